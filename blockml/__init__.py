@@ -1,0 +1,17 @@
+"""blockml learns what the main content of a web page is.
+
+>>> import blockml
+>>> page = blockml.parse("<h1>Cats</h1><p>Cats rule the world.</p>")
+>>> [block.text for block in page.blocks]
+['Cats', 'Cats rule the world.']
+"""
+
+from blockml.extract import extract
+from blockml.extractors.registry import load
+from blockml.modelfile import save_model as save
+from blockml.page import Block, Extraction, Label, Page, Status
+from blockml.parsing import Limits, parse
+
+__version__ = "0.1.0"
+
+__all__ = ["Block", "Extraction", "Label", "Limits", "Page", "Status", "extract", "load", "parse", "save"]

@@ -1,0 +1,37 @@
+"""All text: the lower bound that every method must beat (Gottron 2008)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.extractors.base import Extractor, Traits
+from blockml.page import Page
+
+__all__ = ["Plain"]
+
+
+class Plain(Extractor):
+    """Keeps every block.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> blockml.extract("<p>One</p><p>Two</p>", model=Plain()).text.split()
+    ['One', 'Two']
+    """
+
+    traits: ClassVar[Traits] = Traits(
+        needs_training=False, needs_siblings=False, gives_probabilities=False, source="Gottron 2008"
+    )
+
+    @property
+    def id(self) -> str:
+        """Its name."""
+        return "plain"
+
+    def score(self, page: Page) -> NDArray[np.float32]:
+        """Give each block 1."""
+        return np.ones(len(page.blocks), dtype=np.float32)

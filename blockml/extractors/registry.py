@@ -1,0 +1,90 @@
+"""Public names of extractors and released models, in one visible place."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from blockml.errors import UnknownNameError
+from blockml.extractors.base import Extractor
+from blockml.extractors.plain import Plain
+from blockml.extractors.supervised import Supervised
+from blockml.modelfile import Model, load_model
+
+__all__ = ["DEFAULT_MODEL", "EXTRACTORS", "load", "model_names", "resolve"]
+
+#: Extractors that need no training, by public name.
+EXTRACTORS: Mapping[str, type[Extractor]] = {"plain": Plain}
+
+#: What the name ``default`` stands for.
+DEFAULT_MODEL = "kim2013"
+
+SUFFIX = ".blockml"
+
+
+def _model_folder() -> Path:
+    """Where the released models are: inside the installed package, or beside it in a source tree."""
+    package = Path(__file__).resolve().parent.parent
+    installed = package / "models"
+    return installed if installed.is_dir() else package.parent / "models"
+
+
+def model_names() -> list[str]:
+    """Names of the released models.
+
+    Examples
+    --------
+    >>> "kim2013" in model_names()
+    True
+    """
+    return sorted(path.stem for path in _model_folder().glob(f"*{SUFFIX}"))
+
+
+@functools.cache
+def _released(name: str) -> Model:
+    return load_model(_model_folder() / f"{name}{SUFFIX}")
+
+
+def load(name_or_path: str | os.PathLike[str] = "default") -> Supervised:
+    """Load a released model by name, or a model file by path.
+
+    A released model is read once per process. Models are never changed after loading, so threads may share them.
+
+    Raises
+    ------
+    UnknownNameError
+        Neither a released model nor a file.
+    ModelError
+        The file can't be used.
+
+    Examples
+    --------
+    >>> load("kim2013").model.features
+    'kim2013-onehot'
+    """
+    name = os.fspath(name_or_path)
+    released = DEFAULT_MODEL if name == "default" else name
+    if released in model_names():
+        return Supervised(_released(released))
+    if Path(name).is_file():
+        return Supervised(load_model(name))
+    raise UnknownNameError("model", name, [*model_names(), "default", "(path of a model file)"])
+
+
+def resolve(name_or_path: str | os.PathLike[str]) -> Extractor:
+    """Extractor of a public name: an untrained method, a released model or a model file.
+
+    Raises
+    ------
+    UnknownNameError
+        None of these.
+    """
+    name = os.fspath(name_or_path)
+    if name in EXTRACTORS:
+        return EXTRACTORS[name]()
+    try:
+        return load(name)
+    except UnknownNameError as error:
+        raise UnknownNameError("extractor or model", name, [*EXTRACTORS, *error.legal]) from None

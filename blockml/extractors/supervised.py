@@ -1,0 +1,49 @@
+"""A trained block classifier as an extractor."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml import features
+from blockml.extractors.base import Extractor, Traits
+from blockml.modelfile import Model, Parsing
+from blockml.page import Page
+
+__all__ = ["Supervised"]
+
+
+class Supervised(Extractor):
+    """Scores blocks by a model's trees.
+
+    Parameters
+    ----------
+    model
+        The model.
+    threshold
+        Replaces the model's own threshold, if given.
+    """
+
+    traits: ClassVar[Traits] = Traits(
+        needs_training=True, needs_siblings=False, gives_probabilities=True, source="Kim et al. 2013"
+    )
+
+    def __init__(self, model: Model, threshold: float | None = None) -> None:
+        self.model = model
+        self.threshold = model.threshold if threshold is None else threshold
+
+    @property
+    def id(self) -> str:
+        """Name and version of the model."""
+        return self.model.id
+
+    @property
+    def parsing(self) -> Parsing:
+        """How the model's training pages were parsed."""
+        return self.model.parsing
+
+    def score(self, page: Page) -> NDArray[np.float32]:
+        """Probability of content for each block."""
+        return self.model.score(features.build(page, self.model.features))

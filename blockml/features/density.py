@@ -1,0 +1,90 @@
+"""Word density and link density (Kim et al. 2013, section 2.2; Kohlschütter et al. 2010)."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.features.column import Column
+from blockml.page import Blocks
+
+__all__ = ["COLUMNS", "link_density", "word_density", "word_density_80w", "word_density_sentence"]
+
+#: Width of a line in characters (boilerpipe, public source). Kim et al. read it as "a sentence of 80 words".
+LINE_WIDTH = 80
+#: The same number read as words (Kim et al. 2013, section 2.2, literally).
+SENTENCE_WORDS = 80
+
+_SENTENCE_END = re.compile(r"[.!?…。！？]+(?=\s|$)")
+
+
+def word_density(blocks: Blocks) -> NDArray[np.float32]:
+    """Words per full line of at most 80 characters; the last, unfilled line does not count.
+
+    A block of one line has its number of words (Kohlschütter et al. 2010 and boilerpipe's public source).
+
+    Examples
+    --------
+    >>> import blockml
+    >>> text = "The quick brown fox jumps over the lazy dog and then it goes back home to sleep for a while before dinner"
+    >>> word_density(blockml.parse(f"<p>{text}</p><p>Two words</p>").blocks).tolist()
+    [17.0, 2.0]
+    """
+    density = blocks.n_words.astype(np.float32)
+    # Wrapping is sequential, so only blocks that need a second line are wrapped, one bisection a line.
+    width = np.zeros(len(blocks.word_lengths) + 1, dtype=np.int64)
+    np.cumsum(blocks.word_lengths + 1, out=width[1:])
+    stops = np.cumsum(blocks.n_words)
+    starts = stops - blocks.n_words
+    long = np.flatnonzero(width[stops] - width[starts] > LINE_WIDTH + 1)
+    if len(long):
+        widths = width.tolist()
+        density[long] = [_wrapped(widths, int(starts[i]), int(stops[i])) for i in long.tolist()]
+    return density
+
+
+def _wrapped(width: Sequence[int], start: int, stop: int) -> float:
+    """Density of the words ``start … stop - 1``; ``width[i]`` is what the words before ``i`` take with a blank each."""
+    n_lines, word = 0, start
+    while True:
+        after = bisect_right(width, width[word] + LINE_WIDTH + 1, word, stop + 1) - 1
+        if after == word:  # one word longer than a line stands alone
+            n_lines += word == start  # and leaves an empty first line behind, as in boilerpipe
+            after += 1
+        if after >= stop:
+            break
+        n_lines += 1
+        word = after
+    return float(stop - start) if n_lines == 0 else (word - start) / n_lines
+
+
+def word_density_80w(blocks: Blocks) -> NDArray[np.float32]:
+    """Words per "sentence" of 80 words: ``n / ceil(n / 80)``, the literal reading of Kim et al. 2013, equation 1."""
+    n = blocks.n_words
+    return (n / np.maximum(1, -(-n // SENTENCE_WORDS))).astype(np.float32)
+
+
+def word_density_sentence(blocks: Blocks) -> NDArray[np.float32]:
+    """Words per sentence; a sentence ends at a full stop, question or exclamation mark before white space."""
+    sentences = np.array([len(_SENTENCE_END.findall(text)) for text in blocks.texts], dtype=np.int32)
+    return (blocks.n_words / np.maximum(1, sentences)).astype(np.float32)
+
+
+def link_density(blocks: Blocks) -> NDArray[np.float32]:
+    """Share of a block's words that stand inside ``a`` (Kim et al. 2013, equation 1); 0 for a block without words."""
+    return (blocks.n_linked / np.maximum(1, blocks.n_words)).astype(np.float32)
+
+
+_BOILERPIPE = "Kohlschütter et al. 2010; boilerpipe's public source"
+_KIM = "Kim et al. 2013, section 2.2, equation 1"
+
+COLUMNS = (
+    Column("wd", "words per line of 80 characters", 0, np.inf, 0, _BOILERPIPE, word_density),
+    Column("wd80w", "words per 80 words", 0, 80, 0, _KIM + ", literal reading", word_density_80w),
+    Column("wdsent", "words per sentence", 0, np.inf, 0, "sentence reading of " + _KIM, word_density_sentence),
+    Column("ld", "linked words / words", 0, 1, 0, _KIM, link_density),
+)

@@ -1,0 +1,232 @@
+"""The inert model file: a zip of one JSON header and numpy arrays. Reading it runs nothing.
+
+Reading has three steps: parse the container, check everything, build the model. A file of a newer format is
+refused with a message; files of older formats stay readable.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.errors import FeatureMismatchError, ModelError, ModelFormatError, UnknownNameError
+from blockml.features import FEATURE_SETS
+from blockml.parsing import BACKENDS, PROFILES
+from blockml.parsing.words import TOKENIZERS
+from blockml.trees import Trees
+
+__all__ = ["FORMAT", "Model", "Parsing", "load_model", "save_model"]
+
+#: Number of the format written. Raise it when a reader of the old number would misread the new file; keep the old
+#: reader in ``_header`` and a file of the old format among the tests.
+FORMAT = 1
+
+_ARRAYS: Mapping[str, type[np.generic]] = {
+    "feature": np.int32,
+    "threshold": np.float64,
+    "left": np.int32,
+    "right": np.int32,
+    "value": np.float64,
+    "roots": np.int32,
+}
+#: A header is a few kB and arrays a few MB; more is no model of ours.
+_MAX_HEADER, _MAX_ARRAY = 2**24, 2**30
+#: Every member carries this date, so that the same model is the same bytes.
+_DATE = (1980, 1, 1, 0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Parsing:
+    """How pages were parsed when the model was trained; prediction parses alike."""
+
+    backend: str = "lxml"
+    profile: str = "anchor"
+    keep_wordless: bool = True
+    tokenizer: str = "space"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Model:
+    """A trained block classifier and all that is known about it."""
+
+    name: str
+    """Public name, such as ``kim2013``."""
+    version: str
+    """Version of the model."""
+    features: str
+    """Name of its feature set."""
+    features_hash: str
+    """Fingerprint of that set when it was trained."""
+    trees: Trees
+    """The trees; the mean of their leaf values is a probability."""
+    threshold: float
+    """Score from which on a block is kept, in (0, 1]."""
+    parsing: Parsing = field(default_factory=Parsing)
+    """How its pages are parsed."""
+    link: Literal["mean", "logistic"] = "mean"
+    """How leaf values become a score: their mean, or the logistic function of their sum."""
+    labels: tuple[str, ...] = ("main", "heading", "supplement")
+    """The labels that count as content."""
+    recipe: Mapping[str, Any] = field(default_factory=dict)
+    """Name and parameters of the training recipe."""
+    training: tuple[Mapping[str, Any], ...] = ()
+    """One entry per data set: name, pages, blocks, checksum, licence, attribution."""
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+    """Measured quality with intervals."""
+    command: str = ""
+    """The command that trained it."""
+    seed: int = 0
+    """Seed of every random choice."""
+
+    @property
+    def id(self) -> str:
+        """Name and version."""
+        return f"{self.name} {self.version}"
+
+    def score(self, matrix: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Probability of content for each row of a feature matrix, (n_rows,) in [0, 1]."""
+        total = self.trees.predict(matrix)
+        if self.link == "logistic":
+            return (1 / (1 + np.exp(-total))).astype(np.float32)
+        return (total / len(self.trees.roots)).astype(np.float32)
+
+
+def save_model(model: Model, path: str | os.PathLike[str]) -> None:
+    """Write a model file. The file appears whole or not at all; the same model gives the same bytes."""
+    header: dict[str, Any] = {"format": FORMAT}
+    for item in fields(Model):
+        if item.name not in ("trees", "parsing"):
+            header[item.name] = getattr(model, item.name)
+    header["parsing"] = {item.name: getattr(model.parsing, item.name) for item in fields(Parsing)}
+    target = Path(path)
+    handle, temporary = tempfile.mkstemp(dir=target.parent or Path(), prefix=target.name, suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+            _write(archive, "header.json", json.dumps(header, indent=2, ensure_ascii=False).encode())
+            for name, dtype in _ARRAYS.items():
+                buffer = io.BytesIO()
+                np.save(buffer, np.asarray(getattr(model.trees, name), dtype=dtype), allow_pickle=False)
+                _write(archive, f"{name}.npy", buffer.getvalue())
+        Path(temporary).replace(target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    target.chmod(0o644)
+
+
+def _write(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
+    info = zipfile.ZipInfo(name, date_time=_DATE)
+    info.compress_type = zipfile.ZIP_DEFLATED
+    info.external_attr = 0o644 << 16
+    archive.writestr(info, data)
+
+
+def load_model(path: str | os.PathLike[str]) -> Model:
+    """Read and check a model file.
+
+    Raises
+    ------
+    ModelFormatError
+        Not a model file, damaged, or of a newer format.
+    FeatureMismatchError
+        Trained on features that this version does not compute, or computes otherwise.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            header = _header(_read(archive, "header.json", _MAX_HEADER))
+            arrays = {name: _array(_read(archive, f"{name}.npy", _MAX_ARRAY), dtype) for name, dtype in _ARRAYS.items()}
+        return _build(header, Trees(**arrays))
+    except ModelError as error:
+        raise type(error)(str(error), source=os.fspath(path)) from error
+    except FileNotFoundError as error:
+        raise ModelFormatError("no such model file", source=os.fspath(path)) from error
+    except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError) as error:
+        raise ModelFormatError(f"not a model file ({error})", source=os.fspath(path)) from error
+
+
+def _read(archive: zipfile.ZipFile, name: str, limit: int) -> bytes:
+    try:
+        info = archive.getinfo(name)
+    except KeyError:
+        raise ModelFormatError(f"not a model file: it holds no {name}") from None
+    if info.file_size > limit:
+        raise ModelFormatError(f"{name} is too large")
+    with archive.open(info) as stream:
+        data = stream.read(limit + 1)
+    if len(data) != info.file_size:
+        raise ModelFormatError(f"{name} is damaged")
+    return data
+
+
+def _header(data: bytes) -> dict[str, Any]:
+    try:
+        header = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise ModelFormatError(f"the header is no JSON ({error})") from None
+    if not isinstance(header, dict) or not isinstance(header.get("format"), int):
+        raise ModelFormatError("the header names no format")
+    if not 1 <= header["format"] <= FORMAT:
+        raise ModelFormatError(
+            f"it has format {header['format']}, this version reads 1 to {FORMAT}: use a newer blockml"
+        )
+    return header
+
+
+def _array(data: bytes, dtype: type[np.generic]) -> NDArray[Any]:
+    try:
+        array = np.load(io.BytesIO(data), allow_pickle=False)
+    except (ValueError, OSError, EOFError, SyntaxError, MemoryError, OverflowError) as error:
+        raise ModelFormatError(f"an array is damaged ({error})") from None
+    if not isinstance(array, np.ndarray) or array.dtype != np.dtype(dtype):
+        raise ModelFormatError(f"an array has the wrong type, {np.dtype(dtype)} was expected")
+    return array
+
+
+#: Header fields and what they must be.
+_TYPES: Mapping[str, type | tuple[type, ...]] = {
+    "name": str, "version": str, "features": str, "features_hash": str, "threshold": (int, float), "link": str,
+    "labels": list, "recipe": dict, "training": list, "metrics": dict, "command": str, "seed": int, "parsing": dict,
+}  # fmt: skip
+_PARSING_TYPES: Mapping[str, type] = {"backend": str, "profile": str, "keep_wordless": bool, "tokenizer": str}
+
+
+def _build(header: Mapping[str, Any], trees: Trees) -> Model:
+    """Check the header's values and make the model."""
+    for name, kind in _TYPES.items():
+        if not isinstance(header.get(name), kind):
+            raise ModelFormatError(f"the header's {name!r} is missing or of the wrong kind")
+    for name, kind in _PARSING_TYPES.items():
+        if not isinstance(header["parsing"].get(name), kind):
+            raise ModelFormatError(f"the header's parsing option {name!r} is missing or of the wrong kind")
+    parsing = Parsing(**{name: header["parsing"][name] for name in _PARSING_TYPES})
+    for kind, value, legal in (
+        ("backend", parsing.backend, BACKENDS),
+        ("profile", parsing.profile, PROFILES),
+        ("tokenizer", parsing.tokenizer, TOKENIZERS),
+        ("link", header["link"], ("mean", "logistic")),
+    ):
+        if value not in legal:
+            raise ModelFormatError(str(UnknownNameError(kind, value, legal)))
+    if not 0 < header["threshold"] <= 1:
+        raise ModelFormatError("the threshold must be above 0 and at most 1")
+    known = FEATURE_SETS.get(header["features"])
+    if known is None or known.hash != header["features_hash"]:
+        raise FeatureMismatchError(
+            f"it was trained on feature set {header['features']!r} ({header['features_hash']}), "
+            f"which this version {'does not know' if known is None else 'computes otherwise'}: train it again"
+        )
+    trees.check(len(known.columns))
+    values = {name: header[name] for name in _TYPES if name not in ("parsing", "labels", "training")}
+    return Model(
+        trees=trees, parsing=parsing, labels=tuple(header["labels"]), training=tuple(header["training"]), **values
+    )

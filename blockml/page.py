@@ -1,0 +1,290 @@
+"""The data that travels the route of a page: nodes, blocks, page, extraction.
+
+Everything is columns: one array or tuple per property, one entry per node or block. :class:`Block` is a view of
+one row. Nothing here is changed after it was made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum, IntFlag, StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = [
+    "MAIN_LABELS",
+    "Block",
+    "Blocks",
+    "Extraction",
+    "Flag",
+    "Joint",
+    "Label",
+    "Nodes",
+    "Page",
+    "Reason",
+    "Status",
+]
+
+
+class Label(StrEnum):
+    """What a block is. Binary main content is a view of these: see :data:`MAIN_LABELS`."""
+
+    MAIN = "main"
+    HEADING = "heading"
+    SUPPLEMENT = "supplement"
+    COMMENT = "comment"
+    RELATED = "related"
+    NAVIGATION = "navigation"
+    ADVERTISEMENT = "advertisement"
+    FOOTER = "footer"
+    OTHER = "other"
+
+
+#: Headline, full text and supplement: the reading of "main content" that the readers of the L3S-GN1 data share
+#: (Kohlschütter et al. 2010).
+MAIN_LABELS = frozenset({Label.MAIN, Label.HEADING, Label.SUPPLEMENT})
+
+
+class Status(StrEnum):
+    """How the extraction of one page ended; a page never raises."""
+
+    OK = "ok"  #: there is text
+    NO_CONTENT = "no_content"  #: the page has blocks, and none was kept
+    EMPTY_PAGE = "empty_page"  #: the page has no text block at all
+    TRUNCATED = "truncated"  #: a limit was hit: the result covers a part of the page
+    UNDECODABLE = "undecodable"  #: the bytes are not text
+
+
+class Reason(StrEnum):
+    """Why a block was kept or removed."""
+
+    SCORE_REACHES_THRESHOLD = "score_reaches_threshold"
+    SCORE_BELOW_THRESHOLD = "score_below_threshold"
+
+
+class Flag(IntFlag):
+    """Properties of a node (and, of its first text, of a block) that its ancestors or attributes give it."""
+
+    NONE = 0
+    HEAD = 1  #: inside ``head`` or a ``title``: never a block
+    LINK = 2  #: inside ``a``
+    HIDDEN = 4  #: ``hidden``, ``display:none`` or ``visibility:hidden`` on it or an ancestor
+    NOSCRIPT = 8  #: inside ``noscript``
+    PREFORMATTED = 16  #: inside ``pre``, ``textarea``, ``listing`` or ``xmp``: white space counts
+    DROPPED = 32  #: a script, style or the like, kept as a childless separator without its text
+
+
+class Joint(IntEnum):
+    """What stands between a block's text and the text before it, as a browser lays them out."""
+
+    GLUED = 0  #: nothing: the two are parts of one word
+    SPACE = 1  #: white space: the same line of text goes on
+    CELL = 2  #: the next cell of a table row
+    LINE = 3  #: a line break, list item or table row
+    PARAGRAPH = 4  #: a new paragraph
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nodes:
+    """The tree of a page in document order (pre-order): elements and text nodes, as columns.
+
+    ``n`` is the number of nodes; node ``i`` has its descendants at ``i + 1 … end[i] - 1``. Comments and processing
+    instructions are not nodes. Text that is only white space is no node either; it shows as white space at the
+    start of the next text.
+    """
+
+    names: tuple[str, ...]
+    """Element names; ``names[0]`` is ``#text``."""
+    tag: NDArray[np.int32]
+    """(n,) index into ``names``."""
+    parent: NDArray[np.int32]
+    """(n,) index of the parent node; -1 for a root. A page with content after ``</html>`` has several roots."""
+    depth: NDArray[np.int32]
+    """(n,) number of ancestors."""
+    end: NDArray[np.int32]
+    """(n,) index one past the node's last descendant."""
+    flags: NDArray[np.uint8]
+    """(n,) :class:`Flag` bits, inherited."""
+    attributes: Sequence[Mapping[str, str]]
+    """(n,) attributes by lower-case name; empty for text."""
+    texts: Sequence[str]
+    """(n,) raw text of a text node; empty for elements."""
+
+    def __len__(self) -> int:
+        return len(self.tag)
+
+    def name(self, node: int) -> str:
+        """Name of one node: an element name or ``#text``."""
+        return self.names[self.tag[node]]
+
+    def path(self, node: int) -> tuple[int, ...]:
+        """Indices of a node and its ancestors, outermost first."""
+        chain = []
+        while node >= 0:
+            chain.append(node)
+            node = int(self.parent[node])
+        return tuple(reversed(chain))
+
+    def xpath(self, node: int) -> str:
+        """Absolute XPath of an element, or of the element that holds a text node.
+
+        Examples
+        --------
+        >>> import blockml
+        >>> page = blockml.parse("<p>one</p><p>two</p>")
+        >>> page.nodes.xpath(page.blocks[1].node)
+        '/html/body/p[2]'
+        """
+        steps = []
+        for element in self.path(node):
+            if self.tag[element] == 0:
+                continue
+            parent = int(self.parent[element])
+            first, stop = (parent + 1, int(self.end[parent])) if parent >= 0 else (0, len(self))
+            window = slice(first, stop)
+            alike = (self.parent[window] == parent) & (self.tag[window] == self.tag[element])
+            place = int(alike[: element - first + 1].sum())
+            steps.append(f"{self.name(element)}[{place}]" if int(alike.sum()) > 1 else self.name(element))
+        return "/" + "/".join(steps)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One text block: a view of one row of :class:`Blocks`."""
+
+    index: int
+    """Position among the page's blocks, from 0."""
+    text: str
+    """Text with white space normalised."""
+    n_words: int
+    """Number of words: white-space separated pieces with a letter or digit."""
+    n_linked: int
+    """How many of them stand inside ``a``."""
+    first_line: int
+    """Line of its first text in the refined document, from 1."""
+    last_line: int
+    """Line of its last text."""
+    parent: str
+    """Name of the deepest element that holds all of its text."""
+    node: int
+    """Index of its first text node."""
+    last_node: int
+    """Index of its last text node."""
+    flags: Flag
+    """Flags of its first text node."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Blocks:
+    """The text blocks of a page as columns; ``blocks[i]`` and iteration give :class:`Block` views.
+
+    ``n`` is the number of blocks.
+    """
+
+    texts: tuple[str, ...]
+    """(n,) text with white space normalised."""
+    n_words: NDArray[np.int32]
+    """(n,) words."""
+    n_linked: NDArray[np.int32]
+    """(n,) linked words."""
+    first_line: NDArray[np.int32]
+    """(n,) line of the first text, from 1."""
+    last_line: NDArray[np.int32]
+    """(n,) line of the last text."""
+    parent: NDArray[np.int32]
+    """(n,) node index of the deepest element that holds all text; -1 if there is none."""
+    node: NDArray[np.int32]
+    """(n,) index of the first text node."""
+    last_node: NDArray[np.int32]
+    """(n,) index of the last text node."""
+    flags: NDArray[np.uint8]
+    """(n,) :class:`Flag` bits of the first text node."""
+    joints: NDArray[np.uint8]
+    """(n,) :class:`Joint` to the text before."""
+    word_lengths: NDArray[np.int32]
+    """(sum of n_words,) length of every word in characters, block after block."""
+    parents: tuple[str, ...] = field(default=())
+    """(n,) name of the parent element; empty string if there is none."""
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def __getitem__(self, index: int) -> Block:
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"block {index} of a page with {len(self)} blocks")
+        i = index % len(self)
+        return Block(
+            index=i,
+            text=self.texts[i],
+            n_words=int(self.n_words[i]),
+            n_linked=int(self.n_linked[i]),
+            first_line=int(self.first_line[i]),
+            last_line=int(self.last_line[i]),
+            parent=self.parents[i],
+            node=int(self.node[i]),
+            last_node=int(self.last_node[i]),
+            flags=Flag(int(self.flags[i])),
+        )
+
+    def __iter__(self) -> Iterator[Block]:
+        return (self[i] for i in range(len(self)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Page:
+    """A parsed page: what every feature, extractor and report works on."""
+
+    url: str | None
+    """Where the page came from, if known."""
+    title: str
+    """Text of the first ``title``, white space normalised."""
+    encoding: str
+    """Name of the encoding the bytes were decoded with; ``utf-8`` for a ``str``."""
+    encoding_source: str
+    """The rule that found it: see :func:`blockml.parsing.decoding.decode`."""
+    backend: str
+    """The parser that built the tree."""
+    profile: str
+    """The segmentation profile that cut the blocks."""
+    warnings: tuple[str, ...]
+    """What was odd about the page, one sentence each."""
+    status: Status
+    """``ok``, ``empty_page``, ``truncated`` or ``undecodable``: what parsing alone can say."""
+    nodes: Nodes
+    """The tree."""
+    blocks: Blocks
+    """The text blocks, in document order."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Extraction:
+    """What was taken from one page, and why."""
+
+    status: Status
+    """How it ended. The text is empty only under a status that says why."""
+    text: str
+    """The main content as plain text."""
+    page: Page
+    """The page it came from."""
+    scores: NDArray[np.float32]
+    """(n_blocks,) score of each block in [0, 1], before the decision."""
+    kept: NDArray[np.bool_]
+    """(n_blocks,) the decision."""
+    reasons: tuple[Reason, ...]
+    """(n_blocks,) why."""
+    confidence: float
+    """Expected share of the words whose decision is right, in [0, 1], if the scores are probabilities."""
+    model: str
+    """Name and version of the model or extractor."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings of the page."""
+        return self.page.warnings
+
+    def __str__(self) -> str:
+        return self.text

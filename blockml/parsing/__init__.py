@@ -1,0 +1,137 @@
+"""Bytes or text of a page in, :class:`~blockml.page.Page` out.
+
+``decode`` → ``build`` (the parser's events become nodes) → ``segment`` (nodes become blocks).
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from blockml.errors import UsageError
+from blockml.page import Nodes, Page, Status
+from blockml.parsing.backends import BACKENDS, build
+from blockml.parsing.decoding import Decoded, Detector, decode
+from blockml.parsing.limits import Limits
+from blockml.parsing.segmentation import PROFILES, segment
+
+__all__ = ["BACKENDS", "PROFILES", "Limits", "parse"]
+
+_OPEN_TITLE = re.compile(r"<title\b[^>]*>[^<]*", re.IGNORECASE)
+
+
+def parse(
+    html: bytes | str,
+    *,
+    url: str | None = None,
+    charset: str | None = None,
+    backend: str = "lxml",
+    profile: str = "anchor",
+    keep_wordless: bool = True,
+    tokenizer: str = "space",
+    limits: Limits = Limits(),
+    detector: Detector | None = None,
+) -> Page:
+    """Parse a page and cut it into text blocks.
+
+    A bad page never raises: ``Page.status`` and ``Page.warnings`` say what happened to it.
+
+    Parameters
+    ----------
+    html
+        The page. Bytes are decoded by :func:`blockml.parsing.decoding.decode`.
+    url
+        Where it came from; kept, not fetched.
+    charset
+        Encoding label of the transport (HTTP's Content-Type), if there is one.
+    backend
+        ``lxml`` (default) or ``html5lib`` (the HTML standard's tree, some fifty times slower).
+    profile
+        ``anchor``: every tag but ``<a>`` ends a block (Kim et al. 2013). ``boilerpipe``: inline tags don't.
+    keep_wordless
+        Keep blocks that hold only signs.
+    tokenizer
+        ``space``, ``boilerpipe`` or ``cjk``: what is a word.
+    limits
+        Bounds on bytes, nodes and depth.
+    detector
+        Guesses the encoding of bytes that declare none and are no UTF-8.
+
+    Raises
+    ------
+    UsageError
+        ``html`` is neither bytes nor str, or an option has no such value.
+
+    Examples
+    --------
+    >>> page = parse(b"<title>Cats</title><h1>Cats</h1><p>Cats <a href='/'>rule</a> the world.</p>")
+    >>> page.title, page.encoding_source, [block.text for block in page.blocks]
+    ('Cats', 'valid utf-8', ['Cats', 'Cats rule the world.'])
+    >>> page.blocks[1].n_words, page.blocks[1].n_linked, page.blocks[1].parent
+    (4, 1, 'p')
+    """
+    if isinstance(html, bytearray | memoryview):
+        html = bytes(html)
+    if not isinstance(html, bytes | str):
+        raise UsageError(f"a page is bytes or str, not {type(html).__name__}")
+    cut = len(html) > limits.bytes
+    decoded = decode(html[: limits.bytes], charset, detector)
+    warnings = list(decoded.warnings)
+    if cut:
+        warnings.append(f"only the first {limits.bytes} of {len(html)} bytes were parsed")
+    builder = build(decoded.text, backend, limits)
+    nodes = builder.nodes()
+    if (mended := _close_title(decoded.text, nodes)) is not None:
+        warnings.append("a title without an end tag was closed")
+        builder = build(mended, backend, limits)
+        nodes = builder.nodes()
+    if builder.too_many:
+        warnings.append(f"only the first {limits.nodes} nodes were kept")
+    if builder.too_deep:
+        warnings.append(f"elements nested deeper than {limits.depth} levels were flattened")
+    blocks = segment(nodes, profile=profile, keep_wordless=keep_wordless, tokenizer=tokenizer)
+    truncated = cut or builder.too_many or builder.too_deep
+    return Page(
+        url=url,
+        title=_title(nodes),
+        encoding=decoded.encoding,
+        encoding_source=decoded.source,
+        backend=backend,
+        profile=profile,
+        warnings=tuple(warnings),
+        status=_status(decoded, truncated=truncated, n_blocks=len(blocks)),
+        nodes=nodes,
+        blocks=blocks,
+    )
+
+
+def _status(decoded: Decoded, *, truncated: bool, n_blocks: int) -> Status:
+    if not decoded.is_text:
+        return Status.UNDECODABLE
+    if truncated:
+        return Status.TRUNCATED
+    return Status.OK if n_blocks else Status.EMPTY_PAGE
+
+
+def _title(nodes: Nodes) -> str:
+    """Text of the first ``title`` that is no part of a drawing."""
+    if "title" not in nodes.names:
+        return ""
+    for node in np.flatnonzero(nodes.tag == nodes.names.index("title")).tolist():
+        if "svg" not in {nodes.name(above) for above in nodes.path(node)}:
+            return " ".join(" ".join(nodes.texts[node + 1 : nodes.end[node]]).split())
+    return ""
+
+
+def _close_title(text: str, nodes: Nodes) -> str | None:
+    """Source with its ``title`` closed, if an unclosed one has swallowed the page; else None.
+
+    The HTML standard reads all up to the end of the file as the title. People who save pages don't.
+    """
+    if "title" not in nodes.names or (nodes.flags[nodes.tag == 0] == 0).any():
+        return None
+    last = len(nodes) - 1
+    swallowed = nodes.tag[last] == 0 and nodes.name(int(nodes.parent[last])) == "title" and "<" in nodes.texts[last]
+    match = _OPEN_TITLE.search(text) if swallowed else None
+    return text[: match.end()] + "</title>" + text[match.end() :] if match else None

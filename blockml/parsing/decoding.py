@@ -1,0 +1,173 @@
+"""Bytes to text, in the order of the WHATWG's encoding sniffing algorithm, with the rule that fired recorded."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import webencodings
+
+__all__ = ["Decoded", "Detector", "decode"]
+
+#: Guesses an encoding's label from bytes, or gives None.
+Detector = Callable[[bytes], str | None]
+
+#: The standard looks for a declaration in this many bytes before it guesses (HTML, "prescan a byte stream").
+_PRESCAN = 1024
+
+_META = re.compile(rb"<meta[\s/][^>]*>", re.IGNORECASE)
+_CHARSET = re.compile(rb"""charset\s*=\s*["']?\s*([^\s"'/>;]+)""", re.IGNORECASE)
+_COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
+_XML_DECLARATION = re.compile(rb"""<\?xml[^>]*?encoding\s*=\s*["']([^"'>]+)["']""")
+
+#: First bytes of formats that are no text (WHATWG MIME sniffing, sections 6.1, 6.2 and 7.1).
+_BINARY_SIGNATURES = (
+    b"\x89PNG\r\n\x1a\n", b"GIF87a", b"GIF89a", b"\xff\xd8\xff", b"%PDF-", b"PK\x03\x04", b"\x1f\x8b\x08",
+    b"Rar!\x1a\x07", b"OggS\x00", b"\x1aE\xdf\xa3", b"wOFF", b"wOF2", b"BM\x00", b"\x00\x00\x01\x00", b"7z\xbc\xaf\x27\x1c",
+)  # fmt: skip
+#: "Binary data bytes" of the same standard.
+_BINARY_BYTES = bytes([*range(0x09), 0x0B, *range(0x0E, 0x1B), *range(0x1C, 0x20)])
+#: A page with stray control bytes is still a page; one of which a tenth are such bytes is not (our choice).
+_BINARY_SHARE = 0.1
+_HEADER = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """Text of a page and how it was found."""
+
+    text: str
+    encoding: str
+    """Name by the WHATWG's encoding standard, lower case."""
+    source: str
+    """``str``, ``bom``, ``transport``, ``meta``, ``late meta``, ``xml declaration``, ``utf-16 pattern``,
+    ``valid utf-8``, ``detector`` or ``fallback``."""
+    warnings: tuple[str, ...] = ()
+    is_text: bool = True
+    """False if the bytes are an image, an archive or the like; the text is then empty."""
+
+
+def decode(source: bytes | str, charset: str | None = None, detector: Detector | None = None) -> Decoded:
+    """Decode a page.
+
+    The order is: byte order mark; ``charset`` of the transport (HTTP's Content-Type); ``<meta>`` in the first
+    1024 bytes; ``<meta>`` later on, which makes a browser start over; an XML declaration; UTF-16 without a mark;
+    UTF-8 if the bytes are valid UTF-8; ``detector``; windows-1252. Bytes that the encoding can't hold become
+    U+FFFD, with a warning.
+
+    Parameters
+    ----------
+    source
+        The page. A ``str`` is taken as it is, but for lone surrogates, which become U+FFFD.
+    charset
+        Encoding label from outside, if any. An unknown label is passed over with a warning.
+    detector
+        Called with the bytes when nothing is declared and they aren't UTF-8. charset-normalizer, for example:
+        ``lambda data: (best := charset_normalizer.from_bytes(data).best()) and best.encoding``.
+
+    Examples
+    --------
+    >>> decode("Crème".encode("latin-1"), charset="iso-8859-1")
+    Decoded(text='Crème', encoding='windows-1252', source='transport', warnings=(), is_text=True)
+    >>> decode(b'<meta charset="gb2312"><p>\\xc4\\xe3\\xba\\xc3').text
+    '<meta charset="gb2312"><p>你好'
+    """
+    if isinstance(source, str):
+        return _clean_str(source)
+    encoding, rule, warnings = _sniff(source, charset, detector)
+    if rule != "bom" and encoding not in ("utf-16le", "utf-16be") and _is_binary(source):
+        return Decoded("", "binary", "signature", ("the bytes are not text",), is_text=False)
+    text, _ = webencodings.decode(source, webencodings.lookup(encoding), errors="replace")
+    if "\ufffd" in text:
+        try:
+            webencodings.decode(source, webencodings.lookup(encoding), errors="strict")
+        except UnicodeDecodeError:
+            warnings = (*warnings, f"some bytes are no {encoding} and were replaced")
+    return Decoded(text, encoding, rule, warnings)
+
+
+def _clean_str(source: str) -> Decoded:
+    try:
+        source.encode("utf-8")
+    except UnicodeEncodeError:
+        text = source.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        return Decoded(text, "utf-8", "str", ("lone surrogates were replaced",))
+    return Decoded(source.removeprefix("\ufeff"), "utf-8", "str")
+
+
+def _sniff(source: bytes, charset: str | None, detector: Detector | None) -> tuple[str, str, tuple[str, ...]]:
+    """Encoding name, rule and warnings."""
+    for mark, name in ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_BE, "utf-16be"), (codecs.BOM_UTF16_LE, "utf-16le")):
+        if source.startswith(mark):
+            return name, "bom", ()
+    warnings: list[str] = []
+    if charset:
+        if name := _known(charset):
+            return name, "transport", ()
+        warnings.append(f"unknown charset {charset!r} from the transport was passed over")
+    if pattern := _utf16_pattern(source):
+        return pattern, "utf-16 pattern", tuple(warnings)
+    head = _COMMENT.sub(b"", source[:_PRESCAN])
+    for rule, part in (("meta", head), ("late meta", source[_PRESCAN - 256 :])):
+        if name := _declared(part, warnings):
+            return name, rule, tuple(warnings)
+    if (declaration := _XML_DECLARATION.match(head.lstrip())) and (name := _known(declaration[1].decode("ascii", "replace"))):
+        return name, "xml declaration", tuple(warnings)
+    if _is_utf8(source):
+        return "utf-8", "valid utf-8", tuple(warnings)
+    if detector and (guess := detector(source)):
+        if name := _known(guess):
+            return name, "detector", tuple(warnings)
+        warnings.append(f"the detector's answer {guess!r} is no known encoding")
+    return "windows-1252", "fallback", tuple(warnings)
+
+
+def _known(label: str) -> str | None:
+    encoding = webencodings.lookup(label)
+    return encoding.name if encoding else None
+
+
+def _declared(part: bytes, warnings: list[str]) -> str | None:
+    """Encoding of the first ``<meta>`` that names a known one."""
+    if b"charset" not in part.lower():
+        return None
+    for meta in _META.finditer(part):
+        if found := _CHARSET.search(meta[0]):
+            label = found[1].decode("ascii", "replace")
+            name = _known(label)
+            if name is None:
+                warnings.append(f"the page declares the unknown charset {label!r}")
+            else:
+                # A declaration that could be read byte by byte can't be in UTF-16 (HTML, prescan, step 14).
+                return "utf-8" if name.startswith("utf-16") else name
+    return None
+
+
+def _utf16_pattern(source: bytes) -> str | None:
+    """UTF-16 without a mark: markup is mostly ASCII, so every other byte is zero."""
+    sample = source[:_PRESCAN]
+    half = len(sample) // 2
+    if half < 2:
+        return None
+    for name, zeros, others in (("utf-16le", sample[1::2], sample[::2]), ("utf-16be", sample[::2], sample[1::2])):
+        if zeros.count(0) > 0.7 * half and others.count(0) < 0.1 * half:
+            return name
+    return None
+
+
+def _is_utf8(source: bytes) -> bool:
+    try:
+        source.decode("utf-8")
+    except UnicodeDecodeError as error:
+        # A page cut off inside its last character is still UTF-8.
+        return error.start >= len(source) - 3
+    return True
+
+
+def _is_binary(source: bytes) -> bool:
+    header = source[:_HEADER]
+    if header.startswith(_BINARY_SIGNATURES):
+        return True
+    return len(header) - len(header.translate(None, _BINARY_BYTES)) > _BINARY_SHARE * len(header)

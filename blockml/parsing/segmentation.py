@@ -1,0 +1,194 @@
+"""Nodes to text blocks: every separating tag ends a block, an anchor never does (Kim et al. 2013, section 2.2)."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping, Set
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.errors import UnknownNameError
+from blockml.page import Blocks, Flag, Joint, Nodes
+from blockml.parsing.lines import line_numbers
+from blockml.parsing.words import find_words
+
+__all__ = ["PROFILES", "segment"]
+
+#: Segmentation profiles: the elements that do not end a block.
+PROFILES: Mapping[str, Set[str]] = {
+    # "All HTML tags become group separators; the only exception is tag <a>" (Kim et al. 2013, section 2.2).
+    "anchor": frozenset({"a"}),
+    # The inline elements of boilerpipe since 1.2 (public source, DefaultTagActionMap).
+    "boilerpipe": frozenset(
+        "a strike u b i em strong span sup sub code tt var abbr acronym font".split()  # noqa: SIM905
+    ),
+}
+
+#: How elements lay out text (HTML standard, section 15.3 "rendering"); all others run on in the line.
+_LAYOUT: Mapping[Joint, Set[str]] = {
+    Joint.CELL: frozenset({"td", "th"}),
+    Joint.LINE: frozenset("br dd dt li tr option optgroup caption figcaption legend summary".split()),  # noqa: SIM905
+    Joint.PARAGRAPH: frozenset(
+        "address article aside blockquote body button center details dialog dir div dl fieldset figure footer form "  # noqa: SIM905
+        "frameset h1 h2 h3 h4 h5 h6 header hgroup hr html legend listing main menu nav ol p pre search section "
+        "select table tbody textarea tfoot thead ul xmp".split()
+    ),
+}
+
+#: C0 and C1 control characters that are no white space; parsers let them through.
+_CONTROLS = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
+
+
+def segment(nodes: Nodes, *, profile: str = "anchor", keep_wordless: bool = True, tokenizer: str = "space") -> Blocks:
+    """Cut the text of a page into blocks.
+
+    A block is a maximal run of texts with no start or end tag of a separating element between them. Text in
+    ``head`` and ``title`` makes no block. The joined texts of all blocks are the visible text of the page.
+
+    Parameters
+    ----------
+    nodes
+        The tree.
+    profile
+        Which elements do not separate: a key of :data:`PROFILES`.
+    keep_wordless
+        Keep blocks without a letter or digit.
+    tokenizer
+        What is a word: a key of :data:`blockml.parsing.words.TOKENIZERS`.
+
+    Raises
+    ------
+    UnknownNameError
+        No such profile or tokenizer.
+    """
+    if profile not in PROFILES:
+        raise UnknownNameError("profile", profile, PROFILES)
+    text_nodes = np.flatnonzero((nodes.tag == 0) & ((nodes.flags & Flag.HEAD) == 0)).astype(np.int32)
+    if not len(text_nodes):
+        return _no_blocks()
+    raw = [nodes.texts[node] for node in text_nodes.tolist()]
+    if any(map(_CONTROLS.search, raw)):
+        raw = [_CONTROLS.sub("", text) for text in raw]
+    joints = _joints(nodes, text_nodes, raw)
+    first = _separated(nodes, text_nodes, ~_elements(nodes, PROFILES[profile]))
+    owner, length = find_words(raw, tokenizer)
+    blocks = _columns(nodes, text_nodes, raw, joints, first, owner, length)
+    return blocks if keep_wordless else _select(blocks, blocks.n_words > 0)
+
+
+def _elements(nodes: Nodes, names: Set[str]) -> NDArray[np.bool_]:
+    """(n_nodes,) whether a node is an element with one of these names, or text."""
+    return np.array([name in names or name == "#text" for name in nodes.names], dtype=bool)[nodes.tag]
+
+
+def _separated(nodes: Nodes, text_nodes: NDArray[np.int32], separates: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """(n_texts,) whether a tag of a separating node stands between a text and the text before; True for the first.
+
+    The number of such elements opened before two texts, and of those still open at them, is equal just when none
+    was opened or closed between them.
+    """
+    n = len(nodes)
+    opened = np.cumsum(separates)[text_nodes]
+    closed = np.bincount(nodes.end[separates], minlength=n + 1).cumsum()[text_nodes]
+    result = np.ones(len(text_nodes), dtype=bool)
+    result[1:] = (np.diff(opened) > 0) | (np.diff(closed) > 0)
+    return result
+
+
+def _joints(nodes: Nodes, text_nodes: NDArray[np.int32], raw: list[str]) -> NDArray[np.uint8]:
+    """(n_texts,) the :class:`Joint` to the text before."""
+    n = len(nodes)
+    is_element = nodes.tag != 0
+    opened = np.diff(np.cumsum(is_element)[text_nodes]) > 0
+    closed = np.diff(np.bincount(nodes.end[is_element], minlength=n + 1).cumsum()[text_nodes]) > 0
+    spaced = np.array([a[-1:].isspace() or b[:1].isspace() for a, b in itertools.pairwise(raw)], dtype=bool)
+    joints = np.zeros(len(text_nodes), dtype=np.uint8)
+    # Two inline siblings without a space between them, such as label and value in spans, are two words to a reader.
+    joints[1:][spaced | (opened & closed)] = Joint.SPACE
+    for joint, names in _LAYOUT.items():
+        joints[_separated(nodes, text_nodes, is_element & _elements(nodes, names))] = joint
+    joints[0] = Joint.PARAGRAPH
+    return joints
+
+
+def _columns(
+    nodes: Nodes,
+    text_nodes: NDArray[np.int32],
+    raw: list[str],
+    joints: NDArray[np.uint8],
+    first: NDArray[np.bool_],
+    owner: NDArray[np.int32],
+    length: NDArray[np.int32],
+) -> Blocks:
+    starts = np.flatnonzero(first)
+    stops = np.append(starts[1:], len(text_nodes))
+    n_blocks = len(starts)
+    word_block = (np.cumsum(first) - 1)[owner]
+    linked = (nodes.flags[text_nodes] & Flag.LINK)[owner] > 0
+    lines = line_numbers(nodes)[text_nodes]
+    first_node, last_node = text_nodes[starts], text_nodes[stops - 1]
+    parent = _common_ancestor(nodes, first_node, last_node)
+    glue = ["" if joint == Joint.GLUED else " " for joint in joints.tolist()]
+    texts = []
+    for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
+        text = raw[start] if stop == start + 1 else "".join(glue[i] + raw[i] for i in range(start, stop))
+        texts.append(" ".join(text.split()))
+    return Blocks(
+        texts=tuple(texts),
+        n_words=np.bincount(word_block, minlength=n_blocks).astype(np.int32),
+        n_linked=np.bincount(word_block[linked], minlength=n_blocks).astype(np.int32),
+        first_line=lines[starts],
+        last_line=lines[stops - 1],
+        parent=parent,
+        node=first_node,
+        last_node=last_node,
+        flags=nodes.flags[first_node],
+        joints=joints[starts],
+        word_lengths=length,
+        parents=tuple([nodes.names[tag] for tag in nodes.tag[parent].tolist()]),
+    )
+
+
+def _common_ancestor(nodes: Nodes, first: NDArray[np.int32], last: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Deepest element above both of two text nodes, for each pair.
+
+    The shallowest node after ``first``, up to ``last``, is a child of it: so its depth is known, and the way up
+    from ``first`` leads there.
+    """
+    ancestor = nodes.parent[first]
+    several = np.flatnonzero(last > first)
+    if len(several):
+        ranges = np.column_stack([first[several] + 1, last[several] + 1]).ravel()
+        depth = np.append(nodes.depth, 0)  # reduceat wants every index inside the array
+        target = np.minimum.reduceat(depth, ranges)[::2] - 1
+        climbing = ancestor[several]
+        while (above := nodes.depth[climbing] > target).any():
+            climbing = np.where(above, nodes.parent[climbing], climbing)
+        ancestor[several] = climbing
+    return ancestor
+
+
+def _select(blocks: Blocks, chosen: NDArray[np.bool_]) -> Blocks:
+    """The chosen blocks; only blocks without words may be left out."""
+    rows = np.flatnonzero(chosen).tolist()
+    return Blocks(
+        texts=tuple([blocks.texts[row] for row in rows]),
+        n_words=blocks.n_words[chosen],
+        n_linked=blocks.n_linked[chosen],
+        first_line=blocks.first_line[chosen],
+        last_line=blocks.last_line[chosen],
+        parent=blocks.parent[chosen],
+        node=blocks.node[chosen],
+        last_node=blocks.last_node[chosen],
+        flags=blocks.flags[chosen],
+        joints=blocks.joints[chosen],
+        word_lengths=blocks.word_lengths,
+        parents=tuple([blocks.parents[row] for row in rows]),
+    )
+
+
+def _no_blocks() -> Blocks:
+    none = np.empty(0, dtype=np.int32)
+    return Blocks((), none, none, none, none, none, none, none, np.empty(0, np.uint8), np.empty(0, np.uint8), none)

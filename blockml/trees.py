@@ -1,0 +1,112 @@
+"""Decision trees as flat arrays: prediction with numpy alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.errors import ModelFormatError
+
+__all__ = ["Trees"]
+
+#: More than any model here needs; bounds what a damaged or hostile file can make us do.
+MAX_NODES = 50_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trees:
+    """One or more binary decision trees.
+
+    Node ``i`` sends a row to ``left[i]`` if its value of column ``feature[i]`` is at most ``threshold[i]``, else to
+    ``right[i]``. A leaf has ``feature[i] == -1`` and gives ``value[i]``. ``roots`` holds the first node of each tree;
+    children come after their parent, inside the same tree.
+    """
+
+    feature: NDArray[np.int32]
+    threshold: NDArray[np.float64]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    value: NDArray[np.float64]
+    roots: NDArray[np.int32]
+
+    def predict(self, matrix: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Sum of the leaf values that each row reaches.
+
+        Parameters
+        ----------
+        matrix
+            (n_rows, n_features) float32 without NaN. No rows are allowed.
+
+        Returns
+        -------
+        NDArray[np.float64]
+            (n_rows,).
+
+        Examples
+        --------
+        >>> stump = Trees(np.array([1, -1, -1], np.int32), np.array([.5, 0, 0]), np.array([1, -1, -1], np.int32),
+        ...               np.array([2, -1, -1], np.int32), np.array([.4, .1, .9]), np.array([0], np.int32))
+        >>> stump.predict(np.array([[7, 0], [7, 1]], np.float32)).tolist()
+        [0.1, 0.9]
+        """
+        total = np.zeros(len(matrix), dtype=np.float64)
+        if not len(matrix):
+            return total
+        flat = np.ascontiguousarray(matrix).ravel()
+        row_start = np.arange(len(matrix)) * matrix.shape[1]
+        for root in self.roots.tolist():
+            node = np.full(len(matrix), root, dtype=np.int32)
+            active = np.arange(len(matrix)) if self.feature[root] >= 0 else np.empty(0, np.intp)
+            while len(active):  # one level of the tree per round, rows in leaves drop out
+                here = node[active]
+                goes_left = flat[row_start[active] + self.feature[here]] <= self.threshold[here]
+                there = np.where(goes_left, self.left[here], self.right[here])
+                node[active] = there
+                active = active[self.feature[there] >= 0]
+            total += self.value[node]
+        return total
+
+    def check(self, n_features: int) -> None:
+        """Check that prediction can neither fail, loop nor read outside the arrays.
+
+        Parameters
+        ----------
+        n_features
+            Number of columns of the matrices it will see.
+
+        Raises
+        ------
+        ModelFormatError
+            It says which rule is broken.
+        """
+        n = len(self.feature)
+        if any(column.ndim != 1 for column in (self.feature, self.threshold, self.left, self.right, self.value, self.roots)):
+            raise ModelFormatError("tree arrays must have one dimension")
+        if not n == len(self.threshold) == len(self.left) == len(self.right) == len(self.value):
+            raise ModelFormatError("tree arrays differ in length")
+        if not 0 < n <= MAX_NODES:
+            raise ModelFormatError(f"a model has 1 to {MAX_NODES} tree nodes, not {n}")
+        roots = self.roots
+        if not len(roots) or roots[0] != 0 or roots[-1] >= n or (np.diff(roots) <= 0).any():
+            raise ModelFormatError("tree roots must begin at 0 and rise")
+        if (self.feature < -1).any() or (self.feature >= n_features).any():
+            raise ModelFormatError(f"a tree asks for a feature outside 0 … {n_features - 1}")
+        if not (np.isfinite(self.threshold).all() and np.isfinite(self.value).all()):
+            raise ModelFormatError("thresholds and values must be finite")
+        inner = np.flatnonzero(self.feature >= 0)
+        stop = np.append(roots[1:], n)[np.searchsorted(roots, inner, side="right") - 1]
+        for child in (self.left[inner], self.right[inner]):
+            if (child <= inner).any() or (child >= stop).any():
+                raise ModelFormatError("a child node must come after its parent, inside the same tree")
+        children = np.concatenate([self.left[inner], self.right[inner]])
+        if len(np.unique(children)) != len(children):
+            raise ModelFormatError("a tree node has two parents")
+
+    def max_depth(self) -> int:
+        """Number of tests on the longest way from a root to a leaf."""
+        depth = np.zeros(len(self.feature), dtype=np.int32)
+        for node in np.flatnonzero(self.feature >= 0).tolist():
+            depth[self.left[node]] = depth[self.right[node]] = depth[node] + 1
+        return int(depth.max())
