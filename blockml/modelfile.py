@@ -11,7 +11,7 @@ import json
 import os
 import tempfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
@@ -109,7 +109,7 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
             header[item.name] = getattr(model, item.name)
     header["parsing"] = {item.name: getattr(model.parsing, item.name) for item in fields(Parsing)}
     target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent or Path(), prefix=target.name, suffix=".part")
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
     try:
         with os.fdopen(handle, "wb") as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
             _write(archive, "header.json", json.dumps(header, indent=2, ensure_ascii=False).encode())
@@ -202,19 +202,20 @@ _PARSING_TYPES: Mapping[str, type] = {"backend": str, "profile": str, "keep_word
 
 def _build(header: Mapping[str, Any], trees: Trees) -> Model:
     """Check the header's values and make the model."""
-    for name, kind in _TYPES.items():
-        if not isinstance(header.get(name), kind):
+    for name, expected in _TYPES.items():
+        if not isinstance(header.get(name), expected):
             raise ModelFormatError(f"the header's {name!r} is missing or of the wrong kind")
-    for name, kind in _PARSING_TYPES.items():
-        if not isinstance(header["parsing"].get(name), kind):
+    for name, expected in _PARSING_TYPES.items():
+        if not isinstance(header["parsing"].get(name), expected):
             raise ModelFormatError(f"the header's parsing option {name!r} is missing or of the wrong kind")
     parsing = Parsing(**{name: header["parsing"][name] for name in _PARSING_TYPES})
-    for kind, value, legal in (
+    choices: tuple[tuple[str, str, Iterable[str]], ...] = (
         ("backend", parsing.backend, BACKENDS),
         ("profile", parsing.profile, PROFILES),
         ("tokenizer", parsing.tokenizer, TOKENIZERS),
         ("link", header["link"], ("mean", "logistic")),
-    ):
+    )
+    for kind, value, legal in choices:
         if value not in legal:
             raise ModelFormatError(str(UnknownNameError(kind, value, legal)))
     if not 0 < header["threshold"] <= 1:

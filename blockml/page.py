@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag, StrEnum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
 
 __all__ = [
     "MAIN_LABELS",
@@ -119,15 +117,14 @@ class Nodes:
 
     def name(self, node: int) -> str:
         """Name of one node: an element name or ``#text``."""
-        return self.names[self.tag[node]]
+        return self.names[int(self.tag[node])]
 
-    def path(self, node: int) -> tuple[int, ...]:
-        """Indices of a node and its ancestors, outermost first."""
+    def ancestors(self, node: int) -> list[int]:
+        """Indices of a node's ancestors, innermost first."""
         chain = []
-        while node >= 0:
+        while (node := int(self.parent[node])) >= 0:
             chain.append(node)
-            node = int(self.parent[node])
-        return tuple(reversed(chain))
+        return chain
 
     def xpath(self, node: int) -> str:
         """Absolute XPath of an element, or of the element that holds a text node.
@@ -139,17 +136,54 @@ class Nodes:
         >>> page.nodes.xpath(page.blocks[1].node)
         '/html/body/p[2]'
         """
-        steps = []
-        for element in self.path(node):
-            if self.tag[element] == 0:
-                continue
-            parent = int(self.parent[element])
-            first, stop = (parent + 1, int(self.end[parent])) if parent >= 0 else (0, len(self))
-            window = slice(first, stop)
-            alike = (self.parent[window] == parent) & (self.tag[window] == self.tag[element])
-            place = int(alike[: element - first + 1].sum())
-            steps.append(f"{self.name(element)}[{place}]" if int(alike.sum()) > 1 else self.name(element))
-        return "/" + "/".join(steps)
+        return self.xpaths([node])[0]
+
+    def xpaths(self, nodes: Sequence[int]) -> list[str]:
+        """XPaths of many nodes at once; see :meth:`xpath`."""
+        # Siblings of one name lie side by side, in document order, once sorted by parent and tag.
+        order = np.lexsort((self.tag, self.parent))
+        new = np.ones(len(order), dtype=bool)
+        new[1:] = (np.diff(self.parent[order]) != 0) | (np.diff(self.tag[order]) != 0)
+        group = np.cumsum(new) - 1
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order)) - np.flatnonzero(new)[group] + 1
+        n_alike = np.empty(len(order), dtype=np.int64)
+        n_alike[order] = np.bincount(group)[group]
+        known = {-1: ""}
+        for node in nodes:
+            chain = [node, *self.ancestors(node)]
+            for element in reversed([i for i in chain if i not in known]):
+                parent = known[int(self.parent[element])]
+                name = self.name(element)
+                step = "" if name == "#text" else f"/{name}"
+                number = f"[{place[element]}]" if step and n_alike[element] > 1 else ""
+                known[element] = parent + step + number
+        return [known[node] for node in nodes]
+
+    def find(self, xpath: str) -> int | None:
+        """Index of the element with an absolute XPath as :meth:`xpath` writes it; None if there is none.
+
+        Examples
+        --------
+        >>> import blockml
+        >>> nodes = blockml.parse("<p>one</p><p>two</p>").nodes
+        >>> nodes.name(nodes.find("/html/body/p[2]")), nodes.find("/html/body/div")
+        ('p', None)
+        """
+        node, last = -1, len(self)
+        for step in xpath.strip("/").split("/"):
+            name, _, place = step.partition("[")
+            if name not in self.names:
+                return None
+            window = slice(node + 1, last)
+            alike = (self.parent[window] == node) & (self.tag[window] == self.names.index(name))
+            children = alike.nonzero()[0]
+            number = int(place.rstrip("]") or 1)
+            if not 1 <= number <= len(children):
+                return None
+            node += 1 + int(children[number - 1])
+            last = int(self.end[node])
+        return node
 
 
 @dataclass(frozen=True, slots=True)

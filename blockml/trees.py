@@ -82,7 +82,9 @@ class Trees:
             It says which rule is broken.
         """
         n = len(self.feature)
-        if any(column.ndim != 1 for column in (self.feature, self.threshold, self.left, self.right, self.value, self.roots)):
+        if any(
+            column.ndim != 1 for column in (self.feature, self.threshold, self.left, self.right, self.value, self.roots)
+        ):
             raise ModelFormatError("tree arrays must have one dimension")
         if not n == len(self.threshold) == len(self.left) == len(self.right) == len(self.value):
             raise ModelFormatError("tree arrays differ in length")

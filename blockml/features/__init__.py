@@ -55,9 +55,9 @@ def build(page: Page, features: str | FeatureSet = "kim2013") -> NDArray[np.floa
     rows = np.arange(n)
     for base, offset, column_of_code in one_hot:
         codes = _shift(bases[base], offset, COLUMNS[base].empty).astype(np.intp)
-        column = np.array(column_of_code)[codes]
-        wanted = column >= 0
-        matrix[rows[wanted], column[wanted]] = 1
+        columns = np.array(column_of_code)[codes]
+        wanted = columns >= 0
+        matrix[rows[wanted], columns[wanted]] = 1
     return matrix
 
 

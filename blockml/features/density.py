@@ -30,9 +30,8 @@ def word_density(blocks: Blocks) -> NDArray[np.float32]:
     Examples
     --------
     >>> import blockml
-    >>> text = "The quick brown fox jumps over the lazy dog and then it goes back home to sleep for a while before dinner"
-    >>> word_density(blockml.parse(f"<p>{text}</p><p>Two words</p>").blocks).tolist()
-    [17.0, 2.0]
+    >>> word_density(blockml.parse(f"<p>{'word ' * 33}</p><p>Two words</p>").blocks).tolist()
+    [16.0, 2.0]
     """
     density = blocks.n_words.astype(np.float32)
     # Wrapping is sequential, so only blocks that need a second line are wrapped, one bisection a line.

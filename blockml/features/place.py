@@ -46,9 +46,7 @@ def distance_next(blocks: Blocks) -> NDArray[np.float32]:
 
 
 COLUMNS = (
-    Column(
-        "parent", "tag", 0, _NONE, _NONE, "Kim et al. 2013, section 3.1, table 1", parent_tag, values=PARENT_VALUES
-    ),
+    Column("parent", "tag", 0, _NONE, _NONE, "Kim et al. 2013, section 3.1, table 1", parent_tag, values=PARENT_VALUES),
     Column("distprev", "lines", 0, np.inf, 0, "Kim et al. 2013, section 3.2", distance_previous),
     Column("distnext", "lines", 0, np.inf, 0, "Kim et al. 2013, section 3.2", distance_next),
 )

@@ -119,7 +119,7 @@ def _title(nodes: Nodes) -> str:
     if "title" not in nodes.names:
         return ""
     for node in np.flatnonzero(nodes.tag == nodes.names.index("title")).tolist():
-        if "svg" not in {nodes.name(above) for above in nodes.path(node)}:
+        if "svg" not in {nodes.name(above) for above in nodes.ancestors(node)}:
             return " ".join(" ".join(nodes.texts[node + 1 : nodes.end[node]]).split())
     return ""
 

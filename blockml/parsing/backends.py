@@ -26,9 +26,8 @@ def _lxml(text: str, builder: NodesBuilder, limits: Limits) -> None:  # noqa: AR
     # A parser per call: a shared one carries state from page to page and between threads. huge_tree lifts the
     # 10 MB limit on a text node, beyond which the rest of the page would be lost without a word. The encoding is
     # given because the source may declare another one, which no longer holds.
-    parser = etree.HTMLParser(
-        target=builder, encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True
-    )
+    target: Any = builder
+    parser = etree.HTMLParser(target=target, encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
     try:
         parser.feed(text.encode("utf-8"))
         parser.close()
@@ -38,15 +37,15 @@ def _lxml(text: str, builder: NodesBuilder, limits: Limits) -> None:  # noqa: AR
 
 def _html5lib(text: str, builder: NodesBuilder, limits: Limits) -> None:
     """Walk the tree that html5lib builds by the HTML standard's algorithm; slow, and the referee."""
-    import html5lib  # noqa: PLC0415 (a page by lxml needn't load it)
-    from html5lib.treebuilders import getTreeBuilder  # noqa: PLC0415
+    import html5lib  # a page by lxml needn't load it
+    from html5lib.treebuilders import getTreeBuilder
 
     base: Any = getTreeBuilder("etree")
 
     class ShallowTreeBuilder(base):  # type: ignore[misc]
         """html5lib's time grows with the square of the depth, so beyond the limit elements become siblings."""
 
-        def insertElementNormal(self, token: Mapping[str, Any]) -> Any:  # noqa: N802 (html5lib's name)
+        def insertElementNormal(self, token: Mapping[str, Any]) -> Any:  # noqa: ANN401, N802 (html5lib's)
             while len(self.openElements) > limits.depth:
                 builder.note_depth()
                 self.openElements.pop()

@@ -109,7 +109,7 @@ class NodesBuilder:
             else:
                 stack.append(len(tags) - 1)
 
-        def end(tag: str) -> None:
+        def end(tag: str) -> None:  # noqa: ARG001 (events are balanced, so the name is known)
             if dropped:
                 dropped.pop()
                 if not dropped:
@@ -175,7 +175,8 @@ def _depths(end: NDArray[np.int32]) -> NDArray[np.int32]:
     """Count the ancestors of each node: the nodes opened before it less those closed before it."""
     n = len(end)
     closed = np.bincount(end, minlength=n + 1)[:n].cumsum()
-    return (np.arange(n) - closed).astype(np.int32)
+    depth: NDArray[np.int32] = (np.arange(n) - closed).astype(np.int32)
+    return depth
 
 
 def _flags(

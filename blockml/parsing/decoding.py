@@ -6,6 +6,7 @@ import codecs
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import webencodings
 
@@ -25,7 +26,7 @@ _XML_DECLARATION = re.compile(rb"""<\?xml[^>]*?encoding\s*=\s*["']([^"'>]+)["']"
 #: First bytes of formats that are no text (WHATWG MIME sniffing, sections 6.1, 6.2 and 7.1).
 _BINARY_SIGNATURES = (
     b"\x89PNG\r\n\x1a\n", b"GIF87a", b"GIF89a", b"\xff\xd8\xff", b"%PDF-", b"PK\x03\x04", b"\x1f\x8b\x08",
-    b"Rar!\x1a\x07", b"OggS\x00", b"\x1aE\xdf\xa3", b"wOFF", b"wOF2", b"BM\x00", b"\x00\x00\x01\x00", b"7z\xbc\xaf\x27\x1c",
+    b"Rar!\x1a\x07", b"OggS\x00", b"\x1aE\xdf\xa3", b"wOFF", b"wOF2", b"\x00\x00\x01\x00",
 )  # fmt: skip
 #: "Binary data bytes" of the same standard.
 _BINARY_BYTES = bytes([*range(0x09), 0x0B, *range(0x0E, 0x1B), *range(0x1C, 0x20)])
@@ -79,10 +80,11 @@ def decode(source: bytes | str, charset: str | None = None, detector: Detector |
     encoding, rule, warnings = _sniff(source, charset, detector)
     if rule != "bom" and encoding not in ("utf-16le", "utf-16be") and _is_binary(source):
         return Decoded("", "binary", "signature", ("the bytes are not text",), is_text=False)
-    text, _ = webencodings.decode(source, webencodings.lookup(encoding), errors="replace")
+    codec: Any = webencodings.lookup(encoding)
+    text, _ = webencodings.decode(source, codec, errors="replace")
     if "\ufffd" in text:
         try:
-            webencodings.decode(source, webencodings.lookup(encoding), errors="strict")
+            webencodings.decode(source, codec, errors="strict")
         except UnicodeDecodeError:
             warnings = (*warnings, f"some bytes are no {encoding} and were replaced")
     return Decoded(text, encoding, rule, warnings)
@@ -99,27 +101,32 @@ def _clean_str(source: str) -> Decoded:
 
 def _sniff(source: bytes, charset: str | None, detector: Detector | None) -> tuple[str, str, tuple[str, ...]]:
     """Encoding name, rule and warnings."""
-    for mark, name in ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_BE, "utf-16be"), (codecs.BOM_UTF16_LE, "utf-16le")):
+    for mark, name in (
+        (codecs.BOM_UTF8, "utf-8"),
+        (codecs.BOM_UTF16_BE, "utf-16be"),
+        (codecs.BOM_UTF16_LE, "utf-16le"),
+    ):
         if source.startswith(mark):
             return name, "bom", ()
     warnings: list[str] = []
     if charset:
-        if name := _known(charset):
-            return name, "transport", ()
+        if known := _known(charset):
+            return known, "transport", ()
         warnings.append(f"unknown charset {charset!r} from the transport was passed over")
     if pattern := _utf16_pattern(source):
         return pattern, "utf-16 pattern", tuple(warnings)
     head = _COMMENT.sub(b"", source[:_PRESCAN])
     for rule, part in (("meta", head), ("late meta", source[_PRESCAN - 256 :])):
-        if name := _declared(part, warnings):
-            return name, rule, tuple(warnings)
-    if (declaration := _XML_DECLARATION.match(head.lstrip())) and (name := _known(declaration[1].decode("ascii", "replace"))):
-        return name, "xml declaration", tuple(warnings)
+        if declared := _declared(part, warnings):
+            return declared, rule, tuple(warnings)
+    declaration = _XML_DECLARATION.match(head.lstrip())
+    if declaration and (known := _known(declaration[1].decode("ascii", "replace"))):
+        return known, "xml declaration", tuple(warnings)
     if _is_utf8(source):
         return "utf-8", "valid utf-8", tuple(warnings)
     if detector and (guess := detector(source)):
-        if name := _known(guess):
-            return name, "detector", tuple(warnings)
+        if known := _known(guess):
+            return known, "detector", tuple(warnings)
         warnings.append(f"the detector's answer {guess!r} is no known encoding")
     return "windows-1252", "fallback", tuple(warnings)
 

@@ -48,7 +48,8 @@ def line_numbers(nodes: Nodes) -> NDArray[np.int32]:
     ended = listed & ~void & (nodes.tag != 0)
     starts_before = np.cumsum(listed) - listed
     ends_before = np.bincount(nodes.end[ended], minlength=n + 1)[:n].cumsum()
-    return (1 + starts_before + ends_before).astype(np.int32)
+    numbers: NDArray[np.int32] = (1 + starts_before + ends_before).astype(np.int32)
+    return numbers
 
 
 def refined_lines(nodes: Nodes) -> list[Line]:

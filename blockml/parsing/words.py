@@ -75,4 +75,5 @@ def _sign_borders(kinds: NDArray[np.uint8]) -> NDArray[np.bool_]:
     """Where a letter or digit meets a sign that does not join words; entry ``i`` is before character ``i + 1``."""
     letter = (kinds & ALNUM) > 0
     joiner = (kinds & JOINER) > 0
-    return (letter[1:] != letter[:-1]) & ~joiner[1:] & ~joiner[:-1]
+    borders: NDArray[np.bool_] = (letter[1:] != letter[:-1]) & ~joiner[1:] & ~joiner[:-1]
+    return borders

@@ -1,0 +1,196 @@
+"""Many pages in, one record each out, in order: parallel, resumable, whatever the pages hold."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from blockml.batch.inputs import Item
+from blockml.errors import InputError
+from blockml.extract import extract
+from blockml.extractors import Extractor
+from blockml.parsing import Limits
+from blockml.rendering import page_record
+
+__all__ = ["Summary", "predict", "predict_to_file"]
+
+#: Pages sent to a worker at a time: enough to hide the cost of sending, few enough to show progress.
+_CHUNK = 16
+
+
+@dataclass(slots=True)
+class Summary:
+    """What became of the pages."""
+
+    statuses: Counter[str] = field(default_factory=Counter)
+    """Pages by status; ``error`` for those that could not be read or worked on."""
+    skipped: int = 0
+    """Pages that an earlier run had done."""
+
+    @property
+    def n_pages(self) -> int:
+        """Pages worked on."""
+        return self.statuses.total()
+
+    def __str__(self) -> str:
+        counts = ", ".join(f"{count} {status}" for status, count in sorted(self.statuses.items()))
+        done = f"; {self.skipped} done before" if self.skipped else ""
+        return f"{self.n_pages} pages: {counts or 'nothing to do'}{done}"
+
+
+def predict(
+    items: Iterable[Item],
+    extractor: Extractor,
+    *,
+    jobs: int = 1,
+    limits: Limits = Limits(),
+    threshold: float | None = None,
+) -> Iterator[dict[str, Any]]:
+    """Extract many pages.
+
+    Parameters
+    ----------
+    items
+        The pages; read as they are needed, never all at once.
+    extractor
+        Sent to each worker once a chunk; a model's arrays are small.
+    jobs
+        Processes. The records do not depend on it.
+    limits
+        Bounds on each page.
+    threshold
+        Replaces the extractor's own.
+
+    Yields
+    ------
+    dict
+        One record per item, in order: ``id``, ``url``, ``status``, ``text``, ``confidence``, ``n_blocks``, ``n_kept``,
+        ``model``, ``warnings``, ``error``. A page that can't be read, or on which our own code fails, has the status
+        ``error`` and says why; it never stops the others.
+    """
+    chunks = _chunks(items)
+    if jobs == 1:
+        for chunk in chunks:
+            yield from _work(chunk, extractor, limits, threshold)
+        return
+    import joblib
+
+    with joblib.Parallel(n_jobs=jobs, return_as="generator", pre_dispatch="3*n_jobs") as parallel:
+        for records in parallel(joblib.delayed(_work)(chunk, extractor, limits, threshold) for chunk in chunks):
+            yield from records
+
+
+def _chunks(items: Iterable[Item]) -> Iterator[list[Item]]:
+    iterator = iter(items)
+    while chunk := list(islice(iterator, _CHUNK)):
+        yield chunk
+
+
+def _work(chunk: list[Item], extractor: Extractor, limits: Limits, threshold: float | None) -> list[dict[str, Any]]:
+    return [_page(item, extractor, limits, threshold) for item in chunk]
+
+
+def _page(item: Item, extractor: Extractor, limits: Limits, threshold: float | None) -> dict[str, Any]:
+    try:
+        result = extract(
+            item.read(), url=item.url, charset=item.charset, model=extractor, limits=limits, threshold=threshold
+        )
+        return {"id": item.id, **page_record(result), "error": None}
+    except Exception as error:  # noqa: BLE001 (one page must not stop a run of millions; the record says what happened)
+        message = str(error) if isinstance(error, OSError | EOFError) else f"{type(error).__name__}: {error}"
+        return {
+            "id": item.id,
+            "url": item.url,
+            "status": "error",
+            "text": "",
+            "confidence": None,
+            "n_blocks": 0,
+            "n_kept": 0,
+            "model": extractor.id,
+            "warnings": [],
+            "error": message,
+        }
+
+
+def predict_to_file(
+    items: Iterable[Item],
+    extractor: Extractor,
+    output: Path,
+    *,
+    jobs: int = 1,
+    resume: bool = False,
+    limits: Limits = Limits(),
+    threshold: float | None = None,
+    progress: Callable[[Iterable[dict[str, Any]]], Iterable[dict[str, Any]]] = iter,
+) -> Summary:
+    """Extract many pages into a JSON lines file.
+
+    Records go to ``OUTPUT.part`` as they come; at the end it takes the place of ``OUTPUT``. So ``OUTPUT`` is always
+    whole, and an interrupted run leaves its work behind: with ``resume`` pages that either file holds without an
+    error are not worked on again.
+
+    Parameters
+    ----------
+    progress
+        Wraps the iteration over records, to show progress.
+
+    Raises
+    ------
+    InputError
+        The output can't be written.
+    """
+    summary = Summary()
+    part = output.with_name(output.name + ".part")
+    try:
+        done = _carry_over(output, part) if resume else set()
+        output.parent.mkdir(parents=True, exist_ok=True)
+        with part.open("a" if resume else "w", encoding="utf-8", newline="\n") as stream:
+
+            def wanted() -> Iterator[Item]:
+                for item in items:
+                    if item.id in done:
+                        summary.skipped += 1
+                    else:
+                        yield item
+
+            records = predict(wanted(), extractor, jobs=jobs, limits=limits, threshold=threshold)
+            for record in progress(records):
+                summary.statuses[record["status"]] += 1
+                stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+        part.replace(output)
+    except PermissionError as error:
+        raise InputError(f"the output can't be written ({error})", source=output) from error
+    return summary
+
+
+def _carry_over(output: Path, part: Path) -> set[str]:
+    """Put the good records of earlier runs into ``part``; return their ids.
+
+    A line that was cut off, and records of failed pages, are dropped, so those pages are worked on again.
+    """
+    records: dict[str, str] = {}
+    for path in (output, part):
+        if not path.is_file():
+            continue
+        for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
+            try:
+                record = json.loads(line)
+                if record["error"] is None:
+                    records[record["id"]] = line
+            except (ValueError, KeyError, TypeError):
+                continue
+    if records:
+        fresh = part.with_name(part.name + ".new")
+        fresh.write_text("".join(line + "\n" for line in records.values()), encoding="utf-8", newline="\n")
+        fresh.replace(part)
+    else:
+        part.unlink(missing_ok=True)
+    return set(records)

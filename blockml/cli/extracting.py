@@ -1,0 +1,135 @@
+"""``blockml extract`` and ``blockml predict``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from blockml.batch import Summary, find_inputs, predict, predict_to_file, read_items
+from blockml.cli.output import note, progress_bar, write_output
+from blockml.datasets.base import read_bytes
+from blockml.errors import InputError, UsageError
+from blockml.extract import extract
+from blockml.extractors import Extractor, resolve
+from blockml.page import Status
+from blockml.parsing import Limits
+from blockml.rendering import FORMATS, render
+
+__all__ = ["add_commands"]
+
+
+def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add both commands."""
+    one = commands.add_parser("extract", help="main content of one page", description="Main content of one page.")
+    one.add_argument("page", metavar="PAGE", help="a file (.gz is unzipped), or - for standard input")
+    one.add_argument("--format", choices=sorted(FORMATS), default="text", help="what to write (default: %(default)s)")
+    one.add_argument("--url", help="where the page came from; kept, not fetched")
+    one.add_argument("--charset", help="encoding that the transport named (HTTP's Content-Type)")
+    one.add_argument("-o", "--output", metavar="FILE", help="write there instead of standard output")
+    _add_choice(one)
+    one.set_defaults(run=run_extract)
+
+    many = commands.add_parser(
+        "predict",
+        help="main content of many pages, as JSON lines",
+        description="Main content of many pages: one JSON object a line, in the order of the input.",
+    )
+    many.add_argument(
+        "inputs",
+        metavar="INPUT",
+        nargs="+",
+        help="a page file, a folder (all page files below it), a glob, or a .jsonl file of {id, html, url}",
+    )
+    many.add_argument("-o", "--output", metavar="OUT", help="JSON lines file; standard output if left out")
+    many.add_argument("--jobs", type=positive, default=1, metavar="N", help="processes (default: %(default)s)")
+    many.add_argument("--resume", action="store_true", help="keep what OUT or OUT.part hold, and do the rest")
+    many.add_argument("--quiet", action="store_true", help="no progress bar and no summary")
+    _add_choice(many)
+    many.set_defaults(run=run_predict)
+
+
+def _add_choice(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--model", metavar="NAME|FILE", default="default", help="a released model or a model file")
+    group.add_argument("--extractor", metavar="NAME", help="an untrained method, or a released model")
+    parser.add_argument(
+        "--threshold", type=_share, metavar="X", help="keep blocks that score at least X, from 0 (all) to 1"
+    )
+    parser.add_argument(
+        "--max-bytes", type=positive, metavar="N", default=Limits().bytes, help="look at no more of a page"
+    )
+
+
+def positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 on")
+    return int(text)
+
+
+def _share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number between 0 and 1")
+    return value
+
+
+def _extractor(arguments: argparse.Namespace) -> Extractor:
+    return resolve(arguments.extractor or arguments.model)
+
+
+def run_extract(arguments: argparse.Namespace) -> int:
+    """Extract one page; 1 if it gave no text."""
+    extractor = _extractor(arguments)
+    try:
+        html = sys.stdin.buffer.read() if arguments.page == "-" else read_bytes(Path(arguments.page))
+    except (OSError, EOFError) as error:
+        raise InputError(getattr(error, "strerror", None) or str(error), source=arguments.page) from error
+    result = extract(
+        html,
+        url=arguments.url,
+        charset=arguments.charset,
+        model=extractor,
+        threshold=arguments.threshold,
+        limits=Limits(bytes=arguments.max_bytes),
+    )
+    write_output(render(result, arguments.format), arguments.output)
+    for warning in result.warnings:
+        note(f"{arguments.page}: {warning}")
+    if result.status is not Status.OK:
+        note(f"{arguments.page}: {result.status}")
+    return 0 if result.text else 1
+
+
+def run_predict(arguments: argparse.Namespace) -> int:
+    """Extract many pages; 1 if any could not be read or worked on, 3 if none could be."""
+    if arguments.resume and arguments.output is None:
+        raise UsageError("--resume needs -o: it continues a file")
+    extractor = _extractor(arguments)
+    items = read_items(find_inputs(arguments.inputs))
+    limits = Limits(bytes=arguments.max_bytes)
+    options: dict[str, Any] = {"jobs": arguments.jobs, "limits": limits, "threshold": arguments.threshold}
+    if arguments.output is None:
+        summary = Summary()
+        for record in predict(items, extractor, **options):
+            summary.statuses[record["status"]] += 1
+            print(json.dumps(record, ensure_ascii=False))
+    else:
+        bar = progress_bar(None, "page", quiet=arguments.quiet)
+        summary = predict_to_file(
+            items, extractor, Path(arguments.output), resume=arguments.resume, progress=bar, **options
+        )
+    if not arguments.quiet:
+        note(str(summary))
+    return _exit_code(summary.statuses["error"], summary.n_pages)
+
+
+def _exit_code(n_errors: int, n_pages: int) -> int:
+    if not n_errors:
+        return 0
+    return 3 if n_errors == n_pages else 1

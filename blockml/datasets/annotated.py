@@ -1,0 +1,159 @@
+"""Annotated HTML: spans of classes ``x-nc-sel0`` … ``x-nc-sel5`` around texts, as in L3S-GN1.
+
+The spans are taken out of the source, so that features are those of the page as it was; the labels stay behind as
+runs of text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+
+from blockml.datasets.base import Dataset, LabelledPage, read_bytes, site_of
+from blockml.datasets.gold import Gold, RunGold
+from blockml.errors import DatasetError
+from blockml.page import Label
+from blockml.parsing import parse
+
+__all__ = ["read_annotated", "read_annotated_file", "split_annotation"]
+
+#: What the numbers mean (public evaluation code of the corpus).
+CLASSES: Mapping[str, Label] = {
+    "0": Label.OTHER,
+    "1": Label.HEADING,
+    "2": Label.MAIN,
+    "3": Label.SUPPLEMENT,
+    "4": Label.RELATED,
+    "5": Label.COMMENT,
+}
+
+_CLASS = re.compile(r"x-nc-sel([0-5])\b")
+_TAG = re.compile(
+    r"<!--.*?-->"  # what a comment, script or style holds is no tag
+    r"|<(?P<raw>script|style)\b.*?</(?P=raw)\s*>"
+    r"""|<(?P<close>/)?(?P<name>[a-z][a-z0-9:]*)(?P<attributes>(?:[^>"']|"[^"]*"|'[^']*')*)>""",
+    re.IGNORECASE | re.DOTALL,
+)
+#: Private-use characters: one per class, and one that ends the innermost. They mark borders in a throw-away parse.
+_FIRST_MARK = 0xF8F0
+_END_MARK = chr(_FIRST_MARK + len(CLASSES))
+_MARK = re.compile(f"([{chr(_FIRST_MARK)}-{_END_MARK}])")
+
+
+def split_annotation(annotated: str) -> tuple[str, RunGold]:
+    """Take the annotation out of a page.
+
+    A text belongs to the innermost annotated element around it. Annotated spans are removed; other elements that
+    carry an annotation class stay.
+
+    Returns
+    -------
+    page, gold
+        The page without annotation spans, and the labelled runs of its text.
+
+    Examples
+    --------
+    >>> page, gold = split_annotation(
+    ...     "<p><span class=x-nc-sel2>Full text here <span class=x-nc-sel5>nice post</span></span></p>"
+    ... )
+    >>> page
+    '<p>Full text here nice post</p>'
+    >>> [(text.strip(), str(label)) for text, label in gold.runs]
+    [('Full text here', 'main'), ('nice post', 'comment')]
+    """
+    if any(mark in annotated for mark in map(chr, range(_FIRST_MARK, ord(_END_MARK) + 1))):
+        annotated = _MARK.sub("\ufffd", annotated)
+    clean: list[str] = []
+    marked: list[str] = []
+    open_tags: list[tuple[str, bool, bool]] = []  # name, opened a mark, tag itself is dropped
+    position = 0
+
+    def emit(text: str) -> None:
+        clean.append(text)
+        marked.append(text)
+
+    for match in _TAG.finditer(annotated):
+        emit(annotated[position : match.start()])
+        position = match.end()
+        name = (match["name"] or "").lower()
+        if not name:
+            emit(match[0])
+        elif match["close"]:
+            place = next((i for i in reversed(range(len(open_tags))) if open_tags[i][0] == name), None)
+            dropped = False
+            if place is not None:
+                _, had_mark, dropped = open_tags.pop(place)
+                if had_mark:
+                    marked.append(_END_MARK)
+            if not dropped:
+                emit(match[0])
+        else:
+            found = _CLASS.search(match["attributes"])
+            dropped = name == "span" and found is not None
+            if not dropped:
+                emit(match[0])
+            if found:
+                marked.append(chr(_FIRST_MARK + int(found[1])))
+            if name == "span" or found:  # other elements open no run, so their ends needn't be known
+                open_tags.append((name, found is not None, dropped))
+    emit(annotated[position:])
+    return "".join(clean), RunGold(_runs("".join(marked)))
+
+
+def _runs(marked: str) -> tuple[tuple[str, Label], ...]:
+    """Labelled runs of the text of a page with marks in it."""
+    page = parse(marked)
+    visible = "\n".join(page.blocks.texts)
+    borders = [0, *(match.start() for match in _MARK.finditer(visible)), len(visible)]
+    open_labels: list[Label] = []
+    runs: list[tuple[str, Label]] = []
+    for start, stop in pairwise(borders):
+        text = visible[start:stop]
+        if text[:1] == _END_MARK:
+            if open_labels:
+                open_labels.pop()
+        elif _MARK.match(text):
+            open_labels.append(CLASSES[str(ord(text[0]) - _FIRST_MARK)])
+        if run := " ".join(_MARK.sub("", text).split()):
+            runs.append((run, open_labels[-1] if open_labels else Label.OTHER))
+    return tuple(runs)
+
+
+def read_annotated_file(path: Path) -> tuple[bytes, Gold | None]:
+    """Page and gold of one annotated file. Annotated files are UTF-8, whatever their pages declare."""
+    page, gold = split_annotation(read_bytes(path).decode("utf-8", "replace"))
+    return page.encode("utf-8"), gold
+
+
+def read_annotated(folder: Path, name: str, urls: Mapping[str, str]) -> Dataset:
+    """Read a folder of annotated HTML files.
+
+    Parameters
+    ----------
+    folder
+        Holds ``ID.html`` or ``ID.html.gz`` files.
+    name
+        Name of the data set.
+    urls
+        URL of each id, as far as known; a page without one is a site of its own.
+    """
+    files = sorted(path for path in folder.iterdir() if path.name.endswith((".html", ".htm", ".html.gz", ".htm.gz")))
+    if not files:
+        raise DatasetError("no HTML files", source=folder)
+    pages = []
+    for path in files:
+        page_id = path.name.removesuffix(".gz").rpartition(".")[0]
+        url = urls.get(page_id)
+        pages.append(
+            LabelledPage(
+                id=page_id,
+                site=site_of(url, page_id),
+                path=path,
+                reader=read_annotated_file,
+                url=url,
+                charset="utf-8",
+            )
+        )
+    return Dataset(name, folder, "annotated", tuple(pages))

@@ -1,0 +1,45 @@
+"""How good an extraction is: block metrics, word metrics and the uncertainty of their means.
+
+========================  =========================================================================
+:mod:`~.blocks`           precision, recall and F1 over labelled blocks, main-content class
+:mod:`~.words`            the same over words of the text: in order, as a bag, as shingles; snippets
+:mod:`~.bootstrap`        intervals of means and of paired differences; means per site
+========================  =========================================================================
+"""
+
+from blockml.evaluation.blocks import BlockScores, block_scores
+from blockml.evaluation.bootstrap import (
+    Difference,
+    Interval,
+    bootstrap_mean,
+    mean_of_means,
+    means_by,
+    paired_difference,
+)
+from blockml.evaluation.words import (
+    SnippetRates,
+    WordScores,
+    bag_scores,
+    lcs_scores,
+    shingle_corpus_scores,
+    shingle_scores,
+    snippet_rates,
+)
+
+__all__ = [
+    "BlockScores",
+    "Difference",
+    "Interval",
+    "SnippetRates",
+    "WordScores",
+    "bag_scores",
+    "block_scores",
+    "bootstrap_mean",
+    "lcs_scores",
+    "mean_of_means",
+    "means_by",
+    "paired_difference",
+    "shingle_corpus_scores",
+    "shingle_scores",
+    "snippet_rates",
+]

@@ -1,0 +1,153 @@
+"""An extractor and a data set in, per-page results and their means out."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import joblib
+import numpy as np
+
+from blockml.datasets import Dataset, LabelledPage, TextGold
+from blockml.errors import DatasetError
+from blockml.evaluation.blocks import BlockScores, block_scores
+from blockml.evaluation.bootstrap import bootstrap_mean, mean_of_means, means_by
+from blockml.evaluation.words import WordScores, bag_scores, lcs_scores, shingle_scores, snippet_rates
+from blockml.extract import extract
+from blockml.extractors import Extractor
+from blockml.page import Status
+
+__all__ = ["METRICS", "PageResult", "evaluate_extractor", "summarise"]
+
+#: Metrics of a page: name and what it is. Each is reported as a mean over pages.
+METRICS = {
+    "bag_f1": "F1 of words as a bag",
+    "bag_precision": "precision of words as a bag",
+    "bag_recall": "recall of words as a bag",
+    "lcs_f1": "F1 of words in order (longest common subsequence; Gottron 2007)",
+    "shingle_f1": "F1 of word 4-grams",
+    "with_rate": "share of the required snippets that were found",
+    "without_rate": "share of the forbidden snippets that were found; lower is better",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PageResult:
+    """What an extractor did on one page."""
+
+    id: str
+    site: str
+    page_type: str | None
+    status: Status
+    flagged: bool
+    """Whether the gold has a known defect."""
+    bag: WordScores | None
+    """None where the gold is no whole text."""
+    lcs: WordScores | None
+    shingle: WordScores | None
+    with_rate: float | None
+    without_rate: float | None
+    block: BlockScores
+    """Counts over the blocks with gold."""
+    seconds: float
+    """CPU time of the extraction."""
+
+    def metric(self, name: str) -> float | None:
+        """Value of one of :data:`METRICS`, None where the page's gold doesn't tell."""
+        if name in ("with_rate", "without_rate"):
+            return self.with_rate if name == "with_rate" else self.without_rate
+        kind, _, field = name.partition("_")
+        scores: WordScores | None = getattr(self, kind)
+        return None if scores is None else float(getattr(scores, field))
+
+
+def evaluate_extractor(
+    extractor: Extractor,
+    dataset: Dataset,
+    *,
+    jobs: int = 1,
+    progress: Callable[[Iterable[PageResult]], Iterable[PageResult]] = iter,
+) -> list[PageResult]:
+    """Extract every page of a data set and score the result.
+
+    Raises
+    ------
+    DatasetError
+        No page has gold, or a page can't be read.
+    """
+    tasks = (joblib.delayed(_evaluate_page)(extractor, page) for page in dataset.pages)
+    with joblib.Parallel(n_jobs=jobs, batch_size=8, return_as="generator") as parallel:
+        results = list(progress(result for result in parallel(tasks) if result is not None))
+    if not results:
+        raise DatasetError("no page has gold", source=dataset.path)
+    return results
+
+
+def _evaluate_page(extractor: Extractor, labelled: LabelledPage) -> PageResult | None:
+    html, gold = labelled.load()
+    if gold is None:
+        return None
+    start = time.process_time()
+    result = extract(html, url=labelled.url, charset=labelled.charset, model=extractor)
+    seconds = time.process_time() - start
+    labels = gold.label(result.page)
+    text = gold.text()
+    snippets = snippet_rates(result.text, gold.required, gold.forbidden) if isinstance(gold, TextGold) else None
+    return PageResult(
+        id=labelled.id,
+        site=labelled.site,
+        page_type=labelled.page_type,
+        status=result.status,
+        flagged=not labelled.trusted,
+        bag=None if text is None else bag_scores(text, result.text),
+        lcs=None if text is None else lcs_scores(text, result.text),
+        shingle=None if text is None else shingle_scores(text, result.text),
+        with_rate=snippets.with_rate if snippets else None,
+        without_rate=snippets.without_rate if snippets else None,
+        block=block_scores(labels.main[labels.known], result.kept[labels.known]),
+        seconds=seconds,
+    )
+
+
+def summarise(results: Sequence[PageResult], metrics: Sequence[str] = tuple(METRICS)) -> dict[str, Any]:
+    """Means over pages with 95 % bootstrap intervals, per page type and over sites, and pooled block counts.
+
+    Returns
+    -------
+    dict
+        ``pages``, ``statuses``, ``metrics`` (name to mean, low, high, pages, site_mean, clean_mean), ``by_type``,
+        ``block`` (pooled precision, recall, f1), ``ms_per_page``. ``clean_mean`` leaves out pages whose gold has a
+        known defect; ``site_mean`` is the mean over sites of the means of their pages.
+    """
+    summary: dict[str, Any] = {
+        "pages": len(results),
+        "statuses": dict(sorted(Counter(str(result.status) for result in results).items())),
+        "metrics": {},
+        "by_type": {},
+    }
+    for name in metrics:
+        pairs = [(result, value) for result in results if (value := result.metric(name)) is not None]
+        if not pairs:
+            continue
+        values = [value for _, value in pairs]
+        interval = bootstrap_mean(values)
+        clean = [value for result, value in pairs if not result.flagged]
+        sites = [result.site for result, _ in pairs]
+        summary["metrics"][name] = {
+            "mean": round(interval.mean, 4),
+            "low": round(interval.low, 4),
+            "high": round(interval.high, 4),
+            "pages": len(values),
+            "site_mean": round(mean_of_means(means_by(values, sites)), 4),
+            "clean_mean": round(float(np.mean(clean)), 4) if clean else None,
+        }
+        by_type = means_by(values, [result.page_type or "unknown" for result, _ in pairs])
+        for page_type, (mean, count) in sorted(by_type.items()):
+            summary["by_type"].setdefault(page_type, {"pages": count})[name] = round(mean, 4)
+    total = sum((result.block for result in results), BlockScores(0, 0, 0, 0))
+    summary["block"] = {name: round(getattr(total, name), 4) for name in ("precision", "recall", "f1")}
+    summary["ms_per_page"] = round(1000 * float(np.mean([result.seconds for result in results])), 2)
+    return summary

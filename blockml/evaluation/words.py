@@ -1,0 +1,242 @@
+"""Word metrics: how well an extracted text reproduces a gold text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from blockml.errors import UsageError
+from blockml.lcs import lcs_length
+from blockml.tokens import WORD, metric_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = [
+    "SnippetRates",
+    "WordScores",
+    "bag_scores",
+    "lcs_scores",
+    "shingle_corpus_scores",
+    "shingle_scores",
+    "snippet_rates",
+]
+
+
+class WordScores(NamedTuple):
+    """Precision, recall and F1 of one text or of a corpus, each in [0, 1]."""
+
+    precision: float
+    recall: float
+    f1: float
+
+
+class SnippetRates(NamedTuple):
+    """Shares of the required and of the forbidden snippets that were found, in [0, 1]; None where there are none."""
+
+    with_rate: float | None
+    without_rate: float | None
+
+
+def lcs_scores(gold: str, extracted: str, mode: str = "w") -> WordScores:
+    """Score the words that gold text and extracted text share in the same order (Gottron 2007).
+
+    With k the length of the longest common subsequence of words, precision is k by the extracted words and recall k
+    by the gold words.
+
+    Parameters
+    ----------
+    gold, extracted
+        The texts.
+    mode
+        Token mode of :func:`blockml.tokens.metric_tokens`.
+
+    Returns
+    -------
+    WordScores
+        1, 1, 1 if neither text has words; 0, 0, 0 if exactly one of them has.
+
+    Raises
+    ------
+    UnknownNameError
+        The mode is unknown.
+
+    Examples
+    --------
+    >>> scores = lcs_scores("the cat sat on the mat", "menu the cat on mat the footer")
+    >>> [round(value, 3) for value in scores]
+    [0.571, 0.667, 0.615]
+    """
+    relevant, found = metric_tokens(gold, mode), metric_tokens(extracted, mode)
+    return _scores(lcs_length(relevant, found), len(found), len(relevant))
+
+
+def bag_scores(gold: str, extracted: str, mode: str = "w") -> WordScores:
+    """Score the words that gold text and extracted text share as multisets, in any order.
+
+    Never below :func:`lcs_scores` of the same texts.
+
+    Parameters
+    ----------
+    gold, extracted
+        The texts.
+    mode
+        Token mode of :func:`blockml.tokens.metric_tokens`.
+
+    Returns
+    -------
+    WordScores
+        1, 1, 1 if neither text has words; 0, 0, 0 if exactly one of them has.
+
+    Raises
+    ------
+    UnknownNameError
+        The mode is unknown.
+
+    Examples
+    --------
+    >>> scores = bag_scores("the cat sat on the mat", "menu the cat on mat the footer")
+    >>> [round(value, 3) for value in scores]
+    [0.714, 0.833, 0.769]
+    """
+    relevant, found = Counter(metric_tokens(gold, mode)), Counter(metric_tokens(extracted, mode))
+    return _scores((relevant & found).total(), found.total(), relevant.total())
+
+
+def shingle_scores(gold: str, extracted: str, size: int = 4, *, lower: bool = False) -> WordScores:
+    r"""Score the word n-grams (shingles) that gold text and extracted text share as multisets.
+
+    This is the per-document score of the public article extraction benchmark of Scrapinghub. A text of fewer than
+    ``size`` words forms one shorter shingle, a text without words none.
+
+    Parameters
+    ----------
+    gold, extracted
+        The texts; their words are the matches of ``\w+``.
+    size
+        Words per shingle, at least 1.
+    lower
+        Compare in lower case; the benchmark does not.
+
+    Returns
+    -------
+    WordScores
+        1, 1, 1 if neither text has words; 0, 0, 0 if exactly one of them has.
+
+    Raises
+    ------
+    UsageError
+        ``size`` is below 1.
+
+    Examples
+    --------
+    >>> scores = shingle_scores("a b c d e f", "x a b c d e")
+    >>> [round(value, 3) for value in scores]
+    [0.667, 0.667, 0.667]
+    """
+    return _scores(*_shingle_counts(gold, extracted, size, lower=lower))
+
+
+def shingle_corpus_scores(pairs: Iterable[tuple[str, str]], size: int = 4, *, lower: bool = False) -> WordScores:
+    """Score the shingles of a corpus as the public article extraction benchmark of Scrapinghub does.
+
+    Precision is the mean over the documents with extracted shingles, recall the mean over the documents with gold
+    shingles, and F1 the harmonic mean of these two means.
+
+    Parameters
+    ----------
+    pairs
+        Gold text and extracted text of each document.
+    size, lower
+        See :func:`shingle_scores`.
+
+    Returns
+    -------
+    WordScores
+        1, 1, 1 if no text has words; precision or recall is 0 where only its own side is without words.
+
+    Raises
+    ------
+    UsageError
+        There are no documents, or ``size`` is below 1.
+
+    Examples
+    --------
+    >>> shingle_corpus_scores([("a b c d", "a b c d"), ("e f g h", "")])
+    WordScores(precision=1.0, recall=0.5, f1=0.666...)
+    """
+    counts = [_shingle_counts(gold, extracted, size, lower=lower) for gold, extracted in pairs]
+    if not counts:
+        raise UsageError("a corpus score needs at least one document")
+    precisions = [shared / found for shared, found, _ in counts if found]
+    recalls = [shared / relevant for shared, _, relevant in counts if relevant]
+    if not precisions and not recalls:
+        return WordScores(1.0, 1.0, 1.0)
+    precision = sum(precisions) / len(precisions) if precisions else 0.0
+    recall = sum(recalls) / len(recalls) if recalls else 0.0
+    return WordScores(precision, recall, _harmonic_mean(precision, recall))
+
+
+def snippet_rates(extracted: str, with_: Sequence[str], without: Sequence[str]) -> SnippetRates:
+    """Look for snippets that must, and snippets that must not, occur in an extracted text.
+
+    Texts are compared in lower case, every run of white space as one space. Blank snippets are not counted.
+
+    Parameters
+    ----------
+    extracted
+        The text.
+    with_
+        Snippets of the main content; the best rate is 1.
+    without
+        Snippets of the surroundings; the best rate is 0.
+
+    Returns
+    -------
+    SnippetRates
+        The share of either list that occurs; None for a list without snippets.
+
+    Examples
+    --------
+    >>> snippet_rates("The cat  sat.", with_=["cat sat", "on the mat"], without=["Menu"])
+    SnippetRates(with_rate=0.5, without_rate=0.0)
+    """
+    text = _normalised(extracted)
+    return SnippetRates(_found_rate(text, with_), _found_rate(text, without))
+
+
+def _scores(shared: int, found: int, relevant: int) -> WordScores:
+    if not found and not relevant:
+        return WordScores(1.0, 1.0, 1.0)
+    if not found or not relevant:
+        return WordScores(0.0, 0.0, 0.0)
+    return WordScores(shared / found, shared / relevant, 2 * shared / (found + relevant))
+
+
+def _harmonic_mean(precision: float, recall: float) -> float:
+    total = precision + recall
+    return 2 * precision * recall / total if total else 0.0
+
+
+def _shingle_counts(gold: str, extracted: str, size: int, *, lower: bool) -> tuple[int, int, int]:
+    """Count the shared, the extracted and the gold shingles."""
+    relevant, found = _shingles(gold, size, lower=lower), _shingles(extracted, size, lower=lower)
+    return (relevant & found).total(), found.total(), relevant.total()
+
+
+def _shingles(text: str, size: int, *, lower: bool) -> Counter[tuple[str, ...]]:
+    if size < 1:
+        raise UsageError(f"a shingle has at least 1 word, not {size}")
+    words = metric_tokens(text) if lower else WORD.findall(text)
+    if not words:
+        return Counter()
+    return Counter(tuple(words[i : i + size]) for i in range(max(len(words) - size + 1, 1)))
+
+
+def _normalised(text: str) -> str:
+    return " ".join(text.lower().split())
+
+
+def _found_rate(text: str, snippets: Sequence[str]) -> float | None:
+    wanted = [snippet for snippet in map(_normalised, snippets) if snippet]
+    return sum(snippet in text for snippet in wanted) / len(wanted) if wanted else None

@@ -1,0 +1,1 @@
+"""Training: decision trees, their pruning and their evaluation."""

@@ -1,0 +1,78 @@
+"""How a model is trained: features, learner, its parameters, the reading of the labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from blockml.errors import UnknownNameError, UsageError
+from blockml.modelfile import Parsing
+from blockml.page import MAIN_LABELS, Label
+
+__all__ = ["RECIPES", "Recipe", "recipe"]
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Everything that decides what is learnt from given pages."""
+
+    name: str
+    features: str
+    """Feature set the trees see."""
+    learner: Literal["cart", "c45"]
+    """``cart``: scikit-learn's entropy tree. ``c45``: the semantics of C4.5 as WEKA's J48 has them."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments of the learner: ``min_leaf`` (rows in a leaf), ``confidence`` (of pessimistic pruning; above 0.5 it
+    prunes nothing), ``laplace`` (add one to both classes' counts in a leaf)."""
+    main: frozenset[Label] = MAIN_LABELS
+    """Labels that count as content."""
+    parsing: Parsing = field(default_factory=Parsing)
+    """How pages are parsed, in training and afterwards."""
+    threshold: float | None = None
+    """Score from which on a block is kept; None: the one with the best page F1 on inner folds of the training pages."""
+    source: str = ""
+
+    def but(self, **parameters: Any) -> Recipe:  # noqa: ANN401 (values of any recipe parameter)
+        """Return the recipe with other learner parameters, feature set or threshold.
+
+        Raises
+        ------
+        UnknownNameError
+            No such parameter.
+        """
+        own = {key: parameters.pop(key) for key in ("features", "threshold") if key in parameters}
+        for name, value in parameters.items():
+            if name not in self.parameters:
+                raise UnknownNameError("recipe parameter", name, [*self.parameters, "features", "threshold"])
+            if type(value) is not type(self.parameters[name]) and not isinstance(value, int | float):
+                raise UsageError(f"recipe parameter {name!r} has no value {value!r}")
+        return replace(self, parameters={**self.parameters, **parameters}, **own)
+
+
+# J48's confidenceFactor is 0.70 in Kim et al. 2013, section 4.3. WEKA adds no errors above 0.5, so the value prunes
+# nothing: what is left is minNumObj, 10 rows in a leaf.
+_KIM = {"min_leaf": 10, "confidence": 0.70, "laplace": False}
+
+_RECIPES = (
+    Recipe("kim2013", "kim2013-onehot", "cart", _KIM, source="Kim et al. 2013, sections 3.3 and 4.3"),
+    Recipe("boilerpipe6", "boilerpipe6", "cart", _KIM, source="Kim et al. 2013, section 2.2: the paper's comparison"),
+    Recipe("kim2013-c45", "kim2013-onehot", "c45", _KIM, source="Kim et al. 2013 with the learner's own semantics"),
+    Recipe("boilerpipe6-c45", "boilerpipe6", "c45", _KIM, source="the same with six attributes"),
+)
+
+#: Recipes by name.
+RECIPES: Mapping[str, Recipe] = {item.name: item for item in _RECIPES}
+
+
+def recipe(name: str) -> Recipe:
+    """Look a recipe up.
+
+    Raises
+    ------
+    UnknownNameError
+        No such recipe.
+    """
+    if name not in RECIPES:
+        raise UnknownNameError("recipe", name, RECIPES)
+    return RECIPES[name]

@@ -1,0 +1,209 @@
+"""Labelled pages in, one table of block rows out: what learners and cross-validation work on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml import features
+from blockml.datasets import Dataset, LabelledPage
+from blockml.datasets.gold import block_tokens
+from blockml.datasets.validation import content_hash
+from blockml.errors import DatasetError
+from blockml.learning.recipes import Recipe
+from blockml.parsing import parse
+from blockml.tokens import metric_tokens
+
+__all__ = ["BlockTable", "PageRows", "build_table", "page_rows"]
+
+#: Words in a shingle and hashes in a sketch for finding near duplicates (Broder et al. 1997; sizes are our choice).
+_SHINGLE, _SKETCH = 8, 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PageRows:
+    """One page as rows of the table, with what is needed to score an extraction of it."""
+
+    id: str
+    site: str
+    page_type: str | None
+    usable: bool
+    """Whether it may be trained on."""
+    matrix: NDArray[np.float32]
+    """(n_blocks, n_features)."""
+    main: NDArray[np.bool_]
+    """(n_blocks,) gold."""
+    known: NDArray[np.bool_]
+    """(n_blocks,) whether there is gold."""
+    n_words: NDArray[np.int32]
+    """(n_blocks,) words."""
+    owner: NDArray[np.int32]
+    """(n_tokens,) block of each metric token."""
+    tokens: NDArray[np.int32]
+    """(n_tokens,) number of each token in the page's own vocabulary."""
+    gold_counts: NDArray[np.int64]
+    """(vocabulary,) occurrences of each token in the gold text."""
+    hash: str
+    """Fingerprint of the visible words."""
+    sketch: frozenset[int]
+    """Smallest hashes of its word shingles."""
+
+    def bag_f1(self, kept: NDArray[np.bool_]) -> float:
+        """Bag-of-words F1 of an extraction that keeps these blocks."""
+        n_gold = int(self.gold_counts.sum())
+        counts = np.bincount(self.tokens[kept[self.owner]], minlength=len(self.gold_counts))
+        n_kept = int(counts.sum())
+        if not n_gold or not n_kept:
+            return float(n_gold == n_kept)
+        return 2 * int(np.minimum(counts, self.gold_counts).sum()) / (n_gold + n_kept)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BlockTable:
+    """All pages stacked: rows ``starts[i] … starts[i + 1] - 1`` belong to ``pages[i]``."""
+
+    pages: tuple[PageRows, ...]
+    matrix: NDArray[np.float32]
+    """(n_rows, n_features)."""
+    main: NDArray[np.bool_]
+    """(n_rows,)."""
+    page_of_row: NDArray[np.int32]
+    """(n_rows,)."""
+    starts: NDArray[np.int64]
+    """(n_pages + 1,)."""
+    trainable: NDArray[np.bool_]
+    """(n_rows,) known gold on a page that may be trained on, and no duplicate of an earlier page."""
+
+    @classmethod
+    def stack(cls, pages: Sequence[PageRows]) -> BlockTable:
+        """Stack pages.
+
+        Raises
+        ------
+        DatasetError
+            There is no block in any of them.
+        """
+        sizes = np.array([len(page.main) for page in pages], dtype=np.int64)
+        if not sizes.sum():
+            raise DatasetError("the pages hold no text blocks")
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        seen: set[str] = set()
+        trainable = []
+        for page in pages:
+            fresh = page.hash not in seen
+            if page.usable:
+                seen.add(page.hash)
+            trainable.append(page.known & (page.usable and fresh))
+        return cls(
+            pages=tuple(pages),
+            matrix=np.concatenate([page.matrix for page in pages]),
+            main=np.concatenate([page.main for page in pages]),
+            page_of_row=np.repeat(np.arange(len(pages), dtype=np.int32), sizes),
+            starts=starts,
+            trainable=np.concatenate(trainable),
+        )
+
+    def rows_of(self, page: int) -> slice:
+        """Rows of one page."""
+        return slice(int(self.starts[page]), int(self.starts[page + 1]))
+
+    def page_f1(self, kept: NDArray[np.bool_], pages: Iterable[int]) -> NDArray[np.float64]:
+        """Bag-of-words F1 of each of the pages, given the decision for every row."""
+        return np.array([self.pages[page].bag_f1(kept[self.rows_of(page)]) for page in pages])
+
+
+def page_rows(labelled: LabelledPage, recipe: Recipe) -> PageRows:
+    """Parse, label and measure one page.
+
+    Raises
+    ------
+    DatasetError
+        The page has no gold, or can't be read.
+    """
+    html, gold = labelled.load()
+    if gold is None:
+        raise DatasetError(f"page {labelled.id!r} has no gold", source=labelled.path)
+    wanted = recipe.parsing
+    page = parse(
+        html,
+        url=labelled.url,
+        charset=labelled.charset,
+        backend=wanted.backend,
+        profile=wanted.profile,
+        keep_wordless=wanted.keep_wordless,
+        tokenizer=wanted.tokenizer,
+    )
+    labels = gold.label(page, recipe.main)
+    owner, tokens = block_tokens(page)
+    gold_tokens = Counter(metric_tokens(gold.text(recipe.main) or ""))
+    numbers: dict[str, int] = {}
+    token_column = np.array([numbers.setdefault(token, len(numbers)) for token in tokens], dtype=np.int32)
+    for token in gold_tokens:
+        numbers.setdefault(token, len(numbers))
+    gold_counts = np.zeros(len(numbers), dtype=np.int64)
+    for token, count in gold_tokens.items():
+        gold_counts[numbers[token]] = count
+    return PageRows(
+        id=labelled.id,
+        site=labelled.site,
+        page_type=labelled.page_type,
+        usable=labelled.trusted,
+        matrix=features.build(page, recipe.features),
+        main=labels.main,
+        known=labels.known,
+        n_words=page.blocks.n_words,
+        owner=owner,
+        tokens=token_column,
+        gold_counts=gold_counts,
+        hash=content_hash(page),
+        sketch=_sketch(tokens),
+    )
+
+
+def _sketch(tokens: Sequence[str]) -> frozenset[int]:
+    """Smallest hashes of the word shingles: two pages share about as large a part of them as of their shingles."""
+    if len(tokens) < _SHINGLE:
+        return frozenset()
+    # A polynomial over token fingerprints that are the same in every process, unlike hash().
+    known: dict[str, int] = {}
+    values = np.array(
+        [known[t] if t in known else known.setdefault(t, _fingerprint(t)) for t in tokens], dtype=np.uint64
+    )
+    codes = np.zeros(len(tokens) - _SHINGLE + 1, dtype=np.uint64)
+    for k in range(_SHINGLE):
+        codes = codes * np.uint64(0x9E3779B97F4A7C15) + values[k : k + len(codes)]
+    codes ^= codes >> np.uint64(29)
+    return frozenset(np.unique(codes * np.uint64(0xBF58476D1CE4E5B9))[:_SKETCH].tolist())
+
+
+def _fingerprint(token: str) -> int:
+    return int.from_bytes(blake2b(token.encode(), digest_size=8).digest(), "little")
+
+
+def build_table(datasets: Sequence[Dataset], recipe: Recipe, *, jobs: int = 1) -> BlockTable:
+    """Build the table of one or more data sets.
+
+    Parameters
+    ----------
+    datasets
+        The data sets; page ids get the data set's name in front when there are several.
+    recipe
+        Says how pages are parsed, labelled and measured.
+    jobs
+        Processes; the result does not depend on it.
+
+    Raises
+    ------
+    DatasetError
+        A page has no gold or can't be read.
+    """
+    labelled = [page for dataset in datasets for page in dataset.pages]
+    with joblib.Parallel(n_jobs=jobs, batch_size=8) as parallel:
+        rows: list[PageRows] = parallel(joblib.delayed(page_rows)(page, recipe) for page in labelled)
+    return BlockTable.stack(rows)

@@ -1,0 +1,118 @@
+"""Kept blocks as an HTML fragment: the page's own elements, pruned to what was kept, without anything active."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.page import Flag, Nodes, Page
+from blockml.parsing.lines import VOID
+
+__all__ = ["render_html"]
+
+#: Elements that appear in the fragment; all others are left out and what they hold stays.
+_ELEMENTS = frozenset(
+    "a abbr article aside b bdi bdo blockquote br caption cite code col colgroup dd del details dfn div dl dt em "  # noqa: SIM905
+    "figcaption figure h1 h2 h3 h4 h5 h6 hr i img ins kbd li main mark ol p pre q rp rt ruby s samp section small "
+    "strong sub summary sup table tbody td tfoot th thead time tr u ul var wbr".split()
+)
+_ATTRIBUTES = frozenset("alt cite colspan datetime dir href lang rowspan src start title".split())  # noqa: SIM905
+_LINKS = frozenset({"cite", "href", "src"})
+#: A scheme outside these is left out: it might run something.
+_SAFE_LINK = re.compile(r"(?:https?:|mailto:|tel:|[^:]*(?:[/?#]|$))", re.IGNORECASE)
+#: Programs that read HTML recurse: deeper elements are left out, their text stays.
+_MAX_DEPTH = 128
+
+
+def render_html(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str:
+    """Write the kept blocks as HTML.
+
+    The fragment begins below the deepest element that holds all kept blocks. Scripts, styles, event handlers and
+    links of unknown schemes never appear; images, rules and line breaks do if the text on both sides was kept.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page = blockml.parse("<nav>Menu</nav><main><h1>A</h1><p onclick='x()'>B <a href='/c'>c</a> &lt;</p></main>")
+    >>> render_html(page, [False, True, True])
+    '<h1>A</h1><p>B <a href="/c">c</a> &lt;</p>'
+    """
+    nodes, blocks = page.nodes, page.blocks
+    rows = np.flatnonzero(np.asarray(kept, dtype=bool))
+    if not len(rows):
+        return ""
+    shown = _shown(nodes, page, rows)
+    top = _top(nodes, blocks.parent[rows])
+    out: list[str] = []
+    open_tags: list[tuple[int, str]] = []  # where it ends, its end tag
+    for node in range(top + 1, int(nodes.end[top])):
+        while open_tags and open_tags[-1][0] <= node:
+            out.append(open_tags.pop()[1])
+        if not shown[node]:
+            continue
+        name = nodes.name(node)
+        if name == "#text":
+            text = nodes.texts[node]
+            out.append(html.escape(text if nodes.flags[node] & Flag.PREFORMATTED else _squeezed(text), quote=False))
+        elif name in VOID:
+            out.append(f"<{name}{_attributes(nodes.attributes[node])}>")
+        elif len(open_tags) < _MAX_DEPTH:
+            out.append(f"<{name}{_attributes(nodes.attributes[node])}>")
+            open_tags.append((int(nodes.end[node]), f"</{name}>"))
+    out.extend(end for _, end in reversed(open_tags))
+    return "".join(out).strip()
+
+
+def _top(nodes: Nodes, parents: NDArray[np.int32]) -> int:
+    """Deepest element around all of the given ones; if it is a paragraph or the like itself, the one around it."""
+    first = int(parents.min())
+    last = int(parents.max())
+    top = first
+    while nodes.end[top] <= last and nodes.parent[top] >= 0:
+        top = int(nodes.parent[top])
+    containers = {"html", "body", "div", "article", "main", "section"}
+    while nodes.name(top) not in containers and nodes.parent[top] >= 0:
+        top = int(nodes.parent[top])
+    return top
+
+
+def _shown(nodes: Nodes, page: Page, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """(n_nodes,) whether a node is written."""
+    blocks = page.blocks
+    n = len(nodes)
+    is_text = (nodes.tag == 0) & ((nodes.flags & Flag.HEAD) == 0)
+    change = np.zeros(n + 1, dtype=np.int64)
+    np.add.at(change, blocks.node[rows], 1)
+    np.add.at(change, blocks.last_node[rows] + 1, -1)
+    text_shown = is_text & (change[:n].cumsum() > 0)
+    # An element is written if it holds a text that is.
+    before = np.concatenate([[0], np.cumsum(text_shown)])
+    holds = before[nodes.end] > before[np.arange(n)]
+    # A void element is written between two texts that are.
+    texts = np.flatnonzero(is_text)
+    place = np.searchsorted(texts, np.arange(n))
+    around = np.concatenate([[False], text_shown[texts], [False]])
+    between = around[place] & around[place + 1]
+    legal = np.array([name in _ELEMENTS for name in nodes.names])[nodes.tag]
+    is_void = np.array([name in VOID for name in nodes.names])[nodes.tag]
+    result: NDArray[np.bool_] = text_shown | (legal & np.where(is_void, between, holds))
+    return result
+
+
+def _squeezed(text: str) -> str:
+    """Runs of white space as one blank, also at the ends."""
+    inner = " ".join(text.split())
+    return " " * text[:1].isspace() + inner + " " * (text[-1:].isspace() and bool(inner))
+
+
+def _attributes(attributes: Mapping[str, str]) -> str:
+    parts = []
+    for name, value in attributes.items():
+        if name not in _ATTRIBUTES or (name in _LINKS and not _SAFE_LINK.match(value.strip())):
+            continue
+        parts.append(f' {name}="{html.escape(value)}"')
+    return "".join(parts)

@@ -1,0 +1,40 @@
+"""Kept blocks as Markdown, written by markdownify (extra ``markdown``)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.errors import MissingExtraError
+from blockml.page import Page
+from blockml.rendering.html import render_html
+
+__all__ = ["render_markdown"]
+
+
+def render_markdown(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str:
+    """Write the kept blocks as Markdown.
+
+    Raises
+    ------
+    MissingExtraError
+        markdownify is not installed.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page = blockml.parse("<h1>Cats</h1><p>Cats <b>rule</b> the <a href='/w'>world</a>.</p>")
+    >>> print(render_markdown(page, [True] * len(page.blocks)))
+    # Cats
+    <BLANKLINE>
+    Cats **rule** the [world](/w).
+    """
+    try:
+        from markdownify import markdownify
+    except ImportError as error:
+        raise MissingExtraError("Markdown output", "markdown") from error
+    text: str = markdownify(render_html(page, kept), heading_style="ATX", bullets="-")
+    return re.sub(r"\n{3,}", "\n\n", text).strip()

@@ -1,0 +1,153 @@
+"""Bootstrap intervals and means per site."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blockml.errors import UsageError
+from blockml.evaluation import Difference, bootstrap, bootstrap_mean, mean_of_means, means_by, paired_difference
+
+scores = st.lists(st.floats(0, 1), min_size=1, max_size=20)
+
+
+@given(scores, st.integers(0, 5))
+def test_interval_is_repeatable_and_lies_within_the_values(values: list[float], seed: int) -> None:
+    """The same seed gives the same interval, between the smallest and the largest value."""
+    interval = bootstrap_mean(values, seed=seed, resamples=50)
+    assert interval == bootstrap_mean(values, seed=seed, resamples=50)
+    assert interval.mean == pytest.approx(np.mean(values))
+    assert min(values) - 1e-12 <= interval.low <= interval.high <= max(values) + 1e-12
+
+
+def test_seed_and_level_matter() -> None:
+    """Another seed moves the ends a little; a lower level gives a narrower interval."""
+    values = np.random.default_rng(1).random(50)
+    interval = bootstrap_mean(values)
+    assert bootstrap_mean(values, seed=1) != interval
+    narrow = bootstrap_mean(values, level=0.5)
+    assert interval.low < narrow.low < interval.mean < narrow.high < interval.high
+
+
+def test_interval_covers_the_true_mean_about_as_often_as_promised() -> None:
+    """Over 300 samples of 40 uniform values, the 95 % interval holds the true mean in 90 to 98 % of them."""
+    rng = np.random.default_rng(2)
+    intervals = [bootstrap_mean(rng.random(40), resamples=200, seed=k) for k in range(300)]
+    assert 0.90 <= np.mean([low <= 0.5 <= high for _, low, high in intervals]) <= 0.98
+
+
+def test_interval_matches_the_normal_approximation() -> None:
+    """For many values the ends lie 1.96 standard errors from the mean."""
+    values = np.random.default_rng(3).random(400)
+    interval = bootstrap_mean(values, resamples=4000)
+    error = 1.96 * values.std() / 20
+    assert (interval.low, interval.high) == pytest.approx((values.mean() - error, values.mean() + error), abs=0.003)
+
+
+def test_chunks_do_not_change_the_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bounding the memory of the drawn indices leaves the result as it is."""
+    values = np.random.default_rng(4).random(30)
+    whole = bootstrap_mean(values, resamples=100)
+    monkeypatch.setattr(bootstrap, "_CHUNK", 70)
+    assert bootstrap_mean(values, resamples=100) == whole
+
+
+@given(scores)
+def test_identical_methods_differ_by_exactly_nothing(values: list[float]) -> None:
+    """The paired difference of a method with itself is 0, without any interval."""
+    assert paired_difference(values, values, resamples=20) == Difference(0, 0, 0, significant=False)
+
+
+def test_paired_difference_uses_the_pairs() -> None:
+    """A small constant gain over widely varying documents is significant, and its sign follows the order."""
+    b = np.random.default_rng(5).random(30)
+    gain = paired_difference(b + 0.01, b)
+    assert gain == pytest.approx((0.01, 0.01, 0.01, True))
+    assert paired_difference(b, b + 0.01).high == pytest.approx(-0.01)
+    assert paired_difference(b, b + 0.01).significant
+
+
+def test_difference_that_changes_sign_is_not_significant() -> None:
+    """An interval that holds 0 supports no claim."""
+    difference = paired_difference([0.9, 0.1, 0.8, 0.3], [0.1, 0.9, 0.5, 0.5])
+    assert difference.low < 0 < difference.high
+    assert not difference.significant
+
+
+def test_difference_resamples_like_the_mean_of_differences() -> None:
+    """One set of drawn documents serves both methods."""
+    rng = np.random.default_rng(6)
+    a, b = rng.random(25), rng.random(25)
+    assert paired_difference(a, b, seed=3)[:3] == bootstrap_mean(a - b, seed=3)
+
+
+def test_groups_are_drawn_whole() -> None:
+    """Pages that agree within their site tell less than as many independent pages: the interval is wider."""
+    values = np.repeat(np.random.default_rng(7).random(8), 20)
+    sites = [f"site{k}" for k in range(8) for _ in range(20)]
+    pages, whole_sites = bootstrap_mean(values), bootstrap_mean(values, groups=sites)
+    assert whole_sites.mean == pages.mean
+    assert whole_sites.high - whole_sites.low > 3 * (pages.high - pages.low)
+
+
+def test_drawn_groups_weigh_by_their_pages() -> None:
+    """The bootstrap mean is over the pages of the drawn sites, not over the means of sites."""
+    values, sites = [1.0, 0.0, 0.0, 0.0], ["a", "b", "b", "b"]
+    interval = bootstrap_mean(values, groups=sites, level=0.2)
+    # Both sites are drawn in half of the samples, which gives 1 of 4 pages.
+    assert interval == pytest.approx((0.25, 0.25, 0.25))
+
+
+def test_one_page_per_group_is_the_plain_bootstrap() -> None:
+    """Groups of one page each change nothing."""
+    values = np.random.default_rng(8).random(12)
+    assert bootstrap_mean(values, groups=range(12)) == bootstrap_mean(values)
+    assert paired_difference(values, 0 * values, groups=range(12)) == paired_difference(values, 0 * values)
+
+
+def test_means_per_site() -> None:
+    """Each site gets its mean and number of pages, in order of first occurrence; sites then count the same."""
+    values, sites = [0.5, 1.0, 0.0, 0.2], ["b", "a", "b", "b"]
+    means = means_by(values, sites)
+    assert list(means) == ["b", "a"]
+    assert means["b"] == pytest.approx((0.7 / 3, 3))
+    assert means["a"] == (1.0, 1)
+    assert mean_of_means(means) == pytest.approx((0.7 / 3 + 1) / 2)
+
+
+@pytest.mark.parametrize("values", [[], [[0.5]], [0.5, float("nan")]])
+def test_unusable_values_are_refused(values: Any) -> None:
+    """No values, a table, and missing values raise everywhere."""
+    with pytest.raises(UsageError, match="values must be a one-dimensional array of at least one number"):
+        bootstrap_mean(values)
+    with pytest.raises(UsageError, match="values must be"):
+        means_by(values, ["a"])
+    with pytest.raises(UsageError, match="a must be"):
+        paired_difference(values, [0.5])
+
+
+def test_no_means_have_no_mean() -> None:
+    """The mean over sites needs a site."""
+    with pytest.raises(UsageError, match="at least one mean"):
+        mean_of_means({})
+
+
+def test_unequal_lengths_are_refused() -> None:
+    """Scores of different documents cannot be paired, and every document needs a key."""
+    with pytest.raises(UsageError, match="a has 2 scores but b has 1"):
+        paired_difference([0.1, 0.2], [0.1])
+    with pytest.raises(UsageError, match="2 scores but 1 keys"):
+        bootstrap_mean([0.1, 0.2], groups=["a"])
+    with pytest.raises(UsageError, match="2 scores but 3 keys"):
+        means_by([0.1, 0.2], ["a", "b", "c"])
+
+
+@pytest.mark.parametrize("options", [{"resamples": 0}, {"level": 0.0}, {"level": 1.0}])
+def test_options_out_of_range_are_refused(options: dict[str, Any]) -> None:
+    """At least one sample, and a level strictly between 0 and 1."""
+    with pytest.raises(UsageError, match=next(iter(options))):
+        bootstrap_mean([0.5], **options)

@@ -1,0 +1,147 @@
+"""Metric tokens and word metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blockml.errors import UnknownNameError, UsageError
+from blockml.evaluation import (
+    WordScores,
+    bag_scores,
+    lcs_scores,
+    shingle_corpus_scores,
+    shingle_scores,
+    snippet_rates,
+)
+from blockml.tokens import metric_tokens
+
+GOLD = "the cat sat on the mat"
+EXTRACTED = "menu the cat on mat the footer"
+Metric = Callable[[str, str], WordScores]
+METRICS: list[Metric] = [lcs_scores, bag_scores, shingle_scores]
+texts = st.lists(st.sampled_from(["a", "b", "c", "d", "-"]), max_size=20).map(" ".join)
+
+
+def test_word_tokens_are_lower_case_words() -> None:
+    r"""Mode "w" takes the matches of \w+ after lower-casing, in any script."""
+    assert metric_tokens("Don't STOP: Ärger, snake_case 3.5!") == ["don", "t", "stop", "ärger", "snake_case", "3", "5"]
+    assert metric_tokens(" -- ... ") == []
+
+
+def test_white_space_tokens_keep_case_and_punctuation() -> None:
+    """Mode "ws" splits at Unicode white space only, the no-break space included."""
+    assert metric_tokens("Don't\u00a0STOP:\n ok", "ws") == ["Don't", "STOP:", "ok"]
+    assert metric_tokens("  ", "ws") == []
+
+
+def test_unknown_token_mode_names_the_legal_ones() -> None:
+    """A wrong mode is refused, also through the metrics."""
+    with pytest.raises(UnknownNameError, match="choose one of: w, ws"):
+        metric_tokens("a", "words")
+    with pytest.raises(UnknownNameError, match="'words'"):
+        lcs_scores("a", "a", "words")
+
+
+def test_lcs_example() -> None:
+    """Four words in common order of six gold and seven extracted words."""
+    assert lcs_scores(GOLD, EXTRACTED) == pytest.approx((0.571429, 0.666667, 0.615385), abs=1e-6)
+
+
+def test_bag_example() -> None:
+    """Five words in common of six gold and seven extracted words."""
+    assert bag_scores(GOLD, EXTRACTED) == pytest.approx((0.714286, 0.833333, 0.769231), abs=1e-6)
+
+
+def test_shingle_example() -> None:
+    """Two of three 4-grams in common."""
+    assert shingle_scores("a b c d e f", "x a b c d e") == pytest.approx((2 / 3, 2 / 3, 2 / 3), abs=1e-6)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_empty_rules(metric: Metric) -> None:
+    """Two texts without words agree; if exactly one has none, all three scores are 0."""
+    assert metric("", " - ") == (1, 1, 1)
+    assert metric("a b", "") == (0, 0, 0)
+    assert metric("", "a b") == (0, 0, 0)
+    assert metric("a b", "c d") == (0, 0, 0)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@given(gold=texts, extracted=texts)
+def test_scores_are_symmetric_and_consistent(metric: Metric, gold: str, extracted: str) -> None:
+    """Swapping the texts swaps precision and recall; F1 is their harmonic mean; equal texts score 1."""
+    precision, recall, f1 = metric(gold, extracted)
+    assert metric(extracted, gold) == (recall, precision, f1)
+    assert f1 == pytest.approx(2 * precision * recall / (precision + recall) if precision else 0)
+    assert metric(gold, gold) == (1, 1, 1)
+
+
+@given(texts, texts)
+def test_bag_bounds_lcs_from_above(gold: str, extracted: str) -> None:
+    """Dropping the order of words can only raise the scores."""
+    ordered, bag = lcs_scores(gold, extracted), bag_scores(gold, extracted)
+    assert all(low <= high for low, high in zip(ordered, bag, strict=True))
+
+
+def test_mode_reaches_lcs_and_bag() -> None:
+    """White-space words with other punctuation or case differ, plain words do not."""
+    assert lcs_scores("A cat.", "a cat").f1 == bag_scores("A cat.", "a cat").f1 == 1
+    assert lcs_scores("A cat.", "a cat", "ws").f1 == bag_scores("A cat.", "a cat", "ws").f1 == 0
+
+
+def test_shingles_count_repetitions() -> None:
+    """A repeated 2-gram counts as often as both texts have it."""
+    assert shingle_scores("a b a b a b", "a b a b", size=2) == pytest.approx((1, 3 / 5, 3 / 4))
+
+
+def test_short_text_is_one_shorter_shingle() -> None:
+    """Up to size words make one shingle, which matches only an equal one."""
+    assert shingle_scores("a b c", "a b c").f1 == 1
+    assert shingle_scores("a b c", "a b").f1 == 0
+
+
+def test_shingle_case_option() -> None:
+    """Case counts unless lower is asked for."""
+    assert shingle_scores("A b c d", "a b c d").f1 == 0
+    assert shingle_scores("A b c d", "a b c d", lower=True).f1 == 1
+    assert shingle_corpus_scores([("A b c d", "a b c d")]).f1 == 0
+    assert shingle_corpus_scores([("A b c d", "a b c d")], lower=True).f1 == 1
+
+
+def test_corpus_means_leave_out_documents_without_shingles_of_that_side() -> None:
+    """An empty extract does not enter mean precision, an empty gold text not mean recall."""
+    pairs = [("a b c d e f", "x a b c d e"), ("a b c d", ""), ("", "a b c d"), ("", "")]
+    precision, recall = (2 / 3 + 0) / 2, (2 / 3 + 0) / 2
+    assert shingle_corpus_scores(pairs) == pytest.approx((precision, recall, 1 / 3))
+    assert shingle_corpus_scores(pairs[:2]) == pytest.approx((2 / 3, 1 / 3, 4 / 9))
+
+
+def test_corpus_without_any_shingles_of_a_side() -> None:
+    """Nothing extracted and nothing relevant is perfect; only one of them scores 0."""
+    assert shingle_corpus_scores([("", ""), ("", "")]) == (1, 1, 1)
+    assert shingle_corpus_scores([("a", "")]) == (0, 0, 0)
+    assert shingle_corpus_scores([("", "a")]) == (0, 0, 0)
+
+
+def test_impossible_shingle_calls_are_refused() -> None:
+    """A corpus has documents and a shingle has words."""
+    with pytest.raises(UsageError, match="at least one document"):
+        shingle_corpus_scores([])
+    with pytest.raises(UsageError, match="at least 1 word, not 0"):
+        shingle_scores("a", "a", size=0)
+
+
+def test_snippets_ignore_case_and_white_space() -> None:
+    """Snippets are found across line breaks and in other case, but only as a whole."""
+    text = "The  Cat\nsat\u00a0on the mat."
+    assert snippet_rates(text, ["cat SAT", "on\tthe mat", "the dog"], ["the cat sat on", "menu"]) == (2 / 3, 1 / 2)
+
+
+def test_no_snippets_give_no_rate() -> None:
+    """Without snippets, or with blank ones only, there is no rate; an empty text holds none."""
+    assert snippet_rates("text", [], [" "]) == (None, None)
+    assert snippet_rates("", ["a"], ["b"]) == (0, 0)
