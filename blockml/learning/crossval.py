@@ -132,7 +132,7 @@ def _test_fold(
     threshold = recipe.threshold
     if threshold is None:
         threshold = 0.5 if protocol == "block" else tune_threshold(table, recipe, training, seed)
-    trees = fit_trees(recipe, table.matrix[training], table.main[training], seed)
+    trees = fit_trees(recipe, table.matrix[training], table.main[training], table.n_words[training], seed)
     return trees.predict(table.matrix[fold == number]).astype(np.float32), threshold
 
 
@@ -156,7 +156,7 @@ def tune_threshold(table: BlockTable, recipe: Recipe, training: NDArray[np.bool_
     scores = np.zeros(len(table.main), dtype=np.float32)
     for number in range(n_folds):
         rows = training & (inner_of_row != number)
-        trees = fit_trees(recipe, table.matrix[rows], table.main[rows], seed)
+        trees = fit_trees(recipe, table.matrix[rows], table.main[rows], table.n_words[rows], seed)
         tested = inner_of_row == number
         scores[tested] = trees.predict(table.matrix[tested]).astype(np.float32)
     means = [float(table.page_f1(scores >= np.float32(threshold), pages.tolist()).mean()) for threshold in GRID]

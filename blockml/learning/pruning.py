@@ -325,7 +325,7 @@ def collapse_equal_leaves(tree: FlatTree) -> FlatTree:
     for node in reversed(range(leaf.size)):
         if not leaf[node]:
             left, right = tree.left[node], tree.right[node]
-            leaf[node] = leaf[left] and leaf[right] and side[left] == side[right] == side[node]
+            leaf[node] = leaf[left] and leaf[right] and side[left] == side[right]
     return _cut(tree, leaf)
 
 

@@ -73,6 +73,8 @@ class BlockTable:
     """(n_rows, n_features)."""
     main: NDArray[np.bool_]
     """(n_rows,)."""
+    n_words: NDArray[np.int32]
+    """(n_rows,) words of each block."""
     page_of_row: NDArray[np.int32]
     """(n_rows,)."""
     starts: NDArray[np.int64]
@@ -104,6 +106,7 @@ class BlockTable:
             pages=tuple(pages),
             matrix=np.concatenate([page.matrix for page in pages]),
             main=np.concatenate([page.main for page in pages]),
+            n_words=np.concatenate([page.n_words for page in pages]),
             page_of_row=np.repeat(np.arange(len(pages), dtype=np.int32), sizes),
             starts=starts,
             trainable=np.concatenate(trainable),

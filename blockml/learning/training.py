@@ -77,7 +77,8 @@ def train(
     if threshold is None:
         threshold = tune_threshold(table, recipe, table.trainable, seed)
         report(f"threshold {threshold}, the best for the page F1 on inner folds")
-    trees = fit_trees(recipe, table.matrix[table.trainable], table.main[table.trainable], seed)
+    rows = table.trainable
+    trees = fit_trees(recipe, table.matrix[rows], table.main[rows], table.n_words[rows], seed)
     report(f"{len(trees.feature)} tree nodes")
     chosen = feature_set(recipe.features)
     return Model(

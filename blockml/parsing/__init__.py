@@ -16,7 +16,7 @@ from blockml.parsing.decoding import Decoded, Detector, decode
 from blockml.parsing.limits import Limits
 from blockml.parsing.segmentation import PROFILES, segment
 
-__all__ = ["BACKENDS", "PROFILES", "Limits", "parse"]
+__all__ = ["BACKENDS", "PROFILES", "Limits", "build", "parse", "segment"]
 
 _OPEN_TITLE = re.compile(r"<title\b[^>]*>[^<]*", re.IGNORECASE)
 

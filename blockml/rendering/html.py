@@ -20,6 +20,8 @@ _ELEMENTS = frozenset(
     "figcaption figure h1 h2 h3 h4 h5 h6 hr i img ins kbd li main mark ol p pre q rp rt ruby s samp section small "
     "strong sub summary sup table tbody td tfoot th thead time tr u ul var wbr".split()
 )
+#: Parts of a table. A table around another one, or of a single column, is layout: its parts are written as ``div``.
+_TABLE_PARTS = frozenset("table tbody thead tfoot tr td th caption colgroup col".split())  # noqa: SIM905
 _ATTRIBUTES = frozenset("alt cite colspan datetime dir href lang rowspan src start title".split())  # noqa: SIM905
 _LINKS = frozenset({"cite", "href", "src"})
 #: A scheme outside these is left out: it might run something.
@@ -47,6 +49,7 @@ def render_html(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str:
         return ""
     shown = _shown(nodes, page, rows)
     top = _top(nodes, blocks.parent[rows])
+    layout = _layout_parts(nodes, shown)
     out: list[str] = []
     open_tags: list[tuple[int, str]] = []  # where it ends, its end tag
     for node in range(top + 1, int(nodes.end[top])):
@@ -58,6 +61,10 @@ def render_html(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str:
         if name == "#text":
             text = nodes.texts[node]
             out.append(html.escape(text if nodes.flags[node] & Flag.PREFORMATTED else _squeezed(text), quote=False))
+        elif node in layout:
+            if name != "col" and len(open_tags) < _MAX_DEPTH:
+                out.append("<div>")
+                open_tags.append((int(nodes.end[node]), "</div>"))
         elif name in VOID:
             out.append(f"<{name}{_attributes(nodes.attributes[node])}>")
         elif len(open_tags) < _MAX_DEPTH:
@@ -101,6 +108,29 @@ def _shown(nodes: Nodes, page: Page, rows: NDArray[np.intp]) -> NDArray[np.bool_
     is_void = np.array([name in VOID for name in nodes.names])[nodes.tag]
     result: NDArray[np.bool_] = text_shown | (legal & np.where(is_void, between, holds))
     return result
+
+
+def _layout_parts(nodes: Nodes, shown: NDArray[np.bool_]) -> frozenset[int]:
+    """Nodes of tables that only arrange the page, and of all their rows and cells."""
+    parts = np.array([name in _TABLE_PARTS for name in nodes.names])[nodes.tag] & shown
+    if not parts.any():
+        return frozenset()
+    names = np.array(nodes.names, dtype=object)[nodes.tag]
+    owner: dict[int, int] = {}  # part of a table to its table
+    excess: dict[int, int] = {}  # cells of a table beyond one a row
+    layout: set[int] = set()
+    for node in np.flatnonzero(parts).tolist():
+        table = next((above for above in nodes.ancestors(node) if names[above] == "table" and shown[above]), None)
+        if names[node] == "table":
+            excess[node] = 0
+            owner[node] = node
+            if table is not None:
+                layout.add(table)
+        elif table is not None:
+            owner[node] = table
+            excess[table] += {"td": 1, "th": 1, "tr": -1}.get(names[node], 0)
+    layout.update(table for table, count in excess.items() if count <= 0)
+    return frozenset(node for node, table in owner.items() if table in layout)
 
 
 def _squeezed(text: str) -> str:

@@ -1,0 +1,73 @@
+# Two commands do everything on a fresh machine with Python 3.11+ and make: `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+OUT := out
+JOBS ?= 2
+
+.PHONY: help demo test lint format data model wheel bench paper clean
+
+help:
+	@echo "make demo    train on data/, extract, predict in batch, print the scores (report in $(OUT)/)"
+	@echo "make test    run all tests"
+	@echo "make lint    ruff and mypy"
+	@echo "make data    write the generated pages in data/ anew"
+	@echo "make model   train the released models anew (needs BLOCKML_CORPORA)"
+	@echo "make wheel   build the wheel and test it in an environment of its own"
+	@echo "make bench   cost of an extraction against lxml's parse (needs BLOCKML_CORPORA)"
+	@echo "make paper   the paper's experiment on L3S-GN1, all readings (needs BLOCKML_CORPORA)"
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[all]" --group dev
+	@touch $@
+
+demo: $(VENV)/.installed
+	@mkdir -p $(OUT)
+	@echo "== train on data/ and measure by cross-validation"
+	$(BIN)/blockml train --dataset sites=data/sites --dataset pages=data/pages -o $(OUT)/demo.blockml --jobs $(JOBS)
+	@echo "== extract one page with the model just trained"
+	$(BIN)/blockml extract data/pages/short-article/page.html --model $(OUT)/demo.blockml
+	@echo "== the same with the released model, as Markdown"
+	$(BIN)/blockml extract data/pages/short-article/page.html --format markdown
+	@echo "== extract all pages in batch"
+	$(BIN)/blockml predict data/sites data/pages -o $(OUT)/predictions.jsonl --jobs $(JOBS)
+	@echo "== scores: the demo model has seen these pages, the released model has not"
+	$(BIN)/blockml evaluate $(OUT)/demo.blockml default plain --dataset sites=data/sites --dataset pages=data/pages --jobs $(JOBS) -o $(OUT)/scores.jsonl
+	@echo "== written: $(OUT)/demo.blockml, its card $(OUT)/demo.blockml.md, $(OUT)/predictions.jsonl, $(OUT)/scores.jsonl"
+
+test: $(VENV)/.installed
+	$(BIN)/python -m pytest -n $(JOBS)
+
+lint: $(VENV)/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.installed
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+data: $(VENV)/.installed
+	$(BIN)/python -m blockml.datasets.synthetic -o data --seed 0
+
+model: $(VENV)/.installed
+	$(BIN)/python train.py --jobs $(JOBS)
+
+wheel: $(VENV)/.installed
+	rm -rf dist $(OUT)/wheel-venv
+	$(BIN)/python -m build --wheel --no-isolation --outdir dist
+	$(PYTHON) -m venv $(OUT)/wheel-venv
+	$(OUT)/wheel-venv/bin/python -m pip install --quiet --constraint constraints.txt dist/*.whl
+	cd $(OUT) && wheel-venv/bin/blockml extract ../data/pages/short-article/page.html
+	cd $(OUT) && wheel-venv/bin/blockml model check default
+
+bench: $(VENV)/.installed
+	$(BIN)/python benchmarks/speed.py
+
+paper: $(VENV)/.installed
+	$(BIN)/python benchmarks/paper.py --jobs $(JOBS)
+
+clean:
+	rm -rf $(OUT) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,1 @@
+"""The templates of the synthetic sites, one module a site."""

@@ -1,0 +1,325 @@
+"""Growing a C4.5 decision tree as WEKA's J48 does, for two classes and complete data.
+
+Nominal columns get one branch per code. The test of a node is chosen by gain ratio among the tests of at least average
+information gain, and numeric tests pay for the number of cuts they could choose from.
+
+Sources: Quinlan 1993, *C4.5: Programs for Machine Learning*, chapter 2; Quinlan 1996, *Improved use of continuous
+attributes in C4.5* (the charge on numeric tests); J48 of WEKA for every constant.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from blockml.learning.pruning import SLACK
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["Node", "Sample", "grow", "min_split"]
+
+FloatArray: TypeAlias = "NDArray[np.float64]"
+Rows: TypeAlias = "NDArray[np.intp]"
+
+# Two values closer than this are not separated by a cut (WEKA).
+VALUE_GAP = 1e-5
+# A side of a numeric cut holds a tenth of the average class of the node, within [min_leaf, 25] (WEKA).
+SIDE_SHARE, SIDE_MAXIMUM = 0.1, 25.0
+# A test competes if its gain is at most this below the average (WEKA).
+GAIN_SLACK = 1e-3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """A two-class training sample.
+
+    Attributes
+    ----------
+    matrix
+        ``(n, f)`` float64; nominal columns hold codes 0, 1, ….
+    class_weight
+        ``(2, n)`` float64, the weight of each row in the row of its class and 0 in the other.
+    """
+
+    matrix: FloatArray
+    class_weight: FloatArray
+
+    def counts(self, rows: Rows) -> tuple[float, float]:
+        """Return the weight of class 0 and class 1 among the rows.
+
+        Examples
+        --------
+        >>> Sample(np.zeros((2, 1)), np.array([[2.0, 0.0], [0.0, 1.0]])).counts(np.array([0, 1]))
+        (2.0, 1.0)
+        """
+        negative, positive = self.class_weight[:, rows].sum(axis=1)
+        return float(negative), float(positive)
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """A node of a growing or shrinking tree; a leaf as long as it has no children.
+
+    Attributes
+    ----------
+    rows
+        Training rows that reach the node.
+    counts
+        Their weight in class 0 and class 1.
+    feature, threshold
+        The tested column and, for a numeric one, the cut: left child iff ``value <= threshold``. NaN marks a nominal
+        column, which has one child per code.
+    children
+        In the order of the branches.
+    estimate
+        Pessimistic errors of the sub-tree once it is pruned for its present rows, else NaN.
+
+    Examples
+    --------
+    >>> Node(rows=np.array([0, 1, 2]), counts=(1.0, 2.0)).errors
+    1.0
+    """
+
+    rows: Rows
+    counts: tuple[float, float]
+    feature: int = -1
+    threshold: float = math.nan
+    children: tuple[Node, ...] = ()
+    estimate: float = math.nan
+
+    @property
+    def weight(self) -> float:
+        """Training weight that reaches the node."""
+        return self.counts[0] + self.counts[1]
+
+    @property
+    def errors(self) -> float:
+        """Training errors of the node if it is a leaf."""
+        return min(self.counts)
+
+    def branches(self, sample: Sample, rows: Rows) -> list[Rows]:
+        """Distribute rows over the children of an inner node."""
+        values = sample.matrix[rows, self.feature]
+        if math.isnan(self.threshold):
+            return [rows[values == code] for code in range(len(self.children))]
+        left = values <= self.threshold
+        return [rows[left], rows[~left]]
+
+    def preorder(self) -> list[Node]:
+        """All nodes from here down, parents before children."""
+        nodes: list[Node] = []
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            nodes.append(node)
+            stack.extend(reversed(node.children))
+        return nodes
+
+
+def grow(sample: Sample, nominal: Sequence[int], min_leaf: float, *, mdl_correction: bool) -> Node:
+    """Grow a tree without pruning it.
+
+    Parameters
+    ----------
+    sample
+        At least one row, all with weight.
+    nominal
+        Ascending indices of the nominal columns, which hold codes 0, 1, …. The others are numeric.
+    min_leaf
+        Training weight that at least two branches of a test must hold, >= 1.
+    mdl_correction
+        Whether numeric tests pay log2(number of cuts) bits.
+
+    Returns
+    -------
+    Node
+        The root.
+
+    Examples
+    --------
+    >>> sample = Sample(np.array([[3.0], [4.0], [8.0], [9.0]]), np.array([[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0]]))
+    >>> root = grow(sample, [], 2, mdl_correction=True)
+    >>> root.threshold, [child.counts for child in root.children]
+    (4.0, [(2.0, 0.0), (0.0, 2.0)])
+    """
+    numeric = np.setdiff1d(np.arange(sample.matrix.shape[1]), nominal)
+    columns = np.ascontiguousarray(sample.matrix[:, numeric].T)
+    codes = sample.matrix[:, nominal].T.astype(np.intp)
+    return _Grower(
+        sample=sample,
+        numeric=numeric.tolist(),
+        nominal=list(nominal),
+        columns=columns,
+        sorted_columns=np.sort(columns, axis=1),
+        codes=codes,
+        n_codes=[int(column.max()) + 1 for column in codes],
+        min_leaf=min_leaf,
+        mdl_correction=mdl_correction,
+    ).grow()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Grower:
+    """What stays the same while a tree grows.
+
+    ``numeric`` and ``nominal`` list the columns; ``columns`` holds the numeric ones as rows, ``sorted_columns`` each of
+    them sorted, ``codes`` the nominal ones as integers and ``n_codes`` how many values each of these has.
+    """
+
+    sample: Sample
+    numeric: list[int]
+    nominal: list[int]
+    columns: FloatArray
+    sorted_columns: FloatArray
+    codes: NDArray[np.intp]
+    n_codes: list[int]
+    min_leaf: float
+    mdl_correction: bool
+
+    def grow(self) -> Node:
+        """Grow the whole tree; the sorted order of every numeric column is handed down, never sorted again."""
+        rows = np.arange(self.sample.matrix.shape[0])
+        root = Node(rows, self.sample.counts(rows))
+        stack = [(root, np.argsort(self.columns, axis=1, kind="stable"))]
+        branch_of = np.empty(rows.size, dtype=np.int32)
+        while stack:
+            node, order = stack.pop()
+            n_branches = self._choose_test(node, order)
+            if not n_branches:
+                continue
+            node.children = tuple(Node(np.empty(0, np.intp), (0.0, 0.0)) for _ in range(n_branches))
+            for branch, (child, child_rows) in enumerate(
+                zip(node.children, node.branches(self.sample, node.rows), strict=True)
+            ):
+                child.rows, child.counts = child_rows, self.sample.counts(child_rows)
+                branch_of[child_rows] = branch
+            branch_of_order = branch_of[order]
+            stack.extend(
+                (child, order[branch_of_order == branch].reshape(order.shape[0], child.rows.size))
+                for branch, child in enumerate(node.children)
+                if child.rows.size
+            )
+        return root
+
+    def _choose_test(self, node: Node, order: NDArray[np.intp]) -> int:
+        """Write the best test into the node and return its number of branches, 0 if the node stays a leaf."""
+        if node.weight < 2.0 * self.min_leaf - SLACK or node.errors < SLACK:
+            return 0
+        n_columns = len(self.numeric) + len(self.nominal)
+        gains, ratios = np.full(n_columns, np.nan), np.zeros(n_columns)
+        middles = self._score_numeric(node, order, gains, ratios)
+        self._score_nominal(node, gains, ratios)
+        if np.isnan(gains).all():
+            return 0
+        competes = gains >= np.nanmean(gains) - GAIN_SLACK
+        best = _first_best(np.where(competes, ratios, 0.0))
+        if best < 0:
+            return 0
+        node.feature = best
+        if best not in middles:
+            return self.n_codes[self.nominal.index(best)]
+        # The largest value of the whole training column up to the mid-point, so that the cut is a value that occurs.
+        values = self.sorted_columns[self.numeric.index(best)]
+        node.threshold = float(values[np.searchsorted(values, middles[best], side="right") - 1])
+        return 2
+
+    def _score_numeric(
+        self, node: Node, order: NDArray[np.intp], gains: FloatArray, ratios: FloatArray
+    ) -> dict[int, float]:
+        """Score the numeric columns in place; return the mid-points of the best cuts of the valid ones."""
+        weight = node.weight
+        side = min_split(weight, self.min_leaf)
+        if weight < 2.0 * side - SLACK:
+            return {}
+        values = np.take_along_axis(self.columns, order, axis=1)
+        negative, positive = (np.cumsum(one[order], axis=1)[:, :-1] for one in self.sample.class_weight)
+        left_weight = negative + positive
+        admissible = values[:, :-1] + VALUE_GAP < values[:, 1:]
+        admissible &= (left_weight >= side - SLACK) & (weight - left_weight >= side - SLACK)
+        column, position = np.nonzero(admissible)
+        left = np.stack([negative[column, position], positive[column, position]], axis=1)
+        tables = np.stack([left, np.asarray(node.counts) - left], axis=1)
+        gain = _information_gain(tables)
+        bounds = np.searchsorted(column, np.arange(len(self.numeric) + 1))
+        middles: dict[int, float] = {}
+        for index, feature in enumerate(self.numeric):
+            start, stop = bounds[index], bounds[index + 1]
+            best = start + _first_best(gain[start:stop])
+            if best < start:
+                continue
+            charge = math.log2(stop - start) / weight if self.mdl_correction else 0.0
+            if gain[best] - charge > SLACK:
+                gains[feature] = gain[best] - charge
+                ratios[feature] = gains[feature] / _split_information(tables[best])
+                lower, upper = values[index, position[best] : position[best] + 2].tolist()
+                middle = lower / 2.0 + upper / 2.0
+                middles[feature] = middle if lower <= middle < upper else lower
+        return middles
+
+    def _score_nominal(self, node: Node, gains: FloatArray, ratios: FloatArray) -> None:
+        """Score the nominal columns in place."""
+        for index, feature in enumerate(self.nominal):
+            codes, n_codes = self.codes[index, node.rows], self.n_codes[index]
+            negative, positive = (np.bincount(codes, one[node.rows], n_codes) for one in self.sample.class_weight)
+            table = np.stack([negative, positive], axis=1).astype(np.float64)
+            if np.count_nonzero(table.sum(axis=1) >= self.min_leaf - SLACK) >= 2:
+                gains[feature] = _information_gain(table[np.newaxis])[0]
+                ratios[feature] = gains[feature] / _split_information(table)
+
+
+def min_split(weight: float, min_leaf: float) -> float:
+    """Training weight that either side of a numeric cut must hold.
+
+    Parameters
+    ----------
+    weight
+        Training weight at the node.
+    min_leaf
+        The least weight of a branch; asked first, so that a node with `min_leaf` above 25 can come down to 25.
+
+    Returns
+    -------
+    float
+        A tenth of the average weight of the two classes, but `min_leaf` where that is more, and else at most 25.
+
+    Examples
+    --------
+    >>> [min_split(weight, 10) for weight in (100, 300, 84_198)], min_split(100, 30), min_split(1000, 30)
+    ([10, 15.0, 25.0], 30, 25.0)
+    """
+    share = SIDE_SHARE * weight / 2.0
+    return min_leaf if share <= min_leaf + SLACK else min(share, SIDE_MAXIMUM)
+
+
+def _x_log2_x(x: FloatArray) -> FloatArray:
+    return np.asarray(x * np.log2(np.where(x > 0.0, x, 1.0)))
+
+
+def _information_gain(tables: FloatArray) -> FloatArray:
+    """Information gain in bits of ``(k, branches, 2)`` class weights, all of the same total."""
+    of_class, of_branch = _x_log2_x(tables.sum(axis=1)), _x_log2_x(tables.sum(axis=2))
+    total = tables.sum(axis=(1, 2))
+    bits = _x_log2_x(total) - of_class.sum(axis=1) - of_branch.sum(axis=1) + _x_log2_x(tables).sum(axis=(1, 2))
+    return np.where(np.abs(bits) > SLACK, bits / np.maximum(total, SLACK), 0.0)
+
+
+def _split_information(table: FloatArray) -> float:
+    """Entropy in bits of the distribution over branches; two of them hold something."""
+    of_branch = table.sum(axis=1)
+    total = of_branch.sum()
+    return float((_x_log2_x(total) - _x_log2_x(of_branch).sum()) / total)
+
+
+def _first_best(scores: FloatArray) -> int:
+    """Index of the score that a walk from the left ends at when only clear improvements on 0 count; −1 if none."""
+    peaks = np.maximum.accumulate(scores)
+    best, at = 0.0, -1
+    while (index := int(np.searchsorted(peaks, best + SLACK, side="right"))) < scores.size:
+        best, at = float(scores[index]), index
+    return at

@@ -1,0 +1,203 @@
+"""The command as people run it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from blockml.cli import main
+
+DATA = Path(__file__).parents[2] / "data"
+PAGE = str(DATA / "pages" / "short-article" / "page.html")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A model trained by the command."""
+    path = tmp_path_factory.mktemp("model") / "small.blockml"
+    assert main(["train", "--dataset", f"own={DATA / 'pages'}", "-o", str(path), "--cv", "page", "--folds", "3"]) == 0
+    return str(path)
+
+
+def test_extract_prints_text(capsys: pytest.CaptureFixture[str]) -> None:
+    """The result is on standard output, and nothing else."""
+    assert main(["extract", PAGE, "--extractor", "plain"]) == 0
+    out, err = capsys.readouterr()
+    assert len(out.split()) > 20
+    assert err == ""
+
+
+def test_extract_json_has_the_documented_fields(capsys: pytest.CaptureFixture[str]) -> None:
+    """Fields of the page and of each block."""
+    assert main(["extract", PAGE, "--extractor", "plain", "--format", "json", "--url", "http://x.example/"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert list(record) == [
+        "schema_version", "url", "status", "text", "confidence", "n_blocks", "n_kept", "model", "warnings", "blocks",
+    ]  # fmt: skip
+    assert record["url"] == "http://x.example/"
+    assert list(record["blocks"][0]) == ["index", "text", "score", "kept", "reason", "xpath", "label"]
+    assert len(record["blocks"]) == record["n_blocks"]
+
+
+def test_extract_reads_standard_input() -> None:
+    """``-`` is standard input; run as a process of its own."""
+    result = subprocess.run(  # noqa: S603
+        [sys.executable, "-m", "blockml", "extract", "-", "--extractor", "plain"],
+        input="<p>grüß dich</p>".encode(),
+        capture_output=True,
+        check=False,
+        env={"PYTHONIOENCODING": "utf-8"},
+    )
+    assert (result.returncode, result.stdout.decode().strip()) == (0, "grüß dich")
+
+
+def test_extract_writes_a_file(tmp_path: Path) -> None:
+    """-o writes the file and its folders."""
+    out = tmp_path / "deep" / "out.md"
+    assert main(["extract", PAGE, "--extractor", "plain", "--format", "markdown", "-o", str(out)]) == 0
+    assert out.read_text(encoding="utf-8").strip()
+    assert [path.name for path in out.parent.iterdir()] == ["out.md"]
+
+
+def test_empty_answer_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No text: exit code 1 and the status."""
+    page = tmp_path / "empty.html"
+    page.write_text("<title>nothing</title>", encoding="utf-8")
+    assert main(["extract", str(page), "--extractor", "plain"]) == 1
+    assert "empty_page" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["extract", "none.html"], 3, "none.html: No such file"),
+        (["extract", PAGE, "--model", "none"], 2, "choose one of: (path of a model file), default"),
+        (["extract", PAGE, "--model", PAGE], 4, "not a model file"),
+        (["predict", "none/*.html"], 3, "no such file, folder or glob"),
+        (["predict", PAGE, "--resume"], 2, "--resume needs -o"),
+        (["features", "kim"], 2, "unknown feature set 'kim'; choose one of: boilerpipe6, kim2013"),
+        (["evaluate", "plain", "--dataset", str(DATA / "pages"), "--metric", "f1"], 2, "choose one of: bag_f1"),
+        (["evaluate", "plain", "--dataset", "nowhere"], 2, "nowhere: no such folder"),
+        (["train", "--dataset", str(DATA / "pages"), "-o", "x", "--recipe", "kim"], 2, "choose one of: boilerpipe6"),
+        (["train", "--dataset", str(DATA / "pages"), "-o", "x", "--set", "leaf=1"], 2, "choose one of: confidence"),
+        (["train", "--dataset", str(DATA / "pages"), "-o", "x", "--set", "leaf"], 2, "--set takes NAME=VALUE"),
+        (["model", "check", PAGE], 4, "not a model file"),
+    ],
+)
+def test_wrong_usage_has_a_clear_outcome(
+    arguments: list[str], code: int, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The exit code tells the kind, the message what to do; results are never mixed with it."""
+    assert main(arguments) == code
+    out, err = capsys.readouterr()
+    assert words in err
+    assert "Traceback" not in err
+    assert out == ""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [], ["nothing"], ["extract"], ["extract", PAGE, "--format", "xml"], ["extract", PAGE, "--threshold", "2"],
+        ["predict", PAGE, "--jobs", "0"], ["train", "-o", "x"], ["extract", PAGE, "--model", "a", "--extractor", "b"],
+    ],
+)  # fmt: skip
+def test_unknown_arguments_exit_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """argparse's own errors have the same code."""
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    assert "usage:" in capsys.readouterr().err
+
+
+def test_predict_writes_json_lines(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder in, a file out, a summary on standard error; a second run with --resume does nothing."""
+    out = tmp_path / "out.jsonl"
+    arguments = ["predict", str(DATA / "pages"), "-o", str(out), "--model", model]
+    assert main(arguments) == 0
+    n_pages = len(list((DATA / "pages").rglob("page.html")))
+    assert f"{n_pages} pages" in capsys.readouterr().err
+    first = out.read_bytes()
+    assert main([*arguments, "--resume", "--jobs", "2"]) == 0
+    assert f"0 pages: nothing to do; {n_pages} done before" in capsys.readouterr().err
+    assert out.read_bytes() == first
+
+
+def test_predict_to_standard_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without -o records are printed; exit code 1 if some failed, 3 if all did."""
+    good, bad = tmp_path / "good.html", tmp_path / "bad.html.gz"
+    good.write_text("<p>good</p>", encoding="utf-8")
+    bad.write_bytes(b"bad")
+    assert main(["predict", str(good), str(bad), "--extractor", "plain", "--quiet"]) == 1
+    out, err = capsys.readouterr()
+    assert [json.loads(line)["status"] for line in out.splitlines()] == ["ok", "error"]
+    assert err == ""
+    assert main(["predict", str(bad), "--extractor", "plain"]) == 3
+
+
+def test_trained_model_comes_with_a_card(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The file is named after itself, its card stands beside it, `model show` prints the same."""
+    card = Path(model + ".md").read_text(encoding="utf-8")
+    assert card.startswith("# small ")
+    assert main(["model", "show", model]) == 0
+    assert capsys.readouterr().out == card
+    assert main(["model", "show", model, "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["features"] == "kim2013-onehot"
+    assert main(["model", "check", model]) == 0
+
+
+def test_evaluate_compares(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Means with intervals, paired differences, a warning on training pages, per-page scores in a file."""
+    out = tmp_path / "scores.jsonl"
+    spec = f"own={DATA / 'pages'}"
+    arguments = ["evaluate", model, "plain", "--dataset", spec, "--metric", "bag_f1", "-o", str(out)]
+    assert main([*arguments, "--format", "json"]) == 0
+    stdout, err = capsys.readouterr()
+    trained, plain = json.loads(stdout)
+    assert trained["metrics"]["bag_f1"]["mean"] > plain["metrics"]["bag_f1"]["mean"]
+    assert (trained["in_sample"], plain["in_sample"]) == (True, False)
+    assert "was trained on own" in err
+    assert "significant" in err
+    rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    assert len(rows) == 2 * trained["pages"]
+    assert main([*arguments, "--by-type"]) == 0
+    assert "bag_f1, article" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["models", "extractors", "features", "datasets"])
+def test_lists_as_table_and_json(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every list is readable by people and by programs."""
+    assert main([name]) == 0
+    assert capsys.readouterr().out
+    assert main([name, "--format", "json"]) == 0
+    assert isinstance(json.loads(capsys.readouterr().out), list)
+
+
+def test_datasets_checks_gold(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Findings are rows and exit code 1; sound pages give 0."""
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p" / "page.html").write_text("<p>some words</p>", encoding="utf-8")
+    (tmp_path / "p" / "expected.txt").write_text("others", encoding="utf-8")
+    assert main(["datasets", str(tmp_path)]) == 1
+    assert "words missing" in capsys.readouterr().out
+    assert main(["datasets", str(DATA / "pages")]) == 0
+
+
+def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit codes are part of the help."""
+    for flag, words in (("--version", "blockml 0."), ("--help", "exit codes:")):
+        with pytest.raises(SystemExit) as caught:
+            main([flag])
+        assert caught.value.code == 0
+        assert words in capsys.readouterr().out
+
+
+def test_closed_pipe_is_no_error() -> None:
+    """``blockml predict … | head -1`` ends quietly."""
+    command = f"{sys.executable} -m blockml predict {DATA / 'pages'} --extractor plain --quiet | head -c 10"
+    result = subprocess.run(command, shell=True, capture_output=True, check=False)  # noqa: S602
+    assert result.stderr == b""

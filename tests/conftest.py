@@ -1,0 +1,25 @@
+"""What all tests share: the hypothesis profile and the folder of labelled corpora."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Parsers load lazily and the machine may be busy, so neither a first call nor a slow one is a fault.
+settings.register_profile("blockml", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("blockml")
+
+
+@pytest.fixture(scope="session")
+def corpora() -> Path:
+    """Folder of the labelled corpora."""
+    folder = os.environ.get("BLOCKML_CORPORA")
+    if not folder:
+        pytest.skip("needs labelled corpora: set BLOCKML_CORPORA to their folder")
+    path = Path(folder)
+    if not path.is_dir():
+        pytest.skip(f"needs labelled corpora: BLOCKML_CORPORA is no folder: {folder}")
+    return path

@@ -1,0 +1,124 @@
+"""Gold of every kind becomes block labels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import blockml
+from blockml.datasets.annotated import split_annotation
+from blockml.datasets.gold import RegionGold, RunGold, SnippetGold, TextGold
+from blockml.page import MAIN_LABELS, Label
+
+BLOCKS = ("home news", "cats rule", "cats are great and furry", "about cats", "copyright")
+PAGE = "".join(f"<p>{text}</p>" for text in BLOCKS)
+
+
+def test_text_gold_labels_blocks_by_alignment() -> None:
+    """ME-5.2: seven matches, the second and third block are content."""
+    labels = TextGold("cats rule cats are great and very furry").label(blockml.parse(PAGE))
+    assert labels.share.tolist() == [0, 1, 1, 0, 0]
+    assert labels.main.tolist() == [False, True, True, False, False]
+    assert labels.known.all()
+
+
+def test_empty_text_gold_labels_nothing() -> None:
+    """No gold words: no content block."""
+    assert not TextGold("").label(blockml.parse(PAGE)).main.any()
+
+
+def test_text_gold_takes_the_copy_beside_the_body() -> None:
+    """A title that stands in a breadcrumb and over the article is labelled over the article."""
+    page = blockml.parse("<li>My long title</li><p>x y z</p><h1>My long title</h1><p>Body of the text</p>")
+    assert TextGold("My long title Body of the text").label(page).main.tolist() == [False, False, True, True]
+
+
+def test_snippet_gold_knows_only_its_blocks() -> None:
+    """Blocks without a snippet have no gold."""
+    labels = SnippetGold(("Cats are GREAT",), ("copyright",)).label(blockml.parse(PAGE))
+    assert labels.main.tolist() == [False, False, True, False, False]
+    assert labels.known.tolist() == [False, False, True, False, True]
+
+
+def test_nested_annotation_belongs_to_the_innermost_span() -> None:
+    """ME-5.1: one block of five words, three of full text and two of a comment: full text."""
+    html, gold = split_annotation(
+        "<p><span class=x-nc-sel2>Full text here <span class=x-nc-sel5>nice post</span></span></p>"
+    )
+    page = blockml.parse(html)
+    assert [block.text for block in page.blocks] == ["Full text here nice post"]
+    assert gold.matches(page)
+    assert gold.label(page).labels == (Label.MAIN,)
+    assert gold.label(page).share[0] == pytest.approx(0.6)
+
+
+def test_annotation_leaves_the_page_as_it_was() -> None:
+    """Only annotation spans go; other spans, scripts that mention spans, and comments stay."""
+    page = (
+        "<body><!-- <span class=x-nc-sel1> --><script>s='<span class=x-nc-sel2>'</script>"
+        "<span class=a>x</span><div>A<b>B</b></div></body>"
+    )
+    annotated = page.replace("A<b>", '<SPAN class="x-nc-sel2">A</SPAN><b>').replace(
+        "x</span>", '<span class="x-nc-sel0">x</span></span>'
+    )
+    clean, gold = split_annotation(annotated)
+    assert clean == page
+    assert gold.runs == (("x", Label.OTHER), ("A", Label.MAIN), ("B", Label.OTHER))
+
+
+def test_annotation_on_other_elements_counts_and_stays() -> None:
+    """A class on a div labels what it holds; the div is part of the page."""
+    clean, gold = split_annotation('<div class="x-nc-sel3"><p>one</p></div><p>two</p>')
+    assert clean == '<div class="x-nc-sel3"><p>one</p></div><p>two</p>'
+    assert gold.runs == (("one", Label.SUPPLEMENT), ("two", Label.OTHER))
+
+
+def test_run_gold_fits_any_profile() -> None:
+    """The same runs label blocks of another segmentation; a tie goes to the label seen first."""
+    gold = RunGold((("One", Label.MAIN), ("two", Label.OTHER), ("three", Label.COMMENT)))
+    html = "<p>One <b>two</b></p><p>three</p>"
+    assert gold.label(blockml.parse(html)).labels == (Label.MAIN, Label.OTHER, Label.COMMENT)
+    assert gold.label(blockml.parse(html, profile="boilerpipe")).labels == (Label.MAIN, Label.COMMENT)
+
+
+def test_run_gold_of_an_edited_page_is_aligned() -> None:
+    """Runs that are not quite the page's text are matched word by word."""
+    gold = RunGold((("Menu", Label.NAVIGATION), ("A long text of many words", Label.MAIN)))
+    page = blockml.parse("<li>Menu</li><li>New</li><p>A long text of very many words</p>")
+    assert not gold.matches(page)
+    assert gold.label(page).labels == (Label.NAVIGATION, Label.OTHER, Label.MAIN)
+
+
+def test_wordless_block_is_labelled_by_its_characters() -> None:
+    """A block of signs has no words to vote; its characters do."""
+    gold = RunGold((("***", Label.MAIN), ("end", Label.OTHER)))
+    assert gold.label(blockml.parse("<p>***</p><p>end</p>")).labels == (Label.MAIN, Label.OTHER)
+
+
+def test_run_gold_text_is_what_counts_as_content() -> None:
+    """The reading of main content is an argument."""
+    gold = RunGold((("T", Label.HEADING), ("B", Label.MAIN), ("C", Label.COMMENT)))
+    assert gold.text() == "T\nB"
+    assert gold.text(MAIN_LABELS | {Label.COMMENT}) == "T\nB\nC"
+
+
+def test_inner_region_wins() -> None:
+    """Regions nest; blocks outside all regions are unknown."""
+    page = blockml.parse("<div><p>a</p><p>b</p></div><p>c</p>")
+    gold = RegionGold(
+        (("/html/body/div/p[2]", Label.COMMENT), ("/html/body/div", Label.MAIN), ("/html/body/ul", Label.MAIN))
+    )
+    labels = gold.label(page)
+    assert labels.labels == (Label.MAIN, Label.COMMENT, Label.OTHER)
+    assert labels.known.tolist() == [True, True, False]
+    assert gold.missing(page) == ["/html/body/ul"]
+
+
+@pytest.mark.parametrize(
+    "gold", [TextGold("x"), RunGold((("x", Label.MAIN),)), SnippetGold(("x",), ()), RegionGold(())]
+)
+def test_pages_without_blocks_have_no_labels(gold: TextGold | RunGold | SnippetGold | RegionGold) -> None:
+    """No blocks, no labels, no error."""
+    labels = gold.label(blockml.parse(""))
+    assert len(labels.main) == len(labels.share) == len(labels.known) == 0
+    assert labels.main.dtype == np.bool_

@@ -1,0 +1,199 @@
+"""Each layout is read, and damage is named."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import blockml
+from blockml.datasets import detect_format, open_dataset, site_of
+from blockml.datasets.validation import validate
+from blockml.errors import DatasetError, UnknownNameError
+from blockml.page import Label
+
+DATA = Path(__file__).parents[2] / "data"
+
+
+def write_corpus(folder: Path, rows: list[dict[str, Any]], pages: dict[str, bytes]) -> Path:
+    """Write a folder in the corpus layout."""
+    (folder / "pages").mkdir(parents=True)
+    for name, html in pages.items():
+        (folder / "pages" / f"{name}.html.gz").write_bytes(gzip.compress(html))
+    with gzip.open(folder / "gold.jsonl.gz", "wt", encoding="utf-8") as stream:
+        stream.writelines(json.dumps(row) + "\n" for row in rows)
+    return folder
+
+
+def test_corpus_layout(tmp_path: Path) -> None:
+    """Text, site, type, flags and encoding arrive; the site comes from the URL if it isn't given."""
+    rows = [
+        {"id": "a", "url": "http://x.example.co.uk/1", "main_content": "Héllo", "encoding": "cp1252", "with": ["H"]},
+        {"id": "b", "site": "s", "page_type": "forum", "main_content": "", "flags": ["gold_empty_or_short"]},
+        {"id": "c", "with": ["yes"], "without": ["no"]},
+    ]
+    pages = {"a": "<p>Héllo</p>".encode("cp1252"), "b": b"<p>b</p>", "c": b"<p>c</p>"}
+    dataset = open_dataset(f"mine={write_corpus(tmp_path / 'set', rows, pages)}")
+    a, b, c = dataset.pages
+    assert (dataset.name, dataset.format) == ("mine", "corpus")
+    assert (a.site, b.site, c.site) == ("example.co.uk", "s", "c")
+    assert (a.trusted, b.trusted, b.page_type) == (True, False, "forum")
+    html, gold = a.load()
+    assert blockml.parse(html, charset=a.charset).blocks.texts == ("Héllo",)
+    assert gold is not None
+    assert gold.text() == "Héllo"
+    assert c.gold is not None
+    assert c.gold.text() is None
+
+
+def test_wrapper_of_cleaneval_is_taken_off(tmp_path: Path) -> None:
+    """The element around the page was never part of it."""
+    rows = [{"id": "a", "main_content": "x", "has_text_wrapper": True}]
+    pages = {"a": b'<text id="u" title="t">\n<html><body><p>x</p></body></html>\n</text>\n'}
+    html, gold = open_dataset(write_corpus(tmp_path / "set", rows, pages)).pages[0].load()
+    assert html.strip() == b"<html><body><p>x</p></body></html>"
+    assert gold is not None
+
+
+def test_regions_by_xpath(tmp_path: Path) -> None:
+    """Block types with XPaths become labels."""
+    rows = [
+        {
+            "id": "a",
+            "blocks": [{"type": "Menu", "xpath": "/html/body/ul"}, {"type": "Content", "xpath": "/html/body/p"}],
+        }
+    ]
+    page = open_dataset(write_corpus(tmp_path / "set", rows, {"a": b"<ul><li>m</ul><p>c</p>"})).pages[0]
+    html, gold = page.load()
+    assert gold is not None
+    assert gold.label(blockml.parse(html)).labels == (Label.NAVIGATION, Label.MAIN)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"id": 5}, "line 1 is no object with a string 'id'"),
+        ({"id": "gone"}, "page 'gone' has no file"),
+        ({"id": "a", "blocks": [{"type": "Hat", "xpath": "/html"}]}, "unknown block type 'Hat'"),
+    ],
+)
+def test_damaged_corpus_is_named(tmp_path: Path, row: dict[str, Any], message: str) -> None:
+    """The error says which row and what is wrong with it."""
+    folder = write_corpus(tmp_path / "set", [row], {"a": b"<p>x</p>"})
+    with pytest.raises(DatasetError, match=message):
+        open_dataset(folder)
+
+
+def test_page_folders(tmp_path: Path) -> None:
+    """A folder a page, with either kind of gold; nothing but the page is needed."""
+    for name, files in {
+        "one": {
+            "page.html": "<p>A</p>",
+            "expected.txt": "A",
+            "meta.json": '{"url": "http://s.example/", "page_type": "article"}',
+        },
+        "deep/two": {"page.htm": "<p>B</p>", "labels.jsonl": '{"text": "B", "label": "comment"}\n'},
+        "three": {"page.html": "<p>C</p>"},
+    }.items():
+        (tmp_path / name).mkdir(parents=True)
+        for file, text in files.items():
+            (tmp_path / name / file).write_text(text, encoding="utf-8")
+    dataset = open_dataset(tmp_path)
+    by_id = {page.id: page for page in dataset.pages}
+    assert sorted(by_id) == ["deep/two", "one", "three"]
+    assert by_id["one"].site == "s.example"
+    assert by_id["three"].gold is None
+    html, gold = by_id["deep/two"].load()
+    assert gold is not None
+    assert gold.label(blockml.parse(html)).labels == (Label.COMMENT,)
+
+
+def test_unknown_label_names_the_legal_ones(tmp_path: Path) -> None:
+    """A typing error in a label file is not passed over."""
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p" / "page.html").write_text("<p>x</p>", encoding="utf-8")
+    (tmp_path / "p" / "labels.jsonl").write_text('{"text": "x", "label": "mian"}\n', encoding="utf-8")
+    with pytest.raises(UnknownNameError, match="line 1: unknown label 'mian'; choose one of: advertisement"):
+        open_dataset(tmp_path)
+
+
+def test_annotated_folder(tmp_path: Path) -> None:
+    """Annotated files are UTF-8, whatever they declare."""
+    html = '<meta charset="gb2312"><p><span class="x-nc-sel1">Grüße</span> und mehr</p>'
+    (tmp_path / "p1.html.gz").write_bytes(gzip.compress(html.encode()))
+    page = open_dataset(tmp_path).pages[0]
+    source, gold = page.load()
+    parsed = blockml.parse(source, charset=page.charset)
+    assert parsed.blocks.texts == ("Grüße und mehr",)
+    assert gold is not None
+    assert gold.text() == "Grüße"
+
+
+def test_folders_without_pages_name_the_layouts(tmp_path: Path) -> None:
+    """The error tells what would have been readable."""
+    with pytest.raises(DatasetError, match="known layouts: corpus"):
+        detect_format(tmp_path)
+    with pytest.raises(DatasetError, match="no such folder"):
+        open_dataset(tmp_path / "none")
+    with pytest.raises(UnknownNameError, match="unknown layout 'zip'; choose one of: annotated, corpus, folders"):
+        open_dataset(tmp_path, layout="zip")
+
+
+@pytest.mark.parametrize(
+    ("url", "site"),
+    [
+        ("https://a.b.example.com:8080/x", "example.com"),
+        ("http://EXAMPLE.org./", "example.org"),
+        ("http://www.abc.net.au/", "abc.net.au"),
+        ("http://192.168.0.1/x", "192.168.0.1"),
+        ("/relative/path", "page"),
+        ("", "page"),
+    ],
+)
+def test_site_of_url(url: str, site: str) -> None:
+    """Registrable domain, or the page itself."""
+    assert site_of(url, "page") == site
+
+
+def test_validator_finds_what_is_wrong(tmp_path: Path) -> None:
+    """Each kind of defect, once."""
+    text = "one two three four five six seven eight nine ten eleven twelve"
+    page = f"<p>{text}</p>".encode()
+    rows = [
+        {"id": "good", "main_content": "fine and good"},
+        {"id": "tool", "main_content": "left by a tool"},
+        {"id": "markup", "main_content": "with <p>markup</p>"},
+        {"id": "empty", "main_content": " "},
+        {"id": "cut", "main_content": "one two three four"},
+        {"id": "wrong", "main_content": "nothing of this stands there"},
+        {"id": "same", "main_content": text},
+    ]
+    pages = {
+        "good": b"<p>fine and good</p>",
+        "tool": b'<p class="x-nc-sel2">left by a tool</p>',
+        "markup": b"<p>with markup</p>",
+        "empty": b"<p>words</p>",
+        "cut": page,
+        "wrong": b"<p>other words</p>",
+        "same": page,
+    }
+    findings = validate(open_dataset(write_corpus(tmp_path / "set", rows, pages)))
+    assert {(finding.page_id, finding.kind) for finding in findings} == {
+        ("tool", "contamination"),
+        ("markup", "contamination"),
+        ("markup", "words missing"),
+        ("empty", "empty gold"),
+        ("cut", "truncation"),
+        ("wrong", "words missing"),
+        ("cut", "contradiction"),
+        ("same", "contradiction"),
+    }
+
+
+def test_own_pages_are_sound() -> None:
+    """The pages of data/ pass the validator."""
+    assert validate(open_dataset(DATA / "sites")) == []
+    assert validate(open_dataset(DATA / "pages")) == []

@@ -1,0 +1,233 @@
+"""Feature matrices: the paper's worked vectors, edges of the page, slow re-computations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import blockml
+from blockml import features
+from blockml.errors import UnknownNameError
+from blockml.features import COLUMNS, FEATURE_SETS, describe
+from blockml.features.place import PARENT_VALUES
+from blockml.page import Page
+from blockml.parsing import BACKENDS
+from tests.parsing.test_lines import EXAMPLE
+from tests.strategies import messy_html
+
+OFFSETS = ("m2", "m1", "0", "p1", "p2")
+FIVE = ("wd", "ld", "parent", "distprev", "distnext")
+
+
+def vector(page: Page, block: int) -> list[object]:
+    """The 25 attributes of a block with the parent's name in place of its code."""
+    row: list[object] = features.build(page)[block].tolist()
+    for column in range(2, 25, 5):
+        row[column] = PARENT_VALUES[int(str(row[column]).removesuffix(".0"))]
+    return [round(value, 6) if isinstance(value, float) else value for value in row]
+
+
+def column(html: str, name: str) -> list[float]:
+    """One base column of a page."""
+    values: list[float] = COLUMNS[name].compute(blockml.parse(html).blocks).tolist()
+    return values
+
+
+@pytest.mark.parametrize(
+    ("n", "density"), [(5, 5), (15, 15), (16, 16), (17, 16), (20, 16), (32, 16), (33, 16), (100, 16)]
+)
+def test_ME_4_1_words_of_four_letters(n: int, density: float) -> None:
+    """Sixteen such words fill a line of 80 characters; the last line doesn't count."""
+    assert column("<p>" + "word " * n, "wd") == [density]
+
+
+@pytest.mark.parametrize(("n", "density"), [(40, 40), (41, 40), (81, 40)])
+def test_ME_4_1_words_of_one_letter(n: int, density: float) -> None:
+    """Forty fill a line."""
+    assert column("<p>" + "a " * n, "wd") == [density]
+
+
+def test_ME_4_1_sentence() -> None:
+    """A sentence of more than one line."""
+    text = "The quick brown fox jumps over the lazy dog and then it goes back home to sleep for a while before dinner"
+    assert column(f"<p>{text}</p>", "wd") == [17]
+
+
+@pytest.mark.parametrize(
+    ("n", "density"), [(0, 0), (1, 1), (20, 20), (80, 80), (81, 40.5), (100, 50), (160, 80), (161, 161 / 3)]
+)
+def test_ME_4_1_sentences_of_80_words(n: int, density: float) -> None:
+    """The literal reading: n / ceil(n / 80)."""
+    assert column("<p>*" + " word" * n, "wd80w") == pytest.approx([density])
+
+
+@pytest.mark.parametrize(
+    ("text", "density"),
+    [
+        ("no end of a sentence", 5),
+        ("One two. Three four five six.", 3),
+        ("One two! Three? Four…", 4 / 3),
+        ("Version 2.5 is out... really", 2.5),
+        ("One two. Three four", 2),
+        ("ждём. 你好。 再见。", 1),
+        ("**", 0),
+    ],
+)
+def test_words_per_sentence(text: str, density: float) -> None:
+    """A sentence ends at its mark before white space; what follows the last mark is a sentence too."""
+    assert column(f"<p>{text}</p>", "wdsent") == pytest.approx([density])
+
+
+@pytest.mark.parametrize("length", [79, 80, 81, 200])
+def test_word_longer_than_a_line(length: int) -> None:
+    """Boilerpipe wraps before such a word, so that it stands on the line that doesn't count."""
+    word = "x" * length
+    assert column(f"<p>{word}</p>", "wd") == [1 if length <= 80 else 0]
+    assert column(f"<p>{word} {word}</p>", "wd") == [1 if length <= 80 else 0.5]
+
+
+@pytest.mark.parametrize("backend", sorted(BACKENDS))
+def test_ME_4_2_link_density(backend: str) -> None:
+    """Linked words over words; 0 where there are none."""
+    page = blockml.parse(EXAMPLE, backend=backend)
+    assert COLUMNS["ld"].compute(page.blocks).tolist() == pytest.approx([1, 1, 0, 0.2, 0, 0])
+    assert column("<a>*</a>", "ld") == [0]
+
+
+@pytest.mark.parametrize("backend", sorted(BACKENDS))
+def test_ME_4_4_distances(backend: str) -> None:
+    """Lines strictly between; 0 at the ends."""
+    page = blockml.parse(EXAMPLE, backend=backend)
+    assert COLUMNS["distprev"].compute(page.blocks).tolist() == [0, 4, 4, 2, 2, 1]
+    assert COLUMNS["distnext"].compute(page.blocks).tolist() == [4, 4, 2, 2, 1, 0]
+
+
+@pytest.mark.parametrize("backend", sorted(BACKENDS))
+def test_ME_4_5_and_4_6_whole_vectors(backend: str) -> None:
+    """The 25 attributes of the first and of the fourth block of the worked example."""
+    page = blockml.parse(EXAMPLE, backend=backend)
+    nothing = [0, 0, "none", 0, 0]
+    assert vector(page, 0) == [*nothing, *nothing, 1, 1, "a", 0, 4, 1, 1, "a", 4, 4, 2, 0, "h1", 4, 2]
+    assert vector(page, 3) == [1, 1, "a", 4, 4, 2, 0, "h1", 4, 2, 5, 0.2, "p", 2, 2, 2, 0, "p", 2, 1, 2, 0, "p", 1, 0]
+
+
+@pytest.mark.parametrize("name", sorted(FEATURE_SETS))
+def test_page_without_blocks(name: str) -> None:
+    """No rows, all columns."""
+    matrix = features.build(blockml.parse(""), name)
+    assert (matrix.shape, matrix.dtype) == ((0, len(FEATURE_SETS[name].columns)), np.float32)
+    assert features.build(blockml.parse("<p></p>")).shape == (0, 25)
+
+
+def test_one_block() -> None:
+    """All neighbours are missing, both distances are 0."""
+    nothing = [0, 0, "none", 0, 0]
+    assert vector(blockml.parse("<p>one two"), 0) == [*nothing, *nothing, 2, 0, "p", 0, 0, *nothing, *nothing]
+    matrix = features.build(blockml.parse("<p>one two"), "kim2013-onehot")
+    names = FEATURE_SETS["kim2013-onehot"].columns
+    assert {name: value for name, value in zip(names, matrix[0].tolist(), strict=True) if value} == {
+        "parent_m2=none": 1, "parent_m1=none": 1, "wd_0": 2, "parent_0=p": 1, "parent_p1=none": 1, "parent_p2=none": 1,
+    }  # fmt: skip
+
+
+def test_text_without_tags() -> None:
+    """Its parent is the implied body, one of the others."""
+    assert vector(blockml.parse("only text"), 0)[12] == "other"
+
+
+def test_parents_of_the_paper() -> None:
+    """A tag of the paper's table has a code of its own, in its order; all others share one."""
+    assert len(PARENT_VALUES) == 24
+    html = "".join(
+        f"<{tag}>x</{tag}>" for tag in ("b", "blockquote", "h6", "li", "pre", "q", "div", "strong", "custom-tag")
+    )
+    codes = COLUMNS["parent"].compute(blockml.parse(f"<body>{html}").blocks)
+    assert [PARENT_VALUES[int(code)] for code in codes] == [
+        "b", "blockquote", "h6", "li", "pre", "q", "other", "other", "other",
+    ]  # fmt: skip
+    assert PARENT_VALUES[:22] == tuple(
+        "a b blockquote br dd dl dt font h1 h2 h3 h4 h5 h6 img li ol p pre q table ul".split()
+    )
+
+
+def test_unknown_feature_set() -> None:
+    """The message names the legal ones."""
+    with pytest.raises(UnknownNameError, match="boilerpipe6, kim2013"):
+        features.build(blockml.parse(""), "kim2014")
+
+
+# --- any page ---------------------------------------------------------------------------------------------------------
+
+
+def slow_density(lengths: list[int]) -> float:
+    """Wrap one word at a time, as boilerpipe does."""
+    column, n_lines, on_line = -1, 0, 0
+    for length in lengths:
+        column += length + 1
+        if column > 80:
+            n_lines += 1
+            column = length
+            on_line = 1
+        else:
+            on_line += 1
+    return (len(lengths) - on_line) / n_lines if n_lines else len(lengths)
+
+
+word_lengths = st.lists(
+    st.one_of(st.integers(1, 12), st.integers(70, 90), st.just(80), st.integers(150, 170)), max_size=60
+)
+
+
+@given(st.lists(word_lengths, max_size=5))
+def test_word_density_is_that_of_the_slow_loop(blocks: list[list[int]]) -> None:
+    """Bisection over running widths wraps as one word at a time does, block by block."""
+    html = "".join("<p>*" + "".join(" " + "w" * length for length in lengths) + "</p>" for lengths in blocks)
+    assert column(html, "wd") == pytest.approx([slow_density(lengths) for lengths in blocks], rel=1e-6)
+
+
+@pytest.mark.parametrize("backend", sorted(BACKENDS))
+@pytest.mark.parametrize("name", sorted(FEATURE_SETS))
+@settings(max_examples=25)
+@given(html=messy_html, profile=st.sampled_from(["anchor", "boilerpipe"]), keep_wordless=st.booleans())
+def test_matrices_keep_the_catalogues_promises(
+    backend: str,
+    name: str,
+    html: str,
+    profile: str,
+    keep_wordless: bool,  # noqa: FBT001
+) -> None:
+    """Finite float32 inside the declared range, and equal to slow look-ups of the neighbours."""
+    page = blockml.parse(html, backend=backend, profile=profile, keep_wordless=keep_wordless)
+    matrix = features.build(page, name)
+    columns = FEATURE_SETS[name].columns
+    assert (matrix.dtype, matrix.shape) == (np.float32, (len(page.blocks), len(columns)))
+    assert np.isfinite(matrix).all()
+    rows = describe(columns)
+    assert (matrix >= np.array([row["low"] for row in rows], dtype=np.float64)).all()
+    assert (matrix <= np.array([row["high"] for row in rows], dtype=np.float64)).all()
+    bases = {base: COLUMNS[base].compute(page.blocks).tolist() for base in COLUMNS}
+    for position, written in enumerate(columns):
+        base, _, rest = written.partition("_")
+        offset_name, _, value = rest.partition("=")
+        offset = OFFSETS.index(offset_name) - 2
+        for block in range(len(page.blocks)):
+            neighbour = block + offset
+            inside = 0 <= neighbour < len(page.blocks)
+            expected = bases[base][neighbour] if inside else COLUMNS[base].empty
+            if value:
+                expected = float(PARENT_VALUES[int(expected)] == value)
+            assert matrix[block, position] == expected
+
+
+@pytest.mark.parametrize("backend", sorted(BACKENDS))
+@given(html=messy_html)
+def test_neighbours_are_at_least_one_line_apart(backend: str, html: str) -> None:
+    """So a distance of 0 marks the page's ends and nothing else."""
+    blocks = blockml.parse(html, backend=backend).blocks
+    before, after = COLUMNS["distprev"].compute(blocks), COLUMNS["distnext"].compute(blocks)
+    assert (before[1:] >= 1).all()
+    assert (after[:-1] == before[1:]).all()
+    if len(blocks):
+        assert before[0] == after[-1] == 0

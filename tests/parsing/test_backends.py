@@ -1,0 +1,351 @@
+"""Parsers: what their defaults would lose, limits, agreement on the tree's shape."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import blockml
+from blockml.errors import UnknownNameError, UsageError
+from blockml.page import Flag, Nodes, Status
+from blockml.parsing import BACKENDS, Limits
+from tests.strategies import messy_bytes, messy_html, path_of
+
+both = pytest.mark.parametrize("backend", sorted(BACKENDS))
+
+
+def texts(html: bytes | str, **options: Any) -> list[str]:
+    """Block texts of a page."""
+    return list(blockml.parse(html, **options).blocks.texts)
+
+
+@pytest.mark.parametrize("depth", [300, 3_000, 10_000, 50_000])
+def test_lxml_keeps_text_at_any_depth(depth: int) -> None:
+    """libxml2's tree stops at 256 levels and lxml's at 2,048; the events go on."""
+    page = blockml.parse("<div>" * depth + "<p>deep</p>" + "</div>" * depth + "<p>after</p>")
+    assert page.blocks.texts == ("deep", "after")
+    assert page.status is (Status.OK if depth < 4_000 else Status.TRUNCATED)
+
+
+def test_text_after_a_text_node_over_10_mb_is_kept() -> None:
+    """Without huge_tree libxml2 stops at such a text and says nothing."""
+    page = blockml.parse("<p>" + "word " * 2_200_000 + "</p><p>rest</p>")
+    assert len(page.blocks) == 2
+    assert page.blocks.n_words.tolist() == [2_200_000, 1]
+    assert page.blocks.texts[1] == "rest"
+    assert page.status is Status.OK
+
+
+def test_html5lib_flattens_what_is_too_deep() -> None:
+    """html5lib's time grows with the square of the depth, so it has to stop; the text stays."""
+    page = blockml.parse(
+        "<div>" * 2_500 + "deep" + "</div>" * 2_500 + "<p>after</p>", backend="html5lib", limits=Limits(depth=500)
+    )
+    assert "".join(page.blocks.texts).replace(" ", "") == "deepafter"
+    assert page.status is Status.TRUNCATED
+    assert any("500" in warning for warning in page.warnings)
+    assert int(page.nodes.depth.max()) <= 501
+
+
+def test_html5lib_beyond_pythons_recursion_limit() -> None:
+    """2,000 levels are within the default limits and need no recursion."""
+    page = blockml.parse("<div>" * 2_000 + "deep", backend="html5lib")
+    assert (page.status, page.blocks.texts) == (Status.OK, ("deep",))
+
+
+@both
+@pytest.mark.parametrize(
+    "html", ["", " \n\t ", "<!-- only a comment -->", "<!DOCTYPE html>", "<div></div>", b"", "<title>T</title>"]
+)
+def test_pages_without_text(html: bytes | str, backend: str) -> None:
+    """No text gives no blocks and a status that says so."""
+    page = blockml.parse(html, backend=backend)
+    assert page.status is Status.EMPTY_PAGE
+    assert len(page.blocks) == len(list(page.blocks)) == 0
+
+
+@both
+def test_encoding_declared_inside_a_str_is_over(backend: str) -> None:
+    """A str is decoded already, whatever its XML declaration says."""
+    for encoding in ("utf-16", "iso-8859-1", "klingon"):
+        html = f'<?xml version="1.0" encoding="{encoding}"?><html><meta charset="{encoding}"><body><p>Crème 你好</p>'
+        assert texts(html, backend=backend) == ["Crème 你好"]
+
+
+@both
+def test_content_after_the_end_of_html(backend: str) -> None:
+    """Concatenated pages are one page to the reader."""
+    html = "<html><body><p>one</p></body></html>two<p>three</p><html><body><div>four</div></body></html><a>five</a>"
+    assert texts(html, backend=backend) == ["one", "two", "three", "four", "five"]
+
+
+@both
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<title>Cats<body><h1>Hello</h1><p>World</p>",
+        "<html><head><title>Cats\n<meta name=x></head><body><h1>Hello</h1><p>World</p></body></html>",
+        "<!-- <title>old --><title>Cats<body><h1>Hello</h1><p>World</p>",
+        "<script>'<title>'</script><title>Cats<body><h1>Hello</h1><p>World</p>",
+    ],
+    ids=["short", "whole", "comment", "script"],
+)
+def test_unclosed_title_does_not_swallow_the_page(html: str, backend: str) -> None:
+    """The standard's tree has nothing but a title here."""
+    page = blockml.parse(html, backend=backend)
+    assert page.title == "Cats"
+    assert page.blocks.texts == ("Hello", "World")
+    assert any("title" in warning for warning in page.warnings)
+
+
+@both
+@pytest.mark.parametrize("html", ["<title>1 < 2</title>", "<title>x &lt;y</title>", "<a>menu</a><title>1 <2</title>"])
+def test_closed_title_is_left_alone(html: str, backend: str) -> None:
+    """A "<" inside a title doesn't mean that its end tag is missing."""
+    page = blockml.parse(html, backend=backend)
+    assert "<" in page.title
+    assert page.warnings == ()
+
+
+@both
+def test_head_ends_at_the_first_element_that_is_not_its_own(backend: str) -> None:
+    """Tags of head and body may be left out (HTML standard, "optional tags"); no text gets lost by it."""
+    for tag in (
+        "article",
+        "main",
+        "section",
+        "header",
+        "nav",
+        "figure",
+        "button",
+        "label",
+        "custom-tag",
+        "span",
+        "div",
+    ):
+        assert texts(f"<!DOCTYPE html><title>T</title><{tag}>one</{tag}><p>two</p>", backend=backend) == [
+            "one",
+            "two",
+        ], tag
+
+
+@both
+def test_nul_and_control_characters(backend: str) -> None:
+    """They neither end the page nor reach a block."""
+    page = blockml.parse("<p>a\x00b\x01c\x7fd\x9fe</p><p>f</p>", backend=backend)
+    assert page.blocks.texts[0].replace("\ufffd", "") == "abcde"
+    assert page.blocks.texts[1] == "f"
+
+
+@both
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig", "utf-8"])
+def test_unicode_encodings(encoding: str, backend: str) -> None:
+    """UTF-16 is read with and without a mark."""
+    html = "<html><body><p>Some plain English words, then Crème 你好</p></body></html>"
+    assert texts(html.encode(encoding), backend=backend) == ["Some plain English words, then Crème 你好"]
+
+
+@both
+@pytest.mark.parametrize("tag", ["script", "style", "template", "iframe", "noembed", "noframes"])
+def test_code_is_never_in_a_block(tag: str, backend: str) -> None:
+    """Its text is gone; the element itself still parts what stands around it."""
+    page = blockml.parse(f"<body><p>a<{tag}>code</{tag}>b</p>", backend=backend)
+    assert page.blocks.texts == ("a", "b")
+    assert "code" not in "".join(page.nodes.texts)
+
+
+@both
+def test_noscript_and_hidden_text_is_kept_and_flagged(backend: str) -> None:
+    """Whether to use it is somebody else's decision."""
+    html = (
+        "<body><noscript><p>one</p></noscript><div hidden><p>two</p></div><p style='color:red; DISPLAY : none'>three</p>"
+        "<p style='visibility:hidden'>four</p><p>five</p>"
+    )
+    blocks = blockml.parse(html, backend=backend).blocks
+    flags = {block.text: block.flags & (Flag.HIDDEN | Flag.NOSCRIPT) for block in blocks}
+    hidden = Flag.HIDDEN
+    assert flags == {"one": Flag.NOSCRIPT, "two": hidden, "three": hidden, "four": hidden, "five": Flag.NONE}
+
+
+# --- limits -----------------------------------------------------------------------------------------------------------
+
+
+@both
+def test_byte_limit(backend: str) -> None:
+    """The rest is cut off, with a warning."""
+    for html in ("<p>one</p><p>two</p>", b"<p>one</p><p>two</p>"):
+        page = blockml.parse(html, backend=backend, limits=Limits(bytes=10))
+        assert page.blocks.texts == ("one",)
+        assert (page.status, len(page.warnings)) == (Status.TRUNCATED, 1)
+        assert blockml.parse(html, backend=backend, limits=Limits(bytes=20)).status is Status.OK
+
+
+@both
+def test_node_limit(backend: str) -> None:
+    """What comes later is left out, with a warning."""
+    html = "<html><head></head><body><p>one</p><p>two</p></body></html>"
+    page = blockml.parse(html, backend=backend, limits=Limits(nodes=5))
+    assert page.blocks.texts == ("one",)
+    assert (page.status, len(page.warnings), len(page.nodes)) == (Status.TRUNCATED, 1, 5)
+    assert blockml.parse(html, backend=backend, limits=Limits(nodes=7)).status is Status.OK
+
+
+@both
+def test_depth_limit(backend: str) -> None:
+    """Deeper elements are flattened, with a warning; text stays in order."""
+    html = "<html><head></head><body><div><div><div>one</div>two</div>three</div>"
+    page = blockml.parse(html, backend=backend, limits=Limits(depth=4))
+    assert "".join(page.blocks.texts).replace(" ", "") == "onetwothree"
+    assert (page.status, len(page.warnings)) == (Status.TRUNCATED, 1)
+    assert blockml.parse(html, backend=backend, limits=Limits(depth=6)).status is Status.OK
+
+
+@both
+def test_flattened_elements_still_part_words(backend: str) -> None:
+    """Words of different elements don't grow together at the depth limit."""
+    page = blockml.parse("<p>one</p><p>two</p>three<br>four", backend=backend, limits=Limits(depth=2))
+    assert " ".join(page.blocks.texts).split() == ["one", "two", "three", "four"]
+
+
+@both
+def test_code_is_never_in_a_block_at_the_depth_limit(backend: str) -> None:
+    """A script that is too deep is still a script, and a title still a title."""
+    html = "<div><div><div><div><script>code</script>text<style>code</style></div>"
+    page = blockml.parse(html, backend=backend, limits=Limits(depth=4))
+    assert "code" not in "".join(page.blocks.texts)
+    assert "text" in "".join(page.blocks.texts)
+
+
+@pytest.mark.parametrize("name", ["bytes", "nodes", "depth"])
+def test_limits_below_one_are_refused(name: str) -> None:
+    """The message names the limit."""
+    with pytest.raises(UsageError, match=name):
+        Limits(**{name: 0})
+
+
+@pytest.mark.parametrize(
+    ("option", "legal"),
+    [("backend", "html5lib, lxml"), ("profile", "anchor, boilerpipe"), ("tokenizer", "boilerpipe, cjk, space")],
+)
+@pytest.mark.parametrize("html", ["<p>x</p>", ""])
+def test_wrong_options_name_the_legal_values(option: str, legal: str, html: str) -> None:
+    """On any page, even an empty one."""
+    options: dict[str, Any] = {option: "nonsense"}
+    with pytest.raises(UnknownNameError, match=f"'nonsense'.*{legal}"):
+        blockml.parse(html, **options)
+
+
+@pytest.mark.parametrize("html", [None, 3, ["<p>"], object()], ids=repr)
+def test_only_text_is_a_page(html: Any) -> None:
+    """Everything else is refused by type."""
+    with pytest.raises(UsageError, match=type(html).__name__):
+        blockml.parse(html)
+
+
+def test_buffers_are_bytes() -> None:
+    """Network code hands out bytearray and memoryview."""
+    assert texts(bytearray(b"<p>x")) == texts(memoryview(b"<p>x")) == ["x"]  # type: ignore[arg-type]
+
+
+# --- any page ---------------------------------------------------------------------------------------------------------
+
+
+def check_tree(nodes: Nodes) -> None:
+    """Hold the columns of a tree against each other."""
+    n = len(nodes)
+    children: list[list[int]] = [[] for _ in range(n)]
+    for node, parent in enumerate(nodes.parent.tolist()):
+        assert -1 <= parent < node
+        if parent >= 0:
+            children[parent].append(node)
+            assert nodes.depth[node] == nodes.depth[parent] + 1
+        else:
+            assert nodes.depth[node] == 0
+    for node in range(n):
+        assert nodes.end[node] == (nodes.end[children[node][-1]] if children[node] else node + 1)
+        is_text = nodes.name(node) == "#text"
+        assert is_text == bool(nodes.texts[node])
+        if is_text:
+            assert not nodes.texts[node].isspace()
+            assert not children[node]
+    assert nodes.names[0] == "#text"
+    assert len(nodes.attributes) == len(nodes.texts) == len(nodes.flags) == n
+
+
+@both
+@settings(max_examples=60)
+@given(html=messy_html)
+def test_tree_is_consistent(backend: str, html: str) -> None:
+    """Parent, depth, end and texts of any page describe one tree in document order."""
+    check_tree(blockml.parse(html, backend=backend).nodes)
+
+
+@both
+@settings(max_examples=60)
+@given(html=messy_html)
+def test_every_element_is_found_by_its_xpath(backend: str, html: str) -> None:
+    """find() inverts xpath()."""
+    nodes = blockml.parse(html, backend=backend).nodes
+    elements = [node for node in range(len(nodes)) if nodes.name(node) != "#text"]
+    assert [nodes.find(nodes.xpath(node)) for node in elements] == elements
+
+
+@both
+@settings(max_examples=30)
+@given(html=messy_html)
+def test_xpath_of_a_text_is_that_of_its_parent(backend: str, html: str) -> None:
+    """Steps are numbered only where a sibling has the same name."""
+    nodes = blockml.parse(html, backend=backend).nodes
+    for node in range(len(nodes)):
+        steps = []
+        for element in path_of(nodes, node):
+            siblings = [
+                other
+                for other in range(len(nodes))
+                if nodes.parent[other] == nodes.parent[element] and nodes.tag[other] == nodes.tag[element]
+            ]
+            number = f"[{siblings.index(element) + 1}]" if len(siblings) > 1 else ""
+            steps += [] if nodes.name(element) == "#text" else [nodes.name(element) + number]
+        assert nodes.xpath(node) == "/" + "/".join(steps)
+
+
+@pytest.mark.parametrize(
+    "xpath", ["", "/", "/html/body/p[0]", "/html/body/p[3]", "/html/body/p[-1]", "/svg", "/html/head/p"]
+)
+def test_find_gives_none_for_what_is_not_there(xpath: str) -> None:
+    """No such element is no error."""
+    assert blockml.parse("<p>a</p><p>b</p>").nodes.find(xpath) is None
+
+
+@both
+@settings(max_examples=60)
+@given(
+    html=st.one_of(messy_html, st.text(), messy_bytes),
+    limits=st.builds(Limits, bytes=st.integers(1, 400), nodes=st.integers(1, 40), depth=st.integers(1, 8)),
+)
+def test_no_page_raises_under_any_limit(backend: str, html: bytes | str, limits: Limits) -> None:
+    """Whatever is cut off, the rest is a page."""
+    page = blockml.parse(html, backend=backend, limits=limits)
+    check_tree(page.nodes)
+    assert len(page.nodes) <= limits.nodes
+    assert page.status is not Status.TRUNCATED or page.warnings
+
+
+@both
+@settings(max_examples=60)
+@given(html=st.one_of(messy_html, st.text(), messy_bytes), profile=st.sampled_from(["anchor", "boilerpipe"]))
+def test_no_page_raises(backend: str, html: bytes | str, profile: str) -> None:
+    """Any text and any bytes are a page; its status says what it holds."""
+    page = blockml.parse(html, backend=backend, profile=profile)
+    assert page.status in {Status.OK, Status.EMPTY_PAGE, Status.UNDECODABLE}
+    assert (page.status is Status.OK) == (len(page.blocks) > 0)
+
+
+def test_formatting_elements_left_open_stay_cheap() -> None:
+    """The standard re-opens them in every paragraph; libxml2 doesn't, and the default back end has to stay linear."""
+    html = "".join(itertools.repeat("<p><b><i>x", 20_000))
+    assert len(blockml.parse(html).blocks) == 20_000

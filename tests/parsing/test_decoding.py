@@ -1,0 +1,261 @@
+"""Bytes to text: the order of the rules, labels, damage."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+
+import pytest
+import webencodings
+from hypothesis import given
+from hypothesis import strategies as st
+from webencodings.labels import LABELS
+
+import blockml
+from blockml.page import Status
+from blockml.parsing.decoding import decode
+from tests.strategies import messy_bytes
+
+SOURCES = {
+    "str", "bom", "transport", "meta", "late meta", "xml declaration", "utf-16 pattern", "valid utf-8", "detector",
+    "fallback", "signature",
+}  # fmt: skip
+PAD = b" " * 2000
+LATIN = "é".encode("latin-1")
+
+
+@pytest.mark.parametrize(
+    ("source", "charset", "encoding", "rule"),
+    [
+        ("<meta charset=koi8-r>é", None, "utf-8", "str"),
+        ("<meta charset=koi8-r>é", "koi8-r", "utf-8", "str"),
+        (codecs.BOM_UTF8 + b"<meta charset=koi8-r>", "koi8-r", "utf-8", "bom"),
+        (codecs.BOM_UTF16_LE + "<p>é".encode("utf-16-le"), "koi8-r", "utf-16le", "bom"),
+        (codecs.BOM_UTF16_BE + "<p>é".encode("utf-16-be"), None, "utf-16be", "bom"),
+        (b"<meta charset=gbk>", "koi8-r", "koi8-r", "transport"),
+        ("<p>é".encode("utf-16-le"), "utf-16le", "utf-16le", "transport"),
+        (b"<meta charset=gbk>" + PAD + b"<meta charset=koi8-r>", None, "gbk", "meta"),
+        (b'<?xml version="1.0" encoding="koi8-r"?><meta charset=gbk>', None, "gbk", "meta"),
+        (b'<META HTTP-EQUIV="Content-Type" CONTENT="text/html; CHARSET=Shift_JIS">', None, "shift_jis", "meta"),
+        (b"<meta charset = ' koi8-r ' >", None, "koi8-r", "meta"),
+        (b"<meta/charset=koi8-r>", None, "koi8-r", "meta"),
+        (PAD + b"<meta charset=koi8-r>", None, "koi8-r", "late meta"),
+        (b"<p>" + b" " * 1010 + b"<meta charset=koi8-r>", None, "koi8-r", "late meta"),
+        (b'<?xml version="1.0" encoding="koi8-r"?><p>' + LATIN, None, "koi8-r", "xml declaration"),
+        (b"<?xml version='1.0' encoding='gb2312'?><p>x", None, "gbk", "xml declaration"),
+        ("<p>English text</p>".encode("utf-16-le"), None, "utf-16le", "utf-16 pattern"),
+        ("<p>English text</p>".encode("utf-16-be"), None, "utf-16be", "utf-16 pattern"),
+        ("<p>Crème brûlée".encode(), None, "utf-8", "valid utf-8"),
+        (b"", None, "utf-8", "valid utf-8"),
+        (b"<p>plain ASCII", None, "utf-8", "valid utf-8"),
+        ("<p>Crème brûlée</p>".encode("latin-1"), None, "windows-1252", "fallback"),
+    ],
+)
+def test_first_rule_that_applies_names_the_encoding(
+    source: bytes | str, charset: str | None, encoding: str, rule: str
+) -> None:
+    """The order is mark, transport, meta, late meta, XML declaration, UTF-16 pattern, UTF-8, detector, fallback."""
+    decoded = decode(source, charset)
+    assert (decoded.encoding, decoded.source, decoded.warnings) == (encoding, rule, ())
+    page = blockml.parse(source, charset=charset)
+    assert (page.encoding, page.encoding_source) == (encoding, rule)
+
+
+@pytest.mark.parametrize(
+    ("label", "encoding"),
+    [
+        ("latin1", "windows-1252"), ("ISO-8859-1", "windows-1252"), ("us-ascii", "windows-1252"), ("gb2312", "gbk"),
+        ("x-sjis", "shift_jis"), ("utf8", "utf-8"), ("unicode-1-1-utf-8", "utf-8"), ("iso-8859-9", "windows-1254"),
+        ("ks_c_5601-1987", "euc-kr"), ("big5-hkscs", "big5"), ("tis-620", "windows-874"), ("koi", "koi8-r"),
+        (" UTF-8\t", "utf-8"), ("utf-16", "utf-16le"),
+    ],
+)  # fmt: skip
+def test_labels_follow_the_encoding_standard(label: str, encoding: str) -> None:
+    """Legacy labels name the encodings that browsers use for them."""
+    assert decode(b"<p>x", label).encoding == encoding
+
+
+@pytest.mark.parametrize("label", sorted(LABELS))
+def test_every_label_of_the_standard_is_known(label: str) -> None:
+    """Each label gives the same encoding from the transport and, but for UTF-16 and user-defined, from a meta."""
+    expected = webencodings.lookup(label)
+    assert expected is not None
+    assert decode(b"abc", label).encoding == expected.name
+    # HTML standard, prescan, steps 14 and 15: what was readable as ASCII is neither of these.
+    in_meta = {"utf-16le": "utf-8", "utf-16be": "utf-8", "x-user-defined": "windows-1252"}
+    from_meta = decode(f'<meta charset="{label}">abc'.encode())
+    assert (from_meta.encoding, from_meta.source) == (in_meta.get(expected.name, expected.name), "meta")
+
+
+def test_xml_declaration_readable_as_ascii_is_not_utf16() -> None:
+    """Files that some XML writers label UTF-16 though they are UTF-8 stay readable."""
+    decoded = decode('<?xml version="1.0" encoding="utf-16"?><p>Crème'.encode())
+    assert decoded.encoding == "utf-8"
+    assert decoded.text.endswith("<p>Crème")
+
+
+def test_unknown_labels_warn() -> None:
+    """A label nobody knows is passed over, and said so, wherever it stands."""
+    from_transport = decode(b"<meta charset=koi8-r>", "klingon")
+    assert (from_transport.encoding, from_transport.source) == ("koi8-r", "meta")
+    assert any("klingon" in warning for warning in from_transport.warnings)
+    from_meta = decode(b"<meta charset=klingon><p>x")
+    assert (from_meta.encoding, from_meta.source) == ("utf-8", "valid utf-8")
+    assert any("klingon" in warning for warning in from_meta.warnings)
+    second_meta = decode(b"<meta charset=klingon><meta charset=koi8-r>")
+    assert (second_meta.encoding, second_meta.source) == ("koi8-r", "meta")
+
+
+def test_unknown_label_in_an_xml_declaration_warns() -> None:
+    """The declaration is passed over like any other unknown label."""
+    decoded = decode(b'<?xml version="1.0" encoding="klingon"?><p>x')
+    assert decoded.source == "valid utf-8"
+    assert any("klingon" in warning for warning in decoded.warnings)
+
+
+def test_unknown_meta_warns_once() -> None:
+    """A declaration around byte 1,000 is looked at by two rules and reported by one."""
+    decoded = decode(b" " * 900 + b"<meta charset=klingon>" + PAD)
+    assert len(decoded.warnings) == 1
+
+
+def test_detector_is_asked_last_and_only_if_needed() -> None:
+    """It sees bytes that declare nothing and are no UTF-8."""
+    seen: list[bytes] = []
+
+    def detector(source: bytes) -> str | None:
+        seen.append(source)
+        return "koi8-r"
+
+    russian = "<p>Привет".encode("koi8-r")
+    decoded = decode(russian, detector=detector)
+    assert (decoded.encoding, decoded.source, decoded.text) == ("koi8-r", "detector", "<p>Привет")
+    assert seen == [russian]
+    for declared in (b"<p>ascii", b"<meta charset=gbk>" + LATIN, codecs.BOM_UTF8):
+        decode(declared, detector=detector)
+    decode(russian, "latin1", detector)
+    assert seen == [russian]
+
+
+@pytest.mark.parametrize("answer", [None, "klingon"])
+def test_detector_without_a_usable_answer(answer: str | None) -> None:
+    """The last rule takes over; a made-up name is reported."""
+    decoded = decode(b"<p>caf\xe9</p>", detector=lambda _: answer)
+    assert (decoded.encoding, decoded.source) == ("windows-1252", "fallback")
+    assert any("klingon" in warning for warning in decoded.warnings) == (answer is not None)
+
+
+@pytest.mark.parametrize("before", [0, 800, 1020, 3000])
+@pytest.mark.parametrize("close", [b"-->", b""])
+def test_meta_inside_a_comment_is_ignored(before: int, close: bytes) -> None:
+    """A declaration that was commented out declares nothing, early or late in the page."""
+    source = b" " * before + b"<!-- <meta charset=koi8-r> " + close + "<p>Crème".encode()
+    decoded = decode(source)
+    assert (decoded.encoding, decoded.source) == ("utf-8", "valid utf-8")
+
+
+def test_meta_after_a_long_comment_counts() -> None:
+    """A comment over the first 1,024 bytes doesn't hide a later declaration."""
+    assert decode(b"<!--" + PAD + b"--><meta charset=koi8-r>").source == "late meta"
+
+
+@pytest.mark.parametrize(
+    "meta",
+    [
+        b'<meta name="description" content="how to set charset=koi8-r">',
+        b'<meta property="og:title" content="charset=koi8-r">',
+        b'<meta data-charset="koi8-r">',
+    ],
+)
+def test_meta_about_something_else_declares_nothing(meta: bytes) -> None:
+    """Only a charset attribute, or the content of a Content-Type, is a declaration (HTML, prescan)."""
+    assert decode(meta + "<p>Crème".encode()).source == "valid utf-8"
+
+
+@pytest.mark.parametrize("cut", [1, 2, 3])
+def test_utf8_cut_inside_its_last_character(cut: int) -> None:
+    """A download that ends early is still UTF-8: one replacement character, and a warning."""
+    decoded = decode(("<p>café " + "😀").encode()[:-cut])
+    assert (decoded.encoding, decoded.source) == ("utf-8", "valid utf-8")
+    assert decoded.text == "<p>café \ufffd"
+    assert len(decoded.warnings) == 1
+
+
+@pytest.mark.parametrize("tail", [b"\xe9\n", b"\xe9.", b"\xe9 x", b"\xe9\xe9"])
+def test_legacy_letter_near_the_end_is_no_cut_utf8(tail: bytes) -> None:
+    """Only an unfinished last character is a cut; one that goes on wrongly means another encoding."""
+    decoded = decode(b"<p>caf" + tail)
+    assert (decoded.encoding, decoded.source) == ("windows-1252", "fallback")
+    assert decoded.text == "<p>caf" + tail.decode("latin-1")
+
+
+def test_bytes_outside_the_encoding_are_replaced_with_a_warning() -> None:
+    """What the declared encoding can't hold becomes U+FFFD."""
+    decoded = decode(b"<meta charset=utf-8><p>a\xe9b c\xffd")
+    assert decoded.text.endswith("<p>a\ufffdb c\ufffdd")
+    assert len(decoded.warnings) == 1
+    assert "utf-8" in decoded.warnings[0]
+
+
+def test_replacement_character_in_the_source_is_no_damage() -> None:
+    """A page may show U+FFFD on purpose."""
+    assert decode("<p>\ufffd".encode()).warnings == ()
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["<p>a\ud800b", "<p>a\udc00b", "<p>a\udc00\ud800b", "\ufeff<p>\ud800"],
+    ids=["high", "low", "swapped", "mark"],
+)
+def test_lone_surrogates_are_replaced(source: str) -> None:
+    """A str need not be valid Unicode; the page can be encoded all the same."""
+    decoded = decode(source)
+    assert decoded.source == "str"
+    assert decoded.text.encode().decode().startswith("<p>")
+    assert "\ufffd" in decoded.text
+    assert len(decoded.warnings) == 1
+    assert blockml.parse(source).status is Status.OK
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj", gzip.compress(b"<p>page</p>"),
+        b"GIF89a\x01\x00", b"\xff\xd8\xff\xe0\x00\x10JFIF", b"PK\x03\x04\x14\x00", bytes(range(32)) * 40,
+    ],
+    ids=["png", "pdf", "gzip", "gif", "jpeg", "zip", "control"],
+)  # fmt: skip
+@pytest.mark.parametrize("charset", [None, "utf-8"])
+def test_binary_formats_are_undecodable(source: bytes, charset: str | None) -> None:
+    """Pictures, archives and the like give a page without blocks and a status that says why."""
+    page = blockml.parse(source, charset=charset)
+    assert page.status is Status.UNDECODABLE
+    assert len(page.blocks) == 0
+    assert page.warnings
+
+
+def test_stray_control_bytes_are_still_a_page() -> None:
+    """A few NULs in a text are no picture."""
+    assert decode(b"<p>one\x00 two\x01 three four five six seven").is_text
+
+
+@pytest.mark.parametrize("codec", ["utf-8", "utf-16-le", "utf-16-be", "koi8-r", "gbk", "shift_jis", "windows-1251"])
+def test_declared_text_comes_back(codec: str) -> None:
+    """Text encoded with a codec and labelled by it is read as it was."""
+    text = "<p>Привет, мир</p>"
+    assert decode(text.encode(codec), codec.replace("utf-16-", "utf-16")).text == text
+
+
+@given(messy_bytes, st.sampled_from([None, "utf-8", "utf-16", "gbk", "iso-2022-jp", "big5", "x-user-defined", "é", ""]))
+def test_no_bytes_raise(source: bytes, charset: str | None) -> None:
+    """Any bytes give valid Unicode by a rule that has a name."""
+    decoded = decode(source, charset, lambda _: "euc-jp")
+    decoded.text.encode()
+    assert decoded.source in SOURCES
+    assert decoded.is_text or decoded.text == ""
+
+
+@given(st.text())
+def test_no_str_raises(source: str) -> None:
+    """Any str gives itself, but for surrogates and a leading mark."""
+    assert decode(source).text == source.removeprefix("\ufeff")

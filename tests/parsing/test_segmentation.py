@@ -1,0 +1,353 @@
+"""Blocks: borders, texts, words, lines and parents."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import html5lib
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from lxml import etree
+
+import blockml
+from blockml.page import Flag, Joint, Page, Status
+from blockml.parsing import BACKENDS, PROFILES
+from blockml.parsing.lines import refined_lines
+from blockml.parsing.words import TOKENIZERS
+from tests.parsing.test_lines import EXAMPLE
+from tests.strategies import UNSEEN, content_nodes, is_dropped, messy_html, path_of, slow_words, visible
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+both = pytest.mark.parametrize("backend", sorted(BACKENDS))
+profiles = pytest.mark.parametrize("profile", sorted(PROFILES))
+
+
+def texts(html: bytes | str, **options: Any) -> list[str]:
+    """Block texts of a page."""
+    return list(blockml.parse(html, **options).blocks.texts)
+
+
+@both
+def test_ME_3_1(backend: str) -> None:
+    """The worked example has six blocks with these lines, words, linked words and parents."""
+    blocks = blockml.parse(EXAMPLE, backend=backend).blocks
+    rows = [
+        (block.index, block.text, block.first_line, block.last_line, block.n_words, block.n_linked, block.parent)
+        for block in blocks
+    ]
+    assert rows == [
+        (0, "Home", 8, 8, 1, 1, "a"),
+        (1, "News", 13, 13, 1, 1, "a"),
+        (2, "Big title", 18, 18, 2, 0, "h1"),
+        (3, "First linked paragraph text here.", 21, 25, 5, 1, "p"),
+        (4, "Second line", 28, 28, 2, 0, "p"),
+        (5, "after break.", 30, 30, 2, 0, "p"),
+    ]
+
+
+@both
+def test_every_tag_but_the_anchor_separates(backend: str) -> None:
+    """By default inline elements end a block as well; with boilerpipe's profile they don't."""
+    html = "<body><p>a <b>b</b> c <a href=x>d</a> e <q>f</q> g<br>h</p>"
+    assert texts(html, backend=backend) == ["a", "b", "c d e", "f", "g", "h"]
+    assert texts(html, backend=backend, profile="boilerpipe") == ["a b c d e", "f", "g", "h"]
+
+
+def test_inline_elements_of_boilerpipe() -> None:
+    """The list of its public source, from version 1.2 on."""
+    inline = "a strike u b i em strong span sup sub code tt var abbr acronym font".split()
+    assert PROFILES["boilerpipe"] == set(inline)
+    assert PROFILES["anchor"] == {"a"}
+    for tag in inline:
+        assert texts(f"<body>x <{tag}>y</{tag}> z", profile="boilerpipe") == ["x y z"], tag
+    for tag in ("q", "cite", "small", "kbd", "s", "del", "ins", "mark", "img", "wbr"):
+        assert len(texts(f"<body>x <{tag}>y</{tag}> z", profile="boilerpipe")) > 1, tag
+
+
+@both
+def test_text_around_a_comment_is_one_word(backend: str) -> None:
+    """A comment is nothing; a script is a tag."""
+    block = blockml.parse("<body>a<!--c-->b", backend=backend).blocks[0]
+    assert (block.text, block.n_words) == ("ab", 1)
+    assert texts("<body>a<script></script>b", backend=backend) == ["a", "b"]
+    assert texts("<body>a<style></style>b", backend=backend, profile="boilerpipe") == ["a", "b"]
+
+
+@both
+def test_anchor_around_blocks(backend: str) -> None:
+    """The inner tags separate, and all the text is linked."""
+    blocks = blockml.parse("<body><a href=x><div>one two</div><p>three</p>four</a><p>five</p>", backend=backend).blocks
+    assert [(block.text, block.n_words, block.n_linked) for block in blocks] == [
+        ("one two", 2, 2), ("three", 1, 1), ("four", 1, 1), ("five", 1, 0),
+    ]  # fmt: skip
+
+
+def test_anchors_need_no_href() -> None:
+    """A named anchor's words count as linked too."""
+    assert blockml.parse("<p>x <a name=y>z</a>").blocks[0].n_linked == 1
+
+
+def test_blocks_without_words() -> None:
+    """They are kept or dropped as asked, and nothing else changes."""
+    html = "<p>one</p><p>***</p><p>two <a>|</a></p><p>…</p>"
+    kept, dropped = (blockml.parse(html, keep_wordless=keep).blocks for keep in (True, False))
+    assert kept.texts == ("one", "***", "two |", "…")
+    assert kept.n_words.tolist() == [1, 0, 1, 0]
+    assert dropped.texts == ("one", "two |")
+    assert dropped.word_lengths.tolist() == kept.word_lengths.tolist() == [3, 3]
+    assert dropped.first_line.tolist() == kept.first_line[[0, 2]].tolist()
+
+
+@both
+def test_control_characters_alone_make_no_block(backend: str) -> None:
+    """A block has text."""
+    assert texts("<p>\x01</p><p>x</p>", backend=backend) == ["x"]
+
+
+def test_title_makes_no_block() -> None:
+    """Neither in the head nor astray in the body nor inside a drawing; only the first is the page's title."""
+    page = blockml.parse("<title> My\n page </title><p>a<title>b</title>c</p><svg><title>d</title><text>e</text></svg>")
+    assert page.title == "My page"
+    assert page.blocks.texts == ("a", "c", "e")
+    assert blockml.parse("<body><svg><title>drawing</title></svg>").title == ""
+
+
+def test_views_of_blocks() -> None:
+    """Blocks are indexed like a tuple."""
+    blocks = blockml.parse("<p>one</p><p>two</p>").blocks
+    assert [block.index for block in blocks] == [0, 1]
+    assert blocks[-1] == blocks[1]
+    assert blocks[1].text == "two"
+    for index in (2, -3):
+        with pytest.raises(IndexError, match="2 blocks"):
+            blocks[index]
+
+
+def test_joints() -> None:
+    """What stands between two blocks, as a browser would lay it out."""
+    html = (
+        "<p>one <b>two</b>ly</p>three<br>four<table><tr><td>five</td><td>six</td></tr><tr><td>seven</td></tr></table>"
+        "<ul><li>eight</li><li>nine</li></ul><span>label</span><span>value</span>"
+    )
+    blocks = blockml.parse(html).blocks
+    assert {block.text: Joint(int(joint)).name for block, joint in zip(blocks, blocks.joints, strict=True)} == {
+        "one": "PARAGRAPH", "two": "SPACE", "ly": "GLUED", "three": "PARAGRAPH", "four": "LINE", "five": "PARAGRAPH",
+        "six": "CELL", "seven": "LINE", "eight": "PARAGRAPH", "nine": "LINE", "label": "PARAGRAPH", "value": "SPACE",
+    }  # fmt: skip
+
+
+# --- any page, against slow re-computations ---------------------------------------------------------------------------
+
+
+def lxml_visible(html: str) -> str:
+    """Visible text of a page from the tree that lxml builds."""
+    parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
+    try:
+        first = etree.fromstring(html.encode(), parser)
+    except etree.XMLSyntaxError:
+        return ""
+    if first is None:
+        return ""
+    parts: list[str] = []
+    for root in (first, *first.itersiblings()):
+        skipped = 0
+        for event, element in etree.iterwalk(root, events=("start", "end")):
+            if event == "start":
+                skipped += element.tag in UNSEEN
+                parts.append("" if skipped else element.text or "")
+            else:
+                skipped -= element.tag in UNSEEN
+                parts.append("" if skipped else element.tail or "")
+    return visible("".join(parts))
+
+
+def html5lib_visible(html: str) -> str:
+    """Visible text of a page from the DOM that html5lib builds."""
+    document = html5lib.parse(html, treebuilder="dom", namespaceHTMLElements=False)
+    parts: list[str] = []
+    waiting: list[Any] = [document]
+    while waiting:
+        node = waiting.pop()
+        if node.nodeType == node.TEXT_NODE:
+            parts.append(node.data)
+        elif node.nodeType == node.DOCUMENT_NODE or (node.nodeType == node.ELEMENT_NODE and node.tagName not in UNSEEN):
+            waiting.extend(reversed(node.childNodes))
+    return visible("".join(parts))
+
+
+def joined(page: Page) -> str:
+    """Text of all blocks without white space."""
+    return "".join("".join(page.blocks.texts).split())
+
+
+@profiles
+@given(html=messy_html)
+def test_blocks_hold_all_visible_text_of_lxml(profile: str, html: str) -> None:
+    """Nothing is lost, doubled or moved."""
+    assert joined(blockml.parse(html, profile=profile)) == lxml_visible(html)
+
+
+@pytest.mark.filterwarnings("ignore::html5lib.constants.DataLossWarning")
+@profiles
+@settings(max_examples=60)
+@given(html=messy_html)
+def test_blocks_hold_all_visible_text_of_html5lib(profile: str, html: str) -> None:
+    """Nothing is lost, doubled or moved."""
+    assert joined(blockml.parse(html, profile=profile, backend="html5lib")) == html5lib_visible(html)
+
+
+@both
+@settings(max_examples=60)
+@given(html=messy_html)
+def test_bytes_and_str_give_the_same_page(backend: str, html: str) -> None:
+    """Where the bytes are those of the str, and labelled."""
+    of_str, of_bytes = (
+        blockml.parse(html, backend=backend),
+        blockml.parse(html.encode(), charset="utf-8", backend=backend),
+    )
+    assume(of_bytes.status is not Status.UNDECODABLE)  # a short page that is mostly control characters
+    assert of_bytes.title == of_str.title
+    assert of_bytes.status is of_str.status
+    assert list(of_bytes.blocks) == list(of_str.blocks)
+    assert of_bytes.blocks.joints.tolist() == of_str.blocks.joints.tolist()
+
+
+def slow_borders(page: Page) -> list[list[int]]:
+    """Text nodes of each block, from the refined document read line by line."""
+    nodes, inline = page.nodes, PROFILES[page.profile]
+    content = set(content_nodes(nodes))
+    pruned = [node for node in range(len(nodes)) if is_dropped(nodes, node)]
+    blocks: list[list[int]] = []
+    separated = True
+    for line in refined_lines(nodes):
+        while pruned and line.kind != "end" and pruned[0] < line.node:  # has no line, but separates
+            pruned.pop(0)
+            separated = True
+        if line.kind != "text":
+            separated |= line.value not in inline
+        elif line.node in content:
+            if separated:
+                blocks.append([])
+            blocks[-1].append(line.node)
+            separated = False
+    return blocks
+
+
+@both
+@profiles
+@settings(max_examples=60)
+@given(html=messy_html)
+def test_borders_are_those_of_the_definition(backend: str, profile: str, html: str) -> None:
+    """A block is a maximal run of text lines without a separating tag's line between (Kim et al. 2013, section 2.2)."""
+    page = blockml.parse(html, backend=backend, profile=profile)
+    blocks = page.blocks
+    expected = slow_borders(page)
+    assert list(zip(blocks.node.tolist(), blocks.last_node.tolist(), strict=True)) == [(b[0], b[-1]) for b in expected]
+    for block, members in zip(blocks, expected, strict=True):
+        assert "".join(block.text.split()) == visible("".join(page.nodes.texts[node] for node in members))
+        assert block.text == " ".join(block.text.split())
+
+
+@both
+@profiles
+@settings(max_examples=60)
+@given(html=messy_html)
+def test_parent_is_the_deepest_common_ancestor(backend: str, profile: str, html: str) -> None:
+    """It holds every text of the block, and no child of it does."""
+    page = blockml.parse(html, backend=backend, profile=profile)
+    for row, members in enumerate(slow_borders(page)):
+        paths = [path_of(page.nodes, node)[:-1] for node in members]
+        common = [level[0] for level in zip(*paths, strict=False) if len(set(level)) == 1]
+        assert page.blocks.parent[row] == common[-1]
+        assert page.blocks.parents[row] == page.nodes.name(common[-1])
+
+
+@both
+@pytest.mark.parametrize("tokenizer", sorted(TOKENIZERS))
+@settings(max_examples=40)
+@given(html=messy_html)
+def test_counts_of_words_and_linked_words(backend: str, tokenizer: str, html: str) -> None:
+    """Each text is split for itself; the words of those inside an anchor are linked."""
+    page = blockml.parse(html, backend=backend, tokenizer=tokenizer)
+    words = [
+        [(word, node) for node in members for word in slow_words(page.nodes.texts[node], tokenizer)]
+        for members in slow_borders(page)
+    ]
+    assert page.blocks.n_words.tolist() == [len(block) for block in words]
+    assert page.blocks.word_lengths.tolist() == [len(word) for block in words for word, _ in block]
+    linked = [sum("a" in map(page.nodes.name, path_of(page.nodes, node)) for _, node in block) for block in words]
+    assert page.blocks.n_linked.tolist() == linked
+    assert (page.blocks.n_linked <= page.blocks.n_words).all()
+
+
+@both
+@settings(max_examples=60)
+@given(html=messy_html, keep_wordless=st.booleans())
+def test_lines_rise_and_columns_fit(backend: str, html: str, keep_wordless: bool) -> None:  # noqa: FBT001
+    """Blocks come in document order; every column has a row per block and its declared type."""
+    blocks = blockml.parse(html, backend=backend, keep_wordless=keep_wordless).blocks
+    lines = np.column_stack([blocks.first_line, blocks.last_line])
+    assert (lines[:, 0] <= lines[:, 1]).all()
+    assert all(before[1] + 1 < after[0] for before, after in pairwise(lines.tolist()))
+    assert (blocks.first_line >= 1).all()
+    for name in ("n_words", "n_linked", "first_line", "last_line", "parent", "node", "last_node"):
+        column = getattr(blocks, name)
+        assert (column.dtype, column.shape) == (np.int32, (len(blocks),))
+    assert blocks.flags.dtype == blocks.joints.dtype == np.uint8
+    assert len(blocks.flags) == len(blocks.joints) == len(blocks.parents) == len(blocks)
+    assert blocks.word_lengths.dtype == np.int32
+    assert len(blocks.word_lengths) == blocks.n_words.sum()
+    assert keep_wordless or (blocks.n_words > 0).all()
+
+
+@both
+@settings(max_examples=60)
+@given(html=messy_html)
+def test_flags_are_inherited(backend: str, html: str) -> None:
+    """A node has a flag just when it or an ancestor has the name or the attribute for it."""
+    nodes = blockml.parse(html, backend=backend).nodes
+    names = {
+        Flag.HEAD: {"head", "title"},
+        Flag.LINK: {"a"},
+        Flag.NOSCRIPT: {"noscript"},
+        Flag.PREFORMATTED: {"pre", "textarea", "listing", "xmp"},
+    }
+    for node in range(len(nodes)):
+        path = path_of(nodes, node)
+        for flag, holders in names.items():
+            assert bool(nodes.flags[node] & flag) == bool(holders & {nodes.name(above) for above in path})
+        styles = [nodes.attributes[above].get("style", "").lower().replace(" ", "") for above in path]
+        hidden = any("hidden" in nodes.attributes[above] for above in path)
+        hidden |= any("display:none" in style or "visibility:hidden" in style for style in styles)
+        assert bool(nodes.flags[node] & Flag.HIDDEN) == hidden
+
+
+@pytest.mark.corpora
+def test_blocks_hold_all_visible_text_of_real_pages(corpora: Path) -> None:
+    """The same on ten saved pages of each corpus."""
+    folders = [folder for folder in sorted(corpora.glob("*/pages")) if folder.is_dir()]
+    assert folders
+    for folder in folders:
+        for path in sorted(path for path in folder.rglob("*") if path.is_file())[:10]:
+            page = blockml.parse(read(path))
+            assert joined(page) == lxml_visible(decoded(path)), path
+
+
+def read(path: Path) -> bytes:
+    """Bytes of a saved page, unpacked."""
+    import gzip  # noqa: PLC0415 (only where corpora are at hand)
+
+    data = path.read_bytes()
+    return gzip.decompress(data) if path.suffix == ".gz" else data
+
+
+def decoded(path: Path) -> str:
+    """Text of a saved page."""
+    from blockml.parsing.decoding import decode  # noqa: PLC0415
+
+    return decode(read(path)).text

@@ -1,0 +1,108 @@
+"""HTML and Markdown of what was kept."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from lxml import etree
+
+import blockml
+from blockml.rendering.html import render_html
+from blockml.rendering.markdown import render_markdown
+
+
+def whole(html: str) -> str:
+    """Render with everything kept."""
+    page = blockml.parse(html)
+    return render_html(page, [True] * len(page.blocks))
+
+
+def test_only_kept_blocks_appear() -> None:
+    """What was removed leaves nothing behind, not even its elements."""
+    page = blockml.parse("<div><ul><li>menu</ul><p>one</p><p class=ad>buy</p><p>two</p></div>")
+    kept = [block.text in {"one", "two"} for block in page.blocks]
+    assert render_html(page, kept) == "<p>one</p><p>two</p>"
+
+
+def test_a_single_paragraph_keeps_its_element() -> None:
+    """The fragment begins around the paragraph, not inside it."""
+    assert whole("<p>only <b>this</b></p>") == "<p>only <b>this</b></p>"
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<p onclick='x()' style='color:red' class=c id=i>text</p>",
+        "<p><a href='javascript:x()'>text</a></p>",
+        "<p><a href=' JaVaScRiPt:x()'>text</a></p>",
+        "<p><a href='data:text/html,x'>text</a></p>",
+        "<script>x()</script><p>text<script>x()</script></p><style>x()</style>",
+        "<form action=x()><input value='x()'><p>text</p></form>",
+        "<p>text</p><object data=x()></object><p>text</p>",
+    ],
+)
+def test_nothing_active_appears(html: str) -> None:
+    """No handlers, scripts, styles, forms or links of unknown schemes."""
+    result = whole(html)
+    assert "text" in result
+    assert not re.search(r"x\(\)|script|style|javascript|data:|<form|<input|<object", result, re.IGNORECASE)
+
+
+@pytest.mark.parametrize(
+    "link", ["/a?b=c:d", "http://x.example/", "HTTPS://x", "mailto:a@b", "#top", "a/b.html", "?q=1"]
+)
+def test_ordinary_links_stay(link: str) -> None:
+    """Relative links and the usual schemes."""
+    assert f'href="{link}"' in whole(f"<p><a href='{link}'>text</a></p>")
+
+
+def test_text_is_escaped() -> None:
+    """Text that looks like markup stays text; attributes are quoted."""
+    assert whole("<p>&lt;script&gt; &amp; <img src=a alt='\"&lt;'> so on</p>") == (
+        '<p>&lt;script&gt; &amp; <img src="a" alt="&quot;&lt;"> so on</p>'
+    )
+
+
+def test_images_stand_between_kept_texts_only() -> None:
+    """An image beside removed text goes."""
+    page = blockml.parse("<p>a</p><img src=1><p>b</p><img src=2><p>c</p>")
+    assert render_html(page, [True, True, False]) == '<p>a</p><img src="1"><p>b</p>'
+
+
+def test_layout_tables_become_divs() -> None:
+    """A table around a table, or of one column, arranges; a table of cells is data."""
+    data = "<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table>"
+    assert whole(data) == data
+    assert "<table" not in whole("<table><tr><td>one</td></tr><tr><td>two</td></tr></table>")
+    nested = whole(f"<table><tr><td>menu</td><td>{data}</td></tr></table>")
+    assert nested.count("<table") == 1
+
+
+def test_result_is_well_formed_at_any_depth() -> None:
+    """Deep nesting is cut short, its text stays, tags balance."""
+    result = whole("<div>" * 3000 + "<p>deep</p>" + "</div>" * 3000 + "<p>end</p>")
+    root = etree.fromstring(f"<root>{result}</root>")
+    assert "".join(root.itertext()) == "deepend"
+
+
+def test_nothing_kept_is_empty() -> None:
+    """No kept block, no fragment."""
+    page = blockml.parse("<p>x</p>")
+    assert render_html(page, [False]) == ""
+    assert render_markdown(page, [False]) == ""
+
+
+def test_markdown_of_the_usual_elements() -> None:
+    """Headings, lists, links, code and tables; literal marks are escaped."""
+    html = (
+        "<h2>Title</h2><p>A <em>very</em> <a href='/l'>link</a> and 2*3*4.</p><ol><li>one<li>two</ol>"
+        "<pre>x = 1\nif y:\n    z()</pre><table><tr><th>a<th>b<tr><td>1<td>2</table>"
+    )
+    page = blockml.parse(html)
+    text = render_markdown(page, [True] * len(page.blocks))
+    for part in (
+        "## Title", "A *very* [link](/l) and 2\\*3\\*4.", "1. one\n2. two", "```\nx = 1\nif y:\n    z()\n```",
+        "| a | b |\n| --- | --- |\n| 1 | 2 |",
+    ):  # fmt: skip
+        assert part in text

@@ -1,0 +1,101 @@
+"""Kept blocks as plain text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import blockml
+from blockml.parsing import BACKENDS
+from blockml.rendering.text import render_text
+from tests.strategies import messy_html, visible
+
+
+def rendered(html: str, *, without: tuple[str, ...] = (), **options: Any) -> str:
+    """Text of a page, but for the blocks with these texts."""
+    page = blockml.parse(html, **options)
+    return render_text(page, [block.text not in without for block in page.blocks])
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("", ""),
+        ("<p>One <b>bold</b>ly said.</p><p>Two</p>", "One boldly said.\nTwo"),
+        ("<p>One <i>two</i> <b>three</b></p>", "One two three"),
+        ("<p>one<br>two</p>", "one\ntwo"),
+        ("<ul><li>one<li>two</ul>three", "one\ntwo\nthree"),
+        ("<table><tr><th>a<th>b<tr><td>c<td>d</table>e", "a\tb\nc\td\ne"),
+        ("<span>label</span><span>value</span>", "label value"),
+        ("<a>one</a><a>two</a>", "one two"),
+        ("<p> much \n\n white\tspace </p>", "much white space"),
+        ("a<!--c-->b<script></script>", "ab"),
+    ],
+)
+def test_layout(html: str, text: str) -> None:
+    """Inline pieces run on, cells are parted by tabs, paragraphs by line breaks."""
+    assert rendered(html) == text
+
+
+def test_preformatted_text_keeps_lines_and_indentation() -> None:
+    """Also where inline tags cut it into several blocks."""
+    html = "<p>x</p><pre>def f():\n    <b>return</b> 1\n\n  # end</pre><p>y</p>"
+    assert rendered(html) == "x\ndef f():\n    return 1\n\n  # end\ny"
+
+
+@pytest.mark.parametrize("backend", sorted(BACKENDS))
+def test_white_space_before_preformatted_text_is_not_part_of_it(backend: str) -> None:
+    """Indentation of the source around the element doesn't show."""
+    assert rendered("<p>x</p>\n      <pre>a\n  b</pre>\n   <p>y</p>", backend=backend) == "x\na\n  b\ny"
+
+
+def test_control_characters_of_preformatted_text_are_removed() -> None:
+    """As from every other block."""
+    assert rendered("<pre>a\x01b</pre>") == rendered("<p>a\x01b</p>") == "ab"
+
+
+def test_what_is_removed_may_have_held_the_break() -> None:
+    """Two kept blocks are parted by the strongest break between them."""
+    assert rendered("<p>one</p><b>x</b><i>two</i>", without=("x",)) == "one\ntwo"
+    assert rendered("<td>one</td><table><tr><td>x</td><td>two</td></table>", without=("x",)) == "one\ntwo"
+    assert rendered("<p>one</p><p>two</p>", without=("one", "two")) == ""
+
+
+def test_words_do_not_grow_together_over_a_removed_block() -> None:
+    """What stood between them is gone, not their being apart."""
+    assert rendered("<p>one<b>x</b>two</p>", without=("x",)).split() == ["one", "two"]
+
+
+def test_words_do_not_grow_together_over_a_wordless_block() -> None:
+    """Blocks of signs that parsing left out may have held the break, too."""
+    assert rendered("<p>one</p>*<b>two</b>", keep_wordless=False) == "one\ntwo"
+    assert rendered("<p>one</p>***<p>two</p>", keep_wordless=False) == "one\ntwo"
+    assert rendered("<b>one</b> | <i>two</i>", keep_wordless=False) == "one two"
+
+
+@pytest.mark.parametrize("backend", sorted(BACKENDS))
+@pytest.mark.parametrize("profile", ["anchor", "boilerpipe"])
+@settings(max_examples=60)
+@given(html=messy_html)
+def test_nothing_is_lost_when_all_is_kept(backend: str, profile: str, html: str) -> None:
+    """The text has every character of every block but white space, in order."""
+    page = blockml.parse(html, backend=backend, profile=profile)
+    text = render_text(page, [True] * len(page.blocks))
+    assert visible(text) == "".join("".join(page.blocks.texts).split())
+    assert not text.startswith("\n")
+    assert not text.endswith("\n")
+    assert render_text(page, [False] * len(page.blocks)) == ""
+
+
+@settings(max_examples=60)
+@given(html=messy_html, data=st.data())
+def test_kept_blocks_and_no_others_are_rendered(html: str, data: st.DataObject) -> None:
+    """Any choice of blocks gives their text."""
+    page = blockml.parse(html)
+    n = len(page.blocks)
+    kept = data.draw(st.lists(st.booleans(), min_size=n, max_size=n))
+    expected = "".join("".join(block.text.split()) for block, keep in zip(page.blocks, kept, strict=True) if keep)
+    assert visible(render_text(page, kept)) == expected
