@@ -46,7 +46,7 @@ READINGS = (
 def measure(dataset: Dataset, chosen: Recipe, protocol: str, jobs: int) -> dict[str, object]:
     """Cross-validate one recipe; the threshold is the paper's majority vote in a leaf."""
     table = build_table([dataset], chosen, jobs=jobs)
-    result = cross_validate(table, chosen.but(threshold=0.5, weights="none"), protocol, jobs=jobs)
+    result = cross_validate(table, chosen.but(threshold=0.5, shrinkage=0.0), protocol, jobs=jobs)
     scores = result.block_scores(table)
     return {
         "blocks": len(table.main),

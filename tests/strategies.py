@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 #: Elements of every kind: blocks, inline, void, tables, lists, raw text, foreign, obsolete, unknown.
 TAGS = (
-    "div p span a b i em strong u font tt code abbr ul ol li dl dt dd table tr td th thead tbody caption h1 h2 h6 pre br hr "
+    "div p span a b i em strong u font tt code abbr ul ol li dl dt dd table tr td th thead tbody caption h1 "
+    "h2 h6 pre br hr "
     "img input wbr blockquote q form select option textarea noscript section article main header footer nav center "
     "label button svg math nobr ruby rt body html head details summary address o:p custom-tag x[1] fieldset legend"
 ).split()
@@ -25,7 +26,8 @@ UNSEEN = frozenset("head title script style template iframe noembed noframes".sp
 #: Words, signs and characters on which tokenisers and parsers disagree.
 PIECES = (
     "word", "Two words", "x", "42", "--", "…", "*", "—", "a.b", "don't", "e-mail", "foo_bar", "a|b", "3€", "100%", "é",
-    "e\u0301", "ß", "你好", "世界。", "カタカナ・", "สวัสดี", "שלום", "مرحبا", "\u202eabc\u202c", "😀", "👨\u200d👩", "𝒳", "²",
+    "e\u0301", "ß", "你好", "世界。", "カタカナ・", "สวัสดี", "שלום", "مرحبا", "\u202eabc\u202c",
+    "😀", "👨\u200d👩", "𝒳", "²",
     " ", "\n", "\t", "\r\n", "\u00a0", "\u2003", "\u200b", "\ufeff", "\u00ad", "\u3000", "\x85", "\x1c", "\x01", "\x7f",
     "\x0b", "\x0c", "\x9f", "\ufffd", "\U0010ffff", "&", "<", ">", '"', "'", "]]>", "a" * 90, "end. Next! Last? ",
 )  # fmt: skip
@@ -37,23 +39,26 @@ ENTITIES = (
 #: Whole constructs with a parser mode of their own.
 CONSTRUCTS = (
     "<!-- comment -->", "<!--<p>not text</p>-->", "<!>", "<!-- a -- b --!>", "<?php echo 1 ?>", "<![CDATA[cdata]]>",
-    "<!DOCTYPE html>", "<script>var x = '<p>code</p>';</script>", "<script>a<!--b</script>", "<style>p { color: red }</style>",
+    "<!DOCTYPE html>", "<script>var x = '<p>code</p>';</script>", "<script>a<!--b</script>",
+    "<style>p { color: red }</style>",
     "<noscript>no script</noscript>", "<noscript><p>no script</p></noscript>", "<title>A title</title>",
     "<template><p>template</p></template>", "<iframe src=x>frame</iframe>", "<noembed>plug in</noembed>",
-    "<noframes>frames</noframes>", "<pre>\n two\n  lines </pre>", "<textarea> typed\n text </textarea>", "<xmp><b>raw</b></xmp>",
+    "<noframes>frames</noframes>", "<pre>\n two\n  lines </pre>", "<textarea> typed\n text </textarea>",
+    "<xmp><b>raw</b></xmp>",
     "<a href=/><div>in <p>anchor</div></a>", "<a href=x>one</a><a href=y>two</a>", "a<!--c-->b", "</p>", "</br>",
     "<table>stray<tr><td>cell<td>cell</table>", "<b><i>mis</b>nested</i>", "<p>one<p>two", "<ul><li>x<li>y</ul>",
     "<svg><title>drawing</title><text>label</text></svg>", "</html>", "</body>", "<br/>", "<img alt='no text'>",
 )  # fmt: skip
 
 ATTRIBUTES = (
-    "", "", "", " class=a", " hidden", ' style="display: none"', " style='visibility:hidden'", " href='/x'", " id=1 id=2",
-    " data-x=\"<p>\"", " =bad", " STYLE=DISPLAY:NONE", " title='&lt;b&gt;'", " /",
+    "", "", "", " class=a", " hidden", ' style="display: none"', " style='visibility:hidden'", " href='/x'",
+    " id=1 id=2",
+    ' data-x="<p>"', " =bad", " STYLE=DISPLAY:NONE", " title='&lt;b&gt;'", " /",
 )  # fmt: skip
 
 _start_tags = st.builds("<{}{}>".format, st.sampled_from(TAGS), st.sampled_from(ATTRIBUTES))
 _end_tags = st.sampled_from([f"</{tag}>" for tag in TAGS])
-_any_text = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)
+_any_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 
 #: Texts without lone surrogates.
 messy_texts = st.lists(st.one_of(st.sampled_from(PIECES), _any_text), max_size=10).map("".join)
@@ -63,7 +68,7 @@ _fragments = st.one_of(
 )
 
 #: Pages that no standard would pass.
-messy_html = st.lists(_fragments, max_size=40).map("".join)
+messy_html = st.one_of(st.lists(_fragments), st.lists(_fragments, min_size=12, max_size=60)).map("".join)
 
 #: Bytes that may be a page.
 messy_bytes = st.one_of(

@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import asdict
 from typing import Any
 
 from blockml.cli.output import note, print_rows, progress_bar
 from blockml.datasets import LAYOUTS, open_dataset
+from blockml.datasets.tags import tag_distribution
 from blockml.datasets.validation import KINDS, validate
 from blockml.extractors import EXTRACTORS, load, model_names
 from blockml.extractors.registry import DEFAULT_MODEL
@@ -40,6 +42,11 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
     features = commands.add_parser("features", help="list feature columns: unit, range, value for no block, source")
     features.add_argument("set", nargs="?", metavar="SET", help="only this feature set; all base columns if left out")
+    features.add_argument(
+        "--tags",
+        metavar="[NAME=]DIR",
+        help="instead: how often each tag stands inside and outside the main content of these pages",
+    )
     _add_format(features)
     features.set_defaults(run=run_features)
 
@@ -125,7 +132,10 @@ def run_extractors(arguments: argparse.Namespace) -> int:
 
 
 def run_features(arguments: argparse.Namespace) -> int:
-    """List columns of a set, or all base columns and the sets."""
+    """List columns of a set, or all base columns and the sets, or count tags in labelled pages."""
+    if arguments.tags:
+        print_rows([asdict(row) for row in tag_distribution(open_dataset(arguments.tags))], arguments.format)
+        return 0
     if arguments.set:
         print_rows(describe(feature_set(arguments.set).columns), arguments.format)
         return 0

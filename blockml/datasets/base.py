@@ -18,7 +18,7 @@ __all__ = ["Dataset", "LabelledPage", "read_bytes", "site_of"]
 
 #: Second-level suffixes under which sites register a third label (our choice: the frequent ones).
 _SECOND_LEVEL = frozenset(
-    "ac.uk co.id co.il co.in co.jp co.kr co.nz co.th co.uk co.za com.ar com.au com.br com.cn com.hk com.mx com.my "  # noqa: SIM905
+    "ac.uk co.id co.il co.in co.jp co.kr co.nz co.th co.uk co.za com.ar com.au com.br com.cn com.hk com.mx com.my "
     "com.sg com.tr com.tw com.ua gov.au gov.uk ne.jp net.au or.jp org.au org.uk".split()
 )
 

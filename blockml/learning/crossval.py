@@ -10,17 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.evaluation import BlockScores, block_scores, bootstrap_mean, means_by
-from blockml.learning.fitting import fit_trees
+from blockml.learning.fitting import fit_tree, to_trees
 from blockml.learning.recipes import Recipe
-from blockml.learning.splits import duplicate_groups, fold_pages, folds
+from blockml.learning.splits import folds
 from blockml.learning.table import BlockTable
+from blockml.learning.tuning import Tuning, tune
 
-__all__ = ["CrossValidation", "cross_validate", "tune_threshold"]
-
-#: Thresholds that tuning tries.
-GRID = np.round(np.arange(0.05, 0.96, 0.025), 3)
-#: Folds inside the training pages that choose the threshold.
-_INNER_FOLDS = 3
+__all__ = ["CrossValidation", "cross_validate", "gaps"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,8 +28,8 @@ class CrossValidation:
     """(n_rows,) out-of-fold scores."""
     fold: NDArray[np.int64]
     """(n_rows,) fold in which each row was tested."""
-    thresholds: tuple[float, ...]
-    """Threshold of each fold, chosen on its training pages; 0.5 if the protocol is ``block``."""
+    tunings: tuple[Tuning, ...]
+    """What was tuned for each fold on its training pages; nothing if the protocol is ``block``."""
     kept: NDArray[np.bool_]
     """(n_rows,) decision at the fold's threshold."""
 
@@ -45,7 +41,7 @@ class CrossValidation:
         """Counts at 0.5 of each fold."""
         return [
             block_scores(table.main[self.fold == fold], self.scores[self.fold == fold] >= np.float32(0.5))
-            for fold in range(len(self.thresholds))
+            for fold in range(len(self.tunings))
         ]
 
     def page_f1(self, table: BlockTable) -> NDArray[np.float64]:
@@ -58,7 +54,7 @@ class CrossValidation:
         per_fold = np.array([scores.f1 for scores in self.block_scores_per_fold(table)])
         result: dict[str, object] = {
             "protocol": self.protocol,
-            "folds": len(self.thresholds),
+            "folds": len(self.tunings),
             "block": {
                 "precision": round(pooled.precision, 4),
                 "recall": round(pooled.recall, 4),
@@ -72,7 +68,8 @@ class CrossValidation:
             f1 = self.page_f1(table)
             interval = bootstrap_mean(f1)
             types = [page.page_type or "unknown" for page in table.pages]
-            result["thresholds"] = [round(float(value), 3) for value in self.thresholds]
+            result["thresholds"] = [tuning.threshold for tuning in self.tunings]
+            result["shrinkages"] = [tuning.shrinkage for tuning in self.tunings]
             result["page_bag_f1"] = {name: round(float(getattr(interval, name)), 4) for name in ("mean", "low", "high")}
             result["page_bag_f1_by_type"] = {
                 key: {"f1": round(mean, 4), "pages": count}
@@ -113,54 +110,26 @@ def cross_validate(
     """
     fold = folds(table, protocol, n_folds, seed)
     with joblib.Parallel(n_jobs=jobs, max_nbytes="1M") as parallel:
-        results: list[tuple[NDArray[np.float32], float]] = parallel(
+        results: list[tuple[NDArray[np.float32], Tuning]] = parallel(
             joblib.delayed(_test_fold)(table, recipe, fold, number, protocol, seed) for number in range(n_folds)
         )
     scores = np.empty(len(table.main), dtype=np.float32)
     kept = np.empty(len(table.main), dtype=bool)
-    for number, (values, threshold) in enumerate(results):
+    for number, (values, tuning) in enumerate(results):
         scores[fold == number] = values
-        kept[fold == number] = values >= np.float32(threshold)
-    return CrossValidation(protocol, scores, fold, tuple(threshold for _, threshold in results), kept)
+        kept[fold == number] = values >= np.float32(tuning.threshold)
+    return CrossValidation(protocol, scores, fold, tuple(tuning for _, tuning in results), kept)
 
 
 def _test_fold(
     table: BlockTable, recipe: Recipe, fold: NDArray[np.int64], number: int, protocol: str, seed: int
-) -> tuple[NDArray[np.float32], float]:
-    """Scores of one test fold and the threshold chosen on the other folds."""
+) -> tuple[NDArray[np.float32], Tuning]:
+    """Scores of one test fold, and what was tuned on the other folds."""
     training = (fold != number) & table.trainable
-    threshold = recipe.threshold
-    if threshold is None:
-        threshold = 0.5 if protocol == "block" else tune_threshold(table, recipe, training, seed)
-    trees = fit_trees(recipe, table.matrix[training], table.main[training], table.n_words[training], seed)
-    return trees.predict(table.matrix[fold == number]).astype(np.float32), threshold
-
-
-def tune_threshold(table: BlockTable, recipe: Recipe, training: NDArray[np.bool_], seed: int = 0) -> float:
-    """Threshold with the best mean page F1 on inner folds, by site, of the training pages.
-
-    Parameters
-    ----------
-    training
-        (n_rows,) rows that may be looked at.
-    """
-    pages = np.unique(table.page_of_row[training])
-    chosen = [table.pages[page] for page in pages.tolist()]
-    groups = duplicate_groups(chosen, [page.site for page in chosen])
-    n_folds = min(_INNER_FOLDS, len(np.unique(groups)))
-    if n_folds < 2:
-        return 0.5
-    inner = np.full(len(table.pages), -1, dtype=np.int64)
-    inner[pages] = fold_pages(groups, n_folds, seed)
-    inner_of_row = inner[table.page_of_row]
-    scores = np.zeros(len(table.main), dtype=np.float32)
-    for number in range(n_folds):
-        rows = training & (inner_of_row != number)
-        trees = fit_trees(recipe, table.matrix[rows], table.main[rows], table.n_words[rows], seed)
-        tested = inner_of_row == number
-        scores[tested] = trees.predict(table.matrix[tested]).astype(np.float32)
-    means = [float(table.page_f1(scores >= np.float32(threshold), pages.tolist()).mean()) for threshold in GRID]
-    return float(GRID[int(np.argmax(means))])
+    # Folds over blocks leave no whole pages to tune on; there the leaves vote as in the paper.
+    tuning = Tuning(0.5, 0.0) if protocol == "block" else tune(table, recipe, training, seed)
+    trees = to_trees(fit_tree(recipe, table.matrix[training], table.main[training], seed), tuning.shrinkage)
+    return trees.predict(table.matrix[fold == number]).astype(np.float32), tuning
 
 
 def gaps(results: Mapping[str, CrossValidation], table: BlockTable) -> dict[str, float]:

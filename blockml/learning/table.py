@@ -41,8 +41,6 @@ class PageRows:
     """(n_blocks,) gold."""
     known: NDArray[np.bool_]
     """(n_blocks,) whether there is gold."""
-    n_words: NDArray[np.int32]
-    """(n_blocks,) words."""
     owner: NDArray[np.int32]
     """(n_tokens,) block of each metric token."""
     tokens: NDArray[np.int32]
@@ -73,8 +71,6 @@ class BlockTable:
     """(n_rows, n_features)."""
     main: NDArray[np.bool_]
     """(n_rows,)."""
-    n_words: NDArray[np.int32]
-    """(n_rows,) words of each block."""
     page_of_row: NDArray[np.int32]
     """(n_rows,)."""
     starts: NDArray[np.int64]
@@ -106,7 +102,6 @@ class BlockTable:
             pages=tuple(pages),
             matrix=np.concatenate([page.matrix for page in pages]),
             main=np.concatenate([page.main for page in pages]),
-            n_words=np.concatenate([page.n_words for page in pages]),
             page_of_row=np.repeat(np.arange(len(pages), dtype=np.int32), sizes),
             starts=starts,
             trainable=np.concatenate(trainable),
@@ -160,7 +155,6 @@ def page_rows(labelled: LabelledPage, recipe: Recipe) -> PageRows:
         matrix=features.build(page, recipe.features),
         main=labels.main,
         known=labels.known,
-        n_words=page.blocks.n_words,
         owner=owner,
         tokens=token_column,
         gold_counts=gold_counts,

@@ -11,11 +11,12 @@ import blockml
 from blockml.datasets import Dataset
 from blockml.errors import UsageError
 from blockml.features import feature_set
-from blockml.learning.crossval import cross_validate, gaps, tune_threshold
-from blockml.learning.fitting import fit_trees
+from blockml.learning.crossval import cross_validate, gaps
+from blockml.learning.fitting import fit_tree, to_trees
 from blockml.learning.recipes import Recipe
 from blockml.learning.splits import PROTOCOLS
 from blockml.learning.table import BlockTable, build_table
+from blockml.learning.tuning import tune
 from blockml.modelfile import Model
 
 __all__ = ["train"]
@@ -73,12 +74,10 @@ def train(
         f"{int(table.trainable.sum())} blocks to learn from"
     )
     metrics = measure(table, recipe, protocols, n_folds=n_folds, seed=seed, jobs=jobs, report=report)
-    threshold = recipe.threshold
-    if threshold is None:
-        threshold = tune_threshold(table, recipe, table.trainable, seed)
-        report(f"threshold {threshold}, the best for the page F1 on inner folds")
     rows = table.trainable
-    trees = fit_trees(recipe, table.matrix[rows], table.main[rows], table.n_words[rows], seed)
+    tuning = tune(table, recipe, rows, seed)
+    report(f"threshold {tuning.threshold:g}, shrinkage {tuning.shrinkage:g}: the best page F1 on inner folds")
+    trees = to_trees(fit_tree(recipe, table.matrix[rows], table.main[rows], seed), tuning.shrinkage)
     report(f"{len(trees.feature)} tree nodes")
     chosen = feature_set(recipe.features)
     return Model(
@@ -87,10 +86,10 @@ def train(
         features=chosen.name,
         features_hash=chosen.hash,
         trees=trees,
-        threshold=threshold,
+        threshold=tuning.threshold,
         parsing=recipe.parsing,
         labels=tuple(sorted(recipe.main)),
-        recipe={"name": recipe.name, "learner": recipe.learner, **recipe.parameters},
+        recipe={"name": recipe.name, "learner": recipe.learner, **recipe.parameters, "shrinkage": tuning.shrinkage},
         training=_provenance(datasets, table),
         metrics=metrics,
         command=command,

@@ -13,9 +13,7 @@ from blockml.page import Flag, Nodes
 __all__ = ["VOID", "Line", "line_numbers", "refined_lines"]
 
 #: Elements without an end tag (HTML standard, "void elements", and the obsolete ``param``).
-VOID = frozenset(
-    "area base br col embed hr img input link meta param source track wbr".split()  # noqa: SIM905
-)
+VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,17 +21,15 @@ PROFILES: Mapping[str, Set[str]] = {
     # "All HTML tags become group separators; the only exception is tag <a>" (Kim et al. 2013, section 2.2).
     "anchor": frozenset({"a"}),
     # The inline elements of boilerpipe since 1.2 (public source, DefaultTagActionMap).
-    "boilerpipe": frozenset(
-        "a strike u b i em strong span sup sub code tt var abbr acronym font".split()  # noqa: SIM905
-    ),
+    "boilerpipe": frozenset("a strike u b i em strong span sup sub code tt var abbr acronym font".split()),
 }
 
 #: How elements lay out text (HTML standard, section 15.3 "rendering"); all others run on in the line.
 _LAYOUT: Mapping[Joint, Set[str]] = {
     Joint.CELL: frozenset({"td", "th"}),
-    Joint.LINE: frozenset("br dd dt li tr option optgroup caption figcaption legend summary".split()),  # noqa: SIM905
+    Joint.LINE: frozenset("br dd dt li tr option optgroup caption figcaption legend summary".split()),
     Joint.PARAGRAPH: frozenset(
-        "address article aside blockquote body button center details dialog dir div dl fieldset figure footer form "  # noqa: SIM905
+        "address article aside blockquote body button center details dialog dir div dl fieldset figure footer form "
         "frameset h1 h2 h3 h4 h5 h6 header hgroup hr html legend listing main menu nav ol p pre search section "
         "select table tbody textarea tfoot thead ul xmp".split()
     ),

@@ -16,13 +16,13 @@ __all__ = ["render_html"]
 
 #: Elements that appear in the fragment; all others are left out and what they hold stays.
 _ELEMENTS = frozenset(
-    "a abbr article aside b bdi bdo blockquote br caption cite code col colgroup dd del details dfn div dl dt em "  # noqa: SIM905
+    "a abbr article aside b bdi bdo blockquote br caption cite code col colgroup dd del details dfn div dl dt em "
     "figcaption figure h1 h2 h3 h4 h5 h6 hr i img ins kbd li main mark ol p pre q rp rt ruby s samp section small "
     "strong sub summary sup table tbody td tfoot th thead time tr u ul var wbr".split()
 )
 #: Parts of a table. A table around another one, or of a single column, is layout: its parts are written as ``div``.
-_TABLE_PARTS = frozenset("table tbody thead tfoot tr td th caption colgroup col".split())  # noqa: SIM905
-_ATTRIBUTES = frozenset("alt cite colspan datetime dir href lang rowspan src start title".split())  # noqa: SIM905
+_TABLE_PARTS = frozenset("table tbody thead tfoot tr td th caption colgroup col".split())
+_ATTRIBUTES = frozenset("alt cite colspan datetime dir href lang rowspan src start title".split())
 _LINKS = frozenset({"cite", "href", "src"})
 #: A scheme outside these is left out: it might run something.
 _SAFE_LINK = re.compile(r"(?:https?:|mailto:|tel:|[^:]*(?:[/?#]|$))", re.IGNORECASE)

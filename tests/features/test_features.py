@@ -14,8 +14,9 @@ from blockml.features import COLUMNS, FEATURE_SETS, describe
 from blockml.features.place import PARENT_VALUES
 from blockml.page import Page
 from blockml.parsing import BACKENDS
+from blockml.parsing.lines import refined_lines
 from tests.parsing.test_lines import EXAMPLE
-from tests.strategies import messy_html
+from tests.strategies import is_dropped, messy_html
 
 OFFSETS = ("m2", "m1", "0", "p1", "p2")
 FIVE = ("wd", "ld", "parent", "distprev", "distnext")
@@ -117,7 +118,8 @@ def test_ME_4_5_and_4_6_whole_vectors(backend: str) -> None:
 def test_page_without_blocks(name: str) -> None:
     """No rows, all columns."""
     matrix = features.build(blockml.parse(""), name)
-    assert (matrix.shape, matrix.dtype) == ((0, len(FEATURE_SETS[name].columns)), np.float32)
+    assert matrix.shape == (0, len(FEATURE_SETS[name].columns))
+    assert matrix.dtype == np.float32
     assert features.build(blockml.parse("<p></p>")).shape == (0, 25)
 
 
@@ -202,7 +204,8 @@ def test_matrices_keep_the_catalogues_promises(
     page = blockml.parse(html, backend=backend, profile=profile, keep_wordless=keep_wordless)
     matrix = features.build(page, name)
     columns = FEATURE_SETS[name].columns
-    assert (matrix.dtype, matrix.shape) == (np.float32, (len(page.blocks), len(columns)))
+    assert matrix.shape == (len(page.blocks), len(columns))
+    assert matrix.dtype == np.float32
     assert np.isfinite(matrix).all()
     rows = describe(columns)
     assert (matrix >= np.array([row["low"] for row in rows], dtype=np.float64)).all()
@@ -223,11 +226,21 @@ def test_matrices_keep_the_catalogues_promises(
 
 @pytest.mark.parametrize("backend", sorted(BACKENDS))
 @given(html=messy_html)
-def test_neighbours_are_at_least_one_line_apart(backend: str, html: str) -> None:
-    """So a distance of 0 marks the page's ends and nothing else."""
-    blocks = blockml.parse(html, backend=backend).blocks
+def test_distances_are_lines_strictly_between(backend: str, html: str) -> None:
+    """At least 1 between neighbours, unless a pruned element, which has no line, is all that parts them."""
+    page = blockml.parse(html, backend=backend)
+    blocks = page.blocks
     before, after = COLUMNS["distprev"].compute(blocks), COLUMNS["distnext"].compute(blocks)
-    assert (before[1:] >= 1).all()
-    assert (after[:-1] == before[1:]).all()
+    lines = refined_lines(page.nodes)
+    for i in range(1, len(blocks)):
+        between = [line for line in lines if blocks[i - 1].last_line < line.number < blocks[i].first_line]
+        assert before[i] == after[i - 1] == len(between)
+        pruned = any(is_dropped(page.nodes, node) for node in range(blocks[i - 1].last_node, blocks[i].node))
+        assert between or pruned
     if len(blocks):
         assert before[0] == after[-1] == 0
+
+
+def test_distance_zero_marks_the_ends_of_the_page_and_nothing_else() -> None:
+    """Also where a script is all that stands between two blocks."""
+    assert column("<body>a<script></script>b", "distprev")[1] >= 1

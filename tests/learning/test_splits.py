@@ -15,12 +15,13 @@ from blockml.datasets.gold import TextGold
 from blockml.errors import DatasetError, UnknownNameError, UsageError
 from blockml.evaluation import bag_scores
 from blockml.learning.card import render_card
-from blockml.learning.crossval import cross_validate, gaps, tune_threshold
-from blockml.learning.fitting import fit_trees
+from blockml.learning.crossval import cross_validate, gaps
+from blockml.learning.fitting import fit_tree, shrink, to_trees
 from blockml.learning.recipes import RECIPES, recipe
 from blockml.learning.splits import PROTOCOLS, duplicate_groups, fold_pages, folds
 from blockml.learning.table import BlockTable, build_table, page_rows
 from blockml.learning.training import train
+from blockml.learning.tuning import tune
 from blockml.modelfile import Model, load_model, save_model
 
 DATA = Path(__file__).parents[2] / "data"
@@ -140,7 +141,7 @@ def test_inner_tuning_sees_training_rows_only(table: BlockTable) -> None:
     """Changing labels and gold of test pages changes no threshold."""
     training = (folds(table, "site", 3) != 0) & table.trainable
     chosen = recipe("boilerpipe6").but(features="kim2013-onehot")
-    before = tune_threshold(table, chosen, training)
+    before = tune(table, chosen, training)
     test_pages = set(np.unique(table.page_of_row[~training]).tolist())
     spoilt = replace(
         table,
@@ -150,14 +151,14 @@ def test_inner_tuning_sees_training_rows_only(table: BlockTable) -> None:
             for number, page in enumerate(table.pages)
         ),
     )
-    assert tune_threshold(spoilt, chosen, training) == before
+    assert tune(spoilt, chosen, training) == before
 
 
 def test_cross_validation_is_out_of_fold(table: BlockTable) -> None:
     """A model that has memorised its labels is no better than chance on shuffled labels."""
     random = np.random.default_rng(0)
     shuffled = replace(table, main=random.permutation(table.main))
-    memorising = recipe("kim2013").but(min_leaf=1, threshold=0.5)
+    memorising = recipe("kim2013").but(min_leaf=1, threshold=0.5, shrinkage=0.0)
     result = cross_validate(shuffled, memorising, "page", n_folds=3)
     share = shuffled.main.mean()
     assert result.block_scores(shuffled).precision == pytest.approx(share, abs=0.05)
@@ -168,12 +169,12 @@ def test_jobs_do_not_change_results(table: BlockTable) -> None:
     one = cross_validate(table, recipe("boilerpipe6").but(features="kim2013-onehot"), "page", n_folds=2)
     two = cross_validate(table, recipe("boilerpipe6").but(features="kim2013-onehot"), "page", n_folds=2, jobs=2)
     assert np.array_equal(one.scores, two.scores)
-    assert one.thresholds == two.thresholds
+    assert one.tunings == two.tunings
 
 
 def test_gaps_are_differences_of_block_f1(table: BlockTable) -> None:
     """The gap report names what the laxer protocol pretends."""
-    chosen = recipe("kim2013").but(threshold=0.5)
+    chosen = recipe("kim2013").but(threshold=0.5, shrinkage=0.0)
     results = {name: cross_validate(table, chosen, name, n_folds=3) for name in ("block", "page")}
     f1 = {name: result.block_scores(table).f1 for name, result in results.items()}
     assert gaps(results, table) == {"block - page": pytest.approx(f1["block"] - f1["page"], abs=1e-4)}
@@ -184,15 +185,15 @@ def test_every_recipe_learns(name: str, dataset: Dataset) -> None:
     """Each recipe's trees tell content from the rest on pages they have seen."""
     chosen = recipe(name)
     table = build_table([dataset], chosen)
-    trees = fit_trees(chosen, table.matrix, table.main, table.n_words)
+    trees = to_trees(fit_tree(chosen, table.matrix, table.main))
     trees.check(table.matrix.shape[1])
     right = (trees.predict(table.matrix) >= 0.5) == table.main
     assert right.mean() > 0.85
 
 
 def test_leaves_hold_ten_rows(table: BlockTable) -> None:
-    """minNumObj 10 of Kim et al. 2013, section 4.3."""
-    trees = fit_trees(recipe("kim2013").but(weights="none"), table.matrix, table.main, table.n_words)
+    """J48's minNumObj is 10 in Kim et al. 2013, section 4.3."""
+    trees = to_trees(fit_tree(recipe("kim2013"), table.matrix, table.main))
     values, counts = np.unique(trees.predict(table.matrix), return_counts=True)
     assert counts.min() >= 10
     assert len(values) > 10
@@ -204,8 +205,6 @@ def test_recipe_parameters_are_checked() -> None:
         recipe("kim2013").but(leaf=3)
     with pytest.raises(UsageError, match="'min_leaf'"):
         recipe("kim2013").but(min_leaf="many")
-    with pytest.raises(UsageError, match="'weights'"):
-        recipe("kim2013").but(weights="heavy")
     with pytest.raises(UnknownNameError, match="choose one of: boilerpipe6"):
         recipe("kim")
 
@@ -213,7 +212,7 @@ def test_recipe_parameters_are_checked() -> None:
 def test_training_needs_both_kinds_of_blocks(table: BlockTable) -> None:
     """All or nothing can't be learnt."""
     with pytest.raises(UsageError, match="both kinds"):
-        fit_trees(recipe("kim2013"), table.matrix, np.ones_like(table.main), table.n_words)
+        fit_tree(recipe("kim2013"), table.matrix, np.ones_like(table.main))
 
 
 def test_training_is_deterministic_to_the_byte(dataset: Dataset, model: Model, tmp_path: Path) -> None:
@@ -233,3 +232,29 @@ def test_card_tells_what_matters(model: Model) -> None:
     assert model.training[0]["checksum"]
     bare = replace(model, metrics={})
     assert "Nothing was measured." in render_card(bare)
+
+
+def test_shrinkage_draws_leaves_to_their_ancestors(table: BlockTable) -> None:
+    """None changes nothing; ever more ends in the share of all training rows; the ways through the tree stay."""
+    tree = fit_tree(recipe("kim2013"), table.matrix, table.main)
+    assert shrink(tree, 0) is tree
+    far = shrink(tree, 1e12)
+    assert np.allclose(far.value, table.main.mean(), atol=1e-6)
+    some = shrink(tree, 100)
+    assert np.ptp(some.value) < np.ptp(tree.value)
+    assert np.array_equal(some.threshold, tree.threshold)
+
+
+def test_shrinkage_against_the_sum_over_the_path(table: BlockTable) -> None:
+    """Root value plus damped steps, added up leaf by leaf from the root."""
+    tree = fit_tree(recipe("kim2013"), table.matrix, table.main)
+    shrunk = shrink(tree, 50)
+    parent = {int(child): node for node in range(len(tree.left)) for child in (tree.left[node], tree.right[node])}
+    for leaf in np.flatnonzero(tree.feature < 0)[:20].tolist():
+        path = [leaf]
+        while path[-1]:
+            path.append(parent[path[-1]])
+        value = tree.value[0]
+        for above, below in zip(path[::-1], path[-2::-1], strict=False):
+            value += (tree.value[below] - tree.value[above]) / (1 + 50 / tree.weight[above])
+        assert shrunk.value[leaf] == pytest.approx(value)

@@ -13,6 +13,7 @@ import blockml
 from blockml.errors import UnknownNameError, UsageError
 from blockml.page import Flag, Nodes, Status
 from blockml.parsing import BACKENDS, Limits
+from blockml.parsing.lines import VOID
 from tests.strategies import messy_bytes, messy_html, path_of
 
 both = pytest.mark.parametrize("backend", sorted(BACKENDS))
@@ -162,8 +163,8 @@ def test_code_is_never_in_a_block(tag: str, backend: str) -> None:
 def test_noscript_and_hidden_text_is_kept_and_flagged(backend: str) -> None:
     """Whether to use it is somebody else's decision."""
     html = (
-        "<body><noscript><p>one</p></noscript><div hidden><p>two</p></div><p style='color:red; DISPLAY : none'>three</p>"
-        "<p style='visibility:hidden'>four</p><p>five</p>"
+        "<body><noscript><p>one</p></noscript><div hidden><p>two</p></div>"
+        "<p style='color:red; DISPLAY : none'>three</p><p style='visibility:hidden'>four</p><p>five</p>"
     )
     blocks = blockml.parse(html, backend=backend).blocks
     flags = {block.text: block.flags & (Flag.HIDDEN | Flag.NOSCRIPT) for block in blocks}
@@ -277,6 +278,16 @@ def check_tree(nodes: Nodes) -> None:
 
 
 @both
+@pytest.mark.parametrize("tag", sorted(VOID - {"base", "col", "link", "meta"}))
+def test_void_elements_hold_nothing(tag: str, backend: str) -> None:
+    """What follows an element without an end tag is not inside it, and one such tag ends no more than one block."""
+    page = blockml.parse(f"<body><div>a<{tag}>b</div>c", backend=backend)
+    assert [(block.text, block.parent) for block in page.blocks] == [("a", "div"), ("b", "div"), ("c", "body")]
+    (element,) = [node for node in range(len(page.nodes)) if page.nodes.name(node) == tag]
+    assert page.nodes.end[element] == element + 1
+
+
+@both
 @settings(max_examples=60)
 @given(html=messy_html)
 def test_tree_is_consistent(backend: str, html: str) -> None:
@@ -311,6 +322,23 @@ def test_xpath_of_a_text_is_that_of_its_parent(backend: str, html: str) -> None:
             number = f"[{siblings.index(element) + 1}]" if len(siblings) > 1 else ""
             steps += [] if nodes.name(element) == "#text" else [nodes.name(element) + number]
         assert nodes.xpath(node) == "/" + "/".join(steps)
+
+
+@both
+def test_elements_with_odd_names_are_found_by_their_xpath(backend: str) -> None:
+    """A tag's name may hold brackets, colons and signs."""
+    nodes = blockml.parse("<body><x[1]>a</x[1]><x[1]>b</x[1]><o:p>c</o:p><a-b.c@d>e", backend=backend).nodes
+    elements = [node for node in range(len(nodes)) if nodes.name(node) != "#text"]
+    assert [nodes.find(nodes.xpath(node)) for node in elements] == elements
+
+
+@both
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_very_small_depth_limits(backend: str, depth: int) -> None:
+    """Any legal limit gives a page with all its text."""
+    html = "<html><head><title>T</title></head><body><p>one<table><tr><td>two</table><select><option>three</select>"
+    page = blockml.parse(html, backend=backend, limits=Limits(depth=depth))
+    assert [word for word in ("one", "two", "three") if word not in "".join(page.blocks.texts)] == []
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,10 @@ EXAMPLE = (
     '<p>First <a href="x">linked</a> paragraph text here.</p>\n<p>Second line<br>after break.</p>\n</body></html>'
 )
 EXAMPLE_LINES = [
-    "<html>", "<head>", "</head>", "<body>", "<ul>", "<li>", "<a>", "Home", "</a>", "</li>", "<li>", "<a>", "News", "</a>",
-    "</li>", "</ul>", "<h1>", "Big title", "</h1>", "<p>", "First", "<a>", "linked", "</a>", "paragraph text here.", "</p>",
+    "<html>", "<head>", "</head>", "<body>", "<ul>", "<li>", "<a>", "Home", "</a>", "</li>", "<li>", "<a>",
+    "News", "</a>",
+    "</li>", "</ul>", "<h1>", "Big title", "</h1>", "<p>", "First", "<a>", "linked", "</a>",
+    "paragraph text here.", "</p>",
     "<p>", "Second line", "<br>", "after break.", "</p>", "</body>", "</html>",
 ]  # fmt: skip
 

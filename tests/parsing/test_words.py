@@ -18,7 +18,8 @@ from tests.strategies import messy_texts, slow_words
 
 def words(text: str, tokenizer: str = "space") -> list[int]:
     """Lengths of the words of one text."""
-    return find_words([text], tokenizer)[1].tolist()
+    lengths: list[int] = find_words([text], tokenizer)[1].tolist()
+    return lengths
 
 
 @pytest.mark.parametrize(

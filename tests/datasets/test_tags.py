@@ -1,0 +1,40 @@
+"""The tag distribution of labelled pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import blockml
+from blockml.datasets import TextGold, open_dataset
+from blockml.datasets.tags import tag_distribution, tag_points
+from blockml.parsing.lines import refined_lines
+
+DATA = Path(__file__).parents[2] / "data"
+
+
+def test_points_are_lines_of_the_refined_document() -> None:
+    """Each point is a start tag of the body on its line."""
+    page = blockml.parse("<ul><li>Menu</ul><p>One</p><p>Two<script>x</script></p><p>foot</p>")
+    points = tag_points(page, TextGold("One Two").label(page))
+    body = next(line.number for line in refined_lines(page.nodes) if line.value == "body")
+    starts = {
+        (line.number, line.value) for line in refined_lines(page.nodes) if line.kind == "start" and line.number >= body
+    }
+    assert set(zip(points.line.tolist(), points.tag, strict=True)) == starts
+    assert [tag for tag, inside in zip(points.tag, points.inside, strict=True) if inside] == ["p"]
+
+
+def test_page_without_content_has_nothing_inside() -> None:
+    """No content block, no inside."""
+    page = blockml.parse("<p>One</p>")
+    assert not tag_points(page, TextGold("").label(page)).inside.any()
+
+
+def test_paragraphs_are_suggested_and_buttons_are_not() -> None:
+    """On our own pages the analysis finds what the paper found: text tags inside, chrome outside."""
+    rows = {row.tag: row for row in tag_distribution(open_dataset(DATA / "sites"))}
+    assert rows["p"].suggested
+    assert rows["p"].in_paper
+    assert rows["p"].parent_of_main > rows["p"].parent_of_other
+    assert not rows["nav"].suggested
+    assert not rows["button"].suggested

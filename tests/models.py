@@ -1,0 +1,41 @@
+"""Small models, made on the spot."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from blockml.features import FEATURE_SETS
+from blockml.modelfile import Model, Parsing
+from blockml.trees import Trees
+
+
+def small_trees() -> Trees:
+    """A tree on boilerpipe's six columns: content if the block (column 2) or the next (column 4) has long lines."""
+    return Trees(
+        feature=np.array([2, 4, -1, -1, -1], np.int32),
+        threshold=np.array([5.5, 7.5, 0, 0, 0], np.float64),
+        left=np.array([1, 2, -1, -1, -1], np.int32),
+        right=np.array([4, 3, -1, -1, -1], np.int32),
+        value=np.array([0.5, 0.4, 0.125, 0.625, 0.875], np.float64),
+        roots=np.array([0], np.int32),
+    )
+
+
+def small_model(**changes: object) -> Model:
+    """A model with every field set to something; ``changes`` replace fields."""
+    values: dict[str, object] = {
+        "name": "tiny",
+        "version": "1.2",
+        "features": "boilerpipe6",
+        "features_hash": FEATURE_SETS["boilerpipe6"].hash,
+        "trees": small_trees(),
+        "threshold": 0.5,
+        "parsing": Parsing(profile="boilerpipe", keep_wordless=False),
+        "labels": ("main", "heading"),
+        "recipe": {"name": "by hand", "depth": 2},
+        "training": ({"name": "Läse", "pages": 3},),
+        "metrics": {"f1": 0.9},
+        "command": "none",
+        "seed": 7,
+    }
+    return Model(**(values | changes))  # type: ignore[arg-type]

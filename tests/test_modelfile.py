@@ -1,0 +1,460 @@
+"""The model file: round trip, atomic writing, and every kind of damage."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import pickle
+import struct
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from blockml.errors import FeatureMismatchError, ModelError, ModelFormatError
+from blockml.modelfile import FORMAT, Model, load_model, save_model
+from tests.models import small_model, small_trees
+
+ARRAYS = ("feature", "threshold", "left", "right", "value", "roots")
+
+
+def saved(folder: Path, model: Model | None = None) -> bytes:
+    """Bytes of a saved model."""
+    save_model(model or small_model(), folder / "saved.blockml")
+    return (folder / "saved.blockml").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A model file."""
+    return saved(tmp_path_factory.mktemp("whole"))
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where tests write the files they load."""
+    return tmp_path_factory.mktemp("place") / "model.blockml"
+
+
+def load_bytes(place: Path, data: bytes) -> Model:
+    """Load a model from bytes."""
+    place.write_bytes(data)
+    return load_model(place)
+
+
+def members(data: bytes) -> dict[str, bytes]:
+    """Unpack a model file."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def packed(parts: dict[str, bytes]) -> bytes:
+    """Pack a model file."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+    return buffer.getvalue()
+
+
+def npy(array: Any, *, allow_pickle: bool = False) -> bytes:
+    """Array as a member of a model file."""
+    buffer = io.BytesIO()
+    np.save(buffer, array, allow_pickle=allow_pickle)
+    return buffer.getvalue()
+
+
+def with_header(whole: bytes, **changes: object) -> bytes:
+    """Model file with other header values; ``...`` removes one."""
+    parts = members(whole)
+    header = json.loads(parts["header.json"]) | changes
+    header = {name: value for name, value in header.items() if value is not ...}
+    return packed(parts | {"header.json": json.dumps(header).encode()})
+
+
+def assert_same(one: Model, other: Model) -> None:
+    """Compare two models field by field."""
+    for item in dataclasses.fields(Model):
+        if item.name != "trees":
+            assert getattr(one, item.name) == getattr(other, item.name), item.name
+    for name in ARRAYS:
+        before, after = getattr(one.trees, name), getattr(other.trees, name)
+        assert before.dtype == after.dtype
+        assert before.tolist() == after.tolist()
+
+
+# --- round trip -------------------------------------------------------------------------------------------------------
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    """Every field comes back."""
+    for model in (small_model(), small_model(link="logistic", threshold=1, recipe={}, training=(), labels=("main",))):
+        save_model(model, tmp_path / "m")
+        assert_same(load_model(tmp_path / "m"), model)
+        assert load_model(str(tmp_path / "m")).id == "tiny 1.2"
+
+
+def test_same_model_same_bytes(tmp_path: Path, whole: bytes) -> None:
+    """Saving again, elsewhere, later, or after loading changes no byte."""
+    assert saved(tmp_path) == whole
+    assert saved(tmp_path, load_model(tmp_path / "saved.blockml")) == whole
+
+
+def test_file_is_a_zip_of_plain_data(whole: bytes) -> None:
+    """Anything that reads zip, JSON and npy can read it."""
+    parts = members(whole)
+    assert set(parts) == {"header.json", *(f"{name}.npy" for name in ARRAYS)}
+    assert json.loads(parts["header.json"])["format"] == FORMAT
+    for name in ARRAYS:
+        array = np.load(io.BytesIO(parts[f"{name}.npy"]), allow_pickle=False)
+        assert array.tolist() == getattr(small_trees(), name).tolist()
+
+
+def test_failing_write_leaves_nothing(tmp_path: Path) -> None:
+    """Neither half a file nor a temporary one."""
+    with pytest.raises(TypeError):
+        save_model(small_model(metrics={"f1": object()}), tmp_path / "m")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_failing_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk half way through doesn't cost the model that was there."""
+    before = saved(tmp_path)
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(np, "save", fail)
+    with pytest.raises(OSError, match="no space"):
+        saved(tmp_path, small_model(version="2"))
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("saved.blockml", before)]
+
+
+def test_saving_replaces(tmp_path: Path) -> None:
+    """The newer model is the one that is loaded."""
+    saved(tmp_path)
+    saved(tmp_path, small_model(version="2"))
+    assert load_model(tmp_path / "saved.blockml").version == "2"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+# --- scores -----------------------------------------------------------------------------------------------------------
+
+
+def test_scores() -> None:
+    """Mean of the leaves, or the logistic function of their sum; float32 in [0, 1]."""
+    rows = np.zeros((2, 6), np.float32)
+    rows[1, 2] = 9
+    assert small_model().score(rows).tolist() == [0.125, 0.875]
+    logistic = small_model(link="logistic").score(rows)
+    assert logistic.tolist() == pytest.approx([1 / (1 + np.exp(-0.125)), 1 / (1 + np.exp(-0.875))])
+    for model in (small_model(), small_model(link="logistic")):
+        none = model.score(np.empty((0, 6), np.float32))
+        assert none.shape == (0,)
+        assert none.dtype == np.float32
+
+
+@pytest.mark.parametrize("total", [-1e4, -800.0, 800.0, 1e4])
+def test_logistic_scores_do_not_overflow(total: float) -> None:
+    """Sums far from zero are certain, not an error."""
+    trees = dataclasses.replace(small_trees(), value=np.full(5, total))
+    assert small_model(trees=trees, link="logistic").score(np.zeros((1, 6), np.float32)).tolist() == [float(total > 0)]
+
+
+# --- damage -----------------------------------------------------------------------------------------------------------
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    """The message names the path."""
+    with pytest.raises(ModelFormatError, match="gone"):
+        load_model(tmp_path / "gone")
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"PK", b"PK\x03\x04", b"<p>page</p>", b"\x00" * 100, b"PK\x05\x06" + b"\x00" * 18]
+)
+def test_other_files(place: Path, data: bytes) -> None:
+    """Something else under the name of a model."""
+    with pytest.raises(ModelFormatError, match=place.name):
+        load_bytes(place, data)
+
+
+def test_folder(tmp_path: Path) -> None:
+    """A folder is no model."""
+    with pytest.raises(ModelFormatError):
+        load_model(tmp_path)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_truncated_anywhere(place: Path, whole: bytes) -> None:
+    """A download that ended early."""
+    for size in range(0, len(whole), 7):
+        with pytest.raises(ModelFormatError):
+            load_bytes(place, whole[:size])
+
+
+def flipped(data: bytes, bits: list[int]) -> bytes:
+    """Data with some bits turned over."""
+    damaged = bytearray(data)
+    for bit in bits:
+        damaged[bit // 8 % len(damaged)] ^= 1 << bit % 8
+    return bytes(damaged)
+
+
+bit_lists = st.lists(st.integers(0, 2**20), min_size=1, max_size=4)
+
+
+@pytest.mark.filterwarnings("ignore")
+@settings(max_examples=400)
+@given(bits=bit_lists)
+def test_flipped_bits_in_the_file(place: Path, whole: bytes, bits: list[int]) -> None:
+    """Either an error of ours, or the flip hit nothing that is read."""
+    try:
+        model = load_bytes(place, flipped(whole, bits))
+    except ModelError:
+        return
+    assert_same(model, small_model())
+
+
+@pytest.mark.filterwarnings("ignore")
+@settings(max_examples=400)
+@given(bits=bit_lists, name=st.sampled_from([f"{name}.npy" for name in ARRAYS] + ["header.json"]))
+def test_flipped_bits_in_a_member(place: Path, whole: bytes, bits: list[int], name: str) -> None:
+    """With checksums that fit: an error of ours, or a model that scores within [0, 1]."""
+    parts = members(whole)
+    try:
+        model = load_bytes(place, packed(parts | {name: flipped(parts[name], bits)}))
+    except ModelError:
+        return
+    scores = model.score(np.random.default_rng(0).normal(scale=9, size=(20, 6)).astype(np.float32))
+    assert ((scores >= 0) & (scores <= 1)).all()
+
+
+@pytest.mark.parametrize("name", ["header.json", *(f"{name}.npy" for name in ARRAYS)])
+@pytest.mark.parametrize("data", [None, b"", b"\x00", b"{", b"PK\x03\x04", b"\x93NUMPY\x01\x00"])
+def test_members_missing_or_broken(place: Path, whole: bytes, name: str, data: bytes | None) -> None:
+    """Every member is needed."""
+    parts = members(whole) | ({name: data} if data is not None else {})
+    if data is None:
+        del parts[name]
+    with pytest.raises(ModelFormatError):
+        load_bytes(place, packed(parts))
+
+
+def npy_header(header: str) -> bytes:
+    """An npy file with any header."""
+    text = header.encode("latin-1").ljust(118) + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + b"\x00" * 40
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "header",
+    [
+        "{'descr': '<i4', 'fortran_order': False, 'shape': (5,",
+        "'''",
+        "{[]: 1}",
+        "{}",
+        "(" * 3000,
+        "{'descr': '<i4', 'fortran_order': False, 'shape': (1000000000000,)}",
+        "{'descr': '<i4', 'fortran_order': False, 'shape': (" + "9" * 30 + ",)}",
+        "{'descr': '<i4', 'fortran_order': False, 'shape': (-5,)}",
+        "{'descr': '<i4', 'fortran_order': False, 'shape': ()}",
+        "{'descr': '<i4', 'fortran_order': False, 'shape': (1, 5)}",
+        "{'descr': '<i4', 'fortran_order': False, 'shape': (5000,)}",
+        "{'descr': '>i4', 'fortran_order': False, 'shape': (5,)}",
+        "{'descr': '|O', 'fortran_order': False, 'shape': (5,)}",
+        "{'descr': [('a', '<i4')], 'fortran_order': False, 'shape': (5,)}",
+        "\xff",
+    ],
+)
+def test_headers_of_arrays(place: Path, whole: bytes, header: str) -> None:
+    """The header of an npy file is text that numpy interprets, and may be anything."""
+    with pytest.raises(ModelFormatError):
+        load_bytes(place, packed(members(whole) | {"feature.npy": npy_header(header)}))
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+@pytest.mark.parametrize("dtype", [np.int64, np.float32, np.uint8, np.complex128, np.str_, np.bool_, ">i4", ">f8"])
+def test_other_types(place: Path, whole: bytes, name: str, dtype: Any) -> None:
+    """Arrays are int32 or float64, nothing else."""
+    array = getattr(small_trees(), name).astype(dtype)
+    with pytest.raises(ModelFormatError, match="type"):
+        load_bytes(place, packed(members(whole) | {f"{name}.npy": npy(array)}))
+
+
+class Boom:
+    """Its unpickling is an error."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Call something that must not be called."""
+        return (pytest.fail, ("a model file ran code",))
+
+
+@pytest.mark.parametrize("as_array", [True, False])
+def test_pickles_are_refused_unread(place: Path, whole: bytes, as_array: bool) -> None:  # noqa: FBT001
+    """Reading a model runs nothing."""
+    data = npy(np.array([Boom()] * 5, dtype=object), allow_pickle=True) if as_array else pickle.dumps(Boom())
+    for name in ARRAYS:
+        with pytest.raises(ModelFormatError):
+            load_bytes(place, packed(members(whole) | {f"{name}.npy": data}))
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("left", [1, 0, -1, -1, -1]),
+        ("left", [0, 2, -1, -1, -1]),
+        ("right", [4, 9, -1, -1, -1]),
+        ("right", [-7, 3, -1, -1, -1]),
+        ("feature", [6, 4, -1, -1, -1]),
+        ("threshold", [np.nan] * 5),
+        ("value", [np.inf] * 5),
+        ("roots", []),
+    ],
+)
+def test_trees_are_checked(place: Path, whole: bytes, name: str, values: list[float]) -> None:
+    """A model that would loop, read outside or give no number is refused."""
+    array = np.array(values, getattr(small_trees(), name).dtype)
+    with pytest.raises(ModelFormatError):
+        load_bytes(place, packed(members(whole) | {f"{name}.npy": npy(array)}))
+
+
+@pytest.mark.parametrize("value", [-0.5, 1.5, 1e300])
+def test_leaves_that_are_no_probabilities_are_refused(place: Path, whole: bytes, value: float) -> None:
+    """The mean of the leaves is a probability, so each is in [0, 1]."""
+    parts = members(whole) | {"value.npy": npy(np.array([0.5, 0.5, 0.5, 0.5, value]))}
+    with pytest.raises(ModelFormatError):
+        load_bytes(place, packed(parts))
+
+
+def test_sizes_are_checked_before_reading(place: Path, whole: bytes) -> None:
+    """A small file can claim or hold far more than memory."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, allowZip64=True) as archive:
+        for name, data in members(whole).items():
+            archive.writestr(name, data)
+        archive.getinfo("value.npy").file_size = 2**40
+    with pytest.raises(ModelFormatError, match="large"):
+        load_bytes(place, buffer.getvalue())
+    bomb = members(whole) | {"header.json": b" " * (2**24 + 1)}
+    with pytest.raises(ModelFormatError, match="large"):
+        load_bytes(place, packed(bomb))
+
+
+def test_size_that_is_too_small(place: Path, whole: bytes) -> None:
+    """The directory may claim less than there is."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members(whole).items():
+            archive.writestr(name, data)
+        archive.getinfo("value.npy").file_size -= 1
+    with pytest.raises(ModelFormatError):
+        load_bytes(place, buffer.getvalue())
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2, 99])
+@pytest.mark.filterwarnings("ignore")
+def test_other_compression(place: Path, whole: bytes, method: int) -> None:
+    """Deflated data under the label of another method."""
+    data = bytearray(whole)
+    for signature, offset in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
+        at = data.find(signature)
+        while at >= 0:
+            struct.pack_into("<H", data, at + offset, method)
+            at = data.find(signature, at + 4)
+    with pytest.raises(ModelFormatError):
+        load_bytes(place, bytes(data))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("flag", [0x1, 0x20, 0x40, 0x800])
+def test_flags_of_the_container(place: Path, whole: bytes, flag: int) -> None:
+    """Encrypted members and the like."""
+    data = bytearray(whole)
+    for signature, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        at = data.find(signature)
+        while at >= 0:
+            struct.pack_into("<H", data, at + offset, flag)
+            if flag == 0x800:
+                data[at + (30 if signature == b"PK\x03\x04" else 46)] = 0xFF  # a name that is no UTF-8
+            at = data.find(signature, at + 4)
+    with pytest.raises(ModelFormatError):
+        load_bytes(place, bytes(data))
+
+
+# --- the header -------------------------------------------------------------------------------------------------------
+
+
+def test_newer_format_is_refused_with_advice(place: Path, whole: bytes) -> None:
+    """It says what to do."""
+    with pytest.raises(ModelFormatError, match="newer blockml"):
+        load_bytes(place, with_header(whole, format=FORMAT + 1))
+
+
+@pytest.mark.parametrize("number", [0, -1, "1", 1.0, None, [], ...])
+def test_formats_that_never_were(place: Path, whole: bytes, number: object) -> None:
+    """The format is a positive integer."""
+    with pytest.raises(ModelFormatError):
+        load_bytes(place, with_header(whole, format=number))
+
+
+FIELDS = sorted({item.name for item in dataclasses.fields(Model)} - {"trees"})
+
+
+@pytest.mark.parametrize("name", FIELDS)
+@pytest.mark.parametrize("value", [..., None, [[]], {"x": []}, "nonsense", 1e999, -1], ids=repr)
+def test_header_values_of_the_wrong_kind(place: Path, whole: bytes, name: str, value: object) -> None:
+    """Each field is checked for its type and range; free text may be any text."""
+    kinds: dict[str, type] = {"recipe": dict, "metrics": dict, "seed": int}
+    free = name in {"name", "version", "command"} and value == "nonsense"
+    if free or (name in kinds and type(value) is kinds[name]):
+        load_bytes(place, with_header(whole, **{name: value}))
+    else:
+        with pytest.raises(ModelError):
+            load_bytes(place, with_header(whole, **{name: value}))
+
+
+@pytest.mark.parametrize("threshold", [0, -0.1, 1.01, float("nan"), float("inf"), 10**400, "0.5", None])
+def test_thresholds_outside_the_range(place: Path, whole: bytes, threshold: object) -> None:
+    """Above 0 and at most 1."""
+    with pytest.raises(ModelFormatError):
+        load_bytes(place, with_header(whole, threshold=threshold))
+
+
+@pytest.mark.parametrize("option", ["backend", "profile", "tokenizer", "keep_wordless"])
+@pytest.mark.parametrize("value", [..., None, "nonsense", 1, []], ids=repr)
+def test_parsing_options_are_checked(place: Path, whole: bytes, option: str, value: object) -> None:
+    """A model that asks for a parser that doesn't exist is refused."""
+    parsing = json.loads(members(whole)["header.json"])["parsing"] | {option: value}
+    parsing = {name: value for name, value in parsing.items() if value is not ...}
+    with pytest.raises(ModelFormatError):
+        load_bytes(place, with_header(whole, parsing=parsing))
+
+
+def test_parsing_option_names_the_legal_values(place: Path, whole: bytes) -> None:
+    """As everywhere."""
+    parsing = json.loads(members(whole)["header.json"])["parsing"] | {"backend": "bs4"}
+    with pytest.raises(ModelFormatError, match="html5lib, lxml"):
+        load_bytes(place, with_header(whole, parsing=parsing))
+
+
+@pytest.mark.parametrize("changes", [{"features": "kim1999"}, {"features": "kim2013"}, {"features_hash": "0" * 16}])
+def test_other_features(place: Path, whole: bytes, changes: dict[str, object]) -> None:
+    """A model of columns that this version computes otherwise, or not at all, is refused."""
+    with pytest.raises(FeatureMismatchError, match="train it again"):
+        load_bytes(place, with_header(whole, **changes))
+
+
+@pytest.mark.parametrize(
+    "header", [b"[]", b"3", b"null", b'"x"', b"[" * 100_000, b"\xff\xfe", b'{"format": 1', b"{}", b"9" * 5000]
+)
+def test_headers_that_are_no_object(place: Path, whole: bytes, header: bytes) -> None:
+    """Any JSON, and none."""
+    with pytest.raises(ModelFormatError):
+        load_bytes(place, packed(members(whole) | {"header.json": header}))

@@ -1,0 +1,214 @@
+"""What the package shows to the world: names, docstrings, imports, dependencies, threads."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import re
+import subprocess
+import sys
+import tomllib
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import blockml
+from blockml.extractors import Supervised
+from blockml.page import Status
+from tests.models import small_model
+
+PACKAGE = Path(blockml.__file__).parent
+MODULES = sorted(PACKAGE.rglob("*.py"))
+TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
+every_module = pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+
+
+def test_all_is_sorted_and_complete() -> None:
+    """Every public name of the package is listed, and every listed name exists."""
+    public = {
+        name for name, value in vars(blockml).items() if not name.startswith("_") and not isinstance(value, ModuleType)
+    }
+    assert blockml.__all__ == sorted(blockml.__all__)
+    assert set(blockml.__all__) == public
+    assert re.fullmatch(r"\d+\.\d+\.\d+\S*", blockml.__version__)
+
+
+def listed(tree: ast.Module) -> list[str] | None:
+    """``__all__`` of a module."""
+    for statement in tree.body:
+        if isinstance(statement, ast.Assign) and any(
+            isinstance(t, ast.Name) and t.id == "__all__" for t in statement.targets
+        ):
+            names: list[str] = ast.literal_eval(statement.value)
+            return names
+    return None
+
+
+def top_level(tree: ast.Module) -> set[str]:
+    """Names that a module's own statements bind."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.ClassDef() | ast.FunctionDef():
+                names.add(node.name)
+            case ast.Import() | ast.ImportFrom():
+                names |= {alias.asname or alias.name for alias in node.names}
+            case ast.Name(ctx=ast.Store()):
+                names.add(node.id)
+    return names
+
+
+@every_module
+def test_modules_list_their_names(path: Path) -> None:
+    """What ``__all__`` names is there, once; a public class or function of the module is in it."""
+    tree = TREES[path]
+    names = listed(tree)
+    if names is None:
+        return
+    assert len(names) == len(set(names))
+    assert set(names) <= top_level(tree)
+
+
+@every_module
+def test_public_classes_and_functions_have_docstrings(path: Path) -> None:
+    """So has every module."""
+    missing = [] if ast.get_docstring(TREES[path]) or not TREES[path].body else ["module"]
+    waiting: list[ast.AST] = [TREES[path]]
+    while waiting:
+        for child in ast.iter_child_nodes(waiting.pop()):
+            if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and not child.name.startswith(
+                "_"
+            ):
+                if not ast.get_docstring(child):
+                    missing.append(child.name)
+                if isinstance(child, ast.ClassDef):
+                    waiting.append(child)
+    assert missing == []
+
+
+def imports(tree: ast.Module) -> set[str]:
+    """Modules that a module imports anywhere, and the names from them."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return names
+
+
+@every_module
+def test_one_module_calls_html_parsers(path: Path) -> None:
+    """All pages go the same way (what builds synthetic pages may check them by itself)."""
+    inside = path.relative_to(PACKAGE).parts
+    if inside == ("parsing", "backends.py") or inside[:2] == ("datasets", "synthetic"):
+        return
+    parsers = {"html5lib", "html.parser", "lxml.html", "bs4", "selectolax", "html5_parser", "xml.dom", "xml.sax"}
+    assert not {name for name in imports(TREES[path]) if any(f"{name}.".startswith(f"{parser}.") for parser in parsers)}
+    called = {
+        node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        for node in ast.walk(TREES[path])
+        if isinstance(node, ast.Call)
+    }
+    assert not called & {
+        "HTMLParser",
+        "HTMLPullParser",
+        "HTML",
+        "document_fromstring",
+        "fragment_fromstring",
+        "fromstring",
+    }
+
+
+@every_module
+def test_scikit_learn_stays_in_one_package(path: Path) -> None:
+    """Prediction needs numpy alone."""
+    if path.relative_to(PACKAGE).parts[0] == "learning":
+        return
+    assert not {name for name in imports(TREES[path]) if name.partition(".")[0] in {"sklearn", "scipy", "pandas"}}
+
+
+def test_import_is_light() -> None:
+    """A fresh interpreter that imports blockml and parses a page loads nothing that only training or charts need."""
+    heavy = ["sklearn", "scipy", "pandas", "joblib", "matplotlib", "html5lib"]
+    code = f"import sys, blockml\nblockml.parse('<p>x</p>')\nprint([name for name in {heavy} if name in sys.modules])"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
+    assert (run.returncode, run.stderr, run.stdout.strip()) == (0, "", "[]")
+
+
+def test_dependencies_have_no_upper_bounds() -> None:
+    """A cap in a library is somebody else's conflict."""
+    file = PACKAGE.parent / "pyproject.toml"
+    if not file.is_file():
+        pytest.skip("not a source tree")
+    project = tomllib.loads(file.read_text(encoding="utf-8"))["project"]
+    requirements = [*project["dependencies"], *itertools.chain(*project["optional-dependencies"].values())]
+    assert requirements
+    assert [text for text in [*requirements, project["requires-python"]] if re.search(r"<|==|~=|!=", text)] == []
+
+
+def test_threads_share_a_model() -> None:
+    """One thread or sixteen give the same results, in either order of first use."""
+    model = Supervised(small_model())
+    pages = [
+        f"<title>{i}</title><ul><li><a href=/>Home</a></ul>"
+        + "".join(f"<p>Text {j} of page {i} 你好 " + "word " * (i * j % 40) + "</p><b>*</b>" for j in range(20))
+        for i in range(60)
+    ]
+
+    def run(page: str) -> tuple[object, ...]:
+        result = blockml.extract(page.encode(), model=model)
+        return (
+            result.status,
+            result.text,
+            result.scores.tolist(),
+            result.kept.tolist(),
+            result.confidence,
+            result.page.title,
+        )
+
+    with ThreadPoolExecutor(16) as pool:
+        many = list(pool.map(run, pages))
+    with ThreadPoolExecutor(1) as pool:
+        one = list(pool.map(run, pages))
+    assert many == one == [run(page) for page in pages]
+    assert {status for status, *_ in many} == {Status.OK}
+
+
+@pytest.mark.parametrize(
+    ("html", "status"),
+    [
+        ("<p>" + "long enough to be kept " * 5, Status.OK),
+        ("<p>short", Status.NO_CONTENT),
+        ("", Status.EMPTY_PAGE),
+        (b"%PDF-1.7", Status.UNDECODABLE),
+    ],
+)
+def test_empty_text_has_a_status_that_says_why(html: str | bytes, status: Status) -> None:
+    """A page never raises."""
+    result = blockml.extract(html, model=Supervised(small_model()))
+    assert result.status is status
+    assert bool(result.text) == (status is Status.OK)
+    assert str(result) == result.text
+    assert len(result.scores) == len(result.kept) == len(result.reasons) == len(result.page.blocks)
+    assert result.scores.dtype == "float32"
+    assert result.model == "tiny 1.2"
+
+
+def test_threshold_of_the_call_wins() -> None:
+    """Lower keeps more, higher less."""
+    html = "<p>one two three</p><p>" + "long enough to be kept " * 5 + "</p><p>x</p>"
+    kept = [
+        sum(blockml.extract(html, model=Supervised(small_model()), threshold=threshold).kept.tolist())
+        for threshold in (0, 0.5, 0.8, 1)
+    ]
+    assert kept == [3, 2, 1, 0]
+    assert sum(blockml.extract(html, model=Supervised(small_model(), threshold=0.8)).kept.tolist()) == 1
+
+
+def test_page_of_a_limit_is_truncated_even_without_text() -> None:
+    """The status names the graver reason."""
+    result = blockml.extract("<p>" + "x " * 50, model=Supervised(small_model()), limits=blockml.Limits(bytes=3))
+    assert result.status is Status.TRUNCATED
