@@ -56,12 +56,14 @@ model: $(VENV)/.installed
 	$(BIN)/python train.py --jobs $(JOBS)
 
 wheel: $(VENV)/.installed
+	@mkdir -p $(OUT)
 	rm -rf dist $(OUT)/wheel-venv
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist
 	$(PYTHON) -m venv $(OUT)/wheel-venv
 	$(OUT)/wheel-venv/bin/python -m pip install --quiet --constraint constraints.txt dist/*.whl
 	cd $(OUT) && wheel-venv/bin/blockml extract ../data/pages/short-article/page.html
 	cd $(OUT) && wheel-venv/bin/blockml model check default
+	cd $(OUT) && wheel-venv/bin/python -m blockml.datasets.synthetic -o ../data --check
 
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/speed.py

@@ -9,11 +9,9 @@ from __future__ import annotations
 import io
 import json
 import os
-import tempfile
 import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -21,6 +19,8 @@ from numpy.typing import NDArray
 
 from blockml.errors import FeatureMismatchError, ModelError, ModelFormatError, UnknownNameError
 from blockml.features import FEATURE_SETS
+from blockml.files import atomic_write
+from blockml.page import Label
 from blockml.parsing import BACKENDS, PROFILES
 from blockml.parsing.words import TOKENIZERS
 from blockml.trees import Trees
@@ -97,7 +97,8 @@ class Model:
         """Probability of content for each row of a feature matrix, (n_rows,) in [0, 1]."""
         total = self.trees.predict(matrix)
         if self.link == "logistic":
-            return (1 / (1 + np.exp(-total))).astype(np.float32)
+            # The logistic function, written so that it can't overflow.
+            return (0.5 + 0.5 * np.tanh(0.5 * total)).astype(np.float32)
         return (total / len(self.trees.roots)).astype(np.float32)
 
 
@@ -108,20 +109,12 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
         if item.name not in ("trees", "parsing"):
             header[item.name] = getattr(model, item.name)
     header["parsing"] = {item.name: getattr(model.parsing, item.name) for item in fields(Parsing)}
-    target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
-            _write(archive, "header.json", json.dumps(header, indent=2, ensure_ascii=False).encode())
-            for name, dtype in _ARRAYS.items():
-                buffer = io.BytesIO()
-                np.save(buffer, np.asarray(getattr(model.trees, name), dtype=dtype), allow_pickle=False)
-                _write(archive, f"{name}.npy", buffer.getvalue())
-        Path(temporary).replace(target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    target.chmod(0o644)
+    with atomic_write(path) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        _write(archive, "header.json", json.dumps(header, indent=2, ensure_ascii=False).encode())
+        for name, dtype in _ARRAYS.items():
+            buffer = io.BytesIO()
+            np.save(buffer, np.asarray(getattr(model.trees, name), dtype=dtype), allow_pickle=False)
+            _write(archive, f"{name}.npy", buffer.getvalue())
 
 
 def _write(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
@@ -142,16 +135,25 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         Trained on features that this version does not compute, or computes otherwise.
     """
     try:
-        with zipfile.ZipFile(path) as archive:
-            header = _header(_read(archive, "header.json", _MAX_HEADER))
-            arrays = {name: _array(_read(archive, f"{name}.npy", _MAX_ARRAY), dtype) for name, dtype in _ARRAYS.items()}
-        return _build(header, Trees(**arrays))
+        members = _members(path)
+        arrays = {name: _array(members[f"{name}.npy"], dtype) for name, dtype in _ARRAYS.items()}
+        return _build(_header(members["header.json"]), Trees(**arrays))
     except ModelError as error:
         raise type(error)(str(error), source=os.fspath(path)) from error
-    except FileNotFoundError as error:
-        raise ModelFormatError("no such model file", source=os.fspath(path)) from error
-    except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError) as error:
-        raise ModelFormatError(f"not a model file ({error})", source=os.fspath(path)) from error
+
+
+def _members(path: str | os.PathLike[str]) -> dict[str, bytes]:
+    """Contents of the zip by name."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            sizes = {"header.json": _MAX_HEADER, **{f"{name}.npy": _MAX_ARRAY for name in _ARRAYS}}
+            return {name: _read(archive, name, limit) for name, limit in sizes.items()}
+    except FileNotFoundError:
+        raise ModelFormatError("no such model file") from None
+    except ModelError:
+        raise
+    except Exception as error:  # whatever the zip reader trips over, the file is damaged
+        raise ModelFormatError(f"not a model file ({type(error).__name__}: {error})") from error
 
 
 def _read(archive: zipfile.ZipFile, name: str, limit: int) -> bytes:
@@ -185,8 +187,8 @@ def _header(data: bytes) -> dict[str, Any]:
 def _array(data: bytes, dtype: type[np.generic]) -> NDArray[Any]:
     try:
         array = np.load(io.BytesIO(data), allow_pickle=False)
-    except (ValueError, OSError, EOFError, SyntaxError, MemoryError, OverflowError) as error:
-        raise ModelFormatError(f"an array is damaged ({error})") from None
+    except Exception as error:  # whatever numpy's reader trips over, the file is damaged
+        raise ModelFormatError(f"an array is damaged ({type(error).__name__}: {error})") from error
     if not isinstance(array, np.ndarray) or array.dtype != np.dtype(dtype):
         raise ModelFormatError(f"an array has the wrong type, {np.dtype(dtype)} was expected")
     return array
@@ -218,6 +220,11 @@ def _build(header: Mapping[str, Any], trees: Trees) -> Model:
     for kind, value, legal in choices:
         if value not in legal:
             raise ModelFormatError(str(UnknownNameError(kind, value, legal)))
+    legal_labels = {str(label) for label in Label}
+    if not all(isinstance(label, str) and label in legal_labels for label in header["labels"]):
+        raise ModelFormatError(f"labels are among: {', '.join(sorted(legal_labels))}")
+    if not all(isinstance(entry, dict) for entry in header["training"]):
+        raise ModelFormatError("the header's training entries must be objects")
     if not 0 < header["threshold"] <= 1:
         raise ModelFormatError("the threshold must be above 0 and at most 1")
     known = FEATURE_SETS.get(header["features"])
@@ -227,6 +234,8 @@ def _build(header: Mapping[str, Any], trees: Trees) -> Model:
             f"which this version {'does not know' if known is None else 'computes otherwise'}: train it again"
         )
     trees.check(len(known.columns))
+    if header["link"] == "mean" and ((trees.value < 0) | (trees.value > 1)).any():
+        raise ModelFormatError("leaf values that are averaged must be between 0 and 1")
     values = {name: header[name] for name in _TYPES if name not in ("parsing", "labels", "training")}
     return Model(
         trees=trees, parsing=parsing, labels=tuple(header["labels"]), training=tuple(header["training"]), **values

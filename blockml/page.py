@@ -6,8 +6,9 @@ one row. Nothing here is changed after it was made.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum, IntFlag, StrEnum
 
 import numpy as np
@@ -26,6 +27,9 @@ __all__ = [
     "Reason",
     "Status",
 ]
+
+#: Element names that an XPath can hold.
+_PLAIN_NAME = re.compile(r"[A-Za-z_][\w.-]*")
 
 
 class Label(StrEnum):
@@ -150,14 +154,19 @@ class Nodes:
         n_alike = np.empty(len(order), dtype=np.int64)
         n_alike[order] = np.bincount(group)[group]
         known = {-1: ""}
+        plain = [_PLAIN_NAME.fullmatch(name) is not None for name in self.names]
         for node in nodes:
             chain = [node, *self.ancestors(node)]
             for element in reversed([i for i in chain if i not in known]):
                 parent = known[int(self.parent[element])]
-                name = self.name(element)
-                step = "" if name == "#text" else f"/{name}"
-                number = f"[{place[element]}]" if step and n_alike[element] > 1 else ""
-                known[element] = parent + step + number
+                if self.tag[element] == 0:
+                    known[element] = parent
+                elif plain[int(self.tag[element])]:
+                    number = f"[{place[element]}]" if n_alike[element] > 1 else ""
+                    known[element] = f"{parent}/{self.name(element)}{number}"
+                else:  # no name that XPath can write: count among all elements
+                    before = (self.parent[: element + 1] == self.parent[element]) & (self.tag[: element + 1] != 0)
+                    known[element] = f"{parent}/*[{int(before.sum())}]"
         return [known[node] for node in nodes]
 
     def find(self, xpath: str) -> int | None:
@@ -173,10 +182,11 @@ class Nodes:
         node, last = -1, len(self)
         for step in xpath.strip("/").split("/"):
             name, _, place = step.partition("[")
-            if name not in self.names:
+            if name not in self.names and name != "*":
                 return None
             window = slice(node + 1, last)
-            alike = (self.parent[window] == node) & (self.tag[window] == self.names.index(name))
+            tags = self.tag[window]
+            alike = (self.parent[window] == node) & (tags != 0 if name == "*" else tags == self.names.index(name))
             children = alike.nonzero()[0]
             number = int(place.rstrip("]") or 1)
             if not 1 <= number <= len(children):
@@ -241,7 +251,7 @@ class Blocks:
     """(n,) :class:`Joint` to the text before."""
     word_lengths: NDArray[np.int32]
     """(sum of n_words,) length of every word in characters, block after block."""
-    parents: tuple[str, ...] = field(default=())
+    parents: tuple[str, ...]
     """(n,) name of the parent element; empty string if there is none."""
 
     def __len__(self) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.errors import ModelFormatError
+from blockml.errors import ModelFormatError, UsageError
 
 __all__ = ["Trees"]
 
@@ -44,6 +44,11 @@ class Trees:
         NDArray[np.float64]
             (n_rows,).
 
+        Raises
+        ------
+        UsageError
+            The matrix has fewer columns than the trees ask for.
+
         Examples
         --------
         >>> stump = Trees(np.array([1, -1, -1], np.int32), np.array([.5, 0, 0]), np.array([1, -1, -1], np.int32),
@@ -54,6 +59,8 @@ class Trees:
         total = np.zeros(len(matrix), dtype=np.float64)
         if not len(matrix):
             return total
+        if matrix.shape[1] <= self.feature.max():
+            raise UsageError(f"the trees ask for column {self.feature.max()}; the matrix has {matrix.shape[1]}")
         flat = np.ascontiguousarray(matrix).ravel()
         row_start = np.arange(len(matrix)) * matrix.shape[1]
         for root in self.roots.tolist():
@@ -81,11 +88,11 @@ class Trees:
         ModelFormatError
             It says which rule is broken.
         """
-        n = len(self.feature)
         if any(
             column.ndim != 1 for column in (self.feature, self.threshold, self.left, self.right, self.value, self.roots)
         ):
             raise ModelFormatError("tree arrays must have one dimension")
+        n = len(self.feature)
         if not n == len(self.threshold) == len(self.left) == len(self.right) == len(self.value):
             raise ModelFormatError("tree arrays differ in length")
         if not 0 < n <= MAX_NODES:

@@ -18,7 +18,7 @@ from blockml.page import Status
 from blockml.parsing import Limits
 from blockml.rendering import FORMATS, render
 
-__all__ = ["add_commands"]
+__all__ = ["add_commands", "positive"]
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -64,6 +64,7 @@ def _add_choice(parser: argparse.ArgumentParser) -> None:
 
 
 def positive(text: str) -> int:
+    """Read a whole number from 1 on, for argparse."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 on")
     return int(text)

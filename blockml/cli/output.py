@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from blockml.errors import InputError
+from blockml.files import atomic_write
 
 __all__ = ["note", "print_rows", "progress_bar", "write_output"]
 
@@ -35,14 +34,10 @@ def write_output(text: str, output: str | None) -> None:
     if output is None:
         sys.stdout.write(text)
         return
-    target = Path(output)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-        Path(temporary).replace(target)
-        target.chmod(0o644)
+        Path(output).parent.mkdir(parents=True, exist_ok=True)
+        with atomic_write(output) as stream:
+            stream.write(text.encode("utf-8"))
     except OSError as error:
         raise InputError(f"can't be written ({error.strerror or error})", source=output) from error
 

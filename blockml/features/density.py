@@ -19,7 +19,7 @@ LINE_WIDTH = 80
 #: The same number read as words (Kim et al. 2013, section 2.2, literally).
 SENTENCE_WORDS = 80
 
-_SENTENCE_END = re.compile(r"[.!?…。！？]+(?=\s|$)")
+_SENTENCE_END = re.compile(r"(?<![.!?…。！？])[.!?…。！？]++(?=\s|$)")
 
 
 def word_density(blocks: Blocks) -> NDArray[np.float32]:
@@ -68,9 +68,16 @@ def word_density_80w(blocks: Blocks) -> NDArray[np.float32]:
 
 
 def word_density_sentence(blocks: Blocks) -> NDArray[np.float32]:
-    """Words per sentence; a sentence ends at a full stop, question or exclamation mark before white space."""
-    sentences = np.array([len(_SENTENCE_END.findall(text)) for text in blocks.texts], dtype=np.int32)
-    return (blocks.n_words / np.maximum(1, sentences)).astype(np.float32)
+    """Words per sentence; a sentence ends at a full stop, question or exclamation mark before white space.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> word_density_sentence(blockml.parse("<p>One two. Three four").blocks).tolist()
+    [2.0]
+    """
+    sentences = [sum(not piece.isspace() for piece in _SENTENCE_END.split(text) if piece) for text in blocks.texts]
+    return (blocks.n_words / np.maximum(1, np.array(sentences, dtype=np.int32))).astype(np.float32)
 
 
 def link_density(blocks: Blocks) -> NDArray[np.float32]:

@@ -31,7 +31,8 @@ def parent_tag(blocks: Blocks) -> NDArray[np.float32]:
 def distance_previous(blocks: Blocks) -> NDArray[np.float32]:
     """Lines strictly between a block and the one before it; 0 for the first block.
 
-    Two neighbours are at least 1 apart, for a separating tag lies between, so 0 marks the end of the page.
+    Two neighbours are at least 1 apart, for the line of a separating tag lies between, so 0 marks the end of the page;
+    only where a removed script or style is all that parts them is it 0 as well.
     """
     distance = np.zeros(len(blocks), dtype=np.float32)
     distance[1:] = blocks.first_line[1:] - blocks.last_line[:-1] - 1

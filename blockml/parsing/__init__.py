@@ -18,7 +18,9 @@ from blockml.parsing.segmentation import PROFILES, segment
 
 __all__ = ["BACKENDS", "PROFILES", "Limits", "build", "parse", "segment"]
 
-_OPEN_TITLE = re.compile(r"<title\b[^>]*>[^<]*", re.IGNORECASE)
+_NO_MARKUP = re.compile(r"<!--.*?(?:-->|\Z)|<(script|style)\b.*?(?:</\1\b|\Z)", re.DOTALL | re.IGNORECASE)
+_TITLE = re.compile(r"<title\b[^<>]*>[^<]*", re.IGNORECASE)
+_TITLE_END = re.compile(r"</title\b", re.IGNORECASE)
 
 
 def parse(
@@ -79,7 +81,8 @@ def parse(
     decoded = decode(html[: limits.bytes], charset, detector)
     warnings = list(decoded.warnings)
     if cut:
-        warnings.append(f"only the first {limits.bytes} of {len(html)} bytes were parsed")
+        unit = "characters" if isinstance(html, str) else "bytes"
+        warnings.append(f"only the first {limits.bytes} of {len(html)} {unit} were parsed")
     builder = build(decoded.text, backend, limits)
     nodes = builder.nodes()
     if (mended := _close_title(decoded.text, nodes)) is not None:
@@ -125,13 +128,17 @@ def _title(nodes: Nodes) -> str:
 
 
 def _close_title(text: str, nodes: Nodes) -> str | None:
-    """Source with its ``title`` closed, if an unclosed one has swallowed the page; else None.
+    """Source with its ``title`` closed, if an unclosed one has swallowed the rest of the page; else None.
 
     The HTML standard reads all up to the end of the file as the title. People who save pages don't.
     """
-    if "title" not in nodes.names or (nodes.flags[nodes.tag == 0] == 0).any():
+    if "title" not in nodes.names:
         return None
-    last = len(nodes) - 1
-    swallowed = nodes.tag[last] == 0 and nodes.name(int(nodes.parent[last])) == "title" and "<" in nodes.texts[last]
-    match = _OPEN_TITLE.search(text) if swallowed else None
-    return text[: match.end()] + "</title>" + text[match.end() :] if match else None
+    titles = np.flatnonzero(nodes.tag == nodes.names.index("title")).tolist()
+    if not any("<" in text for node in titles for text in nodes.texts[node + 1 : nodes.end[node]]):
+        return None
+    # Nothing but the last title can be unclosed, and none stands in a comment or script.
+    masked = _NO_MARKUP.sub(lambda match: " " * len(match[0]), text)
+    last_end = max((match.end() for match in _TITLE_END.finditer(masked)), default=0)
+    opened = _TITLE.search(masked, last_end)
+    return text[: opened.end()] + "</title>" + text[opened.end() :] if opened else None

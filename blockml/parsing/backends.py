@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from lxml import etree
 
 from blockml.errors import UnknownNameError
-from blockml.parsing.builder import LimitReached, NodesBuilder
+from blockml.parsing.builder import DROPPED, LimitReached, NodesBuilder
+from blockml.parsing.lines import VOID
 
 if TYPE_CHECKING:
     from blockml.parsing.limits import Limits
@@ -23,43 +26,75 @@ __all__ = ["BACKENDS", "build"]
 
 def _lxml(text: str, builder: NodesBuilder, limits: Limits) -> None:  # noqa: ARG001 (same signature for all)
     """Feed libxml2's events. In event mode it has no depth limit and keeps what follows the first ``</html>``."""
+    with suppress(LimitReached):
+        _lxml_events(text, builder)
+
+
+def _lxml_events(text: str, target: Any) -> None:  # noqa: ANN401 (anything with start, end, data and close)
     # A parser per call: a shared one carries state from page to page and between threads. huge_tree lifts the
     # 10 MB limit on a text node, beyond which the rest of the page would be lost without a word. The encoding is
     # given because the source may declare another one, which no longer holds.
-    target: Any = builder
     parser = etree.HTMLParser(target=target, encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
-    try:
-        parser.feed(text.encode("utf-8"))
-        parser.close()
-    except LimitReached:
-        return
+    parser.feed(text.encode("utf-8"))
+    parser.close()
 
 
 def _html5lib(text: str, builder: NodesBuilder, limits: Limits) -> None:
     """Walk the tree that html5lib builds by the HTML standard's algorithm; slow, and the referee."""
     import html5lib  # a page by lxml needn't load it
-    from html5lib.treebuilders import getTreeBuilder
 
-    base: Any = getTreeBuilder("etree")
-
-    class ShallowTreeBuilder(base):  # type: ignore[misc]
-        """html5lib's time grows with the square of the depth, so beyond the limit elements become siblings."""
-
-        def insertElementNormal(self, token: Mapping[str, Any]) -> Any:  # noqa: ANN401, N802 (html5lib's)
-            while len(self.openElements) > limits.depth:
-                builder.note_depth()
-                self.openElements.pop()
-            return super().insertElementNormal(token)
-
+    flattener = _Flattener(limits.depth)
+    _lxml_events(text, flattener)
+    if flattener.too_deep:
+        builder.too_deep = True
+        text = "".join(flattener.markup)
     with warnings.catch_warnings():
         # html5lib reports names that XML forbids; nothing here becomes XML.
         warnings.simplefilter("ignore")
-        parser = html5lib.HTMLParser(tree=ShallowTreeBuilder, namespaceHTMLElements=False)
+        parser = html5lib.HTMLParser(tree=html5lib.getTreeBuilder("etree"), namespaceHTMLElements=False)
         root = parser.parse(text)
-    try:
+    with suppress(LimitReached):
         _walk(root, builder)
-    except LimitReached:
-        return
+
+
+class _Flattener:
+    """Writes the page anew with elements beyond a depth left out.
+
+    html5lib's time grows with the square of the depth, and its tree builder can't be told to stop at one. Only pages
+    that are too deep go this way.
+    """
+
+    def __init__(self, max_depth: int) -> None:
+        self.markup: list[str] = []
+        self.too_deep = False
+        self._max_depth = max_depth
+        self._depth = 0
+        self._raw = 0
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """Open an element."""
+        self._depth += 1
+        self._raw += tag in DROPPED
+        if self._depth > self._max_depth:
+            self.too_deep = True
+            self.markup.append(" ")
+        else:
+            values = "".join(f' {name}="{escape(value)}"' for name, value in attributes.items())
+            self.markup.append(f"<{tag}{values}>")
+
+    def end(self, tag: str) -> None:
+        """Close an element."""
+        self._raw -= tag in DROPPED
+        self.markup.append(" " if self._depth > self._max_depth else "" if tag in VOID else f"</{tag}>")
+        self._depth -= 1
+
+    def data(self, text: str) -> None:
+        """Add text; that of scripts and styles is of no use."""
+        if not self._raw:
+            self.markup.append(escape(text, quote=False))
+
+    def close(self) -> None:
+        """End the page."""
 
 
 def _walk(root: Any, builder: NodesBuilder) -> None:  # noqa: ANN401 (an ElementTree element)
@@ -67,7 +102,9 @@ def _walk(root: Any, builder: NodesBuilder) -> None:  # noqa: ANN401 (an Element
     open_elements: list[tuple[str, Any, Any]] = []
 
     def enter(element: Any) -> None:  # noqa: ANN401
-        name = element.tag.rpartition("}")[2].lower()
+        name = element.tag.lower()
+        if name.startswith("{"):  # html5lib gives drawings and formulas a name space
+            name = name.partition("}")[2]
         builder.start(name, {str(key): value for key, value in element.attrib.items()})
         if element.text:
             builder.data(element.text)

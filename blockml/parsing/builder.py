@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page import Flag, Nodes
 from blockml.parsing.limits import Limits
+from blockml.parsing.lines import VOID
 
 __all__ = ["LimitReached", "NodesBuilder"]
 
@@ -39,18 +40,38 @@ _INVISIBLE = re.compile(r"(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IG
 _NO_ATTRIBUTES: Mapping[str, str] = {}
 
 
+#: Elements that may stand in ``head`` (HTML standard, "metadata content"); any other one ends it.
+_HEAD_CONTENT = frozenset({"base", "basefont", "bgsound", "link", "meta", "noscript", "title"}) | DROPPED
+
+#: Control characters that are no white space; parsers let them through.
+_CONTROLS = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]+")
+
+
 class LimitReached(Exception):  # noqa: N818 (ends a parse early; never seen by callers)
     """The page has more nodes than the limit allows."""
+
+
+class _Open(IntEnum):
+    """What the end of an open element does."""
+
+    NOTHING = 0
+    CLOSE = 1  #: the node ends here
+    SPACE = 2  #: it was flattened, and parts the texts around its end
 
 
 class NodesBuilder:
     """Collects parser events; :meth:`nodes` turns them into columns.
 
-    ``start``, ``end`` and ``data`` are closures over local lists instead of methods: they run once per tag, and
-    attribute look-ups on ``self`` would double their cost.
+    Events are balanced: each ``start`` has its ``end``. ``start``, ``end`` and ``data`` are closures over local lists
+    instead of methods: they run once per tag, and attribute look-ups on ``self`` would double their cost.
     """
 
-    __slots__ = ("_columns", "_state", "close", "data", "end", "start")
+    __slots__ = ("_columns", "close", "data", "end", "start", "too_deep", "too_many")
+
+    too_deep: bool
+    """Whether elements were flattened at the depth limit."""
+    too_many: bool
+    """Whether nodes were left out at the node limit."""
 
     def __init__(self, limits: Limits) -> None:
         tags: list[str] = []
@@ -58,58 +79,85 @@ class NodesBuilder:
         ends: list[int] = []
         attributes: list[Mapping[str, str]] = []
         texts: list[str] = []
-        stack: list[int] = [-1]
-        pieces: list[str] = []
-        flattened: list[str] = []  # open elements beyond the depth limit
+        path: list[int] = [-1]  # open nodes
+        opened: list[int] = []  # one _Open per open element
         dropped: list[str] = []  # the open dropped element and what is open inside it
-        state: dict[str, Any] = {"space": "", "head": False, "too_deep": False, "too_many": False}
+        pieces: list[str] = []  # text since the last tag
+        space = ""  # white space since the last text
+        n_preformatted = 0  # open preformatted elements
+        has_head = False
+        head_level = 0  # length of path while only head and its ancestors are open
         max_nodes, max_depth = limits.nodes, limits.depth
+        self.too_deep = self.too_many = False
 
         def add(tag: str, attribute: Mapping[str, str], text: str) -> None:
             if len(tags) >= max_nodes:
-                state["too_many"] = True
+                self.too_many = True
                 raise LimitReached
             tags.append(tag)
-            parents.append(stack[-1])
+            parents.append(path[-1])
             attributes.append(attribute)
             texts.append(text)
             ends.append(len(tags))
 
+        def leave_head() -> None:
+            # libxml2 leaves elements it doesn't know in a head without an end tag. The standard begins the body here.
+            nonlocal head_level
+            head_level = 0
+            ends[path.pop()] = len(tags)
+            add("body", _NO_ATTRIBUTES, "")
+            path.append(len(tags) - 1)
+
         def flush() -> None:
+            nonlocal space
             text = "".join(pieces)
             pieces.clear()
-            if text.isspace():
+            if _CONTROLS.search(text):
+                text = _CONTROLS.sub("", text)
+            if not text or text.isspace():
                 # It only parts its neighbours: hand it to the next text.
-                state["space"] += text
+                space += text
                 return
-            if state["space"]:
-                text = state["space"] + text
-                state["space"] = ""
+            if len(path) == head_level:
+                leave_head()
+            if space:
+                text = (space if n_preformatted else " ") + text
+                space = ""
             add("#text", _NO_ATTRIBUTES, text)
 
         def start(tag: str, attribute: Mapping[str, str]) -> None:
+            nonlocal space, n_preformatted, has_head, head_level
             if dropped:
                 dropped.append(tag)
                 return
             if pieces:
                 flush()
-            if len(stack) > max_depth:
-                state["too_deep"] = True
-                flattened.append(tag)
-                return
-            if tag == "head":
-                state["head"] = True
-            elif tag == "body" and not state["head"]:
+            if len(path) == head_level and tag not in _HEAD_CONTENT:
+                leave_head()
+            if tag == "body" and not has_head:
                 # The HTML standard's tree always has a head; libxml2 leaves an empty one out.
-                state["head"] = True
+                has_head = True
                 add("head", _NO_ATTRIBUTES, "")
             add(tag, attribute, "")
             if tag in DROPPED:
                 dropped.append(tag)
+            elif tag in VOID:
+                opened.append(_Open.NOTHING)  # libxml2 puts text into those that it doesn't know
+            elif len(path) > max_depth:
+                self.too_deep = True
+                opened.append(_Open.SPACE)
             else:
-                stack.append(len(tags) - 1)
+                path.append(len(tags) - 1)
+                opened.append(_Open.CLOSE)
+                if tag == "head":
+                    has_head = True
+                    head_level = len(path)
+                elif tag in PREFORMATTED:
+                    n_preformatted += 1
+                    space = ""
 
-        def end(tag: str) -> None:  # noqa: ARG001 (events are balanced, so the name is known)
+        def end(tag: str) -> None:
+            nonlocal n_preformatted, head_level
             if dropped:
                 dropped.pop()
                 if not dropped:
@@ -117,38 +165,30 @@ class NodesBuilder:
                 return
             if pieces:
                 flush()
-            if flattened:
-                flattened.pop()
-            elif len(stack) > 1:
-                ends[stack.pop()] = len(tags)
+            if not opened:
+                return
+            action = opened.pop()
+            if action == _Open.CLOSE:
+                if len(path) == head_level:
+                    head_level = 0
+                ends[path.pop()] = len(tags)
+                if tag in PREFORMATTED:
+                    n_preformatted -= 1
+            elif action == _Open.SPACE:
+                pieces.append(" ")
 
         def close() -> None:
             if pieces and not dropped:
                 flush()
-            for node in stack[1:]:
+            for node in path[1:]:
                 ends[node] = len(tags)
-            del stack[1:]
+            del path[1:]
 
         self.start = start
         self.end = end
         self.data = pieces.append
         self.close = close
         self._columns = (tags, parents, ends, attributes, texts)
-        self._state = state
-
-    @property
-    def too_deep(self) -> bool:
-        """Whether elements were flattened at the depth limit."""
-        return bool(self._state["too_deep"])
-
-    @property
-    def too_many(self) -> bool:
-        """Whether nodes were left out at the node limit."""
-        return bool(self._state["too_many"])
-
-    def note_depth(self) -> None:
-        """Record that the back end itself flattened elements at the depth limit."""
-        self._state["too_deep"] = True
 
     def nodes(self) -> Nodes:
         """Turn the events so far into columns."""

@@ -18,10 +18,14 @@ Detector = Callable[[bytes], str | None]
 #: The standard looks for a declaration in this many bytes before it guesses (HTML, "prescan a byte stream").
 _PRESCAN = 1024
 
-_META = re.compile(rb"<meta[\s/][^>]*>", re.IGNORECASE)
-_CHARSET = re.compile(rb"""charset\s*=\s*["']?\s*([^\s"'/>;]+)""", re.IGNORECASE)
-_COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
-_XML_DECLARATION = re.compile(rb"""<\?xml[^>]*?encoding\s*=\s*["']([^"'>]+)["']""")
+#: What can't hold a declaration. An unclosed one reaches to the end.
+_NO_MARKUP = re.compile(
+    rb"<!--.*?(?:-->|\Z)|<(script|style|title|textarea)\b.*?(?:</\1\b|\Z)", re.DOTALL | re.IGNORECASE
+)
+_META = re.compile(rb"<meta[\s/]([^<>]*)>", re.IGNORECASE)
+_ATTRIBUTE = re.compile(rb"""([^\s"'/=]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"']+))?""")
+_CHARSET = re.compile(rb"""charset\s*=\s*["']?\s*([^\s"';]+)""", re.IGNORECASE)
+_XML_DECLARATION = re.compile(rb"""\s*<\?xml[^>]*?encoding\s*=\s*["']([^"'>]+)["']""")
 
 #: First bytes of formats that are no text (WHATWG MIME sniffing, sections 6.1, 6.2 and 7.1).
 _BINARY_SIGNATURES = (
@@ -53,9 +57,9 @@ class Decoded:
 def decode(source: bytes | str, charset: str | None = None, detector: Detector | None = None) -> Decoded:
     """Decode a page.
 
-    The order is: byte order mark; ``charset`` of the transport (HTTP's Content-Type); ``<meta>`` in the first
-    1024 bytes; ``<meta>`` later on, which makes a browser start over; an XML declaration; UTF-16 without a mark;
-    UTF-8 if the bytes are valid UTF-8; ``detector``; windows-1252. Bytes that the encoding can't hold become
+    The order is: byte order mark; ``charset`` of the transport (HTTP's Content-Type); UTF-16 without a mark, which
+    shows in its zero bytes; ``<meta>`` in the first 1024 bytes; ``<meta>`` later on, which makes a browser start over;
+    an XML declaration; UTF-8 if the bytes are valid UTF-8; ``detector``; windows-1252. Bytes that are none of it become
     U+FFFD, with a warning.
 
     Parameters
@@ -91,12 +95,13 @@ def decode(source: bytes | str, charset: str | None = None, detector: Detector |
 
 
 def _clean_str(source: str) -> Decoded:
+    text = source.removeprefix("\ufeff")
     try:
-        source.encode("utf-8")
+        text.encode("utf-8")
     except UnicodeEncodeError:
-        text = source.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
         return Decoded(text, "utf-8", "str", ("lone surrogates were replaced",))
-    return Decoded(source.removeprefix("\ufeff"), "utf-8", "str")
+    return Decoded(text, "utf-8", "str")
 
 
 def _sniff(source: bytes, charset: str | None, detector: Detector | None) -> tuple[str, str, tuple[str, ...]]:
@@ -108,27 +113,33 @@ def _sniff(source: bytes, charset: str | None, detector: Detector | None) -> tup
     ):
         if source.startswith(mark):
             return name, "bom", ()
-    warnings: list[str] = []
+    warnings: dict[str, None] = {}
     if charset:
         if known := _known(charset):
             return known, "transport", ()
-        warnings.append(f"unknown charset {charset!r} from the transport was passed over")
+        warnings[f"unknown charset {charset!r} from the transport was passed over"] = None
+    encoding, rule = _look_inside(source, warnings)
+    if not encoding and detector and (guess := detector(source)):
+        encoding, rule = _known(guess), "detector"
+        if not encoding:
+            warnings[f"the detector's answer {guess!r} is no known encoding"] = None
+    return (encoding, rule, tuple(warnings)) if encoding else ("windows-1252", "fallback", tuple(warnings))
+
+
+def _look_inside(source: bytes, warnings: dict[str, None]) -> tuple[str | None, str]:
+    """Encoding that the bytes themselves tell, and the rule; (None, "") if they don't."""
     if pattern := _utf16_pattern(source):
-        return pattern, "utf-16 pattern", tuple(warnings)
-    head = _COMMENT.sub(b"", source[:_PRESCAN])
-    for rule, part in (("meta", head), ("late meta", source[_PRESCAN - 256 :])):
-        if declared := _declared(part, warnings):
-            return declared, rule, tuple(warnings)
-    declaration = _XML_DECLARATION.match(head.lstrip())
-    if declaration and (known := _known(declaration[1].decode("ascii", "replace"))):
-        return known, "xml declaration", tuple(warnings)
-    if _is_utf8(source):
-        return "utf-8", "valid utf-8", tuple(warnings)
-    if detector and (guess := detector(source)):
-        if known := _known(guess):
-            return known, "detector", tuple(warnings)
-        warnings.append(f"the detector's answer {guess!r} is no known encoding")
-    return "windows-1252", "fallback", tuple(warnings)
+        return pattern, "utf-16 pattern"
+    if declared := _declared(source[:_PRESCAN], warnings):
+        return declared, "meta"
+    if declared := _declared(source, warnings):
+        return declared, "late meta"
+    if declaration := _XML_DECLARATION.match(source[:_PRESCAN]):
+        label = declaration[1].decode("ascii", "replace")
+        if known := _known(label):
+            return _as_declared(known), "xml declaration"
+        warnings[f"the XML declaration names the unknown charset {label!r}"] = None
+    return ("utf-8", "valid utf-8") if _is_utf8(source) else (None, "")
 
 
 def _known(label: str) -> str | None:
@@ -136,19 +147,30 @@ def _known(label: str) -> str | None:
     return encoding.name if encoding else None
 
 
-def _declared(part: bytes, warnings: list[str]) -> str | None:
-    """Encoding of the first ``<meta>`` that names a known one."""
-    if b"charset" not in part.lower():
+def _as_declared(name: str) -> str:
+    """Encoding that a declaration means, which could be read byte by byte (HTML standard, prescan, step 14)."""
+    if name.startswith("utf-16"):
+        return "utf-8"
+    return "windows-1252" if name == "x-user-defined" else name
+
+
+def _declared(source: bytes, warnings: dict[str, None]) -> str | None:
+    """Encoding of the first ``<meta>`` that declares a known one."""
+    if b"charset" not in source and b"charset" not in source.lower():
         return None
-    for meta in _META.finditer(part):
-        if found := _CHARSET.search(meta[0]):
-            label = found[1].decode("ascii", "replace")
-            name = _known(label)
-            if name is None:
-                warnings.append(f"the page declares the unknown charset {label!r}")
-            else:
-                # A declaration that could be read byte by byte can't be in UTF-16 (HTML, prescan, step 14).
-                return "utf-8" if name.startswith("utf-16") else name
+    for meta in _META.finditer(_NO_MARKUP.sub(b"", source)):
+        attributes: dict[bytes, bytes] = {}
+        for attribute in _ATTRIBUTE.finditer(meta[1]):
+            attributes.setdefault(attribute[1].lower(), (attribute[2] or b"").strip(b"\"'"))
+        label = attributes.get(b"charset", b"").strip()
+        if not label and attributes.get(b"http-equiv", b"").strip().lower() == b"content-type":
+            found = _CHARSET.search(attributes.get(b"content", b""))
+            label = found[1] if found else b""
+        if not label:
+            continue
+        if name := _known(label.decode("ascii", "replace")):
+            return _as_declared(name)
+        warnings[f"the page declares the unknown charset {label.decode('ascii', 'replace')!r}"] = None
     return None
 
 
@@ -169,7 +191,7 @@ def _is_utf8(source: bytes) -> bool:
         source.decode("utf-8")
     except UnicodeDecodeError as error:
         # A page cut off inside its last character is still UTF-8.
-        return error.start >= len(source) - 3
+        return error.reason == "unexpected end of data" and error.end == len(source)
     return True
 
 

@@ -16,7 +16,7 @@ class Limits:
     Raises
     ------
     UsageError
-        A limit below 1.
+        A limit that is no whole number, or below 1.
     """
 
     bytes: int = 64 * 2**20
@@ -28,5 +28,6 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name in ("bytes", "nodes", "depth"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"the limit {name!r} must be at least 1, not {getattr(self, name)}")
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < 1:
+                raise UsageError(f"the limit {name!r} is a whole number from 1 on, not {value!r}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Mapping, Set
 
 import numpy as np
@@ -12,9 +11,9 @@ from numpy.typing import NDArray
 from blockml.errors import UnknownNameError
 from blockml.page import Blocks, Flag, Joint, Nodes
 from blockml.parsing.lines import line_numbers
-from blockml.parsing.words import find_words
+from blockml.parsing.words import TOKENIZERS, find_words
 
-__all__ = ["PROFILES", "segment"]
+__all__ = ["BREAKING", "PROFILES", "segment"]
 
 #: Segmentation profiles: the elements that do not end a block.
 PROFILES: Mapping[str, Set[str]] = {
@@ -35,8 +34,8 @@ _LAYOUT: Mapping[Joint, Set[str]] = {
     ),
 }
 
-#: C0 and C1 control characters that are no white space; parsers let them through.
-_CONTROLS = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
+#: Elements that end the line of text before them.
+BREAKING: Set[str] = frozenset().union(*_LAYOUT.values())
 
 
 def segment(nodes: Nodes, *, profile: str = "anchor", keep_wordless: bool = True, tokenizer: str = "space") -> Blocks:
@@ -63,22 +62,22 @@ def segment(nodes: Nodes, *, profile: str = "anchor", keep_wordless: bool = True
     """
     if profile not in PROFILES:
         raise UnknownNameError("profile", profile, PROFILES)
+    if tokenizer not in TOKENIZERS:
+        raise UnknownNameError("tokenizer", tokenizer, TOKENIZERS)
     text_nodes = np.flatnonzero((nodes.tag == 0) & ((nodes.flags & Flag.HEAD) == 0)).astype(np.int32)
     if not len(text_nodes):
         return _no_blocks()
     raw = [nodes.texts[node] for node in text_nodes.tolist()]
-    if any(map(_CONTROLS.search, raw)):
-        raw = [_CONTROLS.sub("", text) for text in raw]
     joints = _joints(nodes, text_nodes, raw)
-    first = _separated(nodes, text_nodes, ~_elements(nodes, PROFILES[profile]))
+    first = _separated(nodes, text_nodes, (nodes.tag != 0) & ~_named(nodes, PROFILES[profile]))
     owner, length = find_words(raw, tokenizer)
     blocks = _columns(nodes, text_nodes, raw, joints, first, owner, length)
     return blocks if keep_wordless else _select(blocks, blocks.n_words > 0)
 
 
-def _elements(nodes: Nodes, names: Set[str]) -> NDArray[np.bool_]:
-    """(n_nodes,) whether a node is an element with one of these names, or text."""
-    return np.array([name in names or name == "#text" for name in nodes.names], dtype=bool)[nodes.tag]
+def _named(nodes: Nodes, names: Set[str]) -> NDArray[np.bool_]:
+    """(n_nodes,) whether a node is an element with one of these names."""
+    return np.array([name in names for name in nodes.names], dtype=bool)[nodes.tag]
 
 
 def _separated(nodes: Nodes, text_nodes: NDArray[np.int32], separates: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -98,15 +97,16 @@ def _separated(nodes: Nodes, text_nodes: NDArray[np.int32], separates: NDArray[n
 def _joints(nodes: Nodes, text_nodes: NDArray[np.int32], raw: list[str]) -> NDArray[np.uint8]:
     """(n_texts,) the :class:`Joint` to the text before."""
     n = len(nodes)
-    is_element = nodes.tag != 0
-    opened = np.diff(np.cumsum(is_element)[text_nodes]) > 0
-    closed = np.diff(np.bincount(nodes.end[is_element], minlength=n + 1).cumsum()[text_nodes]) > 0
+    # <wbr> says where a word may be broken: its parts are one word.
+    parts = (nodes.tag != 0) & ~_named(nodes, {"wbr"})
+    opened = np.diff(np.cumsum(parts)[text_nodes]) > 0
+    closed = np.diff(np.bincount(nodes.end[parts], minlength=n + 1).cumsum()[text_nodes]) > 0
     spaced = np.array([a[-1:].isspace() or b[:1].isspace() for a, b in itertools.pairwise(raw)], dtype=bool)
     joints = np.zeros(len(text_nodes), dtype=np.uint8)
     # Two inline siblings without a space between them, such as label and value in spans, are two words to a reader.
     joints[1:][spaced | (opened & closed)] = Joint.SPACE
     for joint, names in _LAYOUT.items():
-        joints[_separated(nodes, text_nodes, is_element & _elements(nodes, names))] = joint
+        joints[_separated(nodes, text_nodes, _named(nodes, names))] = joint
     joints[0] = Joint.PARAGRAPH
     return joints
 
@@ -171,6 +171,12 @@ def _common_ancestor(nodes: Nodes, first: NDArray[np.int32], last: NDArray[np.in
 def _select(blocks: Blocks, chosen: NDArray[np.bool_]) -> Blocks:
     """The chosen blocks; only blocks without words may be left out."""
     rows = np.flatnonzero(chosen).tolist()
+    if not rows:
+        return _no_blocks()
+    # What is left out before a block parts it from the block before all the same.
+    starts = np.array([0, *[row + 1 for row in rows[:-1]]])
+    joints = np.maximum.reduceat(blocks.joints[: rows[-1] + 1], starts)
+    joints[np.array(rows) > starts] = np.maximum(joints[np.array(rows) > starts], Joint.SPACE)
     return Blocks(
         texts=tuple([blocks.texts[row] for row in rows]),
         n_words=blocks.n_words[chosen],
@@ -181,12 +187,25 @@ def _select(blocks: Blocks, chosen: NDArray[np.bool_]) -> Blocks:
         node=blocks.node[chosen],
         last_node=blocks.last_node[chosen],
         flags=blocks.flags[chosen],
-        joints=blocks.joints[chosen],
+        joints=joints,
         word_lengths=blocks.word_lengths,
         parents=tuple([blocks.parents[row] for row in rows]),
     )
 
 
 def _no_blocks() -> Blocks:
-    none = np.empty(0, dtype=np.int32)
-    return Blocks((), none, none, none, none, none, none, none, np.empty(0, np.uint8), np.empty(0, np.uint8), none)
+    none, no_bits = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.uint8)
+    return Blocks(
+        texts=(),
+        n_words=none,
+        n_linked=none,
+        first_line=none,
+        last_line=none,
+        parent=none,
+        node=none,
+        last_node=none,
+        flags=no_bits,
+        joints=no_bits,
+        word_lengths=none,
+        parents=(),
+    )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from blockml.page import Flag, Nodes, Page
 from blockml.parsing.lines import VOID
+from blockml.parsing.segmentation import BREAKING
 
 __all__ = ["render_html"]
 
@@ -20,6 +21,8 @@ _ELEMENTS = frozenset(
     "figcaption figure h1 h2 h3 h4 h5 h6 hr i img ins kbd li main mark ol p pre q rp rt ruby s samp section small "
     "strong sub summary sup table tbody td tfoot th thead time tr u ul var wbr".split()
 )
+#: Elements that the fragment may begin below; a paragraph or list is kept with its own element.
+_CONTAINERS = frozenset({"html", "body", "div", "article", "main", "section"})
 #: Parts of a table. A table around another one, or of a single column, is layout: its parts are written as ``div``.
 _TABLE_PARTS = frozenset("table tbody thead tfoot tr td th caption colgroup col".split())
 _ATTRIBUTES = frozenset("alt cite colspan datetime dir href lang rowspan src start title".split())
@@ -48,19 +51,22 @@ def render_html(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str:
     if not len(rows):
         return ""
     shown = _shown(nodes, page, rows)
-    top = _top(nodes, blocks.parent[rows])
     layout = _layout_parts(nodes, shown)
     out: list[str] = []
     open_tags: list[tuple[int, str]] = []  # where it ends, its end tag
-    for node in range(top + 1, int(nodes.end[top])):
+    gap = False  # whether a text was left out since the last one, on the same line
+    for node in range(*_span(nodes, blocks.parent[rows])):
         while open_tags and open_tags[-1][0] <= node:
             out.append(open_tags.pop()[1])
-        if not shown[node]:
-            continue
         name = nodes.name(node)
+        if not shown[node]:
+            gap |= name == "#text"
+            continue
+        gap &= name not in BREAKING
         if name == "#text":
-            text = nodes.texts[node]
-            out.append(html.escape(text if nodes.flags[node] & Flag.PREFORMATTED else _squeezed(text), quote=False))
+            text = nodes.texts[node] if nodes.flags[node] & Flag.PREFORMATTED else _squeezed(nodes.texts[node])
+            out.append(" " * (gap and not text[0].isspace()) + html.escape(text, quote=False))
+            gap = False
         elif node in layout:
             if name != "col" and len(open_tags) < _MAX_DEPTH:
                 out.append("<div>")
@@ -74,17 +80,14 @@ def render_html(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str:
     return "".join(out).strip()
 
 
-def _top(nodes: Nodes, parents: NDArray[np.int32]) -> int:
-    """Deepest element around all of the given ones; if it is a paragraph or the like itself, the one around it."""
-    first = int(parents.min())
-    last = int(parents.max())
-    top = first
-    while nodes.end[top] <= last and nodes.parent[top] >= 0:
+def _span(nodes: Nodes, parents: NDArray[np.int32]) -> tuple[int, int]:
+    """First node and end of what lies below the deepest container around all of the given elements."""
+    top, last = int(parents.min()), int(parents.max())
+    while nodes.parent[top] >= 0 and (nodes.end[top] <= last or nodes.name(top) not in _CONTAINERS):
         top = int(nodes.parent[top])
-    containers = {"html", "body", "div", "article", "main", "section"}
-    while nodes.name(top) not in containers and nodes.parent[top] >= 0:
-        top = int(nodes.parent[top])
-    return top
+    if nodes.end[top] <= last:  # content after the first </html> has a root of its own
+        return 0, len(nodes)
+    return top + 1, int(nodes.end[top])
 
 
 def _shown(nodes: Nodes, page: Page, rows: NDArray[np.intp]) -> NDArray[np.bool_]:

@@ -36,8 +36,10 @@ def render_text(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str:
         verbatim = bool(preformatted[index])
         text = _verbatim(page, index) if verbatim else blocks.texts[index]
         if parts:
-            # What was removed between two blocks may have held the break between them.
+            # What was removed between two blocks may have held the break between them, and parts them in any case.
             joint = Joint(max(joints[previous + 1 : index + 1]))
+            if index > previous + 1:
+                joint = max(joint, Joint.SPACE)
             inside = verbatim and bool(preformatted[previous]) and joint <= Joint.SPACE
             parts.append("" if inside else _SEPARATOR[joint])
         parts.append(text)

@@ -81,6 +81,12 @@ def test_words_per_sentence(text: str, density: float) -> None:
     assert column(f"<p>{text}</p>", "wdsent") == pytest.approx([density])
 
 
+@pytest.mark.timeout(5)
+def test_time_is_linear_in_runs_of_signs() -> None:
+    """A rule of dots, as tables of contents have, is looked at once."""
+    assert column("<p>" + "." * 50_000 + "a", "wdsent") == [1]
+
+
 @pytest.mark.parametrize("length", [79, 80, 81, 200])
 def test_word_longer_than_a_line(length: int) -> None:
     """Boilerpipe wraps before such a word, so that it stands on the line that doesn't count."""
@@ -241,6 +247,6 @@ def test_distances_are_lines_strictly_between(backend: str, html: str) -> None:
         assert before[0] == after[-1] == 0
 
 
-def test_distance_zero_marks_the_ends_of_the_page_and_nothing_else() -> None:
-    """Also where a script is all that stands between two blocks."""
-    assert column("<body>a<script></script>b", "distprev")[1] >= 1
+def test_removed_script_alone_leaves_distance_zero() -> None:
+    """It separates, and has no line of its own."""
+    assert column("<body>a<script></script>b", "distprev")[1] == 0

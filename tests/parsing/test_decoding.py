@@ -246,6 +246,13 @@ def test_declared_text_comes_back(codec: str) -> None:
     assert decode(text.encode(codec), codec.replace("utf-16-", "utf-16")).text == text
 
 
+@pytest.mark.timeout(5)
+@pytest.mark.parametrize("piece", [b"<meta charset=", b"<meta ", b"<!--", b"<?xml encoding", b"<meta charset=x"])
+def test_time_is_linear_in_unfinished_declarations(piece: bytes) -> None:
+    """A page of tags that never end is read once, not once for each of them."""
+    assert decode(piece * 50_000).source == "valid utf-8"
+
+
 @given(messy_bytes, st.sampled_from([None, "utf-8", "utf-16", "gbk", "iso-2022-jp", "big5", "x-user-defined", "é", ""]))
 def test_no_bytes_raise(source: bytes, charset: str | None) -> None:
     """Any bytes give valid Unicode by a rule that has a name."""

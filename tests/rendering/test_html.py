@@ -86,6 +86,17 @@ def test_result_is_well_formed_at_any_depth() -> None:
     assert "".join(root.itertext()) == "deepend"
 
 
+def test_content_after_the_end_of_html_is_rendered() -> None:
+    """A second root is part of the page."""
+    assert whole("<html><body><p>one</p></body></html><p>two</p>") == "<p>one</p><p>two</p>"
+
+
+def test_removed_text_parts_its_neighbours() -> None:
+    """Two words that a removed one stood between do not become one."""
+    page = blockml.parse("<p>one<b>x</b>two</p>")
+    assert render_html(page, [True, False, True]) == "<p>one two</p>"
+
+
 def test_nothing_kept_is_empty() -> None:
     """No kept block, no fragment."""
     page = blockml.parse("<p>x</p>")
