@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 from blockml.errors import ModelFormatError
-from blockml.learning.pruning import FlatTree
+from blockml.learning.flattree import FlatTree
 from blockml.trees import Trees
 from tests.models import small_trees
 

@@ -20,8 +20,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d
 
 from blockml.errors import UsageError
-from blockml.learning.c45_growing import Sample, grow
-from blockml.learning.pruning import SLACK, FlatTree, collapse, prune
+from blockml.learning.c45_growing import SLACK, Sample, grow
+from blockml.learning.flattree import FlatTree
+from blockml.learning.pruning import collapse, prune
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from blockml.learning.pruning import SLACK
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["Node", "Sample", "grow", "min_split"]
+__all__ = ["SLACK", "Node", "Sample", "grow", "min_split"]
 
 FloatArray: TypeAlias = "NDArray[np.float64]"
 Rows: TypeAlias = "NDArray[np.intp]"
 
+# WEKA compares floating-point numbers with this slack.
+SLACK = 1e-6
 # Two values closer than this are not separated by a cut (WEKA).
 VALUE_GAP = 1e-5
 # A side of a numeric cut holds a tenth of the average class of the node, within [min_leaf, 25] (WEKA).

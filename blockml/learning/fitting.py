@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from blockml.errors import UsageError
 from blockml.features.catalogue import COLUMNS, feature_set, split_name
-from blockml.learning.pruning import FlatTree, pessimistic_prune
+from blockml.learning.flattree import FlatTree, pessimistic_prune
 from blockml.learning.recipes import Recipe
 from blockml.trees import Trees
 

@@ -20,7 +20,8 @@ from blockml.errors import UsageError
 from blockml.learning import c45_growing, pruning
 from blockml.learning.c45 import C45Tree
 from blockml.learning.c45_growing import Node, Sample, min_split
-from blockml.learning.pruning import FlatTree, added_errors
+from blockml.learning.flattree import FlatTree
+from blockml.learning.pruning import added_errors
 
 # --- a slow C4.5, written row by row --------------------------------------------------------------------------------
 

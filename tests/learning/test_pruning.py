@@ -13,14 +13,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from blockml.errors import UsageError
 from blockml.learning.c45_growing import Node, Sample, grow
-from blockml.learning.pruning import (
-    FlatTree,
-    added_errors,
-    collapse,
-    collapse_equal_leaves,
-    pessimistic_prune,
-    prune,
-)
+from blockml.learning.flattree import FlatTree, collapse_equal_leaves, pessimistic_prune
+from blockml.learning.pruning import added_errors, collapse, prune
 
 SEEDS = st.integers(0, 2**32 - 1)
 
