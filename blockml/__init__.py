@@ -11,7 +11,8 @@ from blockml.extractors.registry import load
 from blockml.modelfile import save_model as save
 from blockml.page import Block, Extraction, Label, Page, Status
 from blockml.parsing import Limits, parse
+from blockml.rendering import render
 
 __version__ = "0.1.0"
 
-__all__ = ["Block", "Extraction", "Label", "Limits", "Page", "Status", "extract", "load", "parse", "save"]
+__all__ = ["Block", "Extraction", "Label", "Limits", "Page", "Status", "extract", "load", "parse", "render", "save"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 
 import numpy as np
 
@@ -63,18 +64,8 @@ def extract(
     (<Status.NO_CONTENT: 'no_content'>, 1, True)
     """
     extractor = model if isinstance(model, Extractor) else load(model)
-    wanted = extractor.parsing
-    page = parse(
-        html,
-        url=url,
-        charset=charset,
-        backend=wanted.backend,
-        profile=wanted.profile,
-        keep_wordless=wanted.keep_wordless,
-        tokenizer=wanted.tokenizer,
-        limits=limits,
-        detector=detector,
-    )
+    options = asdict(extractor.parsing)
+    page = parse(html, url=url, charset=charset, limits=limits, detector=detector, **options)
     return extract_page(page, extractor, threshold=threshold)
 
 

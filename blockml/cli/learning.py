@@ -199,6 +199,7 @@ def _print_reports(reports: Sequence[dict[str, Any]], arguments: argparse.Namesp
         block = report["block"]
         note(
             f"{report['extractor']} on {report['dataset']}: {report['statuses']}; blocks P {block['precision']:.3f} "
-            f"R {block['recall']:.3f} F1 {block['f1']:.3f}; {report['ms_per_page']} ms of CPU a page"
+            f"R {block['recall']:.3f} F1 {block['f1']:.3f}; {report['ms_per_page']} ms of CPU a page, "
+            f"at most {report['peak_megabytes']} MB"
         )
     print_rows(rows, "table")

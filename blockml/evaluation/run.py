@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -54,6 +55,8 @@ class PageResult:
     """Counts over the blocks with gold."""
     seconds: float
     """CPU time of the extraction."""
+    peak_megabytes: float | None
+    """Most memory that the working process had held by then; None where the system doesn't tell."""
 
     def metric(self, name: str) -> float | None:
         """Value of one of :data:`METRICS`, None where the page's gold doesn't tell."""
@@ -109,7 +112,17 @@ def _evaluate_page(extractor: Extractor, labelled: LabelledPage) -> PageResult |
         without_rate=snippets.without_rate if snippets else None,
         block=block_scores(labels.main[labels.known], result.kept[labels.known]),
         seconds=seconds,
+        peak_megabytes=_peak_megabytes(),
     )
+
+
+def _peak_megabytes() -> float | None:
+    try:
+        import resource
+    except ImportError:  # Windows has no such count
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (2**20 if sys.platform == "darwin" else 2**10)  # bytes on macOS, kilobytes on Linux
 
 
 def summarise(results: Sequence[PageResult], metrics: Sequence[str] = tuple(METRICS)) -> dict[str, Any]:
@@ -119,8 +132,8 @@ def summarise(results: Sequence[PageResult], metrics: Sequence[str] = tuple(METR
     -------
     dict
         ``pages``, ``statuses``, ``metrics`` (name to mean, low, high, pages, site_mean, clean_mean), ``by_type``,
-        ``block`` (pooled precision, recall, f1), ``ms_per_page``. ``clean_mean`` leaves out pages whose gold has a
-        known defect; ``site_mean`` is the mean over sites of the means of their pages.
+        ``block`` (pooled precision, recall, f1), ``ms_per_page``, ``peak_megabytes``. ``clean_mean`` leaves out pages
+        whose gold has a known defect; ``site_mean`` is the mean over sites of the means of their pages.
     """
     summary: dict[str, Any] = {
         "pages": len(results),
@@ -150,4 +163,6 @@ def summarise(results: Sequence[PageResult], metrics: Sequence[str] = tuple(METR
     total = sum((result.block for result in results), BlockScores(0, 0, 0, 0))
     summary["block"] = {name: round(getattr(total, name), 4) for name in ("precision", "recall", "f1")}
     summary["ms_per_page"] = round(1000 * float(np.mean([result.seconds for result in results])), 2)
+    peaks = [result.peak_megabytes for result in results if result.peak_megabytes is not None]
+    summary["peak_megabytes"] = round(max(peaks)) if peaks else None
     return summary

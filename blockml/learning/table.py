@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import blake2b
 
 import joblib
@@ -127,16 +127,7 @@ def page_rows(labelled: LabelledPage, recipe: Recipe) -> PageRows:
     html, gold = labelled.load()
     if gold is None:
         raise DatasetError(f"page {labelled.id!r} has no gold", source=labelled.path)
-    wanted = recipe.parsing
-    page = parse(
-        html,
-        url=labelled.url,
-        charset=labelled.charset,
-        backend=wanted.backend,
-        profile=wanted.profile,
-        keep_wordless=wanted.keep_wordless,
-        tokenizer=wanted.tokenizer,
-    )
+    page = parse(html, url=labelled.url, charset=labelled.charset, **asdict(recipe.parsing))
     labels = gold.label(page, recipe.main)
     owner, tokens = block_tokens(page)
     gold_tokens = Counter(metric_tokens(gold.text(recipe.main) or ""))
