@@ -46,7 +46,7 @@ def _html5lib(text: str, builder: NodesBuilder, limits: Limits) -> None:
     flattener = _Flattener(limits.depth)
     _lxml_events(text, flattener)
     if flattener.too_deep:
-        builder.too_deep = True
+        builder.note_depth()
         text = "".join(flattener.markup)
     with warnings.catch_warnings():
         # html5lib reports names that XML forbids; nothing here becomes XML.

@@ -8,8 +8,7 @@ a tree of its own, whose depth is limited and whose walk costs more than these c
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from enum import IntEnum
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,27 +50,21 @@ class LimitReached(Exception):  # noqa: N818 (ends a parse early; never seen by 
     """The page has more nodes than the limit allows."""
 
 
-class _Open(IntEnum):
-    """What the end of an open element does."""
-
-    NOTHING = 0
-    CLOSE = 1  #: the node ends here
-    SPACE = 2  #: it was flattened, and parts the texts around its end
+# What the end of an open element does: nothing; end a node; part the texts around a flattened element's end.
+_NOTHING, _CLOSE, _PART = 0, 1, 2
 
 
 class NodesBuilder:
     """Collects parser events; :meth:`nodes` turns them into columns.
 
     Events are balanced: each ``start`` has its ``end``. ``start``, ``end`` and ``data`` are closures over local lists
-    instead of methods: they run once per tag, and attribute look-ups on ``self`` would double their cost.
+    instead of methods: they run once per tag, and attribute look-ups on ``self`` would double their cost. None of
+    them refers to ``self``, so that a page is freed as soon as it is let go.
     """
 
-    __slots__ = ("_columns", "close", "data", "end", "start", "too_deep", "too_many")
+    __slots__ = ("_columns", "_limits_hit", "close", "data", "end", "note_depth", "start")
 
-    too_deep: bool
-    """Whether elements were flattened at the depth limit."""
-    too_many: bool
-    """Whether nodes were left out at the node limit."""
+    _limits_hit: Callable[[], tuple[bool, bool]]
 
     def __init__(self, limits: Limits) -> None:
         tags: list[str] = []
@@ -80,7 +73,7 @@ class NodesBuilder:
         attributes: list[Mapping[str, str]] = []
         texts: list[str] = []
         path: list[int] = [-1]  # open nodes
-        opened: list[int] = []  # one _Open per open element
+        opened: list[int] = []  # what to do at the end of each open element
         dropped: list[str] = []  # the open dropped element and what is open inside it
         pieces: list[str] = []  # text since the last tag
         space = ""  # white space since the last text
@@ -88,11 +81,12 @@ class NodesBuilder:
         has_head = False
         head_level = 0  # length of path while only head and its ancestors are open
         max_nodes, max_depth = limits.nodes, limits.depth
-        self.too_deep = self.too_many = False
+        too_deep = too_many = False
 
         def add(tag: str, attribute: Mapping[str, str], text: str) -> None:
+            nonlocal too_many
             if len(tags) >= max_nodes:
-                self.too_many = True
+                too_many = True
                 raise LimitReached
             tags.append(tag)
             parents.append(path[-1])
@@ -112,7 +106,7 @@ class NodesBuilder:
             nonlocal space
             text = "".join(pieces)
             pieces.clear()
-            if _CONTROLS.search(text):
+            if not text.isprintable() and _CONTROLS.search(text):  # the first test is cheap and mostly enough
                 text = _CONTROLS.sub("", text)
             if not text or text.isspace():
                 # It only parts its neighbours: hand it to the next text.
@@ -126,7 +120,7 @@ class NodesBuilder:
             add("#text", _NO_ATTRIBUTES, text)
 
         def start(tag: str, attribute: Mapping[str, str]) -> None:
-            nonlocal space, n_preformatted, has_head, head_level
+            nonlocal space, n_preformatted, has_head, head_level, too_deep
             if dropped:
                 dropped.append(tag)
                 return
@@ -142,13 +136,13 @@ class NodesBuilder:
             if tag in DROPPED:
                 dropped.append(tag)
             elif tag in VOID:
-                opened.append(_Open.NOTHING)  # libxml2 puts text into those that it doesn't know
+                opened.append(_NOTHING)  # libxml2 puts text into those that it doesn't know
             elif len(path) > max_depth:
-                self.too_deep = True
-                opened.append(_Open.SPACE)
+                too_deep = True
+                opened.append(_PART)
             else:
                 path.append(len(tags) - 1)
-                opened.append(_Open.CLOSE)
+                opened.append(_CLOSE)
                 if tag == "head":
                     has_head = True
                     head_level = len(path)
@@ -168,13 +162,13 @@ class NodesBuilder:
             if not opened:
                 return
             action = opened.pop()
-            if action == _Open.CLOSE:
+            if action == _CLOSE:
                 if len(path) == head_level:
                     head_level = 0
                 ends[path.pop()] = len(tags)
                 if tag in PREFORMATTED:
                     n_preformatted -= 1
-            elif action == _Open.SPACE:
+            elif action == _PART:
                 pieces.append(" ")
 
         def close() -> None:
@@ -184,19 +178,32 @@ class NodesBuilder:
                 ends[node] = len(tags)
             del path[1:]
 
+        def note_depth() -> None:
+            nonlocal too_deep
+            too_deep = True
+
         self.start = start
         self.end = end
         self.data = pieces.append
         self.close = close
+        self.note_depth = note_depth
         self._columns = (tags, parents, ends, attributes, texts)
+        self._limits_hit = lambda: (too_deep, too_many)
+
+    @property
+    def too_deep(self) -> bool:
+        """Whether elements were flattened at the depth limit, here or, as it noted, by the back end."""
+        return self._limits_hit()[0]
+
+    @property
+    def too_many(self) -> bool:
+        """Whether nodes were left out at the node limit."""
+        return self._limits_hit()[1]
 
     def nodes(self) -> Nodes:
         """Turn the events so far into columns."""
         tags, parents, ends, attributes, texts = self._columns
-        ids: dict[str, int] = {"#text": 0}
-        for tag in tags:
-            if tag not in ids:
-                ids[tag] = len(ids)
+        ids = {tag: number for number, tag in enumerate(dict.fromkeys(["#text", *tags]))}
         tag_column = np.array([ids[tag] for tag in tags], dtype=np.int32)
         end_column = np.array(ends, dtype=np.int32)
         return Nodes(
@@ -205,7 +212,7 @@ class NodesBuilder:
             parent=np.array(parents, dtype=np.int32),
             depth=_depths(end_column),
             end=end_column,
-            flags=_flags(ids, tag_column, end_column, attributes),
+            flags=_flags(tuple(ids), tag_column, end_column, attributes),
             attributes=attributes,
             texts=texts,
         )
@@ -220,18 +227,22 @@ def _depths(end: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 def _flags(
-    ids: Mapping[str, int], tag: NDArray[np.int32], end: NDArray[np.int32], attributes: list[Mapping[str, str]]
+    names: tuple[str, ...],
+    tag: NDArray[np.int32],
+    end: NDArray[np.int32],
+    attributes: list[Mapping[str, str]],
 ) -> NDArray[np.uint8]:
     """Flags of each node, handed down from its ancestors."""
     flags = np.zeros(len(tag), dtype=np.uint8)
-    for flag, names in FLAGGED.items():
-        wanted = [ids[name] for name in names if name in ids]
-        if wanted:
-            flags[_inside(np.flatnonzero(np.isin(tag, wanted)), end)] |= np.uint8(flag)
+    for flag, flagged in FLAGGED.items():
+        if not flagged.isdisjoint(names):
+            wanted = np.array([name in flagged for name in names])[tag]
+            flags[_inside(np.flatnonzero(wanted), end)] |= np.uint8(flag)
     hidden = [
         node
         for node, attribute in enumerate(attributes)
-        if attribute and ("hidden" in attribute or _INVISIBLE.search(attribute.get("style", "")))
+        if attribute
+        and ("hidden" in attribute or ("style" in attribute and _INVISIBLE.search(attribute["style"]) is not None))
     ]
     if hidden:
         flags[_inside(np.array(hidden), end)] |= np.uint8(Flag.HIDDEN)
