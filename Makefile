@@ -34,7 +34,8 @@ demo: $(VENV)/.installed
 	@echo "== extract all pages in batch"
 	$(BIN)/blockml predict data/sites data/pages -o $(OUT)/predictions.jsonl --jobs $(JOBS)
 	@echo "== scores: the demo model has seen these pages, the released model has not"
-	$(BIN)/blockml evaluate $(OUT)/demo.blockml default plain --dataset sites=data/sites --dataset pages=data/pages --jobs $(JOBS) -o $(OUT)/scores.jsonl
+	$(BIN)/blockml evaluate $(OUT)/demo.blockml default plain --dataset sites=data/sites --dataset pages=data/pages --jobs $(JOBS) \
+	  --metric bag_f1 --metric lcs_f1 -o $(OUT)/scores.jsonl
 	@echo "== written: $(OUT)/demo.blockml, its card $(OUT)/demo.blockml.md, $(OUT)/predictions.jsonl, $(OUT)/scores.jsonl"
 
 test: $(VENV)/.installed

@@ -82,6 +82,9 @@ def _measured(metrics: Any) -> list[str]:  # noqa: ANN401 (a parsed JSON object)
     ]
     if "block" in metrics:
         parts.append("Folds over blocks leak: neighbouring blocks of one page stand on both sides.")
+    if "gaps" in metrics:
+        gaps = ", ".join(f"{name} {gap:+.3f}" for name, gap in metrics["gaps"].items())
+        parts.append(f"Block F1 that the laxer protocol gains: {gaps}.")
     by_type = protocols[-1].get("page_bag_f1_by_type")
     if by_type:
         parts.append(

@@ -34,9 +34,11 @@ _BINARY_SIGNATURES = (
 )  # fmt: skip
 #: "Binary data bytes" of the same standard.
 _BINARY_BYTES = bytes([*range(0x09), 0x0B, *range(0x0E, 0x1B), *range(0x1C, 0x20)])
-#: A page with stray control bytes is still a page; one of which a tenth are such bytes is not (our choice).
+#: A page with stray control bytes is still a page; one of which a tenth are such bytes, and that shows no markup, is
+#: not (our choice).
 _BINARY_SHARE = 0.1
 _HEADER = 4096
+_MARKUP = re.compile(rb"<(?:!doctype|html|head|title|meta|body|div|table|p)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,4 +201,5 @@ def _is_binary(source: bytes) -> bool:
     header = source[:_HEADER]
     if header.startswith(_BINARY_SIGNATURES):
         return True
-    return len(header) - len(header.translate(None, _BINARY_BYTES)) > _BINARY_SHARE * len(header)
+    n_binary = len(header) - len(header.translate(None, _BINARY_BYTES))
+    return n_binary > _BINARY_SHARE * len(header) and not _MARKUP.search(header)
