@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 OUT := out
 JOBS ?= 2
 
-.PHONY: help demo test lint format data model wheel bench paper clean
+.PHONY: help demo test lint format data model wheel oldest bench paper clean
 
 help:
 	@echo "make demo    train on data/, extract, predict in batch, print the scores (report in $(OUT)/)"
@@ -14,6 +14,7 @@ help:
 	@echo "make data    write the generated pages in data/ anew"
 	@echo "make model   train the released models anew (needs BLOCKML_CORPORA)"
 	@echo "make wheel   build the wheel and test it in an environment of its own"
+	@echo "make oldest  run the tests with the oldest dependencies that pyproject.toml allows"
 	@echo "make bench   cost of an extraction against lxml's parse (needs BLOCKML_CORPORA)"
 	@echo "make paper   the paper's experiment on L3S-GN1, all readings (needs BLOCKML_CORPORA)"
 
@@ -65,6 +66,13 @@ wheel: $(VENV)/.installed
 	cd $(OUT) && wheel-venv/bin/blockml extract ../data/pages/short-article/page.html
 	cd $(OUT) && wheel-venv/bin/blockml model check default
 	cd $(OUT) && wheel-venv/bin/python -m blockml.datasets.synthetic -o ../data --check
+
+oldest:
+	@mkdir -p $(OUT)
+	$(PYTHON) -m venv --clear $(OUT)/oldest-venv
+	$(OUT)/oldest-venv/bin/python -m pip install --quiet --upgrade pip
+	$(OUT)/oldest-venv/bin/python -m pip install --quiet --constraint constraints-oldest.txt --editable ".[all]" --group test
+	$(OUT)/oldest-venv/bin/python -m pytest -n $(JOBS) -q
 
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/speed.py

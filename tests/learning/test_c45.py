@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator
 
 from blockml.errors import UsageError
 from blockml.learning import c45_growing, pruning
@@ -372,12 +372,13 @@ def test_an_unmapped_column_is_named() -> None:
 # --- estimator ------------------------------------------------------------------------------------------------------
 
 
-@parametrize_with_checks([C45Tree(min_leaf=2)])  # type: ignore[untyped-decorator]
-def test_scikit_learn_accepts_the_estimator(estimator: Any, check: Any) -> None:
-    """All of scikit-learn's own checks pass."""
+def test_scikit_learn_accepts_the_estimator() -> None:
+    """All of scikit-learn's own checks that need no further package pass."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # some checks provoke them
-        check(estimator)
+        results = check_estimator(C45Tree(min_leaf=2), on_fail="raise", on_skip=None)
+    assert {result["status"] for result in results} <= {"passed", "skipped"}
+    assert sum(result["status"] == "passed" for result in results) > 30
 
 
 def test_clone_and_parameters_keep_what_was_given() -> None:

@@ -1,0 +1,46 @@
+"""The project's own files agree with each other."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import blockml
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_oldest_pins_are_the_lower_bounds() -> None:
+    """What is promised as a minimum is what is tested."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    wanted = [*project["dependencies"], *extras["markdown"], *extras["progress"]]
+    lower = {re.split(r">=", item)[0]: re.split(r">=", item)[1] for item in wanted}
+    pins = dict(line.split("==") for line in (ROOT / "constraints-oldest.txt").read_text().splitlines() if "==" in line)
+    assert {name: tuple(map(int, version.split("."))) for name, version in lower.items()} == {
+        name: tuple(map(int, pins[name].split(".")))[: len(lower[name].split("."))] for name in pins
+    }
+
+
+def test_commands_of_the_readme_exist() -> None:
+    """Every subcommand that the README names is one."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`blockml ([a-z]+)", readme)) | set(
+        re.findall(r"^\$ (?:.*\| )?blockml ([a-z]+)", readme, re.MULTILINE)
+    )
+    assert {"extract", "predict", "train", "evaluate", "model", "models", "datasets"} <= named
+    assert named <= {"extract", "predict", "train", "evaluate", "model", "models", "extractors", "features", "datasets"}
+
+
+def test_links_of_the_docs_lead_somewhere() -> None:
+    """Relative links in README and docs name files that exist."""
+    for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+        for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_version_is_in_the_changelog_or_unreleased() -> None:
+    """A released version has its section."""
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"## {blockml.__version__}" in changelog or "## Unreleased" in changelog
