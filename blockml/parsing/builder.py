@@ -50,8 +50,15 @@ class LimitReached(Exception):  # noqa: N818 (ends a parse early; never seen by 
     """The page has more nodes than the limit allows."""
 
 
-# What the end of an open element does: nothing; end a node; part the texts around a flattened element's end.
-_NOTHING, _CLOSE, _PART = 0, 1, 2
+#: Elements that the builder treats in a way of their own.
+_PLAIN, _VOID, _DROPPED, _HEAD, _BODY, _PREFORMATTED = range(6)
+_KINDS: Mapping[str, int] = {
+    **dict.fromkeys(VOID, _VOID),
+    **dict.fromkeys(DROPPED, _DROPPED),
+    **dict.fromkeys(PREFORMATTED, _PREFORMATTED),
+    "head": _HEAD,
+    "body": _BODY,
+}
 
 
 class NodesBuilder:
@@ -73,46 +80,51 @@ class NodesBuilder:
         attributes: list[Mapping[str, str]] = []
         texts: list[str] = []
         path: list[int] = [-1]  # open nodes
-        opened: list[int] = []  # what to do at the end of each open element
         dropped: list[str] = []  # the open dropped element and what is open inside it
         pieces: list[str] = []  # text since the last tag
         space = ""  # white space since the last text
         n_preformatted = 0  # open preformatted elements
+        n_flattened = 0  # open elements beyond the depth limit
         has_head = False
         head_level = 0  # length of path while only head and its ancestors are open
         max_nodes, max_depth = limits.nodes, limits.depth
         too_deep = too_many = False
+        kind_of = _KINDS.get
 
-        def add(tag: str, attribute: Mapping[str, str], text: str) -> None:
+        def add(tag: str, attribute: Mapping[str, str], text: str) -> int:
             nonlocal too_many
-            if len(tags) >= max_nodes:
+            node = len(tags)
+            if node >= max_nodes:
                 too_many = True
                 raise LimitReached
             tags.append(tag)
             parents.append(path[-1])
             attributes.append(attribute)
             texts.append(text)
-            ends.append(len(tags))
+            ends.append(node + 1)
+            return node
 
         def leave_head() -> None:
             # libxml2 leaves elements it doesn't know in a head without an end tag. The standard begins the body here.
             nonlocal head_level
             head_level = 0
             ends[path.pop()] = len(tags)
-            add("body", _NO_ATTRIBUTES, "")
-            path.append(len(tags) - 1)
+            path.append(add("body", _NO_ATTRIBUTES, ""))
 
         def flush() -> None:
             nonlocal space
             text = "".join(pieces)
             pieces.clear()
-            if not text.isprintable() and _CONTROLS.search(text):  # the first test is cheap and mostly enough
-                text = _CONTROLS.sub("", text)
-            if not text or text.isspace():
+            if text.isspace():
                 # It only parts its neighbours: hand it to the next text.
                 space += text
                 return
-            if len(path) == head_level:
+            if not text.isprintable():  # cheap, and mostly enough
+                text = _CONTROLS.sub("", text)
+                if not text or text.isspace():
+                    space += text
+                    return
+            if head_level and len(path) == head_level:
                 leave_head()
             if space:
                 text = (space if n_preformatted else " ") + text
@@ -120,38 +132,38 @@ class NodesBuilder:
             add("#text", _NO_ATTRIBUTES, text)
 
         def start(tag: str, attribute: Mapping[str, str]) -> None:
-            nonlocal space, n_preformatted, has_head, head_level, too_deep
+            nonlocal space, n_preformatted, n_flattened, has_head, head_level, too_deep
             if dropped:
                 dropped.append(tag)
                 return
             if pieces:
                 flush()
-            if len(path) == head_level and tag not in _HEAD_CONTENT:
+            if head_level and len(path) == head_level and tag not in _HEAD_CONTENT:
                 leave_head()
-            if tag == "body" and not has_head:
+            kind = kind_of(tag, _PLAIN)
+            if kind == _BODY and not has_head:
                 # The HTML standard's tree always has a head; libxml2 leaves an empty one out.
                 has_head = True
                 add("head", _NO_ATTRIBUTES, "")
-            add(tag, attribute, "")
-            if tag in DROPPED:
+            node = add(tag, attribute, "")
+            if kind == _VOID:
+                return  # libxml2 puts text into those that it doesn't know
+            if kind == _DROPPED:
                 dropped.append(tag)
-            elif tag in VOID:
-                opened.append(_NOTHING)  # libxml2 puts text into those that it doesn't know
             elif len(path) > max_depth:
                 too_deep = True
-                opened.append(_PART)
+                n_flattened += 1
             else:
-                path.append(len(tags) - 1)
-                opened.append(_CLOSE)
-                if tag == "head":
+                path.append(node)
+                if kind == _HEAD:
                     has_head = True
                     head_level = len(path)
-                elif tag in PREFORMATTED:
+                elif kind == _PREFORMATTED:
                     n_preformatted += 1
                     space = ""
 
         def end(tag: str) -> None:
-            nonlocal n_preformatted, head_level
+            nonlocal n_preformatted, n_flattened, head_level
             if dropped:
                 dropped.pop()
                 if not dropped:
@@ -159,17 +171,18 @@ class NodesBuilder:
                 return
             if pieces:
                 flush()
-            if not opened:
+            kind = kind_of(tag, _PLAIN)
+            if kind == _VOID or len(path) == 1:
                 return
-            action = opened.pop()
-            if action == _CLOSE:
-                if len(path) == head_level:
-                    head_level = 0
-                ends[path.pop()] = len(tags)
-                if tag in PREFORMATTED:
-                    n_preformatted -= 1
-            elif action == _PART:
-                pieces.append(" ")
+            if n_flattened:
+                n_flattened -= 1
+                pieces.append(" ")  # its end parts texts all the same
+                return
+            if len(path) == head_level:
+                head_level = 0
+            ends[path.pop()] = len(tags)
+            if kind == _PREFORMATTED:
+                n_preformatted -= 1
 
         def close() -> None:
             if pieces and not dropped:
