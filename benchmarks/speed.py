@@ -42,7 +42,7 @@ def stages(source: bytes, model: str) -> dict[str, Callable[[], object]]:
     page = blockml.parse(source)
     matrix = build_features(page, extractor.model.features)
     scores = extractor.model.score(matrix)
-    kept = decide(scores, extractor.threshold).kept
+    kept = decide(scores, extractor.default_threshold).kept
     return {
         "lxml's parse": lambda: parse_only(source),
         "decode": lambda: decode(source),
@@ -50,7 +50,7 @@ def stages(source: bytes, model: str) -> dict[str, Callable[[], object]]:
         "segment": lambda: segment(nodes),
         "features": lambda: build_features(page, extractor.model.features),
         "score": lambda: extractor.model.score(matrix),
-        "decide and render": lambda: render_text(page, decide(scores, extractor.threshold).kept),
+        "decide and render": lambda: render_text(page, decide(scores, extractor.default_threshold).kept),
         "render": lambda: render_text(page, kept),
         f"extract with {model}": lambda: blockml.extract(source, model=extractor),
     }

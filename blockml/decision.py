@@ -45,7 +45,7 @@ def decide(scores: NDArray[np.float32], threshold: float) -> Decision:
 
 
 def confidence(scores: NDArray[np.float32], kept: NDArray[np.bool_], n_words: NDArray[np.int32]) -> float:
-    """Expected share of words whose decision is right, if scores are probabilities; 1 for a page without words.
+    """Expected share of words whose decision is right, if scores are probabilities; 0 for a page without words.
 
     Examples
     --------
@@ -54,4 +54,4 @@ def confidence(scores: NDArray[np.float32], kept: NDArray[np.bool_], n_words: ND
     """
     total = int(n_words.sum())
     right = np.where(kept, scores, 1 - scores) * n_words
-    return float(right.sum() / total) if total else 1.0
+    return float(right.sum() / total) if total else 0.0

@@ -47,6 +47,17 @@ class BlockmlError(Exception):
         super().__init__(f"{source}: {message}" if source is not None else message)
         self.source = source
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Travel between processes: the constructors take other arguments than the message."""
+        return _restore, (type(self), self.args, self.__dict__)
+
+
+def _restore(kind: type[BlockmlError], args: tuple[object, ...], state: dict[str, object]) -> BlockmlError:
+    error = kind.__new__(kind)
+    error.args = args
+    error.__dict__.update(state)
+    return error
+
 
 class UsageError(BlockmlError, ValueError):
     """A call that cannot be carried out as it stands."""

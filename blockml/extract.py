@@ -8,7 +8,7 @@ from dataclasses import asdict
 import numpy as np
 
 from blockml.decision import confidence, decide
-from blockml.extractors import Extractor, load
+from blockml.extractors import Extractor, resolve
 from blockml.page import Extraction, Page, Status
 from blockml.parsing import Limits, parse
 from blockml.parsing.decoding import Detector
@@ -40,7 +40,8 @@ def extract(
     charset
         Encoding label of the transport (HTTP's Content-Type), if there is one.
     model
-        Name of a released model, path of a model file, or any extractor. Load once with :func:`blockml.load`
+        Name of a released model or untrained method, path of a model file, or any extractor. Load once with
+        :func:`blockml.load`
         and pass the result when a model *file* is used for many pages.
     threshold
         Score from which on a block is kept, instead of the model's own: lower for recall, higher for precision.
@@ -63,7 +64,7 @@ def extract(
     >>> result.status, len(result.scores), 0 <= result.confidence <= 1
     (<Status.NO_CONTENT: 'no_content'>, 1, True)
     """
-    extractor = model if isinstance(model, Extractor) else load(model)
+    extractor = model if isinstance(model, Extractor) else resolve(model)
     options = asdict(extractor.parsing)
     page = parse(html, url=url, charset=charset, limits=limits, detector=detector, **options)
     return extract_page(page, extractor, threshold=threshold)
@@ -72,7 +73,9 @@ def extract(
 def extract_page(page: Page, extractor: Extractor, *, threshold: float | None = None) -> Extraction:
     """Extract the main content of a page that is parsed already."""
     scores = extractor.score(page)
-    decision = decide(scores, extractor.threshold if threshold is None else threshold)
+    if threshold is None:
+        threshold = extractor.default_threshold if extractor.threshold is None else extractor.threshold
+    decision = decide(scores, threshold)
     status = page.status
     if status is Status.OK and not np.any(decision.kept):
         status = Status.NO_CONTENT

@@ -103,12 +103,19 @@ class Model:
 
 
 def save_model(model: Model, path: str | os.PathLike[str]) -> None:
-    """Write a model file. The file appears whole or not at all; the same model gives the same bytes."""
+    """Write a model file. The file appears whole or not at all; the same model gives the same bytes.
+
+    Raises
+    ------
+    ModelError
+        The model could not be loaded again.
+    """
     header: dict[str, Any] = {"format": FORMAT}
     for item in fields(Model):
         if item.name not in ("trees", "parsing"):
             header[item.name] = getattr(model, item.name)
     header["parsing"] = {item.name: getattr(model.parsing, item.name) for item in fields(Parsing)}
+    _build(json.loads(json.dumps(header)), model.trees)  # what can't be loaded is not written
     with atomic_write(path) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         _write(archive, "header.json", json.dumps(header, indent=2, ensure_ascii=False).encode())
         for name, dtype in _ARRAYS.items():

@@ -81,7 +81,11 @@ class Flag(IntFlag):
 
 
 class Joint(IntEnum):
-    """What stands between a block's text and the text before it, as a browser lays them out."""
+    """What stands between a block's text and the text before it, as browsers lay them out by default.
+
+    One thing differs: two inline elements side by side, both with a letter or digit at the border, are taken for two
+    words. Style sheets mostly part them, as with label and value in spans.
+    """
 
     GLUED = 0  #: nothing: the two are parts of one word
     SPACE = 1  #: white space: the same line of text goes on
@@ -155,9 +159,15 @@ class Nodes:
         n_alike[order] = np.bincount(group)[group]
         known = {-1: ""}
         plain = [_PLAIN_NAME.fullmatch(name) is not None for name in self.names]
+        if not all(plain):
+            place_of_any = self._places_among_elements()
         for node in nodes:
-            chain = [node, *self.ancestors(node)]
-            for element in reversed([i for i in chain if i not in known]):
+            chain = []
+            climbing = int(node)
+            while climbing not in known:
+                chain.append(climbing)
+                climbing = int(self.parent[climbing])
+            for element in reversed(chain):
                 parent = known[int(self.parent[element])]
                 if self.tag[element] == 0:
                     known[element] = parent
@@ -165,9 +175,18 @@ class Nodes:
                     number = f"[{place[element]}]" if n_alike[element] > 1 else ""
                     known[element] = f"{parent}/{self.name(element)}{number}"
                 else:  # no name that XPath can write: count among all elements
-                    before = (self.parent[: element + 1] == self.parent[element]) & (self.tag[: element + 1] != 0)
-                    known[element] = f"{parent}/*[{int(before.sum())}]"
+                    known[element] = f"{parent}/*[{place_of_any[element]}]"
         return [known[node] for node in nodes]
+
+    def _places_among_elements(self) -> NDArray[np.int64]:
+        """(n,) number of each element among the elements with the same parent, from 1."""
+        elements = np.flatnonzero(self.tag != 0)
+        order = elements[np.argsort(self.parent[elements], kind="stable")]
+        new = np.ones(len(order), dtype=bool)
+        new[1:] = np.diff(self.parent[order]) != 0
+        places = np.zeros(len(self), dtype=np.int64)
+        places[order] = np.arange(len(order)) - np.flatnonzero(new)[np.cumsum(new) - 1] + 1
+        return places
 
     def find(self, xpath: str) -> int | None:
         """Index of the element with an absolute XPath as :meth:`xpath` writes it; None if there is none.
@@ -188,6 +207,8 @@ class Nodes:
             tags = self.tag[window]
             alike = (self.parent[window] == node) & (tags != 0 if name == "*" else tags == self.names.index(name))
             children = alike.nonzero()[0]
+            if not re.fullmatch(r"(\d+\])?", place):
+                return None  # a step that xpath() never writes
             number = int(place.rstrip("]") or 1)
             if not 1 <= number <= len(children):
                 return None
@@ -205,7 +226,7 @@ class Block:
     text: str
     """Text with white space normalised."""
     n_words: int
-    """Number of words: white-space separated pieces with a letter or digit."""
+    """Number of words: white-space separated pieces of each of its texts, with a letter or digit."""
     n_linked: int
     """How many of them stand inside ``a``."""
     first_line: int

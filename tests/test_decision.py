@@ -53,7 +53,7 @@ def test_no_blocks() -> None:
     decision = decide(none, 0.5)
     assert (decision.kept.shape, decision.reasons) == ((0,), ())
     assert decision.kept.dtype == np.bool_
-    assert confidence(none, decision.kept, np.empty(0, np.int32)) == 1
+    assert confidence(none, decision.kept, np.empty(0, np.int32)) == 0
 
 
 @given(st.lists(st.tuples(st.floats(0, 1, width=32), st.booleans(), st.integers(0, 1000)), max_size=20))
@@ -63,5 +63,5 @@ def test_confidence_is_the_expected_share_of_right_words(rows: list[tuple[float,
     got = confidence(scores.astype(np.float32), kept.astype(bool), words.astype(np.int32))
     total = sum(row[2] for row in rows)
     right = sum((score if keep else 1 - score) * n for score, keep, n in rows)
-    assert got == pytest.approx(right / total if total else 1, abs=1e-5)
+    assert got == pytest.approx(right / total if total else 0, abs=1e-5)
     assert 0 <= got <= 1

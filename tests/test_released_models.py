@@ -27,7 +27,7 @@ def test_model_may_be_shipped(name: str) -> None:
     """Small, measured by site, and trained on data whose licence allows it, with its attribution."""
     assert (ROOT / "models" / f"{name}.blockml").stat().st_size < 5_000_000
     model = blockml.load(name).model
-    assert model.metrics["site"]["page_bag_f1"]["low"] > 0.5
+    assert model.metrics["site"]["page_bag_f1"]["mean"] >= 0.78  # what was released once is the floor
     for entry in model.training:
         assert entry["licence"] == "CC-BY-4.0"
         assert "Foley" in entry["attribution"]

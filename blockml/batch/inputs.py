@@ -5,9 +5,10 @@ from __future__ import annotations
 import glob
 import gzip
 import json
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +36,8 @@ class Item:
     error: str | None = None
     """Why there is no page, for a record that can't be used."""
 
-    def read(self) -> bytes | str:
-        """Read the page.
+    def read(self, limit: int = -1) -> bytes | str:
+        """Read the page, of a file no more than ``limit`` bytes.
 
         Raises
         ------
@@ -49,7 +50,7 @@ class Item:
             return self.html
         if self.path is None:
             raise InputError("an item has neither a file nor a page", source=self.id)
-        return read_bytes(self.path)
+        return read_bytes(self.path, limit)
 
 
 def find_inputs(names: Sequence[str]) -> list[tuple[Path, Path]]:
@@ -91,7 +92,7 @@ def read_items(files: Iterable[tuple[Path, Path]]) -> Iterator[Item]:
     """
     files = list(files)
     names = Counter(_stem(path.name) for path, _ in files)
-    seen: Counter[str] = Counter()
+    seen: set[str] = set()
     for path, top in files:
         if path.name.lower().endswith(_JSONL_SUFFIXES):
             items: Iterable[Item] = _records(path)
@@ -102,11 +103,14 @@ def read_items(files: Iterable[tuple[Path, Path]]) -> Iterator[Item]:
                 name = _stem(below.as_posix())
             items = [Item(name, path=path)]
         for item in items:
-            seen[item.id] += 1
-            if seen[item.id] > 1:  # nothing may be lost, and a resumed run tells pages apart by id
-                yield Item(f"{item.id}#{seen[item.id]}", item.path, item.html, item.url, item.charset, item.error)
-            else:
-                yield item
+            # Nothing may be lost, and a resumed run tells pages apart by id. Names that are no text can't be written.
+            page_id = name = item.id.encode("utf-8", "backslashreplace").decode()
+            number = 1
+            while page_id in seen:
+                number += 1
+                page_id = f"{name}#{number}"
+            seen.add(page_id)
+            yield item if page_id == item.id else replace(item, id=page_id)
 
 
 def _stem(name: str) -> str:
@@ -118,10 +122,14 @@ def _stem(name: str) -> str:
 
 def _records(path: Path) -> Iterator[Item]:
     opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rt", encoding="utf-8", errors="replace") as stream:
-        for number, line in enumerate(stream, start=1):
-            if line.strip():
-                yield _record(line, f"{path.name}:{number}")
+    number = 0
+    try:
+        with opener(path, "rt", encoding="utf-8-sig", errors="replace") as stream:
+            for number, line in enumerate(stream, start=1):
+                if line.strip():
+                    yield _record(line, f"{path.name}:{number}")
+    except (OSError, EOFError, zlib.error) as error:
+        yield Item(f"{path.name}:{number + 1}", error=f"the file can't be read from here on ({error})")
 
 
 def _record(line: str, place: str) -> Item:
@@ -131,5 +139,9 @@ def _record(line: str, place: str) -> Item:
         return Item(place, error=f"the line is no JSON ({error})")
     if not isinstance(row, dict) or not isinstance(row.get("html"), str):
         return Item(place, error="the record has no string 'html'")
-    texts = {key: row[key] for key in ("url", "charset") if isinstance(row.get(key), str)}
+    texts = {
+        key: row[key].encode("utf-8", "backslashreplace").decode()
+        for key in ("url", "charset")
+        if isinstance(row.get(key), str)
+    }
     return Item(str(row["id"]) if row.get("id") is not None else place, html=row["html"], **texts)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from blockml.batch.inputs import Item
-from blockml.errors import InputError
+from blockml.errors import UsageError
 from blockml.extract import extract
 from blockml.extractors import Extractor
 from blockml.parsing import Limits
@@ -99,11 +99,17 @@ def _work(chunk: list[Item], extractor: Extractor, limits: Limits, threshold: fl
 def _page(item: Item, extractor: Extractor, limits: Limits, threshold: float | None) -> dict[str, Any]:
     try:
         result = extract(
-            item.read(), url=item.url, charset=item.charset, model=extractor, limits=limits, threshold=threshold
+            item.read(limits.bytes + 1),
+            url=item.url,
+            charset=item.charset,
+            model=extractor,
+            limits=limits,
+            threshold=threshold,
         )
         return {"id": item.id, **page_record(result), "error": None}
     except Exception as error:  # noqa: BLE001 (one page must not stop a run of millions; the record says what happened)
-        message = str(error) if isinstance(error, OSError | EOFError) else f"{type(error).__name__}: {error}"
+        message = str(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
+        message = message.encode("utf-8", "backslashreplace").decode()
         return {
             "id": item.id,
             "url": item.url,
@@ -133,7 +139,7 @@ def predict_to_file(
 
     Records go to ``OUTPUT.part`` as they come; at the end it takes the place of ``OUTPUT``. So ``OUTPUT`` is always
     whole, and an interrupted run leaves its work behind: with ``resume`` pages that either file holds without an
-    error are not worked on again.
+    error, by the same model, are not worked on again.
 
     Parameters
     ----------
@@ -142,14 +148,16 @@ def predict_to_file(
 
     Raises
     ------
-    InputError
+    UsageError
         The output can't be written.
     """
     summary = Summary()
     part = output.with_name(output.name + ".part")
+    if output.is_dir():
+        raise UsageError("the output is a folder; name a file", source=output)
     try:
-        done = _carry_over(output, part) if resume else set()
         output.parent.mkdir(parents=True, exist_ok=True)
+        done = _carry_over(output, part, extractor.id) if resume else set()
         with part.open("a" if resume else "w", encoding="utf-8", newline="\n") as stream:
 
             def wanted() -> Iterator[Item]:
@@ -166,15 +174,16 @@ def predict_to_file(
             stream.flush()
             os.fsync(stream.fileno())
         part.replace(output)
-    except PermissionError as error:
-        raise InputError(f"the output can't be written ({error})", source=output) from error
+    except OSError as error:
+        raise UsageError(f"the output can't be written ({error.strerror or error})", source=output) from error
     return summary
 
 
-def _carry_over(output: Path, part: Path) -> set[str]:
+def _carry_over(output: Path, part: Path, model: str) -> set[str]:
     """Put the good records of earlier runs into ``part``; return their ids.
 
-    A line that was cut off, and records of failed pages, are dropped, so those pages are worked on again.
+    A line that was cut off, records of failed pages, and those of another model are dropped, so those pages are worked
+    on again.
     """
     records: dict[str, str] = {}
     for path in (output, part):
@@ -183,7 +192,7 @@ def _carry_over(output: Path, part: Path) -> set[str]:
         for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
             try:
                 record = json.loads(line)
-                if record["error"] is None:
+                if record["error"] is None and record["model"] == model:
                     records[record["id"]] = line
             except (ValueError, KeyError, TypeError):
                 continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from blockml.errors import BlockmlError, InputError, ModelError
 __all__ = ["main"]
 
 _EXIT_CODES = """exit codes:
-  0 ok   1 some inputs failed, or gave no text   2 wrong usage   3 nothing readable   4 model problem
+  0 ok   1 some inputs failed; extract: no text   2 wrong usage   3 nothing readable   4 model problem
   130 interrupted
 """
 
@@ -29,6 +30,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         0 ok; 1 some inputs failed; 2 wrong usage; 3 nothing readable; 4 model problem; 130 interrupted.
     """
     arguments = _parser().parse_args(argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # pages are in any script, whatever the terminal's encoding
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         code: int = arguments.run(arguments)
         sys.stdout.flush()

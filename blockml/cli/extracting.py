@@ -88,8 +88,9 @@ def run_extract(arguments: argparse.Namespace) -> int:
     """Extract one page; 1 if it gave no text."""
     extractor = _extractor(arguments)
     try:
-        html = sys.stdin.buffer.read() if arguments.page == "-" else read_bytes(Path(arguments.page))
-    except (OSError, EOFError) as error:
+        limit = arguments.max_bytes + 1  # one more shows that there is more
+        html = sys.stdin.buffer.read(limit) if arguments.page == "-" else read_bytes(Path(arguments.page), limit)
+    except OSError as error:
         raise InputError(getattr(error, "strerror", None) or str(error), source=arguments.page) from error
     result = extract(
         html,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from blockml.errors import InputError
+from blockml.errors import UsageError
 from blockml.files import atomic_write
 
 __all__ = ["note", "print_rows", "progress_bar", "write_output"]
@@ -26,7 +26,7 @@ def write_output(text: str, output: str | None) -> None:
 
     Raises
     ------
-    InputError
+    UsageError
         The file can't be written.
     """
     if not text.endswith("\n"):
@@ -39,10 +39,10 @@ def write_output(text: str, output: str | None) -> None:
         with atomic_write(output) as stream:
             stream.write(text.encode("utf-8"))
     except OSError as error:
-        raise InputError(f"can't be written ({error.strerror or error})", source=output) from error
+        raise UsageError(f"can't be written ({error.strerror or error})", source=output) from error
 
 
-def print_rows(rows: Sequence[Mapping[str, Any]], output_format: str, columns: Sequence[str] | None = None) -> None:
+def print_rows(rows: Sequence[Mapping[str, Any]], output_format: str) -> None:
     """Print rows as a table for people or as JSON.
 
     Parameters
@@ -51,13 +51,11 @@ def print_rows(rows: Sequence[Mapping[str, Any]], output_format: str, columns: S
         All with the same keys.
     output_format
         ``table`` or ``json``.
-    columns
-        Keys to show in the table, in order; all by default. JSON always has all.
     """
     if output_format == "json":
         sys.stdout.write(json.dumps(list(rows), ensure_ascii=False, indent=2, default=str) + "\n")
         return
-    names = list(columns or (rows[0] if rows else ()))
+    names = list(rows[0]) if rows else []
     cells = [names, *([_cell(row[name]) for name in names] for row in rows)]
     widths = [max(len(line[i]) for line in cells) for i in range(len(names))]
     for line in cells:

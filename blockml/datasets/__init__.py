@@ -88,7 +88,7 @@ def open_dataset(spec: str | Path, *, layout: str | None = None) -> Dataset:
     UnknownNameError
         No such layout.
     """
-    name, separator, folder_name = str(spec).partition("=")
+    name, separator, folder_name = ("", "", "") if Path(spec).is_dir() else str(spec).partition("=")
     folder = Path(folder_name if separator else str(spec))
     chosen = layout or detect_format(folder)
     if chosen not in FORMATS:

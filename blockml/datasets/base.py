@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
 from blockml.datasets.gold import Gold
@@ -56,7 +57,7 @@ class LabelledPage:
         """
         try:
             return self.reader(self.path) if self.reader else (read_bytes(self.path), self.gold)
-        except (OSError, EOFError) as error:
+        except OSError as error:
             raise DatasetError(f"the page can't be read ({error})", source=self.path) from error
 
     @property
@@ -88,10 +89,27 @@ class Dataset:
         return digest.hexdigest()
 
 
-def read_bytes(path: Path) -> bytes:
-    """Bytes of a file, unzipped if its name ends in ``.gz``."""
-    data = path.read_bytes()
-    return gzip.decompress(data) if path.suffix == ".gz" else data
+def read_bytes(path: Path, limit: int = -1) -> bytes:
+    """Bytes of a file, unzipped if its name ends in ``.gz``.
+
+    Parameters
+    ----------
+    path
+        The file.
+    limit
+        Read, and unzip, no more bytes than these; -1 for all.
+
+    Raises
+    ------
+    OSError
+        The file is missing or damaged.
+    """
+    opener: Callable[..., BinaryIO] = gzip.open if path.suffix == ".gz" else open  # type: ignore[assignment]
+    try:
+        with opener(path, "rb") as stream:
+            return stream.read(limit)
+    except (EOFError, zlib.error) as error:
+        raise OSError(f"damaged: {error}") from error
 
 
 def site_of(url: str | None, page_id: str) -> str:
@@ -102,7 +120,10 @@ def site_of(url: str | None, page_id: str) -> str:
     >>> site_of("https://news.bbc.co.uk/story", "p1"), site_of("http://blog.example.org", "p2"), site_of(None, "p3")
     ('bbc.co.uk', 'example.org', 'p3')
     """
-    host = (urlsplit(url).hostname or "") if url else ""
+    try:
+        host = (urlsplit(url).hostname or "") if url else ""
+    except ValueError:  # no URL at all
+        host = ""
     if not host:
         return page_id
     labels = host.rstrip(".").split(".")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import gzip
 import json
 import re
@@ -65,7 +64,7 @@ def read_rows(table: Path) -> Iterator[dict[str, Any]]:
         A line is no JSON object with a string ``id``; it names the line.
     """
     opener = gzip.open if table.suffix == ".gz" else open
-    with opener(table, "rt", encoding="utf-8") as stream:
+    with opener(table, "rt", encoding="utf-8-sig") as stream:
         for number, line in enumerate(stream, start=1):
             try:
                 row = json.loads(line)
@@ -103,8 +102,8 @@ def read_corpus(folder: Path, name: str) -> Dataset:
 def _labelled_page(row: Mapping[str, Any], path: Path) -> LabelledPage:
     page_id, url, label = row["id"], row.get("url"), row.get("encoding")
     needs_reader = bool(row.get("has_text_wrapper"))
-    if label and webencodings.lookup(label) is None:
-        codecs.lookup(label)  # an unknown codec is an error here, not at page 700
+    if label and webencodings.lookup(label) is None:  # an error here, not at page 700
+        raise DatasetError(f"page {page_id!r} has the unknown encoding {label!r}", source=path)
     return LabelledPage(
         id=page_id,
         site=row.get("site") or site_of(url, page_id),

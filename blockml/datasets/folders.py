@@ -55,14 +55,14 @@ def _page_files(folder: Path) -> Iterator[Path]:
 
 
 def _read_folder(path: Path, top: Path) -> LabelledPage:
-    meta: dict[str, Any] = {}
+    meta: Any = {}
     if (meta_file := path.parent / "meta.json").is_file():
         try:
-            meta = json.loads(meta_file.read_text(encoding="utf-8"))
+            meta = json.loads(meta_file.read_text(encoding="utf-8-sig"))
         except ValueError as error:
             raise DatasetError(f"no JSON ({error})", source=meta_file) from None
-        if not isinstance(meta, dict):
-            raise DatasetError("a JSON object was expected", source=meta_file)
+        if not isinstance(meta, dict) or not isinstance(meta.get("id", ""), str):
+            raise DatasetError("a JSON object was expected, its 'id' a string", source=meta_file)
     page_id = meta.get("id") or path.parent.relative_to(top).as_posix()
     url = meta.get("url")
     return LabelledPage(
@@ -83,13 +83,16 @@ def _gold(folder: Path, meta: dict[str, Any]) -> Gold | None:
     if (labels := folder / "labels.jsonl").is_file():
         return RunGold(tuple(_runs(labels)))
     if (expected := folder / "expected.txt").is_file():
-        return TextGold(expected.read_text(encoding="utf-8"), required, forbidden)
+        try:
+            return TextGold(expected.read_text(encoding="utf-8-sig"), required, forbidden)
+        except UnicodeDecodeError as error:
+            raise DatasetError(f"the file is not UTF-8 ({error})", source=expected) from None
     return SnippetGold(required, forbidden) if required or forbidden else None
 
 
 def _runs(path: Path) -> Iterator[tuple[str, Label]]:
     legal = {str(label) for label in Label}
-    for number, line in enumerate(path.read_text(encoding="utf-8").rstrip("\n").split("\n"), start=1):
+    for number, line in enumerate(path.read_text(encoding="utf-8-sig").rstrip("\n").split("\n"), start=1):
         try:
             row = json.loads(line)
             text, label = row["text"], row["label"]

@@ -40,8 +40,13 @@ class Extractor(ABC):
     """
 
     traits: ClassVar[Traits]
-    threshold: float = 0.5
-    """Score from which on a block is kept."""
+    threshold: float | None = None
+    """Score from which on a block is kept; None for :attr:`default_threshold`."""
+
+    @property
+    def default_threshold(self) -> float:
+        """Threshold that the method comes with."""
+        return 0.5
 
     @property
     @abstractmethod

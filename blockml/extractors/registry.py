@@ -68,7 +68,11 @@ def load(name_or_path: str | os.PathLike[str] = "default") -> Supervised:
     released = DEFAULT_MODEL if name == "default" else name
     if released in model_names():
         return Supervised(_released(released))
-    if Path(name).is_file():
+    try:
+        is_file = Path(name).is_file()
+    except (OSError, ValueError):  # no possible file name
+        is_file = False
+    if is_file:
         return Supervised(load_model(name))
     raise UnknownNameError("model", name, [*model_names(), "default", "(path of a model file)"])
 

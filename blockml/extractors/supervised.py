@@ -32,7 +32,12 @@ class Supervised(Extractor):
 
     def __init__(self, model: Model, threshold: float | None = None) -> None:
         self.model = model
-        self.threshold = model.threshold if threshold is None else threshold
+        self.threshold = threshold
+
+    @property
+    def default_threshold(self) -> float:
+        """Threshold of the model."""
+        return self.model.threshold
 
     @property
     def id(self) -> str:

@@ -35,18 +35,17 @@ class CrossValidation:
 
     def block_scores(self, table: BlockTable) -> BlockScores:
         """Counts at the majority threshold 0.5 pooled over all folds, as WEKA and Kim et al. 2013 report them."""
-        return block_scores(table.main, self.scores >= np.float32(0.5))
+        known = table.known
+        return block_scores(table.main[known], self.scores[known] >= np.float32(0.5))
 
     def block_scores_per_fold(self, table: BlockTable) -> list[BlockScores]:
         """Counts at 0.5 of each fold."""
-        return [
-            block_scores(table.main[self.fold == fold], self.scores[self.fold == fold] >= np.float32(0.5))
-            for fold in range(len(self.tunings))
-        ]
+        rows = [(self.fold == fold) & table.known for fold in range(len(self.tunings))]
+        return [block_scores(table.main[chosen], self.scores[chosen] >= np.float32(0.5)) for chosen in rows]
 
     def page_f1(self, table: BlockTable) -> NDArray[np.float64]:
-        """Bag-of-words F1 of every page at its fold's threshold."""
-        return table.page_f1(self.kept, range(len(table.pages)))
+        """Bag-of-words F1 of every page with a gold text, at its fold's threshold."""
+        return table.page_f1(self.kept, table.pages_with_text())
 
     def summary(self, table: BlockTable) -> dict[str, object]:
         """Numbers for reports and model files."""
@@ -64,10 +63,10 @@ class CrossValidation:
                 "f1_fold_sd": round(float(per_fold.std(ddof=1)), 4),
             },
         }
-        if self.protocol != "block":
+        if self.protocol != "block" and (scored := table.pages_with_text()):
             f1 = self.page_f1(table)
             interval = bootstrap_mean(f1)
-            types = [page.page_type or "unknown" for page in table.pages]
+            types = [table.pages[number].page_type or "unknown" for number in scored]
             result["thresholds"] = [tuning.threshold for tuning in self.tunings]
             result["shrinkages"] = [tuning.shrinkage for tuning in self.tunings]
             result["page_bag_f1"] = {name: round(float(getattr(interval, name)), 4) for name in ("mean", "low", "high")}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from blockml.errors import UnknownNameError, UsageError
+from blockml.features.catalogue import FEATURE_SETS, feature_set, nominal_columns
 from blockml.modelfile import Parsing
 from blockml.page import MAIN_LABELS, Label
 
@@ -41,15 +43,32 @@ class Recipe:
         Raises
         ------
         UnknownNameError
-            No such parameter.
+            No such parameter or feature set.
+        UsageError
+            A value outside its range.
         """
         own = {key: parameters.pop(key) for key in _OWN if key in parameters}
-        for name, value in parameters.items():
+        for name in parameters:
             if name not in self.parameters:
                 raise UnknownNameError("recipe parameter", name, [*self.parameters, *_OWN])
-            if not isinstance(value, int | float):
-                raise UsageError(f"recipe parameter {name!r} is a number, not {value!r}")
-        return replace(self, parameters={**self.parameters, **parameters}, **own)
+        return replace(self, parameters={**self.parameters, **parameters}, **own).checked()
+
+    def checked(self) -> Recipe:
+        """Return the recipe itself, if it can be carried out."""
+        columns = feature_set(str(self.features)).columns
+        if nominal_columns(columns):
+            one_hot = [name for name, item in FEATURE_SETS.items() if not nominal_columns(item.columns)]
+            raise UsageError(f"a tree can't learn from {self.features!r}; choose one of: {', '.join(sorted(one_hot))}")
+        for name, value, low, high in (
+            ("threshold", self.threshold, 0.001, 1),
+            ("shrinkage", self.shrinkage, 0, math.inf),
+            ("min_leaf", self.parameters["min_leaf"], 1, math.inf),
+            ("confidence", self.parameters["confidence"], 0.001, 1),
+        ):
+            optional = value is None and name in _OWN
+            if not optional and not (isinstance(value, int | float) and low <= value <= high):
+                raise UsageError(f"recipe parameter {name!r} is a number from {low} to {high}, not {value!r}")
+        return self
 
 
 #: Fields of a recipe that may be set like parameters of its learner.

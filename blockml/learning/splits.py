@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from blockml.errors import UnknownNameError, UsageError
 from blockml.learning.table import BlockTable, PageRows
 
-__all__ = ["PROTOCOLS", "duplicate_groups", "fold_pages", "folds"]
+__all__ = ["PROTOCOLS", "duplicate_groups", "fold_pages", "folds", "n_groups"]
 
 #: Cross-validation protocols and what each measures.
 PROTOCOLS: Mapping[str, str] = {
@@ -107,9 +107,17 @@ def folds(table: BlockTable, protocol: str, n_folds: int, seed: int = 0) -> NDAr
         raise UnknownNameError("protocol", protocol, PROTOCOLS)
     if protocol == "block":
         return _stratified(table.main, n_folds, seed)
+    return fold_pages(_groups(table, protocol), n_folds, seed)[table.page_of_row]
+
+
+def _groups(table: BlockTable, protocol: str) -> NDArray[np.int64]:
     pages = table.pages
-    groups = duplicate_groups(pages, [page.site if protocol == "site" else page.id for page in pages])
-    return fold_pages(groups, n_folds, seed)[table.page_of_row]
+    return duplicate_groups(pages, [page.site if protocol == "site" else page.id for page in pages])
+
+
+def n_groups(table: BlockTable, protocol: str) -> int:
+    """Most folds that a protocol can have: the number of blocks, of different pages or of sites."""
+    return len(table.main) if protocol == "block" else len(np.unique(_groups(table, protocol)))
 
 
 def _stratified(main: NDArray[np.bool_], n_folds: int, seed: int) -> NDArray[np.int64]:

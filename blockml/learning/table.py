@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 
 import joblib
@@ -45,15 +45,17 @@ class PageRows:
     """(n_tokens,) block of each metric token."""
     tokens: NDArray[np.int32]
     """(n_tokens,) number of each token in the page's own vocabulary."""
-    gold_counts: NDArray[np.int64]
-    """(vocabulary,) occurrences of each token in the gold text."""
+    gold_counts: NDArray[np.int64] | None
+    """(vocabulary,) occurrences of each token in the gold text; None where the gold is no whole text."""
     hash: str
     """Fingerprint of the visible words."""
     sketch: frozenset[int]
     """Smallest hashes of its word shingles."""
 
     def bag_f1(self, kept: NDArray[np.bool_]) -> float:
-        """Bag-of-words F1 of an extraction that keeps these blocks."""
+        """Bag-of-words F1 of an extraction that keeps these blocks; needs a gold text."""
+        if self.gold_counts is None:
+            raise DatasetError("the gold is no whole text", source=self.id)
         n_gold = int(self.gold_counts.sum())
         counts = np.bincount(self.tokens[kept[self.owner]], minlength=len(self.gold_counts))
         n_kept = int(counts.sum())
@@ -71,6 +73,8 @@ class BlockTable:
     """(n_rows, n_features)."""
     main: NDArray[np.bool_]
     """(n_rows,)."""
+    known: NDArray[np.bool_]
+    """(n_rows,) whether there is gold."""
     page_of_row: NDArray[np.int32]
     """(n_rows,)."""
     starts: NDArray[np.int64]
@@ -102,6 +106,7 @@ class BlockTable:
             pages=tuple(pages),
             matrix=np.concatenate([page.matrix for page in pages]),
             main=np.concatenate([page.main for page in pages]),
+            known=np.concatenate([page.known for page in pages]),
             page_of_row=np.repeat(np.arange(len(pages), dtype=np.int32), sizes),
             starts=starts,
             trainable=np.concatenate(trainable),
@@ -110,6 +115,10 @@ class BlockTable:
     def rows_of(self, page: int) -> slice:
         """Rows of one page."""
         return slice(int(self.starts[page]), int(self.starts[page + 1]))
+
+    def pages_with_text(self) -> list[int]:
+        """Pages whose gold is a whole text, so that an extraction of them can be scored."""
+        return [number for number, page in enumerate(self.pages) if page.gold_counts is not None]
 
     def page_f1(self, kept: NDArray[np.bool_], pages: Iterable[int]) -> NDArray[np.float64]:
         """Bag-of-words F1 of each of the pages, given the decision for every row."""
@@ -130,7 +139,8 @@ def page_rows(labelled: LabelledPage, recipe: Recipe) -> PageRows:
     page = parse(html, url=labelled.url, charset=labelled.charset, **asdict(recipe.parsing))
     labels = gold.label(page, recipe.main)
     owner, tokens = block_tokens(page)
-    gold_tokens = Counter(metric_tokens(gold.text(recipe.main) or ""))
+    text = gold.text(recipe.main)
+    gold_tokens = Counter(metric_tokens(text or ""))
     numbers: dict[str, int] = {}
     token_column = np.array([numbers.setdefault(token, len(numbers)) for token in tokens], dtype=np.int32)
     for token in gold_tokens:
@@ -148,7 +158,7 @@ def page_rows(labelled: LabelledPage, recipe: Recipe) -> PageRows:
         known=labels.known,
         owner=owner,
         tokens=token_column,
-        gold_counts=gold_counts,
+        gold_counts=None if text is None else gold_counts,
         hash=content_hash(page),
         sketch=_sketch(tokens),
     )
@@ -191,7 +201,11 @@ def build_table(datasets: Sequence[Dataset], recipe: Recipe, *, jobs: int = 1) -
     DatasetError
         A page has no gold or can't be read.
     """
-    labelled = [page for dataset in datasets for page in dataset.pages]
+    labelled = [
+        replace(page, id=f"{dataset.name}/{page.id}") if len(datasets) > 1 else page
+        for dataset in datasets
+        for page in dataset.pages
+    ]
     with joblib.Parallel(n_jobs=jobs, batch_size=8) as parallel:
         rows: list[PageRows] = parallel(joblib.delayed(page_rows)(page, recipe) for page in labelled)
     return BlockTable.stack(rows)

@@ -14,7 +14,7 @@ from blockml.features import feature_set
 from blockml.learning.crossval import cross_validate, gaps
 from blockml.learning.fitting import fit_tree, to_trees
 from blockml.learning.recipes import Recipe
-from blockml.learning.splits import PROTOCOLS
+from blockml.learning.splits import PROTOCOLS, n_groups
 from blockml.learning.table import BlockTable, build_table
 from blockml.learning.tuning import tune
 from blockml.modelfile import Model
@@ -108,13 +108,16 @@ def measure(
     report: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Cross-validate by each protocol; ``gaps`` tells what the laxer ones pretend."""
-    n_sites = len({page.site for page in table.pages})
+    if protocols and n_folds < 2:
+        raise UsageError(f"cross-validation needs at least 2 folds, not {n_folds}")
     results = {}
     for protocol in [name for name in PROTOCOLS if name in protocols]:
-        k = min(n_folds, n_sites) if protocol == "site" else n_folds
+        k = min(n_folds, n_groups(table, protocol))
         if k < 2:
-            report("by site: there is only one site, so this was not measured")
+            report(f"by {protocol}: there is only one, so this was not measured")
             continue
+        if k < n_folds:
+            report(f"by {protocol}: {k} folds, for there are no more {protocol}s")
         results[protocol] = cross_validate(table, recipe, protocol, n_folds=k, seed=seed, jobs=jobs)
         report(_line(results[protocol].summary(table)))
     metrics: dict[str, Any] = {name: result.summary(table) for name, result in results.items()}

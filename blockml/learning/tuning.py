@@ -34,8 +34,8 @@ class Tuning(NamedTuple):
 def tune(table: BlockTable, recipe: Recipe, training: NDArray[np.bool_], seed: int = 0) -> Tuning:
     """Choose threshold and shrinkage with the best mean page F1 on inner folds, by site, of the training pages.
 
-    What the recipe fixes is not tuned. With pages of one site only there is nothing to tune on: the majority in a leaf
-    decides then.
+    What the recipe fixes is not tuned. With pages of one site only, or with gold that is no whole text, there is
+    nothing to tune on: the majority in a leaf decides then.
 
     Parameters
     ----------
@@ -48,14 +48,17 @@ def tune(table: BlockTable, recipe: Recipe, training: NDArray[np.bool_], seed: i
     seed
         Decides the inner folds.
     """
+    majority = Tuning(
+        0.5 if recipe.threshold is None else recipe.threshold, 0.0 if recipe.shrinkage is None else recipe.shrinkage
+    )
     thresholds = THRESHOLDS.tolist() if recipe.threshold is None else [recipe.threshold]
     shrinkages = SHRINKAGES if recipe.shrinkage is None else [recipe.shrinkage]
-    pages = np.unique(table.page_of_row[training])
+    pages = np.intersect1d(table.page_of_row[training], table.pages_with_text())
     chosen = [table.pages[page] for page in pages.tolist()]
     groups = duplicate_groups(chosen, [page.site for page in chosen])
     n_folds = min(_INNER_FOLDS, len(np.unique(groups)))
     if n_folds < 2:
-        return Tuning(recipe.threshold or 0.5, recipe.shrinkage or 0.0)
+        return majority
     if len(thresholds) == len(shrinkages) == 1:
         return Tuning(thresholds[0], shrinkages[0])
     inner = np.full(len(table.pages), -1, dtype=np.int64)

@@ -82,7 +82,7 @@ def parse(
     warnings = list(decoded.warnings)
     if cut:
         unit = "characters" if isinstance(html, str) else "bytes"
-        warnings.append(f"only the first {limits.bytes} of {len(html)} {unit} were parsed")
+        warnings.append(f"only the first {limits.bytes} {unit} were parsed")
     builder = build(decoded.text, backend, limits)
     nodes = builder.nodes()
     if (mended := _close_title(decoded.text, nodes)) is not None:
@@ -121,10 +121,16 @@ def _title(nodes: Nodes) -> str:
     """Text of the first ``title`` that is no part of a drawing."""
     if "title" not in nodes.names:
         return ""
-    for node in np.flatnonzero(nodes.tag == nodes.names.index("title")).tolist():
-        if "svg" not in {nodes.name(above) for above in nodes.ancestors(node)}:
-            return " ".join(" ".join(nodes.texts[node + 1 : nodes.end[node]]).split())
-    return ""
+    titles = np.flatnonzero(nodes.tag == nodes.names.index("title"))
+    if "svg" in nodes.names:
+        drawings = np.flatnonzero(nodes.tag == nodes.names.index("svg"))
+        covered = np.maximum.accumulate(nodes.end[drawings])  # to where the drawings so far reach
+        before = np.searchsorted(drawings, titles)
+        titles = titles[(before == 0) | (covered[before - 1] <= titles)]
+    if not len(titles):
+        return ""
+    first = int(titles[0])
+    return " ".join(" ".join(nodes.texts[first + 1 : nodes.end[first]]).split())
 
 
 def _close_title(text: str, nodes: Nodes) -> str | None:

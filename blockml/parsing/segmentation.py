@@ -34,6 +34,9 @@ _LAYOUT: Mapping[Joint, Set[str]] = {
     ),
 }
 
+#: Scripts from here on put no space between words (Unicode: CJK radicals and what follows).
+_FIRST_IDEOGRAPH = "\u2e80"
+
 #: Elements that end the line of text before them.
 BREAKING: Set[str] = frozenset().union(*_LAYOUT.values())
 
@@ -103,8 +106,12 @@ def _joints(nodes: Nodes, text_nodes: NDArray[np.int32], raw: list[str]) -> NDAr
     closed = np.diff(np.bincount(nodes.end[parts], minlength=n + 1).cumsum()[text_nodes]) > 0
     spaced = np.array([a[-1:].isspace() or b[:1].isspace() for a, b in itertools.pairwise(raw)], dtype=bool)
     joints = np.zeros(len(text_nodes), dtype=np.uint8)
+    joints[1:][spaced] = Joint.SPACE
     # Two inline siblings without a space between them, such as label and value in spans, are two words to a reader.
-    joints[1:][spaced | (opened & closed)] = Joint.SPACE
+    for place in np.flatnonzero(opened & closed & ~spaced).tolist():
+        left, right = raw[place][-1:], raw[place + 1][:1]
+        if left.isalnum() and right.isalnum() and left < _FIRST_IDEOGRAPH > right:
+            joints[place + 1] = Joint.SPACE
     for joint, names in _LAYOUT.items():
         joints[_separated(nodes, text_nodes, _named(nodes, names))] = joint
     joints[0] = Joint.PARAGRAPH

@@ -50,23 +50,27 @@ def render_html(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str:
     rows = np.flatnonzero(np.asarray(kept, dtype=bool))
     if not len(rows):
         return ""
+    first, stop = _span(nodes, blocks.parent[rows])
     shown = _shown(nodes, page, rows)
     layout = _layout_parts(nodes, shown)
     out: list[str] = []
     open_tags: list[tuple[int, str]] = []  # where it ends, its end tag
-    gap = False  # whether a text was left out since the last one, on the same line
-    for node in range(*_span(nodes, blocks.parent[rows])):
+    gap = ""  # what parts the next text from the last one, if a text was left out between them
+    for node in range(first, stop):
         while open_tags and open_tags[-1][0] <= node:
             out.append(open_tags.pop()[1])
         name = nodes.name(node)
         if not shown[node]:
-            gap |= name == "#text"
+            if name == "#text":
+                lines = nodes.flags[node] & Flag.PREFORMATTED and "\n" in nodes.texts[node]
+                gap = "\n" if lines or gap == "\n" else " "
             continue
-        gap &= name not in BREAKING
+        if name in BREAKING:
+            gap = ""
         if name == "#text":
             text = nodes.texts[node] if nodes.flags[node] & Flag.PREFORMATTED else _squeezed(nodes.texts[node])
-            out.append(" " * (gap and not text[0].isspace()) + html.escape(text, quote=False))
-            gap = False
+            out.append(("" if text[0].isspace() else gap) + html.escape(text, quote=False))
+            gap = ""
         elif node in layout:
             if name != "col" and len(open_tags) < _MAX_DEPTH:
                 out.append("<div>")
@@ -77,7 +81,12 @@ def render_html(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str:
             out.append(f"<{name}{_attributes(nodes.attributes[node])}>")
             open_tags.append((int(nodes.end[node]), f"</{name}>"))
     out.extend(end for _, end in reversed(open_tags))
-    return "".join(out).strip()
+    fragment = "".join(out).strip()
+    above = [
+        nodes.attributes[node].get("dir", "").lower() for node in [first - 1, *nodes.ancestors(first - 1)] if first
+    ]
+    direction = next(filter(None, above), "ltr")
+    return f'<div dir="{html.escape(direction)}">{fragment}</div>' if direction != "ltr" else fragment
 
 
 def _span(nodes: Nodes, parents: NDArray[np.int32]) -> tuple[int, int]:
@@ -110,6 +119,10 @@ def _shown(nodes: Nodes, page: Page, rows: NDArray[np.intp]) -> NDArray[np.bool_
     legal = np.array([name in _ELEMENTS for name in nodes.names])[nodes.tag]
     is_void = np.array([name in VOID for name in nodes.names])[nodes.tag]
     result: NDArray[np.bool_] = text_shown | (legal & np.where(is_void, between, holds))
+    # A row that is written has all its cells, or those after a missing one would move to another column.
+    is_cell = np.array([name in ("td", "th") for name in nodes.names])[nodes.tag]
+    is_row = np.array([name == "tr" for name in nodes.names])[nodes.tag]
+    result |= is_cell & (nodes.parent >= 0) & (is_row & result)[nodes.parent]
     return result
 
 
@@ -118,20 +131,21 @@ def _layout_parts(nodes: Nodes, shown: NDArray[np.bool_]) -> frozenset[int]:
     parts = np.array([name in _TABLE_PARTS for name in nodes.names])[nodes.tag] & shown
     if not parts.any():
         return frozenset()
-    names = np.array(nodes.names, dtype=object)[nodes.tag]
     owner: dict[int, int] = {}  # part of a table to its table
     excess: dict[int, int] = {}  # cells of a table beyond one a row
     layout: set[int] = set()
+    open_tables: list[int] = []
     for node in np.flatnonzero(parts).tolist():
-        table = next((above for above in nodes.ancestors(node) if names[above] == "table" and shown[above]), None)
-        if names[node] == "table":
+        while open_tables and nodes.end[open_tables[-1]] <= node:
+            open_tables.pop()
+        name = nodes.name(node)
+        if name == "table":
+            layout.update(open_tables)
+            open_tables.append(node)
             excess[node] = 0
-            owner[node] = node
-            if table is not None:
-                layout.add(table)
-        elif table is not None:
-            owner[node] = table
-            excess[table] += {"td": 1, "th": 1, "tr": -1}.get(names[node], 0)
+        if open_tables:
+            owner[node] = open_tables[-1]
+            excess[open_tables[-1]] += {"td": 1, "th": 1, "tr": -1}.get(name, 0)
     layout.update(table for table, count in excess.items() if count <= 0)
     return frozenset(node for node, table in owner.items() if table in layout)
 

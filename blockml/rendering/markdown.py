@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -36,5 +35,7 @@ def render_markdown(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str
         from markdownify import markdownify
     except ImportError as error:
         raise MissingExtraError("Markdown output", "markdown") from error
-    text: str = markdownify(render_html(page, kept), heading_style="ATX", bullets="-")
-    return re.sub(r"\n{3,}", "\n\n", text).strip()
+    # The element around it tells Beautiful Soup that a text which looks like a URL is markup all the same.
+    fragment = f"<div>{render_html(page, kept)}</div>"
+    text: str = markdownify(fragment, heading_style="ATX", bullets="-", escape_misc=True)
+    return text.strip()

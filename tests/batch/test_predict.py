@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from blockml.batch import Item, find_inputs, predict, predict_to_file, read_items
-from blockml.errors import InputError
+from blockml.errors import InputError, UsageError
 from blockml.extractors import Extractor, Plain, Traits
 from blockml.page import Page
 from blockml.parsing import Limits
@@ -192,3 +192,62 @@ def test_json_lines(tmp_path: Path) -> None:
     assert result[0]["url"] == "http://a.example/"
     assert "no JSON" in result[2]["error"]
     assert result[3]["error"] == "the record has no string 'html'"
+
+
+def test_odd_ids_stop_nothing(tmp_path: Path) -> None:
+    """Ids that are no text, and ids that look like numbered doubles."""
+    lines = [json.dumps({"id": name, "html": "<p>x"}) for name in ("\ud800", "a", "a", "a#2", "a")]
+    path = tmp_path / "in.jsonl"
+    path.write_text("\ufeff" + "\r\n".join(lines), encoding="utf-8")
+    summary = predict_to_file(read_items(find_inputs([str(path)])), Plain(), tmp_path / "out.jsonl")
+    assert summary.statuses["ok"] == 5
+    assert [r["id"] for r in records(tmp_path / "out.jsonl")] == ["\\ud800", "a", "a#2", "a#2#2", "a#3"]
+
+
+def test_damaged_archives_are_records(tmp_path: Path) -> None:
+    """A page or a list of pages that breaks off is said so; what came before counts."""
+    whole = gzip.compress(b"".join(json.dumps({"html": "<p>x" * 50 + str(i)}).encode() + b"\n" for i in range(5000)))
+    (tmp_path / "cut.jsonl.gz").write_bytes(whole[:-200])
+    spoilt = bytearray(gzip.compress(b"<p>" + bytes(range(256)) * 40))
+    spoilt[60:80] = bytes(20)
+    (tmp_path / "spoilt.html.gz").write_bytes(bytes(spoilt))
+    files = find_inputs([str(tmp_path / "cut.jsonl.gz"), str(tmp_path / "spoilt.html.gz")])
+    result = list(predict(read_items(files), Plain()))
+    assert result[0]["status"] == "ok"
+    assert [record["status"] for record in result[-2:]] == ["error", "error"]
+    assert "can't be read from here on" in result[-2]["error"]
+
+
+def test_archives_are_unzipped_up_to_the_limit(tmp_path: Path) -> None:
+    """A small file that holds a huge page costs no more than the limit."""
+    path = tmp_path / "bomb.html.gz"
+    path.write_bytes(gzip.compress(b"<p>word " * 10_000_000))
+    item = next(iter(read_items(find_inputs([str(path)]))))
+    assert len(item.read(1001)) == 1001
+    assert next(predict([item], Plain(), limits=Limits(bytes=1000)))["status"] == "truncated"
+
+
+def test_resume_does_not_mix_models(tmp_path: Path) -> None:
+    """Records of another model are done anew."""
+    out = tmp_path / "out.jsonl"
+    predict_to_file(pages(3), Plain(), out)
+    summary = predict_to_file(pages(3), Fragile(), out, resume=True)
+    assert (summary.skipped, summary.n_pages) == (0, 3)
+    assert {record["model"] for record in records(out)} == {"fragile"}
+
+
+@pytest.mark.parametrize("name", ["folder", "file/out.jsonl"])
+def test_impossible_output_is_refused_at_once(tmp_path: Path, name: str) -> None:
+    """Before the first page, and without leaving anything behind."""
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    worked = []
+
+    def items() -> Iterator[Item]:
+        worked.append(1)
+        yield Item("a", html="x")
+
+    with pytest.raises(UsageError):
+        predict_to_file(items(), Plain(), tmp_path / name)
+    assert not worked
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]

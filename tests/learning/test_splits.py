@@ -147,7 +147,7 @@ def test_inner_tuning_sees_training_rows_only(table: BlockTable) -> None:
         table,
         main=np.where(training, table.main, ~table.main),
         pages=tuple(
-            replace(page, gold_counts=page.gold_counts * 0) if number in test_pages else page
+            replace(page, gold_counts=np.zeros_like(page.gold_counts)) if number in test_pages else page
             for number, page in enumerate(table.pages)
         ),
     )
@@ -258,3 +258,52 @@ def test_shrinkage_against_the_sum_over_the_path(table: BlockTable) -> None:
         for above, below in zip(path[::-1], path[-2::-1], strict=False):
             value += (tree.value[below] - tree.value[above]) / (1 + 50 / tree.weight[above])
         assert shrunk.value[leaf] == pytest.approx(value)
+
+
+def test_snippet_gold_is_not_taken_for_an_empty_text(tmp_path: Path) -> None:
+    """Pages whose gold is no whole text are learnt from; what can't be scored on them is not."""
+    for number in range(12):
+        folder = tmp_path / f"p{number}"
+        folder.mkdir()
+        menu = "".join(f"<li><a href='/{i}'>menu entry {i}</a></li>" for i in range(4))
+        body = f"<p>The story number {number} has many words that nobody has linked to anything at all.</p>"
+        (folder / "page.html").write_text(f"<ul>{menu}</ul>{body}" * 3, encoding="utf-8")
+        (folder / "meta.json").write_text('{"with": ["The story number"], "without": ["menu entry"]}', encoding="utf-8")
+    trained = train([open_dataset(tmp_path)], recipe("kim2013"), n_folds=3)
+    assert trained.threshold == 0.5
+    assert "page_bag_f1" not in trained.metrics["page"]
+    assert trained.metrics["page"]["block"]["f1"] > 0.9
+
+
+def test_ids_of_two_data_sets_do_not_meet(dataset: Dataset) -> None:
+    """The same ids in two data sets are different pages."""
+    twice = build_table([dataset, replace(dataset, name="other")], recipe("boilerpipe6").but(features="kim2013-onehot"))
+    assert len({page.id for page in twice.pages}) == 2 * len(dataset)
+
+
+def test_few_pages_mean_fewer_folds(dataset: Dataset) -> None:
+    """Ten folds are asked for by default; six pages have six."""
+    said: list[str] = []
+    few = replace(dataset, pages=dataset.pages[:12:2])
+    trained = train([few], recipe("kim2013").but(threshold=0.5, shrinkage=0.0), protocols=("page",), report=said.append)
+    assert trained.metrics["page"]["folds"] == 6
+    assert any("6 folds" in line for line in said)
+    with pytest.raises(UsageError, match="at least 2 folds"):
+        train([few], recipe("kim2013"), n_folds=1)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"threshold": 0},
+        {"threshold": "abc"},
+        {"shrinkage": -5},
+        {"min_leaf": 0},
+        {"confidence": 2},
+        {"features": "kim2013"},
+    ],
+)
+def test_values_outside_their_range_are_refused(parameters: dict[str, object]) -> None:
+    """Before anything is trained."""
+    with pytest.raises(UsageError):
+        recipe("kim2013").but(**parameters)

@@ -8,6 +8,7 @@ import pytest
 from lxml import etree
 
 import blockml
+import blockml.rendering
 from blockml.rendering.html import render_html
 from blockml.rendering.markdown import render_markdown
 
@@ -117,3 +118,51 @@ def test_markdown_of_the_usual_elements() -> None:
         "| a | b |\n| --- | --- |\n| 1 | 2 |",
     ):  # fmt: skip
         assert part in text
+
+
+def test_tables_keep_their_columns() -> None:
+    """Empty and removed cells stay, or the cells after them would mean something else."""
+    html = "<table><tr><th><th>A<th>B<tr><td>x<td><td>3<tr><td>y<td>1<td>2</table>"
+    page = blockml.parse(html)
+    text = render_markdown(page, [True] * len(page.blocks))
+    assert "| x |  | 3 |" in text
+    assert "|  | A | B |" in text
+    kept = [block.text != "1" for block in page.blocks]
+    assert "| y |  | 2 |" in render_markdown(page, kept)
+    assert "x\t\t3" in blockml.extract(html, model="plain").text
+
+
+def test_code_never_grows_together() -> None:
+    """What is left out of a code block leaves its line breaks behind."""
+    page = blockml.parse("<pre>foo(\n<b>bar,\n</b>baz)</pre><pre>a<b>x</b>b</pre>")
+    kept = [block.text not in {"bar,", "x"} for block in page.blocks]
+    assert blockml.rendering.render_text(page, kept) == "foo(\n\nbaz)\na b"
+    assert render_html(page, kept) == "<pre>foo(\n\nbaz)</pre><pre>a b</pre>"
+
+
+@pytest.mark.parametrize(
+    "text", ["&lt;script&gt;x()&lt;/script&gt;", "# no heading", "1. no list", "a | b", "*no* _stress_"]
+)
+def test_markdown_has_no_marks_but_its_own(text: str) -> None:
+    """Text that looks like markup is escaped: rendered again, it is the same text."""
+    page = blockml.parse(f"<p>{text}</p>")
+    written = render_markdown(page, [True])
+    assert written != page.blocks.texts[0] or text == "a | b"
+    assert written.replace("\\", "") == page.blocks.texts[0]
+
+
+def test_blank_lines_in_code_stay() -> None:
+    """Markdown keeps code as it is."""
+    page = blockml.parse("<pre>a\n\n\n\nb</pre>")
+    assert "a\n\n\n\nb" in render_markdown(page, [True])
+
+
+def test_direction_of_the_page_is_kept() -> None:
+    """A fragment of a right-to-left page says so."""
+    assert whole("<html dir=rtl><body><p>שלום</p>") == '<div dir="rtl"><p>שלום</p></div>'
+
+
+def test_bare_url_is_no_warning() -> None:
+    """Beautiful Soup takes a text that is a URL for a mistake."""
+    page = blockml.parse("https://x.example/a")
+    assert "x.example" in render_markdown(page, [True])

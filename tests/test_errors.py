@@ -1,0 +1,26 @@
+"""Errors tell what to do, and travel between processes."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from blockml.errors import BlockmlError, DatasetError, MissingExtraError, UnknownNameError
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        BlockmlError("plain", source="a.html"),
+        UnknownNameError("format", "xml", ["text", "json"], source="line 3"),
+        MissingExtraError("Markdown", "markdown"),
+        DatasetError("gone"),
+    ],
+)
+def test_errors_survive_pickling(error: BlockmlError) -> None:
+    """A worker's error reaches the caller as it was."""
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301 (our own bytes)
+    assert type(again) is type(error)
+    assert str(again) == str(error)
+    assert again.source == error.source
