@@ -8,9 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError
-from blockml.page import Reason
+from blockml.page import Flag, Page, Reason
 
 __all__ = ["Decision", "confidence", "decide"]
+
+
+_REASONS = (
+    Reason.SCORE_BELOW_THRESHOLD,
+    Reason.SCORE_REACHES_THRESHOLD,
+    Reason.REMOVED_WITH_ITS_CODE,
+    Reason.KEPT_WITH_ITS_CODE,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,8 +31,20 @@ class Decision:
     """(n_blocks,)."""
 
 
-def decide(scores: NDArray[np.float32], threshold: float) -> Decision:
+def decide(scores: NDArray[np.float32], threshold: float, page: Page | None = None) -> Decision:
     """Keep the blocks whose score is at least ``threshold``. A lower threshold never keeps less.
+
+    Preformatted text is decided as a whole, by the mean score of its words: its pieces are blocks of their own where
+    code is coloured, and code with pieces missing is of no use.
+
+    Parameters
+    ----------
+    scores
+        (n_blocks,) in [0, 1].
+    threshold
+        From which score on a block is kept, in [0, 1].
+    page
+        The page, for its preformatted texts; without it each block is decided alone.
 
     Raises
     ------
@@ -38,10 +58,27 @@ def decide(scores: NDArray[np.float32], threshold: float) -> Decision:
     """
     if not 0 <= threshold <= 1:
         raise UsageError(f"a threshold is between 0 and 1, not {threshold}")
+    text_of = _preformatted_texts(page) if page else np.full(len(scores), -1)
+    inside = text_of >= 0
+    pooled = scores
+    if inside.any() and page is not None:
+        weight = np.maximum(page.blocks.n_words, 1)[inside]
+        total = np.bincount(text_of[inside], weights=weight * scores[inside])
+        pooled = scores.copy()
+        pooled[inside] = (total / np.bincount(text_of[inside], weights=weight))[text_of[inside]]
     # Compared as float32, so that a block which scores exactly the threshold is kept.
-    kept = scores >= np.float32(threshold)
-    reasons = (Reason.SCORE_BELOW_THRESHOLD, Reason.SCORE_REACHES_THRESHOLD)
-    return Decision(kept, tuple([reasons[keep] for keep in kept.tolist()]))
+    kept = pooled >= np.float32(threshold)
+    codes = kept + 2 * (inside & (kept != (scores >= np.float32(threshold))))
+    return Decision(kept, tuple([_REASONS[code] for code in codes.tolist()]))
+
+
+def _preformatted_texts(page: Page) -> NDArray[np.intp]:
+    """(n_blocks,) number of the preformatted element that each block stands in; -1 outside."""
+    nodes = page.nodes
+    marked = (nodes.flags & Flag.PREFORMATTED) > 0
+    outermost = np.flatnonzero(marked & ~marked[nodes.parent])  # no root is preformatted
+    inside = (page.blocks.flags & Flag.PREFORMATTED) > 0
+    return np.where(inside, np.searchsorted(outermost, page.blocks.node) - 1, -1)
 
 
 def confidence(scores: NDArray[np.float32], kept: NDArray[np.bool_], n_words: NDArray[np.int32]) -> float:

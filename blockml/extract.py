@@ -75,7 +75,7 @@ def extract_page(page: Page, extractor: Extractor, *, threshold: float | None = 
     scores = extractor.score(page)
     if threshold is None:
         threshold = extractor.default_threshold if extractor.threshold is None else extractor.threshold
-    decision = decide(scores, threshold)
+    decision = decide(scores, threshold, page)
     status = page.status
     if status is Status.OK and not np.any(decision.kept):
         status = Status.NO_CONTENT

@@ -66,6 +66,8 @@ class Reason(StrEnum):
 
     SCORE_REACHES_THRESHOLD = "score_reaches_threshold"
     SCORE_BELOW_THRESHOLD = "score_below_threshold"
+    KEPT_WITH_ITS_CODE = "kept_with_its_code"  #: a piece of preformatted text, whose mean score reaches the threshold
+    REMOVED_WITH_ITS_CODE = "removed_with_its_code"  #: a piece of preformatted text, whose mean score doesn't
 
 
 class Flag(IntFlag):

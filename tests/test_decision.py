@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import blockml
 from blockml.decision import confidence, decide
 from blockml.errors import UsageError
 from blockml.page import Reason
@@ -65,3 +66,21 @@ def test_confidence_is_the_expected_share_of_right_words(rows: list[tuple[float,
     right = sum((score if keep else 1 - score) * n for score, keep, n in rows)
     assert got == pytest.approx(right / total if total else 0, abs=1e-5)
     assert 0 <= got <= 1
+
+
+def test_preformatted_text_is_decided_as_a_whole() -> None:
+    """Pieces of one code block share a decision, by the mean score of their words; two blocks don't."""
+    page = blockml.parse("<pre>a b c <b>d</b></pre><p>x</p><pre><i>e</i> f<pre>g</pre></pre>")
+    assert page.blocks.texts == ("a b c", "d", "x", "e", "f", "g")
+    scores = np.array([0.8, 0.1, 0.3, 0.9, 0.1, 0.2], np.float32)
+    decision = decide(scores, 0.5, page)
+    assert decision.kept.tolist() == [True, True, False, False, False, False]
+    assert decision.reasons == (
+        Reason.SCORE_REACHES_THRESHOLD,
+        Reason.KEPT_WITH_ITS_CODE,
+        Reason.SCORE_BELOW_THRESHOLD,
+        Reason.REMOVED_WITH_ITS_CODE,
+        Reason.SCORE_BELOW_THRESHOLD,
+        Reason.SCORE_BELOW_THRESHOLD,
+    )
+    assert decide(scores, 0.5).kept.tolist() == [True, False, False, True, False, False]

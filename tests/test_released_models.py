@@ -45,6 +45,13 @@ def test_default_extracts_an_article() -> None:
     assert 0.5 < result.confidence <= 1
 
 
+def test_code_is_whole() -> None:
+    """A coloured code block loses none of its pieces, neither brackets nor indentation."""
+    html = (ROOT / "data" / "pages" / "code-documentation" / "page.html").read_bytes()
+    code = 'for event in station.events("2023-04-09"):\n    print(event.kind, event.time, round(event.height, 2))'
+    assert code in blockml.extract(html).text
+
+
 def test_results_are_the_same_every_time() -> None:
     """Same page, same model: the same bytes in every format."""
     html = (ROOT / "data" / "pages" / "code-documentation" / "page.html").read_bytes()
@@ -54,9 +61,10 @@ def test_results_are_the_same_every_time() -> None:
         assert first.strip()
 
 
-def test_threshold_is_a_dial() -> None:
+@pytest.mark.parametrize("name", ["sites/patient-crumb/crumb-post-03", "pages/code-documentation"])
+def test_threshold_is_a_dial(name: str) -> None:
     """Lower thresholds keep more, never other blocks."""
-    html = (ROOT / "data" / "sites" / "patient-crumb" / "crumb-post-03" / "page.html").read_bytes()
+    html = (ROOT / "data" / name / "page.html").read_bytes()
     kept = [blockml.extract(html, threshold=value).kept for value in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)]
     assert kept[0].all()
     assert all((more >= less).all() for more, less in itertools.pairwise(kept))
