@@ -63,9 +63,9 @@ def decide(scores: NDArray[np.float32], threshold: float, page: Page | None = No
     pooled = scores
     if inside.any() and page is not None:
         weight = np.maximum(page.blocks.n_words, 1)[inside]
-        total = np.bincount(text_of[inside], weights=weight * scores[inside])
+        _, number = np.unique(text_of[inside], return_inverse=True)
         pooled = scores.copy()
-        pooled[inside] = (total / np.bincount(text_of[inside], weights=weight))[text_of[inside]]
+        pooled[inside] = (np.bincount(number, weight * scores[inside]) / np.bincount(number, weight))[number]
     # Compared as float32, so that a block which scores exactly the threshold is kept.
     kept = pooled >= np.float32(threshold)
     codes = kept + 2 * (inside & (kept != (scores >= np.float32(threshold))))

@@ -70,7 +70,7 @@ def test_confidence_is_the_expected_share_of_right_words(rows: list[tuple[float,
 
 def test_preformatted_text_is_decided_as_a_whole() -> None:
     """Pieces of one code block share a decision, by the mean score of their words; two blocks don't."""
-    page = blockml.parse("<pre>a b c <b>d</b></pre><p>x</p><pre><i>e</i> f<pre>g</pre></pre>")
+    page = blockml.parse("<pre></pre><pre>a b c <b>d</b></pre><p>x</p><pre><i>e</i> f<pre>g</pre></pre>")
     assert page.blocks.texts == ("a b c", "d", "x", "e", "f", "g")
     scores = np.array([0.8, 0.1, 0.3, 0.9, 0.1, 0.2], np.float32)
     decision = decide(scores, 0.5, page)

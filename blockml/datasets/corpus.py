@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import json
 import re
@@ -101,35 +102,50 @@ def read_corpus(folder: Path, name: str) -> Dataset:
 
 def _labelled_page(row: Mapping[str, Any], path: Path) -> LabelledPage:
     page_id, url, label = row["id"], row.get("url"), row.get("encoding")
-    needs_reader = bool(row.get("has_text_wrapper"))
-    if label and webencodings.lookup(label) is None:  # an error here, not at page 700
-        raise DatasetError(f"page {page_id!r} has the unknown encoding {label!r}", source=path)
+    gold, is_wrapped = _gold(row), bool(row.get("has_text_wrapper"))
+    charset, codec = _charset(label, path) if label else (None, None)
+    needs_reader = is_wrapped or codec is not None
     return LabelledPage(
         id=page_id,
         site=row.get("site") or site_of(url, page_id),
         path=path,
-        gold=None if needs_reader else _gold(row),
-        reader=_Unwrapping(_gold(row)) if needs_reader else None,
+        gold=None if needs_reader else gold,
+        reader=_Reader(gold, codec, is_wrapped=is_wrapped) if needs_reader else None,
         url=url,
-        charset=label,
+        charset=charset,
         page_type=row.get("page_type"),
         flags=tuple(row.get("flags") or ()),
         extra={key: value for key, value in row.items() if key not in _OWN_FIELDS},
     )
 
 
-class _Unwrapping:
-    """Reads a page without the element that CleanEval wraps it in."""
+def _charset(label: str, path: Path) -> tuple[str, str | None]:
+    """Encoding label of the web, and the codec to decode with first, if only Python knows the encoding."""
+    if webencodings.lookup(label):
+        return label, None
+    try:
+        codec = codecs.lookup(label).name
+    except LookupError:  # an error here, not at page 700
+        raise DatasetError(f"the page's encoding {label!r} is unknown", source=path) from None
+    name = codec.replace("_", "-")
+    return (name, None) if webencodings.lookup(name) else ("utf-8", codec)
 
-    __slots__ = ("gold",)
 
-    def __init__(self, gold: Gold | None) -> None:
+class _Reader:
+    """Reads a page without the element that CleanEval wraps it in, and from encodings that the web doesn't know."""
+
+    __slots__ = ("codec", "gold", "is_wrapped")
+
+    def __init__(self, gold: Gold | None, codec: str | None, *, is_wrapped: bool) -> None:
         self.gold = gold
+        self.codec = codec
+        self.is_wrapped = is_wrapped
 
     def __call__(self, path: Path) -> tuple[bytes, Gold | None]:
         data = read_bytes(path)
-        match = _WRAPPER.match(data)
-        return match[1] if match else data, self.gold
+        if self.is_wrapped and (match := _WRAPPER.match(data)):
+            data = match[1]
+        return data.decode(self.codec, "replace").encode() if self.codec else data, self.gold
 
 
 def _gold(row: Mapping[str, Any]) -> Gold | None:

@@ -1,1 +1,1 @@
-"""Training: decision trees, their pruning and their evaluation."""
+"""Labelled pages in, a measured model out: recipes, tables, splits, trees, tuning, cards."""

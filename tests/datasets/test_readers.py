@@ -33,7 +33,7 @@ def test_corpus_layout(tmp_path: Path) -> None:
     rows = [
         {"id": "a", "url": "http://x.example.co.uk/1", "main_content": "Héllo", "encoding": "cp1252", "with": ["H"]},
         {"id": "b", "site": "s", "page_type": "forum", "main_content": "", "flags": ["gold_empty_or_short"]},
-        {"id": "c", "with": ["yes"], "without": ["no"]},
+        {"id": "c", "with": ["yes"], "without": ["no"], "encoding": "iso8859_15"},
     ]
     pages = {"a": "<p>Héllo</p>".encode("cp1252"), "b": b"<p>b</p>", "c": b"<p>c</p>"}
     dataset = open_dataset(f"mine={write_corpus(tmp_path / 'set', rows, pages)}")
@@ -45,8 +45,17 @@ def test_corpus_layout(tmp_path: Path) -> None:
     assert blockml.parse(html, charset=a.charset).blocks.texts == ("Héllo",)
     assert gold is not None
     assert gold.text() == "Héllo"
+    assert c.charset == "iso8859-15"
     assert c.gold is not None
     assert c.gold.text() is None
+
+
+def test_encodings_that_only_python_knows(tmp_path: Path) -> None:
+    """Such a page is handed on as UTF-8."""
+    rows = [{"id": "a", "main_content": "č", "encoding": "cp852"}]
+    page = open_dataset(write_corpus(tmp_path / "set", rows, {"a": "<p>č</p>".encode("cp852")})).pages[0]
+    html, _ = page.load()
+    assert blockml.parse(html, charset=page.charset).blocks.texts == ("č",)
 
 
 def test_wrapper_of_cleaneval_is_taken_off(tmp_path: Path) -> None:
@@ -77,6 +86,7 @@ def test_regions_by_xpath(tmp_path: Path) -> None:
     [
         ({"id": 5}, "line 1 is no object with a string 'id'"),
         ({"id": "gone"}, "page 'gone' has no file"),
+        ({"id": "a", "encoding": "klingon"}, "encoding 'klingon' is unknown"),
         ({"id": "a", "blocks": [{"type": "Hat", "xpath": "/html"}]}, "unknown block type 'Hat'"),
     ],
 )
