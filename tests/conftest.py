@@ -9,7 +9,14 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # Parsers load lazily and the machine may be busy, so neither a first call nor a slow one is a fault.
-settings.register_profile("blockml", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
+# A change is judged on the same examples every time; new ones are looked for while working.
+settings.register_profile(
+    "blockml",
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=bool(os.environ.get("CI")),
+)
 settings.load_profile("blockml")
 
 
