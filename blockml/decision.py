@@ -58,27 +58,26 @@ def decide(scores: NDArray[np.float32], threshold: float, page: Page | None = No
     """
     if not 0 <= threshold <= 1:
         raise UsageError(f"a threshold is between 0 and 1, not {threshold}")
-    text_of = _preformatted_texts(page) if page else np.full(len(scores), -1)
-    inside = text_of >= 0
-    pooled = scores
-    if inside.any() and page is not None:
-        weight = np.maximum(page.blocks.n_words, 1)[inside]
-        _, number = np.unique(text_of[inside], return_inverse=True)
-        pooled = scores.copy()
-        pooled[inside] = (np.bincount(number, weight * scores[inside]) / np.bincount(number, weight))[number]
+    pooled = scores if page is None else _pooled(scores, page)
     # Compared as float32, so that a block which scores exactly the threshold is kept.
     kept = pooled >= np.float32(threshold)
-    codes = kept + 2 * (inside & (kept != (scores >= np.float32(threshold))))
+    codes = kept + 2 * (kept != (scores >= np.float32(threshold)))
     return Decision(kept, tuple([_REASONS[code] for code in codes.tolist()]))
 
 
-def _preformatted_texts(page: Page) -> NDArray[np.intp]:
-    """(n_blocks,) number of the preformatted element that each block stands in; -1 outside."""
-    nodes = page.nodes
+def _pooled(scores: NDArray[np.float32], page: Page) -> NDArray[np.float32]:
+    """Scores, with the mean over its words for all blocks of one preformatted element."""
+    nodes, blocks = page.nodes, page.blocks
+    inside = (blocks.flags & Flag.PREFORMATTED) > 0
+    if not inside.any():
+        return scores
     marked = (nodes.flags & Flag.PREFORMATTED) > 0
     outermost = np.flatnonzero(marked & ~marked[nodes.parent])  # no root is preformatted
-    inside = (page.blocks.flags & Flag.PREFORMATTED) > 0
-    return np.where(inside, np.searchsorted(outermost, page.blocks.node) - 1, -1)
+    _, number = np.unique(np.searchsorted(outermost, blocks.node[inside], side="right"), return_inverse=True)
+    weight = np.maximum(blocks.n_words, 1)[inside]
+    pooled = scores.copy()
+    pooled[inside] = (np.bincount(number, weight * scores[inside]) / np.bincount(number, weight))[number]
+    return pooled
 
 
 def confidence(scores: NDArray[np.float32], kept: NDArray[np.bool_], n_words: NDArray[np.int32]) -> float:

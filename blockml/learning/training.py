@@ -76,7 +76,7 @@ def train(
     metrics = measure(table, recipe, protocols, n_folds=n_folds, seed=seed, jobs=jobs, report=report)
     rows = table.trainable
     tuning = tune(table, recipe, rows, seed)
-    report(f"threshold {tuning.threshold:g}, shrinkage {tuning.shrinkage:g}: the best page F1 on inner folds")
+    report(f"threshold {tuning.threshold:g}, shrinkage {tuning.shrinkage:g}")
     trees = to_trees(fit_tree(recipe, table.matrix[rows], table.main[rows], seed), tuning.shrinkage)
     report(f"{len(trees.feature)} tree nodes")
     chosen = feature_set(recipe.features)
@@ -111,6 +111,7 @@ def measure(
     if protocols and n_folds < 2:
         raise UsageError(f"cross-validation needs at least 2 folds, not {n_folds}")
     results = {}
+    metrics: dict[str, Any] = {}
     for protocol in [name for name in PROTOCOLS if name in protocols]:
         k = min(n_folds, n_groups(table, protocol))
         if k < 2:
@@ -119,8 +120,8 @@ def measure(
         if k < n_folds:
             report(f"by {protocol}: {k} folds, for there are no more {protocol}s")
         results[protocol] = cross_validate(table, recipe, protocol, n_folds=k, seed=seed, jobs=jobs)
-        report(_line(results[protocol].summary(table)))
-    metrics: dict[str, Any] = {name: result.summary(table) for name, result in results.items()}
+        metrics[protocol] = results[protocol].summary(table)
+        report(_line(metrics[protocol]))
     if len(results) > 1:
         metrics["gaps"] = gaps(results, table)
         report(

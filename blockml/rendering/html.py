@@ -82,10 +82,10 @@ def render_html(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str:
             open_tags.append((int(nodes.end[node]), f"</{name}>"))
     out.extend(end for _, end in reversed(open_tags))
     fragment = "".join(out).strip()
-    above = [
-        nodes.attributes[node].get("dir", "").lower() for node in [first - 1, *nodes.ancestors(first - 1)] if first
-    ]
-    direction = next(filter(None, above), "ltr")
+    around = [first - 1, *nodes.ancestors(first - 1)] if first else []
+    direction = next(
+        (nodes.attributes[node]["dir"].lower() for node in around if "dir" in nodes.attributes[node]), "ltr"
+    )
     return f'<div dir="{html.escape(direction)}">{fragment}</div>' if direction != "ltr" else fragment
 
 
