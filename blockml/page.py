@@ -325,6 +325,8 @@ class Page:
     """The tree."""
     blocks: Blocks
     """The text blocks, in document order."""
+    source: str | None = None
+    """The decoded text that was parsed; None for a page made from another one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,18 +4,35 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.errors import UnknownNameError
+from blockml.errors import UnknownNameError, UsageError
 from blockml.modelfile import Parsing
 from blockml.page import Page
 
-__all__ = ["Extractor", "Traits"]
+__all__ = ["Between", "Extractor", "Traits"]
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """Legal values of a numeric parameter, both ends included."""
+
+    low: float
+    high: float
+    whole: bool = False
+    """Whether it must be a whole number."""
+
+    def __contains__(self, value: object) -> bool:
+        kinds = int if self.whole else (int, float)
+        return isinstance(value, kinds) and not isinstance(value, bool) and self.low <= value <= self.high
+
+    def __str__(self) -> str:
+        return f"a {'whole ' if self.whole else ''}number from {self.low:g} to {self.high:g}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +56,11 @@ class Extractor(ABC):
     ``get_params`` and ``set_params`` work, and with them scikit-learn's ``clone`` and ``GridSearchCV``.
     """
 
+    name: ClassVar[str]
+    """Public name."""
     traits: ClassVar[Traits]
+    legal: ClassVar[Mapping[str, Between | tuple[object, ...]]] = {}
+    """Legal values of the constructor's arguments: a range, or all there are."""
     threshold: float | None = None
     """Score from which on a block is kept; None for :attr:`default_threshold`."""
 
@@ -49,9 +70,11 @@ class Extractor(ABC):
         return 0.5
 
     @property
-    @abstractmethod
     def id(self) -> str:
-        """Name and version, as results carry it."""
+        """Name, and arguments that are not the default, as results carry it."""
+        defaults = {name: item.default for name, item in inspect.signature(type(self)).parameters.items()}
+        changed = [f"{name}={value}" for name, value in self.get_params().items() if value != defaults[name]]
+        return f"{self.name}({', '.join(changed)})" if changed else self.name
 
     @property
     def parsing(self) -> Parsing:
@@ -64,7 +87,31 @@ class Extractor(ABC):
 
     @abstractmethod
     def score(self, page: Page) -> NDArray[np.float32]:
-        """Score each block: (n_blocks,) in [0, 1], higher for content."""
+        """Score each block: (n_blocks,) in [0, 1], higher for content.
+
+        Raises
+        ------
+        UsageError
+            An argument of the constructor is no legal value.
+        """
+
+    def explain(self, page: Page) -> tuple[str, ...]:
+        """Tell for each block why it scores so, where the score alone doesn't tell; else empty texts."""
+        return ("",) * len(page.blocks)
+
+    def check(self) -> None:
+        """Check the arguments of the constructor, which only stores them.
+
+        Raises
+        ------
+        UsageError
+            One is no legal value.
+        """
+        for name, legal in self.legal.items():
+            value = getattr(self, name)
+            if value not in legal:
+                wanted = legal if isinstance(legal, Between) else "one of " + ", ".join(str(item) for item in legal)
+                raise UsageError(f"parameter {name!r} of {self.name} is {wanted}, not {value!r}")
 
     @classmethod
     def _parameter_names(cls) -> list[str]:
@@ -81,9 +128,12 @@ class Extractor(ABC):
         ------
         UnknownNameError
             No such parameter.
+        UsageError
+            No such value of it.
         """
         for name, value in parameters.items():
             if name not in self._parameter_names():
                 raise UnknownNameError("parameter", name, self._parameter_names())
             setattr(self, name, value)
+        self.check()
         return self

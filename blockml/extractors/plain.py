@@ -23,14 +23,10 @@ class Plain(Extractor):
     ['One', 'Two']
     """
 
+    name: ClassVar[str] = "plain"
     traits: ClassVar[Traits] = Traits(
         needs_training=False, needs_siblings=False, gives_probabilities=False, source="Gottron 2008"
     )
-
-    @property
-    def id(self) -> str:
-        """Its name."""
-        return "plain"
 
     def score(self, page: Page) -> NDArray[np.float32]:
         """Give each block 1."""

@@ -6,6 +6,7 @@ import functools
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from blockml.errors import UnknownNameError
 from blockml.extractors.base import Extractor
@@ -77,18 +78,26 @@ def load(name_or_path: str | os.PathLike[str] = "default") -> Supervised:
     raise UnknownNameError("model", name, [*model_names(), "default", "(path of a model file)"])
 
 
-def resolve(name_or_path: str | os.PathLike[str]) -> Extractor:
+def resolve(name_or_path: str | os.PathLike[str], parameters: Mapping[str, Any] | None = None) -> Extractor:
     """Extractor of a public name: an untrained method, a released model or a model file.
+
+    Parameters
+    ----------
+    name_or_path
+        The name or path.
+    parameters
+        Arguments of the extractor that are not to have their default.
 
     Raises
     ------
     UnknownNameError
-        None of these.
+        None of these, or no such parameter.
+    UsageError
+        No such value of a parameter.
     """
     name = os.fspath(name_or_path)
-    if name in EXTRACTORS:
-        return EXTRACTORS[name]()
     try:
-        return load(name)
+        extractor: Extractor = EXTRACTORS[name]() if name in EXTRACTORS else load(name)
     except UnknownNameError as error:
         raise UnknownNameError("extractor or model", name, [*EXTRACTORS, *error.legal]) from None
+    return extractor.set_params(**parameters) if parameters else extractor

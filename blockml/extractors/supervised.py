@@ -26,6 +26,7 @@ class Supervised(Extractor):
         Replaces the model's own threshold, if given.
     """
 
+    name: ClassVar[str] = "supervised"
     traits: ClassVar[Traits] = Traits(
         needs_training=True, needs_siblings=False, gives_probabilities=True, source="Kim et al. 2013"
     )

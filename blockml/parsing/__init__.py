@@ -106,6 +106,7 @@ def parse(
         status=_status(decoded, truncated=truncated, n_blocks=len(blocks)),
         nodes=nodes,
         blocks=blocks,
+        source=decoded.text,
     )
 
 
