@@ -74,7 +74,8 @@ class UnknownNameError(UsageError):
 
     def __init__(self, kind: str, name: str, legal: Iterable[str], *, source: object = None) -> None:
         self.legal = tuple(sorted(legal))
-        super().__init__(f"unknown {kind} {name!r}; choose one of: {', '.join(self.legal)}", source=source)
+        choices = f"choose one of: {', '.join(self.legal)}" if self.legal else "there is none"
+        super().__init__(f"unknown {kind} {name!r}; {choices}", source=source)
 
 
 class MissingExtraError(BlockmlError, ImportError):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from blockml.batch import Summary, find_inputs, predict, predict_to_file, read_items
+from blockml.cli.arguments import add_parameters, parameters, positive, share
 from blockml.cli.output import note, progress_bar, write_output
 from blockml.datasets.base import read_bytes
 from blockml.errors import InputError, UsageError
@@ -18,7 +19,7 @@ from blockml.page import Status
 from blockml.parsing import Limits
 from blockml.rendering import FORMATS, render
 
-__all__ = ["add_commands", "positive"]
+__all__ = ["add_choice", "add_commands", "chosen_extractor"]
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -29,7 +30,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     one.add_argument("--url", help="where the page came from; kept, not fetched")
     one.add_argument("--charset", help="encoding that the transport named (HTTP's Content-Type)")
     one.add_argument("-o", "--output", metavar="FILE", help="write there instead of standard output")
-    _add_choice(one)
+    add_choice(one)
     one.set_defaults(run=run_extract)
 
     many = commands.add_parser(
@@ -47,46 +48,32 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     many.add_argument("--jobs", type=positive, default=1, metavar="N", help="processes (default: %(default)s)")
     many.add_argument("--resume", action="store_true", help="keep what OUT or OUT.part hold, and do the rest")
     many.add_argument("--quiet", action="store_true", help="no progress bar and no summary")
-    _add_choice(many)
+    add_choice(many)
     many.set_defaults(run=run_predict)
 
 
-def _add_choice(parser: argparse.ArgumentParser) -> None:
+def add_choice(parser: argparse.ArgumentParser) -> None:
+    """Add the options that choose an extractor and set it."""
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--model", metavar="NAME|FILE", default="default", help="a released model or a model file")
     group.add_argument("--extractor", metavar="NAME", help="an untrained method, or a released model")
+    add_parameters(parser, "extractor")
     parser.add_argument(
-        "--threshold", type=_share, metavar="X", help="keep blocks that score at least X, from 0 (all) to 1"
+        "--threshold", type=share, metavar="X", help="keep blocks that score at least X, from 0 (all) to 1"
     )
     parser.add_argument(
         "--max-bytes", type=positive, metavar="N", default=Limits().bytes, help="look at no more of a page"
     )
 
 
-def positive(text: str) -> int:
-    """Read a whole number from 1 on, for argparse."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 on")
-    return int(text)
-
-
-def _share(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number between 0 and 1")
-    return value
-
-
-def _extractor(arguments: argparse.Namespace) -> Extractor:
-    return resolve(arguments.extractor or arguments.model)
+def chosen_extractor(arguments: argparse.Namespace) -> Extractor:
+    """Make the extractor that the options of :func:`add_choice` ask for."""
+    return resolve(arguments.extractor or arguments.model, parameters(arguments.parameters))
 
 
 def run_extract(arguments: argparse.Namespace) -> int:
     """Extract one page; 1 if it gave no text."""
-    extractor = _extractor(arguments)
+    extractor = chosen_extractor(arguments)
     try:
         limit = arguments.max_bytes + 1  # one more shows that there is more
         html = sys.stdin.buffer.read(limit) if arguments.page == "-" else read_bytes(Path(arguments.page), limit)
@@ -112,7 +99,7 @@ def run_predict(arguments: argparse.Namespace) -> int:
     """Extract many pages; 1 if any could not be read or worked on, 3 if none could be."""
     if arguments.resume and arguments.output is None:
         raise UsageError("--resume needs -o: it continues a file")
-    extractor = _extractor(arguments)
+    extractor = chosen_extractor(arguments)
     items = read_items(find_inputs(arguments.inputs))
     limits = Limits(bytes=arguments.max_bytes)
     options: dict[str, Any] = {"jobs": arguments.jobs, "limits": limits, "threshold": arguments.threshold}

@@ -11,7 +11,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from blockml.cli.extracting import positive
+from blockml.cli.arguments import add_parameters, parameters, positive
 from blockml.cli.output import note, print_rows, progress_bar, write_output
 from blockml.datasets import open_dataset
 from blockml.errors import UnknownNameError, UsageError
@@ -30,9 +30,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     _add_datasets(training)
     training.add_argument("-o", "--output", required=True, metavar="FILE", help="model file; its card is FILE.md")
     training.add_argument("--recipe", default="kim2013", metavar="NAME", help="what is trained (default: %(default)s)")
-    training.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", dest="parameters", help="another recipe parameter"
-    )
+    add_parameters(training, "recipe")
     training.add_argument("--name", help="name of the model (default: the file's)")
     training.add_argument(
         "--cv",
@@ -79,7 +77,7 @@ def run_train(arguments: argparse.Namespace) -> int:
     from blockml.learning.training import train
     from blockml.modelfile import save_model
 
-    chosen = recipe(arguments.recipe).but(**_parameters(arguments.parameters))
+    chosen = recipe(arguments.recipe).but(**parameters(arguments.parameters))
     protocols = arguments.cv or ["page", "site"]
     if "none" in protocols and len(protocols) > 1:
         raise UsageError("--cv none goes alone")
@@ -104,19 +102,6 @@ def run_train(arguments: argparse.Namespace) -> int:
 
 def _command(argv: Sequence[str]) -> str:
     return shlex.join([Path(argv[0]).name, *argv[1:]])
-
-
-def _parameters(pairs: Sequence[str]) -> dict[str, Any]:
-    parameters: dict[str, Any] = {}
-    for pair in pairs:
-        name, separator, text = pair.partition("=")
-        if not separator:
-            raise UsageError(f"--set takes NAME=VALUE, not {pair!r}")
-        try:
-            parameters[name] = json.loads(text)
-        except ValueError:
-            parameters[name] = text
-    return parameters
 
 
 def run_evaluate(arguments: argparse.Namespace) -> int:

@@ -1,0 +1,62 @@
+"""Values of arguments that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from blockml.errors import UsageError
+
+__all__ = ["add_parameters", "parameters", "positive", "share"]
+
+
+def positive(text: str) -> int:
+    """Read a whole number from 1 on, for argparse."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 on")
+    return int(text)
+
+
+def share(text: str) -> float:
+    """Read a number between 0 and 1, for argparse."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number between 0 and 1")
+    return value
+
+
+def add_parameters(parser: argparse.ArgumentParser, of: str) -> None:
+    """Add ``--set NAME=VALUE``, which may be given more than once."""
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", dest="parameters", help=f"a parameter of the {of}"
+    )
+
+
+def parameters(pairs: Sequence[str]) -> dict[str, Any]:
+    """Read ``NAME=VALUE`` pairs; values are JSON where they can be, else text.
+
+    Raises
+    ------
+    UsageError
+        A pair without ``=``.
+
+    Examples
+    --------
+    >>> parameters(["radius=25", "keep_blocks=false", "view=tree"])
+    {'radius': 25, 'keep_blocks': False, 'view': 'tree'}
+    """
+    values: dict[str, Any] = {}
+    for pair in pairs:
+        name, separator, text = pair.partition("=")
+        if not separator:
+            raise UsageError(f"--set takes NAME=VALUE, not {pair!r}")
+        try:
+            values[name] = json.loads(text)
+        except ValueError:
+            values[name] = text
+    return values

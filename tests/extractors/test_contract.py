@@ -1,0 +1,108 @@
+"""What every extractor that needs no training promises."""
+
+from __future__ import annotations
+
+import string
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from sklearn.base import clone
+
+import blockml
+from blockml.errors import UnknownNameError, UsageError
+from blockml.extractors import EXTRACTORS, Extractor, resolve
+from blockml.extractors.base import Between
+from tests.strategies import messy_html
+
+NAMES = sorted(EXTRACTORS)
+
+#: Every letter and digit by another one of its kind.
+_OTHER = str.maketrans(
+    string.ascii_letters + string.digits,
+    string.ascii_lowercase[1:] + "a" + string.ascii_uppercase[1:] + "A" + string.digits[1:] + "1",
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=30)
+@given(html=messy_html)
+def test_any_page_gets_scores(name: str, html: str) -> None:
+    """One float32 score in [0, 1] per block, the same each time, whatever the page."""
+    extractor = resolve(name)
+    page = blockml.parse(html, profile=extractor.parsing.profile, keep_wordless=extractor.parsing.keep_wordless)
+    scores = extractor.score(page)
+    assert scores.dtype == np.float32
+    assert scores.shape == (len(page.blocks),)
+    assert ((scores >= 0) & (scores <= 1)).all()
+    assert np.array_equal(scores, extractor.score(page))
+    notes = extractor.explain(page)
+    assert len(notes) == len(page.blocks)
+    assert all(isinstance(note, str) for note in notes)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_public_names_are_the_classes_own(name: str) -> None:
+    """The registry and the class say the same, and the plain id is the name."""
+    extractor = resolve(name)
+    assert extractor.name == name
+    assert extractor.id == name
+    assert 0 <= extractor.default_threshold <= 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_words_do_not_matter(name: str) -> None:
+    """These methods look at counts and markup: with every letter replaced they decide the same."""
+    words = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu "
+    body = "".join(
+        f"<div class=x><p>{words * k} <a href=/>{words[: 7 * k]}</a></p><ul><li><a href=/>{words[:9]}</a></ul></div>"
+        for k in range(8)
+    )
+    page = blockml.parse(f"<body>{body}</body>")
+    texts = {text for text in page.nodes.texts if text.strip()}
+    changed = body
+    for text in sorted(texts, key=len, reverse=True):
+        changed = changed.replace(f">{text.lstrip()}", f">{text.lstrip().translate(_OTHER)}")
+    other = blockml.parse(f"<body>{changed}</body>")
+    assert page.blocks.texts != other.blocks.texts
+    assert np.array_equal(resolve(name).score(page), resolve(name).score(other))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_unknown_parameter_names_the_legal_ones(name: str) -> None:
+    """Setting it is an error."""
+    with pytest.raises(UnknownNameError, match="no_such_parameter"):
+        resolve(name, {"no_such_parameter": 1})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_scikit_learn_can_clone_it(name: str) -> None:
+    """Parameters survive; that is what grid searches need."""
+    extractor = resolve(name)
+    copy = clone(extractor)
+    assert isinstance(copy, Extractor)
+    assert copy.get_params() == extractor.get_params()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_parameter_has_legal_values(name: str) -> None:
+    """Each default is legal; a number out of range and a word in its place are errors that name the range."""
+    extractor = resolve(name)
+    extractor.check()
+    for parameter, legal in extractor.legal.items():
+        if isinstance(legal, Between):
+            for value in (legal.low - 1, legal.high + 1, "many"):
+                with pytest.raises(UsageError, match=parameter):
+                    resolve(name, {parameter: value})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_pages_of_data_give_text(name: str) -> None:
+    """On an ordinary article each method finds something, and not a score without the text."""
+    paragraph = "<p>" + "A sentence of some length that says what there is to say. " * 6 + "</p>"
+    html = (
+        "<html><head><title>News</title></head><body><ul><li><a href=/>Home</a><li><a href=/n>News</a></ul>"
+        f"<div><h1>What happened</h1>{paragraph * 5}</div><div><a href=/about>About us</a></div></body></html>"
+    )
+    result = blockml.extract(html, model=resolve(name))
+    assert "says what there is to say" in result.text
