@@ -5,7 +5,11 @@ BIN := $(VENV)/bin
 OUT := out
 JOBS ?= 2
 
-.PHONY: help demo test lint format data model wheel oldest bench paper clean
+# The labelled corpora: where BLOCKML_CORPORA says, else beside the checkout, else none.
+CORPORA := $(or $(BLOCKML_CORPORA),$(realpath ../shared/corpora))
+COMPARED := $(if $(CORPORA),$(addprefix $(CORPORA)/,wcxb l3s-gn1 cleaneval cleanportaleval),data/sites data/pages)
+
+.PHONY: help demo test lint format data model wheel oldest peers gate pin bench paper compare parameters clean
 
 help:
 	@echo "make demo    train on data/, extract, predict in batch, print the scores (report in $(OUT)/)"
@@ -15,8 +19,12 @@ help:
 	@echo "make model   train the released models anew (needs BLOCKML_CORPORA)"
 	@echo "make wheel   build the wheel and test it in an environment of its own"
 	@echo "make oldest  run the tests with the oldest dependencies that pyproject.toml allows"
+	@echo "make gate    no extractor is worse on data/ than pinned; make pin raises the floors"
+	@echo "make compare every extractor, model and other people's tools on the labelled corpora, or on data/ without them"
+	@echo "make peers   test the adapters of other people's tools"
 	@echo "make bench   cost of an extraction against lxml's parse (needs BLOCKML_CORPORA)"
 	@echo "make paper   the paper's experiment on L3S-GN1, all readings (needs BLOCKML_CORPORA)"
+	@echo "make parameters  what the parameters of the untrained extractors do (needs BLOCKML_CORPORA)"
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -73,6 +81,25 @@ oldest:
 	$(OUT)/oldest-venv/bin/python -m pip install --quiet --upgrade pip
 	$(OUT)/oldest-venv/bin/python -m pip install --quiet --constraint constraints-oldest.txt --editable ".[all]" --group test
 	$(OUT)/oldest-venv/bin/python -m pytest -n $(JOBS) -q
+
+$(VENV)/.peers: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[compare]"
+	@touch $@
+
+peers: $(VENV)/.peers
+	$(BIN)/python -m pytest -q tests/comparison/test_peers.py
+
+gate: $(VENV)/.installed
+	$(BIN)/python benchmarks/gate.py --jobs $(JOBS)
+
+pin: $(VENV)/.installed
+	$(BIN)/python benchmarks/gate.py --pin --jobs $(JOBS)
+
+compare: $(VENV)/.peers
+	$(BIN)/blockml compare all peers $(addprefix --dataset ,$(COMPARED)) -o $(OUT)/comparison --jobs $(JOBS)
+
+parameters: $(VENV)/.installed
+	$(BIN)/python benchmarks/parameters.py --jobs $(JOBS)
 
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/speed.py

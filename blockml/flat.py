@@ -33,12 +33,12 @@ VIEWS: Mapping[str, str] = {
 # element that holds no markup at once, as libxml2 reads it.
 _TAG = r"""</?[a-zA-Z][^\s/>]*+(?:[^>=]++|=\s*+(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z))?+)*+(?:>|\Z)"""
 _MARKUP = re.compile(
-    rf"(?P<comment><!--.*?(?:--!?>|\Z)|<[!?][^>]*+(?:>|\Z)|</[^a-zA-Z>][^>]*+(?:>|\Z))"
+    rf"(?P<comment><!--.*?(?:--!?>|\Z)|<[!?][^>]*+(?:>|\Z)|</(?![a-zA-Z])[^>]*+(?:>|\Z))"
     rf"|(?P<dropped>(?=<(?P<name>{'|'.join(sorted(DROPPED))})[\s/>]){_TAG}(?<!/>))(?:.*?(?=</(?P=name)[\s/>]|\Z))"
     rf"|(?P<tag>{_TAG})",
     re.DOTALL | re.IGNORECASE,
 )
-_NAME = re.compile(r"</?[^\s/>]+")
+_NAME = re.compile(r"<(/?[^\s/>]+)")
 _SPACE = re.compile(r"\s+")
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]+")
 
@@ -146,66 +146,100 @@ def flatten(page: Page, view: str = "raw") -> Flat:
     """
     if view not in VIEWS:
         raise UnknownNameError("view", view, VIEWS)
-    pieces = None if page.source is None else list(_scan(page.source))
-    if view == "raw" and pieces is not None and page.source is not None:
-        return _raw(page, pieces, page.source)
-    return _tree(page, None if pieces is None else {name for name, _, _, _ in pieces})
+    if page.source is None:
+        return _tree(page, None)
+    pieces = _scan(page.source)
+    return _raw(page, pieces, page.source) if view == "raw" else _tree(page, set(pieces.names))
 
 
-#: Name, text, length and start of a piece.
-Piece = tuple[str, str, int, int]
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pieces:
+    """Tags and texts of a source, as columns of :class:`Flat`."""
+
+    names: list[str]
+    texts: list[str]
+    n_chars: list[int]
+    start: list[int]
 
 
-def _scan(source: str) -> Iterator[Piece]:
-    """Tags and texts of a source."""
-    text, text_start, position = "", 0, 0
+def _scan(source: str) -> _Pieces:
+    """Read tags and texts off a source."""
+    names: list[str] = []
+    texts: list[str] = []
+    n_chars: list[int] = []
+    starts: list[int] = []
+    name_of: dict[str, str] = {}  # few tags differ
+    pending: list[str] = []  # text since the last tag: comments part it
+    pending_start = position = 0
 
-    def flush() -> Iterator[Piece]:
+    def flush() -> None:
+        text = "".join(pending)
+        pending.clear()
+        if text.isspace():
+            return
         # Entities are decoded after tags have been recognised: "&lt;" never becomes a tag.
-        decoded = html.unescape(text) if "&" in text else text
-        collapsed = _SPACE.sub(" ", decoded if decoded.isprintable() else _CONTROLS.sub("", decoded))
-        if collapsed.strip():
-            yield "", collapsed, len(collapsed), text_start
+        if "&" in text:
+            text = html.unescape(text)
+        if not text.isprintable():
+            text = _CONTROLS.sub("", text)
+        text = _SPACE.sub(" ", text)
+        if text.strip():
+            names.append("")
+            texts.append(text)
+            n_chars.append(len(text))
+            starts.append(pending_start)
 
     for match in _MARKUP.finditer(source):
-        if not text:
-            text_start = position
-        text += source[position : match.start()]
-        position = match.end()
-        if match["comment"] is not None:
+        start, end = match.span()
+        if start > position:
+            if not pending:
+                pending_start = position
+            pending.append(source[position:start])
+        position = end
+        kind = match.lastgroup
+        if kind is None or kind == "comment":
             continue
-        yield from flush()
-        text = ""
-        tag = match["tag"] or match["dropped"]
-        name = _NAME.match(tag)
-        yield (name[0][1:] if name else "").lower(), "", len(tag), match.start()
-    if not text:
-        text_start = position
-    text += source[position:]
-    yield from flush()
+        if pending:
+            flush()
+        tag = match[kind]
+        if tag not in name_of:
+            name = _NAME.match(tag)
+            name_of[tag] = name[1].lower() if name else ""
+        names.append(name_of[tag])
+        texts.append("")
+        n_chars.append(len(tag))
+        starts.append(start)
+    if position < len(source):
+        if not pending:
+            pending_start = position
+        pending.append(source[position:])
+    if pending:
+        flush()
+    return _Pieces(names, texts, n_chars, starts)
 
 
-def _raw(page: Page, pieces: Sequence[Piece], source: str) -> Flat:
+def _raw(page: Page, pieces: _Pieces, source: str) -> Flat:
     """The source's pieces, without texts that the parser did not find."""
-    text_rows = [row for row, piece in enumerate(pieces) if piece[1]]
-    solid = ["".join(pieces[row][1].split()) for row in text_rows]
+    rows = np.array([row for row, text in enumerate(pieces.texts) if text], dtype=np.intp)
+    solid = ["".join(pieces.texts[row].split()) for row in rows.tolist()]
     nodes = np.flatnonzero(page.nodes.tag == 0)
     node_of_text = _locate(solid, ["".join(page.nodes.texts[node].split()) for node in nodes.tolist()])
-    block_of_node = _block_of_node(page)
-    block = np.full(len(pieces), -1, dtype=np.int32)
     found = node_of_text >= 0
-    block[np.array(text_rows, dtype=np.intp)[found]] = block_of_node[nodes[node_of_text[found]]]
-    lost = np.zeros(len(pieces), dtype=bool)
-    lost[np.array(text_rows, dtype=np.intp)[~found]] = True
-    names, texts, lengths, starts = zip(*pieces, strict=True) if pieces else ((), (), (), ())
-    return Flat(
-        names=names,
-        texts=texts,
-        n_chars=np.array(lengths, dtype=np.int32),
+    block = np.full(len(pieces.names), -1, dtype=np.int32)
+    block[rows[found]] = _block_of_node(page)[nodes[node_of_text[found]]]
+    flat = Flat(
+        names=tuple(pieces.names),
+        texts=tuple(pieces.texts),
+        n_chars=np.array(pieces.n_chars, dtype=np.int32),
         block=block,
-        start=np.array(starts, dtype=np.int64),
+        start=np.array(pieces.start, dtype=np.int64),
         source=source,
-    ).without(lost)
+    )
+    if found.all():
+        return flat
+    lost = np.zeros(len(flat), dtype=bool)
+    lost[rows[~found]] = True
+    return flat.without(lost)
 
 
 def _locate(pieces: Sequence[str], nodes: Sequence[str]) -> NDArray[np.intp]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import blockml
+from blockml.datasets import open_dataset
 from blockml.errors import UnknownNameError
 from blockml.flat import Flat, flatten, majority, shares
 from tests.strategies import messy_html
@@ -68,6 +70,12 @@ def test_quotes_count_only_after_an_equals_sign() -> None:
     flat = flatten(blockml.parse("<p it's>one</p><p title='a > b'>two</p>"))
     assert flat.names == ("p", "", "/p", "p", "", "/p")
     assert [text for text in flat.texts if text] == ["one", "two"]
+
+
+def test_an_empty_end_tag_is_a_comment() -> None:
+    """Text goes on across it, as the parser has it."""
+    flat = flatten(blockml.parse("<p>a</>b</p>"))
+    assert flat.texts == ("", "ab", "")
 
 
 def test_a_self_closed_frame_swallows_nothing() -> None:
@@ -168,3 +176,19 @@ def test_leaving_pieces_out_keeps_the_rest() -> None:
     assert isinstance(rest, Flat)
     assert rest.texts == ("Home", "News", "w1 w2 w3 w4 w5 w6 w7 w8 w9 w10 w11 w12", "About")
     assert rest.block.tolist() == [0, 0, 1, 2]
+
+
+@pytest.mark.corpora
+@pytest.mark.parametrize("name", ["wcxb", "l3s-gn1", "cleaneval", "cleanportaleval"])
+def test_real_words_have_their_place_in_the_source(name: str, corpora: Path) -> None:
+    """No more than one word in a thousand is lost between the parser's texts and the source's."""
+    n_words = n_lost = 0
+    for labelled in open_dataset(corpora / name).pages[::30]:
+        page = blockml.parse(labelled.load()[0], charset=labelled.charset)
+        placed = np.zeros(len(page.blocks), dtype=bool)
+        block = flatten(page).block
+        placed[block[block >= 0]] = True
+        n_words += int(page.blocks.n_words.sum())
+        n_lost += int(page.blocks.n_words[~placed].sum())
+    assert n_words > 1000
+    assert n_lost <= n_words / 1000

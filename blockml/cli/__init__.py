@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 
 import blockml
-from blockml.cli import extracting, learning, listing
+from blockml.cli import comparing, extracting, learning, listing, viewing
 from blockml.cli.output import note
 from blockml.errors import BlockmlError, InputError, ModelError
 
@@ -67,5 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     extracting.add_commands(commands)
     learning.add_commands(commands)
+    comparing.add_commands(commands)
     listing.add_commands(commands)
+    viewing.add_commands(commands)
     return parser

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -10,10 +11,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from blockml.errors import UsageError
 
-__all__ = ["Difference", "Interval", "bootstrap_mean", "mean_of_means", "means_by", "paired_difference"]
+__all__ = [
+    "Difference",
+    "Interval",
+    "Resampled",
+    "bootstrap_mean",
+    "bootstrap_systems",
+    "mean_of_means",
+    "means_by",
+    "paired_difference",
+]
 
 # Drawn indices held in memory at once (8 MB).
 _CHUNK = 1_000_000
+
+# An end of an interval this near to 0 may be 0 but for the order in which floats were added.
+_ROUNDING = 1e-12
 
 _Key = TypeVar("_Key", bound=Hashable)
 _Floats = NDArray[np.float64]
@@ -125,7 +138,99 @@ def paired_difference(
         raise UsageError(f"a has {first.size} scores but b has {second.size}; they must be of the same documents")
     difference = first - second
     low, high = _percentiles(difference, resamples, seed, level, groups)
-    return Difference(float(difference.mean()), low, high, significant=low > 0 or high < 0)
+    return _difference(float(difference.mean()), low, high)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Resampled:
+    """Scores of several systems on the same documents, and on every bootstrap sample of these documents."""
+
+    estimates: _Floats
+    """Score of each system on all documents, shape (systems,)."""
+    samples: _Floats
+    """The same on each sample, shape (resamples, systems). A row has drawn the same documents for all systems."""
+
+    def intervals(self, level: float = 0.95) -> list[Interval]:
+        """Give the score of each system and the percentiles that enclose ``level`` of its sampled scores."""
+        low, high = np.quantile(self.samples, _tails(level), axis=0)
+        return [Interval(*ends) for ends in zip(self.estimates.tolist(), low.tolist(), high.tolist(), strict=True)]
+
+    def differences(self, level: float = 0.95) -> dict[tuple[int, int], Difference]:
+        """Compare every system with each that comes after it.
+
+        Returns
+        -------
+        dict
+            For numbers ``(a, b)`` of systems with a < b, the score of a minus the score of b.
+        """
+        found: dict[tuple[int, int], Difference] = {}
+        for a in range(self.estimates.size - 1):
+            others = range(a + 1, self.estimates.size)
+            low, high = np.quantile(self.samples[:, [a]] - self.samples[:, others], _tails(level), axis=0)
+            mean = self.estimates[a] - self.estimates[others]
+            ends = zip(others, mean.tolist(), low.tolist(), high.tolist(), strict=True)
+            found |= {(a, b): _difference(*values) for b, *values in ends}
+        return found
+
+
+def bootstrap_systems(
+    values: ArrayLike,
+    pooled: Callable[[_Floats], _Floats] | None = None,
+    *,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> Resampled:
+    """Resample the documents once for many systems.
+
+    Gives what :func:`bootstrap_mean` and :func:`paired_difference` give for each system and each pair of systems with
+    the same seed, at the price of one matrix product.
+
+    Parameters
+    ----------
+    values
+        Finite numbers of each document and system, shape (documents, systems): scores to be averaged. With
+        ``pooled`` they may have further axes, such as (documents, systems, counts).
+    pooled
+        Turns sums over documents, shape (samples, systems, …), into scores, shape (samples, systems). For measures
+        that are no means over documents, such as the F1 of blocks pooled over pages.
+    resamples, seed
+        See :func:`bootstrap_mean`.
+
+    Returns
+    -------
+    Resampled
+        The scores, from which intervals follow.
+
+    Raises
+    ------
+    UsageError
+        There are no values, some are not finite, or an option is out of range.
+
+    Examples
+    --------
+    >>> scores = [[0.9, 0.4], [0.8, 0.3], [0.7, 0.2]]
+    >>> result = bootstrap_systems(scores)
+    >>> result.differences()[0, 1].significant
+    True
+
+    Hits and misses of two systems on two documents, as shares over all documents:
+
+    >>> counts = [[[1, 0], [3, 1]], [[2, 2], [0, 4]]]
+    >>> shares = bootstrap_systems(counts, lambda sums: sums[..., 0] / sums.sum(axis=-1))
+    >>> shares.estimates.tolist()
+    [0.6, 0.375]
+    """
+    table = np.asarray(values, dtype=np.float64)
+    if table.ndim < 2 or not table.size or not np.isfinite(table).all():
+        raise UsageError("values must be an array (documents, systems) of at least one number, all of them finite")
+    documents, cells = table.shape[0], table.shape[1:]
+    columns = table.reshape(documents, -1)
+    sums = np.concatenate([_counts(drawn) @ columns for drawn in _draws(documents, resamples, seed)])
+    score = pooled or (lambda totals: totals / documents)
+    return Resampled(
+        estimates=score(table.sum(axis=0, keepdims=True))[0],
+        samples=score(sums.reshape(resamples, *cells)),
+    )
 
 
 def means_by(values: ArrayLike, keys: Sequence[_Key]) -> dict[_Key, tuple[float, int]]:
@@ -209,16 +314,36 @@ def _percentiles(
     scores: _Floats, resamples: int, seed: int, level: float, groups: Sequence[Hashable] | None
 ) -> tuple[float, float]:
     """Bootstrap the mean and give the percentiles that leave equal tails outside."""
-    if resamples < 1:
-        raise UsageError(f"resamples must be at least 1, not {resamples}")
+    tails = _tails(level)
+    sums, counts = (scores, np.ones(scores.size, dtype=np.intp)) if groups is None else _grouped(scores, groups)[:2]
+    draws = _draws(sums.size, resamples, seed)
+    means = np.concatenate([sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1) for drawn in draws])
+    low, high = np.quantile(means, tails)
+    return float(low), float(high)
+
+
+def _tails(level: float) -> tuple[float, float]:
     if not 0 < level < 1:
         raise UsageError(f"level must lie between 0 and 1, not {level}")
-    sums, counts = (scores, np.ones(scores.size, dtype=np.intp)) if groups is None else _grouped(scores, groups)[:2]
+    return (1 - level) / 2, (1 + level) / 2
+
+
+def _draws(size: int, resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
+    """Draw ``resamples`` times ``size`` of ``size`` numbers, some samples at a time, shape (samples, size)."""
+    if resamples < 1:
+        raise UsageError(f"resamples must be at least 1, not {resamples}")
     random = np.random.default_rng(seed)
-    rows = max(_CHUNK // sums.size, 1)
-    means = np.empty(resamples)
+    rows = max(_CHUNK // size, 1)
     for start in range(0, resamples, rows):
-        drawn = random.integers(sums.size, size=(min(rows, resamples - start), sums.size))
-        means[start : start + rows] = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
+        yield random.integers(size, size=(min(rows, resamples - start), size))
+
+
+def _counts(drawn: NDArray[np.int64]) -> _Floats:
+    """Count how often each sample holds each number, shape (samples, size)."""
+    samples, size = drawn.shape
+    places = drawn + size * np.arange(samples)[:, None]
+    return np.bincount(places.ravel(), minlength=samples * size).reshape(samples, size).astype(np.float64)
+
+
+def _difference(mean: float, low: float, high: float) -> Difference:
+    return Difference(mean, low, high, significant=low > _ROUNDING or high < -_ROUNDING)

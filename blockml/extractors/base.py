@@ -26,13 +26,18 @@ class Between:
     high: float
     whole: bool = False
     """Whether it must be a whole number."""
+    optional: bool = False
+    """Whether None is legal too."""
 
     def __contains__(self, value: object) -> bool:
+        if value is None:
+            return self.optional
         kinds = int if self.whole else (int, float)
         return isinstance(value, kinds) and not isinstance(value, bool) and self.low <= value <= self.high
 
     def __str__(self) -> str:
-        return f"a {'whole ' if self.whole else ''}number from {self.low:g} to {self.high:g}"
+        kind = f"{'None or ' if self.optional else ''}a {'whole ' if self.whole else ''}number"
+        return f"{kind} from {self.low:g} to {self.high:g}"
 
 
 @dataclass(frozen=True, slots=True)

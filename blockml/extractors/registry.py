@@ -10,14 +10,31 @@ from typing import Any
 
 from blockml.errors import UnknownNameError
 from blockml.extractors.base import Extractor
+from blockml.extractors.boilerpipe import BoilerpipeArticle, BoilerpipeDefault, Density, NumWords
+from blockml.extractors.bte import BTE
+from blockml.extractors.ccb import ACCB, CCB, TCCB
+from blockml.extractors.ccb_variants import TreeCCB, WeightedCCB
+from blockml.extractors.cetr import CETR, CETRTM
+from blockml.extractors.combinations import Intersection, Majority, Serial, Union
+from blockml.extractors.crunch import Crunch
+from blockml.extractors.dsc import DSC
+from blockml.extractors.feature import FE, KFE
+from blockml.extractors.lqf import LQF
 from blockml.extractors.plain import Plain
+from blockml.extractors.stacking import VOTES, Stacking
 from blockml.extractors.supervised import Supervised
 from blockml.modelfile import Model, load_model
 
 __all__ = ["DEFAULT_MODEL", "EXTRACTORS", "load", "model_names", "resolve"]
 
 #: Extractors that need no training, by public name.
-EXTRACTORS: Mapping[str, type[Extractor]] = {"plain": Plain}
+EXTRACTORS: Mapping[str, type[Extractor]] = {
+    kind.name: kind
+    for kind in (
+        Plain, CCB, ACCB, TCCB, WeightedCCB, TreeCCB, DSC, BTE, LQF, Crunch, NumWords, Density, BoilerpipeDefault,
+        BoilerpipeArticle, CETR, CETRTM, FE, KFE, Union, Intersection, Majority, Serial,
+    )
+}  # fmt: skip
 
 #: What the name ``default`` stands for.
 DEFAULT_MODEL = "kim2013"
@@ -48,6 +65,11 @@ def _released(name: str) -> Model:
     return load_model(_model_folder() / f"{name}{SUFFIX}")
 
 
+def _extractor(model: Model) -> Supervised:
+    """Make the extractor that computes the model's features."""
+    return Stacking(model) if model.features == VOTES else Supervised(model)
+
+
 def load(name_or_path: str | os.PathLike[str] = "default") -> Supervised:
     """Load a released model by name, or a model file by path.
 
@@ -68,13 +90,13 @@ def load(name_or_path: str | os.PathLike[str] = "default") -> Supervised:
     name = os.fspath(name_or_path)
     released = DEFAULT_MODEL if name == "default" else name
     if released in model_names():
-        return Supervised(_released(released))
+        return _extractor(_released(released))
     try:
         is_file = Path(name).is_file()
     except (OSError, ValueError):  # no possible file name
         is_file = False
     if is_file:
-        return Supervised(load_model(name))
+        return _extractor(load_model(name))
     raise UnknownNameError("model", name, [*model_names(), "default", "(path of a model file)"])
 
 

@@ -13,13 +13,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from blockml.errors import UnknownNameError
-from blockml.features import density, place
+from blockml.features import density, place, votes
 from blockml.features.column import Column
 
 __all__ = ["COLUMNS", "FEATURE_SETS", "FeatureSet", "describe", "feature_set", "nominal_columns", "one_hot_name"]
 
 #: Base columns by name.
-COLUMNS: Mapping[str, Column] = {column.name: column for column in (*density.COLUMNS, *place.COLUMNS)}
+COLUMNS: Mapping[str, Column] = {column.name: column for column in (*density.COLUMNS, *place.COLUMNS, *votes.COLUMNS)}
 
 _NAME = re.compile(r"(?P<base>[a-z0-9]+)_(?P<offset>0|[mp]\d+)(?:=(?P<value>\w+))?")
 
@@ -30,7 +30,8 @@ class FeatureSet:
 
     name: str
     version: int
-    """Rises whenever a column of the set is computed differently: models of another version are refused."""
+    """Rises whenever a column of the set is computed differently: models of another version are refused. For columns
+    that are scores of extractors that is whenever such an extractor, or a default of its parameters, changes."""
     columns: tuple[str, ...]
     source: str
 
@@ -107,6 +108,7 @@ _SETS = (
     FeatureSet("kim2013-sentence", 1, _kim("wdsent"), _KIM + ", word density per sentence"),
     FeatureSet("kim2013-sentence-onehot", 1, _one_hot(_kim("wdsent")), _KIM + ", word density per sentence, one-hot"),
     FeatureSet("boilerpipe6", 1, _around(("wd", "ld"), 1), "Kim et al. 2013, section 2.2: boilerpipe's six attributes"),
+    FeatureSet("votes", 1, _around((*votes.VOTERS, "wd", "ld"), 1), "Wolpert 1992: stacking; scores of ten extractors"),
 )
 
 #: Feature sets by name.

@@ -75,7 +75,7 @@ def test_empty_answer_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str
     ("arguments", "code", "words"),
     [
         (["extract", "none.html"], 3, "none.html: No such file"),
-        (["extract", PAGE, "--model", "none"], 2, "choose one of: (path of a model file), default"),
+        (["extract", PAGE, "--model", "none"], 2, "choose one of: (path of a model file), accb"),
         (["extract", PAGE, "--model", PAGE], 4, "not a model file"),
         (["predict", "none/*.html"], 3, "no such file, folder or glob"),
         (["predict", PAGE, "--resume"], 2, "--resume needs -o"),

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from blockml.errors import UsageError
 from blockml.evaluation import Difference, bootstrap, bootstrap_mean, mean_of_means, means_by, paired_difference
+from blockml.evaluation.bootstrap import bootstrap_systems
 
 scores = st.lists(st.floats(0, 1), min_size=1, max_size=20)
+
+#: Rows of four systems each.
+tables = st.lists(st.lists(st.floats(0, 1), min_size=4, max_size=4), min_size=1, max_size=12)
+
+
+def pooled_f1(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """F1 of summed true positives, false positives and false negatives, none of them all 0."""
+    return 2 * sums[..., 0] / (2 * sums[..., 0] + sums[..., 1] + sums[..., 2])
 
 
 @given(scores, st.integers(0, 5))
@@ -151,3 +162,91 @@ def test_options_out_of_range_are_refused(options: dict[str, Any]) -> None:
     """At least one sample, and a level strictly between 0 and 1."""
     with pytest.raises(UsageError, match=next(iter(options))):
         bootstrap_mean([0.5], **options)
+
+
+@given(tables, st.integers(0, 5), st.sampled_from([0.5, 0.95]))
+def test_many_systems_are_resampled_like_each_alone(table: list[list[float]], seed: int, level: float) -> None:
+    """Intervals and differences equal those of the functions for one system and for one pair."""
+    values = np.array(table)
+    result = bootstrap_systems(values, resamples=30, seed=seed)
+    for column, interval in zip(values.T, result.intervals(level), strict=True):
+        assert interval == pytest.approx(bootstrap_mean(column, resamples=30, seed=seed, level=level), abs=1e-12)
+    found = result.differences(level)
+    assert list(found) == list(combinations(range(4), 2))
+    for (a, b), difference in found.items():
+        alone = paired_difference(values[:, a], values[:, b], resamples=30, seed=seed, level=level)
+        assert difference[:3] == pytest.approx(alone[:3], abs=1e-12)
+        assert difference.significant == alone.significant
+
+
+@given(
+    st.lists(
+        st.lists(st.tuples(st.integers(1, 9), st.integers(0, 9), st.integers(0, 9)), min_size=2, max_size=2),
+        min_size=1,
+        max_size=8,
+    ),
+    st.integers(0, 3),
+)
+def test_pooled_scores_are_ratios_of_sums_over_the_drawn_pages(counts: list[list[tuple[int, ...]]], seed: int) -> None:
+    """Every sample adds the counts of its pages first and makes the score of both systems of the sums."""
+    result = bootstrap_systems(counts, pooled_f1, resamples=15, seed=seed)
+    table = np.array(counts)
+    drawn = np.random.default_rng(seed).integers(len(counts), size=(15, len(counts)))
+    for system in range(2):
+        tp, fp, fn = table[:, system].sum(axis=0)
+        assert result.estimates[system] == pytest.approx(2 * tp / (2 * tp + fp + fn))
+        for row, pages in zip(result.samples, drawn, strict=True):
+            tp, fp, fn = sum(table[page, system] for page in pages)
+            assert row[system] == pytest.approx(2 * tp / (2 * tp + fp + fn))
+    ahead = result.samples[:, 0] - result.samples[:, 1]
+    low, high = np.quantile(ahead, [0.025, 0.975])
+    assert result.differences()[0, 1][1:3] == pytest.approx((low, high), abs=1e-12)
+
+
+def test_pooled_scores_weigh_pages_by_their_blocks() -> None:
+    """A page of many blocks counts for more than one of few, unlike in a mean over pages."""
+    result = bootstrap_systems([[[90, 10, 0]], [[0, 0, 10]]], pooled_f1)
+    assert result.estimates.tolist() == [180 / 200]
+    ((mean, low, high),) = result.intervals()
+    assert (mean, low, high) == (0.9, 0.0, 180 / 190)
+
+
+def test_rounding_makes_no_difference_significant() -> None:
+    """Scores that agree in all but the last bit support no claim, alone or among many systems."""
+    a = np.array([0.1 + 0.2, 0.7])
+    b = np.array([0.3, 0.7])
+    assert (a > b).any()
+    assert not paired_difference(a, b, level=0.1).significant
+    assert not bootstrap_systems(np.stack([a, b], axis=1)).differences(0.1)[0, 1].significant
+
+
+def test_chunks_do_not_change_many_systems(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bounding the memory of the drawn indices leaves the samples as they are."""
+    values = np.random.default_rng(9).random((30, 3))
+    whole = bootstrap_systems(values, resamples=100)
+    monkeypatch.setattr(bootstrap, "_CHUNK", 70)
+    assert bootstrap_systems(values, resamples=100).samples == pytest.approx(whole.samples, abs=1e-12)
+
+
+def test_one_system_has_an_interval_and_no_difference() -> None:
+    """A single column is no pair; a single page has an interval of no width."""
+    result = bootstrap_systems([[0.25]])
+    assert result.intervals() == [(0.25, 0.25, 0.25)]
+    assert result.differences() == {}
+
+
+@pytest.mark.parametrize("values", [[], [0.5, 0.5], [[0.5], [float("nan")]], np.empty((3, 0))])
+def test_unusable_tables_are_refused(values: Any) -> None:
+    """No values, a single row and missing values raise."""
+    with pytest.raises(UsageError, match="values must be an array"):
+        bootstrap_systems(values)
+
+
+def test_options_of_many_systems_are_checked() -> None:
+    """At least one sample, and a level strictly between 0 and 1."""
+    with pytest.raises(UsageError, match="resamples"):
+        bootstrap_systems([[0.5]], resamples=0)
+    with pytest.raises(UsageError, match="level"):
+        bootstrap_systems([[0.5]]).intervals(1)
+    with pytest.raises(UsageError, match="level"):
+        bootstrap_systems([[0.5, 0.5]]).differences(0)

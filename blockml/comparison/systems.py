@@ -1,0 +1,251 @@
+"""What can be compared: our extractors and models, other people's tools, and files of outputs of any other tool."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+import blockml
+from blockml.comparison.peers import PEERS
+from blockml.datasets.corpus import read_rows
+from blockml.errors import DatasetError, UnknownNameError, UsageError
+from blockml.extract import extract
+from blockml.extractors import EXTRACTORS, Supervised, model_names, resolve
+from blockml.extractors.registry import DEFAULT_MODEL
+from blockml.modelfile import Model, Parsing
+
+__all__ = ["GROUPS", "Chosen", "Output", "Run", "System", "choose", "read_outputs"]
+
+#: Words that stand for several systems, and what for.
+GROUPS: Mapping[str, str] = {
+    "all": "every extractor and released model of blockml",
+    "peers": "every third-party extractor",
+}
+
+#: Parts of the package that no extraction goes through.
+_ELSEWHERE = frozenset({"batch", "cli", "comparison", "datasets", "evaluation", "learning", "reports"})
+
+
+class Output(NamedTuple):
+    """What a system made of a page."""
+
+    text: str
+    kept: list[int] | None = None
+    """Indices of the kept blocks; None if the system knows no blocks."""
+    status: str | None = None
+    """Status that blockml gave the extraction; None for other systems."""
+
+
+#: Takes a page as text and its URL, if known.
+Run = Callable[[str, str | None], Output]
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """Something that turns a page into text.
+
+    It travels to the processes that work with it by name and parameters, and is made there.
+    """
+
+    name: str
+    """Name in results; unique in a comparison."""
+    kind: Literal["own", "peer", "outputs"]
+    version: str
+    maker: Callable[[str, Mapping[str, Any]], Run]
+    """Makes it from ``source`` and ``parameters``; a function of a module, so that it can be sent."""
+    source: str
+    """What the maker knows it by: a public name or a path."""
+    parameters: tuple[tuple[str, Any], ...] = ()
+    """Parameters that don't have their default, by name."""
+    parsing: Parsing = field(default_factory=Parsing)
+    """How pages are parsed whose blocks it keeps."""
+    trained_on: frozenset[str] = frozenset()
+    """Checksums of the data sets that it was trained on."""
+
+    def make(self) -> Run:
+        """Make it; costly things are done here once, not for every page."""
+        return self.maker(self.source, dict(self.parameters))
+
+
+class Chosen(NamedTuple):
+    """Systems that can be compared, and those that can't be run here."""
+
+    systems: list[System]
+    missing: dict[str, str]
+    """What is to be done to have them, by name."""
+
+
+def choose(specs: Iterable[str], outputs: Iterable[str] = ()) -> Chosen:
+    """Find systems by name.
+
+    Parameters
+    ----------
+    specs
+        Names of extractors, models or peers, paths of model files, each with ``:PARAMETER=VALUE,…`` behind it where it
+        is one of ours and shall not have its defaults; or words of :data:`GROUPS`. Values are JSON, else text.
+    outputs
+        ``NAME=FILE`` for outputs of any other tool: a line ``{"id": …, "text": …}`` for each page, gzipped if the
+        file's name ends in ``.gz``.
+
+    Returns
+    -------
+    Chosen
+        Each system once, in the order of the names.
+
+    Raises
+    ------
+    UnknownNameError
+        No system or parameter of this name.
+    UsageError
+        Two systems would have one name, a parameter has no such value, an extractor needs other pages of the site, or
+        a file of outputs is missing.
+    ModelError
+        A model file can't be used.
+
+    Examples
+    --------
+    >>> [system.name for system in choose(["plain", "default", "plain"]).systems]
+    ['plain', 'kim2013']
+    """
+    names = _expanded(specs)
+    missing = {name: PEERS[name].install for name in names if name in PEERS and PEERS[name].version is None}
+    systems: dict[str, System] = {}
+    found = [_peer(name) if name in PEERS else _own(name) for name in names if name not in missing]
+    for system in [*found, *map(_outputs, outputs)]:
+        if systems.setdefault(system.name, system) != system:
+            raise UsageError(f"two systems have the name {system.name!r}")
+    return Chosen(list(systems.values()), missing)
+
+
+def _expanded(specs: Iterable[str]) -> list[str]:
+    names: list[str] = []
+    for spec in specs:
+        if spec == "all":
+            names += [name for name, kind in EXTRACTORS.items() if not kind.traits.needs_siblings]
+            names += model_names()
+        elif spec == "peers":
+            names += PEERS
+        else:
+            names.append(spec)
+    return names
+
+
+def _peer(name: str) -> System:
+    return System(name, "peer", PEERS[name].version or "", _make_peer, name)
+
+
+def _make_peer(name: str, parameters: Mapping[str, Any]) -> Run:  # noqa: ARG001 (peers have their defaults)
+    adapter = PEERS[name].adapter
+    return lambda html, url: Output(adapter(html, url))
+
+
+def _own(spec: str) -> System:
+    source, parameters = _parted(spec)
+    source = DEFAULT_MODEL if source == "default" else source
+    try:
+        extractor = resolve(source)
+    except UnknownNameError as error:
+        raise UnknownNameError("system", source, [*error.legal, *PEERS, *GROUPS]) from None
+    extractor.set_params(**parameters)
+    if extractor.traits.needs_siblings:
+        raise UsageError(f"{source} needs other pages of the site; pages are compared one by one")
+    name = source if source in (*EXTRACTORS, *model_names()) else Path(source).stem
+    settings = ",".join(f"{key}={value}" for key, value in parameters.items())
+    model = extractor.model if isinstance(extractor, Supervised) else None
+    return System(
+        name=f"{name}:{settings}" if settings else name,
+        kind="own",
+        version=f"{model.version if model else blockml.__version__}+{_mark(model)}",
+        maker=_make_own,
+        source=source,
+        parameters=tuple(parameters.items()),
+        parsing=extractor.parsing,
+        trained_on=frozenset(entry.get("checksum", "") for entry in model.training) if model else frozenset(),
+    )
+
+
+def _make_own(source: str, parameters: Mapping[str, Any]) -> Run:
+    extractor = resolve(source, parameters)
+
+    def run(html: str, url: str | None) -> Output:
+        result = extract(html, url=url, model=extractor)
+        return Output(result.text, np.flatnonzero(result.kept).tolist(), str(result.status))
+
+    return run
+
+
+def _parted(spec: str) -> tuple[str, dict[str, Any]]:
+    """Name and parameters; a path may hold a colon, parameters an ``=``."""
+    source, colon, settings = spec.rpartition(":")
+    if not colon or "=" not in settings or Path(spec).is_file():
+        return spec, {}
+    parameters: dict[str, Any] = {}
+    for setting in settings.split(","):
+        name, separator, text = setting.partition("=")
+        if not separator:
+            raise UsageError(f"a parameter is NAME=VALUE, not {setting!r}", source=spec)
+        parameters[name] = _value(text)
+    return source, parameters
+
+
+def _value(text: str) -> str | float | bool | None:
+    """A JSON number or word, else the text."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return value if isinstance(value, int | float | str | None) else text
+
+
+def _mark(model: Model | None) -> str:
+    """A few digits that change with the code or the model: both are worked on without a new version."""
+    digest = hashlib.sha256()
+    package = Path(blockml.__file__).parent
+    for path in sorted(package.rglob("*.py")):
+        if path.relative_to(package).parts[0] not in _ELSEWHERE:
+            digest.update(path.read_bytes())
+    if model:
+        trees = model.trees
+        digest.update(repr((model.features_hash, model.threshold, model.link, model.parsing)).encode())
+        for array in (trees.feature, trees.threshold, trees.left, trees.right, trees.value, trees.roots):
+            digest.update(array.tobytes())
+    return digest.hexdigest()[:8]
+
+
+def _outputs(spec: str) -> System:
+    name, separator, path = spec.partition("=")
+    if not separator or not name or not Path(path).is_file():
+        raise UsageError(f"outputs are given as NAME=FILE.jsonl with an existing file, not {spec!r}")
+    version = hashlib.sha256(Path(path).read_bytes()).hexdigest()[:12]
+    return System(name, "outputs", version, _make_none, path)
+
+
+def _make_none(source: str, parameters: Mapping[str, Any]) -> Run:  # noqa: ARG001 (the signature of makers)
+    raise UsageError("outputs of another tool are read, not made", source=source)
+
+
+def read_outputs(system: System, ids: Sequence[str]) -> tuple[dict[str, str], int]:
+    """Texts of an outputs system by page id, and the number of its lines about other pages.
+
+    Raises
+    ------
+    DatasetError
+        A line is no object with an id and a text, or an id occurs twice.
+    """
+    wanted, texts, n_others = set(ids), dict[str, str](), 0
+    for number, row in enumerate(read_rows(Path(system.source)), start=1):
+        page_id, text = row["id"], row.get("text")
+        if not isinstance(text, str) or page_id in texts:
+            fault = f"the id {page_id!r} occurs twice" if page_id in texts else "there is no string 'text'"
+            raise DatasetError(f"line {number}: {fault}", source=system.source)
+        if page_id in wanted:
+            texts[page_id] = text
+        else:
+            n_others += 1
+    return texts, n_others

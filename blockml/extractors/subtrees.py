@@ -1,0 +1,88 @@
+"""Sums and nearest ancestors over a whole tree at once: what methods that judge elements count with."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.page import Blocks, Flag, Nodes
+
+__all__ = ["in_blocks", "named", "nearest", "nearest_above", "subtree_sums", "text_lengths"]
+
+
+def named(nodes: Nodes, names: Set[str]) -> NDArray[np.bool_]:
+    """(n_nodes,) whether a node is an element with one of these names."""
+    return np.array([name in names for name in nodes.names], dtype=bool)[nodes.tag]
+
+
+def text_lengths(nodes: Nodes) -> NDArray[np.int64]:
+    """(n_nodes,) characters of each text, white space normalised; 0 for elements and for what ``head`` holds.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> text_lengths(blockml.parse("<title>no</title><p>two  words</p>").nodes).tolist()
+    [0, 0, 0, 0, 0, 0, 9]
+    """
+    lengths = np.zeros(len(nodes), dtype=np.int64)
+    texts = np.flatnonzero((nodes.tag == 0) & ((nodes.flags & Flag.HEAD) == 0))
+    lengths[texts] = [len(" ".join(nodes.texts[node].split())) for node in texts.tolist()]
+    return lengths
+
+
+def nearest(nodes: Nodes, marked: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """(n_nodes,) the nearest marked node on the way up from each node, itself included; -1 where there is none.
+
+    Each round doubles how far every node looks, so the rounds are as many as the depth has binary digits.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> nodes = blockml.parse("<div>a<b>c</b></div>").nodes
+    >>> nearest(nodes, named(nodes, {"div"})).tolist()
+    [-1, -1, -1, 3, 3, 3, 3]
+    """
+    # The entry at the end stands for "above all roots": index -1 leads there, and it stays.
+    up = np.append(np.where(marked, np.arange(len(nodes)), nodes.parent), -1)
+    while (up != (further := up[up])).any():
+        up = further
+    return up[:-1]
+
+
+def nearest_above(nodes: Nodes, marked: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """(n_nodes,) the nearest marked node above each node, itself not included; -1 where there is none."""
+    return np.append(nearest(nodes, marked), -1)[nodes.parent]
+
+
+def subtree_sums(nodes: Nodes, values: NDArray[np.generic]) -> NDArray[np.int64]:
+    """(n_nodes,) sum of integer or Boolean ``values`` (n_nodes,) over each node and all below it.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> nodes = blockml.parse("<ul><li>a<li>b</ul>").nodes
+    >>> subtree_sums(nodes, named(nodes, {"li"})).tolist()
+    [2, 0, 2, 2, 1, 0, 1, 0]
+    """
+    before = np.concatenate([[0], np.cumsum(values, dtype=np.int64)])
+    sums: NDArray[np.int64] = before[nodes.end] - before[:-1]
+    return sums
+
+
+def in_blocks(blocks: Blocks, values: NDArray[np.generic]) -> NDArray[np.int64]:
+    """(n_blocks,) sum of integer or Boolean ``values`` (n_nodes,) from the first to the last text of each block.
+
+    No text of another block stands between these.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page = blockml.parse("<p>one <a>two</a></p><p>three</p>")
+    >>> in_blocks(page.blocks, page.nodes.tag == 0).tolist()
+    [2, 1]
+    """
+    before = np.concatenate([[0], np.cumsum(values, dtype=np.int64)])
+    sums: NDArray[np.int64] = before[blocks.last_node + 1] - before[blocks.node]
+    return sums

@@ -1,0 +1,45 @@
+"""What extractors make of a block, as columns.
+
+Extractors stand above the features, so these columns are only named here;
+:func:`blockml.extractors.stacking.votes` computes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NoReturn
+
+from blockml.errors import UsageError
+from blockml.features.column import Column
+from blockml.page import Blocks
+
+__all__ = ["COLUMNS", "VOTERS"]
+
+#: Extractors whose scores are columns, with their papers: cheap ones that need no training and differ in what they
+#: look at.
+_PAPERS: Mapping[str, str] = {
+    "accb": "Gottron 2008",
+    "tccb": "Gottron 2008",
+    "dsc": "Pinto et al. 2002; Gottron 2007",
+    "bte": "Finn et al. 2001",
+    "lqf": "Gottron 2008, after Mantratzis et al. 2005",
+    "crunch": "Gupta et al. 2003",
+    "numwords": "Kohlschütter et al. 2010",
+    "density": "Kohlschütter et al. 2010",
+    "cetr-tm": "Weninger et al. 2010",
+    "fe": "Debnath et al. 2005",
+}
+
+#: Public name of the extractor behind each column.
+VOTERS: Mapping[str, str] = {f"vote{name.replace('-', '')}": name for name in _PAPERS}
+
+
+def _needs_page(blocks: Blocks) -> NoReturn:
+    raise UsageError(
+        f"the votes on {len(blocks)} blocks are made from their page, by blockml.extractors.stacking.votes"
+    )
+
+
+COLUMNS = tuple(
+    Column(column, f"score of {name}", 0, 1, 0, _PAPERS[name], _needs_page) for column, name in VOTERS.items()
+)

@@ -1,0 +1,115 @@
+"""Data and a template in, one self-contained HTML file out."""
+
+from __future__ import annotations
+
+import functools
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from blockml.errors import MissingExtraError
+from blockml.files import atomic_write
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+__all__ = ["write_html"]
+
+#: What stands in place of a number that there isn't.
+NONE = "–"
+
+
+def write_html(template: str, path: str | os.PathLike[str], **data: object) -> Path:
+    """Fill a template of this package and write the page; missing folders are made.
+
+    Every value is escaped, so no text of a page or name of a system can become markup.
+
+    Raises
+    ------
+    MissingExtraError
+        jinja2 is not installed.
+    OSError
+        The file can't be written.
+    """
+    text = _environment().get_template(template).render(**data)
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(target) as stream:
+        # Lone surrogates, which a str of the caller may hold, are no UTF-8.
+        stream.write(text.encode("utf-8", "replace"))
+    return target
+
+
+@functools.cache
+def _environment() -> Environment:
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError as error:
+        raise MissingExtraError("An HTML report", "report") from error
+    environment = Environment(
+        loader=PackageLoader("blockml.reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"score": score, "signed": signed, "percent": percent, "count": count, "short": shorten}
+    return environment
+
+
+def score(value: float | None, digits: int = 3) -> str:
+    """Write a score, to 3 decimals.
+
+    Examples
+    --------
+    >>> score(0.87654), score(None)
+    ('0.877', '–')
+    """
+    return NONE if value is None else f"{value:.{digits}f}"
+
+
+def signed(value: float | None) -> str:
+    """Write a difference of scores, to 3 decimals and with its sign.
+
+    Examples
+    --------
+    >>> signed(0.01234), signed(-0.2), signed(None)
+    ('+0.012', '−0.200', '–')
+    """
+    return NONE if value is None else f"{value:+.3f}".replace("-", "−")
+
+
+def percent(share: float | None) -> str:
+    r"""Write a share as whole per cent.
+
+    Examples
+    --------
+    >>> percent(0.876)
+    '88\xa0%'
+    """
+    return NONE if share is None else f"{100 * share:.0f}\u00a0%"
+
+
+def count(value: float | None) -> str:
+    """Write a whole number, thousands apart.
+
+    Examples
+    --------
+    >>> count(13570)
+    '13,570'
+    """
+    return NONE if value is None else f"{value:,.0f}"
+
+
+def shorten(text: str, length: int = 18) -> str:
+    """Leave out the middle of a long name: names of one family mostly differ at the end.
+
+    Examples
+    --------
+    >>> shorten("ccb"), shorten("document-slope-curve(window=3)")
+    ('ccb', 'document…window=3)')
+    """
+    if len(text) <= length:
+        return text
+    head = (length - 1) // 2
+    return f"{text[:head].rstrip()}…{text[len(text) - (length - 1 - head) :].lstrip()}"

@@ -1,0 +1,322 @@
+"""Combinations: votes are counted, chains hand pages on, and what is left of a page is a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+import blockml
+from blockml.errors import UnknownNameError, UsageError
+from blockml.extractors import Extractor, Plain, Traits, resolve
+from blockml.extractors.boilerpipe import BoilerpipeArticle, Density, NumWords
+from blockml.extractors.combinations import (
+    Combination,
+    Intersection,
+    Majority,
+    Serial,
+    Union,
+    kept_by,
+    without_blocks,
+)
+from blockml.page import Joint, Page, Status
+from blockml.parsing.lines import refined_lines
+from tests.strategies import messy_html, path_of, visible
+
+CLASSES: tuple[Any, ...] = (Union, Intersection, Majority, Serial)
+every_class = pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.name)
+
+
+class Fixed(Extractor):
+    """Gives the scores it was made with, to whichever blocks there are."""
+
+    name: ClassVar[str] = "fixed"
+    traits: ClassVar[Traits] = Plain.traits
+
+    def __init__(self, scores: Sequence[float] = (1,), threshold: float | None = None) -> None:
+        self.scores = scores
+        self.threshold = threshold
+
+    def score(self, page: Page) -> NDArray[np.float32]:
+        """Repeat the scores as often as needed."""
+        return np.resize(np.array(self.scores, dtype=np.float32), len(page.blocks))
+
+
+class Holds(Extractor):
+    """Keeps blocks that hold a letter."""
+
+    name: ClassVar[str] = "holds"
+    traits: ClassVar[Traits] = Plain.traits
+
+    def __init__(self, letter: str = "a") -> None:
+        self.letter = letter
+
+    def score(self, page: Page) -> NDArray[np.float32]:
+        """Look at the texts of the blocks and of the nodes: both must be the same."""
+        blocks, nodes = page.blocks, page.nodes
+        for text, first, last in zip(blocks.texts, blocks.node, blocks.last_node, strict=True):
+            assert visible(text) == visible("".join(nodes.texts[first : last + 1]))
+        return np.array([self.letter in text for text in blocks.texts], dtype=np.float32)
+
+
+PAGE = blockml.parse("<p>one</p><p>two</p><p>three</p><p>four</p>")
+
+
+# --- votes ------------------------------------------------------------------------------------------------------------
+
+
+def test_ME_8_11() -> None:
+    """Two of three votes keep, one of three does not."""
+    voters = [Fixed([1, 1]), Fixed([0, 0]), Fixed([1, 0])]
+    page = blockml.parse("<p>one</p><p>two</p>")
+    assert kept_by(Majority(voters), page).tolist() == [True, False]
+    assert kept_by(Union(voters), page).tolist() == [True, True]
+    assert kept_by(Intersection(voters), page).tolist() == [False, False]
+
+
+@given(
+    st.lists(st.tuples(st.lists(st.booleans(), min_size=4, max_size=4), st.integers(0, 30)), min_size=1, max_size=6)
+    .filter(lambda voters: any(weight for _, weight in voters)),
+)  # fmt: skip
+def test_votes_are_counted(voters: list[tuple[list[bool], int]]) -> None:
+    """Kept if weight for it is at least half of all; tenths as weights hide no vote in their rounding."""
+    members = [Fixed([float(vote) for vote in votes]) for votes, _ in voters]
+    combination = Majority(members, weights=[weight / 10 for _, weight in voters])
+    total = sum(weight for _, weight in voters)
+    share = [Fraction(sum(weight for votes, weight in voters if votes[i]), total) for i in range(4)]
+    assert combination.score(PAGE).tolist() == pytest.approx([float(value) for value in share])
+    assert kept_by(combination, PAGE).tolist() == [value >= Fraction(1, 2) for value in share]
+    assert kept_by(Union(members), PAGE).tolist() == [any(votes[i] for votes, _ in voters) for i in range(4)]
+    assert kept_by(Intersection(members), PAGE).tolist() == [all(votes[i] for votes, _ in voters) for i in range(4)]
+
+
+def test_members_vote_at_their_own_thresholds() -> None:
+    """That of the object, or the method's; a score that reaches it is a vote."""
+    scores = [0.2, 0.4, 0.5, 0.9]
+    assert Union([Fixed(scores)]).score(PAGE).tolist() == [0, 0, 1, 1]
+    assert Union([Fixed(scores, threshold=0.4)]).score(PAGE).tolist() == [0, 1, 1, 1]
+    assert Union([Fixed(scores, threshold=0.95), Fixed(scores, threshold=0.9)]).score(PAGE).tolist() == [0, 0, 0, 1]
+
+
+def test_members_see_the_page_of_the_combination() -> None:
+    """Boilerpipe's rules join inline texts on pages of their own, and not here."""
+    html = "<p>one <b>two</b> three</p>"
+    assert len(blockml.extract(html, model=NumWords()).page.blocks) == 1
+    assert len(blockml.extract(html, model=Union(["numwords"])).page.blocks) == 3
+
+
+def test_combinations_nest() -> None:
+    """Of objects and of names."""
+    inner = Intersection([Fixed([1, 1, 0, 0]), Fixed([1, 0, 1, 0])])
+    assert Union([inner, Fixed([0, 0, 0, 1])]).score(PAGE).tolist() == [1, 0, 0, 1]
+    assert Serial([Union([inner]), "plain"]).score(PAGE).tolist() == [1, 0, 0, 0]
+    assert Majority(["majority", "plain", "union"]).score(PAGE).shape == (4,)
+
+
+@every_class
+def test_a_combination_in_itself_ends(kind: Any) -> None:
+    """By name it is the default one; as an object it is an error, at any depth."""
+    assert kept_by(kind([kind.name]), PAGE).tolist() == kept_by(kind(), PAGE).tolist()
+    combination = kind()
+    for knot in (combination, Union(["plain", Serial([combination])])):
+        combination.members = ["plain", knot]
+        with pytest.raises(UsageError, match="can't be a member of itself"):
+            combination.score(PAGE)
+        with pytest.raises(UsageError, match="can't be a member of itself"):
+            _ = combination.id
+
+
+@every_class
+@pytest.mark.parametrize("members", ["plain", [], (), None, [1], ["plain", Plain], {"plain": 1}])
+def test_members_are_a_list_of_names_and_extractors(kind: Any, members: Any) -> None:
+    """Whatever else they are is an error that says so."""
+    with pytest.raises(UsageError, match=r"'members'.*list of one or more names or extractors"):
+        kind(members).score(PAGE)
+
+
+@every_class
+def test_unknown_and_illegal_members(kind: Any) -> None:
+    """An unknown name lists the legal ones; a member's illegal argument is found before any page is scored."""
+    with pytest.raises(UnknownNameError, match="numwords, plain"):
+        resolve(kind.name, {"members": ["plain", "nothing"]})
+    with pytest.raises(UsageError, match="nine, twelve"):
+        kind([BoilerpipeArticle("ten")]).check()
+
+
+@pytest.mark.parametrize(
+    "weights", [[1], [1, 2, 3], [1, -1], [0, 0], ["1", 2], [1, float("nan")], [1, float("inf")], "12", 2, []]
+)
+def test_weights_are_checked(weights: Any) -> None:
+    """One for each member, from 0 on, not all 0."""
+    with pytest.raises(UsageError, match=r"'weights'.*2 members"):
+        Majority(["plain", "numwords"], weights=weights).score(PAGE)
+
+
+@every_class
+def test_scikit_learn_can_clone_it(kind: Any) -> None:
+    """Names and objects, which are cloned too."""
+    copy = clone(kind(["numwords", Fixed([0.3], threshold=0.2)]))
+    assert copy.members[0] == "numwords"
+    assert copy.members[1].get_params() == {"scores": [0.3], "threshold": 0.2}
+    assert copy.score(PAGE).shape == (4,)
+    assert kind().set_params(members=["plain"]).members == ["plain"]
+
+
+def test_ids_name_members() -> None:
+    """Only what is not the default."""
+    assert Union().id == "union"
+    assert Union(list(Union().members)).id == "union"
+    assert (
+        Union([Majority(["plain"], weights=[2]), "density"]).id
+        == "union(members=majority(members=plain, weights=[2])+density)"
+    )
+    assert Serial(["plain"]).id == "serial(members=plain)"
+
+
+def test_explanations_name_voters() -> None:
+    """Those that keep the block; in a chain the one that removed it."""
+    voters = [Fixed([1, 0, 1, 0]), Plain()]
+    first = voters[0].id
+    assert Union(voters).explain(PAGE) == (f"{first}, plain", "plain", f"{first}, plain", "plain")
+    assert Serial([*voters, "numwords"]).explain(PAGE) == ("", f"removed by {first}", "", f"removed by {first}")
+
+
+# --- chains -----------------------------------------------------------------------------------------------------------
+
+
+def test_members_of_a_chain_see_what_is_left() -> None:
+    """Each finds texts and blocks of those that all before it kept; what was removed scores 0."""
+    page = blockml.parse("".join(f"<p>{word}</p>" for word in ("abc", "ab", "bc", "ca", "a", "b", "c")))
+    assert Serial([Holds("a"), Holds("b"), Holds("c")]).score(page).tolist() == [1, 0, 0, 0, 0, 0, 0]
+    assert Serial([Holds("a"), Holds("b")]).score(page).tolist() == [1, 1, 0, 0, 0, 0, 0]
+    assert Serial([Holds("a"), Fixed([0.2, 0.8])]).score(page).tolist() == pytest.approx([0.2, 0.8, 0, 0.2, 0.8, 0, 0])
+    assert Serial([Holds("x"), "plain"]).score(page).tolist() == [0] * 7
+
+
+def test_a_chain_of_one_is_its_member() -> None:
+    """Scores and threshold are the last member's."""
+    assert Serial([Fixed([0.2, 0.8])]).score(PAGE).tolist() == Fixed([0.2, 0.8]).score(PAGE).tolist()
+    assert Serial([Plain(), Fixed(threshold=0.9)]).default_threshold == 0.9
+    assert Serial(["plain", "numwords"]).default_threshold == 0.5
+
+
+def test_neighbours_close_ranks() -> None:
+    """After links a short text is none of the content; once they are gone it is."""
+    page = blockml.parse(f"<ul><li><a href=/>Home</a></ul><p>{'word ' * 20}</p><p>End</p>")
+    assert kept_by(NumWords(), page).tolist() == [False, False, True]
+    assert kept_by(Serial([Fixed([0, 1, 1]), NumWords()]), page).tolist() == [False, True, True]
+
+
+def test_a_chain_gives_the_text_of_its_page() -> None:
+    """Extraction renders the whole page, not the one that is left."""
+    result = blockml.extract("<p>axe</p><p>box</p><pre>a  x</pre>", model=Serial([Holds("a"), Holds("x")]))
+    assert result.text == "axe\na  x"
+    assert result.page.source is not None
+
+
+# --- what is left of a page -------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=30)
+@given(messy_html, st.randoms(use_true_random=False), st.sampled_from(["anchor", "boilerpipe"]), st.booleans())
+def test_what_is_left_is_a_page(html: str, random: Any, profile: str, wordless: bool) -> None:  # noqa: FBT001
+    """Nodes and blocks are those that remain, with their relations; lines are those of the page that is left."""
+    page = blockml.parse(html, profile=profile, keep_wordless=wordless)
+    removed = np.array([random.random() < 0.5 for _ in page.blocks.texts], dtype=bool)
+    left = without_blocks(page, removed)
+    gone = {
+        node
+        for block in np.flatnonzero(removed).tolist()
+        for node in range(page.blocks.node[block], page.blocks.last_node[block] + 1)
+        if page.nodes.name(node) == "#text"
+    }
+    stays = [node for node in range(len(page.nodes)) if node not in gone]
+    assert [left.nodes.name(node) for node in range(len(left.nodes))] == [page.nodes.name(node) for node in stays]
+    assert list(left.nodes.texts) == [page.nodes.texts[node] for node in stays]
+    assert list(left.nodes.attributes) == [page.nodes.attributes[node] for node in stays]
+    assert left.nodes.flags.tolist() == page.nodes.flags[stays].tolist()
+    for number, node in enumerate(stays):
+        path = [stays.index(above) for above in path_of(page.nodes, node)]
+        assert path_of(left.nodes, number) == path
+        assert left.nodes.depth[number] == len(path) - 1
+        below = [other for other in stays if node <= other < page.nodes.end[node]]
+        assert left.nodes.end[number] == number + len(below)
+
+    rows = np.flatnonzero(~removed).tolist()
+    lines = {line.node: line.number for line in refined_lines(left.nodes)}
+    assert left.blocks.texts == tuple(page.blocks.texts[row] for row in rows)
+    for row, block in zip(rows, left.blocks, strict=True):
+        old = page.blocks[row]
+        assert (block.n_words, block.n_linked, block.parent, block.flags) == (
+            old.n_words,
+            old.n_linked,
+            old.parent,
+            old.flags,
+        )
+        assert (stays[block.node], stays[block.last_node]) == (old.node, old.last_node)
+        assert (block.first_line, block.last_line) == (lines[block.node], lines[block.last_node])
+    parents = [-1 if node < 0 else stays.index(node) for node in page.blocks.parent[rows].tolist()]
+    assert left.blocks.parent.tolist() == parents
+    words = np.split(page.blocks.word_lengths, np.cumsum(page.blocks.n_words)[:-1]) if len(page.blocks) else []
+    assert left.blocks.word_lengths.tolist() == [length for row in rows for length in words[row].tolist()]
+    for name in ("tag", "parent", "depth", "end", "flags"):
+        assert getattr(left.nodes, name).dtype == getattr(page.nodes, name).dtype
+    for name in (
+        "node",
+        "last_node",
+        "first_line",
+        "last_line",
+        "parent",
+        "joints",
+        "flags",
+        "word_lengths",
+        "n_words",
+    ):
+        assert getattr(left.blocks, name).dtype == getattr(page.blocks, name).dtype
+
+
+def test_the_rest_of_a_page_is_told_from_it() -> None:
+    """Without a source; the same page if nothing is removed; without text if all is."""
+    assert without_blocks(PAGE, np.zeros(4, dtype=bool)) is PAGE
+    left = without_blocks(PAGE, np.array([True, False, False, True]))
+    assert (left.source, left.status, left.title) == (None, Status.OK, "")
+    nothing = without_blocks(PAGE, np.ones(4, dtype=bool))
+    assert (nothing.status, len(nothing.blocks)) == (Status.EMPTY_PAGE, 0)
+    assert [nothing.nodes.name(node) for node in range(len(nothing.nodes))] == ["html", "head", "body", *["p"] * 4]
+
+
+def test_what_was_between_still_parts() -> None:
+    """A removed cell leaves its cell border, a removed inline text at least a space."""
+    page = blockml.parse("<p>a<b>b</b>c</p><table><tr><td>d<td>e</table>")
+    assert page.blocks.texts == ("a", "b", "c", "d", "e")
+    left = without_blocks(page, np.array([False, True, False, True, False]))
+    assert left.blocks.joints.tolist() == [Joint.PARAGRAPH, Joint.SPACE, Joint.PARAGRAPH]
+
+
+# --- any page ---------------------------------------------------------------------------------------------------------
+
+
+@every_class
+@settings(max_examples=30)
+@given(html=messy_html)
+def test_any_page_gets_scores(kind: Any, html: str) -> None:
+    """One float32 in [0, 1] per block, the same each time; an explanation for each."""
+    extractor = kind(["numwords", Density(), "boilerpipe-article"])
+    page = blockml.parse(html)
+    scores = extractor.score(page)
+    assert (scores.dtype, scores.shape) == (np.float32, (len(page.blocks),))
+    assert ((scores >= 0) & (scores <= 1)).all()
+    assert np.array_equal(scores, extractor.score(page))
+    assert len(extractor.explain(page)) == len(page.blocks)
+
+
+def test_the_base_is_no_extractor_of_its_own() -> None:
+    """Only its kinds are in the registry."""
+    assert all(issubclass(kind, Combination) and resolve(kind.name).__class__ is kind for kind in CLASSES)

@@ -1,0 +1,175 @@
+"""Coordinates of the figures."""
+
+from __future__ import annotations
+
+import re
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blockml.reports.figures import (
+    DotRow,
+    Scatter,
+    axis_over,
+    dot_plot,
+    heat,
+    histograms,
+    profile,
+    scatter,
+)
+
+shares = st.floats(0, 1)
+
+
+@given(st.lists(shares), st.sampled_from([0.0, 0.05, 0.2]))
+def test_axis_holds_its_values_between_round_ends(values: list[float], least: float) -> None:
+    """Ends are multiples of the step, inside [0, 1], with few steps between; no value lies outside."""
+    axis = axis_over(values, 10, 110, least=least)
+    n_steps = (axis.high - axis.low) / axis.step
+    assert 0 <= axis.low < axis.high <= 1
+    assert n_steps == pytest.approx(round(n_steps))
+    assert 1 <= round(n_steps) <= 5
+    assert axis.high - axis.low >= least - 1e-9
+    assert all(axis.low - 1e-9 <= value <= axis.high + 1e-9 for value in values)
+    assert [place for place, _ in axis.ticks] == sorted(place for place, _ in axis.ticks)
+    assert [axis.at(float(label)) for _, label in axis.ticks] == pytest.approx([place for place, _ in axis.ticks])
+    assert (axis.at(axis.low), axis.at(axis.high)) == (10, 110)
+
+
+def test_axis_may_run_downwards() -> None:
+    """Precision grows upwards, where coordinates shrink."""
+    axis = axis_over([0.2, 0.8], 100, 0)
+    assert axis.at(0.8) < axis.at(0.2)
+
+
+def test_dots_stand_in_rows_from_the_top() -> None:
+    """A higher mean stands further right, in its own row, inside its interval."""
+    plot = dot_plot(
+        [DotRow(0.9, 0.88, 0.93), DotRow(0.8, 0.78, 0.81), DotRow(None, None, None), DotRow(0.7, None, None)]
+    )
+    first, second, none, bare = plot.dots
+    assert first.y < second.y < none.y < bare.y < plot.bottom <= plot.height
+    assert first.x is not None
+    assert second.x is not None
+    assert bare.x is not None
+    assert first.x > second.x > bare.x
+    assert first.left is not None
+    assert first.right is not None
+    assert first.left < first.x < first.right
+    assert (none.x, none.left, none.right) == (None, None, None)
+    assert (bare.left, bare.right) == (None, None)
+
+
+def test_dot_plot_of_nothing_known_has_an_axis() -> None:
+    """All means may be missing."""
+    plot = dot_plot([DotRow(None, None, None)])
+    assert (plot.axis.low, plot.axis.high) == (0, 1)
+
+
+def test_shaded_runs_are_joined() -> None:
+    """Neighbours share one ground, others don't."""
+    plot = dot_plot([DotRow(0.5, None, None, shaded=flag) for flag in (True, True, False, True)])
+    assert plot.shades == ((plot.top, 2 * plot.row), (plot.top + 3 * plot.row, plot.row))
+
+
+def bars(path: str) -> list[tuple[float, float, float, float]]:
+    """Left, bottom, width and height of each bar of a path."""
+    pattern = r"M([\d.]+) ([\d.]+)h([\d.]+)v-([\d.]+)h-[\d.]+z"
+    assert re.fullmatch(f"({pattern})*", path)
+    return [(float(a), float(b), float(c), float(d)) for a, b, c, d in re.findall(pattern, path)]
+
+
+def test_bars_of_a_histogram_are_shares() -> None:
+    """Heights are shares of the row's pages to one scale; empty bins have no bar, rows without pages none at all."""
+    figure = histograms([([2, 0, 2, 0], [0.1 * i for i in range(11)]), ([0, 0, 0, 40], []), ([], [])])
+    first, second, third = (bars(row.path) for row in figure.rows)
+    assert [bar[3] for bar in first] == pytest.approx([bar[3] / 2 for bar in second * 2])
+    assert first[1][0] - first[0][0] == pytest.approx(2 * first[0][2], abs=0.02)
+    assert second[0][0] + second[0][2] == pytest.approx(figure.axis.stop, abs=0.02)
+    assert third == []
+    assert {bar[1] for bar in first} == {figure.rows[0].baseline}
+    assert figure.rows[0].median == figure.axis.at(0.5)
+    assert (figure.rows[0].low, figure.rows[0].high) == (figure.axis.at(0.1), figure.axis.at(0.9))
+    assert figure.rows[1].median is None
+
+
+def label_boxes(figure: Scatter) -> list[tuple[float, float, float, float]]:
+    """Generous estimate of the area of each label: left, top, right, bottom."""
+    return [
+        (mark.text_x, mark.text_y - 8, mark.text_x + 5.5 * len(mark.text), mark.text_y)
+        for mark in figure.marks
+        if mark.text
+    ]
+
+
+@given(st.lists(st.tuples(shares, shares, st.sampled_from(["a", "long-name", "another-long-name"])), max_size=30))
+def test_labels_hide_nothing(points: list[tuple[float, float, str]]) -> None:
+    """No label lies on another label, on a point or outside the plot."""
+    figure = scatter([(recall, precision, [name, "9"]) for recall, precision, name in points])
+    boxes = label_boxes(figure)
+    for a, b in combinations(boxes, 2):
+        assert a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
+    for mark in figure.marks:
+        assert not any(box[0] < mark.x < box[2] and box[1] < mark.y < box[3] for box in boxes)
+    for box in boxes:
+        assert box[0] >= figure.x.start
+        assert box[2] <= figure.x.stop
+        assert box[1] >= figure.y.stop
+        assert box[3] <= figure.y.start
+
+
+def test_best_recall_and_precision_stand_top_right() -> None:
+    """Recall grows to the right, precision upwards."""
+    low, high = scatter([(0.5, 0.6, ["low"]), (0.9, 0.95, ["high"])]).marks
+    assert high.x > low.x
+    assert high.y < low.y
+    assert (low.text, high.text) == ("low", "high")
+
+
+def test_a_label_without_room_gives_way() -> None:
+    """To the next one that has; where none has, the point stays without. The first points are served first."""
+    assert [mark.text for mark in scatter([(0.8, 0.8, ["x" * 90, "7"]), (0.2, 0.8, ["x" * 90])]).marks] == ["7", ""]
+    crowd = [mark.text for mark in scatter([(0.8, 0.8, ["a-name-of-many-letters"])] * 90).marks]
+    assert crowd[0]
+    assert not crowd[-1]
+
+
+def test_iso_lines_join_points_of_equal_f1() -> None:
+    """Every point of a line has the F1 that its label says."""
+    figure = scatter([(0.2, 0.9, ["a"]), (0.9, 0.2, ["b"])])
+    assert [label for _, label, _, _ in figure.iso][:3] == ["0.3", "0.4", "0.5"]
+    for path, label, _, _ in figure.iso:
+        for x, y in re.findall(r"([\d.]+) ([\d.]+)", path):
+            recall = figure.x.low + (float(x) - figure.x.start) / (figure.x.stop - figure.x.start) * (
+                figure.x.high - figure.x.low
+            )
+            precision = figure.y.low + (float(y) - figure.y.start) / (figure.y.stop - figure.y.start) * (
+                figure.y.high - figure.y.low
+            )
+            assert 2 * recall * precision / (recall + precision) == pytest.approx(float(label), abs=2e-3)
+
+
+@given(st.lists(st.tuples(shares, st.sampled_from(["kept", "dropped", "missed"])), max_size=40))
+def test_profile_has_a_bar_for_each_block(blocks: list[tuple[float, str]]) -> None:
+    """In document order from left to right, as high as the score; a score of 0 can still be seen."""
+    figure = profile([score for score, _ in blocks], [group for _, group in blocks], None)
+    drawn = sorted((bar[0], bar[3], group) for group, path in figure.paths.items() for bar in bars(path))
+    assert [group for _, _, group in drawn] == [group for _, group in blocks]
+    assert [height for _, height, _ in drawn] == pytest.approx(
+        [max(figure.height * score, 1.5) for score, _ in blocks], abs=0.01
+    )
+
+
+@given(st.lists(st.none() | shares), st.sampled_from(["high", "low"]))
+def test_heat_runs_from_worst_to_best(values: list[float | None], better: str) -> None:
+    """Missing values have no colour; the order of the colours is that of the values."""
+    colours = heat(values, better=better)
+    assert [colour is None for colour in colours] == [value is None for value in values]
+    pairs = sorted((v, c) for v, c in zip(values, colours, strict=True) if v is not None and c is not None)
+    order = [colour for _, colour in pairs]
+    assert all(0 <= colour <= 1 for colour in order)
+    assert order == sorted(order, reverse=better == "low")
+    if len({value for value, _ in pairs}) > 1:
+        assert {max(order), min(order)} == {0, 1}

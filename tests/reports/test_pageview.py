@@ -1,0 +1,251 @@
+"""Views of single pages."""
+
+from __future__ import annotations
+
+import html as markup
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytest.importorskip("jinja2")
+
+from lxml import html
+from numpy.typing import NDArray
+
+import blockml
+from blockml.cli import main
+from blockml.datasets import Gold, LabelledPage, TextGold
+from blockml.errors import UsageError
+from blockml.evaluation import bag_scores, block_scores
+from blockml.extractors import Plain, Supervised
+from blockml.reports import Judged, view_name, write_page_views, write_view
+from tests.models import small_model
+from tests.reports.pages import HOSTILE, cells_of, read_page, words_of
+
+STORY = "This sentence is long enough to be kept by the small model of the tests. " * 2
+PAGE = (
+    "<title>A story</title><nav><a href=/>Home</a></nav>"
+    f"<main><h1>Heading</h1><p>{STORY}</p><p>{STORY} More.</p></main><footer>Imprint</footer>"
+)
+
+
+def view(path: Path, page: str = PAGE, gold: Gold | None = None) -> tuple[blockml.page.Extraction, html.HtmlElement]:
+    """Extract a page and view it."""
+    result = blockml.extract(page, model=Supervised(small_model()), url="http://news.example/1")
+    return result, read_page(write_view(result, path, gold=gold, threshold=0.5))
+
+
+def blocks(page: html.HtmlElement) -> list[html.HtmlElement]:
+    """Blocks of a view."""
+    return page.find_class("block")
+
+
+def test_every_block_is_told(tmp_path: Path) -> None:
+    """In document order, with text, decision, score, reason, parent, words, link density and path."""
+    result, page = view(tmp_path / "deep" / "view.html")
+    lines = blocks(page)
+    assert len(lines) == len(result.kept) == 5
+    for i, line in enumerate(lines):
+        block, text = result.page.blocks[i], words_of(line)
+        assert block.text in text
+        assert ("kept" if result.kept[i] else "dropped") in str(line.get("class")).split()
+        assert f"{result.scores[i]:.3f}" in text
+        assert str(result.reasons[i]).replace("_", " ") in text
+        assert f"<{block.parent}>" in text
+        assert f"{block.n_words} word" in text
+        assert result.page.nodes.xpath(block.node) in text
+        bar = line.find(".//i")
+        assert bar is not None
+        assert bar.get("style") == f"width:{100 * result.scores[i]:.1f}%"
+    assert "link density 1.00" in words_of(lines[0])
+    assert "link density 0.00" in words_of(lines[1])
+
+
+def test_facts_of_the_page_are_told(tmp_path: Path) -> None:
+    """URL, title, status, encoding and its rule, model, threshold, counts; and the text itself."""
+    result, page = view(tmp_path / "view.html")
+    facts = words_of(page.find_class("facts")[0])
+    for fact in ("http://news.example/1", "A story", "ok", "utf-8", result.page.encoding_source, "tiny 1.2", "0.500"):
+        assert fact in facts
+    assert f"{int(result.kept.sum())} of 5 blocks" in facts
+    assert words_of(page.find_class("extract")[0]) == " ".join(result.text.split())
+    assert page.find_class("scores") == []
+    assert "missed" not in {str(line.get("class")) for line in blocks(page)}
+
+
+def test_gold_tells_right_from_wrong(tmp_path: Path) -> None:
+    """Blocks are marked, and scores are those of the evaluation."""
+    gold = TextGold(f"Home {STORY}")
+    result, page = view(tmp_path / "view.html", gold=gold)
+    truth = gold.label(result.page).main
+    marks = [set(str(line.get("class")).split()) & {"right", "missed", "superfluous"} for line in blocks(page)]
+    wanted = {(True, True): "right", (False, False): "right", (True, False): "missed", (False, True): "superfluous"}
+    assert marks == [{wanted[pair]} for pair in zip(truth.tolist(), result.kept.tolist(), strict=True)]
+    assert {"missed"} in marks
+    assert {"superfluous"} in marks
+    shown = re.findall(r"[\d.]+", words_of(page.find_class("scores")[0]).replace("F1", ""))
+    words, counts = bag_scores(gold.content, result.text), block_scores(truth, result.kept)
+    values = [words.precision, words.recall, words.f1, counts.precision, counts.recall, counts.f1]
+    assert shown == [f"{value:.3f}" for value in values] + [str(counts.fn), str(counts.fp)]
+
+
+def test_notes_of_the_extractor_are_shown(tmp_path: Path) -> None:
+    """One per block, or none at all; another number is a mistake of the caller."""
+    result = blockml.extract("<p>one</p><p>two</p>", model=Plain())
+    page = read_page(write_view(result, tmp_path / "view.html", explain=("rule 7: <b>long</b>", ""), title="Mine"))
+    assert [[words_of(note) for note in line.find_class("note")] for line in blocks(page)] == [
+        ["rule 7: <b>long</b>"],
+        [],
+    ]
+    assert words_of(page.findall(".//h1")[0]).startswith("Mine")
+    with pytest.raises(UsageError, match="2 blocks but 1 notes"):
+        write_view(result, tmp_path / "other.html", explain=("one",))
+    assert not (tmp_path / "other.html").exists()
+
+
+@pytest.mark.parametrize("source", ["", "<title>nothing</title>", "<p>short"])
+def test_pages_without_text_have_a_view(source: str, tmp_path: Path) -> None:
+    """It says what is the matter."""
+    result, page = view(tmp_path / "view.html", source, TextGold("gold"))
+    assert result.text == ""
+    assert str(result.status).replace("_", " ") in words_of(page)
+    assert len(blocks(page)) == len(result.kept)
+
+
+def test_a_page_cannot_break_out(tmp_path: Path) -> None:
+    """Its text, title, address and attributes stay text."""
+    escaped = markup.escape(HOSTILE)
+    source = f"<title>{escaped}</title><p class='{escaped}'>{escaped} {STORY}</p><x<script>y</x<script>>"
+    result = blockml.extract(source, model=Plain(), url=f"javascript:alert(4)//{HOSTILE}")
+    notes = [HOSTILE] * len(result.kept)
+    page = read_page(write_view(result, tmp_path / "view.html", explain=notes, gold=TextGold(HOSTILE)))
+    text = " ".join(HOSTILE.split())
+    assert text in words_of(page.findall(".//h1")[0])
+    assert text in words_of(blocks(page)[0].find_class("text")[0])
+    assert [words_of(note) for note in page.find_class("note")] == [text] * len(notes)
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_shown_as_it_is(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    """Characters that HTML can't hold aside."""
+    result = blockml.extract(f"<p>{markup.escape(text)}</p>", model=Plain())
+    page = read_page(write_view(result, tmp_path_factory.mktemp("view") / "view.html"))
+    shown = [words_of(line.find_class("text")[0]) for line in blocks(page)]
+    assert shown == [" ".join(line.split()) for line in result.page.blocks.texts]
+
+
+def labelled(folder: Path, page_id: str, gold: Gold | None, source: str = PAGE) -> LabelledPage:
+    """A labelled page on disk."""
+    path = folder / "source.html"
+    path.write_text(source, encoding="utf-8")
+    return LabelledPage(page_id, "news.example", path, gold, url="http://news.example/1", page_type="article")
+
+
+def columns(page: html.HtmlElement) -> dict[str, list[str]]:
+    """Cells of each column of the table, without the line of scores."""
+    table = page.findall(".//table")[0]
+    names = [words_of(head) for head in table.findall("./thead/tr/th")][1:]
+    rows = [cells_of(row) for row in table.findall("./tbody/tr")]
+    return {name: [row[i] for row in rows] for i, name in enumerate(names)}
+
+
+def test_systems_stand_side_by_side(tmp_path: Path) -> None:
+    """Best first, with gold; a text decides like the blocks that it holds."""
+    gold = TextGold(f"Heading {STORY}")
+    page = labelled(tmp_path, "p1", gold)
+    right = np.array([False, True, True, False, False])
+    systems: dict[str, NDArray[np.bool_] | str] = {
+        "all": np.ones(5, dtype=bool),
+        "right": right,
+        "none": "",
+        "text": f"Heading\n{STORY}\n{STORY} More.",
+    }
+    paths = write_page_views([Judged("news", page, systems)], tmp_path / "out")
+    assert paths == [tmp_path / "out" / "pages" / "news" / "p1.html"]
+    read = read_page(paths[0])
+    assert columns(read) == {
+        "gold": ["", "·", "■", "■", "·", "·"],
+        "right": ["1.00", "·", "■", "■", "·", "·"],
+        "text": [".67", "·", "■", "■", "×", "·"],
+        "all": [".65", "×", "■", "■", "×", "×"],
+        "none": [".00", "·", "○", "○", "·", "·"],
+    }
+    assert "news, p1 (article)" in words_of(read)
+
+
+def test_views_without_gold_show_decisions_only(tmp_path: Path) -> None:
+    """Nobody is right or wrong then."""
+    page = labelled(tmp_path, "p1", None)
+    paths = write_page_views([Judged("news", page, {"a": "Home", "b": np.ones(5, dtype=bool)})], tmp_path)
+    assert columns(read_page(paths[0])) == {"a": ["■", "·", "·", "·", "·"], "b": ["■"] * 5}
+
+
+def test_hostile_names_stay_inside_the_folder(tmp_path: Path) -> None:
+    """Of data sets, pages and systems."""
+    page = labelled(tmp_path, f"../../{HOSTILE}", TextGold(HOSTILE), f"<p>{markup.escape(HOSTILE)}</p>")
+    [path] = write_page_views([Judged("../..", page, {HOSTILE: HOSTILE})], tmp_path / "out")
+    assert (tmp_path / "out" / "pages") in path.resolve().parents
+    assert len(path.relative_to(tmp_path / "out").parts) == 3
+    assert " ".join(HOSTILE.split()) in words_of(read_page(path))
+
+
+def test_decisions_on_another_page_are_refused(tmp_path: Path) -> None:
+    """Whose they are is said."""
+    page = labelled(tmp_path, "p1", None)
+    with pytest.raises(UsageError, match="odd decided on 2 blocks, but the page has 5"):
+        write_page_views([Judged("news", page, {"odd": np.ones(2, dtype=bool)})], tmp_path)
+
+
+names = st.text(st.characters(exclude_categories=["Cs"]), max_size=100)
+
+
+@given(names, names, names)
+def test_view_names_are_safe_and_unique(dataset: str, a: str, b: str) -> None:
+    """Three parts that any file system takes and no link must quote."""
+    name = view_name(dataset, a)
+    assert re.fullmatch(r"pages/[A-Za-z0-9_-][A-Za-z0-9._-]*/[A-Za-z0-9_-][A-Za-z0-9._-]*\.html", name)
+    assert max(map(len, name.split("/"))) < 100
+    assert (view_name(dataset, b) == name) == (a == b)
+
+
+def test_command_writes_a_view(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a page and an extractor, with gold and another threshold."""
+    page, gold, out = tmp_path / "page.html", tmp_path / "gold.txt", tmp_path / "deep" / "view.html"
+    page.write_text(PAGE, encoding="utf-8")
+    gold.write_text(f"\ufeffHeading {STORY}", encoding="utf-8")
+    options = ["--extractor", "plain", "--threshold", "0.75", "--gold", str(gold), "--url", "http://x.example/"]
+    assert main(["view", str(page), "-o", str(out), *options]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == f"wrote {out}: 5 of 5 blocks kept\n"
+    read = read_page(out)
+    assert "0.750" in words_of(read)
+    assert "http://x.example/" in words_of(read)
+    assert len(read.find_class("superfluous")) == 3 + 1  # blocks, and the group of the profile
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["none.html", "-o", "view.html"], 3, "none.html: No such file"),
+        (["PAGE", "-o", "view.html", "--gold", "none.txt"], 3, "none.txt: No such file"),
+        (["PAGE", "-o", "PAGE/view.html"], 2, "can't be written"),
+        (["PAGE", "-o", "view.html", "--extractor", "plain", "--set", "width=3"], 2, "unknown parameter 'width'"),
+        (["PAGE", "-o", "view.html", "--extractor", "none"], 2, "unknown extractor or model 'none'"),
+    ],
+)
+def test_command_says_what_is_wrong(
+    arguments: list[str], code: int, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the exit codes of the other commands."""
+    page = tmp_path / "page.html"
+    page.write_text(PAGE, encoding="utf-8")
+    filled = [argument.replace("PAGE", str(page)).replace("view.html", str(tmp_path / "view.html"), 1)
+              if not argument.startswith("PAGE/") else f"{page}/view.html" for argument in arguments]  # fmt: skip
+    assert main(["view", *filled]) == code
+    assert words in capsys.readouterr().err
+    assert not (tmp_path / "view.html").exists()

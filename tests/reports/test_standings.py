@@ -1,0 +1,118 @@
+"""Who is best, and by how much."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from blockml.errors import UsageError
+from blockml.reports.standings import index_tables, leaders, standings, verdict
+
+
+def tables(
+    means: dict[str, float | None],
+    differences: list[tuple[str, str, float, bool]],
+    *,
+    seen: tuple[str, ...] = (),
+    metric: str = "bag_f1",
+    kinds: dict[str, str] | None = None,
+) -> dict[str, Any]:
+    """Tables of one data set; differences are (a, b, a - b, significant)."""
+    better = "low" if metric == "without_rate" else "high"
+    return {
+        "schema_version": 1,
+        "metrics": {metric: {"title": metric, "better": better}},
+        "datasets": [{"name": "news"}],
+        "systems": [
+            {"name": name, "kind": (kinds or {}).get(name, "own"), "in_sample": ["news"] if name in seen else []}
+            for name in means
+        ],
+        "means": [
+            {"dataset": "news", "system": name, "metric": metric, "slice_kind": "all", "slice": "all", "mean": mean,
+             "low": mean, "high": mean, "pages": 10}
+            for name, mean in means.items()
+        ],
+        "differences": [
+            {"dataset": "news", "metric": metric, "a": a, "b": b, "mean": mean, "low": mean - 0.1, "high": mean + 0.2,
+             "significant": significant, "wins": 6, "losses": 3, "ties": 1}
+            for a, b, mean, significant in differences
+        ],
+    }  # fmt: skip
+
+
+def test_best_is_first_and_a_difference_can_be_read_from_both_sides() -> None:
+    """The tables hold each pair once; from the other side, sign and wins are turned."""
+    index = index_tables(tables({"a": 0.5, "b": 0.8}, [("a", "b", -0.3, True)]))
+    result = verdict(index, "news", "bag_f1")
+    assert result.best is not None
+    assert result.second is not None
+    assert result.duel is not None
+    assert (result.best.system, result.second.system, result.level) == ("b", "a", ())
+    assert (result.duel.mean, result.duel.low, result.duel.high) == pytest.approx((0.3, 0.1, 0.4))
+    assert (result.duel.won, result.duel.lost) == (0.3, 0.6)
+    assert result.duel.ahead
+    assert not result.duel.behind
+
+
+def test_systems_level_with_the_best_are_those_it_does_not_beat_significantly() -> None:
+    """Where nothing was tested nothing is claimed."""
+    index = index_tables(
+        tables({"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.6}, [("a", "b", 0.1, False), ("c", "a", -0.2, True)])
+    )
+    rows = standings(index, "news", "bag_f1")
+    assert [(row.system, row.rank, row.level_with_best) for row in rows] == [
+        ("a", 1, True), ("b", 2, True), ("c", 3, False), ("d", 4, False),
+    ]  # fmt: skip
+    assert [row.system for row in verdict(index, "news", "bag_f1").level] == ["b"]
+
+
+def test_a_system_trained_on_the_pages_cannot_be_the_best() -> None:
+    """It is shown where it stands, without a rank."""
+    index = index_tables(tables({"a": 0.9, "b": 0.8, "c": 0.7}, [("b", "c", 0.1, True)], seen=("a",)))
+    result = verdict(index, "news", "bag_f1")
+    assert result.best is not None
+    assert result.best.system == "b"
+    assert [row.system for row in result.seen] == ["a"]
+    assert [(row.system, row.rank) for row in standings(index, "news", "bag_f1")] == [("a", None), ("b", 1), ("c", 2)]
+
+
+@pytest.mark.parametrize("means", [{}, {"a": None}, {"a": 0.5}])
+def test_few_systems(means: dict[str, float | None]) -> None:
+    """No system, none with a value, or only one."""
+    index = index_tables(tables(means, []))
+    result = verdict(index, "news", "bag_f1")
+    assert (result.best is not None) == (0.5 in means.values())
+    assert result.second is None
+    assert index.leading("news") == ("bag_f1" if result.best else None)
+
+
+def test_low_may_be_better() -> None:
+    """Then the lowest is best, and differences are turned so that more is better."""
+    index = index_tables(tables({"a": 0.5, "b": 0.2}, [("a", "b", 0.3, True)], metric="without_rate"))
+    result = verdict(index, "news", "without_rate")
+    assert result.best is not None
+    assert result.duel is not None
+    assert result.best.system == "b"
+    assert result.duel.ahead
+    assert (result.duel.mean, result.duel.won) == (0.3, 0.6)
+
+
+def test_leaders_hold_the_best_of_each_kind() -> None:
+    """Even where it is far down."""
+    means: dict[str, float | None] = {f"own{i}": 0.9 - i / 100 for i in range(5)}
+    means |= {"tool": 0.3, "worse tool": 0.2, "file": None}
+    kinds = {"tool": "peer", "worse tool": "peer", "file": "outputs"}
+    table = standings(index_tables(tables(means, [], kinds=kinds)), "news", "bag_f1")
+    assert [row.system for row in leaders(table, 2)] == ["own0", "own1", "tool"]
+
+
+def test_outputs_of_unknown_kind_are_outputs() -> None:
+    """So figures have a shape for them."""
+    assert index_tables(tables({"a": 0.5}, [], kinds={"a": ""})).kinds == {"a": "outputs"}
+
+
+def test_other_schemas_are_refused() -> None:
+    """Both versions are named."""
+    with pytest.raises(UsageError, match="schema 1 are needed, not of 2"):
+        index_tables({"schema_version": 2})
