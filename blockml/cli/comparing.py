@@ -5,16 +5,22 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from blockml.cli.arguments import positive
 from blockml.cli.output import note, print_rows, progress_bar
 from blockml.datasets import open_dataset
 from blockml.errors import UsageError
 
+if TYPE_CHECKING:
+    from blockml.comparison.store import Sample, Store
+
 __all__ = ["add_commands"]
+
+#: Systems whose worst pages can be looked at.
+_LEADING = 3
 
 _NOT_OK = ("empty", "error", "crash", "timeout", "missing")
 
@@ -96,6 +102,7 @@ def run_compare(arguments: argparse.Namespace) -> int:
         )
         rows = _rows(tables)
         print_rows(rows if arguments.format == "json" else [_shown(row) for row in rows], arguments.format)
+        _write_views(tables, samples, Store(directory))
         note(f"report: {write_comparison(tables, directory)}")
     except OSError as error:
         raise UsageError(f"can't be written ({error.strerror or error})", source=error.filename or directory) from error
@@ -103,6 +110,30 @@ def run_compare(arguments: argparse.Namespace) -> int:
         note(f"{row['name']} could not be run: {row['install']}")
     missing = {row["name"] for row in tables["missing_systems"]}
     return 1 if missing & set(arguments.systems) else 0
+
+
+def _write_views(tables: Mapping[str, Any], samples: Sequence[Sample], store: Store) -> None:
+    """Show what each system keeps of the pages that are hard for all, and of the worst of the leading systems."""
+    from blockml.reports import Judged, write_page_views
+
+    for sample in samples:
+        name = sample.dataset.name
+        bag = [
+            (row["mean"], row["system"])
+            for row in tables["means"]
+            if (row["dataset"], row["metric"], row["slice_kind"]) == (name, "bag_f1", "all") and row["mean"] is not None
+        ]
+        leading = {system for _, system in sorted(bag, reverse=True)[:_LEADING]}
+        wanted = {row["id"] for row in tables["hardest"] if row["dataset"] == name}
+        wanted |= {row["id"] for row in tables["worst"] if row["dataset"] == name and row["system"] in leading}
+        texts: dict[str, dict[str, str]] = {page_id: {} for page_id in wanted}
+        for row in tables["outcomes"]:
+            if row["dataset"] == name:
+                for output in store.read("outputs", name, row["system"]):
+                    if output["id"] in wanted:
+                        texts[output["id"]][row["system"]] = output["text"]
+        pages = [page for page in sample.dataset.pages if page.id in wanted]
+        write_page_views((Judged(name, page, texts[page.id]) for page in pages), store.directory)
 
 
 def _list(output_format: str) -> int:
