@@ -1,4 +1,4 @@
-"""What an extraction costs, stage by stage, as a multiple of lxml's parse of the same page.
+"""What an extraction costs, stage by stage or by extractor, as a multiple of lxml's parse of the same page.
 
 Needs BLOCKML_CORPORA. CPU time in one thread; stages take turns page by page, and the least of several rounds counts,
 so ratios hold on a busy machine where absolute times do not.
@@ -7,6 +7,7 @@ so ratios hold on a busy machine where absolute times do not.
 from __future__ import annotations
 
 import argparse
+import functools
 import gzip
 import os
 import random
@@ -22,6 +23,7 @@ from lxml import etree
 import blockml
 from blockml.cli.output import note, print_rows
 from blockml.decision import decide
+from blockml.extractors import EXTRACTORS, model_names, resolve
 from blockml.features import build as build_features
 from blockml.parsing import build, segment
 from blockml.parsing.decoding import decode
@@ -56,12 +58,22 @@ def stages(source: bytes, model: str) -> dict[str, Callable[[], object]]:
     }
 
 
+def extractors(source: bytes) -> dict[str, Callable[[], object]]:
+    """Whole extractions of one page by every extractor and released model."""
+    made = {name: resolve(name) for name in (*EXTRACTORS, *model_names())}
+    return {
+        "lxml's parse": lambda: parse_only(source),
+        **{name: functools.partial(blockml.extract, source, model=extractor) for name, extractor in made.items()},
+    }
+
+
 def main() -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--pages", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--model", default="kim2013")
+    parser.add_argument("--extractors", action="store_true", help="every extractor as a whole, instead of the stages")
     parser.add_argument("--kilobytes", type=int, nargs=2, default=(0, 10**6), metavar=("FROM", "TO"), help="page sizes")
     arguments = parser.parse_args()
     corpora = os.environ.get("BLOCKML_CORPORA")
@@ -80,7 +92,8 @@ def main() -> int:
             break
     best: dict[str, list[float]] = {}
     for source in sources:
-        for name, work in stages(source, arguments.model).items():
+        measured = extractors(source) if arguments.extractors else stages(source, arguments.model)
+        for name, work in measured.items():
             best.setdefault(name, []).append(min(cpu_seconds(work) for _ in range(arguments.rounds)))
     floor = best["lxml's parse"]
     rows = [

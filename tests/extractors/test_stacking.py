@@ -1,0 +1,168 @@
+"""Stacking: votes are the extractors' own scores, and a model on them trains, travels in a file and extracts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import blockml
+from blockml import features
+from blockml.cli import main
+from blockml.datasets import Dataset, open_dataset
+from blockml.errors import FeatureMismatchError, UsageError
+from blockml.extractors import Supervised, load, resolve
+from blockml.extractors.combinations import Union
+from blockml.extractors.stacking import Stacking, votes
+from blockml.features import FEATURE_SETS, describe
+from blockml.features.votes import VOTERS
+from blockml.learning.recipes import recipe
+from blockml.learning.table import page_rows
+from blockml.learning.training import train
+from blockml.modelfile import Model, save_model
+from tests.models import small_model
+from tests.strategies import messy_html
+
+DATA = Path(__file__).parents[2] / "data"
+SET = FEATURE_SETS["votes"]
+OFFSETS = {"m1": -1, "0": 0, "p1": 1}
+
+#: What the parameters of the voters are by default, at each version of the feature set.
+DEFAULTS = {1: "e88be99b78612461"}
+
+
+@pytest.fixture(scope="module")
+def dataset() -> Dataset:
+    """Some pages of the generated sites."""
+    whole = open_dataset(DATA / "sites")
+    return replace(whole, pages=whole.pages[::8])
+
+
+@pytest.fixture(scope="module")
+def model(dataset: Dataset) -> Model:
+    """A model trained on them."""
+    return train([dataset], recipe("stacking"), n_folds=2, command="a test")
+
+
+def votes_model() -> Model:
+    """A model on votes, made by hand."""
+    return small_model(features="votes", features_hash=SET.hash)
+
+
+@settings(max_examples=15)
+@given(messy_html)
+def test_votes_are_the_extractors_scores(html: str) -> None:
+    """Of the block and of both neighbours, 0 where there is none; in the ranges of the catalogue."""
+    page = blockml.parse(html)
+    n = len(page.blocks)
+    matrix = votes(page)
+    assert matrix.dtype == np.float32
+    assert matrix.shape == (n, len(SET.columns))
+    words, links = (features.build(page, "boilerpipe6")[:, column].tolist() for column in (2, 3))
+    scores = {base: resolve(name).score(page).tolist() for base, name in VOTERS.items()} | {"wd": words, "ld": links}
+    for column, row in zip(SET.columns, matrix.T.tolist(), strict=True):
+        base, offset = column.split("_")
+        padded = [0.0, *scores[base], 0.0]
+        assert row == padded[1 + OFFSETS[offset] : 1 + OFFSETS[offset] + n]
+    rows = describe(SET.columns)
+    assert (matrix >= np.array([row["low"] for row in rows], dtype=np.float32)).all()
+    assert (matrix <= np.array([row["high"] for row in rows], dtype=np.float32)).all()
+
+
+def test_the_set_names_its_extractors() -> None:
+    """Ten methods and two densities, at three blocks each; every row of the catalogue tells what it is."""
+    assert list(VOTERS.values()) == "accb tccb dsc bte lqf crunch numwords density cetr-tm fe".split()
+    assert len(SET.columns) == 36
+    assert SET.columns[:2] == ("voteaccb_m1", "votetccb_m1")
+    assert describe(["votecetrtm_p1"]) == [
+        {
+            "name": "votecetrtm_p1",
+            "unit": "score of cetr-tm, block 1 after",
+            "low": 0,
+            "high": 1,
+            "empty": 0,
+            "source": "Weninger et al. 2010",
+        }
+    ]
+
+
+def test_version_of_the_set_follows_the_extractors_defaults() -> None:
+    """A default that changes makes old models wrong: raise the set's version in the catalogue and add its line here."""
+    defaults = {name: resolve(name).get_params() for name in VOTERS.values()}
+    text = json.dumps(defaults, sort_keys=True)
+    assert DEFAULTS[SET.version] == hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def test_features_alone_do_not_make_votes() -> None:
+    """The message names the function that does."""
+    with pytest.raises(UsageError, match=r"extractors\.stacking\.votes"):
+        features.build(blockml.parse("<p>one"), "votes")
+    with pytest.raises(UsageError, match=r"extractors\.stacking\.votes"):
+        Supervised(votes_model()).score(blockml.parse("<p>one"))
+
+
+def test_the_table_of_a_recipe_holds_votes(dataset: Dataset) -> None:
+    """Learners see what extraction will see."""
+    labelled = dataset.pages[0]
+    html, _ = labelled.load()
+    page = blockml.parse(html, url=labelled.url, charset=labelled.charset)
+    assert np.array_equal(page_rows(labelled, recipe("stacking")).matrix, votes(page))
+
+
+def test_a_trained_model_tells_content(model: Model, dataset: Dataset) -> None:
+    """It was measured by site, and extracts what it has seen."""
+    assert (model.features, model.features_hash, model.recipe["name"]) == ("votes", SET.hash, "stacking")
+    assert model.metrics["site"]["folds"] == 2
+    assert model.metrics["site"]["page_bag_f1"]["mean"] > 0.5
+    html, gold = dataset.pages[1].load()
+    assert gold is not None
+    result = blockml.extract(html, model=Stacking(model))
+    labels = gold.label(result.page)
+    assert ((result.scores >= 0.5) == labels.main).mean() > 0.85
+    assert result.model == f"stacking {blockml.__version__}"
+
+
+def test_a_model_file_is_loaded_as_stacking(tmp_path: Path) -> None:
+    """By path, also as a member of a combination; other models stay as they are."""
+    path = tmp_path / "votes.blockml"
+    save_model(votes_model(), path)
+    loaded = load(path)
+    page = blockml.parse("<p>one</p><p>" + "word " * 60 + "</p>")
+    assert isinstance(loaded, Stacking)
+    assert np.array_equal(loaded.score(page), votes_model().score(votes(page)))
+    assert np.array_equal(loaded.score(page), Stacking(votes_model()).score(page))
+    assert Union([str(path)]).score(page).tolist() == (loaded.score(page) >= 0.5).tolist()
+    assert type(load("kim2013")) is Supervised
+
+
+def test_a_model_of_other_defaults_is_refused(tmp_path: Path) -> None:
+    """Its fingerprint is that of another version of the set."""
+    other = replace(SET, version=SET.version + 1)
+    with pytest.raises(FeatureMismatchError, match="train it again"):
+        save_model(small_model(features="votes", features_hash=other.hash), tmp_path / "old.blockml")
+
+
+@settings(max_examples=15)
+@given(messy_html)
+def test_any_page_gets_scores(html: str) -> None:
+    """One float32 in [0, 1] per block, the same each time."""
+    extractor = Stacking(votes_model())
+    page = blockml.parse(html)
+    scores = extractor.score(page)
+    assert scores.dtype == np.float32
+    assert scores.shape == (len(page.blocks),)
+    assert ((scores >= 0) & (scores <= 1)).all()
+    assert np.array_equal(scores, extractor.score(page))
+
+
+def test_the_command_lists_the_set(capsys: pytest.CaptureFixture[str]) -> None:
+    """With units and sources, and among the sets."""
+    assert main(["features", "votes"]) == 0
+    assert "score of crunch, block 1 before" in capsys.readouterr().out
+    assert main(["features"]) == 0
+    assert "set votes, version 1: 36 columns" in capsys.readouterr().err
