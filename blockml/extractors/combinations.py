@@ -14,14 +14,15 @@ from typing import ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.errors import UsageError
+from blockml.errors import UnknownNameError, UsageError
 from blockml.extractors.base import Extractor, Traits
+from blockml.extractors.methods import METHODS
 from blockml.page import Blocks, Joint, Nodes, Page, Status
 from blockml.parsing.lines import line_numbers
 
 __all__ = ["Combination", "Intersection", "Majority", "Member", "Serial", "Union", "kept_by", "without_blocks"]
 
-#: An extractor, the public name of one or of a model, or the path of a model file, which is read anew for every page.
+#: An extractor, or the name of a method: a key of :data:`blockml.extractors.methods.METHODS`.
 Member = str | Extractor
 
 _TRAITS: Final = Traits(
@@ -45,7 +46,7 @@ class Combination(Extractor):
 
     traits: ClassVar[Traits] = _TRAITS
     members: Sequence[Member]
-    """Names or extractors; combinations may be among them."""
+    """Names of methods, or extractors: combinations and models may be among them."""
 
     def check(self) -> None:
         """Check the members, and the members of members.
@@ -55,7 +56,7 @@ class Combination(Extractor):
         UsageError
             They are no list of names and extractors, or one of them holds itself.
         UnknownNameError
-            There is no extractor or model of such a name.
+            No method has such a name.
         """
         super().check()
         waiting: list[tuple[Combination, tuple[int, ...]]] = [(self, ())]
@@ -77,17 +78,18 @@ class Combination(Extractor):
         UsageError
             They are no list of names and extractors.
         UnknownNameError
-            There is no extractor or model of such a name.
+            No method has such a name.
         """
-        from blockml.extractors.registry import resolve  # it lists this module's classes
-
         members = self.members
         is_list = isinstance(members, list | tuple) and len(members) > 0
         if not is_list or not all(isinstance(member, str | Extractor) for member in members):
             raise UsageError(
                 f"parameter 'members' of {self.name} is a list of one or more names or extractors, not {members!r}"
             )
-        return [resolve(member) if isinstance(member, str) else member for member in members]
+        for member in members:
+            if isinstance(member, str) and member not in METHODS:
+                raise UnknownNameError("member", member, METHODS)
+        return [METHODS[member]() if isinstance(member, str) else member for member in members]
 
     @property
     def id(self) -> str:

@@ -10,17 +10,8 @@ from typing import Any
 
 from blockml.errors import UnknownNameError
 from blockml.extractors.base import Extractor
-from blockml.extractors.boilerpipe import BoilerpipeArticle, BoilerpipeDefault, Density, NumWords
-from blockml.extractors.bte import BTE
-from blockml.extractors.ccb import ACCB, CCB, TCCB
-from blockml.extractors.ccb_variants import TreeCCB, WeightedCCB
-from blockml.extractors.cetr import CETR, CETRTM
-from blockml.extractors.combinations import Intersection, Majority, Serial, Union
-from blockml.extractors.crunch import Crunch
-from blockml.extractors.dsc import DSC
-from blockml.extractors.feature import FE, KFE
-from blockml.extractors.lqf import LQF
-from blockml.extractors.plain import Plain
+from blockml.extractors.combinations import Combination, Intersection, Majority, Serial, Union
+from blockml.extractors.methods import METHODS
 from blockml.extractors.stacking import VOTES, Stacking
 from blockml.extractors.supervised import Supervised
 from blockml.modelfile import Model, load_model
@@ -29,12 +20,9 @@ __all__ = ["DEFAULT_MODEL", "EXTRACTORS", "load", "model_names", "resolve"]
 
 #: Extractors that need no training, by public name.
 EXTRACTORS: Mapping[str, type[Extractor]] = {
-    kind.name: kind
-    for kind in (
-        Plain, CCB, ACCB, TCCB, WeightedCCB, TreeCCB, DSC, BTE, LQF, Crunch, NumWords, Density, BoilerpipeDefault,
-        BoilerpipeArticle, CETR, CETRTM, FE, KFE, Union, Intersection, Majority, Serial,
-    )
-}  # fmt: skip
+    **METHODS,
+    **{kind.name: kind for kind in (Union, Intersection, Majority, Serial)},
+}
 
 #: What the name ``default`` stands for.
 DEFAULT_MODEL = "kim2013"
@@ -122,4 +110,10 @@ def resolve(name_or_path: str | os.PathLike[str], parameters: Mapping[str, Any] 
         extractor: Extractor = EXTRACTORS[name]() if name in EXTRACTORS else load(name)
     except UnknownNameError as error:
         raise UnknownNameError("extractor or model", name, [*EXTRACTORS, *error.legal]) from None
-    return extractor.set_params(**parameters) if parameters else extractor
+    given = dict(parameters or {})
+    if isinstance(extractor, Combination) and isinstance(members := given.get("members"), list | tuple):
+        # Combinations know the methods alone; here any extractor and model has a name.
+        given["members"] = [
+            resolve(item) if isinstance(item, str) and item not in METHODS else item for item in members
+        ]
+    return extractor.set_params(**given) if given else extractor

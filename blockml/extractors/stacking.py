@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from blockml import features
 from blockml.extractors.base import Traits
+from blockml.extractors.methods import METHODS
 from blockml.extractors.supervised import Supervised
 from blockml.features import FeatureSet, feature_set
 from blockml.features.catalogue import split_name
@@ -48,13 +49,11 @@ def votes(page: Page) -> NDArray[np.float32]:
     >>> matrix[:, feature_set("votes").columns.index("votenumwords_0")].tolist()
     [0.0, 1.0]
     """
-    from blockml.extractors.registry import resolve  # it knows this module's class
-
     chosen = feature_set(VOTES)
     parts = [split_name(column) for column in chosen.columns]
     plain = tuple([name for name, (base, _, _) in zip(chosen.columns, parts, strict=True) if base not in VOTERS])
     of_blocks = iter(features.build(page, FeatureSet(VOTES, chosen.version, plain, chosen.source)).T)
-    scores = {base: resolve(name).score(page) for base, name in VOTERS.items()}
+    scores = {base: METHODS[name]().score(page) for base, name in VOTERS.items()}
     matrix = np.empty((len(page.blocks), len(parts)), dtype=np.float32)
     for position, (base, offset, _) in enumerate(parts):
         matrix[:, position] = _neighbours(scores[base], offset) if base in scores else next(of_blocks)

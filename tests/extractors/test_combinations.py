@@ -113,17 +113,20 @@ def test_members_see_the_page_of_the_combination() -> None:
 
 
 def test_combinations_nest() -> None:
-    """Of objects and of names."""
+    """Of objects; by names where the registry makes them."""
     inner = Intersection([Fixed([1, 1, 0, 0]), Fixed([1, 0, 1, 0])])
     assert Union([inner, Fixed([0, 0, 0, 1])]).score(PAGE).tolist() == [1, 0, 0, 1]
     assert Serial([Union([inner]), "plain"]).score(PAGE).tolist() == [1, 0, 0, 0]
-    assert Majority(["majority", "plain", "union"]).score(PAGE).shape == (4,)
+    assert resolve("majority", {"members": ["majority", "plain", "kim2013"]}).score(PAGE).shape == (4,)
+    with pytest.raises(UnknownNameError, match="unknown member 'majority'"):
+        Majority(["majority"]).score(PAGE)
 
 
 @every_class
 def test_a_combination_in_itself_ends(kind: Any) -> None:
     """By name it is the default one; as an object it is an error, at any depth."""
-    assert kept_by(kind([kind.name]), PAGE).tolist() == kept_by(kind(), PAGE).tolist()
+    by_name = resolve(kind.name, {"members": [kind.name]})
+    assert kept_by(by_name, PAGE).tolist() == kept_by(kind(), PAGE).tolist()
     combination = kind()
     for knot in (combination, Union(["plain", Serial([combination])])):
         combination.members = ["plain", knot]

@@ -17,7 +17,6 @@ from blockml.cli import main
 from blockml.datasets import Dataset, open_dataset
 from blockml.errors import FeatureMismatchError, UsageError
 from blockml.extractors import Supervised, load, resolve
-from blockml.extractors.combinations import Union
 from blockml.extractors.stacking import Stacking, votes
 from blockml.features import FEATURE_SETS, describe
 from blockml.features.votes import VOTERS
@@ -136,7 +135,7 @@ def test_a_model_file_is_loaded_as_stacking(tmp_path: Path) -> None:
     assert isinstance(loaded, Stacking)
     assert np.array_equal(loaded.score(page), votes_model().score(votes(page)))
     assert np.array_equal(loaded.score(page), Stacking(votes_model()).score(page))
-    assert Union([str(path)]).score(page).tolist() == (loaded.score(page) >= 0.5).tolist()
+    assert resolve("union", {"members": [str(path)]}).score(page).tolist() == (loaded.score(page) >= 0.5).tolist()
     assert type(load("kim2013")) is Supervised
 
 
