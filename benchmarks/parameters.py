@@ -80,8 +80,8 @@ def page_scores(labelled: LabelledPage) -> dict[str, list[float]]:
             extractor = resolve(name, dict(setting))
             if scored not in raw:
                 raw[scored] = extractor.score(page)
-            threshold = extractor.default_threshold if extractor.threshold is None else extractor.threshold
-            scores.setdefault(name, []).append(f1(decide(raw[scored], threshold, page).kept))
+            kept = decide(raw[scored], extractor.effective_threshold, page).kept
+            scores.setdefault(name, []).append(f1(kept))
     return scores
 
 

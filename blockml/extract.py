@@ -74,7 +74,7 @@ def extract_page(page: Page, extractor: Extractor, *, threshold: float | None = 
     """Extract the main content of a page that is parsed already."""
     scores = extractor.score(page)
     if threshold is None:
-        threshold = extractor.default_threshold if extractor.threshold is None else extractor.threshold
+        threshold = extractor.effective_threshold
     decision = decide(scores, threshold, page)
     status = page.status
     if status is Status.OK and not np.any(decision.kept):

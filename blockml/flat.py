@@ -1,8 +1,8 @@
 """A page as one run of tags and texts, and as tokens: what content code vectors, slopes and tag ratios are taken from.
 
 Two views. ``raw`` reads the tags off the source, as long as they are written there, and takes the texts that the
-parser found too. ``tree`` writes the repaired tree out again. Neither counts a tag that the source does not contain,
-so a text without tags stays one.
+parser found too. ``tree`` writes the repaired tree out again. Neither counts a tag whose name the source does not
+contain, so a text without tags stays one.
 """
 
 from __future__ import annotations
@@ -42,8 +42,12 @@ _NAME = re.compile(r"<(/?[^\s/>]+)")
 _SPACE = re.compile(r"\s+")
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]+")
 
-#: How far ahead, in characters, a text of the tree is looked for in the source where the two differ (our choice).
-_WINDOW = 2000
+#: How far ahead, in characters, a text of the tree is looked for in the source where the two differ, beside the length
+#: of what was not found before it, which counts up to the second number (our choice).
+_WINDOW, _MOST_MISSED = 2000, 20_000
+
+#: Tags that every tree has, written or not.
+_IMPLIED = frozenset({"html", "head", "body", "/html", "/head", "/body"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -248,16 +252,21 @@ def _locate(pieces: Sequence[str], nodes: Sequence[str]) -> NDArray[np.intp]:
     The two mostly hold the same characters. Where they don't, each text node is looked for from where the one before
     ended.
     """
+    # Where the source has a NUL, a parser has this sign or nothing.
+    pieces, nodes = ([text.replace("\ufffd", "") for text in texts] for texts in (pieces, nodes))
     written, found = "".join(pieces), "".join(nodes)
     lengths = np.array([len(text) for text in nodes], dtype=np.int64)
     if written == found:
         starts = np.cumsum(lengths) - lengths
     else:
-        cursor, places = 0, []
+        cursor, missed, places = 0, 0, []
         for text in nodes:
-            place = written.find(text, cursor, cursor + len(text) + _WINDOW)
+            place = written.find(text, cursor, cursor + len(text) + _WINDOW + min(missed, _MOST_MISSED))
             places.append(place)
-            cursor = cursor if place < 0 else place + len(text)
+            if place < 0:
+                missed += len(text)
+            else:
+                cursor, missed = place + len(text), 0
         starts = np.array(places, dtype=np.int64)
     known = np.flatnonzero(starts >= 0)
     piece_lengths = np.array([len(text) for text in pieces], dtype=np.int64)
@@ -284,13 +293,17 @@ def _block_of_node(page: Page) -> NDArray[np.int32]:
 
 
 def _tree(page: Page, written: set[str] | None) -> Flat:
-    """The tree written out; of its tags only those whose name the source contains, if there is a source."""
+    """The tree written out; of its tags only those whose name the source contains.
+
+    Without a source all but the bare tags that every tree has.
+    """
     names: list[str] = []
     texts: list[str] = []
     parts: list[str] = []
     text_nodes: list[int] = []
     for node, part, name in _events(page.nodes):
-        if name and written is not None and name not in written:
+        implied = name in _IMPLIED and " " not in part if written is None else name not in written
+        if name and implied:
             continue
         names.append(name)
         parts.append(part)

@@ -78,6 +78,22 @@ def test_an_empty_end_tag_is_a_comment() -> None:
     assert flat.texts == ("", "ab", "")
 
 
+@pytest.mark.parametrize(
+    "start",
+    [
+        "<p>text here and \0 more</p>",
+        f"<div><p>{'long text ' * 400} here \0 there</p></div>",
+        f"<textarea>{'<p>code</p>' * 600}</textarea>",
+        f"<title>{'title ' * 500}<b>bold</b></title>",
+    ],
+)
+def test_what_source_and_tree_read_otherwise_costs_no_other_text(start: str) -> None:
+    """All that follows has its place."""
+    page = blockml.parse(start + "".join(f"<p>paragraph {number} of them</p>" for number in range(30)))
+    flat = flatten(page)
+    assert set(range(len(page.blocks) - 30, len(page.blocks))) <= set(flat.block.tolist())
+
+
 def test_a_self_closed_frame_swallows_nothing() -> None:
     """The text after it is content."""
     flat = flatten(blockml.parse("<iframe src=x /><p>text</p>"))
@@ -99,10 +115,11 @@ def test_starts_lead_back_to_the_source() -> None:
 
 
 def test_a_page_without_a_source_has_its_tree() -> None:
-    """Such a page was made from another; its tags are those of the tree."""
+    """Such a page was made from another; bare tags that every tree has are not counted."""
     page = blockml.parse(NEWS)
     bare = replace(page, source=None)
-    assert flatten(bare).names == ("html", "head", "/head", *flatten(page).names[1:])
+    assert flatten(bare).names == flatten(page).names[2:-2]
+    assert flatten(replace(blockml.parse("<body class=x>text"), source=None)).names == ("body", "")
 
 
 def test_an_unknown_view_names_the_legal_ones() -> None:

@@ -12,6 +12,9 @@ from blockml.errors import UsageError
 __all__ = ["add_parameters", "parameters", "positive", "share"]
 
 
+_PYTHON = {"True": True, "False": False, "None": None}
+
+
 def positive(text: str) -> int:
     """Read a whole number from 1 on, for argparse."""
     if not text.isdecimal() or int(text) < 1:
@@ -38,7 +41,7 @@ def add_parameters(parser: argparse.ArgumentParser, of: str) -> None:
 
 
 def parameters(pairs: Sequence[str]) -> dict[str, Any]:
-    """Read ``NAME=VALUE`` pairs; values are JSON where they can be, else text.
+    """Read ``NAME=VALUE`` pairs; values are JSON, or Python's True, False and None, where they can be, else text.
 
     Raises
     ------
@@ -56,7 +59,7 @@ def parameters(pairs: Sequence[str]) -> dict[str, Any]:
         if not separator:
             raise UsageError(f"--set takes NAME=VALUE, not {pair!r}")
         try:
-            values[name] = json.loads(text)
-        except ValueError:
+            values[name] = _PYTHON[text] if text in _PYTHON else json.loads(text)
+        except (ValueError, RecursionError):
             values[name] = text
     return values

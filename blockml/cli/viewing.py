@@ -39,7 +39,7 @@ def run_view(arguments: argparse.Namespace) -> int:
     from blockml.reports import write_view
 
     extractor = chosen_extractor(arguments)
-    threshold = extractor.default_threshold if extractor.threshold is None else extractor.threshold
+    threshold = extractor.effective_threshold
     if arguments.threshold is not None:
         threshold = arguments.threshold
     gold = TextGold(_read(arguments.gold).decode("utf-8-sig", "replace")) if arguments.gold else None

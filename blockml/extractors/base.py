@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import numbers
+import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -32,8 +34,9 @@ class Between:
     def __contains__(self, value: object) -> bool:
         if value is None:
             return self.optional
-        kinds = int if self.whole else (int, float)
-        return isinstance(value, kinds) and not isinstance(value, bool) and self.low <= value <= self.high
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral if self.whole else numbers.Real):
+            return False
+        return self.low <= float(value) <= self.high
 
     def __str__(self) -> str:
         kind = f"{'None or ' if self.optional else ''}a {'whole ' if self.whole else ''}number"
@@ -75,6 +78,11 @@ class Extractor(ABC):
         return 0.5
 
     @property
+    def effective_threshold(self) -> float:
+        """:attr:`threshold`, or :attr:`default_threshold` where that is None."""
+        return self.default_threshold if self.threshold is None else self.threshold
+
+    @property
     def id(self) -> str:
         """Name, and arguments that are not the default, as results carry it."""
         defaults = {name: item.default for name, item in inspect.signature(type(self)).parameters.items()}
@@ -114,9 +122,13 @@ class Extractor(ABC):
         """
         for name, legal in self.legal.items():
             value = getattr(self, name)
-            if value not in legal:
+            if isinstance(legal, Between):
+                fits = value in legal
+            else:  # 1 is not True here
+                fits = any(type(value) is type(item) and value == item for item in legal)
+            if not fits:
                 wanted = legal if isinstance(legal, Between) else "one of " + ", ".join(str(item) for item in legal)
-                raise UsageError(f"parameter {name!r} of {self.name} is {wanted}, not {value!r}")
+                raise UsageError(f"parameter {name!r} of {self.name} is {wanted}, not {reprlib.repr(value)}")
 
     @classmethod
     def _parameter_names(cls) -> list[str]:
@@ -136,9 +148,18 @@ class Extractor(ABC):
         UsageError
             No such value of it.
         """
-        for name, value in parameters.items():
+        for name in parameters:
             if name not in self._parameter_names():
                 raise UnknownNameError("parameter", name, self._parameter_names())
-            setattr(self, name, value)
-        self.check()
+        before = {name: getattr(self, name) for name in parameters}
+        try:
+            self._set(parameters)
+            self.check()
+        except UsageError:
+            self._set(before)
+            raise
         return self
+
+    def _set(self, parameters: Mapping[str, Any]) -> None:
+        for name, value in parameters.items():
+            setattr(self, name, value)

@@ -113,8 +113,16 @@ class BTE(Extractor):
 
 
 def _body(flat: Flat) -> tuple[int, int]:
-    """First piece of the body, and one past its last: to the last end tag, as pages may have several."""
-    start = flat.names.index("body") + 1 if "body" in flat.names else 0
+    """First piece of the body, and one past its last: to the last end tag, as pages may have several.
+
+    A body without a start tag begins behind the head or title that stand before the first block.
+    """
+    if "body" in flat.names:
+        start = flat.names.index("body") + 1
+    else:
+        texts = np.flatnonzero(flat.block >= 0)
+        before = flat.names[: int(texts[0])] if len(texts) else ()
+        start = max((piece + 1 for piece, name in enumerate(before) if name in ("/head", "/title")), default=0)
     for piece in range(len(flat) - 1, start - 1, -1):
         if flat.names[piece] == "/body":
             return start, piece

@@ -75,8 +75,8 @@ class CCB(Extractor):
     legal: ClassVar[Mapping[str, Between | tuple[object, ...]]] = {
         "radius": Between(1, 500, whole=True),
         "sigma": Between(0.1, 1000, optional=True),
-        "eps": Between(1e-6, 1),
-        "max_iter": Between(1, 10_000, whole=True),
+        "eps": Between(1e-4, 1),
+        "max_iter": Between(1, 1000, whole=True),
         "threshold": Between(0, 1),
         "keep_blocks": (True, False),
         "view": tuple(VIEWS),

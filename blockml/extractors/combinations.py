@@ -6,6 +6,7 @@ blurring*.
 
 from __future__ import annotations
 
+import reprlib
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,8 +15,9 @@ from typing import ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.decision import decide
 from blockml.errors import UnknownNameError, UsageError
-from blockml.extractors.base import Extractor, Traits
+from blockml.extractors.base import Between, Extractor, Traits
 from blockml.extractors.methods import METHODS
 from blockml.page import Blocks, Joint, Nodes, Page, Status
 from blockml.parsing.lines import line_numbers
@@ -25,16 +27,18 @@ __all__ = ["Combination", "Intersection", "Majority", "Member", "Serial", "Union
 #: An extractor, or the name of a method: a key of :data:`blockml.extractors.methods.METHODS`.
 Member = str | Extractor
 
+#: Least threshold of a chain, and with it least score of what is left where the last member keeps all: what earlier
+#: members removed scores 0 and stays removed.
+_LEFT = 1e-6
+
 _TRAITS: Final = Traits(
     needs_training=False, needs_siblings=False, gives_probabilities=False, source="Gottron 2008 (CombinE)"
 )
 
 
 def kept_by(member: Extractor, page: Page) -> NDArray[np.bool_]:
-    """Tell which blocks an extractor keeps: (n_blocks,) whether the score reaches the threshold."""
-    threshold = member.default_threshold if member.threshold is None else member.threshold
-    kept: NDArray[np.bool_] = member.score(page) >= np.float32(threshold)
-    return kept
+    """Tell which blocks an extractor keeps: (n_blocks,) as :func:`blockml.decision.decide` decides."""
+    return decide(member.score(page), member.effective_threshold, page).kept
 
 
 class Combination(Extractor):
@@ -103,6 +107,9 @@ class Combination(Extractor):
 def _joined(members: Sequence[Member]) -> str:
     return "+".join(member if isinstance(member, str) else member.id for member in members)
 
+
+#: Legal weights of a member's vote.
+_WEIGHTS = Between(0, 1_000_000)
 
 # The default members of each are cheap ones that did well together on pages of WCXB, from one half of its sites.
 
@@ -221,14 +228,11 @@ class Majority(_Vote):
         weights = self.weights
         if weights is None:
             return
-        numbers = (
-            [item for item in weights if isinstance(item, int | float)] if isinstance(weights, list | tuple) else []
-        )
-        finite = np.isfinite(numbers).all() and min(numbers, default=0) >= 0 and sum(numbers) > 0
-        if not finite or not len(numbers) == len(weights) == len(self.members):
+        is_list = isinstance(weights, list | tuple) and len(weights) == len(self.members)
+        if not is_list or not all(weight in _WEIGHTS for weight in weights) or not any(weights):
             raise UsageError(
-                f"parameter 'weights' of {self.name} is a list of a number from 0 on for each of the "
-                f"{len(self.members)} members, not all 0; not {weights!r}"
+                f"parameter 'weights' of {self.name} is a list of {_WEIGHTS} for each of the "
+                f"{len(self.members)} members, not all 0; not {reprlib.repr(weights)}"
             )
 
     def count(self, votes: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -265,7 +269,7 @@ class Serial(Combination):
     def default_threshold(self) -> float:
         """Threshold of the last member."""
         last = self.extractors()[-1]
-        return last.default_threshold if last.threshold is None else last.threshold
+        return max(last.effective_threshold, _LEFT)
 
     def score(self, page: Page) -> NDArray[np.float32]:
         """Score what is left with the last member."""
@@ -273,7 +277,8 @@ class Serial(Combination):
         *_, last = self.extractors()
         stages = self._stages(page)
         scores = np.zeros(len(page.blocks), dtype=np.float32)
-        scores[stages[-1]] = last.score(without_blocks(page, ~stages[-1]))
+        left = last.score(without_blocks(page, ~stages[-1]))
+        scores[stages[-1]] = np.maximum(left, np.float32(_LEFT)) if last.effective_threshold < _LEFT else left
         return scores
 
     def explain(self, page: Page) -> tuple[str, ...]:

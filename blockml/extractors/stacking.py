@@ -88,4 +88,5 @@ class Stacking(Supervised):
 
     def score(self, page: Page) -> NDArray[np.float32]:
         """Probability of content for each block."""
+        self.check()
         return self.model.score(votes(page))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml import features
-from blockml.extractors.base import Extractor, Traits
+from blockml.errors import UsageError
+from blockml.extractors.base import Between, Extractor, Traits
 from blockml.modelfile import Model, Parsing
 from blockml.page import Page
 
@@ -31,6 +33,8 @@ class Supervised(Extractor):
         needs_training=True, needs_siblings=False, gives_probabilities=True, source="Kim et al. 2013"
     )
 
+    legal: ClassVar[Mapping[str, Between | tuple[object, ...]]] = {"threshold": Between(0, 1, optional=True)}
+
     def __init__(self, model: Model, threshold: float | None = None) -> None:
         self.model = model
         self.threshold = threshold
@@ -40,10 +44,22 @@ class Supervised(Extractor):
         """Threshold of the model."""
         return self.model.threshold
 
+    def check(self) -> None:
+        """Check model and threshold.
+
+        Raises
+        ------
+        UsageError
+            One is no legal value.
+        """
+        super().check()
+        if not isinstance(self.model, Model):
+            raise UsageError(f"parameter 'model' of {self.name} is a loaded model, not {self.model!r}")
+
     @property
     def id(self) -> str:
-        """Name and version of the model."""
-        return self.model.id
+        """Name and version of the model, and the threshold if it isn't the model's own."""
+        return self.model.id if self.threshold is None else f"{self.model.id} (threshold={self.threshold:g})"
 
     @property
     def parsing(self) -> Parsing:
@@ -52,4 +68,5 @@ class Supervised(Extractor):
 
     def score(self, page: Page) -> NDArray[np.float32]:
         """Probability of content for each block."""
+        self.check()
         return self.model.score(features.build(page, self.model.features))

@@ -26,6 +26,7 @@ from blockml.extractors.combinations import (
     kept_by,
     without_blocks,
 )
+from blockml.extractors.lqf import LQF
 from blockml.page import Joint, Page, Status
 from blockml.parsing.lines import refined_lines
 from tests.strategies import messy_html, path_of, visible
@@ -192,6 +193,20 @@ def test_explanations_name_voters() -> None:
 
 
 # --- chains -----------------------------------------------------------------------------------------------------------
+
+
+def test_what_a_chain_removed_stays_removed() -> None:
+    """Also where its last member keeps all."""
+    page = blockml.parse("<p>abc</p><p>bc</p>")
+    assert kept_by(Serial([Holds("a"), LQF(quota=1.0)]), page).tolist() == [True, False]
+
+
+def test_preformatted_text_is_decided_as_everywhere() -> None:
+    """A union of one decides as its member does, in code too."""
+    page = blockml.parse(f"<p>{'word ' * 60}</p><pre>one <b>two</b> {'three ' * 30}<i>four</i></pre><p>Home</p>")
+    for name in ("dsc", "accb", "cetr-tm", "numwords"):
+        member = resolve(name)
+        assert kept_by(Union([name]), page).tolist() == kept_by(member, page).tolist()
 
 
 def test_members_of_a_chain_see_what_is_left() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ _OTHER = str.maketrans(
 def test_any_page_gets_scores(name: str, html: str) -> None:
     """One float32 score in [0, 1] per block, the same each time, whatever the page."""
     extractor = resolve(name)
-    page = blockml.parse(html, profile=extractor.parsing.profile, keep_wordless=extractor.parsing.keep_wordless)
+    page = blockml.parse(html, **asdict(extractor.parsing))
     scores = extractor.score(page)
     assert scores.dtype == np.float32
     assert scores.shape == (len(page.blocks),)
@@ -94,6 +95,39 @@ def test_every_parameter_has_legal_values(name: str) -> None:
             for value in (legal.low - 1, legal.high + 1, "many"):
                 with pytest.raises(UsageError, match=parameter):
                     resolve(name, {parameter: value})
+
+
+def test_plain_is_all_text_in_order() -> None:
+    """All text of the body (ME-8.1)."""
+    html = (
+        "<html><body>\n<ul><li><a href='/'>Home</a></li><li><a href='/n'>News</a></li></ul>\n<h1>Big title</h1>\n"
+        "<p>First <a href='x'>linked</a> paragraph text here.</p>\n<p>Second line<br>after break.</p>\n</body></html>"
+    )
+    text = blockml.extract(html, model=resolve("plain")).text
+    assert text.split() == "Home News Big title First linked paragraph text here. Second line after break.".split()
+
+
+def test_numbers_of_numpy_are_numbers_and_numbers_are_no_switches() -> None:
+    """Grids of parameters come from numpy; 1 is not True."""
+    assert resolve("ccb", {"radius": np.int64(25), "threshold": np.float32(0.5)}).id
+    with pytest.raises(UsageError, match="keep_blocks"):
+        resolve("ccb", {"keep_blocks": 1})
+
+
+def test_a_refused_value_changes_nothing() -> None:
+    """The extractor is as before."""
+    extractor = resolve("ccb")
+    with pytest.raises(UsageError):
+        extractor.set_params(radius=0, threshold=0.5)
+    assert extractor.id == "ccb"
+
+
+def test_a_models_threshold_is_checked_and_shown() -> None:
+    """Two settings of a model have different ids."""
+    assert resolve("kim2013", {"threshold": 0.25}).id.endswith("(threshold=0.25)")
+    for wrong in ({"threshold": "abc"}, {"model": "x"}):
+        with pytest.raises(UsageError):
+            resolve("kim2013", wrong)
 
 
 @pytest.mark.parametrize("name", NAMES)
