@@ -87,7 +87,7 @@ $(VENV)/.peers: $(VENV)/.installed
 	@touch $@
 
 peers: $(VENV)/.peers
-	$(BIN)/python -m pytest -q tests/comparison/test_peers.py
+	$(BIN)/python -m pytest -q tests/comparison/test_systems.py
 
 gate: $(VENV)/.installed
 	$(BIN)/python benchmarks/gate.py --jobs $(JOBS)

@@ -3,7 +3,7 @@
 ``gate.json`` pins, for each extractor and released model, page-averaged word F1 and pooled block F1 on ``data/``, and
 the fingerprint of these pages. A run fails where a score falls below its floor, where the pages are not those that
 were pinned, and where an extractor has no floor. ``--pin`` raises floors to what was measured; it lowers one only if
-``--lower NAME`` names it, and takes new pages only with ``--new-pages``.
+``--lower NAME`` names it, and takes new pages only with ``--new-pages``, which lowers none by itself.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def main() -> int:
         note("the pages in data/ are not those that were pinned; to pin new ones: --pin --new-pages")
         return 1
     measured = measure([*EXTRACTORS, *model_names()], datasets, arguments.jobs)
-    floors: Scores = {} if fresh else known["floors"]
+    floors: Scores = known["floors"]
     if arguments.pin:
         try:
             raised = pinned(measured, floors, arguments.lower)

@@ -38,7 +38,7 @@ GRIDS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "ccb": _BLURRING,
     "accb": _BLURRING,
     "tccb": _BLURRING,
-    "dsc": {"factor": (0.25, 0.5, 0.75, 1.0), "run": (1, 2, 3, 5), "window": (None, 8, 16, 32, 50)},
+    "dsc": {"factor": (0.25, 0.5, 0.75, 1.0), "run": (1, 3, 5), "window": (None, 8, 20, 50)},
     "lqf": {"quota": (0.1, 0.25, 0.33, 0.5, 0.67, 0.75, 0.9)},
     "crunch": {"ratio": (0.05, 0.1, 0.25, 0.5, 1.0, 2.0)},
     "cetr-tm": {"factor": (0.25, 0.5, 0.75, 1.0, 1.5)},
@@ -92,7 +92,7 @@ def folds_of(sites: Sequence[str], n_folds: int, seed: int) -> NDArray[np.intp]:
     return np.array([fold[site] for site in sites])
 
 
-def study(name: str, f1: NDArray[np.float64], fold: NDArray[np.intp]) -> dict[str, Any]:
+def study(name: str, f1: NDArray[np.float64], fold: NDArray[np.intp], sites: Sequence[str]) -> dict[str, Any]:
     """What the default gives, what tuning gives on unseen sites, and the effect of each parameter alone.
 
     Parameters
@@ -101,8 +101,8 @@ def study(name: str, f1: NDArray[np.float64], fold: NDArray[np.intp]) -> dict[st
         The extractor.
     f1
         (n_pages, n_settings).
-    fold
-        (n_pages,).
+    fold, sites
+        (n_pages,); the interval of the gain draws whole sites.
     """
     choices = settings_of(name)
     own = resolve(name).get_params()
@@ -113,7 +113,7 @@ def study(name: str, f1: NDArray[np.float64], fold: NDArray[np.intp]) -> dict[st
         best = int(f1[fold != number].mean(axis=0).argmax())
         chosen.append(dict(choices[best]))
         tuned[fold == number] = f1[fold == number, best]
-    gain = paired_difference(tuned, f1[:, default])
+    gain = paired_difference(tuned, f1[:, default], groups=sites)
     curves = {}
     for key, values in GRIDS[name].items():
         at = [choices.index(tuple((k, v if k == key else own[k]) for k in GRIDS[name])) for v in values]
@@ -195,8 +195,9 @@ def main() -> int:
     pages = [dataset.pages[number] for number in sorted(drawn.tolist())]
     rows = joblib.Parallel(n_jobs=arguments.jobs, batch_size=4)(joblib.delayed(page_scores)(page) for page in pages)
     pairs = [(page, row) for page, row in zip(pages, rows, strict=True) if row]
-    fold = folds_of([page.site for page, _ in pairs], arguments.folds, arguments.seed)
-    studies = [study(name, np.array([row[name] for _, row in pairs]), fold) for name in GRIDS]
+    sites = [page.site for page, _ in pairs]
+    fold = folds_of(sites, arguments.folds, arguments.seed)
+    studies = [study(name, np.array([row[name] for _, row in pairs]), fold, sites) for name in GRIDS]
     write_output(json.dumps(studies, indent=2), f"{arguments.output}/parameters.json")
     write_output(picture(studies), f"{arguments.output}/parameters.svg")
     print_rows(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from blockml.comparison.grid import BLOCK_METRICS, METRICS, Grid
 from blockml.comparison.slices import Slice, slice_pages
-from blockml.evaluation.bootstrap import Interval, bootstrap_systems
+from blockml.evaluation.bootstrap import Difference, Interval, bootstrap_systems
 
 __all__ = ["HEADLINES", "Settings", "block_ratios", "difference_rows", "mean_rows", "rounded"]
 
@@ -160,8 +160,7 @@ def _patterns(known: NDArray[np.bool_]) -> Iterator[tuple[NDArray[np.bool_], lis
 
 def _site_estimates(grid: Grid, settings: Settings) -> dict[tuple[str, int], Estimate]:
     """Estimates of means of site means."""
-    places = {site: place for place, site in enumerate(dict.fromkeys(page.site for page in grid.pages))}
-    owner = np.array([places[page.site] for page in grid.pages])
+    owner = _owners(grid)
     counts, labelled = _site_sums(grid.counts, owner)
     ratios = np.where(labelled > 0, block_ratios(counts), np.nan)
     pages: dict[str, NDArray[np.intp]] = {}
@@ -191,7 +190,12 @@ def _site_sums(values: _Floats, owner: NDArray[np.intp]) -> tuple[_Floats, _Floa
 
 
 def difference_rows(grid: Grid, settings: Settings) -> Iterator[dict[str, Any]]:
-    """Every system against each that comes after it, by each of :data:`HEADLINES`, over the pages that both have."""
+    """Every system against each that comes after it, by each of :data:`HEADLINES`, over the pages that both have.
+
+    Fewer than five pages show no difference. ``significant_by_site`` draws whole sites, as pages of one are alike; None
+    where there are fewer than five.
+    """
+    owner = _owners(grid)
     for metric in HEADLINES:
         values = grid.values[metric]
         table, score = (grid.counts, _flat_f1) if metric == "block_f1" else (values, None)
@@ -203,10 +207,16 @@ def difference_rows(grid: Grid, settings: Settings) -> Iterator[dict[str, Any]]:
         for pairs in groups.values():
             common = known[:, pairs[0][0]] & known[:, pairs[0][1]]
             if common.any():
-                rows |= _compared(table[common], values[common], pairs, score, settings)
+                rows |= _compared(table[common], values[common], owner[common], pairs, score, settings)
         for a, b in sorted(rows):
             names = {"dataset": grid.dataset, "metric": metric, "a": grid.systems[a], "b": grid.systems[b]}
             yield names | rows[a, b]
+
+
+def _owners(grid: Grid) -> NDArray[np.intp]:
+    """(pages,) number of each page's site."""
+    places = {site: place for place, site in enumerate(dict.fromkeys(page.site for page in grid.pages))}
+    return np.array([places[page.site] for page in grid.pages], dtype=np.intp)
 
 
 def _flat_f1(sums: _Floats) -> _Floats:
@@ -214,23 +224,52 @@ def _flat_f1(sums: _Floats) -> _Floats:
 
 
 def _compared(
-    table: _Floats, values: _Floats, pairs: Iterable[tuple[int, int]], score: _Score | None, settings: Settings
+    table: _Floats,
+    values: _Floats,
+    owner: NDArray[np.intp],
+    pairs: Iterable[tuple[int, int]],
+    score: _Score | None,
+    settings: Settings,
 ) -> dict[tuple[int, int], dict[str, Any]]:
     """Differences of the pairs, and on how many pages the first is ahead, behind and level."""
     columns = sorted({column for pair in pairs for column in pair})
     result = bootstrap_systems(table[:, columns], score, resamples=settings.resamples, seed=settings.seed)
     found = result.differences(settings.level)
+    by_site = _by_site(table[:, columns], owner, score, settings)
+    shown = len(table) >= _LEAST
     rows: dict[tuple[int, int], dict[str, Any]] = {}
     for a, b in pairs:
         difference = found[columns.index(a), columns.index(b)]
         ahead = values[:, a] - values[:, b]
         rows[a, b] = {
             "mean": rounded(difference.mean),
-            "low": rounded(difference.low),
-            "high": rounded(difference.high),
-            "significant": difference.significant,
+            "low": rounded(difference.low) if shown else None,
+            "high": rounded(difference.high) if shown else None,
+            "significant": difference.significant and shown,
+            "significant_by_site": by_site and by_site[columns.index(a), columns.index(b)].significant,
             "wins": int(np.count_nonzero(ahead > 0)),
             "losses": int(np.count_nonzero(ahead < 0)),
             "ties": int(np.count_nonzero(ahead == 0)),
         }
     return rows
+
+
+def _by_site(
+    table: _Floats, owner: NDArray[np.intp], score: _Score | None, settings: Settings
+) -> Mapping[tuple[int, int], Difference] | None:
+    """Differences of the same means over pages, with whole sites drawn; None for fewer sites than tell anything."""
+    sites, numbers = np.unique(owner, return_inverse=True)
+    if len(sites) < _LEAST:
+        return None
+    summed = table[..., None] if score is None else table
+    if score is None:
+        summed = np.concatenate([summed, np.ones_like(summed)], axis=-1)  # a mean is a ratio of sums
+    sums = np.zeros((len(sites), *summed.shape[1:]))
+    np.add.at(sums, numbers, summed)
+    result = bootstrap_systems(sums, score or _ratio, resamples=settings.resamples, seed=settings.seed)
+    return result.differences(settings.level)
+
+
+def _ratio(sums: _Floats) -> _Floats:
+    ratio: _Floats = sums[..., 0] / sums[..., 1]
+    return ratio

@@ -42,6 +42,7 @@ def cost_rows(grid: Grid, peaks: Mapping[str, float | None]) -> Iterator[dict[st
             "ms_mean": rounded(times.mean()) if times.size else None,
             "ms_median": rounded(np.quantile(times, 0.5)) if times.size else None,
             "ms_p95": rounded(np.quantile(times, 0.95)) if times.size else None,
+            "timed_pages": int(times.size),
             "peak_megabytes": rounded(peaks.get(system)),
         }
 

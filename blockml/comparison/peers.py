@@ -30,6 +30,8 @@ class Peer:
     adapter: Adapter
     python: tuple[int, int] = (3, 11)
     """Oldest Python that it runs on."""
+    gives_html: bool = False
+    """Whether it gives HTML, which blockml turns to text."""
 
     @property
     def version(self) -> str | None:
@@ -77,6 +79,7 @@ def _resiliparse(html: str, url: str | None) -> str:  # noqa: ARG001 (it doesn't
 def _justext(html: str, url: str | None) -> str:  # noqa: ARG001
     import justext
 
+    # It wants to be told the language; on pages in another one it finds little.
     paragraphs = justext.justext(html, justext.get_stoplist("English"))
     return "\n".join(paragraph.text for paragraph in paragraphs if not paragraph.is_boilerplate)
 
@@ -135,14 +138,14 @@ PEERS: Mapping[str, Peer] = MappingProxyType(
     {
         "trafilatura": Peer("trafilatura", _trafilatura),
         "trafilatura-nocomments": Peer("trafilatura", _trafilatura_nocomments),
-        "readability-lxml": Peer("readability-lxml", _readability_lxml),
+        "readability-lxml": Peer("readability-lxml", _readability_lxml, gives_html=True),
         "resiliparse": Peer("resiliparse", _resiliparse),
         "justext": Peer("jusText", _justext),
         "boilerpy3-article": Peer("boilerpy3", _boilerpy3_article),
         "boilerpy3-default": Peer("boilerpy3", _boilerpy3_default),
         "newspaper4k": Peer("newspaper4k", _newspaper4k),
         "goose3": Peer("goose3", _goose3),
-        "magic-html": Peer("magic-html", _magic_html, python=(3, 12)),
+        "magic-html": Peer("magic-html", _magic_html, python=(3, 12), gives_html=True),
         "html-text": Peer("html-text", _html_text),
     }
 )

@@ -203,6 +203,10 @@ class Reference:
             kept = np.zeros(len(self.labels[parsing].main), dtype=bool)
             kept[row["kept"] or []] = True
         words, rates, blocks = self.words(text), self.rates(text), self.blocks(kept, parsing)
+        if row["outcome"] not in ("ok", "empty"):
+            # A failure earns nothing where there was nothing to be found; only an empty answer does.
+            words = words and _NO_WORDS
+            rates = SnippetRates(rates.with_rate and 0.0, None)
         page = self.labelled
         return PageScore(
             id=page.id,
@@ -229,6 +233,10 @@ class Reference:
             seconds=row["seconds"],
             approximate=bool(words and words.approximate),
         )
+
+
+_NOTHING = WordScores(0.0, 0.0, 0.0)
+_NO_WORDS = _Words(_NOTHING, _NOTHING, _NOTHING, approximate=False)
 
 
 def _shared_in_order(gold: Sequence[int], found: Sequence[int]) -> tuple[int, bool]:

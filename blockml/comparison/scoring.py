@@ -14,6 +14,7 @@ from typing import Any
 
 import joblib
 
+from blockml.comparison.marks import scoring_mark
 from blockml.comparison.reference import PageScore, Reference
 from blockml.comparison.store import Progress, Sample, Store, no_progress
 from blockml.comparison.systems import System
@@ -21,9 +22,6 @@ from blockml.datasets import LabelledPage
 from blockml.modelfile import Parsing
 
 __all__ = ["PageScore", "load_descriptions", "load_scores", "score_systems"]
-
-# Rises whenever the same outputs would get other scores.
-_VERSION = 1
 
 # Pages sent to a process at a time: enough to hide the cost of sending, few enough to show progress.
 _CHUNK = 8
@@ -40,7 +38,7 @@ def score_systems(
 ) -> None:
     """Score the stored outputs of systems on a data set, those that are not scored already.
 
-    They are if outputs, gold and the version of this module are the same as then.
+    They are if outputs, gold and the code that scores are the same as then.
 
     Parameters
     ----------
@@ -65,7 +63,7 @@ def score_systems(
             "dataset": name,
             "outputs": outputs.get("sha256"),
             "gold": sample.gold,
-            "scoring": _VERSION,
+            "scoring": scoring_mark(),
         }
         reason = store.stale("scores", name, system.name, wanted)
         if reason is not None:

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 import blockml
+from blockml.comparison.marks import code_mark, extraction_mark
 from blockml.comparison.peers import PEERS
 from blockml.datasets.corpus import read_rows
 from blockml.errors import DatasetError, UnknownNameError, UsageError
@@ -27,9 +28,6 @@ GROUPS: Mapping[str, str] = {
     "all": "every extractor and released model of blockml",
     "peers": "every third-party extractor",
 }
-
-#: Parts of the package that no extraction goes through.
-_ELSEWHERE = frozenset({"batch", "cli", "comparison", "datasets", "evaluation", "learning", "reports"})
 
 
 class Output(NamedTuple):
@@ -113,11 +111,14 @@ def choose(specs: Iterable[str], outputs: Iterable[str] = ()) -> Chosen:
     >>> [system.name for system in choose(["plain", "default", "plain"]).systems]
     ['plain', 'kim2013']
     """
-    names = _expanded(specs)
+    given = [_outputs(spec) for spec in outputs]
+    # Outputs may stand in for a tool that can't be installed here.
+    stand_ins = {system.name for system in given}
+    names = [name for name in _expanded(specs) if not (name in stand_ins and name in PEERS)]
     missing = {name: PEERS[name].install for name in names if name in PEERS and PEERS[name].version is None}
     systems: dict[str, System] = {}
     found = [_peer(name) if name in PEERS else _own(name) for name in names if name not in missing]
-    for system in [*found, *map(_outputs, outputs)]:
+    for system in [*found, *given]:
         if systems.setdefault(system.name, system) != system:
             raise UsageError(f"two systems have the name {system.name!r}")
     return Chosen(list(systems.values()), missing)
@@ -137,7 +138,11 @@ def _expanded(specs: Iterable[str]) -> list[str]:
 
 
 def _peer(name: str) -> System:
-    return System(name, "peer", PEERS[name].version or "", _make_peer, name)
+    peer = PEERS[name]
+    mark = code_mark(lambda module: module.name == "peers.py")
+    # What blockml makes of a tool's HTML is part of what the tool is given credit for.
+    marks = f"{mark}.{extraction_mark()}" if peer.gives_html else mark
+    return System(name, "peer", f"{peer.version or ''}+{marks}", _make_peer, name)
 
 
 def _make_peer(name: str, parameters: Mapping[str, Any]) -> Run:  # noqa: ARG001 (peers have their defaults)
@@ -205,16 +210,13 @@ def _value(text: str) -> str | float | bool | None:
 
 def _mark(model: Model | None) -> str:
     """A few digits that change with the code or the model: both are worked on without a new version."""
-    digest = hashlib.sha256()
-    package = Path(blockml.__file__).parent
-    for path in sorted(package.rglob("*.py")):
-        if path.relative_to(package).parts[0] not in _ELSEWHERE:
-            digest.update(path.read_bytes())
-    if model:
-        trees = model.trees
-        digest.update(repr((model.features_hash, model.threshold, model.link, model.parsing)).encode())
-        for array in (trees.feature, trees.threshold, trees.left, trees.right, trees.value, trees.roots):
-            digest.update(array.tobytes())
+    if model is None:
+        return extraction_mark()
+    digest = hashlib.sha256(extraction_mark().encode())
+    trees = model.trees
+    digest.update(repr((model.features_hash, model.threshold, model.link, model.parsing)).encode())
+    for array in (trees.feature, trees.threshold, trees.left, trees.right, trees.value, trees.roots):
+        digest.update(array.tobytes())
     return digest.hexdigest()[:8]
 
 

@@ -41,11 +41,11 @@ _CSV: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "means": ("dataset", "system", "metric", "slice_kind", "slice", "mean", "low", "high", "pages"),
         "differences": (
-            *("dataset", "metric", "a", "b", "mean", "low", "high", "significant"),
+            *("dataset", "metric", "a", "b", "mean", "low", "high", "significant", "significant_by_site"),
             *("wins", "losses", "ties"),
         ),
         "outcomes": ("dataset", "system", "ok", "empty", "error", "crash", "timeout", "missing", "pages"),
-        "cost": ("dataset", "system", "ms_mean", "ms_median", "ms_p95", "peak_megabytes"),
+        "cost": ("dataset", "system", "ms_mean", "ms_median", "ms_p95", "timed_pages", "peak_megabytes"),
         "pages": (
             *("dataset", "id", "system", "outcome", "bag_f1", "lcs_f1", "block_f1"),
             *("page_type", "site", "script", "gold_words"),
@@ -118,7 +118,8 @@ def build(
             See :mod:`blockml.comparison.pagewise`.
         ``overall``
             Mean over data sets of the mean bag F1 of each system, and its mean rank on them (1 is best, equal means
-            share a rank), among the systems that ran on every data set that has this metric; None for the others.
+            share a rank), among the systems that ran on every data set that has this metric and were trained on none of them; None
+            for the others.
         ``published``
             See :func:`blockml.comparison.published.beside`.
 
@@ -137,7 +138,7 @@ def build(
     >>> tables = build({"news": {"a": [page("x", 0.9), page("y", 0.7)], "b": [page("x", 0.5), page("y", 0.4)]}}, {})
     >>> row = tables["differences"][0]
     >>> row["a"], row["b"], row["mean"], row["significant"], row["wins"]
-    ('a', 'b', 0.35, True, 2)
+    ('a', 'b', 0.35, False, 2)
     """
     order = list(dict.fromkeys(system for by_system in scores.values() for system in by_system))
     grids = [
@@ -165,7 +166,7 @@ def build(
         "pages": [row for grid in filled for row in page_rows(grid)],
         "worst": [row for grid in filled for row in worst_rows(grid)],
         "hardest": [row for grid in filled for row in hardest_rows(grid)],
-        "overall": _overall(means, order),
+        "overall": _overall(means, [_system(system, metas) for system in order]),
         "published": published.beside(_measured(means)),
     }
 
@@ -209,10 +210,15 @@ def _measured(means: _Rows) -> dict[str, dict[str, dict[str, float]]]:
     return found
 
 
-def _overall(means: _Rows, systems: Sequence[str]) -> _Rows:
+def _overall(means: _Rows, systems: _Rows) -> _Rows:
+    """Mean and mean rank over all data sets of the systems that have been run on all, and trained on none."""
     measured = _measured(means).get(_RANKING, {})
     datasets = list(dict.fromkeys(dataset for by_dataset in measured.values() for dataset in by_dataset))
-    whole = [system for system in systems if datasets and set(measured.get(system, ())) == set(datasets)]
+    whole = [
+        item["name"]
+        for item in systems
+        if datasets and set(measured.get(item["name"], ())) == set(datasets) and not {*item["in_sample"]} & {*datasets}
+    ]
     table = np.array([[measured[system][dataset] for dataset in datasets] for system in whole])
     # Rank of a mean: 1 and the greater ones, and half of the other equal ones.
     ranks = [1 + (table > row).sum(axis=0) + ((table == row).sum(axis=0) - 1) / 2 for row in table]
@@ -225,7 +231,7 @@ def _overall(means: _Rows, systems: Sequence[str]) -> _Rows:
             "rank": rounded(places[system][1].mean()) if system in places else None,
             "datasets": len(datasets),
         }
-        for system in systems
+        for system in (item["name"] for item in systems)
     ]
 
 

@@ -6,6 +6,7 @@ import codecs
 import gzip
 import json
 import re
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -62,18 +63,26 @@ def read_rows(table: Path) -> Iterator[dict[str, Any]]:
     Raises
     ------
     DatasetError
-        A line is no JSON object with a string ``id``; it names the line.
+        The file can't be read, or a line is no JSON object with a string ``id``; it names the line.
     """
     opener = gzip.open if table.suffix == ".gz" else open
-    with opener(table, "rt", encoding="utf-8-sig") as stream:
-        for number, line in enumerate(stream, start=1):
-            try:
-                row = json.loads(line)
-            except ValueError as error:
-                raise DatasetError(f"line {number} is no JSON ({error})", source=table) from None
-            if not isinstance(row, dict) or not isinstance(row.get("id"), str):
-                raise DatasetError(f"line {number} is no object with a string 'id'", source=table)
-            yield row
+    try:
+        with opener(table, "rt", encoding="utf-8-sig") as stream:
+            for number, line in enumerate(stream, start=1):
+                if line.strip():
+                    yield _row(line, number, table)
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise DatasetError(f"can't be read ({error})", source=table) from error
+
+
+def _row(line: str, number: int, table: Path) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except ValueError as error:
+        raise DatasetError(f"line {number} is no JSON ({error})", source=table) from None
+    if not isinstance(row, dict) or not isinstance(row.get("id"), str):
+        raise DatasetError(f"line {number} is no object with a string 'id'", source=table)
+    return row
 
 
 def read_corpus(folder: Path, name: str) -> Dataset:

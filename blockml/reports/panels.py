@@ -285,7 +285,8 @@ def effort(tables: Mapping[str, Any], index: Index, dataset: str | None) -> tupl
         runs = [row for row in rows if row["system"] == system]
         if not runs:
             continue
-        paid = [(costs.get((row["dataset"], system), {}), row["pages"]) for row in runs]
+        costs_of = [costs.get((row["dataset"], system), {}) for row in runs]
+        paid = [(cost, cost.get("timed_pages", row["pages"])) for cost, row in zip(costs_of, runs, strict=True)]
         peaks = [cost["peak_megabytes"] for cost, _ in paid if cost.get("peak_megabytes") is not None]
         efforts.append(
             Effort(

@@ -83,6 +83,21 @@ def scored(system: System, page: LabelledPage) -> PageScore:
     return Reference(page, [system.parsing]).score(row(output.text, kept=output.kept), system.parsing)
 
 
+@pytest.mark.parametrize("outcome", ["error", "crash", "timeout", "missing"])
+def test_a_failure_earns_nothing_where_nothing_is_to_be_found(outcome: str) -> None:
+    """An empty answer to empty gold is right, no answer is not; nor does it keep out what is forbidden."""
+    measured = referred("<p>Menu</p>", TextGold("", ("two",), ("Menu",)))
+    failed, empty = measured.score(row("", outcome=outcome)), measured.score(row("", outcome="empty"))
+    assert (failed.bag_f1, failed.lcs_f1, failed.shingle_f1, failed.with_rate, failed.without_rate) == (
+        0,
+        0,
+        0,
+        0,
+        None,
+    )
+    assert (empty.bag_f1, empty.lcs_f1, empty.shingle_f1, empty.with_rate, empty.without_rate) == (1, 1, 1, 0, 0)
+
+
 def test_page_without_output_scores_as_an_empty_text() -> None:
     """Also one of a system that keeps blocks."""
     measured = referred("<p>Menu</p><p>one two three</p>", TextGold("one two three", ("two",), ("Menu",)))
@@ -90,7 +105,7 @@ def test_page_without_output_scores_as_an_empty_text() -> None:
     for score in (measured.score(failed), measured.score(failed, blockml.extractors.Plain().parsing)):
         assert (score.outcome, score.bag_f1, score.lcs_f1, score.shingle_f1) == ("timeout", 0, 0, 0)
         assert (score.tp, score.fp, score.fn, score.tn) == (0, 0, 1, 1)
-        assert (score.with_rate, score.without_rate, score.gold_words) == (0, 0, 3)
+        assert (score.with_rate, score.without_rate, score.gold_words) == (0, None, 3)
 
 
 def test_gold_that_is_no_text_has_no_word_scores() -> None:

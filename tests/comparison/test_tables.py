@@ -174,6 +174,9 @@ def test_differences_equal_those_of_each_pair(scores: Scores) -> None:
         assert row["wins"] + row["losses"] + row["ties"] == len(pairs)
         if row["metric"] != "block_f1":
             expected = paired_difference(*zip(*pairs, strict=True), resamples=10)
+            if len(pairs) < 5:
+                assert (row["low"], row["high"], row["significant"]) == (None, None, False)
+                continue
             assert [row["mean"], row["low"], row["high"]] == pytest.approx(expected[:3], abs=1e-6)
             assert row["significant"] == expected.significant
 
@@ -210,14 +213,32 @@ def test_block_ratios_follow_the_conventions_of_block_scores(counts: list[tuple[
 
 def test_pooled_block_differences() -> None:
     """Counts of a page weigh by their number; wins go by page."""
-    one = [page("x", tp=8, fp=0, fn=2), page("y", tp=0, fp=1, fn=0)]
-    two = [page("x", tp=4, fp=0, fn=6), page("y", tp=0, fp=0, fn=0, tn=1)]
-    row = only(build({"one": one, "two": two}, resamples=200)["differences"], metric="block_f1")
-    assert row["mean"] == rounded(16 / 19 - 8 / 14)
-    assert (row["wins"], row["losses"], row["ties"]) == (1, 1, 0)
-    assert row["low"] == -1  # samples of page y twice: F1 of 0 against 1
-    assert row["high"] == rounded(16 / 18 - 8 / 14)  # page x twice
+    one = [page("x", tp=8, fp=0, fn=2), *(page(name, tp=0, fp=1, fn=0) for name in "abcd")]
+    two = [page("x", tp=4, fp=0, fn=6), *(page(name, tp=0, fp=0, fn=0, tn=1) for name in "abcd")]
+    row = only(build({"one": one, "two": two}, resamples=500)["differences"], metric="block_f1")
+    assert row["mean"] == rounded(16 / 22 - 8 / 14)
+    assert (row["wins"], row["losses"], row["ties"]) == (1, 4, 0)
+    assert row["low"] == -1  # samples without page x: F1 of 0 against 1
+    assert 0 < row["high"] < 16 / 18 - 8 / 14  # many of page x
     assert not row["significant"]
+
+
+def test_pages_of_one_site_are_one_witness() -> None:
+    """What many pages show may be one site's doing; too few sites tell nothing."""
+    far = [page(f"p{k}", 1.0 if k < 20 else 0.45, site="large" if k < 20 else f"s{k}") for k in range(26)]
+    near = [page(f"p{k}", 0.5, site="large" if k < 20 else f"s{k}") for k in range(26)]
+    row = only(build({"one": far, "two": near}, resamples=500)["differences"], metric="bag_f1")
+    assert row["significant"]
+    assert row["significant_by_site"] is False
+    few = only(build({"one": far[:20], "two": near[:20]}, resamples=50)["differences"], metric="bag_f1")
+    assert few["significant_by_site"] is None
+
+
+def test_a_system_trained_on_a_data_set_is_not_ranked_over_all() -> None:
+    """Its mean is of pages it knows, and its place would cost the others theirs."""
+    scores = {"trained": [page("x", 1.0)], "fair": [page("x", 0.5)]}
+    overall = build(scores, metas={"news": {"trained": {"in_sample": True}}})["overall"]
+    assert [(row["system"], row["rank"]) for row in overall] == [("trained", None), ("fair", 1.0)]
 
 
 def test_failed_pages_count_and_are_told_apart() -> None:
@@ -238,9 +259,10 @@ def test_cost_leaves_out_unknown_times() -> None:
     metas = {"news": {"one": {"peak_megabytes": 81.5}}}
     found = build({"one": pages, "two": [page("p1", seconds=None)]}, metas=metas)["cost"]
     assert found[0] == {
-        "dataset": "news", "system": "one", "ms_mean": 50.5, "ms_median": 50.5, "ms_p95": 95.05, "peak_megabytes": 81.5,
+        "dataset": "news", "system": "one", "ms_mean": 50.5, "ms_median": 50.5, "ms_p95": 95.05, "timed_pages": 100,
+        "peak_megabytes": 81.5,
     }  # fmt: skip
-    assert list(found[1].values()) == ["news", "two", None, None, None, None]
+    assert list(found[1].values()) == ["news", "two", None, None, None, 0, None]
 
 
 def test_distribution_of_page_scores() -> None:
