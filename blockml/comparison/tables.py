@@ -118,8 +118,8 @@ def build(
             See :mod:`blockml.comparison.pagewise`.
         ``overall``
             Mean over data sets of the mean bag F1 of each system, and its mean rank on them (1 is best, equal means
-            share a rank), among the systems that ran on every data set that has this metric and were trained on none of them; None
-            for the others.
+            share a rank), among the systems that ran on every data set that has this metric and were trained on none of
+            them; None for the others.
         ``published``
             See :func:`blockml.comparison.published.beside`.
 
