@@ -12,7 +12,7 @@ COMPARED := $(if $(CORPORA),$(addprefix $(CORPORA)/,wcxb l3s-gn1 cleaneval clean
 .PHONY: help demo test lint format data model wheel oldest peers gate pin bench paper compare parameters clean
 
 help:
-	@echo "make demo    train on data/, extract, predict in batch, print the scores (report in $(OUT)/)"
+	@echo "make demo    train on data/, extract, predict in batch, compare, write the report (in $(OUT)/)"
 	@echo "make test    run all tests"
 	@echo "make lint    ruff and mypy"
 	@echo "make data    write the generated pages in data/ anew"
@@ -42,10 +42,12 @@ demo: $(VENV)/.installed
 	$(BIN)/blockml extract data/pages/short-article/page.html --format markdown
 	@echo "== extract all pages in batch"
 	$(BIN)/blockml predict data/sites data/pages -o $(OUT)/predictions.jsonl --jobs $(JOBS)
-	@echo "== scores: the demo model has seen these pages, the released model has not"
-	$(BIN)/blockml evaluate $(OUT)/demo.blockml default plain --dataset sites=data/sites --dataset pages=data/pages --jobs $(JOBS) \
-	  --metric bag_f1 --metric lcs_f1 -o $(OUT)/scores.jsonl
-	@echo "== written: $(OUT)/demo.blockml, its card $(OUT)/demo.blockml.md, $(OUT)/predictions.jsonl, $(OUT)/scores.jsonl"
+	@echo "== scores: the demo model has seen these pages, the released models have not"
+	$(BIN)/blockml compare $(OUT)/demo.blockml default stacking plain dccb dsc lqf majority \
+	  --dataset sites=data/sites --dataset pages=data/pages -o $(OUT)/demo-comparison --jobs $(JOBS)
+	@echo "== why the model kept what it kept"
+	$(BIN)/blockml view data/pages/short-article/page.html -o $(OUT)/view.html
+	@echo "== written: $(OUT)/demo.blockml, its card, $(OUT)/predictions.jsonl, $(OUT)/demo-comparison/report.html, $(OUT)/view.html"
 
 test: $(VENV)/.installed
 	$(BIN)/python -m pytest -n $(JOBS)
