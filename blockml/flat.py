@@ -75,6 +75,8 @@ class Flat:
     """(n,) a text, each run of white space as one blank; empty for tags."""
     n_chars: NDArray[np.int32]
     """(n,) characters of the text, or of the tag with its attributes and brackets."""
+    is_tag: NDArray[np.bool_]
+    """(n,) whether it is a tag; else it is a text."""
     block: NDArray[np.int32]
     """(n,) block of a text; -1 for tags and for texts outside the blocks, such as the title."""
     start: NDArray[np.int64]
@@ -84,11 +86,6 @@ class Flat:
 
     def __len__(self) -> int:
         return len(self.names)
-
-    @property
-    def is_tag(self) -> NDArray[np.bool_]:
-        """(n,) whether it is a tag."""
-        return np.array([name != "" for name in self.names], dtype=bool)
 
     @property
     def is_anchor(self) -> NDArray[np.bool_]:
@@ -103,6 +100,7 @@ class Flat:
             names=tuple([self.names[row] for row in rows]),
             texts=tuple([self.texts[row] for row in rows]),
             n_chars=self.n_chars[kept],
+            is_tag=self.is_tag[kept],
             block=self.block[kept],
             start=self.start[kept],
             source=self.source,
@@ -118,10 +116,9 @@ class Flat:
             of scripts without blanks singly.
         """
         owner, _ = find_words(self.texts, tokenizer)
-        is_tag = self.is_tag
-        counts = np.where(is_tag, 1, np.bincount(owner, minlength=len(self)))
+        counts = np.where(self.is_tag, 1, np.bincount(owner, minlength=len(self)))
         piece = np.repeat(np.arange(len(self), dtype=np.int32), counts)
-        return Tokens(is_tag[piece], piece, self.block[piece])
+        return Tokens(self.is_tag[piece], piece, self.block[piece])
 
 
 def flatten(page: Page, view: str = "raw") -> Flat:
@@ -224,7 +221,8 @@ def _scan(source: str) -> _Pieces:
 
 def _raw(page: Page, pieces: _Pieces, source: str) -> Flat:
     """The source's pieces, without texts that the parser did not find."""
-    rows = np.array([row for row, text in enumerate(pieces.texts) if text], dtype=np.intp)
+    is_tag = np.array([text == "" for text in pieces.texts], dtype=bool)
+    rows = np.flatnonzero(~is_tag)
     solid = ["".join(pieces.texts[row].split()) for row in rows.tolist()]
     nodes = np.flatnonzero(page.nodes.tag == 0)
     node_of_text = _locate(solid, ["".join(page.nodes.texts[node].split()) for node in nodes.tolist()])
@@ -235,6 +233,7 @@ def _raw(page: Page, pieces: _Pieces, source: str) -> Flat:
         names=tuple(pieces.names),
         texts=tuple(pieces.texts),
         n_chars=np.array(pieces.n_chars, dtype=np.int32),
+        is_tag=is_tag,
         block=block,
         start=np.array(pieces.start, dtype=np.int64),
         source=source,
@@ -315,6 +314,7 @@ def _tree(page: Page, written: set[str] | None) -> Flat:
         names=tuple(names),
         texts=tuple(texts),
         n_chars=lengths,
+        is_tag=np.array(text_nodes, dtype=np.int64) < 0,
         block=block.astype(np.int32),
         start=(np.cumsum(lengths) - lengths).astype(np.int64),
         source="".join(parts),

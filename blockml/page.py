@@ -7,7 +7,7 @@ one row. Nothing here is changed after it was made.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag, StrEnum
 
@@ -128,6 +128,17 @@ class Nodes:
     def name(self, node: int) -> str:
         """Name of one node: an element name or ``#text``."""
         return self.names[int(self.tag[node])]
+
+    def named(self, names: Set[str]) -> NDArray[np.bool_]:
+        """(n,) whether a node is an element with one of these names.
+
+        Examples
+        --------
+        >>> import blockml
+        >>> blockml.parse("<p>one<br>two</p>").nodes.named({"p", "br"}).tolist()
+        [False, False, False, True, False, True, False]
+        """
+        return np.array([name in names for name in self.names], dtype=bool)[self.tag]
 
     def ancestors(self, node: int) -> list[int]:
         """Indices of a node's ancestors, innermost first."""

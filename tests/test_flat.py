@@ -15,6 +15,7 @@ import blockml
 from blockml.datasets import open_dataset
 from blockml.errors import UnknownNameError
 from blockml.flat import Flat, flatten, majority, shares
+from blockml.parsing.words import find_spans
 from tests.strategies import messy_html
 
 NEWS = (
@@ -193,6 +194,18 @@ def test_leaving_pieces_out_keeps_the_rest() -> None:
     assert isinstance(rest, Flat)
     assert rest.texts == ("Home", "News", "w1 w2 w3 w4 w5 w6 w7 w8 w9 w10 w11 w12", "About")
     assert rest.block.tolist() == [0, 0, 1, 2]
+
+
+@given(messy_html)
+def test_spans_of_words_are_those_of_the_tokens(html: str) -> None:
+    """The same words, in the same pieces: what is taken from either fits the other."""
+    flat = flatten(blockml.parse(html))
+    tokens = flat.tokens()
+    owner, place, length = find_spans(flat.texts, "cjk")
+    assert owner.tolist() == tokens.piece[~tokens.is_tag].tolist()
+    found = [flat.texts[o][p : p + n] for o, p, n in zip(owner, place, length, strict=True)]
+    assert all(word and not any(char.isspace() for char in word) for word in found)
+    assert all(any(char.isalnum() for char in word) for word in found)
 
 
 @pytest.mark.corpora

@@ -13,6 +13,7 @@ from blockml.cli.arguments import positive
 from blockml.cli.output import note, print_rows, progress_bar
 from blockml.datasets import open_dataset
 from blockml.errors import UsageError
+from blockml.modelfile import Parsing
 
 if TYPE_CHECKING:
     from blockml.comparison.store import Sample, Store
@@ -21,8 +22,6 @@ __all__ = ["add_commands"]
 
 #: Systems whose worst pages can be looked at.
 _LEADING = 3
-
-_NOT_OK = ("empty", "error", "crash", "timeout", "missing")
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -102,7 +101,8 @@ def run_compare(arguments: argparse.Namespace) -> int:
         )
         rows = _rows(tables)
         print_rows(rows if arguments.format == "json" else [_shown(row) for row in rows], arguments.format)
-        _write_views(tables, samples, Store(directory))
+        parsings = {system.name: system.parsing for system in chosen.systems if system.kind == "own"}
+        _write_views(tables, samples, Store(directory), parsings)
         note(f"report: {write_comparison(tables, directory)}")
     except OSError as error:
         raise UsageError(f"can't be written ({error.strerror or error})", source=error.filename or directory) from error
@@ -112,7 +112,9 @@ def run_compare(arguments: argparse.Namespace) -> int:
     return 1 if missing & set(arguments.systems) else 0
 
 
-def _write_views(tables: Mapping[str, Any], samples: Sequence[Sample], store: Store) -> None:
+def _write_views(
+    tables: Mapping[str, Any], samples: Sequence[Sample], store: Store, parsings: Mapping[str, Parsing]
+) -> None:
     """Show what each system keeps of the pages that are hard for all, and of the worst of the leading systems."""
     from blockml.reports import Judged, write_page_views
 
@@ -126,14 +128,17 @@ def _write_views(tables: Mapping[str, Any], samples: Sequence[Sample], store: St
         leading = {system for _, system in sorted(bag, reverse=True)[:_LEADING]}
         wanted = {row["id"] for row in tables["hardest"] if row["dataset"] == name}
         wanted |= {row["id"] for row in tables["worst"] if row["dataset"] == name and row["system"] in leading}
-        texts: dict[str, dict[str, str]] = {page_id: {} for page_id in wanted}
+        made: dict[str, dict[str, list[int] | str]] = {page_id: {} for page_id in wanted}
         for row in tables["outcomes"]:
             if row["dataset"] == name:
+                # Blocks as another segmentation cuts them are not those that the view shows.
+                knows_blocks = parsings.get(row["system"]) == Parsing()
                 for output in store.read("outputs", name, row["system"]):
                     if output["id"] in wanted:
-                        texts[output["id"]][row["system"]] = output["text"]
+                        kept = output["kept"] if knows_blocks else None
+                        made[output["id"]][row["system"]] = output["text"] if kept is None else kept
         pages = [page for page in sample.dataset.pages if page.id in wanted]
-        write_page_views((Judged(name, page, texts[page.id]) for page in pages), store.directory)
+        write_page_views((Judged(name, page, made[page.id]) for page in pages), store.directory)
 
 
 def _list(output_format: str) -> int:
@@ -149,6 +154,8 @@ def _list(output_format: str) -> int:
 
 def _rows(tables: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The main numbers: a row for each data set and system, the best first."""
+    from blockml.comparison.grid import OUTCOMES
+
     means = {
         (row["dataset"], row["system"], row["metric"]): row for row in tables["means"] if row["slice_kind"] == "all"
     }
@@ -167,7 +174,7 @@ def _rows(tables: Mapping[str, Any]) -> list[dict[str, Any]]:
                 "lcs_f1": lcs.get("mean"),
                 "block_f1": block.get("mean"),
                 "ms": cost[place],
-                **{name: outcome[name] for name in _NOT_OK},
+                **{name: outcome[name] for name in OUTCOMES[1:]},
             }
         )
     order = {row["name"]: number for number, row in enumerate(tables["datasets"])}
@@ -176,6 +183,8 @@ def _rows(tables: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _shown(row: Mapping[str, Any]) -> dict[str, str]:
     """A row for people."""
+    from blockml.comparison.grid import OUTCOMES
+
     return {
         "data set": row["dataset"],
         "system": row["system"],
@@ -184,7 +193,7 @@ def _shown(row: Mapping[str, Any]) -> dict[str, str]:
         "LCS F1": _number(row["lcs_f1"]),
         "block F1": _number(row["block_f1"]),
         "ms/page": _number(row["ms"], 1),
-        "not ok": ", ".join(f"{row[name]} {name}" for name in _NOT_OK if row[name]) or "-",
+        "not ok": ", ".join(f"{row[name]} {name}" for name in OUTCOMES[1:] if row[name]) or "-",
     }
 
 

@@ -56,7 +56,8 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}(?=[-_]|$)")
 class PageScore:
     """What one system made of one page, measured. Scores are None where the gold doesn't tell.
 
-    A page without output has the scores of an empty text.
+    An empty answer has the scores of an empty text, which are 1 where the gold is empty too; a page that the system
+    failed on, or has no output for, scores 0 wherever there is anything to score.
     """
 
     id: str

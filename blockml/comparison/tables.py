@@ -71,8 +71,8 @@ def build(
 ) -> dict[str, Any]:
     """Make the tables of a comparison.
 
-    Means leave out pages whose gold doesn't tell a metric; pages on which a system failed count with the score of an
-    empty text. Differences are over the pages that both systems have. Block metrics are pooled over pages. All numbers
+    Means leave out pages whose gold doesn't tell a metric; pages on which a system failed count with 0.
+    Differences are over the pages that both systems have. Block metrics are pooled over pages. All numbers
     are rounded to six decimals.
 
     Parameters

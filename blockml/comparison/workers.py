@@ -11,7 +11,6 @@ import functools
 import logging
 import multiprocessing
 import os
-import sys
 import time
 import warnings
 from collections import deque
@@ -24,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from blockml.comparison.systems import Output, Run, System
 from blockml.datasets import LabelledPage
 from blockml.errors import BlockmlError, UsageError
+from blockml.evaluation.cost import peak_megabytes
 from blockml.parsing.decoding import decode
 from blockml.tokens import WORD
 
@@ -213,13 +213,4 @@ def _work(system: System, page: LabelledPage) -> tuple[Result, float | None]:
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     text = str(output.text)  # a tool may give a kind of str that drags its page along
     outcome = "error" if error else "ok" if WORD.search(text) else "empty"
-    return Result(page.id, outcome, text, cpu, wall, error, output.kept, output.status), _peak_megabytes()
-
-
-def _peak_megabytes() -> float | None:
-    try:
-        import resource
-    except ImportError:  # Windows has no such count
-        return None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)  # bytes on macOS, kilobytes on Linux
+    return Result(page.id, outcome, text, cpu, wall, error, output.kept, output.status), peak_megabytes()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -16,6 +15,7 @@ from blockml.datasets import Dataset, LabelledPage, TextGold
 from blockml.errors import DatasetError
 from blockml.evaluation.blocks import BlockScores, block_scores
 from blockml.evaluation.bootstrap import bootstrap_mean, mean_of_means, means_by
+from blockml.evaluation.cost import peak_megabytes
 from blockml.evaluation.words import WordScores, bag_scores, lcs_scores, shingle_scores, snippet_rates
 from blockml.extract import extract
 from blockml.extractors import Extractor
@@ -112,17 +112,8 @@ def _evaluate_page(extractor: Extractor, labelled: LabelledPage) -> PageResult |
         without_rate=snippets.without_rate if snippets else None,
         block=block_scores(labels.main[labels.known], result.kept[labels.known]),
         seconds=seconds,
-        peak_megabytes=_peak_megabytes(),
+        peak_megabytes=peak_megabytes(),
     )
-
-
-def _peak_megabytes() -> float | None:
-    try:
-        import resource
-    except ImportError:  # Windows has no such count
-        return None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (2**20 if sys.platform == "darwin" else 2**10)  # bytes on macOS, kilobytes on Linux
 
 
 def summarise(results: Sequence[PageResult], metrics: Sequence[str] = tuple(METRICS)) -> dict[str, Any]:

@@ -136,7 +136,7 @@ def rows_of(page: Page) -> Rows:
 
 def _open(nodes: Nodes, names: Set[str]) -> NDArray[np.int64]:
     """(n_nodes,) number of elements with one of these names that are open at a node."""
-    wanted = np.array([name in names for name in nodes.names], dtype=bool)[nodes.tag]
+    wanted = nodes.named(names)
     closed = np.bincount(nodes.end[wanted], minlength=len(nodes) + 1)[: len(nodes)]
     return np.cumsum(wanted) - np.cumsum(closed)
 
@@ -155,9 +155,8 @@ def _wrapped_lines(blocks: Blocks) -> tuple[NDArray[np.int64], NDArray[np.int64]
             if column > LINE_WIDTH:
                 column, on_line = length, 1
                 n_lines += 1
-        if (
-            on_line < blocks.n_words[block]
-        ):  # else one word, longer than a line, left nothing but an empty line before it
+        # One word that is longer than a line leaves nothing but an empty line before it.
+        if on_line < blocks.n_words[block]:
             wrapped[block], lines[block] = blocks.n_words[block] - on_line, n_lines
     return wrapped, lines
 

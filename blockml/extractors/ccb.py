@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from blockml.extractors.base import Between, Extractor, Traits
 from blockml.extractors.blurring import blur
 from blockml.flat import VIEWS, Flat, Tokens, flatten, majority
 from blockml.page import Page
-from blockml.parsing.characters import ALNUM, CJK, SPACE, classes, code_points
+from blockml.parsing.words import find_spans
 
 __all__ = ["ACCB", "CCB", "TCCB", "THRESHOLD"]
 
@@ -146,7 +146,7 @@ class CCB(Extractor):
 
     def _of_words(self, ratios: _Floats, starts: _Ints, flat: Flat, tokens: Tokens) -> _Floats:  # noqa: ARG002
         """(words,) mean ratio of each word's entries; ``starts`` has the first entry of each piece."""
-        owner, place, length = _words(flat.texts)
+        owner, place, length = find_spans(flat.texts, "cjk")  # those of Flat.tokens
         first = starts[owner] + place
         sums = np.append(0, np.cumsum(ratios))
         means: _Floats = (sums[first + length] - sums[first]) / length
@@ -261,19 +261,3 @@ def _largest(vector: _Floats, ratios: _Floats, starts: _Ints, ends: _Ints, runs:
     largest = np.maximum.reduceat(np.append(ratios * vector, 0.0), borders.ravel())[::2]
     largest = np.where(borders[:, 0] == borders[:, 1], following[borders[:, 0]], largest)
     return np.repeat(largest, last - first + 1)
-
-
-def _words(texts: Sequence[str]) -> tuple[_Ints, _Ints, _Ints]:
-    """Text, place in it and length of each word that :meth:`blockml.flat.Flat.tokens` finds."""
-    kinds = classes(code_points(texts))
-    solid, single = (kinds & SPACE) == 0, (kinds & CJK) > 0
-    begins = solid.copy()
-    begins[1:] &= ~solid[:-1] | single[1:] | single[:-1]
-    starts = np.flatnonzero(begins)
-    if not len(starts):
-        return (np.zeros(0, dtype=np.int64),) * 3
-    is_word = np.add.reduceat((kinds & ALNUM) > 0, starts, dtype=np.int64) > 0
-    lengths = np.add.reduceat(solid, starts, dtype=np.int64)[is_word]
-    borders = np.cumsum([0, *[len(text) + 1 for text in texts]])
-    owner = np.searchsorted(borders, starts[is_word], side="right") - 1
-    return owner, starts[is_word] - borders[owner], lengths

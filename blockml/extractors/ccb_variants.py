@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from blockml.extractors.base import Between, Traits
 from blockml.extractors.ccb import CCB, THRESHOLD
+from blockml.extractors.subtrees import subtree_sums
 from blockml.flat import Flat, Tokens
 from blockml.page import Page
 
@@ -183,13 +184,9 @@ def _around(page: Page, size: NDArray[np.float64], content: NDArray[np.float64],
     nodes, holder = page.nodes, page.blocks.parent
     held = holder >= 0
     whole = content.sum() / size.sum()
-
-    def of_subtrees(mass: NDArray[np.float64]) -> NDArray[np.float64]:
-        sums = np.append(0, np.cumsum(np.bincount(holder[held], mass[held], minlength=len(nodes))))
-        result: NDArray[np.float64] = sums[nodes.end] - sums[:-1]
-        return result
-
-    sizes, contents = of_subtrees(size), of_subtrees(content)
+    sizes, contents = (
+        subtree_sums(nodes, np.bincount(holder[held], mass[held], minlength=len(nodes))) for mass in (size, content)
+    )
     ratios = np.append(np.zeros(len(nodes)), whole)  # -1, the parent of roots, takes the entry appended
     elements = np.flatnonzero(sizes)
     elements = elements[np.argsort(nodes.depth[elements], kind="stable")]

@@ -11,14 +11,14 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError
 from blockml.extractors.base import Between, Extractor, Traits
-from blockml.extractors.subtrees import in_blocks, named, nearest, nearest_above, subtree_sums
+from blockml.extractors.subtrees import in_blocks, nearest, nearest_above, subtree_sums
 from blockml.page import Flag, Nodes, Page
 from blockml.parsing.words import find_words
 
@@ -74,9 +74,9 @@ _Filter = Callable[[_Rest], NDArray[np.bool_]]
 
 def _elements(rest: _Rest) -> NDArray[np.bool_]:
     """Elements that hold no prose, forms, and what is shown without scripts only."""
-    proseless = named(rest.nodes, _PROSELESS)
+    proseless = rest.nodes.named(_PROSELESS)
     outside = rest.left & (nearest(rest.nodes, proseless) < 0)
-    return proseless | (named(rest.nodes, _WRAPPERS) & _is_part(replace(rest, left=outside)))
+    return proseless | (rest.nodes.named(_WRAPPERS) & _is_part(replace(rest, left=outside)))
 
 
 def _is_part(rest: _Rest) -> NDArray[np.bool_]:
@@ -116,7 +116,7 @@ def _link_lists(rest: _Rest, ratio: float) -> NDArray[np.bool_]:
     def goes(links: int, words: int) -> bool:
         return links >= 2 and (words == 0 or links / words > ratio)
 
-    return _innermost_first(rest, _CONTAINERS, named(nodes, {"a"}), unlinked, goes)
+    return _innermost_first(rest, _CONTAINERS, nodes.named({"a"}), unlinked, goes)
 
 
 def _text_lists(rest: _Rest) -> NDArray[np.bool_]:
@@ -125,20 +125,20 @@ def _text_lists(rest: _Rest) -> NDArray[np.bool_]:
     def goes(items: int, words: int) -> bool:
         return words < 3 * items
 
-    return _innermost_first(rest, {"ul", "ol"}, named(rest.nodes, {"li"}), rest.words, goes)
+    return _innermost_first(rest, {"ul", "ol"}, rest.nodes.named({"li"}), rest.words, goes)
 
 
 def _empty(rest: _Rest) -> NDArray[np.bool_]:
     """Containers without a word left, such as the strokes that stood between links."""
     wordless: NDArray[np.bool_] = subtree_sums(rest.nodes, rest.words * rest.left) == 0
-    return wordless & named(rest.nodes, _CONTAINERS)
+    return wordless & rest.nodes.named(_CONTAINERS)
 
 
 def _innermost_first(
     rest: _Rest,
     names: Set[str],
-    first: NDArray[np.generic],
-    second: NDArray[np.generic],
+    first: NDArray[np.integer[Any]] | NDArray[np.bool_],
+    second: NDArray[np.integer[Any]] | NDArray[np.bool_],
     goes: Callable[[int, int], bool],
 ) -> NDArray[np.bool_]:
     """Strike elements by two counts of what is below them, the inner ones before the outer ones.
@@ -157,7 +157,7 @@ def _innermost_first(
         Judges an element by its two counts.
     """
     nodes = rest.nodes
-    judged = rest.left & named(nodes, names)
+    judged = rest.left & nodes.named(names)
     sums = [subtree_sums(nodes, values * rest.left).tolist() for values in (first, second)]
     outer = nearest_above(nodes, judged).tolist()
     lost = [[0] * (len(nodes) + 1) for _ in sums]  # the entry at the end takes what has no judged element above

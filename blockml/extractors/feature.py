@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.extractors.base import Between, Extractor, Traits
-from blockml.extractors.subtrees import named, nearest, text_lengths
+from blockml.extractors.subtrees import nearest, text_lengths
 from blockml.page import Nodes, Page
 
 __all__ = ["CONTAINERS", "FE", "FEATURES", "KFE"]
@@ -24,10 +24,10 @@ CONTAINERS = frozenset("html body table td th div section article main aside hea
 #: Desired features, as counts per node: characters of text, and elements.
 FEATURES: Mapping[str, Callable[[Nodes], NDArray[np.generic]]] = {
     "text": text_lengths,
-    "images": lambda nodes: named(nodes, {"img"}),
-    "scripts": lambda nodes: named(nodes, {"script"}),
-    "links": lambda nodes: named(nodes, {"a"}),
-    "lists": lambda nodes: named(nodes, {"ul", "ol", "dl"}),
+    "images": lambda nodes: nodes.named({"img"}),
+    "scripts": lambda nodes: nodes.named({"script"}),
+    "links": lambda nodes: nodes.named({"a"}),
+    "lists": lambda nodes: nodes.named({"ul", "ol", "dl"}),
 }
 
 
@@ -40,7 +40,7 @@ def _parts(page: Page, feature: str) -> tuple[NDArray[np.intp], NDArray[np.float
         (n_blocks,) the part that each block belongs to, and (n_parts,) how much of the feature each part has.
     """
     nodes = page.nodes
-    container = nearest(nodes, named(nodes, CONTAINERS)) + 1  # 0: outside of all
+    container = nearest(nodes, nodes.named(CONTAINERS)) + 1  # 0: outside of all
     amounts = np.bincount(container, FEATURES[feature](nodes), minlength=len(nodes) + 1)
     competing, part = np.unique(container[page.blocks.node], return_inverse=True)
     return part, amounts[competing].astype(np.float64)

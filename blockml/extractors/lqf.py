@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.extractors.base import Between, Extractor, Traits
-from blockml.extractors.subtrees import named, nearest, nearest_above, subtree_sums, text_lengths
+from blockml.extractors.subtrees import nearest, nearest_above, subtree_sums, text_lengths
 from blockml.page import Flag, Nodes, Page
 
 __all__ = ["BLOCK_NODES", "LQF", "link_quotas"]
@@ -48,7 +48,7 @@ def link_quotas(nodes: Nodes, *, literal: bool = False) -> NDArray[np.float64]:
     >>> float(link_quotas(nodes)[div]), round(float(link_quotas(nodes, literal=True)[div]), 6)
     (0.4, 0.285714)
     """
-    is_block = named(nodes, BLOCK_NODES)
+    is_block = nodes.named(BLOCK_NODES)
     linked = (nodes.flags & Flag.LINK) > 0
     lengths = text_lengths(nodes)
     if literal:
@@ -78,7 +78,7 @@ def _printed_sums(
     added to its parent's.
     """
     n = len(nodes)
-    whole, anchor = subtree_sums(nodes, lengths).tolist(), named(nodes, {"a"}).tolist()
+    whole, anchor = subtree_sums(nodes, lengths).tolist(), nodes.named({"a"}).tolist()
     parents = nodes.parent.tolist()
     total, links = [0.0] * (n + 1), [0.0] * (n + 1)  # the entry at the end takes what roots have
     for node in np.flatnonzero(~is_block)[::-1].tolist():
@@ -137,12 +137,12 @@ class LQF(Extractor):
         """Give each block 1 less the link quota of the block element that holds it."""
         self.check()
         nodes = page.nodes
-        is_block = named(nodes, BLOCK_NODES)
+        is_block = nodes.named(BLOCK_NODES)
         # Text above all block elements, which no parser leaves there, finds the entry at the end and is kept.
         quotas = np.append(np.nan_to_num(link_quotas(nodes, literal=self.literal)), 0.0)
         if self.remove_subtree:
             # The page is no block of itself: one link to skip the menu, right below body, would take all along.
-            takes = is_block & ~named(nodes, {"html", "body"})
+            takes = is_block & ~nodes.named({"html", "body"})
             quotas = _largest_above(quotas, nearest_above(nodes, takes))
         # No block element begins or ends inside a text block, so that its first text speaks for all.
         scores: NDArray[np.float32] = (1 - quotas[nearest(nodes, is_block)[page.blocks.node]]).astype(np.float32)

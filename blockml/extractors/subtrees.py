@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page import Blocks, Flag, Nodes
 
-__all__ = ["in_blocks", "named", "nearest", "nearest_above", "subtree_sums", "text_lengths"]
-
-
-def named(nodes: Nodes, names: Set[str]) -> NDArray[np.bool_]:
-    """(n_nodes,) whether a node is an element with one of these names."""
-    return np.array([name in names for name in nodes.names], dtype=bool)[nodes.tag]
+__all__ = ["in_blocks", "nearest", "nearest_above", "subtree_sums", "text_lengths"]
 
 
 def text_lengths(nodes: Nodes) -> NDArray[np.int64]:
@@ -41,7 +36,7 @@ def nearest(nodes: Nodes, marked: NDArray[np.bool_]) -> NDArray[np.int64]:
     --------
     >>> import blockml
     >>> nodes = blockml.parse("<div>a<b>c</b></div>").nodes
-    >>> nearest(nodes, named(nodes, {"div"})).tolist()
+    >>> nearest(nodes, nodes.named({"div"})).tolist()
     [-1, -1, -1, 3, 3, 3, 3]
     """
     # The entry at the end stands for "above all roots": index -1 leads there, and it stays.
@@ -56,18 +51,19 @@ def nearest_above(nodes: Nodes, marked: NDArray[np.bool_]) -> NDArray[np.int64]:
     return np.append(nearest(nodes, marked), -1)[nodes.parent]
 
 
-def subtree_sums(nodes: Nodes, values: NDArray[np.generic]) -> NDArray[np.int64]:
-    """(n_nodes,) sum of integer or Boolean ``values`` (n_nodes,) over each node and all below it.
+def subtree_sums(nodes: Nodes, values: NDArray[Any]) -> NDArray[Any]:
+    """(n_nodes,) sum of ``values`` (n_nodes,), floats, integers or Booleans, over each node and all below it.
 
     Examples
     --------
     >>> import blockml
     >>> nodes = blockml.parse("<ul><li>a<li>b</ul>").nodes
-    >>> subtree_sums(nodes, named(nodes, {"li"})).tolist()
+    >>> subtree_sums(nodes, nodes.named({"li"})).tolist()
     [2, 0, 2, 2, 1, 0, 1, 0]
     """
-    before = np.concatenate([[0], np.cumsum(values, dtype=np.int64)])
-    sums: NDArray[np.int64] = before[nodes.end] - before[:-1]
+    before = np.zeros(len(nodes) + 1, dtype=np.float64 if values.dtype.kind == "f" else np.int64)
+    np.cumsum(values, out=before[1:])
+    sums: NDArray[Any] = before[nodes.end] - before[:-1]
     return sums
 
 

@@ -42,7 +42,7 @@ def line_numbers(nodes: Nodes) -> NDArray[np.int32]:
     """
     n = len(nodes)
     listed = (nodes.flags & Flag.DROPPED) == 0
-    void = np.array([name in VOID for name in nodes.names], dtype=bool)[nodes.tag]
+    void = nodes.named(VOID)
     ended = listed & ~void & (nodes.tag != 0)
     starts_before = np.cumsum(listed) - listed
     ends_before = np.bincount(nodes.end[ended], minlength=n + 1)[:n].cumsum()

@@ -72,15 +72,10 @@ def segment(nodes: Nodes, *, profile: str = "anchor", keep_wordless: bool = True
         return _no_blocks()
     raw = [nodes.texts[node] for node in text_nodes.tolist()]
     joints = _joints(nodes, text_nodes, raw)
-    first = _separated(nodes, text_nodes, (nodes.tag != 0) & ~_named(nodes, PROFILES[profile]))
+    first = _separated(nodes, text_nodes, (nodes.tag != 0) & ~nodes.named(PROFILES[profile]))
     owner, length = find_words(raw, tokenizer)
     blocks = _columns(nodes, text_nodes, raw, joints, first, owner, length)
     return blocks if keep_wordless else _select(blocks, blocks.n_words > 0)
-
-
-def _named(nodes: Nodes, names: Set[str]) -> NDArray[np.bool_]:
-    """(n_nodes,) whether a node is an element with one of these names."""
-    return np.array([name in names for name in nodes.names], dtype=bool)[nodes.tag]
 
 
 def _separated(nodes: Nodes, text_nodes: NDArray[np.int32], separates: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -101,7 +96,7 @@ def _joints(nodes: Nodes, text_nodes: NDArray[np.int32], raw: list[str]) -> NDAr
     """(n_texts,) the :class:`Joint` to the text before."""
     n = len(nodes)
     # <wbr> says where a word may be broken: its parts are one word.
-    parts = (nodes.tag != 0) & ~_named(nodes, {"wbr"})
+    parts = (nodes.tag != 0) & ~nodes.named({"wbr"})
     opened = np.diff(np.cumsum(parts)[text_nodes]) > 0
     closed = np.diff(np.bincount(nodes.end[parts], minlength=n + 1).cumsum()[text_nodes]) > 0
     spaced = np.array([a[-1:].isspace() or b[:1].isspace() for a, b in itertools.pairwise(raw)], dtype=bool)
@@ -113,7 +108,7 @@ def _joints(nodes: Nodes, text_nodes: NDArray[np.int32], raw: list[str]) -> NDAr
         if left.isalnum() and right.isalnum() and left < _FIRST_IDEOGRAPH > right:
             joints[place + 1] = Joint.SPACE
     for joint, names in _LAYOUT.items():
-        joints[_separated(nodes, text_nodes, _named(nodes, names))] = joint
+        joints[_separated(nodes, text_nodes, nodes.named(names))] = joint
     joints[0] = Joint.PARAGRAPH
     return joints
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from blockml.errors import UnknownNameError
 from blockml.parsing.characters import ALNUM, CJK, JOINER, SPACE, classes, code_points
 
-__all__ = ["TOKENIZERS", "find_words"]
+__all__ = ["TOKENIZERS", "find_spans", "find_words"]
 
 #: What counts as a word, by name.
 TOKENIZERS: Mapping[str, str] = {
@@ -18,6 +18,9 @@ TOKENIZERS: Mapping[str, str] = {
     "boilerpipe": "the same, split as well between letters and signs that do not join words",
     "cjk": "the same as 'space', but each ideograph, kana or Thai letter is a word of its own",
 }
+
+
+_NO_WORDS = np.empty(0, np.int32), np.empty(0, np.int64), np.empty(0, np.int32)
 
 
 def find_words(texts: Sequence[str], tokenizer: str = "space") -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -47,10 +50,40 @@ def find_words(texts: Sequence[str], tokenizer: str = "space") -> tuple[NDArray[
     >>> owner.tolist(), length.tolist()
     ([0, 0, 2, 2, 2], [3, 5, 3, 5, 5])
     """
+    owner, _, length = find_spans(texts, tokenizer)
+    return owner, length
+
+
+def find_spans(
+    texts: Sequence[str], tokenizer: str = "space"
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
+    """Find the words of each text, and where in it they start.
+
+    Parameters
+    ----------
+    texts, tokenizer
+        See :func:`find_words`.
+
+    Returns
+    -------
+    owner, start, length
+        Three arrays with an entry per word, in order: the index of its text, its first character there, and its length
+        in characters.
+
+    Raises
+    ------
+    UnknownNameError
+        No such tokenizer.
+
+    Examples
+    --------
+    >>> [column.tolist() for column in find_spans(["Two words", "--", "and more"])]
+    [[0, 0, 2, 2], [0, 4, 0, 4], [3, 5, 3, 4]]
+    """
     if tokenizer not in TOKENIZERS:
         raise UnknownNameError("tokenizer", tokenizer, TOKENIZERS)
     if not texts:
-        return np.empty(0, np.int32), np.empty(0, np.int32)
+        return _NO_WORDS
     kinds = classes(code_points(texts))
     solid = (kinds & SPACE) == 0
     begins = solid.copy()
@@ -63,12 +96,12 @@ def find_words(texts: Sequence[str], tokenizer: str = "space") -> tuple[NDArray[
         begins[1:] |= single[:-1] & solid[1:]
     starts = np.flatnonzero(begins)
     if not len(starts):
-        return np.empty(0, np.int32), np.empty(0, np.int32)
+        return _NO_WORDS
     is_word = np.add.reduceat((kinds & ALNUM) > 0, starts, dtype=np.int32) > 0
     length = np.add.reduceat(solid, starts, dtype=np.int32)[is_word]
-    borders = np.cumsum([len(text) + 1 for text in texts])
-    owner = np.searchsorted(borders, starts[is_word], side="right")
-    return owner.astype(np.int32), length
+    first = np.cumsum([0, *[len(text) + 1 for text in texts]])
+    owner = np.searchsorted(first, starts[is_word], side="right") - 1
+    return owner.astype(np.int32), starts[is_word] - first[owner], length
 
 
 def _sign_borders(kinds: NDArray[np.uint8]) -> NDArray[np.bool_]:

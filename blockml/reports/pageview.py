@@ -33,9 +33,9 @@ class Judged:
 
     dataset: str
     page: LabelledPage
-    systems: Mapping[str, NDArray[np.bool_] | str]
-    """System to the decision on each block, (n_blocks,), of the page as :func:`blockml.parse` cuts it by default; or
-    to the extracted text."""
+    systems: Mapping[str, Sequence[int] | NDArray[np.bool_] | str]
+    """System to the numbers of the blocks that it kept, or the decision on each, (n_blocks,), of the page as
+    :func:`blockml.parse` cuts it by default; or to the extracted text."""
 
 
 def view_name(dataset: str, page_id: str) -> str:
@@ -236,9 +236,16 @@ def _pairs(labels: BlockLabels) -> Iterable[tuple[bool, bool]]:
     return zip(labels.main.tolist(), labels.known.tolist(), strict=True)
 
 
-def _column(system: str, page: Page, decision: NDArray[np.bool_] | str, labels: BlockLabels | None) -> Column:
-    # A text has no blocks: those that it holds are found as those of a gold text are.
-    kept = TextGold(decision).label(page).main if isinstance(decision, str) else np.asarray(decision, dtype=bool)
+def _column(
+    system: str, page: Page, decision: Sequence[int] | NDArray[np.bool_] | str, labels: BlockLabels | None
+) -> Column:
+    if isinstance(decision, str):
+        # A text has no blocks: those that it holds are found as those of a gold text are.
+        kept = TextGold(decision).label(page).main
+    elif isinstance(decision, np.ndarray):
+        kept = decision.astype(bool)
+    else:
+        kept = np.isin(np.arange(len(page.blocks)), decision)
     if kept.shape != (len(page.blocks),):
         raise UsageError(f"{system} decided on {kept.size} blocks, but the page has {len(page.blocks)}")
     verdicts = [""] * len(kept) if labels is None else _verdicts(labels, kept)

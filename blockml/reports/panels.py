@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from blockml.comparison.grid import OUTCOMES
 from blockml.reports.figures import DotPlot, DotRow, Histograms, Mark, Scatter, dot_plot, heat, histograms, scatter
 from blockml.reports.pageview import view_name
 from blockml.reports.standings import Duel, Index, Row, Standing, Verdict, leaders, standings, verdict
 from blockml.reports.templating import shorten
 
-__all__ = ["FEW", "OUTCOMES", "Effort", "HeatTable", "Panel", "by_column", "effort", "panel"]
+__all__ = ["FEW", "Effort", "HeatTable", "Panel", "by_column", "effort", "panel"]
 
 #: Slices that are shown as heat tables, by kind.
 SLICES = {
@@ -27,8 +28,6 @@ _SLICES_FIRST = 8
 FEW = 5
 #: Systems of the small matrix, so that it fits a telephone.
 _MATRIX_FIRST = 8
-#: Outcomes of a page, the good one first.
-OUTCOMES = ("ok", "empty", "error", "crash", "timeout", "missing")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 import blockml
 from blockml.errors import UsageError
 from blockml.extractors.blurring import blur, blur_once, kernel
-from blockml.extractors.ccb import ACCB, CCB, TCCB, _words
+from blockml.extractors.ccb import ACCB, CCB, TCCB
 from blockml.flat import flatten
 from blockml.page import Page, Status
-from tests.strategies import messy_html
+from tests.strategies import messy_html, slow_words
 
 METHODS = (CCB, ACCB, TCCB)
 
@@ -51,7 +51,7 @@ def slow_scores(extractor: CCB, page: Page) -> list[float]:
                 runs.append([])
             continue
         here = len(entries)
-        pieces = [text[start : start + length] for _, start, length in zip(*_words([text]), strict=True)]
+        pieces = slow_words(text, "cjk")
         place = 0
         for number, piece in enumerate(pieces):
             place = text.index(piece, place)
@@ -200,19 +200,6 @@ def test_any_page_gets_the_slow_scores(html: str, method: type[CCB], keep_blocks
     assert np.array_equal(scores, extractor.score(page))
     expected = np.array(slow_scores(extractor, page))
     np.testing.assert_allclose(scores[expected >= 0], expected[expected >= 0], atol=1e-6)
-
-
-@settings(max_examples=40)
-@given(messy_html)
-def test_words_are_those_of_the_tokens(html: str) -> None:
-    """The same ones, at their places."""
-    flat = flatten(blockml.parse(html))
-    tokens = flat.tokens()
-    owner, place, length = _words(flat.texts)
-    assert owner.tolist() == tokens.piece[~tokens.is_tag].tolist()
-    found = [flat.texts[o][p : p + n] for o, p, n in zip(owner, place, length, strict=True)]
-    assert all(word and not any(char.isspace() for char in word) for word in found)
-    assert all(any(char.isalnum() for char in word) for word in found)
 
 
 _texts = st.text(alphabet=string.ascii_letters + string.digits + " .,-—é世界", max_size=120)

@@ -16,14 +16,12 @@ from blockml.extractors import Extractor
 from blockml.extractors.cetr import (
     CETR,
     CETRTM,
-    LINE_LENGTH,
-    Lines,
     above_deviation,
     away_from_origin,
     smooth,
-    split_lines,
     steps_ahead,
 )
+from blockml.extractors.source_lines import LINE_LENGTH, Lines, split_lines
 from blockml.flat import flatten
 from tests.extractors.test_dsc import LETTERS
 from tests.strategies import messy_html

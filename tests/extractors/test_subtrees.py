@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import blockml
-from blockml.extractors.subtrees import in_blocks, named, nearest, nearest_above, subtree_sums, text_lengths
+from blockml.extractors.subtrees import in_blocks, nearest, nearest_above, subtree_sums, text_lengths
 from tests.strategies import content_nodes, messy_html, path_of
 
 names = st.sets(st.sampled_from(["html", "body", "div", "p", "a", "b", "li", "td", "#text"]))
@@ -18,7 +18,7 @@ names = st.sets(st.sampled_from(["html", "body", "div", "p", "a", "b", "li", "td
 def test_nearest_marked_nodes(html: str, marked_names: set[str]) -> None:
     """The same as climbing up from each node, with and without the node itself."""
     nodes = blockml.parse(html).nodes
-    marked = named(nodes, marked_names)
+    marked = nodes.named(marked_names)
     for node in range(len(nodes)):
         chain = [above for above in path_of(nodes, node) if nodes.name(above) in marked_names]
         assert nearest(nodes, marked)[node] == (chain[-1] if chain else -1)
@@ -29,7 +29,7 @@ def test_nearest_marked_nodes(html: str, marked_names: set[str]) -> None:
 def test_deep_trees_need_few_rounds() -> None:
     """A thousand elements inside each other are no more work than their number."""
     nodes = blockml.parse("<div><b>" * 500 + "x").nodes
-    assert nearest(nodes, named(nodes, {"body"}))[-1] == nodes.find("/html/body")
+    assert nearest(nodes, nodes.named({"body"}))[-1] == nodes.find("/html/body")
 
 
 @settings(max_examples=25)

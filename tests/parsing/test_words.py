@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import blockml
 from blockml.errors import UnknownNameError
 from blockml.parsing.characters import ALNUM, CJK, SPACE, classes, code_points
-from blockml.parsing.words import TOKENIZERS, find_words
+from blockml.parsing.words import TOKENIZERS, find_spans, find_words
 from tests.strategies import messy_texts, slow_words
 
 
@@ -94,3 +94,16 @@ def test_classes_of_all_characters() -> None:
     assert ((kinds & SPACE) > 0).tolist() == [char.isspace() for char in characters]
     assert ((kinds & ALNUM) > 0).tolist() == [char.isalnum() for char in characters]
     assert all((kinds[characters.index(char)] & CJK) > 0 for char in "你ア々豈ก𠀀" if char != "々")
+
+
+@given(st.lists(messy_texts, max_size=5), st.sampled_from(sorted(TOKENIZERS)))
+def test_spans_are_the_words_and_lie_in_their_text(texts: list[str], tokenizer: str) -> None:
+    """The same words as without their starts; cut out of its text, each is one word and nothing else."""
+    owner, start, length = find_spans(texts, tokenizer)
+    known_owner, known_length = find_words(texts, tokenizer)
+    assert owner.tolist() == known_owner.tolist()
+    assert length.tolist() == known_length.tolist()
+    for text, first, size in zip(owner.tolist(), start.tolist(), length.tolist(), strict=True):
+        word = texts[text][first : first + size]
+        assert len(word) == size
+        assert find_words([word], tokenizer)[1].tolist() == [size]

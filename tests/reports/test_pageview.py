@@ -158,8 +158,8 @@ def test_systems_stand_side_by_side(tmp_path: Path) -> None:
     gold = TextGold(f"Heading {STORY}")
     page = labelled(tmp_path, "p1", gold)
     right = np.array([False, True, True, False, False])
-    systems: dict[str, NDArray[np.bool_] | str] = {
-        "all": np.ones(5, dtype=bool),
+    systems: dict[str, list[int] | NDArray[np.bool_] | str] = {
+        "all": [0, 1, 2, 3, 4],
         "right": right,
         "none": "",
         "text": f"Heading\n{STORY}\n{STORY} More.",

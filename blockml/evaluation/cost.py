@@ -1,0 +1,23 @@
+"""What an extraction costs, beside the time it takes."""
+
+from __future__ import annotations
+
+import sys
+
+__all__ = ["peak_megabytes"]
+
+
+def peak_megabytes() -> float | None:
+    """Most memory that this process has held so far; None where the system doesn't tell.
+
+    Examples
+    --------
+    >>> peak_megabytes() is None or peak_megabytes() > 1
+    True
+    """
+    try:
+        import resource
+    except ImportError:  # Windows has no such count
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)  # bytes on macOS, kilobytes on Linux
