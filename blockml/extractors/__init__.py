@@ -3,7 +3,6 @@
 from blockml.extractors.base import Extractor, Traits
 from blockml.extractors.plain import Plain
 from blockml.extractors.registry import EXTRACTORS, load, model_names, resolve
-from blockml.extractors.stacking import Stacking
 from blockml.extractors.supervised import Supervised
 
-__all__ = ["EXTRACTORS", "Extractor", "Plain", "Stacking", "Supervised", "Traits", "load", "model_names", "resolve"]
+__all__ = ["EXTRACTORS", "Extractor", "Plain", "Supervised", "Traits", "load", "model_names", "resolve"]

@@ -12,7 +12,6 @@ from blockml.errors import UnknownNameError
 from blockml.extractors.base import Extractor
 from blockml.extractors.combinations import Combination, Intersection, Majority, Serial, Union
 from blockml.extractors.methods import METHODS
-from blockml.extractors.stacking import VOTES, Stacking
 from blockml.extractors.supervised import Supervised
 from blockml.modelfile import Model, load_model
 
@@ -53,11 +52,6 @@ def _released(name: str) -> Model:
     return load_model(_model_folder() / f"{name}{SUFFIX}")
 
 
-def _extractor(model: Model) -> Supervised:
-    """Make the extractor that computes the model's features."""
-    return Stacking(model) if model.features == VOTES else Supervised(model)
-
-
 def load(name_or_path: str | os.PathLike[str] = "default") -> Supervised:
     """Load a released model by name, or a model file by path.
 
@@ -78,13 +72,13 @@ def load(name_or_path: str | os.PathLike[str] = "default") -> Supervised:
     name = os.fspath(name_or_path)
     released = DEFAULT_MODEL if name == "default" else name
     if released in model_names():
-        return _extractor(_released(released))
+        return Supervised(_released(released))
     try:
         is_file = Path(name).is_file()
     except (OSError, ValueError):  # no possible file name
         is_file = False
     if is_file:
-        return _extractor(load_model(name))
+        return Supervised(load_model(name))
     raise UnknownNameError("model", name, [*model_names(), "default", "(path of a model file)"])
 
 

@@ -5,24 +5,50 @@ Wolpert 1992, *Stacked generalization*; here for the combination of heuristics t
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml import features
-from blockml.extractors.base import Traits
 from blockml.extractors.methods import METHODS
-from blockml.extractors.supervised import Supervised
-from blockml.features import FeatureSet, feature_set
+from blockml.features import FeatureSet, feature_set, shift
 from blockml.features.catalogue import split_name
 from blockml.features.votes import VOTERS
 from blockml.page import Page
 
-__all__ = ["VOTES", "Stacking", "votes"]
+__all__ = ["matrix", "votes"]
 
 #: Name of the feature set.
-VOTES = "votes"
+_VOTES = "votes"
+
+
+def matrix(page: Page, features_name: str) -> NDArray[np.float32]:
+    """Compute any feature set: of blocks alone (:func:`blockml.features.build`), or with scores of extractors.
+
+    Parameters
+    ----------
+    page
+        A parsed page.
+    features_name
+        Name of the set.
+
+    Returns
+    -------
+    NDArray[np.float32]
+        (n_blocks, n_columns).
+
+    Raises
+    ------
+    UnknownNameError
+        No such feature set.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page = blockml.parse("<p>one</p><p>two</p>")
+    >>> matrix(page, "boilerpipe6").shape, matrix(page, "votes").shape
+    ((2, 6), (2, 36))
+    """
+    return votes(page) if features_name == _VOTES else features.build(page, features_name)
 
 
 def votes(page: Page) -> NDArray[np.float32]:
@@ -49,44 +75,12 @@ def votes(page: Page) -> NDArray[np.float32]:
     >>> matrix[:, feature_set("votes").columns.index("votenumwords_0")].tolist()
     [0.0, 1.0]
     """
-    chosen = feature_set(VOTES)
+    chosen = feature_set(_VOTES)
     parts = [split_name(column) for column in chosen.columns]
     plain = tuple([name for name, (base, _, _) in zip(chosen.columns, parts, strict=True) if base not in VOTERS])
-    of_blocks = iter(features.build(page, FeatureSet(VOTES, chosen.version, plain, chosen.source)).T)
+    of_blocks = iter(features.build(page, FeatureSet(_VOTES, chosen.version, plain, chosen.source)).T)
     scores = {base: METHODS[name]().score(page) for base, name in VOTERS.items()}
     matrix = np.empty((len(page.blocks), len(parts)), dtype=np.float32)
     for position, (base, offset, _) in enumerate(parts):
-        matrix[:, position] = _neighbours(scores[base], offset) if base in scores else next(of_blocks)
+        matrix[:, position] = shift(scores[base], offset, 0) if base in scores else next(of_blocks)
     return matrix
-
-
-def _neighbours(values: NDArray[np.float32], offset: int) -> NDArray[np.float32]:
-    """Values of the blocks ``offset`` further on; 0 beyond the ends."""
-    n = len(values)
-    padded = np.concatenate([np.zeros(abs(offset), np.float32), values, np.zeros(abs(offset), np.float32)])
-    start = abs(offset) + offset
-    return padded[start : start + n]
-
-
-class Stacking(Supervised):
-    """Scores blocks by a model that was trained on the scores of extractors.
-
-    Train one with the recipe ``stacking``.
-
-    Parameters
-    ----------
-    model
-        The model; its feature set is ``votes``.
-    threshold
-        Replaces the model's own threshold, if given.
-    """
-
-    name: ClassVar[str] = "stacking"
-    traits: ClassVar[Traits] = Traits(
-        needs_training=True, needs_siblings=False, gives_probabilities=True, source="Wolpert 1992; Gottron 2008"
-    )
-
-    def score(self, page: Page) -> NDArray[np.float32]:
-        """Probability of content for each block."""
-        self.check()
-        return self.model.score(votes(page))

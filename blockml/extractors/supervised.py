@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml import features
 from blockml.errors import UsageError
 from blockml.extractors.base import Between, Extractor, Traits
+from blockml.extractors.stacking import matrix
 from blockml.modelfile import Model, Parsing
 from blockml.page import Page
 
@@ -69,4 +69,4 @@ class Supervised(Extractor):
     def score(self, page: Page) -> NDArray[np.float32]:
         """Probability of content for each block."""
         self.check()
-        return self.model.score(features.build(page, self.model.features))
+        return self.model.score(matrix(page, self.model.features))

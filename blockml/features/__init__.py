@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from blockml.features.catalogue import COLUMNS, FEATURE_SETS, FeatureSet, describe, feature_set, split_name
 from blockml.page import Page
 
-__all__ = ["COLUMNS", "FEATURE_SETS", "FeatureSet", "build", "describe", "feature_set"]
+__all__ = ["COLUMNS", "FEATURE_SETS", "FeatureSet", "build", "describe", "feature_set", "shift"]
 
 
 def build(page: Page, features: str | FeatureSet = "kim2013") -> NDArray[np.float32]:
@@ -51,18 +51,24 @@ def build(page: Page, features: str | FeatureSet = "kim2013") -> NDArray[np.floa
     used = sorted({base for base, _, _ in numeric} | {base for base, _, _ in one_hot})
     bases = {base: COLUMNS[base].compute(page.blocks) for base in used}
     for base, offset, column in numeric:
-        matrix[:, column] = _shift(bases[base], offset, COLUMNS[base].empty)
+        matrix[:, column] = shift(bases[base], offset, COLUMNS[base].empty)
     rows = np.arange(n)
     for base, offset, column_of_code in one_hot:
-        codes = _shift(bases[base], offset, COLUMNS[base].empty).astype(np.intp)
+        codes = shift(bases[base], offset, COLUMNS[base].empty).astype(np.intp)
         columns = np.array(column_of_code)[codes]
         wanted = columns >= 0
         matrix[rows[wanted], columns[wanted]] = 1
     return matrix
 
 
-def _shift(values: NDArray[np.float32], offset: int, empty: float) -> NDArray[np.float32]:
-    """Values of the blocks ``offset`` further on; ``empty`` beyond the ends."""
+def shift(values: NDArray[np.float32], offset: int, empty: float) -> NDArray[np.float32]:
+    """Values of the blocks ``offset`` further on; ``empty`` beyond the ends.
+
+    Examples
+    --------
+    >>> shift(np.array([1, 2, 3], np.float32), -1, 0).tolist()
+    [0.0, 1.0, 2.0]
+    """
     if offset == 0:
         return values
     result = np.full_like(values, empty)

@@ -11,12 +11,11 @@ import joblib
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml import features
 from blockml.datasets import Dataset, LabelledPage
 from blockml.datasets.gold import block_tokens
 from blockml.datasets.validation import content_hash
 from blockml.errors import DatasetError
-from blockml.extractors.stacking import VOTES, votes
+from blockml.extractors.stacking import matrix
 from blockml.learning.recipes import Recipe
 from blockml.parsing import parse
 from blockml.tokens import metric_tokens
@@ -154,7 +153,7 @@ def page_rows(labelled: LabelledPage, recipe: Recipe) -> PageRows:
         site=labelled.site,
         page_type=labelled.page_type,
         usable=labelled.trusted,
-        matrix=votes(page) if recipe.features == VOTES else features.build(page, recipe.features),
+        matrix=matrix(page, recipe.features),
         main=labels.main,
         known=labels.known,
         owner=owner,

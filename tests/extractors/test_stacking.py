@@ -17,7 +17,7 @@ from blockml.cli import main
 from blockml.datasets import Dataset, open_dataset
 from blockml.errors import FeatureMismatchError, UsageError
 from blockml.extractors import Supervised, load, resolve
-from blockml.extractors.stacking import Stacking, votes
+from blockml.extractors.stacking import votes
 from blockml.features import FEATURE_SETS, describe
 from blockml.features.votes import VOTERS
 from blockml.learning.recipes import recipe
@@ -98,11 +98,11 @@ def test_version_of_the_set_follows_the_extractors_defaults() -> None:
 
 
 def test_features_alone_do_not_make_votes() -> None:
-    """The message names the function that does."""
+    """The message names the function that does; a model asks for them itself."""
     with pytest.raises(UsageError, match=r"extractors\.stacking\.votes"):
         features.build(blockml.parse("<p>one"), "votes")
-    with pytest.raises(UsageError, match=r"extractors\.stacking\.votes"):
-        Supervised(votes_model()).score(blockml.parse("<p>one"))
+    page = blockml.parse("<p>one")
+    assert np.array_equal(Supervised(votes_model()).score(page), votes_model().score(votes(page)))
 
 
 def test_the_table_of_a_recipe_holds_votes(dataset: Dataset) -> None:
@@ -120,23 +120,21 @@ def test_a_trained_model_tells_content(model: Model, dataset: Dataset) -> None:
     assert model.metrics["site"]["page_bag_f1"]["mean"] > 0.5
     html, gold = dataset.pages[1].load()
     assert gold is not None
-    result = blockml.extract(html, model=Stacking(model))
+    result = blockml.extract(html, model=Supervised(model))
     labels = gold.label(result.page)
     assert ((result.scores >= 0.5) == labels.main).mean() > 0.85
     assert result.model == f"stacking {blockml.__version__}"
 
 
 def test_a_model_file_is_loaded_as_stacking(tmp_path: Path) -> None:
-    """By path, also as a member of a combination; other models stay as they are."""
+    """By path, also as a member of a combination."""
     path = tmp_path / "votes.blockml"
     save_model(votes_model(), path)
     loaded = load(path)
     page = blockml.parse("<p>one</p><p>" + "word " * 60 + "</p>")
-    assert isinstance(loaded, Stacking)
+    assert loaded.model.features == "votes"
     assert np.array_equal(loaded.score(page), votes_model().score(votes(page)))
-    assert np.array_equal(loaded.score(page), Stacking(votes_model()).score(page))
     assert resolve("union", {"members": [str(path)]}).score(page).tolist() == (loaded.score(page) >= 0.5).tolist()
-    assert type(load("kim2013")) is Supervised
 
 
 def test_a_model_of_other_defaults_is_refused(tmp_path: Path) -> None:
@@ -150,7 +148,7 @@ def test_a_model_of_other_defaults_is_refused(tmp_path: Path) -> None:
 @given(messy_html)
 def test_any_page_gets_scores(html: str) -> None:
     """One float32 in [0, 1] per block, the same each time."""
-    extractor = Stacking(votes_model())
+    extractor = Supervised(votes_model())
     page = blockml.parse(html)
     scores = extractor.score(page)
     assert scores.dtype == np.float32
