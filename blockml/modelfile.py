@@ -6,10 +6,8 @@ refused with a message; files of older formats stay readable.
 
 from __future__ import annotations
 
-import io
 import json
 import os
-import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
@@ -17,9 +15,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.arrayfile import read_arrays, write_arrays
 from blockml.errors import FeatureMismatchError, ModelError, ModelFormatError, UnknownNameError
 from blockml.features import FEATURE_SETS
-from blockml.files import atomic_write
 from blockml.page import Label
 from blockml.parsing import BACKENDS, PROFILES
 from blockml.parsing.words import TOKENIZERS
@@ -39,10 +37,6 @@ _ARRAYS: Mapping[str, type[np.generic]] = {
     "value": np.float64,
     "roots": np.int32,
 }
-#: A header is a few kB and arrays a few MB; more is no model of ours.
-_MAX_HEADER, _MAX_ARRAY = 2**24, 2**30
-#: Every member carries this date, so that the same model is the same bytes.
-_DATE = (1980, 1, 1, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,19 +110,9 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
             header[item.name] = getattr(model, item.name)
     header["parsing"] = {item.name: getattr(model.parsing, item.name) for item in fields(Parsing)}
     _build(json.loads(json.dumps(header)), model.trees)  # what can't be loaded is not written
-    with atomic_write(path) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
-        _write(archive, "header.json", json.dumps(header, indent=2, ensure_ascii=False).encode())
-        for name, dtype in _ARRAYS.items():
-            buffer = io.BytesIO()
-            np.save(buffer, np.asarray(getattr(model.trees, name), dtype=dtype), allow_pickle=False)
-            _write(archive, f"{name}.npy", buffer.getvalue())
-
-
-def _write(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
-    info = zipfile.ZipInfo(name, date_time=_DATE)
-    info.compress_type = zipfile.ZIP_DEFLATED
-    info.external_attr = 0o644 << 16
-    archive.writestr(info, data)
+    write_arrays(
+        path, header, {name: np.asarray(getattr(model.trees, name), dtype=dtype) for name, dtype in _ARRAYS.items()}
+    )
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
@@ -142,63 +126,19 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         Trained on features that this version does not compute, or computes otherwise.
     """
     try:
-        members = _members(path)
-        arrays = {name: _array(members[f"{name}.npy"], dtype) for name, dtype in _ARRAYS.items()}
-        return _build(_header(members["header.json"]), Trees(**arrays))
+        header, arrays = read_arrays(path, "model file", FORMAT)
+        trees = Trees(**{name: _typed(arrays, name, dtype) for name, dtype in _ARRAYS.items()})
+        return _build(header, trees)
     except ModelError as error:
         raise type(error)(str(error), source=os.fspath(path)) from error
 
 
-def _members(path: str | os.PathLike[str]) -> dict[str, bytes]:
-    """Contents of the zip by name."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            sizes = {"header.json": _MAX_HEADER, **{f"{name}.npy": _MAX_ARRAY for name in _ARRAYS}}
-            return {name: _read(archive, name, limit) for name, limit in sizes.items()}
-    except FileNotFoundError:
-        raise ModelFormatError("no such model file") from None
-    except ModelError:
-        raise
-    except Exception as error:  # whatever the zip reader trips over, the file is damaged
-        raise ModelFormatError(f"not a model file ({type(error).__name__}: {error})") from error
-
-
-def _read(archive: zipfile.ZipFile, name: str, limit: int) -> bytes:
-    try:
-        info = archive.getinfo(name)
-    except KeyError:
-        raise ModelFormatError(f"not a model file: it holds no {name}") from None
-    if info.file_size > limit:
-        raise ModelFormatError(f"{name} is too large")
-    with archive.open(info) as stream:
-        data = stream.read(limit + 1)
-    if len(data) != info.file_size:
-        raise ModelFormatError(f"{name} is damaged")
-    return data
-
-
-def _header(data: bytes) -> dict[str, Any]:
-    try:
-        header = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise ModelFormatError(f"the header is no JSON ({error})") from None
-    if not isinstance(header, dict) or not isinstance(header.get("format"), int):
-        raise ModelFormatError("the header names no format")
-    if not 1 <= header["format"] <= FORMAT:
-        raise ModelFormatError(
-            f"it has format {header['format']}, this version reads 1 to {FORMAT}: use a newer blockml"
-        )
-    return header
-
-
-def _array(data: bytes, dtype: type[np.generic]) -> NDArray[Any]:
-    try:
-        array = np.load(io.BytesIO(data), allow_pickle=False)
-    except Exception as error:  # whatever numpy's reader trips over, the file is damaged
-        raise ModelFormatError(f"an array is damaged ({type(error).__name__}: {error})") from error
-    if not isinstance(array, np.ndarray) or array.dtype != np.dtype(dtype):
+def _typed(arrays: Mapping[str, NDArray[Any]], name: str, dtype: type[np.generic]) -> NDArray[Any]:
+    if name not in arrays:
+        raise ModelFormatError(f"not a model file: it holds no {name}.npy")
+    if arrays[name].dtype != np.dtype(dtype):
         raise ModelFormatError(f"an array has the wrong type, {np.dtype(dtype)} was expected")
-    return array
+    return arrays[name]
 
 
 #: Header fields and what they must be.

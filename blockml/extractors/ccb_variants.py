@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from blockml.extractors.base import Between, Traits
 from blockml.extractors.ccb import CCB, THRESHOLD
-from blockml.extractors.subtrees import subtree_sums
 from blockml.flat import Flat, Tokens
 from blockml.page import Page
+from blockml.subtrees import subtree_sums
 
 __all__ = ["INLINE", "TreeCCB", "WeightedCCB"]
 
@@ -52,7 +52,7 @@ class WeightedCCB(CCB):
 
     name: ClassVar[str] = "wccb"
     traits: ClassVar[Traits] = Traits(
-        needs_training=False, needs_siblings=False, gives_probabilities=False, source="ours, after Gottron 2008"
+        needs_training=False, uses_siblings=False, gives_probabilities=False, source="ours, after Gottron 2008"
     )
     legal: ClassVar[Mapping[str, Between | tuple[object, ...]]] = {
         **CCB.legal,

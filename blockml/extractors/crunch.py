@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from blockml.errors import UsageError
 from blockml.extractors.base import Between, Extractor, Traits
-from blockml.extractors.subtrees import in_blocks, nearest, nearest_above, subtree_sums
 from blockml.page import Flag, Nodes, Page
 from blockml.parsing.words import find_words
+from blockml.subtrees import in_blocks, nearest, nearest_above, subtree_sums
 
 __all__ = ["AD_HOSTS", "Crunch"]
 
@@ -216,7 +216,7 @@ class Crunch(Extractor):
     name: ClassVar[str] = "crunch"
     traits: ClassVar[Traits] = Traits(
         needs_training=False,
-        needs_siblings=False,
+        uses_siblings=False,
         gives_probabilities=False,
         source="Gupta et al. 2003, 2005 (re-created)",
     )

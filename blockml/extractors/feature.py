@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.extractors.base import Between, Extractor, Traits
-from blockml.extractors.subtrees import nearest, text_lengths
 from blockml.page import Nodes, Page
+from blockml.subtrees import nearest, text_lengths
 
 __all__ = ["CONTAINERS", "FE", "FEATURES", "KFE"]
 
@@ -67,7 +67,7 @@ class FE(Extractor):
 
     name: ClassVar[str] = "fe"
     traits: ClassVar[Traits] = Traits(
-        needs_training=False, needs_siblings=False, gives_probabilities=False, source="Debnath et al. 2005"
+        needs_training=False, uses_siblings=False, gives_probabilities=False, source="Debnath et al. 2005"
     )
     legal: ClassVar[Mapping[str, Between | tuple[object, ...]]] = {"feature": tuple(FEATURES)}
 

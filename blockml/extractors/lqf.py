@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.extractors.base import Between, Extractor, Traits
-from blockml.extractors.subtrees import nearest, nearest_above, subtree_sums, text_lengths
 from blockml.page import Flag, Nodes, Page
+from blockml.subtrees import nearest, nearest_above, subtree_sums, text_lengths
 
 __all__ = ["BLOCK_NODES", "LQF", "link_quotas"]
 
@@ -113,7 +113,7 @@ class LQF(Extractor):
     name: ClassVar[str] = "lqf"
     traits: ClassVar[Traits] = Traits(
         needs_training=False,
-        needs_siblings=False,
+        uses_siblings=False,
         gives_probabilities=False,
         source="Gottron 2008, after Mantratzis et al. 2005",
     )

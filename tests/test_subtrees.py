@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import blockml
-from blockml.extractors.subtrees import in_blocks, nearest, nearest_above, subtree_sums, text_lengths
+from blockml.subtrees import in_blocks, nearest, nearest_above, subtree_sums, text_lengths
 from tests.strategies import content_nodes, messy_html, path_of
 
 names = st.sets(st.sampled_from(["html", "body", "div", "p", "a", "b", "li", "td", "#text"]))

@@ -1,0 +1,7 @@
+"""Two pages in, how differently they are built out: the six distances of Gottron 2008, one by one or as a matrix."""
+
+from blockml.templates.distances.base import Metric
+from blockml.templates.distances.matrix import METRICS, distance, distance_matrix
+from blockml.templates.distances.sketches import PageSketch, sketch
+
+__all__ = ["METRICS", "Metric", "PageSketch", "distance", "distance_matrix", "sketch"]

@@ -1,0 +1,200 @@
+"""Costs of restricted top-down mappings between subtrees, each pair of distinct ones computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from itertools import accumulate
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Mappings"]
+
+# Children from which on a row of the table is computed as one array: below, numpy's calls cost more than a loop.
+# Measured; our choice.
+_WIDE = 80
+
+# Costs that are kept at a time, about 150 bytes each. Our choice.
+_MAX_COSTS = 2_000_000
+
+#: A table in the making: asks for the cost of mapping one subtree to another, up to a limit, and gives its own.
+_Table = Generator[tuple[int, int, float], float, float]
+
+
+class Mappings:
+    """Known subtrees, by number, and the costs of mapping them to each other as far as they have been asked for.
+
+    Made for the comparisons of one block of a matrix and thrown away after it.
+    """
+
+    __slots__ = ("_beyond", "_children", "_costs", "_names", "_numbers", "_sizes")
+
+    def __init__(self) -> None:
+        self._numbers: dict[int, int] = {}
+        self._names: list[int] = []
+        self._sizes: list[int] = []
+        self._children: list[tuple[int, ...]] = []
+        self._costs: dict[tuple[int, int], float] = {}
+        self._beyond: dict[tuple[int, int], float] = {}  # limits that the cost is known to exceed
+
+    def add(
+        self, codes: Sequence[int], names: Sequence[int], sizes: Sequence[int], children: Sequence[Sequence[int]]
+    ) -> list[int]:
+        """Give the number of each subtree, a new one if it is new.
+
+        Parameters
+        ----------
+        codes, names, sizes
+            Code of each distinct subtree of a page, code of its root's name, number of its nodes.
+        children
+            Indices of its children among these subtrees.
+        """
+        new = []
+        numbers = []
+        for index, code in enumerate(codes):
+            number = self._numbers.setdefault(code, len(self._numbers))
+            if number == len(self._names):
+                new.append(index)
+                self._names.append(names[index])
+                self._sizes.append(sizes[index])
+            numbers.append(number)
+        self._children.extend(tuple(numbers[child] for child in children[index]) for index in new)
+        return numbers
+
+    def cost(self, a: Sequence[int], b: Sequence[int], limit: float = inf) -> float:
+        """Cost of turning one sequence of subtrees into another.
+
+        A whole number; ``inf`` if it is greater than ``limit``.
+        """
+        tables: list[_Table] = []  # each but the last waits for the one behind it
+        asked: list[tuple[int, int, float]] = []  # for what it waits
+        begun = self._begun(a, b, limit)
+        while True:
+            answer = None
+            if not isinstance(begun, (int, float)):
+                tables.append(begun)
+            elif not asked:
+                return begun
+            else:
+                answer = self._kept(*asked.pop(), begun)
+            try:
+                x, y, limit = next(tables[-1]) if answer is None else tables[-1].send(answer)
+            except StopIteration as done:
+                tables.pop()
+                begun = done.value
+            else:
+                asked.append((x, y, limit))
+                begun = self._begun(self._children[x], self._children[y], limit - (self._names[x] != self._names[y]))
+
+    def _kept(self, x: int, y: int, limit: float, cost_below: float) -> float:
+        """Cost of mapping two subtrees, from that of what is below their roots; kept for the next time."""
+        cost = cost_below + (self._names[x] != self._names[y])
+        kept, value = (self._costs, cost) if cost < inf else (self._beyond, limit)
+        if len(kept) >= _MAX_COSTS:
+            kept.clear()
+        kept[(x, y) if x < y else (y, x)] = value
+        return cost
+
+    def _begun(self, a: Sequence[int], b: Sequence[int], limit: float) -> _Table | float:
+        """Begin the table of the ways from one sequence of siblings to another, or give the cost if that is simple.
+
+        The same subtrees at the beginning or the end of both are mapped to each other: no mapping is cheaper, as the
+        sizes of two subtrees differ by no more than the cost of their mapping.
+        """
+        shorter, longer = (a, b) if len(a) <= len(b) else (b, a)
+        most = len(shorter)
+        first = 0
+        while first < most and shorter[first] == longer[first]:
+            first += 1
+        most -= first
+        last = 0
+        while last < most and shorter[-1 - last] == longer[-1 - last]:
+            last += 1
+        shorter = shorter[first : len(shorter) - last]
+        longer = longer[first : len(longer) - last]
+        sizes = self._sizes
+        before = [0, *accumulate([sizes[y] for y in longer])]
+        if abs(sum([sizes[x] for x in shorter]) - before[-1]) > limit:
+            return inf
+        if not shorter:
+            return before[-1]
+        rows = self._wide_rows if len(longer) >= _WIDE else self._rows
+        return rows(shorter, longer, before, limit)
+
+    def _rows(self, shorter: Sequence[int], longer: Sequence[int], before: list[int], limit: float) -> _Table:
+        """Fill the table, keeping two rows; ask only for costs that can make a difference."""
+        sizes, names, children, costs, beyond = self._sizes, self._names, self._children, self._costs, self._beyond
+        columns = [(y, sizes[y], names[y]) for y in longer]
+        rest = sum([sizes[x] for x in shorter]) - before[-1]
+        above: list[float] = [*before]
+        for x in shorter:
+            size, name, has_children = sizes[x], names[x], bool(children[x])
+            mapped = above[0]
+            best = mapped + size
+            row = [best]
+            for (y, other_size, other_name), upper in zip(columns, above[1:], strict=True):
+                # This runs for every cell; calls of min() would double its time.
+                best += other_size
+                if upper + size < best:  # noqa: PLR1730
+                    best = upper + size
+                if x == y:
+                    if mapped < best:  # noqa: PLR1730
+                        best = mapped
+                elif mapped + (abs(size - other_size) or 1) < best:
+                    if has_children and children[y]:
+                        pair = (x, y) if x < y else (y, x)
+                        cost = costs.get(pair)
+                        if cost is None:
+                            known = limit < inf and beyond.get(pair, -1) >= limit - mapped
+                            cost = inf if known else (yield x, y, limit - mapped)
+                    else:  # one has nothing below it: what the other has is all deleted or inserted
+                        cost = (name != other_name) + size + other_size - 2
+                    if mapped + cost < best:  # noqa: PLR1730
+                        best = mapped + cost
+                row.append(best)
+                mapped = upper
+            above = row
+            rest -= size
+            if limit < inf and min([cost + abs(rest + done) for cost, done in zip(row, before, strict=True)]) > limit:
+                return inf
+        return above[-1] if above[-1] <= limit else inf
+
+    def _wide_rows(self, shorter: Sequence[int], longer: Sequence[int], before: list[int], limit: float) -> _Table:
+        """Fill the table row by row as arrays, with the costs of all pairs of distinct subtrees."""
+        rows, row_of = np.unique(shorter, return_inverse=True)
+        columns, column_of = np.unique(longer, return_inverse=True)
+        costs = yield from self._all_costs(rows.tolist(), columns.tolist(), limit)
+        done = np.array(before, dtype=np.float64)
+        above = done
+        sizes = [self._sizes[x] for x in shorter]
+        rest = sum(sizes)
+        for size, x in zip(sizes, row_of.tolist(), strict=True):
+            row = above + size
+            np.minimum(row[1:], above[:-1] + costs[x][column_of], out=row[1:])
+            # Insertions: the cheapest of all ways to come from the left.
+            above = np.minimum.accumulate(row - done) + done
+            rest -= size
+            if limit < inf and (above + np.abs(rest - done[-1] + done)).min() > limit:
+                return inf
+        return int(above[-1]) if above[-1] <= limit else inf
+
+    def _all_costs(
+        self, rows: list[int], columns: list[int], limit: float
+    ) -> Generator[tuple[int, int, float], float, NDArray[np.float64]]:
+        """(rows, columns) costs of mapping distinct subtrees."""
+        names, sizes = ([column[k] for k in rows + columns] for column in (self._names, self._sizes))
+        name_of, size_of = np.array(names, dtype=np.uint64), np.array(sizes, dtype=np.float64)
+        n = len(rows)
+        # Right where one of the two has nothing below it.
+        costs: NDArray[np.float64] = (name_of[:n, None] != name_of[n:]) + size_of[:n, None] + size_of[n:] - 2
+        inner = [(j, y) for j, y in enumerate(columns) if self._children[y]]
+        for i, x in enumerate(rows):
+            for j, y in inner if self._children[x] else ():
+                pair = (x, y) if x < y else (y, x)
+                cost = self._costs.get(pair)
+                if cost is None and x != y:
+                    cost = inf if self._beyond.get(pair, -1) >= limit else (yield x, y, limit)
+                costs[i, j] = cost or 0
+        costs[np.equal.outer(rows, columns)] = 0
+        return costs

@@ -1,0 +1,148 @@
+"""Distances of two pages, and of all pairs of many."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from blockml.errors import UnknownNameError, UsageError
+from blockml.page import Page
+from blockml.templates.distances.base import Matrix, Metric, Progress
+from blockml.templates.distances.sequences import LongestCommonTagSubsequence
+from blockml.templates.distances.sets import CommonPaths, CommonPathShingles, CommonTagSequenceShingles
+from blockml.templates.distances.sketches import PageSketch, sketch
+from blockml.templates.distances.trees import RestrictedTopDownMapping
+from blockml.templates.distances.vectors import TagVector
+
+__all__ = ["METRICS", "distance", "distance_matrix"]
+
+#: Distances by name, with their default settings; ``METRICS["cps"].using(q=4)`` has others.
+METRICS: Mapping[str, Metric[Any]] = MappingProxyType(
+    {
+        metric.name: metric
+        for metric in (
+            RestrictedTopDownMapping(),
+            CommonPaths(),
+            CommonPathShingles(),
+            TagVector(),
+            LongestCommonTagSubsequence(),
+            CommonTagSequenceShingles(),
+        )
+    }
+)
+
+
+def distance(a: Page | PageSketch, b: Page | PageSketch, metric: str = "cp", **settings: object) -> float:
+    """How differently two pages are built; texts don't matter.
+
+    Parameters
+    ----------
+    a, b
+        Pages, or what :func:`~blockml.templates.distances.sketches.sketch` made of them.
+    metric
+        A name from :data:`METRICS`: ``cp`` (common paths), ``cps`` (their shingles), ``ctss`` (shingles of the tag
+        sequence), ``lcts`` (longest common subsequence of tags), ``rtdm`` (tree edit distance from above), all in
+        [0, 1], or ``tv`` (counts of tags), from 0 on.
+    **settings
+        ``q`` (``cps``: 3, ``ctss``: 8), length of shingles; ``norm`` (``rtdm``: ``"sum"``, ``"max"`` or None, the plain
+        number of edits); ``with_text`` (``rtdm``), whether texts are nodes; ``cutoff`` (``rtdm``), beyond which a
+        distance is ``inf``; ``max_nodes`` (``rtdm`` and ``lcts``), the largest page.
+
+    Returns
+    -------
+    float
+        0 for pages with the same elements in the same places.
+
+    Raises
+    ------
+    UsageError
+        An unknown metric or setting, an illegal value, a sketch with classes and one without, or a page too large for
+        a metric of quadratic cost.
+
+    Notes
+    -----
+    The six distances of Gottron 2008, "Clustering Template Based Web Documents". To compare one page with many, take
+    the two steps of a metric apart: ``METRICS["cp"].prepare`` once per page, ``METRICS["cp"].compare`` per pair.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> one, two = blockml.parse("<div><p>a</p></div>"), blockml.parse("<div><p>b</p><p>c</p></div><hr>")
+    >>> round(distance(one, two), 3), distance(one, two, "rtdm", norm=None)
+    (0.333, 2.0)
+    """
+    chosen = _chosen(metric, settings)
+    first, second = _sketches([a, b])
+    prepared = chosen.prepare(first), chosen.prepare(second)
+    return 0.0 if first.fingerprint == second.fingerprint else chosen.compare(*prepared)
+
+
+def distance_matrix(
+    pages: Sequence[Page | PageSketch],
+    metric: str = "cp",
+    *,
+    jobs: int = 1,
+    progress: Progress = iter,
+    **settings: object,
+) -> Matrix:
+    """Distances of all pairs of pages.
+
+    Parameters
+    ----------
+    pages
+        Pages or sketches of pages. Pages with the same elements are compared once.
+    metric, **settings
+        As for :func:`distance`.
+    jobs
+        Processes for ``rtdm`` and ``lcts``; -1 for all cores. The others need none: their whole matrix is one sparse
+        product.
+    progress
+        Wraps the pieces that the matrix is computed in.
+
+    Returns
+    -------
+    numpy.ndarray of float64, shape (n, n)
+        Symmetric, with zeros on the diagonal; the same for any number of ``jobs``.
+
+    Raises
+    ------
+    UsageError
+        As for :func:`distance`; or ``jobs`` is 0.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> pages = [blockml.parse(html) for html in ("<p>a</p>", "<p>b</p><p>c</p>", "<ul><li>d</ul>")]
+    >>> distance_matrix(pages, "cp").tolist()
+    [[0.0, 0.0, 0.5], [0.0, 0.0, 0.5], [0.5, 0.5, 0.0]]
+    """
+    chosen = _chosen(metric, settings)
+    if jobs == 0:
+        raise UsageError("jobs must be a number of processes, or -1 for all cores, not 0")
+    first: dict[bytes, int] = {}
+    distinct: list[Any] = []
+    place = []
+    for page in _sketches(pages):
+        number = first.setdefault(page.fingerprint, len(first))
+        if number == len(distinct):
+            distinct.append(chosen.prepare(page))
+        place.append(number)
+    places = np.array(place, dtype=np.intp)
+    distances: Matrix = chosen.matrix(distinct, jobs=jobs, progress=progress)[np.ix_(places, places)]
+    return distances
+
+
+def _chosen(metric: str, settings: Mapping[str, object]) -> Metric[Any]:
+    if metric not in METRICS:
+        raise UnknownNameError("metric", str(metric), METRICS)
+    return METRICS[metric].using(**settings)
+
+
+def _sketches(pages: Sequence[Page | PageSketch]) -> list[PageSketch]:
+    sketches = [page if isinstance(page, PageSketch) else sketch(page) for page in pages]
+    if len({page.classes for page in sketches}) > 1:
+        raise UsageError("sketches with classes can be compared only with each other: sketch all pages the same way")
+    return sketches

@@ -1,0 +1,149 @@
+"""What one page adds to the counts of its site."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.page import Flag, Page
+from blockml.parsing.words import find_spans
+from blockml.templates.frequency.counts import Counts, text_keys, unified
+from blockml.templates.frequency.paths import PathCounts, path_keys
+from blockml.templates.frequency.tables import Tables, vocabulary_of
+from blockml.templates.frequency.vectors import BlockVectors, element_counts, element_keys
+from blockml.templates.frequency.words import WordCounts
+
+__all__ = ["Contents", "contents_of"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contents:
+    """The countable things of a page, in the order in which they stand there, and the page's own counts."""
+
+    text_nodes: NDArray[np.int32]
+    """(n_texts,) node index of each visible text."""
+    text_keys: NDArray[np.uint64]
+    """(n_texts,)"""
+    text_words: NDArray[np.int64]
+    """(n_texts,) number of words."""
+    text_blocks: NDArray[np.int32]
+    """(n_texts,) index of the block that it is a part of; -1 if no block holds it."""
+    block_keys: NDArray[np.uint64]
+    """(n_blocks,) key of the block's text."""
+    path_keys: NDArray[np.uint64]
+    """(n_blocks,) key of the path of the block's parent."""
+    word_blocks: NDArray[np.int64]
+    """(n_pairs,) block of each distinct word of each block, rising."""
+    word_places: NDArray[np.int64]
+    """(n_pairs,) index of that word in ``tables.words``."""
+    word_times: NDArray[np.int64]
+    """(n_pairs,) how often it stands in that block."""
+    vector_rows: NDArray[np.int64]
+    """(n_blocks,) index of each block's vector in ``tables.vectors``."""
+    tables: Tables
+    """The counts of this page alone."""
+
+
+def contents_of(page: Page, *, casefold: bool = False, mask_digits: bool = False) -> Contents:
+    """Find all that is counted on a page.
+
+    Parameters
+    ----------
+    page
+        A page; nothing in ``head`` or ``title`` counts.
+    casefold, mask_digits
+        See :func:`~blockml.templates.frequency.counts.unified`; words are taken from texts in that form.
+    """
+    nodes, blocks = page.nodes, page.blocks
+    text_nodes = np.flatnonzero((nodes.tag == 0) & ((nodes.flags & Flag.HEAD) == 0)).astype(np.int32)
+    raw = [nodes.texts[node] for node in text_nodes.tolist()]
+    texts = unified(raw, casefold=casefold, mask_digits=mask_digits)
+    keys = text_keys(texts)
+    text_blocks = _blocks_of(text_nodes, page)
+    block_keys = _block_keys(page, text_nodes, keys, casefold=casefold, mask_digits=mask_digits)
+    paths = path_keys(nodes, blocks.parent)
+    text_words, word_keys, word_blocks, word_places, word_times = _words(texts, text_blocks)
+    words = WordCounts.of_page(word_keys, np.bincount(word_places, weights=word_times).astype(np.int64))
+    elements = element_counts(page)
+    vocabulary = vocabulary_of(words)
+    vectors, rows = _vectors(vocabulary, words, (word_blocks, word_places, word_times), elements)
+    return Contents(
+        text_nodes=text_nodes,
+        text_keys=keys,
+        text_words=text_words,
+        text_blocks=text_blocks,
+        block_keys=block_keys,
+        path_keys=paths,
+        word_blocks=word_blocks,
+        word_places=word_places,
+        word_times=word_times,
+        vector_rows=rows,
+        tables=Tables(
+            fingerprints=text_keys(["\n".join(texts)]),  # the texts themselves hold no line break
+            texts=Counts.of_page(keys),
+            blocks=Counts.of_page(block_keys),
+            paths=PathCounts.of_page(
+                paths, block_keys, blocks.n_words.astype(np.int64), blocks.n_linked.astype(np.int64)
+            ),
+            words=words,
+            vectors=vectors,
+        ),
+    )
+
+
+def _blocks_of(text_nodes: NDArray[np.int32], page: Page) -> NDArray[np.int32]:
+    """(n_texts,) block of each text; -1 for a text without words on a page that was parsed without such blocks."""
+    block = np.searchsorted(page.blocks.node, text_nodes, side="right") - 1
+    last = np.append(page.blocks.last_node, -1)[block]
+    return np.where(text_nodes <= last, block, -1).astype(np.int32)
+
+
+def _block_keys(
+    page: Page, text_nodes: NDArray[np.int32], keys: NDArray[np.uint64], *, casefold: bool, mask_digits: bool
+) -> NDArray[np.uint64]:
+    """(n_blocks,) key of each block's text. Most blocks are one text, whose key is known."""
+    blocks = page.blocks
+    result = keys[np.searchsorted(text_nodes, blocks.node)]
+    several = np.flatnonzero(blocks.last_node > blocks.node)
+    joined = [blocks.texts[block] for block in several.tolist()]
+    result[several] = text_keys(unified(joined, casefold=casefold, mask_digits=mask_digits))
+    return result
+
+
+def _words(
+    texts: list[str], text_blocks: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Words of each text; distinct words in order of their keys; block, word and times of each word of each block."""
+    owner, start, length = find_spans(texts)
+    numbers: dict[str, int] = {}
+    spans = zip(owner.tolist(), start.tolist(), (start + length).tolist(), strict=True)
+    which = [numbers.setdefault(texts[text][begin:end], len(numbers)) for text, begin, end in spans]
+    keys, place = np.unique(text_keys(numbers), return_inverse=True)
+    word, block = place.reshape(-1)[which].astype(np.int64), text_blocks[owner].astype(np.int64)
+    width = max(len(keys), 1)
+    pairs, times = np.unique((block * width + word)[block >= 0], return_counts=True)
+    blocks, words = np.divmod(pairs, width)
+    return np.bincount(owner, minlength=len(texts)), keys, blocks, words, times.astype(np.int64)
+
+
+def _vectors(
+    vocabulary: NDArray[np.uint64],
+    words: WordCounts,
+    in_blocks: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
+    elements: NDArray[np.int64],
+) -> tuple[BlockVectors, NDArray[np.int64]]:
+    """Vectors of the page, and which of them each block has."""
+    word_block, word, times = in_blocks
+    element_block, kind = np.nonzero(elements)
+    block = np.concatenate([word_block, element_block])
+    feature = np.concatenate(
+        [
+            np.searchsorted(vocabulary, words.keys)[word],
+            np.searchsorted(vocabulary, element_keys())[kind],
+        ]
+    )
+    count = np.concatenate([times, elements[element_block, kind]])
+    order = np.lexsort((feature, block))
+    return BlockVectors.of_page(vocabulary, block[order], feature[order], count[order], len(elements))

@@ -1,0 +1,154 @@
+"""Sorted keys with counts, and how texts become keys."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Counts", "distinct", "places", "ranges", "summed", "text_keys", "unified"]
+
+_Number = TypeVar("_Number", np.uint64, np.int64)
+
+_DIGITS = re.compile(r"\d+")
+
+
+def unified(texts: Iterable[str], *, casefold: bool = False, mask_digits: bool = False) -> list[str]:
+    """Texts in the form in which two of them count as equal.
+
+    Parameters
+    ----------
+    texts
+        Any texts.
+    casefold
+        Upper and lower case are equal.
+    mask_digits
+        Numbers are equal: each run of digits becomes one ``0``, so that "9 comments" is "12 comments" (our choice;
+        a counter that grows must not become another text when it gains a digit).
+
+    Returns
+    -------
+    list of str
+        One for each text, with single spaces between its pieces.
+
+    Examples
+    --------
+    >>> unified([" 9  Comments "]), unified(["12 Comments"], casefold=True, mask_digits=True)
+    (['9 Comments'], ['0 comments'])
+    """
+    result = [" ".join(text.split()) for text in texts]
+    if casefold:
+        result = [text.casefold() for text in result]
+    return [_DIGITS.sub("0", text) for text in result] if mask_digits else result
+
+
+def text_keys(texts: Iterable[str]) -> NDArray[np.uint64]:
+    """Give each text a 64-bit key: the same for equal texts in every process and on every machine.
+
+    A site of a million texts has two with the same key with a probability of 3e-8.
+
+    Returns
+    -------
+    NDArray[np.uint64]
+        (n,) the first eight bytes of BLAKE2b over the UTF-8 text, little end first.
+
+    Examples
+    --------
+    >>> [hex(key) for key in text_keys(["Home", "", "Home"]).tolist()]
+    ['0x35a31db0b6780e40', '0xb4b2797457a0a6e4', '0x35a31db0b6780e40']
+    """
+    digests = [hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in texts]
+    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
+
+
+def places(keys: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """(n_wanted,) place of each wanted key among sorted keys; -1 for those that aren't there."""
+    if not len(keys):
+        return np.full(len(wanted), -1, dtype=np.int64)
+    place = np.searchsorted(keys, wanted)
+    place[place == len(keys)] = 0
+    return np.where(keys[place] == wanted, place, -1)
+
+
+def distinct(values: NDArray[_Number]) -> NDArray[_Number]:
+    """Distinct values in order: numpy's ``unique`` goes by way of a hash table, which is slower for so few.
+
+    Examples
+    --------
+    >>> distinct(np.array([3, 1, 3])).tolist()
+    [1, 3]
+    """
+    ordered = np.sort(values)
+    return ordered[np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))] if len(ordered) else ordered
+
+
+def summed(
+    keys: NDArray[np.uint64], columns: Sequence[NDArray[np.int64]]
+) -> tuple[NDArray[np.uint64], list[NDArray[np.int64]]]:
+    """Distinct keys in order, and for each column the sum of its values (n,) per key."""
+    if not len(keys):
+        return keys, [np.zeros(0, np.int64) for _ in columns]
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    return ordered[starts], [np.add.reduceat(column[order], starts, dtype=np.int64) for column in columns]
+
+
+def ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """All indices of many ranges, one range after the other.
+
+    Examples
+    --------
+    >>> ranges(np.array([5, 0]), np.array([2, 3])).tolist()
+    [5, 6, 0, 1, 2]
+    """
+    before = np.cumsum(lengths) - lengths
+    return np.repeat(starts - before, lengths) + np.arange(lengths.sum())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counts:
+    """On how many pages each of many things stands.
+
+    Examples
+    --------
+    >>> one, other = Counts.of_page(text_keys(["Home", "Cats", "Home"])), Counts.of_page(text_keys(["Home"]))
+    >>> one.merged(other).of(text_keys(["Home", "Cats", "Dogs"])).tolist()
+    [2, 1, 0]
+    """
+
+    keys: NDArray[np.uint64]
+    """(n,) distinct, rising."""
+    pages: NDArray[np.int32]
+    """(n,) number of pages, at least 1."""
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @classmethod
+    def of_page(cls, keys: NDArray[np.uint64]) -> Counts:
+        """Counts of one page from the keys of all that stands on it; what stands there twice counts once."""
+        own = distinct(keys)
+        return cls(own, np.ones(len(own), dtype=np.int32))
+
+    @classmethod
+    def combined(cls, parts: Sequence[Counts]) -> Counts:
+        """Counts of all pages of some sets of pages that share none."""
+        keys = np.concatenate([np.zeros(0, np.uint64), *[part.keys for part in parts]])
+        pages = np.concatenate([np.zeros(0, np.int64), *[part.pages for part in parts]])
+        keys, (sums,) = summed(keys, [pages])
+        return cls(keys, sums.astype(np.int32))
+
+    def of(self, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
+        """(n_keys,) number of pages of each key; 0 for a key that was never seen."""
+        place = places(self.keys, keys)
+        return np.append(self.pages, np.int32(0))[place]  # place -1 is the appended 0
+
+    def merged(self, other: Counts) -> Counts:
+        """Counts of the pages of both; they must share none."""
+        return Counts.combined([self, other])

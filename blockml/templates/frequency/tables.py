@@ -1,0 +1,57 @@
+"""All that is counted on some pages, as tables that add up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.templates.frequency.counts import Counts, distinct
+from blockml.templates.frequency.paths import PathCounts
+from blockml.templates.frequency.vectors import BlockVectors, element_keys
+from blockml.templates.frequency.words import WordCounts
+
+__all__ = ["Tables", "vocabulary_of"]
+
+
+def vocabulary_of(words: WordCounts) -> NDArray[np.uint64]:
+    """Keys of the features of block vectors: the words and the elements that are counted."""
+    return distinct(np.concatenate([words.keys, element_keys()]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tables:
+    """The counts of some pages. They do not depend on the order in which the pages were added."""
+
+    fingerprints: NDArray[np.uint64]
+    """(n_pages,) key of each page's visible text: distinct, rising. A page's place here is its index."""
+    texts: Counts
+    """Text nodes."""
+    blocks: Counts
+    """Texts of whole blocks."""
+    paths: PathCounts
+    """Paths of the blocks' parent elements."""
+    words: WordCounts
+    """Words of all blocks."""
+    vectors: BlockVectors
+    """Blocks as vectors."""
+
+    @classmethod
+    def combined(cls, parts: Sequence[Tables]) -> Tables:
+        """Counts of all pages of some sets of pages that share none."""
+        fingerprints = np.sort(np.concatenate([np.zeros(0, np.uint64), *[part.fingerprints for part in parts]]))
+        words = WordCounts.combined([part.words for part in parts])
+        return cls(
+            fingerprints=fingerprints,
+            texts=Counts.combined([part.texts for part in parts]),
+            blocks=Counts.combined([part.blocks for part in parts]),
+            paths=PathCounts.combined([part.paths for part in parts]),
+            words=words,
+            vectors=BlockVectors.combined(
+                [part.vectors for part in parts],
+                vocabulary_of(words),
+                [np.searchsorted(fingerprints, part.fingerprints) for part in parts],
+            ),
+        )

@@ -1,0 +1,33 @@
+"""A page in, other pages of its site out: links, where pages come from, which ones share its template.
+
+Sources of pages have modules of their own, :mod:`~.folder`, :mod:`~.archive` and :mod:`~.web`.
+"""
+
+from blockml.templates.linked.links import Link, is_page, links
+from blockml.templates.linked.menus import Candidate, Menu, find_menu, menu_candidates
+from blockml.templates.linked.orders import ORDERS, ordered
+from blockml.templates.linked.source import PageSource
+from blockml.templates.linked.subdigraph import Subdigraph, find_subdigraph
+from blockml.templates.linked.training import Lack, TrainingSet, training_set
+from blockml.templates.linked.urls import normalise, resolve, same_site
+
+__all__ = [
+    "ORDERS",
+    "Candidate",
+    "Lack",
+    "Link",
+    "Menu",
+    "PageSource",
+    "Subdigraph",
+    "TrainingSet",
+    "find_menu",
+    "find_subdigraph",
+    "is_page",
+    "links",
+    "menu_candidates",
+    "normalise",
+    "ordered",
+    "resolve",
+    "same_site",
+    "training_set",
+]

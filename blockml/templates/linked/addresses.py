@@ -1,0 +1,229 @@
+"""Which addresses on the internet may be asked for pages: public ones, looked up once and checked before connecting.
+
+Whoever fetches what a page names lets the page choose whom the own machine talks to. Without these checks a page could
+make it ask the router, the cloud's metadata service, or whatever else trusts its neighbours.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import queue
+import re
+import socket
+import threading
+from collections.abc import Callable, Sequence
+
+from blockml.templates.linked.urls import normalise
+
+__all__ = [
+    "FetchError",
+    "RefusedError",
+    "Resolver",
+    "checked_url",
+    "has_credentials",
+    "host_and_port",
+    "look_up",
+    "refusal",
+    "system_resolver",
+]
+
+#: Gives the addresses of a host, likely best first; raises OSError if it has none.
+Resolver = Callable[[str, int], Sequence[str]]
+
+_Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+#: IPv4 addresses that aren't public (IANA, IPv4 Special-Purpose Address Registry). Listed here rather than taken from
+#: ``ipaddress``, whose answers have changed between versions of Python.
+_IPV4: tuple[tuple[_Network, str], ...] = tuple(
+    (ipaddress.ip_network(network), kind)
+    for network, kind in (
+        ("0.0.0.0/8", "an address of this host"),
+        ("10.0.0.0/8", "a private address"),
+        ("100.64.0.0/10", "a shared address of a provider"),
+        ("127.0.0.0/8", "a loopback address"),
+        ("168.63.129.16/32", "a service address inside a cloud"),  # Azure; in no registry
+        ("169.254.0.0/16", "a link-local address"),
+        ("172.16.0.0/12", "a private address"),
+        ("192.0.0.0/24", "a reserved address"),
+        ("192.0.2.0/24", "an address for documentation"),
+        ("192.88.99.0/24", "a reserved address"),
+        ("192.168.0.0/16", "a private address"),
+        ("198.18.0.0/15", "an address for benchmarks"),
+        ("198.51.100.0/24", "an address for documentation"),
+        ("203.0.113.0/24", "an address for documentation"),
+        ("224.0.0.0/4", "a multicast address"),
+        ("240.0.0.0/4", "a reserved address"),
+    )
+)
+
+#: IPv6 addresses by kind. Public are those in 2000::/3 that are not listed (IANA, IPv6 Global Unicast Address
+#: Assignments and IPv6 Special-Purpose Address Registry). Tunnels (Teredo, 6to4) lead to IPv4 addresses of any kind.
+_IPV6: tuple[tuple[_Network, str], ...] = tuple(
+    (ipaddress.ip_network(network), kind)
+    for network, kind in (
+        ("::/128", "an address of this host"),
+        ("::1/128", "a loopback address"),
+        ("::ffff:0:0/96", "an IPv4-mapped address"),
+        ("64:ff9b:1::/48", "a local NAT64 address"),
+        ("fc00::/7", "a private address"),
+        ("fe80::/10", "a link-local address"),
+        ("ff00::/8", "a multicast address"),
+        ("2001::/23", "a reserved address"),
+        ("2001:db8::/32", "an address for documentation"),
+        ("2002::/16", "a 6to4 address"),
+        ("3fff::/20", "an address for documentation"),
+    )
+)
+_GLOBAL = ipaddress.IPv6Network("2000::/3")
+
+#: Networks without IPv4 reach all of it through these addresses (RFC 6052): judged by the IPv4 address inside.
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+
+#: Last label of a host that old system calls read as an address: ``2130706433``, ``0x7f.1``, ``127.1`` (URL standard,
+#: "ends in a number").
+_NUMBER = re.compile(r"(?:[0-9]+|0x[0-9a-f]*)\Z", re.IGNORECASE)
+
+#: User name or password in front of a host, in a URL or in a link that only leaves out the scheme.
+_CREDENTIALS = re.compile(r"(?:[a-z][a-z0-9+.-]*:[\\/]*|[\\/]{2,})[^\\/?#]*@", re.IGNORECASE)
+_BREAKS = re.compile(r"[\t\n\r]+")
+
+#: Servers need not take longer ones (RFC 9110, section 4.1).
+_MAX_URL = 8000
+_SHOWN = 200  # characters of one that is named
+
+
+class FetchError(Exception):
+    """A page that can't be had, and why; it never leaves this room."""
+
+
+class RefusedError(FetchError):
+    """A server that may not be talked to."""
+
+
+def checked_url(url: str) -> str:
+    """Normalise a URL that shall be fetched.
+
+    Raises
+    ------
+    FetchError
+        It is no web URL, holds a user name or password, or its host is an address in disguise.
+
+    Examples
+    --------
+    >>> checked_url("HTTP://Example.org:80/a#b")
+    'http://example.org/a'
+    """
+    whole = normalise(url)
+    if whole is None:
+        raise FetchError(f"no http or https URL: {url[:_SHOWN]!r}")
+    if len(whole) > _MAX_URL:
+        raise FetchError(f"a URL of more than {_MAX_URL} characters")
+    if has_credentials(url):
+        raise FetchError("a URL with a user name or password")
+    host, _ = host_and_port(whole)
+    if ":" not in host and _NUMBER.search(host.rpartition(".")[2]):
+        try:
+            ipaddress.IPv4Address(host)
+        except ValueError:
+            raise FetchError(f"the host {host} is an address in disguise") from None
+    return whole
+
+
+def has_credentials(href: str) -> bool:
+    """Whether a URL, or a link that leaves out the scheme, holds a user name or password.
+
+    Examples
+    --------
+    >>> has_credentials("http://me@a.example/"), has_credentials("//me:x@a.example"), has_credentials("/page?mail=a@b")
+    (True, True, False)
+    """
+    return _CREDENTIALS.match(_BREAKS.sub("", href).lstrip()) is not None
+
+
+def host_and_port(url: str) -> tuple[str, int]:
+    """Host, without brackets, and port of a normalised URL.
+
+    Examples
+    --------
+    >>> host_and_port("http://[::1]:8080/a"), host_and_port("https://example.org/")
+    (('::1', 8080), ('example.org', 443))
+    """
+    scheme, _, rest = url.partition("://")
+    authority = rest.partition("/")[0]
+    host, colon, port = authority.rpartition(":")
+    if not colon or authority.endswith("]"):
+        host, port = authority, "443" if scheme == "https" else "80"
+    return host.strip("[]"), int(port)
+
+
+def refusal(address: str) -> str | None:
+    """Why an address may not be connected to; None if it is public.
+
+    Examples
+    --------
+    >>> refusal("169.254.169.254"), refusal("64:ff9b::7f00:1"), refusal("93.184.215.14")
+    ('a link-local address', 'a loopback address', None)
+    """
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return "no address"
+    if isinstance(parsed, ipaddress.IPv6Address) and parsed in _NAT64:
+        parsed = ipaddress.IPv4Address(int(parsed) & 0xFFFFFFFF)
+    if isinstance(parsed, ipaddress.IPv4Address):
+        return next((kind for network, kind in _IPV4 if parsed in network), None)
+    kind = next((kind for network, kind in _IPV6 if parsed in network), None)
+    return kind if kind is not None or parsed in _GLOBAL else "no public address"
+
+
+def look_up(host: str, port: int, resolver: Resolver, *, seconds: float, allow_private: bool) -> list[str]:
+    """Addresses of a host that may be connected to.
+
+    A look-up can't be told to hurry, so it runs in a thread of its own, which is left behind when time is up.
+
+    Raises
+    ------
+    RefusedError
+        None of its addresses is public.
+    FetchError
+        It has none, or the look-up takes too long.
+    """
+    try:
+        addresses: Sequence[str] = [str(ipaddress.ip_address(host))]
+    except ValueError:
+        addresses = _ask(resolver, host, port, seconds)
+    reasons = {address: None if allow_private else refusal(address) for address in addresses}
+    allowed = [address for address, reason in reasons.items() if reason is None]
+    if not reasons:
+        raise FetchError(f"{host} has no address")
+    if not allowed:
+        told = ", ".join(f"{address} is {reason}" for address, reason in reasons.items())
+        raise RefusedError(told if host in reasons else f"{host} has no public address: {told}")
+    return allowed
+
+
+def _ask(resolver: Resolver, host: str, port: int, seconds: float) -> Sequence[str]:
+    answers: queue.SimpleQueue[Sequence[str] | Exception] = queue.SimpleQueue()
+
+    def ask() -> None:
+        try:
+            answers.put(list(resolver(host, port)))
+        except Exception as error:  # noqa: BLE001 (handed over to the thread that waits)
+            answers.put(error)
+
+    threading.Thread(target=ask, daemon=True, name=f"look-up of {host}").start()
+    try:
+        answer = answers.get(timeout=seconds)
+    except queue.Empty:
+        raise FetchError(f"looking up {host} took too long") from None
+    if isinstance(answer, (OSError, UnicodeError)):
+        raise FetchError(f"{host} has no address ({answer})") from answer
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
+def system_resolver(host: str, port: int) -> Sequence[str]:
+    """Ask the operating system for the addresses of a host."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(address[0]) for *_, address in found))

@@ -1,0 +1,399 @@
+"""Pages that were fetched before: WARC files and JSON lines, read by an index of where each page lies."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
+
+from blockml.errors import InputError, MissingExtraError, UsageError
+from blockml.page import Page
+from blockml.parsing import Limits, parse
+from blockml.templates.linked.source import PageSource
+from blockml.templates.linked.urls import join, normalise
+
+if TYPE_CHECKING:
+    from fastwarc.stream_io import GzipReader
+    from fastwarc.warc import ArchiveIterator, WarcRecord
+
+__all__ = ["HTML_TYPES", "REDIRECTS", "ArchiveSource"]
+
+#: Media types of web pages (HTML standard, section 1.1, and RFC 3236).
+HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+
+#: Status codes that send on to another URL (RFC 9110, section 15.4).
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+
+#: What a damaged file raises while it is read.
+_DAMAGED = (OSError, EOFError, zlib.error)
+
+#: After so many of them a file is known to be bad (our choice).
+_MAX_WARNINGS = 100
+
+_CHUNK = 1 << 20  # bytes read at a time
+_LENGTH = re.compile(rb"^content-length:[ \t]*([0-9]{1,18})", re.IGNORECASE | re.MULTILINE)
+_GZIP_MAGIC = b"\x1f\x8b"
+#: What the two kinds of files start with, once unzipped.
+_STARTS = (b"WARC/", b"{")
+
+#: Which headers of a response to believe: in fastwarc's words.
+_DECODINGS: tuple[Literal["all", "transfer", "none"], ...] = ("all", "transfer", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class _Capture:
+    """Where the page or the redirect of a URL lies."""
+
+    file: int
+    """Number of the file."""
+    offset: int
+    """Where to start: a record or line, or the gzip member it is in."""
+    skip: int
+    """Records to pass over from there."""
+    date: str
+    target: str | None = None
+    """Where a redirect leads to."""
+
+
+class ArchiveSource(PageSource):
+    """Fetched pages in WARC files (ISO 28500), zipped or not, or in files of JSON lines.
+
+    Of a WARC file, responses with status 200 and an HTML media type are pages; the charset of ``Content-Type`` is used
+    for parsing. Redirects are followed inside of the archive; the page then has the URL at their end. If a URL was
+    captured several times, the last capture counts, by date. A JSON line is ``{"url", "html", "charset"}``.
+
+    The files are read once, for an index; a page is then read where it lies. Pages are quick to get if each record is
+    a gzip member of its own, as the standard of WARC recommends, or if the file isn't zipped. Of a file zipped as a
+    whole, all up to the page is unzipped again.
+
+    A damaged file is read up to the damage, see ``warnings``. An archive knows what it has: a link to any other page
+    resolves to None.
+
+    Parameters
+    ----------
+    path
+        File, or folder of such files.
+    max_redirects
+        How many redirects in a row are followed.
+    parsing
+        Options for :func:`blockml.parse`.
+
+    Attributes
+    ----------
+    warnings
+        What couldn't be read: which file, from which byte on, and why.
+
+    Raises
+    ------
+    InputError
+        There is no such file or folder, or no page in it.
+    MissingExtraError
+        A WARC file, and fastwarc is not installed.
+    UsageError
+        ``max_redirects`` is below 0.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = (Path(folder) / "site.jsonl").write_text('{"url": "http://a.example/", "html": "<p>Home</p>"}')
+    ...     source = ArchiveSource(Path(folder) / "site.jsonl")
+    ...     source.urls, source.get("http://A.example").blocks.texts
+    (('http://a.example/',), ('Home',))
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, max_redirects: int = 5, parsing: Mapping[str, Any] | None = None
+    ) -> None:
+        if max_redirects < 0:
+            raise UsageError(f"max_redirects is 0 or more, not {max_redirects}")
+        self.max_redirects = max_redirects
+        self._parsing = dict(parsing or {})
+        parse("", url=None, charset=None, **self._parsing)  # a wrong option shows here, not at some page
+        self._files = _files(Path(path))
+        self._captures: dict[str, _Capture] = {}
+        self._warnings: list[str] = []
+        for number, file in enumerate(self._files):
+            if _is_warc(file):
+                _need_fastwarc()
+                start: int | None = 0
+                while start is not None:
+                    start = self._index_records(number, file, start)
+            else:
+                self._index_lines(number, file)
+        self.warnings = tuple(self._warnings)
+        if not self.urls:
+            reason = f": {self.warnings[0]}" if self.warnings else ""
+            raise InputError(f"no fetched web pages here{reason}", source=path)
+
+    @property
+    def urls(self) -> tuple[str, ...]:
+        """URLs of all its pages, in the order of the files; redirects are none."""
+        return tuple(url for url, capture in self._captures.items() if capture.target is None)
+
+    def get(self, url: str) -> Page | None:
+        """Load and parse a page; None if the archive has none with this URL, or it is damaged."""
+        known = self._find(normalise(url))
+        if known is None:
+            return None
+        capture = self._captures[known]
+        file = self._files[capture.file]
+        limits = self._parsing.get("limits") or Limits()
+        try:
+            body: bytes | str
+            if _is_warc(file):
+                body, charset = _read_record(
+                    file, capture, known, limits.bytes + 1
+                )  # one more, so that parsing notices
+            else:
+                body, charset = _read_line(file, capture, known)
+        except _DAMAGED:  # as when the file has changed
+            return None
+        return parse(body, url=known, charset=charset, **self._parsing)
+
+    def resolve(self, page: Page, href: str) -> str | None:
+        """URL of the page in this archive that a link leads to, redirects followed; None if there is none."""
+        return self._find(super().resolve(page, href))
+
+    def _find(self, url: str | None) -> str | None:
+        """URL under which a page is listed, at the end of all redirects."""
+        for _ in range(self.max_redirects + 1):
+            if url is None or url not in self._captures:
+                return None
+            target = self._captures[url].target
+            if target is None:
+                return url
+            url = target
+        return None
+
+    def _add(self, url: str | None, capture: _Capture) -> None:
+        if url is None or url == capture.target:  # a redirect to the same page, as for a cookie, says nothing
+            return
+        known = self._captures.get(url)
+        if known is None or known.date <= capture.date:
+            self._captures[url] = capture
+
+    def _warn(self, file: Path, offset: int, reason: str) -> None:
+        if len(self._warnings) < _MAX_WARNINGS:
+            self._warnings.append(f"{file.name}: byte {offset}: {reason}")
+
+    def _index_lines(self, number: int, file: Path) -> None:
+        offset = 0
+        try:
+            with _open(file) as stream:
+                for line in stream:
+                    if line.strip():
+                        row = _row(line)
+                        if row is None:
+                            self._warn(file, offset, "no JSON object with the texts 'url' and 'html'; passed over")
+                        else:
+                            self._add(normalise(row["url"]), _Capture(number, offset, 0, ""))
+                    offset += len(line)
+        except _DAMAGED as error:
+            self._warn(file, offset, f"reading stopped here ({error})")
+
+    def _index_records(self, number: int, file: Path, start: int) -> int | None:
+        """Index the records from an offset on; gives where to go on if the reader stopped before the file's end."""
+        with file.open("rb") as stream:
+            records = _Records(stream, start)
+            try:
+                for record in records:
+                    found = _capture(record)
+                    if record.headers.get("Content-Length") is None or record.content_length > record.consume():
+                        self._warn(file, records.offset, "reading stopped here (the file ends inside this record)")
+                        return None
+                    if found:
+                        url, date, target = found
+                        self._add(url, _Capture(number, records.offset, records.skip, date, target))
+            except _DAMAGED as error:
+                self._warn(file, records.reached(), f"reading stopped here ({error})")
+                return None
+        if not records.zipped:
+            return None
+        # The reader takes an empty member, and a file that breaks off, for the end.
+        end = _member_end(file, records.offset)
+        if end is None:
+            self._warn(file, records.offset, "the gzip member that starts here breaks off")
+        return end if end is not None and end < file.stat().st_size else None
+
+
+class _Records:
+    """Records of a WARC file from an offset on, with where the latest one lies."""
+
+    def __init__(self, stream: BinaryIO, start: int) -> None:
+        from fastwarc.stream_io import GzipReader
+
+        self._stream = stream
+        stream.seek(start)
+        self.zipped = stream.read(2) == _GZIP_MAGIC
+        stream.seek(start)
+        self._reader: GzipReader | BinaryIO = GzipReader(stream) if self.zipped else stream
+        self._start = start
+        self.offset = start
+        """Where to start reading for this record: where it starts, or the gzip member that it is in."""
+        self.skip = -1
+        """Records between that offset and this record."""
+
+    def __iter__(self) -> Iterator[WarcRecord]:
+        from fastwarc.warc import ArchiveIterator
+
+        records: ArchiveIterator = ArchiveIterator(self._reader, parse_http=False)
+        for record in records:
+            offset = self._member() if self.zipped else record.stream_pos
+            self.skip = self.skip + 1 if offset == self.offset else 0
+            self.offset = offset
+            yield record
+
+    def reached(self) -> int:
+        """Where the gzip member or record starts that can't be read."""
+        if self.zipped:
+            return self._member()
+        return self.offset if self.skip < 0 else _record_end(self._stream, self.offset)
+
+    def _member(self) -> int:
+        return int(self._reader.frame_start_position() or 0)  # type: ignore[union-attr]
+
+
+def _capture(record: WarcRecord) -> tuple[str | None, str, str | None] | None:
+    """URL, date and, for a redirect, target of a record; None if it is neither page nor redirect."""
+    from fastwarc.warc import WarcRecordType
+
+    if record.record_type != WarcRecordType.response or not record.is_http:
+        return None
+    try:
+        record.parse_http()
+    except OSError:  # a broken head of one response; of a broken file the next record tells
+        return None
+    url = _url_of(record)
+    date = (record.headers.get("WARC-Date") or "").rstrip("Z")
+    status = record.http_headers.status_code
+    if status in REDIRECTS:
+        target = join(url, record.http_headers.get("Location") or "")
+        return (url, date, target) if target is not None else None
+    media_type = (record.http_content_type or "").strip().lower()
+    return (url, date, None) if status == 200 and media_type in HTML_TYPES else None
+
+
+def _url_of(record: WarcRecord) -> str | None:
+    return normalise((record.headers.get("WARC-Target-URI") or "").strip("<> "))  # wget writes it in angle brackets
+
+
+def _read_record(file: Path, capture: _Capture, url: str, limit: int) -> tuple[bytes, str | None]:
+    """Body and charset of a response.
+
+    Some crawlers unpack bodies but keep the headers that say they are packed. So it is tried with all headers believed,
+    then without the content encoding, then with none.
+
+    Raises
+    ------
+    OSError
+        It can't be read, or another record is in its place.
+    """
+    for decoding in _DECODINGS:
+        with file.open("rb") as stream:
+            records = _Records(stream, capture.offset)
+            record = next((record for record in records if records.skip == capture.skip), None)
+            if record is None or _url_of(record) != url:
+                break
+            try:
+                record.parse_http(auto_decode=decoding)
+                body = _read_up_to(record, limit)
+            except OSError:
+                continue
+            if not body.startswith(_GZIP_MAGIC):  # still packed: damaged
+                return body, (record.http_charset or "").strip("\"' ") or None
+    raise OSError("damaged, or changed since it was indexed")
+
+
+def _read_up_to(record: WarcRecord, limit: int) -> bytes:
+    pieces = []
+    while limit > 0 and (piece := record.reader.read(min(limit, _CHUNK))):
+        pieces.append(piece)
+        limit -= len(piece)
+    return b"".join(pieces)
+
+
+def _read_line(file: Path, capture: _Capture, url: str) -> tuple[str, str | None]:
+    """Page and charset of a JSON line; raises like :func:`_read_record`."""
+    with _open(file) as stream:
+        stream.seek(capture.offset)
+        row = _row(stream.readline())
+    if row is None or normalise(row["url"]) != url:
+        raise OSError("changed since it was indexed")
+    charset = row.get("charset")
+    return row["html"], charset if isinstance(charset, str) else None
+
+
+def _row(line: bytes) -> dict[str, Any] | None:
+    """Record of a JSON line, if it is one of a page."""
+    try:
+        row = json.loads(line.removeprefix(b"\xef\xbb\xbf"))
+    except (ValueError, RecursionError):
+        return None
+    usable = isinstance(row, dict) and isinstance(row.get("url"), str) and isinstance(row.get("html"), str)
+    return row if usable else None
+
+
+def _need_fastwarc() -> None:
+    try:
+        import fastwarc.warc  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError("Reading web archives", "warc") from error
+
+
+def _files(path: Path) -> tuple[Path, ...]:
+    if path.is_file():
+        return (path,)
+    if not path.is_dir():
+        raise InputError("no such file or folder", source=path)
+    # There may be logs beside the archives.
+    return tuple(sorted(file for file in path.iterdir() if file.is_file() and _start_of(file).startswith(_STARTS)))
+
+
+def _is_warc(file: Path) -> bool:
+    return _start_of(file).startswith(_STARTS[0])
+
+
+def _start_of(file: Path) -> bytes:
+    try:
+        with _open(file) as stream:
+            return stream.read(8).removeprefix(b"\xef\xbb\xbf")
+    except _DAMAGED:
+        return b""
+
+
+def _open(file: Path) -> BinaryIO:
+    """Open a file, unzipped if its content says so."""
+    with file.open("rb") as stream:
+        zipped = stream.read(2) == _GZIP_MAGIC
+    return gzip.open(file, "rb") if zipped else file.open("rb")  # type: ignore[return-value]
+
+
+def _record_end(stream: BinaryIO, offset: int) -> int:
+    """Where the next record starts, behind the two line breaks that end one; as told by the length it states."""
+    stream.seek(offset)
+    head, _, _ = stream.read(1 << 16).partition(b"\r\n\r\n")
+    length = _LENGTH.search(head)
+    return offset + len(head) + 4 + int(length[1]) + 4 if length else offset
+
+
+def _member_end(file: Path, offset: int) -> int | None:
+    """Where the gzip member that starts at an offset ends; None if the file ends before, or it is damaged."""
+    with file.open("rb") as stream:
+        stream.seek(offset)
+        unzip = zlib.decompressobj(wbits=31)
+        with suppress(zlib.error):
+            while chunk := stream.read(_CHUNK):
+                while chunk:  # a little at a time, however much comes out
+                    unzip.decompress(chunk, _CHUNK)
+                    chunk = unzip.unconsumed_tail
+                if unzip.eof:
+                    return stream.tell() - len(unzip.unused_data)
+    return None

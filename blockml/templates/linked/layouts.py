@@ -1,0 +1,212 @@
+"""How the pages of a site lie in a folder: three layouts, each read into one list of page files."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from blockml.errors import InputError, UnknownNameError, UsageError
+
+__all__ = ["DAMAGED", "PageFile", "is_inside", "is_page_name", "open_file", "page_files", "read_file", "read_layout"]
+
+#: What reading a file raises that is missing or damaged.
+DAMAGED = (OSError, EOFError, zlib.error)
+
+#: Page file of a page folder.
+_PAGE_NAMES = frozenset({"page.html", "page.html.gz", "page.htm"})
+
+#: Extensions that copies of sites leave on pages, with what wget writes for a query: ``list.php?id=3``, on Windows
+#: ``list.php@id=3``.
+_PAGE_NAME = re.compile(r".\.(?:html?|xhtml|shtml|php\d?|aspx?|jsp|cgi)(?:[?@].*)?\Z", re.IGNORECASE | re.DOTALL)
+
+#: Where a page without an extension shows that it is one.
+_MARKUP = re.compile(rb"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
+_SNIFFED = 1024  # bytes (our choice)
+
+#: Where the page of a line of a link map is looked for, below the folder.
+_PLACES = ("pages/{}.html.gz", "pages/{}.html", "{}.html.gz", "{}.html")
+
+
+@dataclass(frozen=True, slots=True)
+class PageFile:
+    """One page of a folder."""
+
+    path: Path
+    names: tuple[str, ...]
+    """What it is called beside its path: its id, its place in the site."""
+    place: str
+    """Path in the site; makes a URL for a page that has none."""
+    url: str | None = None
+    site: str | None = None
+    charset: str | None = None
+    hrefs: Mapping[str, str] = field(default_factory=dict)
+    """Id of the page that a link, as written, leads to."""
+
+
+def read_layout(root: Path, links: Path | None, site: str | None) -> tuple[str, list[PageFile]]:
+    """Find out a folder's layout (``site``, ``map`` or ``described``) and list its pages, of one site or all.
+
+    Raises
+    ------
+    InputError
+        The map or a ``meta.json`` can't be used.
+    UsageError
+        There is no such site, or nothing says to which site a page belongs.
+    """
+    if links is not None:
+        return "map", _of_site(list(_mapped(root, links)), site, root)
+    names = sorted(_files(root))
+    if described := list(_described(root, names)):
+        return "described", _of_site(described, site, root)
+    if site is not None:
+        raise UsageError("nothing in this folder says to which site a page belongs", source=root)
+    return "site", list(_static(root, names))
+
+
+def page_files(root: Path) -> Iterator[str]:
+    """Paths below a folder that are pages by their names."""
+    return (name for name in _files(root) if is_page_name(name))
+
+
+def is_page_name(name: str) -> bool:
+    """Whether a path is that of a page, by its extension.
+
+    Examples
+    --------
+    >>> [is_page_name(name) for name in ("a/b.html.gz", "list.php?id=3", "logo.png", "about")]
+    [True, True, False, False]
+    """
+    return _PAGE_NAME.search(name.removesuffix(".gz").rpartition("/")[2]) is not None
+
+
+def is_inside(path: Path, root: Path) -> bool:
+    """Whether a file is below a resolved folder once all symbolic links are followed."""
+    try:
+        return path.resolve().is_relative_to(root)
+    except (OSError, RuntimeError, ValueError):  # links in a circle, a name no system takes
+        return False
+
+
+def open_file(path: Path) -> BinaryIO:
+    """Open a file, unzipped if its name ends in ``.gz``."""
+    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
+
+
+def read_file(path: Path, limit: int = -1) -> bytes:
+    """No more than the first ``limit`` bytes of a file, unzipped."""
+    with open_file(path) as stream:
+        return stream.read(limit)
+
+
+def _of_site(files: Sequence[PageFile], site: str | None, root: Path) -> list[PageFile]:
+    """Pages of one site."""
+    sites = {file.site for file in files if file.site is not None}
+    if site is not None and site not in sites:
+        raise UnknownNameError("site", site, sites, source=root)
+    return [file for file in files if site is None or file.site == site]
+
+
+def _static(root: Path, names: Iterable[str]) -> Iterator[PageFile]:
+    """Page files of a static site. A page beside its zipped copy is one page."""
+    places: dict[str, str] = {}
+    for name in names:
+        if is_page_name(name) or _shows_markup(root / name):
+            places.setdefault(name.removesuffix(".gz"), name)
+    for place, name in places.items():
+        yield PageFile(root / name, (place,), place)
+
+
+def _shows_markup(path: Path) -> bool:
+    """Whether a file without an extension is a page: servers need none, and wget keeps it that way."""
+    if "." in path.name.removesuffix(".gz"):
+        return False
+    try:
+        return _MARKUP.search(read_file(path, _SNIFFED)) is not None
+    except DAMAGED:
+        return False
+
+
+def _described(root: Path, names: Sequence[str]) -> Iterator[PageFile]:
+    """Page files with a ``meta.json`` beside them that holds a URL or an id."""
+    there = set(names)
+    for name in names:
+        folder, slash, own = name.rpartition("/")
+        beside = f"{folder}{slash}meta.json"
+        if own not in _PAGE_NAMES or beside not in there:
+            continue
+        try:
+            meta = _object(read_file(root / beside), root / beside)
+        except DAMAGED as error:
+            raise InputError(f"can't be read ({error})", source=root / beside) from error
+        url, page_id = _text(meta, "url"), _text(meta, "id")
+        if url is not None or page_id is not None:
+            own_id = page_id or folder.rpartition("/")[2]
+            yield PageFile(root / name, (own_id,), name, url, _text(meta, "site"), _text(meta, "encoding"))
+
+
+def _mapped(root: Path, links: Path) -> Iterator[PageFile]:
+    """Page of each line of a link map; lines whose page file is missing are passed over."""
+    try:
+        with open_file(links) as stream:
+            for number, line in enumerate(stream, start=1):
+                if line.strip():
+                    file = _mapped_page(root, _object(line, f"{links}:{number}"), f"{links}:{number}")
+                    if file is not None:
+                        yield file
+    except InputError:
+        raise
+    except DAMAGED as error:
+        raise InputError(f"the link map can't be read ({error})", source=links) from error
+
+
+def _mapped_page(root: Path, row: Mapping[str, Any], source: str) -> PageFile | None:
+    if "id" not in row:
+        raise InputError("a line of a link map has an 'id'", source=source)
+    page_id, place = str(row["id"]), _text(row, "path") or ""
+    hrefs = row.get("hrefs")
+    for name in (*(pattern.format(page_id) for pattern in _PLACES), place):
+        path = root / name
+        if name and "\0" not in name and path.is_file() and is_inside(path, root):
+            return PageFile(
+                path.resolve(),
+                (page_id, place) if place else (page_id,),
+                place or page_id,
+                _text(row, "url"),
+                _text(row, "site"),
+                _text(row, "encoding"),
+                {href: str(target) for href, target in hrefs.items()} if isinstance(hrefs, dict) else {},
+            )
+    return None
+
+
+def _object(text: bytes, source: object) -> dict[str, Any]:
+    try:
+        row = json.loads(text.removeprefix(b"\xef\xbb\xbf"))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"no JSON ({error})", source=source) from error
+    if not isinstance(row, dict):
+        raise InputError("no JSON object", source=source)
+    return row
+
+
+def _text(row: Mapping[str, Any], key: str) -> str | None:
+    value = row.get(key)
+    return value if isinstance(value, str) and value else None
+
+
+def _files(root: Path) -> Iterator[str]:
+    """Paths of the regular files below a folder; links to folders are not followed."""
+    for folder, _, names in os.walk(root):
+        below = Path(folder).relative_to(root).as_posix()
+        start = "" if below == "." else f"{below}/"
+        for name in names:
+            path = Path(folder) / name
+            if path.is_file() and (not path.is_symlink() or is_inside(path, root)):
+                yield start + name

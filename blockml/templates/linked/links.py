@@ -1,0 +1,130 @@
+"""The pages that a page links to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from blockml.page import Page
+from blockml.templates.linked.source import PageSource
+from blockml.templates.linked.urls import base_url, host_of, join, normalise
+
+__all__ = ["PAGE_EXTENSIONS", "Link", "is_page", "links", "names_of"]
+
+#: Elements that lead to another page, and the attribute that says to which.
+LINKING: Mapping[str, str] = {"a": "href", "area": "href"}
+
+#: Elements that show another page inside of this one.
+FRAMING: Mapping[str, str] = {"frame": "src", "iframe": "src"}
+
+#: Extensions of pages, and pieces of the paths of what is none (public successor of the implementation of Alarte et al.
+#: 2014).
+PAGE_EXTENSIONS = frozenset({"", "html", "htm", "php", "php3", "asp"})
+_NO_PAGES = ("/file", "feeds", ".pdf", "/rss")
+
+
+class Link(NamedTuple):
+    """A link of a page."""
+
+    url: str
+    """Where it leads to, in the form that :meth:`~blockml.templates.linked.source.PageSource.get` takes."""
+    node: int
+    """Index of the first element of the page with this link."""
+
+
+def links(
+    page: Page,
+    source: PageSource | None = None,
+    *,
+    same_site: bool = True,
+    pages_only: bool = False,
+    frames: bool = True,
+    within: int | None = None,
+) -> tuple[Link, ...]:
+    """Find the links of a page: each URL once, none to the page itself, in document order.
+
+    Parameters
+    ----------
+    page
+        The page. Without a ``url`` it has only its absolute links, and, unless it says so in ``<base href>``, no site.
+    source
+        Says which URL a link leads to; :func:`~blockml.templates.linked.urls.resolve` if there is none.
+    same_site
+        Only links to the page's own site, as pages of other sites hardly share its template (Alarte et al. 2014); see
+        :func:`~blockml.templates.linked.urls.same_site`. Gottron (2008) takes all and leaves it to clustering.
+    pages_only
+        Drop what doesn't look like a page by its path, such as images and feeds; see :func:`is_page`.
+    frames
+        Count the pages in ``frame`` and ``iframe`` too, as a page of frames has no other links.
+    within
+        Index of an element: only links below it. All if None.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page = blockml.parse("<a href=b>b</a> <a href=#top>up</a> <a href=//x.net>x</a>", url="http://ex.org/a")
+    >>> links(page)
+    (Link(url='http://ex.org/b', node=3),)
+    >>> [link.url for link in links(page, same_site=False)]
+    ['http://ex.org/b', 'http://x.net/']
+    """
+    own = names_of(page, source)
+    site = host_of(page.url or base_url(page) or "")
+    found: dict[str, Link] = {}
+    for url, node in _resolved(page, source, {**LINKING, **FRAMING} if frames else LINKING, within):
+        if url not in found and url not in own:
+            found[url] = Link(url, node)
+    return tuple(
+        link
+        for link in found.values()
+        if (not same_site or host_of(link.url) == site) and (not pages_only or is_page(link.url))
+    )
+
+
+def is_page(url: str) -> bool:
+    """Whether a URL looks like a page: by the extension and some pieces of its path.
+
+    Examples
+    --------
+    >>> [is_page(url) for url in ("http://a.org/", "http://a.org/b.htm?c=d.e", "http://a.org/b.jpg", "http://a.org/rss")]
+    [True, True, False, False]
+    """
+    path = url.partition("?")[0].partition("://")[2].partition("/")[2] if "://" in url else url.partition("?")[0]
+    path = f"/{path}".lower()
+    extension = path.rpartition("/")[2].partition(".")[2].rpartition(".")[2]
+    return extension in PAGE_EXTENSIONS and not any(piece in path for piece in _NO_PAGES)
+
+
+def names_of(page: Page, source: PageSource | None = None) -> set[str]:
+    """All forms of a page's own URL; none if it has no URL.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> sorted(names_of(blockml.parse("", url="http://Example.org")))
+    ['http://Example.org', 'http://example.org/']
+    """
+    if not page.url:
+        return set()
+    resolved = source.resolve(page, page.url) if source is not None else None
+    return {name for name in (page.url, normalise(page.url), resolved) if name is not None}
+
+
+def _resolved(
+    page: Page, source: PageSource | None, attributes: Mapping[str, str], within: int | None
+) -> Iterable[tuple[str, int]]:
+    """URL and node of each link, in document order; the same words are resolved once."""
+    nodes = page.nodes
+    base = base_url(page) if source is None else None
+    known: dict[str, str | None] = {}
+    leading = nodes.named(attributes.keys())
+    first, end = (0, len(nodes)) if within is None else (within, int(nodes.end[within]))
+    for node in (leading[first:end].nonzero()[0] + first).tolist():
+        href = nodes.attributes[node].get(attributes[nodes.name(node)])
+        if href is None:
+            continue
+        if href not in known:
+            known[href] = join(base, href) if source is None else source.resolve(page, href)
+        url = known[href]
+        if url is not None:
+            yield url, node

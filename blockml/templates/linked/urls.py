@@ -1,0 +1,252 @@
+"""URLs as they identify pages: one form per page, links resolved against it, and whether two are on one site.
+
+The rules are those of RFC 3986 (section 6.2, syntax-based normalisation), with the leniency of the URL standard that
+browsers follow: white space around it, line breaks inside, backslashes, a missing or a third slash. What still is no
+URL of a web page is None, never an error.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Mapping
+from urllib.parse import unquote
+
+from blockml.page import Page
+
+__all__ = ["base_url", "host_of", "join", "normalise", "resolve", "same_site"]
+
+#: Schemes of web pages, and the ports that need no mention.
+_DEFAULT_PORTS: Mapping[str, int] = {"http": 80, "https": 443}
+
+#: Removed wherever they stand, as browsers do (URL standard, "basic URL parser").
+_BREAKS = re.compile(r"[\t\n\r]+")
+
+#: Removed from both ends: control characters and the blank (URL standard).
+_EDGES = "".join(map(chr, range(0x21)))
+
+_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE)
+
+#: Labels of letters, digits, hyphens and underscores of at most 63 characters (RFC 1035; the underscore is used).
+_HOST = re.compile(r"(?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}")
+_MAX_HOST = 253  # characters (RFC 1035)
+
+_PORT = re.compile(r"[0-9]{0,5}")
+_PORT_AT_END = re.compile(r":[0-9]+\Z")
+_MAX_PORT = 65_535
+
+#: An escape, or a run of what may not stand in a path or query: all but unreserved and reserved characters (RFC 3986).
+_TO_QUOTE = re.compile(r"%([0-9A-Fa-f]{2})|[^%A-Za-z0-9._~!$&'()*+,;=:@/?-]+|%")
+_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+
+
+def normalise(url: str) -> str | None:
+    """The one form of a URL that stands for a page.
+
+    Scheme and host in lower case, names in other scripts in their ASCII form (IDNA 2003, which Python has built in),
+    no default port, no credentials, no fragment, no dot before the path, no empty query. In path and query, escapes of
+    characters that need none are undone, other escapes have capital digits, and what may not stand there is escaped as
+    UTF-8; ``.`` and ``..`` are worked off. Normalising twice changes nothing more.
+
+    Parameters
+    ----------
+    url
+        An absolute URL, as people and programs write it.
+
+    Returns
+    -------
+    str or None
+        None for what is no ``http`` or ``https`` URL with a host.
+
+    Examples
+    --------
+    >>> normalise(" HTTP://Ex.org:80/a/../b c?q=%7e#top"), normalise("https://bücher.example")
+    ('http://ex.org/b%20c?q=~', 'https://xn--bcher-kva.example/')
+    >>> normalise("mailto:q@example.org"), normalise("http://[::1"), normalise("page.html")
+    (None, None, None)
+    """
+    return join(None, url)
+
+
+def resolve(page: Page, href: str) -> str | None:
+    """URL that a link of a page leads to.
+
+    Parameters
+    ----------
+    page
+        The page it stands on; its ``<base href>`` counts if there is one, else its ``url``.
+    href
+        The link as written.
+
+    Returns
+    -------
+    str or None
+        A normalised URL (see :func:`normalise`); None if the link leads to no web page, or is relative and nothing
+        says to what. A link to a place on the page itself is the page's own URL.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page = blockml.parse("<base href=/docs/><a href=one.html>one</a>", url="http://example.org/a/b.html")
+    >>> resolve(page, "one.html"), resolve(page, "//other.net"), resolve(page, "javascript:void(0)")
+    ('http://example.org/docs/one.html', 'http://other.net/', None)
+    """
+    return join(base_url(page), href)
+
+
+def base_url(page: Page) -> str | None:
+    """What the relative links of a page are relative to: its first ``<base href>`` that is a web URL, else its URL.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> base_url(blockml.parse("<p>no base", url="http://Example.org")), base_url(blockml.parse("<p>no URL"))
+    ('http://example.org/', None)
+    """
+    url = normalise(page.url) if page.url else None
+    nodes = page.nodes
+    if "base" in nodes.names:  # few pages have one, and links are resolved one by one
+        for node in nodes.named({"base"}).nonzero()[0].tolist():
+            href = nodes.attributes[node].get("href")
+            if href is not None:  # the first one with an address counts, be it broken (HTML standard)
+                return join(url, href) or url
+    return url
+
+
+def same_site(one: str, other: str) -> bool:
+    """Whether two URLs are on one site: whether their hosts are the same, but for a leading ``www.``.
+
+    Stricter than the registrable domain, for which one would need the list of public suffixes: ``blog.example.org`` and
+    ``example.org`` are two sites here. They mostly have two templates as well. Scheme and port don't count. Names that
+    are no web URLs, such as the paths of a folder, are all on one site, and on no other.
+
+    Examples
+    --------
+    >>> same_site("http://www.example.org/a", "https://example.org:8080/b"), same_site("http://a.org/", "http://b.org/")
+    (True, False)
+    """
+    return host_of(one) == host_of(other)
+
+
+def host_of(url: str) -> str:
+    """Host of a URL without port and ``www.``; empty if it is no web URL.
+
+    Examples
+    --------
+    >>> host_of("http://www.Example.org:8000/a"), host_of("a/b.html")
+    ('example.org', '')
+    """
+    whole = normalise(url)
+    if whole is None:
+        return ""
+    return _PORT_AT_END.sub("", whole.split("/", 3)[2]).removeprefix("www.")
+
+
+def join(base: str | None, href: str) -> str | None:
+    """Resolve a link against a normalised URL (RFC 3986, section 5.2); see :func:`resolve`.
+
+    Examples
+    --------
+    >>> join("http://example.org/a/b?c", "../d"), join("http://example.org/a/b?c", "?e"), join(None, "d")
+    ('http://example.org/d', 'http://example.org/a/b?e', None)
+    """
+    whole = _BREAKS.sub("", href).strip(_EDGES).partition("#")[0]
+    path, mark, query = whole.partition("?")
+    path = path.replace("\\", "/")
+    scheme = _SCHEME.match(path)
+    if scheme is not None:
+        name = scheme[1].lower()
+        if name not in _DEFAULT_PORTS:
+            return None
+        path = path[scheme.end() :]
+        if base is None or path.startswith("//") or not base.startswith(f"{name}://"):
+            return _compose(name, path.lstrip("/"), query)
+    if base is None:
+        return None
+    own_scheme, _, rest = base.partition("://")
+    authority, _, tail = rest.partition("/")
+    own_path, _, own_query = tail.partition("?")
+    if path.startswith("//"):
+        return _compose(own_scheme, path.lstrip("/"), query)
+    if path.startswith("/"):
+        return _compose(own_scheme, authority + path, query)
+    if path:
+        folder = own_path[: own_path.rfind("/") + 1]
+        return _compose(own_scheme, f"{authority}/{folder}{path}", query)
+    return _compose(own_scheme, f"{authority}/{own_path}", query if mark else own_query)
+
+
+def _compose(scheme: str, rest: str, query: str) -> str | None:
+    """Normalised URL of a scheme, what comes after the slashes, and a query."""
+    authority, _, path = rest.partition("/")
+    host = _authority(scheme, authority)
+    if host is None:
+        return None
+    path = _without_dots(_quoted(path))
+    return f"{scheme}://{host}/{path}" + (f"?{_quoted(query)}" if query else "")
+
+
+def _authority(scheme: str, authority: str) -> str | None:
+    """Host, with the port unless it is the default; None if either is broken."""
+    named = authority.rpartition("@")[2]  # credentials say who asks, not for what
+    if named.startswith("["):
+        address, bracket, port = named[1:].partition("]")
+        if not bracket or "%" in address or (port and not port.startswith(":")):
+            return None  # a zone ("%eth0") is known to one machine only
+        try:
+            host = f"[{ipaddress.IPv6Address(address)}]"
+        except ValueError:
+            return None
+        port = port[1:]
+    else:
+        name, _, port = named.partition(":")
+        ascii_name = _ascii_host(name)
+        if ascii_name is None:
+            return None
+        host = ascii_name
+    if not _PORT.fullmatch(port) or int(port or 0) > _MAX_PORT:
+        return None
+    return host if not port or int(port) == _DEFAULT_PORTS[scheme] else f"{host}:{int(port)}"
+
+
+def _ascii_host(name: str) -> str | None:
+    """Host name in ASCII and lower case, without the dot of the root; None if it can't be one."""
+    if "%" in name:
+        name = unquote(name)
+    if len(name) > 2 * _MAX_HOST:  # time of the codec grows with the square of the length
+        return None
+    if not name.isascii():
+        try:
+            name = name.encode("idna").decode("ascii")
+        except UnicodeError:
+            return None
+    name = name.lower().removesuffix(".")
+    return name if len(name) <= _MAX_HOST and _HOST.fullmatch(name) else None
+
+
+def _quoted(text: str) -> str:
+    """Path or query with just the escapes it needs."""
+    return _TO_QUOTE.sub(_quote, text)
+
+
+def _quote(match: re.Match[str]) -> str:
+    if match[1]:
+        code = int(match[1], 16)
+        return chr(code) if code in _UNRESERVED else match[0].upper()
+    return "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "replace"))
+
+
+def _without_dots(path: str) -> str:
+    """Path, without its leading slash, with ``.`` and ``..`` worked off (RFC 3986, section 5.2.4)."""
+    if "." not in path:
+        return path
+    steps = path.split("/")
+    kept: list[str] = []
+    for step in steps:
+        if step == "..":
+            del kept[-1:]
+        elif step != ".":
+            kept.append(step)
+    if steps[-1] in {".", ".."}:
+        kept.append("")
+    return "/".join(kept)

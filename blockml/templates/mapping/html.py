@@ -1,0 +1,212 @@
+"""A template as a page of its own: clean HTML, for people to look at and for other programs.
+
+Everything active is left out: scripts, event handlers, addresses that run something, embedded programs and frames,
+animations of attributes. Every ``<`` that is written begins a tag of ours, so no reader can take a text for code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from html import escape
+
+import numpy as np
+
+from blockml.errors import UsageError
+from blockml.page import Nodes
+from blockml.parsing.lines import VOID
+from blockml.templates.mapping.template import PageTemplate
+
+__all__ = ["template_html"]
+
+#: Names that every parser reads back as they were written.
+_NAME = re.compile(r"[a-z][a-z0-9._:-]*")
+_ATTRIBUTE_NAME = re.compile(r"[a-z_][a-z0-9._:-]*")
+
+#: Written under another name: what may stand only in other places than the body, and what would swallow tags.
+_RENAMED: Mapping[str, str] = {
+    **dict.fromkeys(("html", "head", "body", "frameset", "frame"), "div"),
+    **dict.fromkeys(("xmp", "plaintext"), "pre"),
+}
+
+#: Before their text, the HTML standard drops a line break. libxml2 doesn't, so there it is in the text as it was.
+_LINE_EATERS = frozenset({"pre", "textarea", "listing"})
+
+#: Attributes that hold an address.
+_ADDRESSES = frozenset(
+    "action background cite data formaction href icon longdesc lowsrc dynsrc manifest poster src xlink:href".split()
+)
+#: Schemes that run nothing; addresses without one are relative.
+_SAFE_ADDRESS = re.compile(
+    r"(?:https?:|ftp:|mailto:|tel:|data:image/(?:png|gif|jpe?g|webp)[;,]|[^:]*(?:[/?#]|$))", re.IGNORECASE
+)
+#: Schemes that run something, wherever they stand: also in attributes that no one has heard of.
+_CODE = re.compile(r"(?:javascript|vbscript|livescript|data):|expression\(", re.IGNORECASE)
+
+#: Attributes that are mere text.
+_TEXTS = frozenset("alt class content id label name placeholder summary title value".split())
+
+#: What readers skip in an address.
+_SKIPPED = re.compile(r"[\x00-\x20\x7f-\xa0\u200b-\u200f\u2028\u2029\ufeff]+")
+
+#: Attributes that are active or load something by themselves, whatever their value.
+_ACTIVE = frozenset("attributename http-equiv imagesrcset manifest ping srcdoc".split())
+
+#: Attributes that are active on some elements only.
+_ACTIVE_ON: Mapping[str, frozenset[str]] = {
+    "applet": frozenset("archive code codebase object".split()),
+    "base": frozenset({"href"}),
+    "embed": frozenset({"src"}),
+    "frame": frozenset({"src"}),
+    "link": frozenset({"href"}),
+    "object": frozenset("archive classid code codebase data".split()),
+    "param": frozenset({"value"}),
+}
+
+_ABSOLUTE = re.compile(r"(?:https?|file)://[^\s]*", re.IGNORECASE)
+
+
+def template_html(template: PageTemplate, *, base_url: str | None = None, keep_styles: bool = False) -> str:
+    """Write a template as a complete HTML page.
+
+    The head is written anew: encoding, title (empty if the title's text is not in the template), and what the options
+    ask for. Below the body stand the template's elements and texts. Text next to each other in the template, because
+    what was between is content, becomes one text; frames are written as ``div``, raw text as ``pre``.
+
+    The parser that the page came from gives the same tree back, with some exceptions: what follows ``</body>`` or
+    ``</html>`` goes to the end of the body, names with odd characters become ``span``. Other parsers may besides
+    repair what the first one let pass, such as text directly in a table or links inside links.
+
+    Parameters
+    ----------
+    template
+        What :func:`page_template` found.
+    base_url
+        Address that relative links start from: that of the page, for pictures and links to work.
+    keep_styles
+        Link to the page's style sheets and keep ``style`` attributes. They may load pictures from elsewhere.
+
+    Raises
+    ------
+    UsageError
+        ``base_url`` is no absolute http, https or file address.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> from blockml.templates.mapping.template import page_template
+    >>> pages = [blockml.parse(f"<a href=/ onclick='x()'>Home &amp; more</a><p>{text}</p>") for text in ("1", "2")]
+    >>> print(template_html(page_template(pages[0], pages[1:])))
+    <!DOCTYPE html>
+    <html><head><meta charset="utf-8"><title></title></head>
+    <body><a href="/">Home &amp; more</a><p></p></body></html>
+    """
+    if base_url is not None and not _ABSOLUTE.fullmatch(base_url):
+        raise UsageError(f"a base URL is an absolute http, https or file address, not {base_url!r}")
+    nodes, inside = template.page.nodes, template.nodes
+    root = next((node for node in range(min(1, len(nodes))) if inside[node]), None)
+    body = _body(nodes)
+    html_attributes = "" if root is None else _attributes("html", nodes.attributes[root], keep_styles=keep_styles)
+    body_attributes = "" if body is None else _attributes("body", nodes.attributes[body], keep_styles=keep_styles)
+    return "".join(
+        [
+            f'<!DOCTYPE html>\n<html{html_attributes}><head><meta charset="utf-8">',
+            f'<base href="{escape(base_url)}">' if base_url else "",
+            f"<title>{escape(_title(template), quote=False)}</title>",
+            *(_style_sheets(nodes) if keep_styles else ()),
+            f"</head>\n<body{body_attributes}>",
+            *_written(template, body, keep_styles=keep_styles),
+            "</body></html>\n",
+        ]
+    )
+
+
+def _body(nodes: Nodes) -> int | None:
+    """The first body of the first root."""
+    bodies = np.flatnonzero(nodes.named({"body"}) & (nodes.parent == 0))
+    return int(bodies[0]) if len(bodies) else None
+
+
+def _title(template: PageTemplate) -> str:
+    """Text of the first title, as far as it is in the template."""
+    nodes, inside = template.page.nodes, template.nodes
+    titles = np.flatnonzero(nodes.named({"title"}) & inside)
+    if not len(titles):
+        return ""
+    first = int(titles[0])
+    return " ".join(" ".join(nodes.texts[node] for node in range(first + 1, nodes.end[first]) if inside[node]).split())
+
+
+def _style_sheets(nodes: Nodes) -> Iterator[str]:
+    """Links to the style sheets of the page. All of them: which are shared says nothing about how it looks."""
+    for node in np.flatnonzero(nodes.named({"link"})).tolist():
+        values = nodes.attributes[node]
+        address = values.get("href", "")
+        if "stylesheet" in values.get("rel", "").lower().split() and _is_safe("href", address):
+            media = f' media="{escape(values["media"])}"' if "media" in values else ""
+            yield f'<link rel="stylesheet" href="{escape(address)}"{media}>'
+
+
+def _written(template: PageTemplate, body: int | None, *, keep_styles: bool) -> Iterator[str]:
+    """Tags and texts of the body, in order."""
+    nodes = template.page.nodes
+    # What the tags around the body are written for; content after </html> has a root of its own.
+    top = {body, *np.flatnonzero(nodes.named({"html"}) & (nodes.parent < 0)).tolist()}
+    open_tags: list[tuple[int, str]] = []  # where it ends, its end tag
+    after_text = after_start = ""
+    for node in _shown(template):
+        while open_tags and open_tags[-1][0] <= node:
+            yield open_tags.pop()[1]
+            after_text = after_start = ""
+        if node in top:
+            continue
+        name = nodes.name(node)
+        if name == "#text":
+            text = nodes.texts[node]
+            if after_text and not (after_text[-1].isspace() or text[0].isspace()):
+                yield " "  # what stood between is content: the two are no one word
+            if after_start in _LINE_EATERS and text[0] == "\n" and template.page.backend != "lxml":
+                yield "\n"
+            yield escape(text, quote=False)
+            after_text, after_start = text, ""
+            continue
+        legal = _RENAMED.get(name, name) if _NAME.fullmatch(name) else "span"
+        yield f"<{legal}{_attributes(name, nodes.attributes[node], keep_styles=keep_styles)}>"
+        after_text, after_start = "", legal
+        if legal not in VOID:
+            open_tags.append((int(nodes.end[node]), f"</{legal}>"))
+    yield from (end for _, end in reversed(open_tags))
+
+
+def _shown(template: PageTemplate) -> list[int]:
+    """The template's nodes but for the head, which is written anew."""
+    nodes = template.page.nodes
+    shown = template.nodes.copy()
+    for head in np.flatnonzero(nodes.named({"head"}) & (nodes.parent == 0)).tolist():
+        shown[head : nodes.end[head]] = False
+    return np.flatnonzero(shown).tolist()
+
+
+def _attributes(element: str, attributes: Mapping[str, str], *, keep_styles: bool) -> str:
+    """Attributes of an element that do nothing by themselves."""
+    forbidden = _ACTIVE_ON.get(element, frozenset())
+    return "".join(
+        f' {name}="{escape(value)}"'
+        for name, value in attributes.items()
+        if _ATTRIBUTE_NAME.fullmatch(name)
+        and not name.startswith("on")
+        and name not in _ACTIVE
+        and name not in forbidden
+        and (keep_styles or name != "style")
+        and _is_safe(name, value)
+    )
+
+
+def _is_safe(name: str, value: str) -> bool:
+    """Whether an attribute's value runs nothing."""
+    if name in _TEXTS:
+        return True
+    bare = _SKIPPED.sub("", value)
+    if name in _ADDRESSES:
+        return _SAFE_ADDRESS.match(bare) is not None
+    return not (_CODE.search(bare) if name == "style" else _CODE.match(bare))

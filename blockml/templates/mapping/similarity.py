@@ -1,0 +1,376 @@
+"""How alike two nodes of two pages are, and from when on they count as equal (Alarte et al. 2014, "≜").
+
+The paper leaves the equality open: "a ponderation" of class name, number of children, relative position and
+attributes. The published presets follow the authors' later public implementation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.errors import UnknownNameError, UsageError
+from blockml.templates.mapping.tree import Tree
+
+__all__ = ["PRESETS", "Comparison", "NodeEquality", "Side", "equality_of", "similarities", "similarity"]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeEquality:
+    """When two nodes are equal: their names are, and a weighted sum of scores in [0, 1] reaches a threshold.
+
+    Raises
+    ------
+    UsageError
+        A weight is outside of 0 … 1, or the threshold outside of 0 … 5.
+    """
+
+    cls: float = 0.1
+    """Weight of the class names: Jaccard index; 1 if neither has any."""
+    pos: float = 0.4
+    """Weight of the positions among the siblings: 1 in place, less 1/m a step, m the shorter list."""
+    att: float = 0.0
+    """Weight of the attributes without id and class: Jaccard index of names with values; .75 if neither has any."""
+    chd: float = 0.5
+    """Weight of the numbers of child nodes: smaller by larger; 1 if neither has any."""
+    tag: float = 0.0
+    """Weight of the names, which are the same: a constant."""
+    threshold: float = 0.9
+    """From which sum on nodes are equal."""
+    text_equality: bool = True
+    """Whether texts have to be equal (white space normalised). The public implementation lets all texts match, which
+    would take an article for a template wherever two articles are built alike; False reproduces that."""
+    same_id: bool = True
+    """Whether equal ids make equal nodes, whatever the sum."""
+    same_look: bool = True
+    """Whether class and attribute scores of 1 do; even more so if the positions are the same too."""
+    exact: bool = False
+    """Whether ids, class names and attributes have to be the same."""
+    ignore_digits: bool = False
+    """Whether digits in class names are skipped, as in ``post-123``. Our choice."""
+    ignore_counts: bool = False
+    """Whether the numbers of children are skipped where class names and attributes are the same. Our choice."""
+
+    def __post_init__(self) -> None:
+        weights = {name: getattr(self, name) for name in ("cls", "pos", "att", "chd", "tag")}
+        if wrong := [name for name, weight in weights.items() if not 0 <= weight <= 1]:
+            raise UsageError(f"weights of a node equality are 0 to 1: {', '.join(wrong)}")
+        if not 0 <= self.threshold <= len(weights):
+            raise UsageError(f"the threshold of a node equality is 0 to {len(weights)}, not {self.threshold}")
+
+
+#: Node equalities by name. ``hybex`` is the default of the authors' public implementation, ``hybex-old`` its older
+#: weights, ``label`` the paper's Fig. 1 (names only), ``strict`` asks for the same attributes.
+PRESETS: Mapping[str, NodeEquality] = MappingProxyType(
+    {
+        "hybex": NodeEquality(),
+        "hybex-old": NodeEquality(cls=0.8, pos=0.1, att=0.0, chd=0.1),
+        "label": NodeEquality(cls=0, pos=0, chd=0, tag=1, threshold=1, same_id=False, same_look=False),
+        "strict": NodeEquality(cls=0, pos=0, chd=0, tag=1, threshold=1, same_id=False, same_look=False, exact=True),
+        # Our choice: a page builder numbers its class names, and containers hold more on one page than on another.
+        "blockml": NodeEquality(ignore_digits=True, ignore_counts=True),
+    }
+)
+
+#: Sums this high stand for "equal whatever the weights", one kind above the other. Public functions show infinity.
+_LOOK, _LOOK_IN_PLACE, _ID, _ALWAYS = 1e3, 2e3, 1e4, 1e5
+
+#: Sums of decimal weights may miss the threshold by a rounding error.
+_TOLERANCE = 1e-9
+
+_DIGITS = re.compile(r"\d+")
+
+
+def equality_of(equality: str | NodeEquality) -> NodeEquality:
+    """Look a node equality up by its name; one that is given as such is given back.
+
+    Raises
+    ------
+    UnknownNameError
+        No preset has this name.
+
+    Examples
+    --------
+    >>> equality_of("hybex-old").cls
+    0.8
+    """
+    if isinstance(equality, NodeEquality):
+        return equality
+    if equality not in PRESETS:
+        raise UnknownNameError("node equality", equality, PRESETS)
+    return PRESETS[equality]
+
+
+def similarity(a: Tree, i: int, b: Tree, j: int, equality: str | NodeEquality = "hybex") -> float:
+    """How alike two nodes are.
+
+    Roots with one name, and bodies, are always equal: pages that hold more or less than others have one template all
+    the same.
+
+    Returns
+    -------
+    float
+        -inf if they can't be equal, inf if they are whatever the weights, else the weighted sum, 0 to 5.
+
+    Raises
+    ------
+    UnknownNameError
+        No preset has this name.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> from blockml.templates.mapping.tree import tree_of
+    >>> one, two = (tree_of(blockml.parse(f"<p class='{names}'>text")) for names in ("a b", "b"))
+    >>> one.name(3), round(similarity(one, 3, two, 3), 6), similarity(one, 2, two, 2)
+    ('p', 0.95, inf)
+    """
+    return _public(Comparison(a, b, equality).score(i, j))
+
+
+def similarities(
+    a: Tree, rows_a: Sequence[int], b: Tree, rows_b: Sequence[int], equality: str | NodeEquality = "hybex"
+) -> NDArray[np.float64]:
+    """(len(rows_a), len(rows_b)) similarities of all pairs of rows; see :func:`similarity`."""
+    left = np.repeat(np.asarray(rows_a, dtype=np.intp), len(rows_b))
+    right = np.tile(np.asarray(rows_b, dtype=np.intp), len(rows_a))
+    scores = Comparison(a, b, equality).scores(left, right)
+    return np.where(scores >= _LOOK, inf, scores).reshape(len(rows_a), len(rows_b))
+
+
+def _public(score: float) -> float:
+    return inf if score >= _LOOK else score
+
+
+class Comparison:
+    """Two trees under one equality, with codes that both share; what mappings look nodes up in.
+
+    Scores are those of :func:`similarity` with large numbers in place of infinity: sums of them can be compared, and
+    an equal id counts more than an equal look.
+    """
+
+    def __init__(self, a: Tree, b: Tree, equality: str | NodeEquality) -> None:
+        self.equality = equality_of(equality)
+        self.limit = self.equality.threshold - _TOLERANCE
+        self.a, self.b = Side(a), Side(b)
+        class_sets, self.a.classes, self.b.classes = _shared(
+            _stems(a.class_table) if self.equality.ignore_digits else a.class_table,
+            a.classes,
+            _stems(b.class_table) if self.equality.ignore_digits else b.class_table,
+            b.classes,
+        )
+        attribute_sets, self.a.attributes, self.b.attributes = _shared(
+            a.attribute_table, a.attributes, b.attribute_table, b.attributes
+        )
+        _, self.a.ids, self.b.ids = _shared(a.id_table, a.ids, b.id_table, b.ids)
+        self.names, self.a.tag, self.b.tag = _shared(a.names, a.tag, b.names, b.tag)
+        self._body = self.names.index("body") if "body" in self.names else -1
+        self._class_sets, self._attribute_sets = _Sets(class_sets), _Sets(attribute_sets)
+        self.a.close()
+        self.b.close()
+
+    def score(self, i: int, j: int) -> float:
+        """Score of row ``i`` of the first tree and ``j`` of the second."""
+        tag, parent_a, position_a, siblings_a, children_a, id_a, classes_a, attributes_a, text_a = self.a.rows[i]
+        tag_b, parent_b, position_b, siblings_b, children_b, id_b, classes_b, attributes_b, text_b = self.b.rows[j]
+        e = self.equality
+        if tag != tag_b:
+            return -inf
+        if tag == self._body or (parent_a < 0 and parent_b < 0):
+            return _ALWAYS
+        if tag == 0 and e.text_equality and text_a != text_b:
+            return -inf
+        same_class, same_attributes = classes_a == classes_b, attributes_a == attributes_b
+        if e.exact and not (same_class and same_attributes and id_a == id_b):
+            return -inf
+        if e.same_id and id_a >= 0 and id_a == id_b:
+            return _ID
+        pos = _place(position_a, siblings_a, position_b, siblings_b)
+        if e.same_look and same_class and same_attributes and attributes_a > 0:
+            return _LOOK_IN_PLACE if pos == 1 else _LOOK
+        more = max(children_a, children_b)
+        chd = min(children_a, children_b) / more if more else 1.0
+        if e.ignore_counts and same_class and same_attributes:
+            chd = 1.0
+        cls = 1.0 if same_class else self._class_sets.overlap(classes_a, classes_b) if e.cls else 0.0
+        if not e.att:
+            att = 0.0
+        elif same_attributes:
+            att = 1.0 if attributes_a else 0.75
+        else:
+            att = self._attribute_sets.overlap(attributes_a, attributes_b)
+        return e.tag + e.cls * cls + e.pos * pos + e.att * att + e.chd * chd
+
+    def scores(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> NDArray[np.float64]:
+        """(n,) scores of the pairs of rows ``i[k]`` and ``j[k]``, as :meth:`score` gives each."""
+        a, b, e = self.a, self.b, self.equality
+        same_class = a.classes[i] == b.classes[j]
+        same_attributes = a.attributes[i] == b.attributes[j]
+        has_attributes = a.attributes[i] > 0
+        pos = _places(a.tree.position[i], a.tree.n_siblings[i], b.tree.position[j], b.tree.n_siblings[j])
+        less = np.minimum(a.tree.n_children[i], b.tree.n_children[j])
+        more = np.maximum(a.tree.n_children[i], b.tree.n_children[j])
+        chd = np.where(more > 0, less / np.maximum(more, 1), 1.0)
+        if e.ignore_counts:
+            chd[same_class & same_attributes] = 1.0
+        cls = np.ones(len(i)) if not e.cls else self._class_sets.overlaps(a.classes[i], b.classes[j])
+        att = np.ones(len(i)) if not e.att else self._attribute_sets.overlaps(a.attributes[i], b.attributes[j])
+        att[same_attributes & ~has_attributes] = 0.75
+        scores = e.tag + e.cls * cls + e.pos * pos + e.att * att + e.chd * chd
+        if e.same_look:
+            look = same_class & same_attributes & has_attributes
+            scores[look] = np.where(pos[look] == 1, _LOOK_IN_PLACE, _LOOK)
+        same_id = a.ids[i] == b.ids[j]
+        if e.same_id:
+            scores[same_id & (a.ids[i] >= 0)] = _ID
+        if e.exact:
+            scores[~(same_class & same_attributes & same_id)] = -inf
+        if e.text_equality:
+            scores[(a.tag[i] == 0) & (a.tree.texts[i] != b.tree.texts[j])] = -inf
+        scores[(a.tag[i] == self._body) | ((a.tree.parent[i] < 0) & (b.tree.parent[j] < 0))] = _ALWAYS
+        scores[a.tag[i] != b.tag[j]] = -inf
+        return scores
+
+    def kinds(self) -> tuple[list[int], list[int]]:
+        """A number for each row of both trees, such that rows with different numbers are never equal."""
+        a, b, e = self.a, self.b, self.equality
+        tags = np.concatenate([a.tag, b.tag])
+        kinds = tags
+        if e.text_equality:
+            kinds = _refined(kinds, np.concatenate([a.tree.texts, b.tree.texts]))
+        if e.exact:
+            always = np.concatenate(
+                [(a.tag == self._body) | (a.tree.parent < 0), (b.tag == self._body) | (b.tree.parent < 0)]
+            )
+            for column in ((a.classes, b.classes), (a.attributes, b.attributes), (a.ids, b.ids)):
+                kinds = _refined(kinds, np.where(always, 0, np.concatenate(column)))
+        return kinds[: len(a.tree)].tolist(), kinds[len(a.tree) :].tolist()
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether rows of one kind are all equally alike."""
+        e = self.equality
+        return not (e.cls or e.pos or e.att or e.chd or e.same_id or e.same_look) and e.tag >= self.limit
+
+    @property
+    def knows_itself(self) -> bool:
+        """Whether a node is surely equal to one that is the same in all respects."""
+        e = self.equality
+        return e.tag + e.cls + e.pos + e.chd + 0.75 * e.att >= self.limit
+
+
+class _Sets:
+    """A table of sets, and how much they overlap by the Jaccard index. The first set is empty."""
+
+    def __init__(self, table: Sequence[frozenset[Any]]) -> None:
+        self.table = table
+        self._known: dict[tuple[int, int], float] = {}
+
+    def overlap(self, x: int, y: int) -> float:
+        """Overlap of two different sets."""
+        if (x, y) not in self._known:
+            common = len(self.table[x] & self.table[y])
+            self._known[x, y] = common / (len(self.table[x]) + len(self.table[y]) - common)
+        return self._known[x, y]
+
+    def overlaps(self, x: NDArray[np.int64], y: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Overlaps of the sets ``x[k]`` and ``y[k]``; 1 for equal ones."""
+        result = np.ones(len(x))
+        result[(x == 0) != (y == 0)] = 0.0
+        compared = np.flatnonzero((x != y) & (x > 0) & (y > 0))
+        if not len(compared):
+            return result
+        starts, members, keys, width = self._columns
+        x, y = x[compared], y[compared]
+        n_x, n_y = starts[x + 1] - starts[x], starts[y + 1] - starts[y]
+        # One entry per member of each first set: is it in the second set, too?
+        first = np.cumsum(n_x) - n_x
+        entry = np.arange(int(n_x.sum())) + np.repeat(starts[x] - first, n_x)
+        wanted = np.repeat(y, n_x) * width + members[entry]
+        found = keys[np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)] == wanted
+        common = np.add.reduceat(found, first, dtype=np.int64)
+        result[compared] = common / (n_x + n_y - common)
+        return result
+
+    @cached_property
+    def _columns(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int]:
+        """Start of each set in the list of all members, the members as numbers, sorted keys of set and member."""
+        numbers: dict[Any, int] = {}
+        members = np.array(
+            [numbers.setdefault(member, len(numbers)) for entry in self.table for member in entry], dtype=np.int64
+        )
+        sizes = [len(entry) for entry in self.table]
+        owner = np.repeat(np.arange(len(sizes)), sizes)
+        return np.cumsum([0, *sizes]), members, np.sort(owner * len(numbers) + members), len(numbers)
+
+
+class Side:
+    """One of two trees that are compared, with the codes that both share."""
+
+    __slots__ = ("attributes", "classes", "ids", "rows", "tag", "tree")
+
+    tag: NDArray[np.int64]
+    ids: NDArray[np.int64]
+    classes: NDArray[np.int64]
+    attributes: NDArray[np.int64]
+    rows: list[tuple[int, ...]]
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+
+    def close(self) -> None:
+        """Write the rows out as plain numbers, once all codes are known: single pairs of rows are scored the most."""
+        tree = self.tree
+        own = (tree.parent, tree.position, tree.n_siblings, tree.n_children)
+        columns = (self.tag, *own, self.ids, self.classes, self.attributes, tree.texts)
+        self.rows = list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def _refined(kinds: NDArray[np.int64], values: NDArray[Any]) -> NDArray[np.int64]:
+    """Kinds parted further by the values that go with them."""
+    _, values = np.unique(values, return_inverse=True)
+    _, kinds = np.unique(kinds * (len(values) + 1) + values, return_inverse=True)
+    return kinds
+
+
+def _shared(
+    table_a: Sequence[Any], codes_a: NDArray[np.int32], table_b: Sequence[Any], codes_b: NDArray[np.int32]
+) -> tuple[list[Any], NDArray[np.int64], NDArray[np.int64]]:
+    """One table for two, and the codes of both in it; -1 stays."""
+    codes: dict[Any, int] = {}
+    new = []
+    for table, column in ((table_a, codes_a), (table_b, codes_b)):
+        numbers = [codes.setdefault(entry, len(codes)) for entry in table]
+        new.append(np.array([*numbers, -1], dtype=np.int64)[column])
+    return list(codes), new[0], new[1]
+
+
+def _stems(table: Sequence[frozenset[str]]) -> list[frozenset[str]]:
+    """Sets of class names with one and the same sign for each number."""
+    return [frozenset(_DIGITS.sub("0", name) for name in names) for names in table]
+
+
+def _place(i: int, n_a: int, j: int, n_b: int) -> float:
+    """How well positions ``i`` of ``n_a`` and ``j`` of ``n_b`` agree: 1 in place, less a step's share per step."""
+    slack = abs(n_a - n_b)
+    low, high = (i, i + slack) if n_a <= n_b else (i - slack, i)
+    return 1.0 - max(0, low - j, j - high) / min(n_a, n_b)
+
+
+def _places(
+    i: NDArray[np.int32], n_a: NDArray[np.int32], j: NDArray[np.int32], n_b: NDArray[np.int32]
+) -> NDArray[np.float64]:
+    """:func:`_place` for arrays."""
+    slack = np.abs(n_a - n_b)
+    low = np.where(n_a <= n_b, i, i - slack)
+    steps = np.maximum(np.maximum(low - j, j - low - slack), 0)
+    places: NDArray[np.float64] = 1.0 - steps / np.minimum(n_a, n_b)
+    return places

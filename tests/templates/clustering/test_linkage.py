@@ -1,0 +1,231 @@
+"""Single and average linkage."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from blockml.errors import UsageError
+from blockml.templates.clustering import PRESETS, Clustering, average_linkage, merge_list, single_linkage
+from tests.templates.clustering.made import UNUSABLE, example, matrices
+
+LINKAGES = [single_linkage, average_linkage]
+
+
+def is_partition(clustering: Clustering, n: int) -> bool:
+    """Whether each item is in one cluster and clusters are numbered by smallest member."""
+    groups = clustering.groups()
+    smallest = [group[0] for group in groups]
+    return (
+        len(clustering) == n
+        and clustering.labels.dtype == np.int32
+        and sorted(chain(*groups)) == list(range(n))
+        and all(group == sorted(group) for group in groups)
+        and smallest == sorted(smallest)
+        and len(groups) == clustering.n_clusters
+    )
+
+
+def components(matrix: NDArray[np.float64], threshold: float) -> list[int]:
+    """Connected components of the near pairs, one item after another."""
+    labels = [-1] * len(matrix)
+    for start in range(len(matrix)):
+        if labels[start] < 0:
+            label, waiting = max(labels) + 1, [start]
+            while waiting:
+                item = waiting.pop()
+                if labels[item] < 0:
+                    labels[item] = label
+                    waiting += np.flatnonzero(matrix[item] <= threshold).tolist()
+    return labels
+
+
+def merged_by_hand(matrix: NDArray[np.float64], k: int) -> list[float]:
+    """Heights at which plain average linkage merges until k clusters are left."""
+    clusters, heights = [[i] for i in range(len(matrix))], []
+    while len(clusters) > k:
+        distances = {
+            (a, b): float(matrix[np.ix_(clusters[a], clusters[b])].mean())
+            for a in range(len(clusters))
+            for b in range(a + 1, len(clusters))
+        }
+        a, b = min(distances, key=lambda pair: distances[pair])
+        heights.append(distances[a, b])
+        clusters[a] += clusters.pop(b)
+    return heights
+
+
+def test_example_at_a_threshold() -> None:
+    """ME-10.1."""
+    clustering = single_linkage(example(), threshold=0.6)
+    assert clustering.groups() == [[0, 1, 2], [3, 4]]
+    assert [merge.distance for merge in merge_list(clustering)] == [0.1, 0.15, 0.3]
+    assert [tuple(merge)[:2] for merge in merge_list(clustering)] == [(0, 1), (0, 2), (3, 4)]
+    assert [merge.size for merge in merge_list(clustering)] == [2, 3, 2]
+    assert clustering.threshold == 0.6
+
+
+def test_example_at_a_lower_threshold_and_a_number() -> None:
+    """ME-10.1."""
+    assert single_linkage(example(), threshold=0.25).groups() == [[0, 1, 2], [3], [4]]
+    by_number = single_linkage(example(), k=2)
+    assert by_number.groups() == [[0, 1, 2], [3, 4]]
+    assert by_number.threshold is None
+
+
+def test_example_has_the_whole_dendrogram() -> None:
+    """ME-10.1: merges beyond the threshold are kept, as a plot needs them."""
+    clustering = single_linkage(example(), threshold=0.6)
+    assert clustering.merges is not None
+    assert clustering.merges.shape == (4, 4)
+    assert clustering.merges[:, 2].tolist() == [0.1, 0.15, 0.3, 0.7]
+    assert [merge.distance for merge in merge_list(single_linkage(example(), k=1))] == [0.1, 0.15, 0.3, 0.7]
+
+
+def test_a_distance_equal_to_the_threshold_is_merged() -> None:
+    """It stops at distances greater than the threshold."""
+    assert single_linkage(example(), threshold=0.3).groups() == [[0, 1, 2], [3, 4]]
+    assert single_linkage(example(), threshold=np.nextafter(0.3, 0)).n_clusters == 3
+    assert single_linkage(example(), threshold=np.inf).n_clusters == 1
+
+
+@pytest.mark.parametrize("linkage", LINKAGES)
+def test_no_item_and_one_item(linkage: Any) -> None:
+    """Neither is an error."""
+    nothings: list[Any] = [[], np.zeros((0, 0))]
+    for nothing in nothings:
+        empty = linkage(nothing, threshold=0.5)
+        assert (empty.labels.tolist(), empty.n_clusters, empty.groups(), merge_list(empty)) == ([], 0, [], [])
+    one = linkage([[0]], threshold=0)
+    assert (one.labels.tolist(), one.groups(), merge_list(one)) == ([0], [[0]], [])
+    assert linkage([[0]], k=1).n_clusters == 1
+
+
+@pytest.mark.parametrize("linkage", LINKAGES)
+def test_equal_items_are_one_cluster(linkage: Any) -> None:
+    """All distances 0, at the least threshold; but a number of clusters is kept to."""
+    assert linkage(np.zeros((6, 6)), threshold=0).n_clusters == 1
+    assert linkage(np.zeros((6, 6)), k=4).n_clusters == 4
+
+
+@given(matrices(), st.sampled_from([0.0, 0.2, 0.25, 0.5, 0.75, 1.0]))
+def test_single_linkage_gives_the_connected_components(matrix: NDArray[np.float64], threshold: float) -> None:
+    """The near pairs, followed one by one, lead to the same clusters."""
+    clustering = single_linkage(matrix, threshold=threshold)
+    assert clustering.labels.tolist() == components(matrix, threshold)
+    assert is_partition(clustering, len(matrix))
+
+
+@given(matrices(least=1), st.data())
+@pytest.mark.parametrize("linkage", LINKAGES)
+def test_the_number_of_clusters_is_reached(linkage: Any, matrix: NDArray[np.float64], data: st.DataObject) -> None:
+    """Also where many distances are equal."""
+    k = data.draw(st.integers(1, len(matrix)))
+    clustering = linkage(matrix, k=k)
+    assert clustering.n_clusters == k
+    assert is_partition(clustering, len(matrix))
+    assert len(merge_list(clustering)) == len(matrix) - k
+
+
+@given(matrices(), st.floats(0, 1), st.floats(0, 1))
+@pytest.mark.parametrize("linkage", LINKAGES)
+def test_a_greater_threshold_only_joins(linkage: Any, matrix: NDArray[np.float64], one: float, other: float) -> None:
+    """Clusters of the lower threshold lie inside those of the higher."""
+    fine = linkage(matrix, threshold=min(one, other)).groups()
+    coarse = linkage(matrix, threshold=max(one, other)).labels
+    assert all(len(set(coarse[group].tolist())) == 1 for group in fine)
+
+
+@given(matrices(least=2, most=8, tied=False))
+def test_average_linkage_agrees_with_means_taken_one_by_one(matrix: NDArray[np.float64]) -> None:
+    """Heights of a plain implementation."""
+    pairs = matrix[np.triu_indices(len(matrix), 1)]
+    if len(np.unique(pairs)) == len(pairs):  # equal means may be merged in either order
+        clustering = average_linkage(matrix, k=1)
+        assert clustering.merges is not None
+        assert clustering.merges[:, 2] == pytest.approx(sorted(merged_by_hand(matrix, 1)))
+
+
+@given(matrices(least=1), st.floats(0, 1))
+def test_average_linkage_agrees_with_scipy(matrix: NDArray[np.float64], threshold: float) -> None:
+    """The cut at a threshold is that of scipy."""
+    from scipy.cluster.hierarchy import fcluster
+
+    clustering = average_linkage(matrix, threshold=threshold)
+    assert clustering.merges is not None
+    if len(matrix) > 1:
+        theirs = fcluster(clustering.merges, threshold, criterion="distance")
+        together = theirs[:, None] == theirs
+        assert (together == (clustering.labels[:, None] == clustering.labels)).all()
+
+
+def test_average_linkage_does_not_chain() -> None:
+    """Items in a row are one cluster by single linkage only."""
+    row = np.abs(np.subtract.outer(np.arange(8.0), np.arange(8.0)))
+    assert single_linkage(row, threshold=1).n_clusters == 1
+    assert average_linkage(row, threshold=1).n_clusters > 1
+
+
+@pytest.mark.parametrize(("matrix", "message"), UNUSABLE)
+@pytest.mark.parametrize("linkage", LINKAGES)
+def test_unusable_matrices_are_refused_by_linkage(linkage: Any, matrix: Any, message: str) -> None:
+    """With what is wrong."""
+    with pytest.raises(UsageError, match=message):
+        linkage(matrix, threshold=0.5)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"k": 6}, "from 1 to 5, not 6"),
+        ({"k": 0}, "from 1 to 5, not 0"),
+        ({"k": 2.5}, "whole number"),
+        ({"threshold": -0.1}, "at least 0, not -0.1"),
+        ({"threshold": float("nan")}, "at least 0"),
+        ({"threshold": "half"}, "at least 0"),
+        ({}, "either a threshold or a number"),
+        ({"k": 2, "threshold": 0.5}, "either a threshold or a number"),
+    ],
+)
+def test_settings_out_of_range_are_refused_by_linkage(settings: Any, message: str) -> None:
+    """More clusters than items, none, a negative threshold."""
+    for linkage in LINKAGES:
+        with pytest.raises(UsageError, match=message):
+            linkage(example(), **settings)
+    with pytest.raises(UsageError, match="from 1 to 0"):
+        single_linkage([], k=1)
+
+
+def test_rounding_errors_are_no_asymmetry() -> None:
+    """Halves that were summed in another order."""
+    matrix = example()
+    matrix[0, 1] += 1e-15
+    assert single_linkage(matrix, threshold=0.6).n_clusters == 2
+
+
+def test_results_and_arguments_stay_as_they_are() -> None:
+    """Nothing is changed after it was made."""
+    matrix = example()
+    clustering = single_linkage(matrix, threshold=0.6)
+    assert (matrix == example()).all()
+    with pytest.raises(ValueError, match="read-only"):
+        clustering.labels[0] = 1
+    with pytest.raises(TypeError):
+        PRESETS["cp"] = 1.0  # type: ignore[index]
+
+
+def test_published_thresholds() -> None:
+    """Gottron 2008, table 4; Reis et al. 2004."""
+    assert PRESETS == {"cps": 0.6, "ctss": 0.85, "cp": 0.7, "rtdm": 0.2, "cp-loose": 0.9}
+
+
+def test_only_hierarchies_have_merges() -> None:
+    """A clustering of another kind says so."""
+    with pytest.raises(UsageError, match="hierarchical"):
+        merge_list(Clustering(np.zeros(2, dtype=np.int32)))

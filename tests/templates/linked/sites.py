@@ -1,0 +1,37 @@
+"""Made-up sites: who links to whom is all that counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import blockml
+from blockml.page import Page
+from blockml.templates.linked.source import PageSource
+
+HOST = "http://site.example/"
+
+
+def page_with_links(name: str, targets: Iterable[str], text: str | None = None) -> Page:
+    """A page at ``/name``, with a text of its own and a list of links."""
+    items = "".join(f"<li><a href='{target}'>to {target}</a></li>" for target in targets)
+    return blockml.parse(f"<p>{name if text is None else text}</p><ul>{items}</ul>", url=HOST + name)
+
+
+class DictSource(PageSource):
+    """Pages by name, which counts what is asked for.
+
+    ``redirects`` says which other page comes for a name.
+    """
+
+    def __init__(self, targets: Mapping[str, str | Iterable[str]], redirects: Mapping[str, str] | None = None) -> None:
+        self.targets = targets
+        self.redirects = redirects or {}
+        self.asked: list[str] = []
+
+    def get(self, url: str) -> Page | None:
+        """Make the page."""
+        assert url.startswith(HOST)
+        name = url.removeprefix(HOST)
+        self.asked.append(name)
+        name = self.redirects.get(name, name)
+        return page_with_links(name, self.targets[name]) if name in self.targets else None

@@ -1,0 +1,482 @@
+"""Fetched pages in WARC files and JSON lines: what is found, what counts as a page, and what damage does."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import sys
+import zlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import blockml
+from blockml.errors import InputError, MissingExtraError, UsageError
+from blockml.templates.linked.archive import ArchiveSource
+from blockml.templates.linked.folder import open_source
+from blockml.templates.linked.links import links
+
+A, B, C = (f"http://a.example/{name}" for name in "abc")
+
+
+def record(
+    url: str,
+    body: bytes = b"",
+    *,
+    status: str = "200 OK",
+    headers: Sequence[str] = ("Content-Type: text/html",),
+    date: str = "2024-01-01T00:00:00Z",
+    kind: str = "response",
+) -> bytes:
+    """A record of a WARC file, written by hand after ISO 28500."""
+    block = "\r\n".join([f"HTTP/1.1 {status}", *headers, "", ""]).encode() + body
+    head = [
+        "WARC/1.1",
+        f"WARC-Type: {kind}",
+        "WARC-Record-ID: <urn:uuid:12345678-1234-4234-8234-123456789012>",
+        f"WARC-Date: {date}",
+        f"WARC-Target-URI: {url}",
+        "Content-Type: application/http; msgtype=response",
+        f"Content-Length: {len(block)}",
+    ]
+    return "\r\n".join([*head, "", ""]).encode() + block + b"\r\n\r\n"
+
+
+def titled(url: str, title: str | None = None, date: str = "2024-01-01T00:00:00Z") -> bytes:
+    """A page whose title is its URL."""
+    return record(url, f"<title>{url if title is None else title}</title><p>text".encode(), date=date)
+
+
+def moved(url: str, target: str, status: str = "301 Moved", date: str = "2024-01-01T00:00:00Z") -> bytes:
+    """A redirect."""
+    return record(url, status=status, headers=[f"Location: {target}"], date=date)
+
+
+WARCINFO = (
+    b"WARC/1.1\r\nWARC-Type: warcinfo\r\nWARC-Record-ID: <urn:uuid:1>\r\nContent-Type: application/warc-fields\r\n"
+    b"Content-Length: 14\r\n\r\nsoftware: test\r\n\r\n"
+)
+
+
+def archive(folder: Path, records: Iterable[bytes], layout: str = "members", name: str = "site.warc") -> Path:
+    """Write a WARC file: ``plain``, each record a gzip ``members``, all in ``one`` member, or ``pairs`` of them."""
+    parts = list(records)
+    if layout == "one":
+        parts = [b"".join(parts)]
+    elif layout == "pairs":
+        parts = [b"".join(parts[start : start + 2]) for start in range(0, len(parts), 2)]
+    path = folder / name
+    path.write_bytes(b"".join(part if layout == "plain" else gzip.compress(part) for part in parts))
+    return path
+
+
+def title(source: ArchiveSource, url: str) -> str | None:
+    """Title of a page."""
+    page = source.get(url)
+    return None if page is None else page.title
+
+
+LAYOUTS = pytest.mark.parametrize("layout", ["plain", "members", "one", "pairs"])
+
+
+@LAYOUTS
+def test_pages_are_found_where_they_lie(tmp_path: Path, layout: str) -> None:
+    """Zipped or not, in any order, among records of other kinds."""
+    bulky = record(B, b"<title>b</title>" + b"<p>some text</p>" * 20_000)
+    request = record(A, kind="request")
+    parts = [WARCINFO, titled(A), request, bulky, titled(C), record(f"{C}/empty")]
+    source = ArchiveSource(archive(tmp_path, parts, layout))
+    assert (source.urls, source.warnings) == ((A, B, C, f"{C}/empty"), ())
+    assert [title(source, url) for url in (C, A, B, A, f"{C}/empty")] == [C, A, "b", A, ""]
+    page = source.get("HTTP://A.example:80/b#part")
+    assert page is not None
+    assert page.source is not None
+    assert (page.url, len(page.source)) == (B, 16 + 16 * 20_000)
+    assert source.get("http://a.example/missing") is None
+    assert source.get("no URL") is None
+
+
+def test_archives_written_by_fastwarc_are_read(tmp_path: Path) -> None:
+    """An independent writer, with other headers in another order."""
+    from fastwarc.stream_io import GzipWriter
+    from fastwarc.warc import WarcRecord, WarcRecordType
+
+    with (tmp_path / "made.warc.gz").open("wb") as stream:
+        for url in (A, B, C):
+            made = WarcRecord()
+            made.init_headers(WarcRecordType.response, content_length=0)
+            made.headers["WARC-Target-URI"] = url
+            made.headers["Content-Type"] = "application/http; msgtype=response"
+            made.set_bytes_content(f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>{url}</title>".encode())
+            writer = GzipWriter(stream)
+            made.write(writer)
+            writer.finish()
+    source = ArchiveSource(tmp_path / "made.warc.gz")
+    assert source.urls == (A, B, C)
+    assert [title(source, url) for url in source.urls] == [A, B, C]
+
+
+@pytest.mark.parametrize(
+    ("headers", "status", "is_page"),
+    [
+        (["Content-Type: text/html"], "200 OK", True),
+        (["content-type: TEXT/HTML; charset=utf-8"], "200", True),
+        (["Content-Type: application/xhtml+xml"], "200 OK", True),
+        (["Content-Type: text/plain"], "200 OK", False),
+        (["Content-Type: image/png"], "200 OK", False),
+        ([], "200 OK", False),
+        (["Content-Type: text/html"], "404 Not Found", False),
+        (["Content-Type: text/html"], "206 Partial Content", False),
+        (["Content-Type: text/html"], "500 Oops", False),
+        (["Content-Type: text/html"], "nonsense", False),
+        (["Content-Type: text/html"], "301 Moved", False),
+    ],
+)
+def test_pages_are_html_with_status_200(tmp_path: Path, headers: list[str], status: str, is_page: bool) -> None:  # noqa: FBT001
+    """Whatever else was fetched is passed over, and what comes after it is found."""
+    path = archive(tmp_path, [record(A, b"<p>text", status=status, headers=headers), titled(B)])
+    assert ArchiveSource(path).urls == ((A, B) if is_page else (B,))
+
+
+def test_the_charset_of_the_header_counts(tmp_path: Path) -> None:
+    """Before that in the page, quoted or not."""
+    parts = [
+        record(A, "<meta charset=utf-8>ж".encode("koi8-r"), headers=['Content-Type: text/html; Charset="KOI8-R"']),
+        record(B, "<meta charset=koi8-r>ж".encode("koi8-r")),
+    ]
+    source = ArchiveSource(archive(tmp_path, parts))
+    pages = [source.get(url) for url in (A, B)]
+    found = [(page.blocks.texts, page.encoding_source) for page in pages if page is not None]
+    assert found == [(("ж",), "transport"), (("ж",), "meta")]
+
+
+def chunked(body: bytes) -> bytes:
+    """Body as servers send it piece by piece."""
+    return b"3\r\n" + body[:3] + b"\r\n%x\r\n" % len(body[3:]) + body[3:] + b"\r\n0\r\n\r\n"
+
+
+BODY = b"<title>unpacked</title>" + b"<p>some text</p>" * 50
+
+
+@pytest.mark.parametrize(
+    ("headers", "body"),
+    [
+        (["Content-Encoding: gzip"], gzip.compress(BODY)),
+        (["Content-Encoding: deflate"], zlib.compress(BODY)),
+        (["Transfer-Encoding: chunked"], chunked(BODY)),
+        (["Transfer-Encoding: chunked", "Content-Encoding: gzip"], chunked(gzip.compress(BODY))),
+        # Unpacked by the crawler, which kept the headers:
+        (["Content-Encoding: gzip"], BODY),
+        (["Transfer-Encoding: chunked"], BODY),
+        (["Transfer-Encoding: chunked", "Content-Encoding: gzip"], chunked(BODY)),
+        (["Transfer-Encoding: chunked", "Content-Encoding: gzip"], BODY),
+        # No encoding at all:
+        (["Content-Encoding: utf-8"], BODY),
+    ],
+)
+def test_bodies_are_unpacked(tmp_path: Path, headers: list[str], body: bytes) -> None:
+    """Also where the headers say what isn't so."""
+    parts = [record(A, body, headers=["Content-Type: text/html", *headers]), titled(B)]
+    source = ArchiveSource(archive(tmp_path, parts))
+    page = source.get(A)
+    assert page is not None
+    assert page.source == BODY.decode()
+    assert title(source, B) == B
+
+
+def test_a_damaged_body_is_none(tmp_path: Path) -> None:
+    """Neither half a page nor a page of gibberish; and what unzips to too much is cut."""
+    packed = gzip.compress(BODY)
+    headers = ["Content-Type: text/html", "Content-Encoding: gzip"]
+    bomb = gzip.compress(b"<p>x</p>" * 1_000_000)
+    parts = [record(A, packed[:20] + b"\xff" * 10 + packed[30:], headers=headers), record(B, bomb, headers=headers)]
+    source = ArchiveSource(archive(tmp_path, parts), parsing={"limits": blockml.Limits(bytes=800)})
+    assert source.urls == (A, B)
+    assert source.get(A) is None
+    page = source.get(B)
+    assert page is not None
+    assert (len(page.blocks), page.status) == (100, blockml.Status.TRUNCATED)
+
+
+# Redirects and captures
+
+
+def test_redirects_lead_to_the_page(tmp_path: Path) -> None:
+    """Inside the archive; the page has the last URL, and links are resolved to it."""
+    home = record(C, b"<a href=/old>1</a><a href=newer>2</a><a href=/a>3</a><a href=/gone>4</a><a href=/lost>5</a>")
+    parts = [moved(f"{A}/x", "/a"), moved("http://a.example/old", "/newer", "302 Found"), home, titled(A)]
+    parts += [moved("http://a.example/newer", "//a.example/a#part", "308"), moved("http://a.example/lost", "/missing")]
+    source = ArchiveSource(archive(tmp_path, parts))
+    assert source.urls == (C, A)
+    page = source.get("http://a.example/old")
+    assert page is not None
+    assert (page.url, page.title) == (A, A)
+    start = source.get(C)
+    assert start is not None
+    assert [link.url for link in links(start, source)] == [A]
+    assert source.get("http://a.example/lost") is None
+
+
+def test_redirects_end(tmp_path: Path) -> None:
+    """Circles and chains over the limit lead nowhere; one to the page itself, as for a cookie, isn't one."""
+    chain = [moved(f"{B}/{number}", f"{B}/{number + 1}") for number in range(4)]
+    circle = [moved(f"{C}/1", f"{C}/2"), moved(f"{C}/2", f"{C}/1")]
+    parts = [*chain, *circle, titled(f"{B}/4"), titled(A), moved(A, "#cookie")]
+    source = ArchiveSource(archive(tmp_path, parts), max_redirects=3)
+    assert [title(source, f"{B}/{number}") for number in range(5)] == [None, *[f"{B}/4"] * 4]
+    assert source.get(f"{C}/1") is None
+    assert title(source, A) == A
+    assert title(ArchiveSource(tmp_path / "site.warc", max_redirects=0), f"{B}/4") == f"{B}/4"
+    with pytest.raises(UsageError, match="max_redirects is 0 or more"):
+        ArchiveSource(tmp_path / "site.warc", max_redirects=-1)
+
+
+def test_the_last_capture_counts(tmp_path: Path) -> None:
+    """By date; of equal dates the later in the file. A failed one changes nothing, a redirect does."""
+    new, old = "2024-06-01T00:00:00Z", "2023-01-01T00:00:00Z"
+    parts = [
+        titled(A, "middle"), titled(A, "newest", new), titled(A, "oldest", old),
+        titled(B, "first"), titled(B, "second"), record(B, status="404 Gone", date=new),
+        titled(C, "page"), moved(C, "/a", date=new),
+    ]  # fmt: skip
+    source = ArchiveSource(archive(tmp_path, parts))
+    assert [title(source, url) for url in (A, B, C)] == ["newest", "second", "newest"]
+    assert source.urls == (A, B)
+
+
+def test_urls_are_normalised(tmp_path: Path) -> None:
+    """And freed of the angle brackets that wget writes; what is no web URL is passed over."""
+    parts = [titled("<http://A.example:80/%7Ea?>", "a"), titled("dns:a.example"), titled("urn:x"), titled(B)]
+    source = ArchiveSource(archive(tmp_path, parts))
+    assert source.urls == ("http://a.example/~a", B)
+    assert title(source, "http://a.example/~a") == "a"
+
+
+def test_a_folder_of_archives_is_one_source(tmp_path: Path) -> None:
+    """WARC files and JSON lines; other files are passed over."""
+    archive(tmp_path, [titled(A, "old"), moved(B, "/c")], "members", "1.warc.gz")
+    archive(tmp_path, [titled(A, "new", "2024-02-01T00:00:00Z")], "plain", "2.warc")
+    (tmp_path / "3.jsonl").write_text(json.dumps({"url": C, "html": "<title>c</title>"}))
+    (tmp_path / "crawl.log").write_text("3 pages\n" * 100)
+    (tmp_path / "tmp").mkdir()
+    source = open_source(tmp_path)
+    assert isinstance(source, ArchiveSource)
+    assert (source.urls, source.warnings) == ((A, C), ())
+    assert [title(source, url) for url in (A, B, C)] == ["new", "c", "c"]
+
+
+# Damage
+
+
+PARTS = [titled(A), titled(B), record(C, b"<title>c</title>" + b"<p>text" * 300)]
+MEMBERS = [gzip.compress(part) for part in PARTS]
+
+
+@pytest.mark.parametrize("kept", [1, 5, 9, 40, len(MEMBERS[2]) // 2, len(MEMBERS[2]) - 9, len(MEMBERS[2]) - 1])
+def test_a_zipped_archive_that_breaks_off_is_read_so_far(tmp_path: Path, kept: int) -> None:
+    """Readers of zip files mostly take the end of a file for the end of its content."""
+    start = len(MEMBERS[0]) + len(MEMBERS[1])
+    path = tmp_path / "cut.warc.gz"
+    path.write_bytes(b"".join(MEMBERS)[: start + kept])
+    source = ArchiveSource(path)
+    assert {A, B} <= set(source.urls)
+    for url in source.urls:
+        page = source.get(url)
+        assert page is not None
+        assert page.source is not None
+        assert page.source.encode() in b"".join(PARTS)
+    assert len(source.warnings) == 1
+    if kept < len(MEMBERS[2]) - 9:
+        assert C not in source.urls
+    if kept >= 40:  # of less, readers don't see that there is another member
+        assert source.warnings[0].startswith(f"cut.warc.gz: byte {start}: ")
+
+
+@pytest.mark.parametrize("kept", [3, 30, 200, 400, len(PARTS[2]) - 10])
+def test_a_plain_archive_that_breaks_off_is_read_so_far(tmp_path: Path, kept: int) -> None:
+    """Inside the name, the headers, the headers of the response, the page."""
+    start = len(PARTS[0]) + len(PARTS[1])
+    path = tmp_path / "cut.warc"
+    path.write_bytes(b"".join(PARTS)[: start + kept])
+    source = ArchiveSource(path)
+    assert source.urls == (A, B)
+    assert [title(source, url) for url in source.urls] == [A, B]
+    assert [warning.partition(": reading")[0] for warning in source.warnings] == [f"cut.warc: byte {start}"]
+
+
+@pytest.mark.parametrize("place", [0, 30, len(MEMBERS[1]) - 6])
+def test_a_damaged_member_ends_the_reading(tmp_path: Path, place: int) -> None:
+    """In its mark, its content or its checksum. What comes before is kept."""
+    damaged = bytearray(MEMBERS[1])
+    damaged[place] ^= 0xFF
+    path = tmp_path / "bad.warc.gz"
+    path.write_bytes(MEMBERS[0] + damaged + MEMBERS[2])
+    source = ArchiveSource(path)
+    assert source.urls == (A,)
+    assert title(source, A) == A
+    assert source.warnings[0].startswith(f"bad.warc.gz: byte {len(MEMBERS[0])}: reading stopped here (")
+
+
+def test_garbage_between_records_ends_the_reading(tmp_path: Path) -> None:
+    """The warning tells where the record before it ends."""
+    path = tmp_path / "bad.warc"
+    path.write_bytes(PARTS[0] + b"garbage\r\n" * 50 + PARTS[1])
+    source = ArchiveSource(path)
+    assert source.urls == (A,)
+    assert source.warnings[0].startswith(f"bad.warc: byte {len(PARTS[0])}: reading stopped here (")
+
+
+def test_an_empty_member_does_not_end_the_reading(tmp_path: Path) -> None:
+    """The reader takes it for the end of the file."""
+    path = tmp_path / "gap.warc.gz"
+    path.write_bytes(gzip.compress(b"").join([*MEMBERS, b""]))
+    source = ArchiveSource(path)
+    assert (source.urls, source.warnings) == ((A, B, C), ())
+    assert title(source, C) == "c"
+
+
+def test_broken_responses_do_not_hide_the_next(tmp_path: Path) -> None:
+    """No status line, no headers, headers without end, bytes that are no text."""
+    whole = record(A, b"<p>")
+    parts = [
+        whole.replace(b"HTTP/1.1 200 OK\r\n", b"HTTX/9.9 ok go\n"),
+        record(A, b"", headers=["X: " + "x" * 100_000, "Content-Type: text/html"]),
+        record(A, headers=["\xff\xfe: y", "no colon", ": no name"]),
+        whole.replace(b"a.example", b"a.ex\xff\xfe\r"),
+        titled(B),
+    ]
+    for part in parts[:-1]:
+        path = archive(tmp_path, [part, titled(B)])
+        source = ArchiveSource(path)
+        assert B in source.urls or source.warnings
+    assert title(ArchiveSource(archive(tmp_path, [parts[0], parts[1], parts[2], titled(B)])), B) == B
+
+
+@given(st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 255)), min_size=1, max_size=4), st.booleans())
+def test_no_damage_raises(
+    tmp_path_factory: pytest.TempPathFactory,
+    changes: list[tuple[int, int]],
+    zipped: bool,  # noqa: FBT001
+) -> None:
+    """Whatever bytes are changed: pages, warnings, or an error that says there are none."""
+    whole = bytearray(b"".join(MEMBERS if zipped else PARTS))
+    for place, value in changes:
+        whole[place % len(whole)] = value
+    path = tmp_path_factory.getbasetemp() / "fuzzed.warc"
+    path.write_bytes(whole)
+    try:
+        source = ArchiveSource(path)
+    except InputError:
+        return
+    for url in source.urls:
+        source.get(url)
+
+
+def test_a_file_that_changed_gives_nothing(tmp_path: Path) -> None:
+    """Neither an error nor another URL's page."""
+    path = archive(tmp_path, PARTS)
+    lines = tmp_path / "pages.jsonl"
+    lines.write_text("".join(json.dumps({"url": url, "html": url}) + "\n" for url in (A, B)))
+    source, other = ArchiveSource(path), ArchiveSource(lines)
+    archive(tmp_path, [titled(C), titled(A), titled(B)])
+    lines.write_text("".join(json.dumps({"url": url, "html": url}) + "\n" for url in (B, A)))
+    assert [source.get(url) for url in (A, B, C)] == [None] * 3
+    assert [other.get(url) for url in (A, B)] == [None] * 2
+    for gone in (path, lines):
+        gone.unlink()
+    assert (source.get(A), other.get(A)) == (None, None)
+
+
+@pytest.mark.parametrize("content", [b"", b"WARC/1.1\r\n", WARCINFO, b"\x1f\x8bgarbage", b"<html>", b"{}"])
+def test_archives_without_pages_are_refused(tmp_path: Path, content: bytes) -> None:
+    """A wrong file shows at once."""
+    path = tmp_path / "file.warc"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"file\.warc: no fetched web pages here"):
+        ArchiveSource(path)
+    with pytest.raises(InputError, match="no such file or folder"):
+        ArchiveSource(tmp_path / "missing.warc")
+
+
+# JSON lines
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_json_lines_are_found_where_they_lie(tmp_path: Path, zipped: bool) -> None:  # noqa: FBT001
+    """Zipped or not, in any order; lines without a page are told and passed over."""
+    rows = [
+        json.dumps({"url": A, "html": "<title>ä</title>", "charset": "utf-8"}, ensure_ascii=False),
+        "",
+        '{"url": "http://a.example/x"}',
+        "{",
+        "[1]",
+        json.dumps({"url": "mailto:a@b.example", "html": ""}),
+        json.dumps({"url": B, "html": "<title>b</title><p>\u2028" + "long " * 50_000}),
+        json.dumps({"url": A, "html": "<title>later</title>", "id": 7}),
+    ]
+    text = "\ufeff" + "\r\n".join(rows)
+    path = tmp_path / "pages"
+    path.write_bytes(gzip.compress(text.encode()) if zipped else text.encode())
+    source = ArchiveSource(path)
+    assert source.urls == (A, B)
+    assert [title(source, url) for url in (B, A, B)] == ["b", "later", "b"]
+    places = [text.encode().index(f"\n{row}\r".encode()) + 1 for row in rows[2:5]]
+    assert [warning.split(": ")[1] for warning in source.warnings] == [f"byte {place}" for place in places]
+
+
+def test_json_lines_that_break_off_are_read_so_far(tmp_path: Path) -> None:
+    """A zipped file that ends too early."""
+    rows = [json.dumps({"url": f"{A}/{number}", "html": str(number**99)}) for number in range(2000)]
+    path = tmp_path / "pages.jsonl.gz"
+    path.write_bytes(gzip.compress("\n".join(rows).encode())[:-5000])
+    source = ArchiveSource(path)
+    assert 100 < len(source.urls) < 2000
+    assert "reading stopped here (" in source.warnings[0]
+    assert source.get(source.urls[-1]) is not None
+
+
+def test_a_useless_file_does_not_fill_the_warnings(tmp_path: Path) -> None:
+    """After a hundred of them it is clear."""
+    path = tmp_path / "pages.jsonl"
+    path.write_text("{\n" * 1000 + json.dumps({"url": A, "html": ""}))
+    assert len(ArchiveSource(path).warnings) == 100
+
+
+# The rest
+
+
+def test_a_missing_package_for_archives_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """JSON lines need none."""
+    path = archive(tmp_path, PARTS)
+    (tmp_path / "pages.jsonl").write_text(json.dumps({"url": A, "html": ""}))
+    monkeypatch.setitem(sys.modules, "fastwarc", None)
+    monkeypatch.setitem(sys.modules, "fastwarc.warc", None)
+    with pytest.raises(MissingExtraError, match=r"Reading web archives needs .*blockml\[warc\]"):
+        ArchiveSource(path)
+    assert ArchiveSource(tmp_path / "pages.jsonl").urls == (A,)
+
+
+def test_parsing_options_of_archives_count(tmp_path: Path) -> None:
+    """Linked pages are parsed like the page that links to them."""
+    path = archive(tmp_path, PARTS)
+    page = ArchiveSource(path, parsing={"backend": "html5lib"}).get(A)
+    assert page is not None
+    assert page.backend == "html5lib"
+    with pytest.raises(UsageError):
+        ArchiveSource(path, parsing={"backend": "nothing"})
+
+
+def test_the_index_holds_no_pages(tmp_path: Path) -> None:
+    """Only where they lie: a pickled source is far smaller than its archive, and works elsewhere."""
+    import pickle
+
+    path = archive(tmp_path, [record(f"{A}/{number}", b"<p>text</p>" * 2000) for number in range(20)], "plain")
+    source = ArchiveSource(path)
+    stored = pickle.dumps(source)
+    assert len(stored) < path.stat().st_size / 50
+    page = pickle.load(io.BytesIO(stored)).get(f"{A}/7")  # noqa: S301
+    assert len(page.blocks) == 2000

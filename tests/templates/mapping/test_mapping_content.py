@@ -1,0 +1,127 @@
+"""A page without its template: shares of blocks, the main container, and scores of templates."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import blockml
+from blockml.errors import UsageError
+from blockml.parsing.words import find_words
+from blockml.templates.mapping import (
+    content_blocks,
+    content_text_nodes,
+    main_container,
+    node_scores,
+    page_template,
+    template_share,
+)
+from tests.strategies import content_nodes, messy_html, path_of
+from tests.templates.mapping.made_trees import BIRDS, DOGS, KEY
+
+
+def n_words(text: str) -> int:
+    """Words of one text."""
+    return len(find_words([text])[0])
+
+
+def test_ME_13_1() -> None:
+    """Eight words, four of them in the template, four of content."""
+    page = blockml.parse(KEY)
+    template = page_template(page, [blockml.parse(DOGS), blockml.parse(BIRDS)])
+    assert template is not None
+    share = template_share(page, template.nodes)
+    assert page.blocks.n_words.sum() == 8
+    assert (page.blocks.n_words * share).sum() == 4
+    kept = content_blocks(page, template.nodes)
+    assert " ".join(page.blocks.texts[row] for row in np.flatnonzero(kept).tolist()) == "Cats Cats rule. Really."
+    assert page.blocks.n_words[kept].sum() == 4
+    content = content_text_nodes(page, template.nodes)
+    assert [page.nodes.texts[node] for node in np.flatnonzero(content).tolist()] == ["Cats", "Cats rule.", "Really."]
+
+
+@settings(max_examples=60)
+@given(messy_html)
+def test_shares_of_blocks(html: str) -> None:
+    """Counted text by text."""
+    page = blockml.parse(html)
+    inside = np.arange(len(page.nodes)) * 7 % 3 == 0
+    share, kept = template_share(page, inside), content_blocks(page, inside)
+    texts = content_nodes(page.nodes)
+    assert np.flatnonzero(content_text_nodes(page, inside)).tolist() == [node for node in texts if not inside[node]]
+    for block in page.blocks:
+        own = [node for node in texts if block.node <= node <= block.last_node]
+        weights = [n_words(page.nodes.texts[node]) for node in own]
+        assert sum(weights) == block.n_words
+        if not any(weights):
+            weights = [1] * len(own)
+        expected = sum(weight for node, weight in zip(own, weights, strict=True) if inside[node]) / sum(weights)
+        assert share[block.index] == pytest.approx(expected)
+        assert kept[block.index] == (share[block.index] < 0.5)
+
+
+@settings(max_examples=60)
+@given(messy_html)
+def test_main_container_is_the_smallest(html: str) -> None:
+    """No element with fewer nodes holds four fifths of the words."""
+    page = blockml.parse(html)
+    nodes, blocks = page.nodes, page.blocks
+    remaining = np.arange(len(blocks)) % 4 != 1
+    container = main_container(page, remaining)
+    rows = np.flatnonzero(remaining)
+    texts = [node for node in content_nodes(nodes) for row in rows if blocks.node[row] <= node <= blocks.last_node[row]]
+    holds = np.zeros(len(nodes), dtype=int)
+    for node in texts:
+        holds[path_of(nodes, node)[:-1]] += n_words(nodes.texts[node])
+    most = [node for node in range(len(nodes)) if holds[node] and 5 * holds[node] >= 4 * blocks.n_words[rows].sum()]
+    assert container == (min(most, key=lambda node: (nodes.end[node] - node, -node)) if most else None)
+
+
+def test_second_stage_keeps_the_main_container() -> None:
+    """What is far from most of the words goes, even if it is not template."""
+    page = blockml.parse("<p>Menu</p><p>stray</p><main><p>" + "word " * 20 + "</p><p>more</p></main><p>late</p>")
+    inside = np.array([text == "Menu" for text in page.nodes.texts])
+    assert content_blocks(page, inside).tolist() == [False, True, True, True, True]
+    assert content_blocks(page, inside, second_stage=True).tolist() == [False, False, True, False, False]
+    page = blockml.parse("<p>Menu</p><main><p>" + "word " * 9 + "</p><p>" + "word " * 8 + "</p></main><p>late</p>")
+    inside = np.array([text == "Menu" for text in page.nodes.texts])
+    assert content_blocks(page, inside, second_stage=True).tolist() == [False, True, True, False]
+
+
+def test_nothing_and_all_in_the_template() -> None:
+    """Nothing keeps all blocks, all keeps none, and neither has trouble with pages without blocks."""
+    for html in (KEY, "", "<p>--", "<div></div>"):
+        page = blockml.parse(html)
+        for second_stage in (False, True):
+            empty, full = np.zeros(len(page.nodes), dtype=bool), np.ones(len(page.nodes), dtype=bool)
+            assert content_blocks(page, full, second_stage=second_stage).tolist() == [False] * len(page.blocks)
+            assert content_blocks(page, empty).tolist() == [True] * len(page.blocks)
+    page = blockml.parse("<p>--<p>...")
+    assert main_container(page, np.ones(2, dtype=bool)) is None
+    assert content_blocks(page, np.zeros(len(page.nodes), dtype=bool), second_stage=True).all()
+
+
+def test_content_of_wrong_lengths() -> None:
+    """A value a node, or a block."""
+    page = blockml.parse(KEY)
+    for function in (template_share, content_blocks, content_text_nodes):
+        with pytest.raises(UsageError, match=f"{len(page.nodes)} nodes"):
+            function(page, np.zeros(3, dtype=bool))
+    with pytest.raises(UsageError, match=f"{len(page.blocks)} blocks"):
+        main_container(page, np.zeros(3, dtype=bool))
+
+
+def test_scores_of_template_nodes() -> None:
+    """Precision, recall and F1, with nothing found and nothing to find."""
+    found, true = np.array([1, 1, 1, 0, 0], dtype=bool), np.array([1, 1, 0, 1, 0], dtype=bool)
+    scores = node_scores(found, true)
+    assert (scores.n_retrieved, scores.n_gold, scores.n_common) == (3, 3, 2)
+    assert scores.precision == scores.recall == scores.f1 == pytest.approx(2 / 3)
+    none = np.zeros(5, dtype=bool)
+    assert node_scores(none, none).f1 == node_scores(none, none).precision == node_scores(none, none).recall == 1
+    for pair in ((found, none), (none, found)):
+        scores = node_scores(*pair)
+        assert (scores.precision, scores.recall, scores.f1) == (0, 0, 0)
+    with pytest.raises(UsageError, match="true template"):
+        node_scores(found, true[1:])

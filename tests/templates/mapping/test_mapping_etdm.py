@@ -1,0 +1,270 @@
+"""Mapping trees: against looking at all pairs, by brute force, on deep and wide pages."""
+
+from __future__ import annotations
+
+import tracemalloc
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import blockml
+from blockml.errors import UnknownNameError, UsageError
+from blockml.templates.mapping import MATCHINGS, PRESETS, NodeEquality, Tree, etdm, map_trees, tree_of
+from blockml.templates.mapping.similarity import Comparison
+from tests.strategies import messy_html
+from tests.templates.mapping.made_trees import DOGS, KEY, slow_mapping, slow_similarity
+
+presets = st.sampled_from(sorted(PRESETS))
+matchings = st.sampled_from(MATCHINGS)
+
+#: Two pages that share some of their parts, in one order or another.
+parts = st.lists(messy_html, min_size=1, max_size=4)
+related = parts.flatmap(
+    lambda pieces: st.tuples(st.just("<hr>".join(pieces)), st.permutations([*pieces, "<p>new"]).map("".join))
+)
+
+
+def trees_of(*pages: str) -> list[Tree]:
+    """Trees of some pages."""
+    return [tree_of(blockml.parse(html)) for html in pages]
+
+
+@settings(max_examples=60)
+@given(related, presets, st.booleans())
+def test_greedy_mapping_against_all_pairs(pages: tuple[str, str], preset: str, text_equality: bool) -> None:  # noqa: FBT001
+    """The same as choosing the best of all pairs of children again and again."""
+    equality = PRESETS[preset]
+    if not text_equality:
+        equality = NodeEquality(text_equality=False, att=0.2)
+    a, b = trees_of(*pages)
+    assert map_trees(a, b, equality).tolist() == slow_mapping(a, b, equality)
+
+
+@settings(max_examples=100)
+@given(related, presets, matchings, st.sampled_from([None, 3]))
+def test_mappings_are_equal_top_down(pages: tuple[str, str], preset: str, matching: str, group: int | None) -> None:
+    """One-to-one, parents of pairs are pairs, and only equal nodes are mapped."""
+    a, b = trees_of(*pages)
+    partner = map_trees(a, b, preset, matching=matching, group=group)
+    mapped = np.flatnonzero(partner >= 0)
+    assert partner.dtype == np.int32
+    assert len(set(partner[mapped].tolist())) == len(mapped)
+    for row in mapped.tolist():
+        assert slow_similarity(a, row, b, int(partner[row]), PRESETS[preset])[0] >= PRESETS[preset].threshold - 1e-9
+        if a.parent[row] >= 0 or b.parent[partner[row]] >= 0:
+            assert partner[a.parent[row]] == b.parent[partner[row]]
+
+
+@settings(max_examples=30)
+@given(messy_html, presets, matchings)
+def test_pages_map_to_themselves(html: str, preset: str, matching: str) -> None:
+    """Each node to itself, whatever the equality."""
+    tree = tree_of(blockml.parse(html))
+    assert map_trees(tree, tree, preset, matching=matching).tolist() == list(range(len(tree)))
+
+
+@settings(max_examples=40)
+@given(related, presets)
+def test_same_parts_are_mapped_without_comparing(pages: tuple[str, str], preset: str) -> None:
+    """The shortcut for parts that are the same gives what comparing their children gives."""
+    a, b = trees_of(*pages)
+    expected = map_trees(a, b, preset).tolist()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(etdm._Likeness, "__call__", lambda *_: False)
+        assert map_trees(a, b, preset).tolist() == expected
+
+
+def _below_body(tree: Tree) -> list[int]:
+    body = next(row for row in range(len(tree)) if tree.name(row) == "body")
+    return [row for row in range(len(tree)) if tree.parent[row] == body]
+
+
+@settings(max_examples=60)
+@given(related, presets)
+def test_optimal_is_no_worse_than_greedy(pages: tuple[str, str], preset: str) -> None:
+    """In the sum of similarities of the body's children."""
+    a, b = trees_of("<body>" + pages[0], "<body>" + pages[1])
+    comparison = Comparison(a, b, preset)
+    sums = []
+    for matching in MATCHINGS:
+        partner = map_trees(a, b, preset, matching=matching)
+        rows = [row for row in _below_body(a) if partner[row] >= 0]
+        sums.append(sum(comparison.score(row, int(partner[row])) for row in rows))
+    assert sums[1] >= sums[0] - 1e-6
+
+
+small = st.lists(st.sampled_from(["<p>", "<p class=a>", "<p class='a b'>x", "<ul>", "<b></b>", "x"]), max_size=5)
+
+
+@settings(max_examples=60)
+@given(small, small, presets)
+def test_optimal_by_brute_force(one: list[str], two: list[str], preset: str) -> None:
+    """Of all ways to pair the body's children none has a larger sum; by names alone, none has more pairs."""
+    a, b = trees_of("<body>" + "".join(one), "<body>" + "".join(two))
+    comparison = Comparison(a, b, preset)
+    own, others = _below_body(a), _below_body(b)
+    best = 0.0
+    places = [*others, *[-1] * len(own)]
+    for order in set(permutations(places, len(own))):
+        scores = [comparison.score(x, y) for x, y in zip(own, order, strict=True) if y >= 0]
+        if all(score >= comparison.limit for score in scores):
+            best = max(best, sum(scores))
+    for matching in MATCHINGS if preset in {"label", "strict"} else ["optimal"]:
+        partner = map_trees(a, b, preset, matching=matching)
+        assert sum(comparison.score(x, int(partner[x])) for x in own if partner[x] >= 0) == pytest.approx(best)
+
+
+def test_optimal_beats_greedy_where_the_best_pair_costs_two() -> None:
+    """The first child fits the second best, which alone fits the second child."""
+    equality = NodeEquality(cls=1, pos=0, chd=0, threshold=0.3)
+    a, b = trees_of(
+        "<p class='a b c d'></p><p class='a b c'></p>", "<p class='a b c d e'></p><p class='b c d e f'></p>"
+    )
+    # .8 and .5; .6 and .333
+    greedy, optimal = (map_trees(a, b, equality, matching=matching) for matching in MATCHINGS)
+    assert greedy.tolist() == [0, 1, 2, 3, 4]
+    assert optimal.tolist() == [0, 1, 2, 3, 4]
+    strict = NodeEquality(cls=1, pos=0, chd=0, threshold=0.4)
+    greedy, optimal = (map_trees(a, b, strict, matching=matching) for matching in MATCHINGS)
+    assert greedy.tolist() == [0, 1, 2, 3, -1]
+    assert optimal.tolist() == [0, 1, 2, 4, 3]
+
+
+def test_ties_go_to_the_first() -> None:
+    """Of children that are equally alike."""
+    a, b = trees_of("<i></i>" * 2, "<i></i>" * 4)
+    assert map_trees(a, b).tolist() == [0, 1, 2, 3, 4]
+    assert map_trees(b, a).tolist() == [0, 1, 2, 3, 4, -1, -1]
+
+
+def test_ids_win_over_looks_and_looks_in_place_over_others() -> None:
+    """What is equal whatever the weights has an order of its own."""
+    a, b = trees_of("<i id=x title=t></i><i title=t></i>", "<i title=t></i><i id=x></i><i></i>")
+    assert map_trees(a, b).tolist() == [0, 1, 2, 4, 3]
+    a, b = trees_of("<i title=t></i><b></b>", "<i title=t></i><b></b><i title=t></i>")
+    assert map_trees(b, a).tolist() == [0, 1, 2, 3, 4, -1]
+    # In place only at its end: two are in place there, and the first of the other list is not.
+    a, b = trees_of("<b></b><i title=t></i>", "<i title=t></i><i title=t></i>")
+    assert map_trees(a, b).tolist() == [0, 1, 2, -1, 4]
+
+
+def test_bodies_are_always_equal() -> None:
+    """Seven children against ten, and classes of their own: without this rule nothing but the root would be left."""
+    a, b = trees_of(
+        f"<body class=home>{'<i></i>' * 6}<p id=foot>end</p></body>",
+        f"<body class='page id-7'>{'<u></u>' * 9}<p id=foot>end</p></body>",
+    )
+    for preset in PRESETS:
+        partner = map_trees(a, b, preset)
+        assert partner[2] == 2
+        assert partner[-1] == len(b) - 1
+
+
+def test_different_roots_share_nothing() -> None:
+    """The roots have to have one name."""
+    a, b = trees_of("text", "text")
+    other = Tree.from_arrays(b.arrays()[0], {**b.arrays()[1], "names": ["#text", "svg", *b.names[2:]]})
+    assert map_trees(a, other).tolist() == [-1] * 4
+
+
+def test_content_after_the_root_is_mapped_too() -> None:
+    """Later roots are paired like children."""
+    a, b = trees_of("<html><body>a</html><div>late</div>", "<html><body>b</html><div>late</div>")
+    assert (a.parent == -1).sum() == 2
+    assert map_trees(a, b).tolist() == [0, 1, 2, -1, 4, 5, 6]
+
+
+def test_wide_nodes_in_runs() -> None:
+    """A child meets only those of the run with the same number."""
+    items = [f"<li title=t{i}>{i}" for i in range(240)]
+    a, b = trees_of("<ul>" + "".join(items), "<ul>" + "".join(items[30:]))
+    whole, grouped = map_trees(a, b), map_trees(a, b, group=20)
+    assert (whole >= 0).sum() == 4 + 2 * 210
+    for row in np.flatnonzero(grouped >= 0).tolist():
+        assert row < 4 or (row - 4) // 40 == (grouped[row] - 4) // 40
+    assert map_trees(a, b, group=240).tolist() == whole.tolist()
+    narrow_a, narrow_b = trees_of("<ul>" + "".join(items[:200]), "<ul>" + "".join(items[30:200]))
+    assert map_trees(narrow_a, narrow_b, group=20).tolist() == map_trees(narrow_a, narrow_b).tolist()
+
+
+def wide_trees() -> list[Tree]:
+    """Five thousand items each."""
+    return trees_of(
+        *("<ul>" + "".join(f"<li class='c{i % 7}'><a>item {key}{i}</a>" for i in range(5000)) for key in "ab")
+    )
+
+
+@pytest.mark.parametrize("preset", sorted(PRESETS))
+def test_very_wide_lists(preset: str) -> None:
+    """All items in place, only their texts are not."""
+    a, b = wide_trees()
+    expected = np.arange(len(a), dtype=np.int32)
+    expected[np.flatnonzero(a.tag == 0)] = -1
+    assert map_trees(a, b, preset).tolist() == expected.tolist()
+
+
+def test_very_wide_lists_take_little_memory() -> None:
+    """Far from the 200 megabytes that one number for each of 25 million pairs would take."""
+    a, b = wide_trees()
+    tracemalloc.start()
+    map_trees(a, b)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100e6
+
+
+def test_long_lists_find_equal_ids_and_looks_from_afar() -> None:
+    """Where not all pairs are compared, what is equal whatever the weights is found all the same."""
+    n = 400
+    marked = ["<i id=x></i>", "<i title=t class=c></i>"]
+    a, b = trees_of(
+        "<i></i>" * n + "".join(marked) + "<i></i>" * n, "<b></b>" * 20 + "".join(marked) + "<i></i>" * 2 * n
+    )
+    partner = map_trees(a, b)
+    assert partner[3 + n : 5 + n].tolist() == [23, 24]
+
+
+def test_long_lists_with_a_middle_that_is_new() -> None:
+    """Both ends of a list find their place, by the steps from the front and from the back."""
+    n = 350
+    items = [f"<i class=c{k}></i>" for k in range(n)]
+    a, b = trees_of("".join(items), "".join(items[:200]) + "<i class=new></i>" * 120 + "".join(items[200:]))
+    shift = [3 + k + 120 * (k >= 200) for k in range(n)]
+    assert map_trees(a, b).tolist()[3:] == shift
+
+
+def test_deep_pages_are_mapped() -> None:
+    """Fifty thousand elements inside each other."""
+    limits = blockml.Limits(depth=60_000)
+    a, b = (tree_of(blockml.parse("<div>" * 50_000 + text, limits=limits)) for text in ("one", "two"))
+    assert len(a) > 50_000
+    assert map_trees(a, b).tolist() == [*range(len(a) - 1), -1]
+
+
+def test_worked_example_is_mapped() -> None:
+    """Menu and foot, nothing of the article."""
+    a, b = trees_of(KEY, DOGS)
+    partner = map_trees(a, b)
+    assert [a.name(row) for row in np.flatnonzero(partner < 0).tolist()] == [
+        "div",
+        "h1",
+        "#text",
+        "p",
+        "#text",
+        "p",
+        "#text",
+    ]
+
+
+def test_wrong_mappings() -> None:
+    """Names and numbers that make no sense."""
+    tree = tree_of(blockml.parse("x"))
+    with pytest.raises(UnknownNameError, match="greedy, optimal"):
+        map_trees(tree, tree, matching="best")
+    with pytest.raises(UnknownNameError, match="hybex-old"):
+        map_trees(tree, tree, "best")
+    with pytest.raises(UsageError, match="one at least"):
+        map_trees(tree, tree, group=0)
