@@ -1,0 +1,138 @@
+"""The view of what is template in a page."""
+
+from __future__ import annotations
+
+import html as markup
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytest.importorskip("jinja2")
+
+from lxml import html
+
+import blockml
+from blockml.errors import UsageError
+from blockml.page import Page
+from blockml.reports.templateview import write_template_view
+from tests.reports.pages import HOSTILE, read_page, words_of
+
+_FRAME = re.compile(r'<iframe sandbox="" referrerpolicy="no-referrer" title="[^"]*" srcdoc="([^"]*)"></iframe>')
+SOURCE = "<nav><a href=/>Home</a></nav><p>Hello <a href=/b>big</a> world</p><footer>Imprint</footer>"
+
+
+def view_of(
+    path: Path, page: Page, in_template: Any, template: str = "", **options: Any
+) -> tuple[html.HtmlElement, str]:
+    """Write a view; give it without its frame, and what the frame holds. Whatever is shown stands in that frame."""
+    options = {"page_title": "A page", "page_html_label": "a.html", **options}
+    written = write_template_view(path, template_html=template, page=page, in_template=in_template, **options)
+    text = written.read_text(encoding="utf-8")
+    frames = _FRAME.findall(text)
+    assert len(frames) == text.count("<iframe") <= 1
+    bare = path.with_suffix(".bare.html")
+    bare.write_text(_FRAME.sub("", text), encoding="utf-8")
+    return read_page(bare), markup.unescape(frames[0]) if frames else ""
+
+
+def within(page: Page, *names: str) -> Any:
+    """Nodes that are, or stand in, elements with one of these names."""
+    mask = page.nodes.named(set(names))
+    for node in range(len(mask)):
+        mask[node] |= bool(page.nodes.parent[node] >= 0 and mask[page.nodes.parent[node]])
+    return mask
+
+
+def test_blocks_are_shaded_by_their_share(tmp_path: Path) -> None:
+    """In document order, with the share of their characters; from one half on they count as template."""
+    page = blockml.parse(SOURCE, url="http://site.example/a")
+    view, frame = view_of(tmp_path / "deep" / "v.html", page, within(page, "a"), "<nav>Home</nav>", info={"n_pages": 7})
+    lines = view.find_class("block")
+    assert [words_of(line.find_class("text")[0]) for line in lines] == list(page.blocks.texts)
+    # "big" has 3 of the 13 characters of "Hello", "big" and "world".
+    assert [line.get("style") for line in lines] == ["--h:1.0", "--h:0.231", "--h:0.0"]
+    assert [str(line.get("class")) for line in lines] == ["block template", "block own", "block own"]
+    assert [words_of(line.find_class("share")[0]) for line in lines] == ["100 %", "23 %", "0 %"]
+    assert [words_of(line.findall("code")[0]) for line in lines] == page.nodes.xpaths(page.blocks.parent.tolist())
+    assert frame == "<nav>Home</nav>"
+    facts = words_of(view.find_class("facts")[0])
+    assert "1 of 3 blocks, 2 of 5 words, 4 of 13 nodes" in facts
+    for fact in ("a.html", "http://site.example/a", "n pages7"):
+        assert fact in facts
+
+
+def test_shares_may_be_given(tmp_path: Path) -> None:
+    """They are then shown as they are."""
+    page = blockml.parse(SOURCE)
+    mask = np.zeros(len(page.nodes), dtype=bool)
+    view, _ = view_of(tmp_path / "v.html", page, mask, shares=[0.25, 0.5, 1.0])
+    assert [line.get("style") for line in view.find_class("block")] == ["--h:0.25", "--h:0.5", "--h:1.0"]
+    assert "It is empty." in words_of(view.get_element_by_id("template"))
+
+
+def test_pages_without_blocks_have_a_template_view(tmp_path: Path) -> None:
+    """It says so, and is called what it can be called."""
+    page = blockml.parse("")
+    view, _ = view_of(tmp_path / "v.html", page, np.ones(len(page.nodes), dtype=bool), page_title="")
+    assert "no text block" in words_of(view)
+    assert words_of(view.findall(".//h1")[0]).startswith("a.html")
+
+
+@pytest.mark.parametrize(
+    ("nodes", "shares", "words"), [(3, None, "one entry per node"), (None, [1.0], "one entry per block")]
+)
+def test_views_of_another_page_are_refused(
+    nodes: int | None, shares: list[float] | None, words: str, tmp_path: Path
+) -> None:
+    """Nothing is written then."""
+    page = blockml.parse(SOURCE)
+    mask = np.zeros(nodes or len(page.nodes), dtype=bool)
+    with pytest.raises(UsageError, match=words):
+        view_of(tmp_path / "v.html", page, mask, shares=shares)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_template_cannot_leave_its_frame(tmp_path: Path) -> None:
+    """Its quotes and tags stay inside of the attribute; titles, labels and facts are text."""
+    page = blockml.parse(f"<p>{markup.escape(HOSTILE)}</p>", url=f"javascript:alert(1)//{HOSTILE}")
+    mask = np.zeros(len(page.nodes), dtype=bool)
+    template = f'"></iframe><script>alert(1)</script>{HOSTILE}'
+    texts = {"page_title": HOSTILE, "page_html_label": HOSTILE, "info": {HOSTILE: HOSTILE}}
+    view, frame = view_of(tmp_path / "v.html", page, mask, template, **texts)
+    assert frame == template
+    assert " ".join(HOSTILE.split()) in words_of(view.findall(".//h1")[0])
+
+
+@pytest.mark.parametrize(
+    "tag",
+    [
+        '<link rel=preconnect href="http://evil.example">',
+        "<LINK/rel=dns-prefetch/href=//evil.example>",
+        '<meta http-equiv=refresh content="0;url=http://evil.example">',
+        "<base href=http://evil.example>",
+        "<iframe src=http://evil.example>",
+        "<frame src=http://evil.example>",
+        "<li<link>nk rel=preconnect href=http://evil.example>",
+        "<link rel=preconnect href=http://evil.example",
+    ],
+)
+def test_tags_that_connect_on_their_own_are_left_out(tag: str, tmp_path: Path) -> None:
+    """A browser opens connections for them before it asks the policy."""
+    page = blockml.parse(SOURCE)
+    _, frame = view_of(tmp_path / "v.html", page, np.zeros(len(page.nodes), dtype=bool), f"<p>a</p>{tag}")
+    assert frame.startswith("<p>a</p>")
+    assert not re.search(r"<(link|meta|base|i?frame)", frame, re.IGNORECASE)
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"), max_size=200))
+def test_any_template_comes_through(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    """As it is, but for those tags and white space around it."""
+    page = blockml.parse("<p>one")
+    template = f"<p>{text}</p>"
+    _, frame = view_of(tmp_path_factory.mktemp("v") / "v.html", page, np.zeros(len(page.nodes), dtype=bool), template)
+    assert frame == template
