@@ -72,7 +72,8 @@ def extract(
 
 def extract_page(page: Page, extractor: Extractor, *, threshold: float | None = None) -> Extraction:
     """Extract the main content of a page that is parsed already."""
-    scores = extractor.score(page)
+    judgement = extractor.judge(page)
+    scores = judgement.scores
     if threshold is None:
         threshold = extractor.effective_threshold
     decision = decide(scores, threshold, page)
@@ -88,4 +89,5 @@ def extract_page(page: Page, extractor: Extractor, *, threshold: float | None = 
         reasons=decision.reasons,
         confidence=confidence(scores, decision.kept, page.blocks.n_words),
         model=extractor.id,
+        remarks=judgement.remarks,
     )

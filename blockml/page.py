@@ -360,11 +360,13 @@ class Extraction:
     """Expected share of the words whose decision is right, in [0, 1], if the scores are probabilities."""
     model: str
     """Name and version of the model or extractor."""
+    remarks: tuple[str, ...] = ()
+    """What the extractor says about the page as a whole, one sentence each."""
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings of the page."""
-        return self.page.warnings
+        """Warnings of the page, and remarks of the extractor."""
+        return self.page.warnings + self.remarks
 
     def __str__(self) -> str:
         return self.text

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from blockml.datasets.base import read_bytes
+from blockml.datasets.base import read_bytes, site_of
 from blockml.errors import InputError
 
 __all__ = ["PAGE_SUFFIXES", "Item", "find_inputs", "read_items"]
@@ -33,6 +33,9 @@ class Item:
     """The page itself, where it came in a record."""
     url: str | None = None
     charset: str | None = None
+    site: str = ""
+    """Pages of one site carry the same: the record's ``site``, else the host of its URL; of a file the folder in the
+    folder that was asked for, or that itself."""
     error: str | None = None
     """Why there is no page, for a record that can't be used."""
 
@@ -87,8 +90,8 @@ def read_items(files: Iterable[tuple[Path, Path]]) -> Iterator[Item]:
     """Pages of page files and JSON lines files, with unique ids.
 
     The id of a file is its name without ``.html``, ``.htm`` or ``.gz``; where several files share a name, their path
-    below the folder that was asked for. A JSON lines record is ``{"id", "html", "url", "charset"}``; only ``html`` is
-    needed, the id is then ``FILE:LINE``. A record that can't be used is an item with an ``error``.
+    below the folder that was asked for. A JSON lines record is ``{"id", "html", "url", "charset", "site"}``;
+    only ``html`` is needed, the id is then ``FILE:LINE``. A record that can't be used is an item with an ``error``.
     """
     files = list(files)
     names = Counter(_stem(path.name) for path, _ in files)
@@ -101,7 +104,7 @@ def read_items(files: Iterable[tuple[Path, Path]]) -> Iterator[Item]:
             if names[name] > 1:
                 below = path.relative_to(top) if path.is_relative_to(top) else path
                 name = _stem(below.as_posix())
-            items = [Item(name, path=path)]
+            items = [Item(name, path=path, site=_folder(path, top))]
         for item in items:
             # Nothing may be lost, and a resumed run tells pages apart by id. Names that are no text can't be written.
             page_id = name = item.id.encode("utf-8", "backslashreplace").decode()
@@ -111,6 +114,12 @@ def read_items(files: Iterable[tuple[Path, Path]]) -> Iterator[Item]:
                 page_id = f"{name}#{number}"
             seen.add(page_id)
             yield item if page_id == item.id else replace(item, id=page_id)
+
+
+def _folder(path: Path, top: Path) -> str:
+    """First folder of a file below ``top``; where there is none, the folder that holds it."""
+    below = path.relative_to(top).parts if top.parts and path.is_relative_to(top) else ()
+    return str(top / below[0] if len(below) > 1 else path.parent)
 
 
 def _stem(name: str) -> str:
@@ -144,4 +153,5 @@ def _record(line: str, place: str) -> Item:
         for key in ("url", "charset")
         if isinstance(row.get(key), str)
     }
-    return Item(str(row["id"]) if row.get("id") is not None else place, html=row["html"], **texts)
+    site = row["site"] if isinstance(row.get("site"), str) else site_of(texts.get("url"), "")
+    return Item(str(row["id"]) if row.get("id") is not None else place, html=row["html"], site=site, **texts)

@@ -5,20 +5,25 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from blockml.batch.inputs import Item
 from blockml.errors import UsageError
 from blockml.extract import extract
 from blockml.extractors import Extractor
+from blockml.extractors.site import at_site
 from blockml.parsing import Limits
 from blockml.rendering import page_record
+from blockml.templates.site import SiteTemplate
 
 __all__ = ["Summary", "predict", "predict_to_file"]
+
+_NO_SITES: Mapping[str, SiteTemplate] = MappingProxyType({})
 
 #: Pages sent to a worker at a time: enough to hide the cost of sending, few enough to show progress.
 _CHUNK = 16
@@ -51,6 +56,7 @@ def predict(
     jobs: int = 1,
     limits: Limits = Limits(),
     threshold: float | None = None,
+    sites: Mapping[str, SiteTemplate] = _NO_SITES,
 ) -> Iterator[dict[str, Any]]:
     """Extract many pages.
 
@@ -66,6 +72,9 @@ def predict(
         Bounds on each page.
     threshold
         Replaces the extractor's own.
+    sites
+        What is known of sites, by name: see :func:`blockml.batch.learn_sites`. On their pages the extractor works as
+        :func:`blockml.extractors.site.at_site` says; on others it works alone.
 
     Yields
     ------
@@ -74,15 +83,20 @@ def predict(
         ``model``, ``warnings``, ``error``. A page that can't be read, or on which our own code fails, has the status
         ``error`` and says why; it never stops the others.
     """
-    chunks = _chunks(items)
+    knowing = {site: at_site(extractor, template) for site, template in sites.items()}
+    # A worker is sent only what the pages of its chunk need.
+    tasks = (
+        (chunk, extractor, {item.site: knowing[item.site] for item in chunk if item.site in knowing}, limits, threshold)
+        for chunk in _chunks(items)
+    )
     if jobs == 1:
-        for chunk in chunks:
-            yield from _work(chunk, extractor, limits, threshold)
+        for task in tasks:
+            yield from _work(*task)
         return
     import joblib
 
     with joblib.Parallel(n_jobs=jobs, return_as="generator", pre_dispatch="3*n_jobs") as parallel:
-        for records in parallel(joblib.delayed(_work)(chunk, extractor, limits, threshold) for chunk in chunks):
+        for records in parallel(joblib.delayed(_work)(*task) for task in tasks):
             yield from records
 
 
@@ -92,8 +106,14 @@ def _chunks(items: Iterable[Item]) -> Iterator[list[Item]]:
         yield chunk
 
 
-def _work(chunk: list[Item], extractor: Extractor, limits: Limits, threshold: float | None) -> list[dict[str, Any]]:
-    return [_page(item, extractor, limits, threshold) for item in chunk]
+def _work(
+    chunk: list[Item],
+    extractor: Extractor,
+    knowing: Mapping[str, Extractor],
+    limits: Limits,
+    threshold: float | None,
+) -> list[dict[str, Any]]:
+    return [_page(item, knowing.get(item.site, extractor), limits, threshold) for item in chunk]
 
 
 def _page(item: Item, extractor: Extractor, limits: Limits, threshold: float | None) -> dict[str, Any]:
@@ -133,6 +153,7 @@ def predict_to_file(
     resume: bool = False,
     limits: Limits = Limits(),
     threshold: float | None = None,
+    sites: Mapping[str, SiteTemplate] = _NO_SITES,
     progress: Callable[[Iterable[dict[str, Any]]], Iterable[dict[str, Any]]] = iter,
 ) -> Summary:
     """Extract many pages into a JSON lines file.
@@ -143,6 +164,8 @@ def predict_to_file(
 
     Parameters
     ----------
+    sites
+        What is known of sites: see :func:`predict`.
     progress
         Wraps the iteration over records, to show progress.
 
@@ -157,7 +180,8 @@ def predict_to_file(
         raise UsageError("the output is a folder; name a file", source=output)
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
-        done = _carry_over(output, part, extractor.id) if resume else set()
+        models = {extractor.id, *(at_site(extractor, template).id for template in sites.values())}
+        done = _carry_over(output, part, models) if resume else set()
         with part.open("a" if resume else "w", encoding="utf-8", newline="\n") as stream:
 
             def wanted() -> Iterator[Item]:
@@ -167,7 +191,7 @@ def predict_to_file(
                     else:
                         yield item
 
-            records = predict(wanted(), extractor, jobs=jobs, limits=limits, threshold=threshold)
+            records = predict(wanted(), extractor, jobs=jobs, limits=limits, threshold=threshold, sites=sites)
             for record in progress(records):
                 summary.statuses[record["status"]] += 1
                 stream.write(json.dumps(record, ensure_ascii=False) + "\n")
@@ -179,10 +203,10 @@ def predict_to_file(
     return summary
 
 
-def _carry_over(output: Path, part: Path, model: str) -> set[str]:
+def _carry_over(output: Path, part: Path, models: Set[str]) -> set[str]:
     """Put the good records of earlier runs into ``part``; return their ids.
 
-    A line that was cut off, records of failed pages, and those of another model are dropped, so those pages are worked
+    A line that was cut off, records of failed pages, and those of other models are dropped, so those pages are worked
     on again.
     """
     records: dict[str, str] = {}
@@ -192,7 +216,7 @@ def _carry_over(output: Path, part: Path, model: str) -> set[str]:
         for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
             try:
                 record = json.loads(line)
-                if record["error"] is None and record["model"] == model:
+                if record["error"] is None and record["model"] in models:
                     records[record["id"]] = line
             except (ValueError, KeyError, TypeError):
                 continue

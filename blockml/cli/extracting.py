@@ -8,13 +8,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from blockml.batch import Summary, find_inputs, predict, predict_to_file, read_items
+from blockml.batch import Summary, find_inputs, learn_sites, predict, predict_to_file, read_items
 from blockml.cli.arguments import add_parameters, parameters, positive, share
 from blockml.cli.output import note, progress_bar, write_output
 from blockml.datasets.base import read_bytes
 from blockml.errors import InputError, UsageError
 from blockml.extract import extract
 from blockml.extractors import Extractor, resolve
+from blockml.extractors.site import at_site
 from blockml.page import Status
 from blockml.parsing import Limits
 from blockml.rendering import FORMATS, render
@@ -47,6 +48,12 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     many.add_argument("-o", "--output", metavar="OUT", help="JSON lines file; standard output if left out")
     many.add_argument("--jobs", type=positive, default=1, metavar="N", help="processes (default: %(default)s)")
     many.add_argument("--resume", action="store_true", help="keep what OUT or OUT.part hold, and do the rest")
+    many.add_argument(
+        "--by-site",
+        action="store_true",
+        help="read all pages twice: learn what the pages of each site share, then leave it out; a site is a record's "
+        "site or the host of its URL, or a folder in INPUT",
+    )
     many.add_argument("--quiet", action="store_true", help="no progress bar and no summary")
     add_choice(many)
     many.set_defaults(run=run_predict)
@@ -59,6 +66,11 @@ def add_choice(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--extractor", metavar="NAME", help="an untrained method, or a released model")
     add_parameters(parser, "extractor")
     parser.add_argument(
+        "--template",
+        metavar="FILE",
+        help="what was learnt of the site (blockml templates detect): its parts are left out",
+    )
+    parser.add_argument(
         "--threshold", type=share, metavar="X", help="keep blocks that score at least X, from 0 (all) to 1"
     )
     parser.add_argument(
@@ -68,7 +80,8 @@ def add_choice(parser: argparse.ArgumentParser) -> None:
 
 def chosen_extractor(arguments: argparse.Namespace) -> Extractor:
     """Make the extractor that the options of :func:`add_choice` ask for."""
-    return resolve(arguments.extractor or arguments.model, parameters(arguments.parameters))
+    extractor = resolve(arguments.extractor or arguments.model, parameters(arguments.parameters))
+    return at_site(extractor, arguments.template) if arguments.template else extractor
 
 
 def run_extract(arguments: argparse.Namespace) -> int:
@@ -100,9 +113,15 @@ def run_predict(arguments: argparse.Namespace) -> int:
     if arguments.resume and arguments.output is None:
         raise UsageError("--resume needs -o: it continues a file")
     extractor = chosen_extractor(arguments)
-    items = read_items(find_inputs(arguments.inputs))
+    files = find_inputs(arguments.inputs)
     limits = Limits(bytes=arguments.max_bytes)
     options: dict[str, Any] = {"jobs": arguments.jobs, "limits": limits, "threshold": arguments.threshold}
+    if arguments.by_site:
+        if arguments.template:
+            raise UsageError("--template is for pages of one site, --by-site learns every site anew: give one of them")
+        options["sites"] = learn_sites(read_items(files), extractor.parsing, limits=limits, jobs=arguments.jobs)
+        note(f"{len(options['sites'])} sites have enough pages to learn from")
+    items = read_items(files)
     if arguments.output is None:
         summary = Summary()
         for record in predict(items, extractor, **options):

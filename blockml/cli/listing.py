@@ -122,7 +122,7 @@ def run_extractors(arguments: argparse.Namespace) -> int:
         {
             "name": name,
             "what": (kind.__doc__ or "").strip().splitlines()[0],
-            "needs siblings": kind.traits.needs_siblings,
+            "uses siblings": kind.traits.uses_siblings,
             "source": kind.traits.source,
         }
         for name, kind in EXTRACTORS.items()

@@ -14,8 +14,10 @@ import numpy as np
 import blockml
 from blockml.comparison.marks import code_mark, extraction_mark
 from blockml.comparison.peers import PEERS
+from blockml.datasets import LabelledPage
 from blockml.datasets.corpus import read_rows
 from blockml.errors import DatasetError, UnknownNameError, UsageError
+from blockml.evaluation.siblings import at_their_site
 from blockml.extract import extract
 from blockml.extractors import EXTRACTORS, Supervised, model_names, resolve
 from blockml.extractors.registry import DEFAULT_MODEL
@@ -26,6 +28,7 @@ __all__ = ["GROUPS", "Chosen", "Output", "Run", "System", "choose", "read_output
 #: Words that stand for several systems, and what for.
 GROUPS: Mapping[str, str] = {
     "all": "every extractor and released model of blockml",
+    "siblings": "every extractor and released model that learns from other pages of the same site",
     "peers": "every third-party extractor",
 }
 
@@ -55,20 +58,22 @@ class System:
     """Name in results; unique in a comparison."""
     kind: Literal["own", "peer", "outputs"]
     version: str
-    maker: Callable[[str, Mapping[str, Any]], Run]
-    """Makes it from ``source`` and ``parameters``; a function of a module, so that it can be sent."""
+    maker: Callable[[str, Mapping[str, Any], Sequence[LabelledPage]], Run]
+    """Makes it from ``source``, ``parameters`` and pages of a site; a function of a module, so that it can be sent."""
     source: str
     """What the maker knows it by: a public name or a path."""
     parameters: tuple[tuple[str, Any], ...] = ()
     """Parameters that don't have their default, by name."""
     parsing: Parsing = field(default_factory=Parsing)
     """How pages are parsed whose blocks it keeps."""
+    uses_siblings: bool = False
+    """Whether it learns from other pages of the same site."""
     trained_on: frozenset[str] = frozenset()
     """Checksums of the data sets that it was trained on."""
 
-    def make(self) -> Run:
-        """Make it; costly things are done here once, not for every page."""
-        return self.maker(self.source, dict(self.parameters))
+    def make(self, siblings: Sequence[LabelledPage] = ()) -> Run:
+        """Make it, for a site if it uses siblings; costly things are done here once, not for every page."""
+        return self.maker(self.source, dict(self.parameters), siblings)
 
 
 class Chosen(NamedTuple):
@@ -101,8 +106,7 @@ def choose(specs: Iterable[str], outputs: Iterable[str] = ()) -> Chosen:
     UnknownNameError
         No system or parameter of this name.
     UsageError
-        Two systems would have one name, a parameter has no such value, an extractor needs other pages of the site, or
-        a file of outputs is missing.
+        Two systems would have one name, a parameter has no such value, or a file of outputs is missing.
     ModelError
         A model file can't be used.
 
@@ -128,8 +132,10 @@ def _expanded(specs: Iterable[str]) -> list[str]:
     names: list[str] = []
     for spec in specs:
         if spec == "all":
-            names += [name for name, kind in EXTRACTORS.items() if not kind.traits.needs_siblings]
+            names += [name for name, kind in EXTRACTORS.items() if not kind.traits.uses_siblings]
             names += model_names()
+        elif spec == "siblings":
+            names += [name for name in (*EXTRACTORS, *model_names()) if resolve(name).uses_siblings]
         elif spec == "peers":
             names += PEERS
         else:
@@ -145,7 +151,7 @@ def _peer(name: str) -> System:
     return System(name, "peer", f"{peer.version or ''}+{marks}", _make_peer, name)
 
 
-def _make_peer(name: str, parameters: Mapping[str, Any]) -> Run:  # noqa: ARG001 (peers have their defaults)
+def _make_peer(name: str, parameters: Mapping[str, Any], siblings: Sequence[LabelledPage]) -> Run:  # noqa: ARG001 (peers have their defaults and know one page)
     adapter = PEERS[name].adapter
     return lambda html, url: Output(adapter(html, url))
 
@@ -158,8 +164,6 @@ def _own(spec: str) -> System:
     except UnknownNameError as error:
         raise UnknownNameError("system", source, [*error.legal, *PEERS, *GROUPS]) from None
     extractor.set_params(**parameters)
-    if extractor.traits.needs_siblings:
-        raise UsageError(f"{source} needs other pages of the site; pages are compared one by one")
     name = source if source in (*EXTRACTORS, *model_names()) else Path(source).stem
     settings = ",".join(f"{key}={value}" for key, value in parameters.items())
     model = extractor.model if isinstance(extractor, Supervised) else None
@@ -171,12 +175,13 @@ def _own(spec: str) -> System:
         source=source,
         parameters=tuple(parameters.items()),
         parsing=extractor.parsing,
+        uses_siblings=extractor.uses_siblings,
         trained_on=frozenset(entry.get("checksum", "") for entry in model.training) if model else frozenset(),
     )
 
 
-def _make_own(source: str, parameters: Mapping[str, Any]) -> Run:
-    extractor = resolve(source, parameters)
+def _make_own(source: str, parameters: Mapping[str, Any], siblings: Sequence[LabelledPage]) -> Run:
+    extractor = at_their_site(resolve(source, parameters), siblings)
 
     def run(html: str, url: str | None) -> Output:
         result = extract(html, url=url, model=extractor)
@@ -228,7 +233,7 @@ def _outputs(spec: str) -> System:
     return System(name, "outputs", version, _make_none, path)
 
 
-def _make_none(source: str, parameters: Mapping[str, Any]) -> Run:  # noqa: ARG001 (the signature of makers)
+def _make_none(source: str, parameters: Mapping[str, Any], siblings: Sequence[LabelledPage]) -> Run:  # noqa: ARG001 (the signature of makers)
     raise UsageError("outputs of another tool are read, not made", source=source)
 
 

@@ -1,5 +1,7 @@
 """A system run on pages in processes of its own, so that no page can take the run down.
 
+Systems that learn from other pages of a site do so before the clock starts, too.
+
 A page on which a tool raises, hangs, or ends its process is a result like any other. Time is taken around the call
 alone: the page is read and decoded, and the tool made and called once, before the clock starts.
 """
@@ -14,7 +16,7 @@ import os
 import time
 import warnings
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
@@ -24,6 +26,7 @@ from blockml.comparison.systems import Output, Run, System
 from blockml.datasets import LabelledPage
 from blockml.errors import BlockmlError, UsageError
 from blockml.evaluation.cost import peak_megabytes
+from blockml.evaluation.siblings import MOST_SIBLINGS, by_site
 from blockml.parsing.decoding import decode
 from blockml.tokens import WORD
 
@@ -37,6 +40,9 @@ _PAGES_PER_WORKER = 300
 
 # Seconds within which a worker must be ready; imports take some, more so on a busy machine (our choice).
 _START = 120
+
+# Sites that a worker remembers; pages of a site mostly come one after the other.
+_SITES_KEPT = 4
 
 # Seconds after which a silent pool is looked at.
 _LOOK = 5
@@ -107,12 +113,13 @@ def run_pages(
     if jobs < 1 or not timeout > 0:
         raise UsageError(f"jobs must be at least 1 and timeout more than 0, not {jobs} and {timeout}")
     waiting = deque(pages)
+    siblings = _siblings(pages) if system.uses_siblings else {}
     while waiting:
         first = waiting[0]
         pool = _pool(system, jobs)
         try:
             _wait_for_start(pool, system)
-            for future in _schedule(pool, system, list(waiting), timeout):
+            for future in _schedule(pool, system, list(waiting), siblings, timeout):
                 while not wait([future], timeout=_LOOK).done:
                     if not pool.active:
                         raise BrokenProcessPool  # noqa: TRY301 (as the pool does)
@@ -153,10 +160,27 @@ def _wait_for_start(pool: ProcessPool, system: System) -> None:
         raise CannotRunError(f"can't be imported ({error})", source=system.name) from None
 
 
-def _schedule(pool: ProcessPool, system: System, pages: Sequence[LabelledPage], timeout: float) -> list[Future[Any]]:
-    lean = [replace(page, gold=None, extra={}) for page in pages]  # no more is sent than a worker needs
+def _lean(page: LabelledPage) -> LabelledPage:
+    """The page without its gold: no more is sent than a worker needs."""
+    return replace(page, gold=None, extra={})
+
+
+def _siblings(pages: Sequence[LabelledPage]) -> dict[str, tuple[LabelledPage, ...]]:
+    """Pages of the same site by the id of each page, itself included."""
+    groups = [(group, tuple([_lean(page) for page in group[:MOST_SIBLINGS]])) for group in by_site(pages)]
+    return {page.id: learnt for group, learnt in groups for page in group}
+
+
+def _schedule(
+    pool: ProcessPool,
+    system: System,
+    pages: Sequence[LabelledPage],
+    siblings: Mapping[str, tuple[LabelledPage, ...]],
+    timeout: float,
+) -> list[Future[Any]]:
+    tasks = [(system, _lean(page), siblings.get(page.id, ())) for page in pages]
     try:
-        return [pool.schedule(_work, args=(system, page), timeout=timeout) for page in lean]
+        return [pool.schedule(_work, args=task, timeout=timeout) for task in tasks]
     except RuntimeError as error:  # the pool broke meanwhile
         raise BrokenProcessPool from error
 
@@ -194,17 +218,17 @@ def _warm_up(system: System) -> None:
         pass
 
 
-@functools.cache
-def _made(system: System) -> Run:
-    """The system as this worker made it."""
-    return system.make()
+@functools.lru_cache(maxsize=_SITES_KEPT)
+def _made(system: System, siblings: tuple[LabelledPage, ...] = ()) -> Run:
+    """The system as this worker made it, for a site if it uses siblings."""
+    return system.make(siblings)
 
 
-def _work(system: System, page: LabelledPage) -> tuple[Result, float | None]:
+def _work(system: System, page: LabelledPage, siblings: tuple[LabelledPage, ...]) -> tuple[Result, float | None]:
     """Run the system on a page, in a worker; the result, and the most memory that the worker has held."""
     data, _ = page.load()
     html = decode(data, page.charset).text
-    run, error, output = _made(system), None, Output("")
+    run, error, output = _made(system, siblings), None, Output("")
     wall, cpu = time.perf_counter(), time.process_time()
     try:
         output = run(html, page.url)

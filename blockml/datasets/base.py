@@ -61,6 +61,11 @@ class LabelledPage:
             raise DatasetError(f"the page can't be read ({error})", source=self.path) from error
 
     @property
+    def template_group(self) -> str:
+        """Pages of one group share a template: what the data set calls a cluster, else the site."""
+        return str(self.extra.get("cluster") or self.site)
+
+    @property
     def trusted(self) -> bool:
         """Whether its gold is fit for training."""
         return not self.flags

@@ -16,6 +16,7 @@ from blockml.errors import DatasetError
 from blockml.evaluation.blocks import BlockScores, block_scores
 from blockml.evaluation.bootstrap import bootstrap_mean, mean_of_means, means_by
 from blockml.evaluation.cost import peak_megabytes
+from blockml.evaluation.siblings import at_their_site, by_site
 from blockml.evaluation.words import WordScores, bag_scores, lcs_scores, shingle_scores, snippet_rates
 from blockml.extract import extract
 from blockml.extractors import Extractor
@@ -76,17 +77,27 @@ def evaluate_extractor(
 ) -> list[PageResult]:
     """Extract every page of a data set and score the result.
 
+    An extractor that uses siblings learns each site from the pages of the data set, without their gold.
+
     Raises
     ------
     DatasetError
         No page has gold, or a page can't be read.
     """
-    tasks = (joblib.delayed(_evaluate_page)(extractor, page) for page in dataset.pages)
+    groups = by_site(dataset.pages) if extractor.uses_siblings else [[page] for page in dataset.pages]
+    tasks = (joblib.delayed(_evaluate_site)(extractor, group) for group in groups)
     with joblib.Parallel(n_jobs=jobs, batch_size=8, return_as="generator") as parallel:
-        results = list(progress(result for result in parallel(tasks) if result is not None))
+        results = list(progress(result for group in parallel(tasks) for result in group))
     if not results:
         raise DatasetError("no page has gold", source=dataset.path)
-    return results
+    place = {page.id: number for number, page in enumerate(dataset.pages)}
+    return sorted(results, key=lambda result: place[result.id])
+
+
+def _evaluate_site(extractor: Extractor, pages: Sequence[LabelledPage]) -> list[PageResult]:
+    knowing = at_their_site(extractor, pages)
+    results = [_evaluate_page(knowing, page) for page in pages]
+    return [result for result in results if result is not None]
 
 
 def _evaluate_page(extractor: Extractor, labelled: LabelledPage) -> PageResult | None:

@@ -17,7 +17,7 @@ from blockml.errors import UnknownNameError, UsageError
 from blockml.modelfile import Parsing
 from blockml.page import Page
 
-__all__ = ["Between", "Extractor", "Traits"]
+__all__ = ["Between", "Extractor", "Judgement", "Traits"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +49,22 @@ class Traits:
 
     needs_training: bool
     """Labels are needed before it can score."""
-    needs_siblings: bool
-    """Other pages of the same site are needed."""
+    uses_siblings: bool
+    """It learns from other pages of the same site (:meth:`Extractor.fit`), and does without where there are none."""
     gives_probabilities: bool
     """Scores are estimated probabilities; else they only rank, or are 0 and 1."""
     source: str
     """Where the algorithm was published."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judgement:
+    """Scores, and what is to be known about how they came about."""
+
+    scores: NDArray[np.float32]
+    """(n_blocks,) in [0, 1], higher for content."""
+    remarks: tuple[str, ...] = ()
+    """About the page as a whole, one sentence each."""
 
 
 class Extractor(ABC):
@@ -81,6 +91,11 @@ class Extractor(ABC):
     def effective_threshold(self) -> float:
         """:attr:`threshold`, or :attr:`default_threshold` where that is None."""
         return self.default_threshold if self.threshold is None else self.threshold
+
+    @property
+    def uses_siblings(self) -> bool:
+        """Whether :meth:`fit` on other pages of the site changes anything."""
+        return self.traits.uses_siblings
 
     @property
     def id(self) -> str:
@@ -111,6 +126,16 @@ class Extractor(ABC):
     def explain(self, page: Page) -> tuple[str, ...]:
         """Tell for each block why it scores so, where the score alone doesn't tell; else empty texts."""
         return ("",) * len(page.blocks)
+
+    def judge(self, page: Page) -> Judgement:
+        """Score each block, and tell what is odd about it.
+
+        Raises
+        ------
+        UsageError
+            An argument of the constructor is no legal value.
+        """
+        return Judgement(self.score(page))
 
     def check(self) -> None:
         """Check the arguments of the constructor, which only stores them.

@@ -25,7 +25,7 @@ Numbers = NDArray[np.floating[Any]] | NDArray[np.integer[Any]]
 
 _PARSING: Final = Parsing(profile="boilerpipe", keep_wordless=False, tokenizer="boilerpipe")
 _TRAITS: Final = Traits(
-    needs_training=False, needs_siblings=False, gives_probabilities=False, source="Kohlschütter et al. 2010"
+    needs_training=False, uses_siblings=False, gives_probabilities=False, source="Kohlschütter et al. 2010"
 )
 
 

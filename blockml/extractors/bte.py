@@ -86,7 +86,7 @@ class BTE(Extractor):
 
     name: ClassVar[str] = "bte"
     traits: ClassVar[Traits] = Traits(
-        needs_training=False, needs_siblings=False, gives_probabilities=False, source="Finn et al. 2001"
+        needs_training=False, uses_siblings=False, gives_probabilities=False, source="Finn et al. 2001"
     )
     legal: ClassVar[Mapping[str, Between | tuple[object, ...]]] = {"body_only": (True, False), "view": tuple(VIEWS)}
 

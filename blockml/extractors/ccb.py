@@ -70,7 +70,7 @@ class CCB(Extractor):
 
     name: ClassVar[str] = "ccb"
     traits: ClassVar[Traits] = Traits(
-        needs_training=False, needs_siblings=False, gives_probabilities=False, source="Gottron 2008"
+        needs_training=False, uses_siblings=False, gives_probabilities=False, source="Gottron 2008"
     )
     legal: ClassVar[Mapping[str, Between | tuple[object, ...]]] = {
         "radius": Between(1, 500, whole=True),

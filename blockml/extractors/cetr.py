@@ -27,7 +27,7 @@ __all__ = [
 #: Rounds of k-means after which it stops anyway (our choice; a few suffice).
 _ROUNDS = 100
 _SIGMA = Between(0.1, 10)
-_TRAITS = Traits(needs_training=False, needs_siblings=False, gives_probabilities=False, source="Weninger et al. 2010")
+_TRAITS = Traits(needs_training=False, uses_siblings=False, gives_probabilities=False, source="Weninger et al. 2010")
 
 
 def smooth(values: NDArray[np.float64], sigma: float = 1.0) -> NDArray[np.float64]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from blockml.decision import decide
 from blockml.errors import UnknownNameError, UsageError
-from blockml.extractors.base import Between, Extractor, Traits
+from blockml.extractors.base import Between, Extractor, Judgement, Traits
 from blockml.extractors.methods import METHODS
 from blockml.page import Blocks, Joint, Nodes, Page, Status
 from blockml.parsing.lines import line_numbers
@@ -32,7 +32,7 @@ Member = str | Extractor
 _LEFT = 1e-6
 
 _TRAITS: Final = Traits(
-    needs_training=False, needs_siblings=False, gives_probabilities=False, source="Gottron 2008 (CombinE)"
+    needs_training=False, uses_siblings=False, gives_probabilities=False, source="Gottron 2008 (CombinE)"
 )
 
 
@@ -273,30 +273,38 @@ class Serial(Combination):
 
     def score(self, page: Page) -> NDArray[np.float32]:
         """Score what is left with the last member."""
+        return self.judge(page).scores
+
+    def judge(self, page: Page) -> Judgement:
+        """Score what is left with the last member, and pass on what the members remark."""
         self.check()
         *_, last = self.extractors()
-        stages = self._stages(page)
+        stages, remarks = self._stages(page)
         scores = np.zeros(len(page.blocks), dtype=np.float32)
-        left = last.score(without_blocks(page, ~stages[-1]))
-        scores[stages[-1]] = np.maximum(left, np.float32(_LEFT)) if last.effective_threshold < _LEFT else left
-        return scores
+        left = last.judge(without_blocks(page, ~stages[-1]))
+        lowest = _LEFT if last.effective_threshold < _LEFT else 0
+        scores[stages[-1]] = np.maximum(left.scores, np.float32(lowest))
+        return Judgement(scores, (*remarks, *left.remarks))
 
     def explain(self, page: Page) -> tuple[str, ...]:
         """Name the earlier member that removes a block."""
         notes = np.full(len(page.blocks), "", dtype=object)
-        stages = self._stages(page)
+        stages, _ = self._stages(page)
         for member, before, after in zip(self.extractors(), stages, stages[1:], strict=False):
             notes[before & ~after] = f"removed by {member.id}"
         return tuple(notes.tolist())
 
-    def _stages(self, page: Page) -> list[NDArray[np.bool_]]:
-        """Which blocks each member finds: (n_blocks,) for every one."""
-        stages = [np.ones(len(page.blocks), dtype=bool)]
+    def _stages(self, page: Page) -> tuple[list[NDArray[np.bool_]], list[str]]:
+        """Which blocks each member finds, (n_blocks,) for every one; and what those before the last remark."""
+        stages, remarks = [np.ones(len(page.blocks), dtype=bool)], list[str]()
         for member in self.extractors()[:-1]:
             left = stages[-1].copy()
-            left[left] = kept_by(member, without_blocks(page, ~left))
+            found = without_blocks(page, ~left)
+            judgement = member.judge(found)
+            left[left] = decide(judgement.scores, member.effective_threshold, found).kept
+            remarks += judgement.remarks
             stages.append(left)
-        return stages
+        return stages, remarks
 
 
 def without_blocks(page: Page, removed: NDArray[np.bool_]) -> Page:

@@ -154,7 +154,7 @@ class DSC(Extractor):
     name: ClassVar[str] = "dsc"
     traits: ClassVar[Traits] = Traits(
         needs_training=False,
-        needs_siblings=False,
+        uses_siblings=False,
         gives_probabilities=False,
         source="Pinto et al. 2002; Gottron 2007",
     )

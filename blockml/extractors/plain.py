@@ -25,7 +25,7 @@ class Plain(Extractor):
 
     name: ClassVar[str] = "plain"
     traits: ClassVar[Traits] = Traits(
-        needs_training=False, needs_siblings=False, gives_probabilities=False, source="Gottron 2008"
+        needs_training=False, uses_siblings=False, gives_probabilities=False, source="Gottron 2008"
     )
 
     def score(self, page: Page) -> NDArray[np.float32]:

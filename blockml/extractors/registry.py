@@ -12,6 +12,7 @@ from blockml.errors import UnknownNameError
 from blockml.extractors.base import Extractor
 from blockml.extractors.combinations import Combination, Intersection, Majority, Serial, Union
 from blockml.extractors.methods import METHODS
+from blockml.extractors.site import SITE_METHODS
 from blockml.extractors.supervised import Supervised
 from blockml.modelfile import Model, load_model
 
@@ -21,6 +22,7 @@ __all__ = ["DEFAULT_MODEL", "EXTRACTORS", "load", "model_names", "resolve"]
 EXTRACTORS: Mapping[str, type[Extractor]] = {
     **METHODS,
     **{kind.name: kind for kind in (Union, Intersection, Majority, Serial)},
+    **SITE_METHODS,
 }
 
 #: What the name ``default`` stands for.

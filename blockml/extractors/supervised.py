@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
+import os
+from collections.abc import Iterable, Mapping
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError
 from blockml.extractors.base import Between, Extractor, Traits
-from blockml.extractors.stacking import matrix
+from blockml.extractors.matrix import matrix, uses_siblings
 from blockml.modelfile import Model, Parsing
 from blockml.page import Page
+from blockml.templates.site import SiteTemplate, loaded
 
 __all__ = ["Supervised"]
 
@@ -26,18 +28,36 @@ class Supervised(Extractor):
         The model.
     threshold
         Replaces the model's own threshold, if given.
+    template
+        What is known of the page's site, or the path of its file: used if the model's features tell about siblings.
     """
 
     name: ClassVar[str] = "supervised"
     traits: ClassVar[Traits] = Traits(
-        needs_training=True, needs_siblings=False, gives_probabilities=True, source="Kim et al. 2013"
+        needs_training=True, uses_siblings=False, gives_probabilities=True, source="Kim et al. 2013"
     )
-
     legal: ClassVar[Mapping[str, Between | tuple[object, ...]]] = {"threshold": Between(0, 1, optional=True)}
 
-    def __init__(self, model: Model, threshold: float | None = None) -> None:
+    def __init__(
+        self,
+        model: Model,
+        threshold: float | None = None,
+        template: SiteTemplate | str | os.PathLike[str] | None = None,
+    ) -> None:
         self.model = model
         self.threshold = threshold
+        self.template = template
+
+    @property
+    def uses_siblings(self) -> bool:
+        """Whether the model's features tell about siblings."""
+        return uses_siblings(self.model.features)
+
+    def fit(self, pages: Iterable[Page], labels: object = None) -> Self:  # noqa: ARG002 (the contract's signature)
+        """Learn the site from pages of it, if the model's features tell about siblings; the model stays as it is."""
+        if self.uses_siblings:
+            self.template = SiteTemplate.count(pages)
+        return self
 
     @property
     def default_threshold(self) -> float:
@@ -53,6 +73,7 @@ class Supervised(Extractor):
             One is no legal value.
         """
         super().check()
+        loaded(self.template)
         if not isinstance(self.model, Model):
             raise UsageError(f"parameter 'model' of {self.name} is a loaded model, not {self.model!r}")
 
@@ -69,4 +90,7 @@ class Supervised(Extractor):
     def score(self, page: Page) -> NDArray[np.float32]:
         """Probability of content for each block."""
         self.check()
-        return self.model.score(matrix(page, self.model.features))
+        template = loaded(self.template) if self.uses_siblings else None
+        if template is not None:
+            template.check(page)
+        return self.model.score(matrix(page, self.model.features, template.counts if template else None))

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.errors import UsageError
 from blockml.features.catalogue import COLUMNS, FEATURE_SETS, FeatureSet, describe, feature_set, split_name
 from blockml.page import Page
 
 __all__ = ["COLUMNS", "FEATURE_SETS", "FeatureSet", "build", "describe", "feature_set", "shift"]
 
 
-def build(page: Page, features: str | FeatureSet = "kim2013") -> NDArray[np.float32]:
+_NOTHING: Mapping[str, NDArray[np.float32]] = MappingProxyType({})
+
+
+def build(
+    page: Page, features: str | FeatureSet = "kim2013", given: Mapping[str, NDArray[np.float32]] = _NOTHING
+) -> NDArray[np.float32]:
     """Compute the features of every block of a page.
 
     Parameters
@@ -24,6 +32,9 @@ def build(page: Page, features: str | FeatureSet = "kim2013") -> NDArray[np.floa
         A feature set or its name: ``kim2013`` are the paper's 25 attributes (word density, link density, parent
         tag as a code, lines to the block before and after, of the block and two neighbours on each side);
         ``kim2013-onehot`` has a 0/1 column for each parent tag instead, 140 in all.
+    given
+        (n_blocks,) values of base columns that blocks alone don't tell, by name. For sets that have such columns call
+        :func:`blockml.extractors.matrix.matrix`, which makes them.
 
     Returns
     -------
@@ -34,6 +45,8 @@ def build(page: Page, features: str | FeatureSet = "kim2013") -> NDArray[np.floa
     ------
     UnknownNameError
         No such feature set.
+    UsageError
+        A column that has to be given is not.
 
     Examples
     --------
@@ -49,7 +62,7 @@ def build(page: Page, features: str | FeatureSet = "kim2013") -> NDArray[np.floa
     if n == 0:
         return matrix
     used = sorted({base for base, _, _ in numeric} | {base for base, _, _ in one_hot})
-    bases = {base: COLUMNS[base].compute(page.blocks) for base in used}
+    bases = {base: given[base] if base in given else _computed(page, base) for base in used}
     for base, offset, column in numeric:
         matrix[:, column] = shift(bases[base], offset, COLUMNS[base].empty)
     rows = np.arange(n)
@@ -59,6 +72,13 @@ def build(page: Page, features: str | FeatureSet = "kim2013") -> NDArray[np.floa
         wanted = columns >= 0
         matrix[rows[wanted], columns[wanted]] = 1
     return matrix
+
+
+def _computed(page: Page, base: str) -> NDArray[np.float32]:
+    compute = COLUMNS[base].compute
+    if compute is None:
+        raise UsageError(f"blocks alone don't tell the column {base!r}: use blockml.extractors.matrix.matrix")
+    return compute(page.blocks)
 
 
 def shift(values: NDArray[np.float32], offset: int, empty: float) -> NDArray[np.float32]:

@@ -13,13 +13,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from blockml.errors import UnknownNameError
-from blockml.features import density, place, votes
+from blockml.features import density, place, siblings, votes
 from blockml.features.column import Column
 
 __all__ = ["COLUMNS", "FEATURE_SETS", "FeatureSet", "describe", "feature_set", "nominal_columns", "one_hot_name"]
 
 #: Base columns by name.
-COLUMNS: Mapping[str, Column] = {column.name: column for column in (*density.COLUMNS, *place.COLUMNS, *votes.COLUMNS)}
+COLUMNS: Mapping[str, Column] = {
+    column.name: column for family in (density, place, votes, siblings) for column in family.COLUMNS
+}
 
 _NAME = re.compile(r"(?P<base>[a-z0-9]+)_(?P<offset>0|[mp]\d+)(?:=(?P<value>\w+))?")
 
@@ -108,6 +110,12 @@ _SETS = (
     FeatureSet("kim2013-sentence", 1, _kim("wdsent"), _KIM + ", word density per sentence"),
     FeatureSet("kim2013-sentence-onehot", 1, _one_hot(_kim("wdsent")), _KIM + ", word density per sentence, one-hot"),
     FeatureSet("boilerpipe6", 1, _around(("wd", "ld"), 1), "Kim et al. 2013, section 2.2: boilerpipe's six attributes"),
+    FeatureSet(
+        "kim2013-site",
+        1,
+        (*_one_hot(_kim("wd")), *(f"{column.name}_0" for column in siblings.COLUMNS)),
+        _KIM + ", parent tags one-hot encoded; and what other pages of the site say",
+    ),
     FeatureSet("votes", 1, _around((*votes.VOTERS, "wd", "ld"), 1), "Wolpert 1992: stacking; scores of ten extractors"),
 )
 

@@ -29,7 +29,8 @@ class Column:
     """Value of a neighbour that does not exist, beyond either end of the page."""
     source: str
     """Paper and section."""
-    compute: Callable[[Blocks], NDArray[np.float32]]
-    """Blocks to (n_blocks,) float32."""
+    compute: Callable[[Blocks], NDArray[np.float32]] | None
+    """Blocks to (n_blocks,) float32; None for what blocks alone don't tell, and :func:`blockml.features.build` is
+    given."""
     values: tuple[str, ...] = ()
     """Names of the codes 0, 1, 2 … of a nominal column; empty for a numeric one."""

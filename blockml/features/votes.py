@@ -1,17 +1,14 @@
 """What extractors make of a block, as columns.
 
-Extractors stand above the features, so these columns are only named here;
-:func:`blockml.extractors.stacking.votes` computes them.
+Extractors stand above the features, so these columns are only named here; :func:`blockml.extractors.matrix.matrix`
+computes them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NoReturn
 
-from blockml.errors import UsageError
 from blockml.features.column import Column
-from blockml.page import Blocks
 
 __all__ = ["COLUMNS", "VOTERS"]
 
@@ -34,12 +31,6 @@ _PAPERS: Mapping[str, str] = {
 VOTERS: Mapping[str, str] = {f"vote{name.replace('-', '')}": name for name in _PAPERS}
 
 
-def _needs_page(blocks: Blocks) -> NoReturn:
-    raise UsageError(
-        f"the votes on {len(blocks)} blocks are made from their page, by blockml.extractors.stacking.votes"
-    )
-
-
 COLUMNS = tuple(
-    Column(column, f"score of {name}", 0, 1, 0, _PAPERS[name], _needs_page) for column, name in VOTERS.items()
+    Column(column, f"score of {name}", 0, 1, 0, _PAPERS[name], None) for column, name in VOTERS.items()
 )

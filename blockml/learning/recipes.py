@@ -83,6 +83,9 @@ _RECIPES = (
     Recipe("boilerpipe6", "boilerpipe6", "cart", _KIM, source="Kim et al. 2013, section 2.2: the paper's comparison"),
     Recipe("kim2013-c45", "kim2013-onehot", "c45", _KIM, source="Kim et al. 2013 with the learner's own semantics"),
     Recipe("boilerpipe6-c45", "boilerpipe6", "c45", _KIM, source="the same with six attributes"),
+    Recipe(
+        "kim2013-site", "kim2013-site", "cart", _KIM, source="Kim et al. 2013 with what other pages of the site say"
+    ),
     Recipe("stacking", "votes", "cart", _KIM, source="Wolpert 1992, on the extractors that Gottron 2008 compares"),
 )
 

@@ -15,9 +15,12 @@ from blockml.datasets import Dataset, LabelledPage
 from blockml.datasets.gold import block_tokens
 from blockml.datasets.validation import content_hash
 from blockml.errors import DatasetError
-from blockml.extractors.stacking import matrix
+from blockml.evaluation.siblings import MOST_SIBLINGS, by_site, parsed
+from blockml.extractors.matrix import matrix, uses_siblings
 from blockml.learning.recipes import Recipe
 from blockml.parsing import parse
+from blockml.templates.frequency import SiteCounts
+from blockml.templates.site import SiteTemplate
 from blockml.tokens import metric_tokens
 
 __all__ = ["BlockTable", "PageRows", "build_table", "page_rows"]
@@ -125,8 +128,17 @@ class BlockTable:
         return np.array([self.pages[page].bag_f1(kept[self.rows_of(page)]) for page in pages])
 
 
-def page_rows(labelled: LabelledPage, recipe: Recipe) -> PageRows:
+def page_rows(labelled: LabelledPage, recipe: Recipe, site: SiteCounts | None = None) -> PageRows:
     """Parse, label and measure one page.
+
+    Parameters
+    ----------
+    labelled
+        The page.
+    recipe
+        Says how.
+    site
+        What is known of its site, for features that tell about it.
 
     Raises
     ------
@@ -153,7 +165,7 @@ def page_rows(labelled: LabelledPage, recipe: Recipe) -> PageRows:
         site=labelled.site,
         page_type=labelled.page_type,
         usable=labelled.trusted,
-        matrix=matrix(page, recipe.features),
+        matrix=matrix(page, recipe.features, site),
         main=labels.main,
         known=labels.known,
         owner=owner,
@@ -206,6 +218,18 @@ def build_table(datasets: Sequence[Dataset], recipe: Recipe, *, jobs: int = 1) -
         for dataset in datasets
         for page in dataset.pages
     ]
+    groups = by_site(labelled) if uses_siblings(recipe.features) else [[page] for page in labelled]
     with joblib.Parallel(n_jobs=jobs, batch_size=8) as parallel:
-        rows: list[PageRows] = parallel(joblib.delayed(page_rows)(page, recipe) for page in labelled)
-    return BlockTable.stack(rows)
+        rows = [
+            row for group in parallel(joblib.delayed(_site_rows)(group, recipe) for group in groups) for row in group
+        ]
+    place = {page.id: number for number, page in enumerate(labelled)}
+    return BlockTable.stack(sorted(rows, key=lambda row: place[row.id]))
+
+
+def _site_rows(pages: Sequence[LabelledPage], recipe: Recipe) -> list[PageRows]:
+    """Rows of the pages of one site, which are learnt from without their gold if the features ask for it."""
+    site = None
+    if uses_siblings(recipe.features):
+        site = SiteTemplate.count(parsed(pages[:MOST_SIBLINGS], recipe.parsing)).counts
+    return [page_rows(page, recipe, site) for page in pages]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from blockml.extract import extract
 from blockml.extractors import Plain
 
 
-def make_hostile(source: str, parameters: Mapping[str, Any]) -> Run:
+def make_hostile(source: str, parameters: Mapping[str, Any], siblings: Sequence[LabelledPage]) -> Run:  # noqa: ARG001 (makers have one signature)
     """Make a system that gives all text of a page, unless a word in it tells otherwise."""
 
     def run(html: str, url: str | None) -> Output:
@@ -40,7 +40,7 @@ def make_hostile(source: str, parameters: Mapping[str, Any]) -> Run:
     return run
 
 
-def make_broken(source: str, parameters: Mapping[str, Any]) -> Run:
+def make_broken(source: str, parameters: Mapping[str, Any], siblings: Sequence[LabelledPage]) -> Run:  # noqa: ARG001 (makers have one signature)
     """Fail to make a system: ``exit`` ends the process, else a package is missing."""
     if source == "exit":
         os._exit(1)

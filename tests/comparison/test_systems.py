@@ -15,8 +15,10 @@ import blockml
 from blockml.comparison import peers
 from blockml.comparison.peers import PEERS
 from blockml.comparison.systems import choose
+from blockml.comparison.workers import run_pages
+from blockml.datasets import LabelledPage
 from blockml.errors import ModelError, UnknownNameError, UsageError
-from blockml.extractors import EXTRACTORS, Extractor, Plain, Traits, model_names
+from blockml.extractors import EXTRACTORS, Plain, model_names
 from tests.models import small_model
 
 PARAGRAPH = (
@@ -36,7 +38,7 @@ ARTICLE = (
 def test_all_is_every_extractor_and_model() -> None:
     """Without those that need other pages of a site; names come once."""
     chosen = choose(["all", "plain", "default"])
-    alone = [name for name, kind in EXTRACTORS.items() if not kind.traits.needs_siblings]
+    alone = [name for name, kind in EXTRACTORS.items() if not kind.traits.uses_siblings]
     assert [system.name for system in chosen.systems] == [*alone, *model_names()]
     assert {system.kind for system in chosen.systems} == {"own"}
     assert not chosen.missing
@@ -97,19 +99,27 @@ def test_model_files_have_their_stem_as_name(tmp_path: Path) -> None:
         choose([str(file)])
 
 
-def test_extractor_that_needs_siblings_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pages are compared one by one."""
+def test_extractors_that_use_siblings_are_a_group() -> None:
+    """They are left out of "all": where pages have no siblings they would all be their fallback."""
+    systems = choose(["siblings"]).systems
+    assert [system.name for system in systems][:5] == ["df", "blockdf", "entropy", "ibdf", "etdm"]
+    assert all(system.uses_siblings for system in systems)
+    assert not {system.name for system in systems} & {system.name for system in choose(["all"]).systems}
 
-    class Sited(Plain):
-        name = "sited"
-        traits = Traits(needs_training=False, needs_siblings=True, gives_probabilities=False, source="made up")
 
-    kinds: dict[str, type[Extractor]] = {**EXTRACTORS, "sited": Sited}
-    for module in ("blockml.extractors.registry", "blockml.comparison.systems"):
-        monkeypatch.setattr(f"{module}.EXTRACTORS", kinds)
-    assert "sited" not in {system.name for system in choose(["all"]).systems}
-    with pytest.raises(UsageError, match="other pages of the site"):
-        choose(["sited"])
+def test_a_site_is_learnt_before_the_clock_starts(tmp_path: Path) -> None:
+    """What all pages of a site have is gone; one page alone gets the fallback."""
+    names = ("cats", "dogs", "birds", "fish")
+    for name in names:
+        text = f"<p>Home of all the animals</p><p>{'About ' + name} and what they eat.</p>"
+        (tmp_path / f"{name}.html").write_text(text, encoding="utf-8")
+    pages = [LabelledPage(name, "animals", tmp_path / f"{name}.html") for name in names]
+    html = (tmp_path / "cats.html").read_text(encoding="utf-8")
+    system = choose(["df"]).systems[0]
+    assert system.make(pages)(html, None).text == "About cats and what they eat."
+    assert system.make(pages[:1])(html, None).text == system.make()(html, None).text != ""
+    results = {result.id: result.text for result in run_pages(system, pages, timeout=60)}
+    assert results == {name: f"About {name} and what they eat." for name in names}
 
 
 def test_outputs_need_a_name_and_a_file(tmp_path: Path) -> None:

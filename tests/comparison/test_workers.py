@@ -102,7 +102,7 @@ class FragilePool:
     def schedule(self, function: Callable[..., Any], *, args: tuple[Any, ...], timeout: float = 0) -> Future[Any]:
         """Nothing is called."""
         future: Future[Any] = Future()
-        name = args[-1].id if function is workers._work else ""
+        name = args[1].id if function is workers._work else ""
         if name == "b" or (name == "d" and self.broken.count("d") == 0):
             future.set_exception(BrokenProcessPool())
             self.broken.append(name)

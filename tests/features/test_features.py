@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 import blockml
 from blockml import features
 from blockml.errors import UnknownNameError
 from blockml.features import COLUMNS, FEATURE_SETS, describe
 from blockml.features.place import PARENT_VALUES
-from blockml.features.votes import VOTERS
-from blockml.page import Page
+from blockml.page import Blocks, Page
 from blockml.parsing import BACKENDS
 from blockml.parsing.lines import refined_lines
 from tests.parsing.test_lines import EXAMPLE
@@ -21,6 +21,13 @@ from tests.strategies import is_dropped, messy_html
 
 OFFSETS = ("m2", "m1", "0", "p1", "p2")
 FIVE = ("wd", "ld", "parent", "distprev", "distnext")
+
+
+def computed(name: str, blocks: Blocks) -> NDArray[np.float32]:
+    """Values of a base column that blocks tell."""
+    compute = COLUMNS[name].compute
+    assert compute is not None
+    return compute(blocks)
 
 
 def vector(page: Page, block: int) -> list[object]:
@@ -33,7 +40,7 @@ def vector(page: Page, block: int) -> list[object]:
 
 def column(html: str, name: str) -> list[float]:
     """One base column of a page."""
-    values: list[float] = COLUMNS[name].compute(blockml.parse(html).blocks).tolist()
+    values: list[float] = computed(name, blockml.parse(html).blocks).tolist()
     return values
 
 
@@ -100,7 +107,7 @@ def test_word_longer_than_a_line(length: int) -> None:
 def test_ME_4_2_link_density(backend: str) -> None:
     """Linked words over words; 0 where there are none."""
     page = blockml.parse(EXAMPLE, backend=backend)
-    assert COLUMNS["ld"].compute(page.blocks).tolist() == pytest.approx([1, 1, 0, 0.2, 0, 0])
+    assert computed("ld", page.blocks).tolist() == pytest.approx([1, 1, 0, 0.2, 0, 0])
     assert column("<a>*</a>", "ld") == [0]
 
 
@@ -108,8 +115,8 @@ def test_ME_4_2_link_density(backend: str) -> None:
 def test_ME_4_4_distances(backend: str) -> None:
     """Lines strictly between; 0 at the ends."""
     page = blockml.parse(EXAMPLE, backend=backend)
-    assert COLUMNS["distprev"].compute(page.blocks).tolist() == [0, 4, 4, 2, 2, 1]
-    assert COLUMNS["distnext"].compute(page.blocks).tolist() == [4, 4, 2, 2, 1, 0]
+    assert computed("distprev", page.blocks).tolist() == [0, 4, 4, 2, 2, 1]
+    assert computed("distnext", page.blocks).tolist() == [4, 4, 2, 2, 1, 0]
 
 
 @pytest.mark.parametrize("backend", sorted(BACKENDS))
@@ -152,7 +159,7 @@ def test_parents_of_the_paper() -> None:
     html = "".join(
         f"<{tag}>x</{tag}>" for tag in ("b", "blockquote", "h6", "li", "pre", "q", "div", "strong", "custom-tag")
     )
-    codes = COLUMNS["parent"].compute(blockml.parse(f"<body>{html}").blocks)
+    codes = computed("parent", blockml.parse(f"<body>{html}").blocks)
     assert [PARENT_VALUES[int(code)] for code in codes] == [
         "b", "blockquote", "h6", "li", "pre", "q", "other", "other", "other",
     ]  # fmt: skip
@@ -197,7 +204,7 @@ def test_word_density_is_that_of_the_slow_loop(blocks: list[list[int]]) -> None:
 
 
 @pytest.mark.parametrize("backend", sorted(BACKENDS))
-@pytest.mark.parametrize("name", sorted(set(FEATURE_SETS) - {"votes"}))  # votes are made from pages
+@pytest.mark.parametrize("name", sorted(set(FEATURE_SETS) - {"votes", "kim2013-site"}))  # made from pages and sites
 @settings(max_examples=25)
 @given(html=messy_html, profile=st.sampled_from(["anchor", "boilerpipe"]), keep_wordless=st.booleans())
 def test_matrices_keep_the_catalogues_promises(
@@ -217,7 +224,7 @@ def test_matrices_keep_the_catalogues_promises(
     rows = describe(columns)
     assert (matrix >= np.array([row["low"] for row in rows], dtype=np.float64)).all()
     assert (matrix <= np.array([row["high"] for row in rows], dtype=np.float64)).all()
-    bases = {base: COLUMNS[base].compute(page.blocks).tolist() for base in COLUMNS if base not in VOTERS}
+    bases = {base: column.compute(page.blocks).tolist() for base, column in COLUMNS.items() if column.compute}
     for position, written in enumerate(columns):
         base, _, rest = written.partition("_")
         offset_name, _, value = rest.partition("=")
@@ -237,7 +244,7 @@ def test_distances_are_lines_strictly_between(backend: str, html: str) -> None:
     """At least 1 between neighbours, unless a pruned element, which has no line, is all that parts them."""
     page = blockml.parse(html, backend=backend)
     blocks = page.blocks
-    before, after = COLUMNS["distprev"].compute(blocks), COLUMNS["distnext"].compute(blocks)
+    before, after = computed("distprev", blocks), computed("distnext", blocks)
     lines = refined_lines(page.nodes)
     for i in range(1, len(blocks)):
         between = [line for line in lines if blocks[i - 1].last_line < line.number < blocks[i].first_line]

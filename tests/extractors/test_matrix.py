@@ -17,7 +17,7 @@ from blockml.cli import main
 from blockml.datasets import Dataset, open_dataset
 from blockml.errors import FeatureMismatchError, UsageError
 from blockml.extractors import Supervised, load, resolve
-from blockml.extractors.stacking import votes
+from blockml.extractors.matrix import matrix
 from blockml.features import FEATURE_SETS, describe
 from blockml.features.votes import VOTERS
 from blockml.learning.recipes import recipe
@@ -59,18 +59,18 @@ def test_votes_are_the_extractors_scores(html: str) -> None:
     """Of the block and of both neighbours, 0 where there is none; in the ranges of the catalogue."""
     page = blockml.parse(html)
     n = len(page.blocks)
-    matrix = votes(page)
-    assert matrix.dtype == np.float32
-    assert matrix.shape == (n, len(SET.columns))
+    found = matrix(page, "votes")
+    assert found.dtype == np.float32
+    assert found.shape == (n, len(SET.columns))
     words, links = (features.build(page, "boilerpipe6")[:, column].tolist() for column in (2, 3))
     scores = {base: resolve(name).score(page).tolist() for base, name in VOTERS.items()} | {"wd": words, "ld": links}
-    for column, row in zip(SET.columns, matrix.T.tolist(), strict=True):
+    for column, row in zip(SET.columns, found.T.tolist(), strict=True):
         base, offset = column.split("_")
         padded = [0.0, *scores[base], 0.0]
         assert row == padded[1 + OFFSETS[offset] : 1 + OFFSETS[offset] + n]
     rows = describe(SET.columns)
-    assert (matrix >= np.array([row["low"] for row in rows], dtype=np.float32)).all()
-    assert (matrix <= np.array([row["high"] for row in rows], dtype=np.float32)).all()
+    assert (found >= np.array([row["low"] for row in rows], dtype=np.float32)).all()
+    assert (found <= np.array([row["high"] for row in rows], dtype=np.float32)).all()
 
 
 def test_the_set_names_its_extractors() -> None:
@@ -99,10 +99,10 @@ def test_version_of_the_set_follows_the_extractors_defaults() -> None:
 
 def test_features_alone_do_not_make_votes() -> None:
     """The message names the function that does; a model asks for them itself."""
-    with pytest.raises(UsageError, match=r"extractors\.stacking\.votes"):
+    with pytest.raises(UsageError, match=r"extractors\.matrix\.matrix"):
         features.build(blockml.parse("<p>one"), "votes")
     page = blockml.parse("<p>one")
-    assert np.array_equal(Supervised(votes_model()).score(page), votes_model().score(votes(page)))
+    assert np.array_equal(Supervised(votes_model()).score(page), votes_model().score(matrix(page, "votes")))
 
 
 def test_the_table_of_a_recipe_holds_votes(dataset: Dataset) -> None:
@@ -110,7 +110,7 @@ def test_the_table_of_a_recipe_holds_votes(dataset: Dataset) -> None:
     labelled = dataset.pages[0]
     html, _ = labelled.load()
     page = blockml.parse(html, url=labelled.url, charset=labelled.charset)
-    assert np.array_equal(page_rows(labelled, recipe("stacking")).matrix, votes(page))
+    assert np.array_equal(page_rows(labelled, recipe("stacking")).matrix, matrix(page, "votes"))
 
 
 def test_a_trained_model_tells_content(model: Model, dataset: Dataset) -> None:
@@ -133,7 +133,7 @@ def test_a_model_file_is_loaded_as_stacking(tmp_path: Path) -> None:
     loaded = load(path)
     page = blockml.parse("<p>one</p><p>" + "word " * 60 + "</p>")
     assert loaded.model.features == "votes"
-    assert np.array_equal(loaded.score(page), votes_model().score(votes(page)))
+    assert np.array_equal(loaded.score(page), votes_model().score(matrix(page, "votes")))
     assert resolve("union", {"members": [str(path)]}).score(page).tolist() == (loaded.score(page) >= 0.5).tolist()
 
 

@@ -1,0 +1,105 @@
+"""Every feature set of a page: what blocks tell, what extractors make of them, what the page's site says.
+
+Scores of several extractors as the features of a trained classifier are stacking (Wolpert 1992, *Stacked
+generalization*), here for the combination of heuristics that Gottron 2008 names as future work. What the site says is
+the external knowledge that he names beside it.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml import features
+from blockml.extractors.methods import METHODS
+from blockml.features import feature_set, siblings
+from blockml.features.catalogue import split_name
+from blockml.features.votes import VOTERS
+from blockml.page import Page
+from blockml.templates.frequency import SiteCounts, measure, too_few
+
+__all__ = ["matrix", "uses_siblings"]
+
+_SIBLINGS = tuple([column.name for column in siblings.COLUMNS])
+
+#: More pages than these make no difference (our choice: shares are then known to 2 %).
+_MOST_PAGES = 50
+
+
+def matrix(page: Page, features_name: str, site: SiteCounts | None = None) -> NDArray[np.float32]:
+    """Compute any feature set.
+
+    Extractors see the page as it is, whatever parsing they would choose for themselves.
+
+    Parameters
+    ----------
+    page
+        A parsed page.
+    features_name
+        Name of the set.
+    site
+        What is known of the page's site; None if nothing is. Where less than four pages are known, it is as if none
+        were.
+
+    Returns
+    -------
+    NDArray[np.float32]
+        (n_blocks, n_columns).
+
+    Raises
+    ------
+    UnknownNameError
+        No such feature set.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page = blockml.parse(f"<p><a href=/>Home</a></p><p>{'word ' * 60}</p>")
+    >>> matrix(page, "boilerpipe6").shape, matrix(page, "kim2013-site").shape
+    ((2, 6), (2, 149))
+    >>> matrix(page, "votes")[:, feature_set("votes").columns.index("votenumwords_0")].tolist()
+    [0.0, 1.0]
+    """
+    bases = _bases(features_name)
+    given = {base: METHODS[name]().score(page) for base, name in VOTERS.items() if base in bases}
+    if bases & set(_SIBLINGS):
+        given |= _from_site(page, site)
+    return features.build(page, features_name, given)
+
+
+def uses_siblings(features_name: str) -> bool:
+    """Whether a feature set has columns about other pages of the site.
+
+    Raises
+    ------
+    UnknownNameError
+        No such feature set.
+    """
+    return bool(_bases(features_name) & set(_SIBLINGS))
+
+
+@functools.cache
+def _bases(features_name: str) -> frozenset[str]:
+    return frozenset(split_name(column)[0] for column in feature_set(features_name).columns)
+
+
+def _from_site(page: Page, site: SiteCounts | None) -> dict[str, NDArray[np.float32]]:
+    """Base columns of :mod:`blockml.features.siblings` by name."""
+    n_blocks = len(page.blocks)
+    known = None if site is None else measure(page, site)
+    if known is None or known.ibdf is None or too_few(known):
+        return {name: np.full(n_blocks, siblings.UNKNOWN, dtype=np.float32) for name in _SIBLINGS}
+    values = {
+        "sitepages": np.full(n_blocks, min(known.n_pages, _MOST_PAGES)),
+        "sitetext": known.text_share,
+        "siteblock": known.block_share,
+        "siteentropy": known.entropy,
+        "siteibdf": known.ibdf,
+        "sitepath": known.path_share,
+        "sitenovel": known.path_novelty,
+        "sitewords": known.path_words,
+        "sitelinks": known.path_links,
+    }
+    return {name: values[name].astype(np.float32) for name in _SIBLINGS}

@@ -1,0 +1,34 @@
+"""What the other pages of a site say about a block, as columns.
+
+What is known of a site comes from :mod:`blockml.templates`, so these columns are only named here;
+:func:`blockml.extractors.matrix.matrix` computes them. All have the value :data:`UNKNOWN` on a page whose siblings
+aren't known: there a model that was trained on such pages too decides without them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from blockml.features.column import Column
+
+__all__ = ["COLUMNS", "UNKNOWN"]
+
+#: Value of every column where no siblings are known.
+UNKNOWN = -1.0
+
+_DF, _PATH = "Gottron 2008 (document frequency)", "our choice: slots of a template"
+
+COLUMNS = tuple(
+    Column(name, unit, UNKNOWN, high, UNKNOWN, source, None)
+    for name, unit, high, source in (
+        ("sitepages", "pages of the site that are known, the page itself included, at most 50", 50, "our choice"),
+        ("sitetext", "share of these pages with the block's texts, mean over its words", 1, _DF),
+        ("siteblock", "share of these pages with the whole block", 1, _DF),
+        ("siteentropy", "mean entropy of its words over these pages", 1, "Lin & Ho 2002"),
+        ("siteibdf", "inverse number of pages with a similar block", 1, "Debnath et al. 2005"),
+        ("sitepath", "share of other pages with a block at the same path", 1, _PATH),
+        ("sitenovel", "share of the texts at this path of other pages that stand on one page only", 1, _PATH),
+        ("sitewords", "mean words of blocks at this path of other pages", np.inf, _PATH),
+        ("sitelinks", "share of these words that is linked", 1, _PATH),
+    )
+)
