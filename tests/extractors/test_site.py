@@ -1,0 +1,211 @@
+"""Extractors that know the page's site."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+import blockml
+from blockml.datasets import open_dataset
+from blockml.errors import ModelError, UsageError
+from blockml.evaluation.run import evaluate_extractor
+from blockml.extract import extract_page
+from blockml.extractors import Extractor, Supervised, resolve
+from blockml.extractors.matrix import matrix
+from blockml.extractors.site import SITE_METHODS, TextFrequency, TreeMapping, at_site
+from blockml.features import FEATURE_SETS
+from blockml.features.siblings import COLUMNS, UNKNOWN
+from blockml.learning.recipes import recipe
+from blockml.learning.table import build_table
+from blockml.page import Page
+from blockml.templates.site import SiteTemplate
+from tests.models import small_model
+from tests.strategies import messy_html
+
+DATA = Path(__file__).parents[2] / "data" / "sites"
+#: Words that only one page has.
+NAMES = ("cats", "dogs", "birds", "fish", "snails")
+
+
+def animals(names: Sequence[str] = NAMES) -> list[Page]:
+    """Pages with a menu and a text each."""
+    return [blockml.parse(f"<p>Home of animals</p><p>{told(name)}</p>") for name in names]
+
+
+def told(name: str) -> str:
+    """Text of a page, of words that no other page has."""
+    return f"{name}1 {name}2 {name}3 {name}4 {name}5."
+
+
+def from_bars(*texts: str) -> list[Page]:
+    """Pages from texts parted by bars."""
+    return [blockml.parse("".join(f"<p>{part}</p>" for part in text.split("|"))) for text in texts]
+
+
+@pytest.fixture(params=sorted(SITE_METHODS))
+def method(request: pytest.FixtureRequest) -> Extractor:
+    """Each method with its defaults."""
+    return SITE_METHODS[request.param]()
+
+
+def test_me_11_2() -> None:
+    """The example of the document frequency rule."""
+    pages = from_bars(
+        "Home|News|Breaking: cats|Cats rule.|(c) 2008",
+        "Home|News|Dogs|Dogs bark.|(c) 2008",
+        "Home|News|Birds|(c) 2008",
+        "Home|Sports|Fish",
+    )
+    for include_self in (True, False):
+        knowing = TextFrequency(include_self=include_self).fit(pages)
+        result = extract_page(pages[0], knowing)
+        assert result.text.split() == "Breaking: cats Cats rule.".split()
+        assert result.warnings == ()
+        assert knowing.explain(pages[0])[0].startswith("on 4 of 4" if include_self else "on 3 of 3")
+
+
+def test_me_11_5(method: Extractor) -> None:
+    """Without siblings the text is that of the fallback, and the extraction names it."""
+    for page in (animals()[0], blockml.parse(f"<p>{'word ' * 40}</p>"), blockml.parse("")):
+        result = extract_page(page, method)
+        assert result.text == extract_page(page, resolve("accb")).text
+        assert result.warnings[-1] == "fallback to accb: too_few_pages"
+        assert method.explain(page) == resolve("accb").explain(page)
+
+
+def test_what_repeats_goes(method: Extractor) -> None:
+    """A page that was learnt, and a new one."""
+    knowing = method.fit(animals())
+    for name in ("cats", "worms"):
+        page = animals((name,))[0]
+        result = extract_page(page, knowing)
+        assert (result.text, result.warnings) == (told(name), ())
+        assert len(knowing.explain(page)) == 2
+
+
+def test_where_a_rule_takes_all_or_nothing_the_fallback_steps_in() -> None:
+    """Copies of the page teach nothing; a page of nothing but template, or of nothing that repeats, is doubtful."""
+    copies = TextFrequency().fit(animals(("cats",) * 6))
+    assert extract_page(animals()[0], copies).warnings == ("fallback to accb: too_few_pages",)
+    knowing = TextFrequency().fit(animals())
+    assert extract_page(from_bars("Home of animals")[0], knowing).warnings == ("fallback to accb: removes_nearly_all",)
+    assert extract_page(from_bars("Nothing that anyone has said before")[0], knowing).warnings == (
+        "fallback to accb: removes_nearly_none",
+    )
+
+
+@settings(max_examples=20)
+@given(st.lists(messy_html, max_size=6), messy_html, st.sampled_from(sorted(SITE_METHODS)))
+def test_scores_of_any_page(sources: list[str], other: str, name: str) -> None:
+    """One in [0, 1] a block, and never an error."""
+    knowing = SITE_METHODS[name]().fit([blockml.parse(source) for source in sources])
+    for source in (other, *sources[:1]):
+        page = blockml.parse(source)
+        scores = knowing.score(page)
+        assert scores.dtype == np.float32
+        assert scores.shape == (len(page.blocks),)
+        assert ((scores >= 0) & (scores <= 1)).all()
+        assert len(knowing.explain(page)) == len(page.blocks)
+
+
+def test_parameters(method: Extractor) -> None:
+    """Clones are equal, wrong values name the legal ones, ids stay short."""
+    knowing = clone(method).set_params(template=SiteTemplate.count(animals(), name="zoo"), fallback="lqf")
+    assert clone(knowing).get_params()["fallback"] == "lqf"
+    assert knowing.id == f"{method.name}(template=SiteTemplate('zoo', 5 pages, 0 layouts), fallback=lqf)"
+    for wrong in ({"min_train": 0}, {"fallback": "nothing"}, {"template": 3}):
+        with pytest.raises(UsageError):
+            method.set_params(**wrong)
+    with pytest.raises(ModelError, match="no such site template"):
+        method.set_params(template="/nowhere/at.all")
+
+
+def test_a_file_is_as_good_as_what_was_learnt(tmp_path: Path, method: Extractor) -> None:
+    """Learnt once, applied to new pages."""
+    site = SiteTemplate.learn(animals(), name="zoo")
+    site.save(tmp_path / "zoo.template")
+    page = animals(("worms",))[0]
+    from_file, learnt = at_site(method, str(tmp_path / "zoo.template")), at_site(method, site)
+    assert from_file.score(page).tolist() == learnt.score(page).tolist()
+    assert extract_page(page, from_file).text == told("worms")
+
+
+def test_other_extractors_get_what_is_left() -> None:
+    """Plain keeps all that does not repeat; with too few pages it works as ever, and says so."""
+    site, page = SiteTemplate.learn(animals()), animals(("worms",))[0]
+    knowing = at_site(resolve("plain"), site)
+    assert extract_page(page, knowing).text == told("worms")
+    assert knowing.explain(page)[0].startswith("removed by df(")
+    few = extract_page(page, at_site(resolve("plain"), SiteTemplate.learn(animals()[:2])))
+    assert (few.text.count("animals"), few.warnings) == (1, ("fallback to plain: too_few_pages",))
+    etdm = TreeMapping()
+    assert isinstance(at_site(etdm, site), TreeMapping)
+    assert etdm.template is None
+
+
+def site_model() -> Supervised:
+    """A model on the columns about siblings, made by hand."""
+    chosen = FEATURE_SETS["kim2013-site"]
+    return Supervised(small_model(features=chosen.name, features_hash=chosen.hash))
+
+
+def test_columns_about_siblings() -> None:
+    """In their ranges where siblings are known, and all unknown where they aren't."""
+    site = SiteTemplate.count(animals()).counts
+    names = [f"{column.name}_0" for column in COLUMNS]
+    places = [FEATURE_SETS["kim2013-site"].columns.index(name) for name in names]
+    page = animals(("worms",))[0]
+    known, unknown = matrix(page, "kim2013-site", site), matrix(page, "kim2013-site")
+    assert (unknown[:, places] == UNKNOWN).all()
+    assert (known[:, places] >= 0).all()
+    assert (known[:, places] <= [column.high for column in COLUMNS]).all()
+    assert np.array_equal(known[:, :140], unknown[:, :140])
+    assert known[:, names.index("sitetext_0") + 140].tolist() == [1.0, pytest.approx(1 / 6)]
+    few = SiteTemplate.count(animals()[:2]).counts
+    assert np.array_equal(matrix(page, "kim2013-site", few), unknown)
+
+
+def test_models_use_siblings_if_their_features_do() -> None:
+    """A model of other features stays as it is."""
+    page, pages = animals(("worms",))[0], animals()
+    knowing = site_model().fit(pages)
+    assert (knowing.uses_siblings, knowing.template is None) == (True, False)
+    counts = SiteTemplate.count(pages).counts
+    assert np.array_equal(knowing.score(page), knowing.model.score(matrix(page, "kim2013-site", counts)))
+    assert np.array_equal(site_model().score(page), knowing.model.score(matrix(page, "kim2013-site")))
+    other = Supervised(small_model()).fit(pages)
+    assert (other.uses_siblings, other.template) == (False, None)
+    assert isinstance(at_site(site_model(), SiteTemplate.count(pages)), Supervised)
+
+
+def test_tables_hold_what_extraction_will_see() -> None:
+    """Columns about siblings are learnt from all pages of a site in the data set, in the order of the pages."""
+    whole = open_dataset(DATA)
+    dataset = replace(whole, pages=whole.pages[::-9] + whole.pages[:5])
+    table = build_table([dataset], recipe("kim2013-site"))
+    assert [page.id for page in table.pages] == [page.id for page in dataset.pages]
+    site = dataset.pages[-1].site
+    of_site = [page for page in dataset.pages if page.site == site]
+    parsed = [blockml.parse(page.load()[0]) for page in of_site]
+    counts = SiteTemplate.count(parsed).counts
+    rows = {page.id: page.matrix for page in table.pages}
+    for labelled, page in zip(of_site, parsed, strict=True):
+        assert np.array_equal(rows[labelled.id], matrix(page, "kim2013-site", counts))
+
+
+def test_siblings_help() -> None:
+    """On the generated sites, whose boilerplate repeats, as evaluation learns them without gold."""
+    dataset = replace(open_dataset(DATA), pages=open_dataset(DATA).pages[:30])
+    mean = {}
+    for name in ("plain", "df", "etdm"):
+        results = evaluate_extractor(resolve(name), dataset, jobs=1)
+        assert [result.id for result in results] == [page.id for page in dataset.pages]
+        mean[name] = np.mean([result.bag.f1 for result in results if result.bag])
+    assert min(mean["df"], mean["etdm"]) > mean["plain"] + 0.05

@@ -1,0 +1,168 @@
+"""What was learnt of a site: learning, updating, and its file."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import blockml
+from blockml.errors import ModelFormatError, UsageError
+from blockml.modelfile import save_model
+from blockml.page import Page
+from blockml.templates.frequency import measure
+from blockml.templates.site import SiteTemplate, loaded
+from tests.models import small_model
+from tests.strategies import messy_html
+
+DATA = Path(__file__).parents[2] / "data" / "sites"
+
+
+def pages_of(site: str) -> list[Page]:
+    """Pages of one of the generated sites."""
+    return [blockml.parse(path.read_bytes()) for path in sorted((DATA / site).glob("*/page.html"))]
+
+
+@pytest.fixture(scope="module")
+def courier() -> list[Page]:
+    """A newspaper."""
+    return pages_of("harbour-courier")
+
+
+@pytest.fixture(scope="module")
+def template(courier: list[Page]) -> SiteTemplate:
+    """What it shares."""
+    return SiteTemplate.learn(courier, name="courier")
+
+
+def test_file_gives_back_what_was_learnt(template: SiteTemplate, courier: list[Page], tmp_path: Path) -> None:
+    """Every number about every page is the same, and the same template is the same bytes."""
+    file = tmp_path / "courier.template"
+    template.save(file)
+    again = SiteTemplate.load(file)
+    again.save(tmp_path / "again.template")
+    assert (tmp_path / "again.template").read_bytes() == file.read_bytes()
+    assert (again.name, again.parsing, repr(again)) == (template.name, ("lxml", "anchor"), repr(template))
+    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".part"] == []
+    for page in courier:
+        assert np.array_equal(again.in_tree(page), template.in_tree(page))
+        one, two = measure(page, template.counts), measure(page, again.counts)
+        assert np.array_equal(one.text_pages, two.text_pages)
+        assert np.array_equal(one.entropy, two.entropy)
+        assert one.similar is not None
+        assert two.similar is not None
+        assert np.array_equal(one.similar, two.similar)
+
+
+def test_menu_and_footer_are_in_the_tree_and_the_article_is_not(template: SiteTemplate, courier: list[Page]) -> None:
+    """Looked at on an article."""
+    page = next(page for page in courier if page.nodes.named({"article"}).any() and len(page.blocks) > 40)
+    inside, nodes = template.in_tree(page), page.nodes
+    words: dict[str, list[int]] = {"header": [0, 0], "footer": [0, 0], "article": [0, 0]}
+    for block in page.blocks:
+        for name in {nodes.name(node) for node in nodes.ancestors(block.node)} & set(words):
+            words[name][int(inside[block.node])] += block.n_words
+    shares = {name: found / (found + other) for name, (other, found) in words.items()}
+    assert min(shares["header"], shares["footer"]) > 0.9
+    assert shares["article"] < 0.3
+
+
+def test_counting_goes_on(courier: list[Page]) -> None:
+    """Pages one by one, or all at once, in any order: what repeats is the same; layouts stay."""
+    whole = SiteTemplate.count(courier)
+    steps = SiteTemplate.count(courier[5:]).updated(courier[:3]).updated(courier[3:5]).updated(courier[:1])
+    assert steps.counts.n_pages == whole.counts.n_pages
+    for name, array in whole.counts.arrays().items():
+        assert np.array_equal(array, steps.counts.arrays()[name]), name
+    learnt = SiteTemplate.learn(courier[:8])
+    assert learnt.updated(courier[8:]).layouts == learnt.layouts
+
+
+def test_layouts_are_of_all_pages(template: SiteTemplate, courier: list[Page]) -> None:
+    """Each page belongs to one, the largest comes first, and a page finds its own."""
+    sizes = [layout.n_pages for layout in template.layouts]
+    assert sum(sizes) == len(courier)
+    assert sizes == sorted(sizes, reverse=True)
+    assert {id(template.layout_of(page)) for page in courier} <= {id(layout) for layout in template.layouts}
+    assert len(SiteTemplate.learn(courier, threshold=0).layouts) > len(SiteTemplate.learn(courier, threshold=1).layouts)
+
+
+def test_pages_of_a_site_are_parsed_alike(template: SiteTemplate) -> None:
+    """Blocks of another segmentation could not be found among those that were learnt."""
+    other = blockml.parse("<p>Home</p>", profile="boilerpipe")
+    with pytest.raises(UsageError, match="parsed alike"):
+        template.updated([other])
+    with pytest.raises(UsageError, match="parsed alike"):
+        template.check(other)
+    SiteTemplate.count([]).check(other)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_few_pages(n: int, tmp_path: Path) -> None:
+    """No page gives no layout, one page a layout without a tree."""
+    pages = [blockml.parse(f"<p>Home</p><p>{name}") for name in ("cats", "dogs")][:n]
+    learnt = SiteTemplate.learn(pages)
+    assert [layout.tree is not None for layout in learnt.layouts] == ([n > 1] if n else [])
+    learnt.save(tmp_path / "few")
+    again = SiteTemplate.load(tmp_path / "few")
+    page = blockml.parse("<p>Home</p><p>birds")
+    assert again.in_tree(page).tolist() == learnt.in_tree(page).tolist()
+
+
+@settings(max_examples=25)
+@given(st.lists(messy_html, max_size=5), messy_html)
+def test_any_pages_can_be_learnt(sources: list[str], other: str) -> None:
+    """A bad page never raises, learnt or not."""
+    learnt = SiteTemplate.learn([blockml.parse(source) for source in sources])
+    page = blockml.parse(other)
+    assert learnt.in_tree(page).shape == (len(page.nodes),)
+
+
+def test_files_of_other_kinds_are_refused(template: SiteTemplate, tmp_path: Path) -> None:
+    """Each says what it is not; a missing file is named."""
+    save_model(small_model(), tmp_path / "model")
+    with pytest.raises(ModelFormatError, match="not a site template"):
+        SiteTemplate.load(tmp_path / "model")
+    template.save(tmp_path / "site")
+    with pytest.raises(ModelFormatError, match="not a model file"):
+        blockml.load(tmp_path / "site")
+    with pytest.raises(ModelFormatError, match="no such site template"):
+        SiteTemplate.load(tmp_path / "none")
+    with pytest.raises(UsageError, match="template"):
+        loaded(3)  # type: ignore[arg-type]
+
+
+def test_damaged_files_are_refused(template: SiteTemplate, courier: list[Page], tmp_path: Path) -> None:
+    """Cut off, a part missing, a part replaced, a newer format: never another error."""
+    file = tmp_path / "site"
+    template.save(file)
+    with zipfile.ZipFile(file) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    header = json.loads(members["header.json"])
+    changes: list[dict[str, bytes]] = [{name: b""} for name in members]
+    changes += [{"header.json": json.dumps({**header, key: "x"}).encode()} for key in header]
+    changes += [{"header.json": json.dumps({**header, "format": 99}).encode()}]
+    changes += [
+        {name: members["layout-0-paths.npy"]} for name in members if name.endswith(".npy") and "paths" not in name
+    ]
+    accepted = []
+    for change in changes:
+        with zipfile.ZipFile(tmp_path / "bad", "w") as archive:
+            for name, content in {**members, **change}.items():
+                archive.writestr(name, content)
+        try:
+            again = SiteTemplate.load(tmp_path / "bad")
+        except ModelFormatError:
+            continue
+        accepted += change  # any name is a name, and any sorted numbers may be keys: using them does no harm
+        measure(courier[0], again.counts)
+        again.in_tree(courier[0])
+    assert len(accepted) <= 5
+    (tmp_path / "bad").write_bytes(file.read_bytes()[:-100])
+    with pytest.raises(ModelFormatError, match="not a site template"):
+        SiteTemplate.load(tmp_path / "bad")
