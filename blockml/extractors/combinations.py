@@ -19,6 +19,7 @@ from blockml.decision import decide
 from blockml.errors import UnknownNameError, UsageError
 from blockml.extractors.base import Between, Extractor, Judgement, Traits
 from blockml.extractors.methods import METHODS
+from blockml.modelfile import Parsing
 from blockml.page import Blocks, Joint, Nodes, Page, Status
 from blockml.parsing.lines import line_numbers
 
@@ -245,7 +246,7 @@ class Majority(_Vote):
 class Serial(Combination):
     """Lets each member work on the page that the members before it have left.
 
-    Scores and threshold are the last member's; what an earlier member removes scores 0.
+    Scores, threshold and parsing are the last member's; what an earlier member removes scores 0.
 
     Parameters
     ----------
@@ -270,6 +271,11 @@ class Serial(Combination):
         """Threshold of the last member."""
         last = self.extractors()[-1]
         return max(last.effective_threshold, _LEFT)
+
+    @property
+    def parsing(self) -> Parsing:
+        """Parsing of the last member: a model's pages have to be cut as in training."""
+        return self.extractors()[-1].parsing
 
     def score(self, page: Page) -> NDArray[np.float32]:
         """Score what is left with the last member."""

@@ -150,7 +150,7 @@ def test_damaged_files_are_refused(template: SiteTemplate, courier: list[Page], 
     changes += [
         {name: members["layout-0-paths.npy"]} for name in members if name.endswith(".npy") and "paths" not in name
     ]
-    accepted = []
+    accepted: list[str] = []
     for change in changes:
         with zipfile.ZipFile(tmp_path / "bad", "w") as archive:
             for name, content in {**members, **change}.items():

@@ -1,0 +1,126 @@
+"""Prediction site by site."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from blockml.batch import Item, find_inputs, learn_sites, predict, predict_to_file, read_items
+from blockml.cli import main
+from blockml.extractors import Plain, resolve
+from blockml.parsing import parse
+from blockml.templates.site import SiteTemplate
+
+NAMES = ("cats", "dogs", "birds", "fish", "snails")
+
+
+def html_of(name: str, home: str) -> str:
+    """A menu that the site's pages share, and a text that no other has."""
+    return f"<p>Home of {home}</p><p>{name}1 {name}2 {name}3 {name}4.</p>"
+
+
+def told(name: str) -> str:
+    """Text of a page."""
+    return f"{name}1 {name}2 {name}3 {name}4."
+
+
+def items() -> list[Item]:
+    """Two sites, one of them with too few pages, and a page of none."""
+    zoo = [Item(name, html=html_of(name, "animals"), site="zoo") for name in NAMES]
+    shop = [Item(name, html=html_of(name, "tools"), site="shop") for name in ("saw", "hammer")]
+    return [*zoo[:3], *shop, Item("lost", html=html_of("lost", "nowhere")), *zoo[3:]]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_a_site_repeats_is_left_out(jobs: int) -> None:
+    """Where there are enough pages; the order is that of the input, whatever the number of processes."""
+    sites = learn_sites(items(), jobs=jobs)
+    assert list(sites) == ["zoo"]
+    records = list(predict(items(), Plain(), sites=sites, jobs=jobs))
+    texts = {record["id"]: record["text"] for record in records}
+    assert [record["id"] for record in records] == [item.id for item in items()]
+    assert [texts[name] for name in NAMES] == [told(name) for name in NAMES]
+    assert texts["saw"].startswith("Home of tools")
+    assert texts["lost"].startswith("Home of nowhere")
+
+
+def test_pages_that_cannot_be_read_teach_nothing(tmp_path: Path) -> None:
+    """They are told of when they are worked on."""
+    broken = [Item("gone", path=tmp_path / "none.html", site="zoo"), Item("bad", error="no", site="zoo")]
+    sites = learn_sites([*broken, *items()])
+    assert sites["zoo"].counts.n_pages == 5
+    statuses = [record["status"] for record in predict(broken, Plain(), sites=sites)]
+    assert statuses == ["error", "error"]
+
+
+def test_sites_of_files_and_records(tmp_path: Path) -> None:
+    """The folder in the folder that was asked for; what a record says, else the host of its URL."""
+    for path in ("a/one.html", "a/deep/er/two.html", "b/three.html", "four.html"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text("<p>x", encoding="utf-8")
+    rows = [
+        {"html": "x", "site": "mine", "url": "http://a.example/"},
+        {"html": "x", "url": "http://www.b.example/x"},
+        {"html": "x"},
+    ]
+    (tmp_path / "r.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    sites = {item.id: item.site for item in read_items(find_inputs([str(tmp_path), str(tmp_path / "r.jsonl")]))}
+    a, b = str(tmp_path / "a"), str(tmp_path / "b")
+    assert {sites["one"], sites["two"]} == {a}
+    assert (sites["three"], sites["four"]) == (b, str(tmp_path))
+    assert [site for name, site in sites.items() if name.startswith("r.jsonl")] == ["mine", "b.example", ""]
+
+
+def test_a_run_goes_on(tmp_path: Path) -> None:
+    """Records made with the same knowledge are kept."""
+    sites = learn_sites(items())
+    out = tmp_path / "out.jsonl"
+    predict_to_file(items()[:4], Plain(), out, sites=sites)
+    assert predict_to_file(items(), Plain(), out, sites=sites, resume=True).skipped == 4
+    more = {"zoo": sites["zoo"].updated([])}
+    assert predict_to_file(items(), Plain(), out, sites=more, resume=True).skipped == 8
+
+
+@pytest.fixture
+def zoo(tmp_path: Path) -> Path:
+    """Folder of a site."""
+    folder = tmp_path / "pages" / "zoo"
+    folder.mkdir(parents=True)
+    for name in NAMES:
+        (folder / f"{name}.html").write_text(html_of(name, "animals"), encoding="utf-8")
+    return folder
+
+
+def test_predict_by_site(zoo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As a command; not together with a template."""
+    out = tmp_path / "out.jsonl"
+    assert main(["predict", str(zoo.parent), "--extractor", "plain", "--by-site", "-o", str(out)]) == 0
+    texts = {row["id"]: row["text"] for row in map(json.loads, out.read_text(encoding="utf-8").splitlines())}
+    assert texts == {name: told(name) for name in NAMES}
+    assert "1 sites have enough pages" in capsys.readouterr().err
+    assert main(["predict", str(zoo), "--template", str(tmp_path / "none")]) == 4
+    assert "no such site template" in capsys.readouterr().err
+    SiteTemplate.count([]).save(tmp_path / "empty.template")
+    assert main(["predict", str(zoo), "--by-site", "--template", str(tmp_path / "empty.template")]) == 2
+    assert "give one of them" in capsys.readouterr().err
+
+
+def test_extract_with_a_template(zoo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file that was learnt before works with any extractor."""
+    pages = [item.read() for item in read_items(find_inputs([str(zoo)]))]
+    SiteTemplate.learn([parse(page) for page in pages], name="zoo").save(tmp_path / "zoo.template")
+    (tmp_path / "new.html").write_text(html_of("worms", "animals"), encoding="utf-8")
+    for name in ("plain", "df", "etdm"):
+        command = [
+            "extract",
+            str(tmp_path / "new.html"),
+            "--extractor",
+            name,
+            "--template",
+            str(tmp_path / "zoo.template"),
+        ]
+        assert main(command) == 0
+        assert capsys.readouterr().out.strip() == told("worms")
+    assert resolve("df", {"template": str(tmp_path / "zoo.template")}).uses_siblings
