@@ -12,19 +12,21 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import joblib
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml.cli.output import note, print_rows
-from blockml.datasets import Dataset, open_dataset
+from blockml.datasets import Dataset, LabelledPage, open_dataset
 from blockml.evaluation import bag_scores, bootstrap_mean, paired_difference
 from blockml.evaluation.run import PageResult, evaluate_extractor
 from blockml.evaluation.siblings import by_site, parsed
 from blockml.extract import extract_page
 from blockml.extractors import Extractor, resolve
 from blockml.extractors.combinations import Serial
-from blockml.extractors.site import TextFrequency
+from blockml.extractors.site import TextFrequency, from_links
 from blockml.learning.crossval import cross_validate
 from blockml.learning.fitting import fit_tree, to_trees
 from blockml.learning.recipes import recipe
@@ -32,7 +34,11 @@ from blockml.learning.table import BlockTable, build_table
 from blockml.learning.tuning import tune
 from blockml.modelfile import Parsing
 from blockml.page import Page
+from blockml.rendering.text import render_text
 from blockml.templates.frequency import THETA
+from blockml.templates.linked import find_subdigraph
+from blockml.templates.linked.folder import FolderSource
+from blockml.templates.mapping import page_template, template_share
 from blockml.templates.site import SiteTemplate
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -204,6 +210,61 @@ def _rows(training: str, kept: Mapping[str, NDArray[np.bool_]], table: BlockTabl
             }
 
 
+def linked(jobs: int) -> Iterator[dict[str, object]]:
+    """The whole way from one page: its links, the pages of its template, content. On the sites in ``data/sites``."""
+    dataset = open_dataset(f"data={ROOT / 'data' / 'sites'}")
+    runs: dict[str, dict[str, object]] = {f"df, {metric}": {"metric": metric} for metric in ("cp", "cps", "ctss")}
+    runs |= {f"df, at most {n} pages": {"max_pages": n} for n in (4, 8, 16, 32)}
+    runs |= {f"df, at most 8 pages, {order}": {"max_pages": 8, "order": order} for order in ("hierarchy", "menu")}
+    sites = by_site(dataset.pages)
+    with joblib.Parallel(n_jobs=jobs) as parallel:
+        found = [row for rows in parallel(joblib.delayed(_linked)(site, runs) for site in sites) for row in rows]
+    for name in dict.fromkeys(row[0] for row in found):
+        rows = np.array([row[1:] for row in found if row[0] == name])
+        precision, recall, f1, loaded, learnt, fallbacks = rows.mean(axis=0)
+        yield {
+            "from one page": name,
+            "precision": f"{precision:.3f}",
+            "recall": f"{recall:.3f}",
+            "F1": f"{f1:.3f}",
+            "pages loaded": f"{loaded:.1f}",
+            "learnt from": f"{learnt:.1f}",
+            "fallback": f"{fallbacks:.0%}",
+        }
+
+
+def _linked(
+    site: Sequence[LabelledPage], runs: Mapping[str, Mapping[str, Any]]
+) -> list[tuple[str, float, float, float, float, float, float]]:
+    """Scores of each run on each page of a site: precision, recall, F1, pages loaded, pages learnt from, fallback."""
+    source = FolderSource(site[0].path.parent.parent)
+    rows: list[tuple[str, float, float, float, float, float, float]] = []
+    for labelled in site:
+        gold, page = labelled.load()[1], source.get(labelled.url or "")
+        text = gold.text() if gold else None
+        if page is None or text is None:
+            continue
+        for name, options in runs.items():
+            extractor, training = from_links(TextFrequency(), page, source, **options)
+            result = extract_page(page, extractor)
+            bag = bag_scores(text, result.text)
+            learnt = len(training.pages)
+            fallback = any("fallback" in remark for remark in result.remarks)
+            rows.append((name, bag.precision, bag.recall, bag.f1, training.n_loaded, learnt, fallback))
+        graph = find_subdigraph(page, source)
+        for name, equality, votes in (("etdm, hybex, all", "hybex", None), ("etdm, blockml, 2 votes", "blockml", 2)):
+            template = page_template(page, graph.pages, equality=equality, min_votes=votes)
+            kept = np.ones(len(page.blocks), dtype=bool)
+            if template is not None:
+                kept = template_share(page, template.nodes) < 0.5
+            bag = bag_scores(text, render_text(page, kept))
+            rows.append((name, bag.precision, bag.recall, bag.f1, graph.n_loaded, len(graph.pages), template is None))
+        for name in ("plain", "accb", "dsc", "kim2013"):
+            bag = bag_scores(text, extract_page(page, resolve(name)).text)
+            rows.append((name, bag.precision, bag.recall, bag.f1, 1, 0, 0))
+    return rows
+
+
 def show(rows: Sequence[dict[str, object]]) -> None:
     """Print a table."""
     print_rows(rows, "table")
@@ -213,7 +274,9 @@ def show(rows: Sequence[dict[str, object]]) -> None:
 def main() -> int:
     """Print the tables that are asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", metavar="PART", help="systems, parameters, folds, transfer (default: all)")
+    parser.add_argument(
+        "parts", nargs="*", metavar="PART", help="systems, parameters, links, folds, transfer (default: all)"
+    )
     parser.add_argument("--folds", type=int, default=10)
     parser.add_argument("--jobs", type=int, default=1)
     arguments = parser.parse_args()
@@ -223,11 +286,13 @@ def main() -> int:
         return 2
     corpora = Path(folder)
     datasets = read(corpora)
-    parts = arguments.parts or ["systems", "parameters", "folds", "transfer"]
+    parts = arguments.parts or ["systems", "parameters", "links", "folds", "transfer"]
     if "systems" in parts:
         show(list(compared(datasets, arguments.jobs)))
     if "parameters" in parts:
         show(list(by_parameter(datasets)))
+    if "links" in parts:
+        show(list(linked(arguments.jobs)))
     if "folds" in parts:
         show(list(folded(datasets, arguments.jobs, arguments.folds)))
     if "transfer" in parts:

@@ -10,7 +10,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from typing import ClassVar, Final, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,20 @@ from blockml.templates.frequency import (
 from blockml.templates.mapping import template_share
 from blockml.templates.site import SiteTemplate, loaded
 
-__all__ = ["IBDF", "SITE_METHODS", "BlockFrequency", "Entropy", "SiteMethod", "TextFrequency", "TreeMapping", "at_site"]
+__all__ = [
+    "IBDF",
+    "SITE_METHODS",
+    "BlockFrequency",
+    "Entropy",
+    "SiteMethod",
+    "TextFrequency",
+    "TreeMapping",
+    "at_site",
+    "from_links",
+]
+
+if TYPE_CHECKING:
+    from blockml.templates.linked import PageSource, TrainingSet
 
 #: A template, or the path of its file.
 Template = SiteTemplate | str | os.PathLike[str]
@@ -352,3 +365,40 @@ def at_site(extractor: Extractor, template: Template) -> Extractor:
     if extractor.uses_siblings:
         return copy(extractor).set_params(template=site)
     return Serial([TextFrequency(site, fallback="plain"), extractor])
+
+
+def from_links(
+    extractor: Extractor,
+    page: Page,
+    source: PageSource,
+    **options: Any,  # noqa: ANN401 (those of training_set)
+) -> tuple[Extractor, TrainingSet]:
+    """Let an extractor know a site from the pages that one page links to (Gottron 2008, *Bridging the gap*).
+
+    Parameters
+    ----------
+    extractor
+        Any: see :func:`at_site`.
+    page
+        The page, with a URL and parsed as the extractor wants it.
+    source
+        Where linked pages come from, parsed alike.
+    **options
+        Of :func:`blockml.templates.linked.training_set`: ``max_pages``, ``order``, ``metric`` …
+
+    Returns
+    -------
+    Extractor, TrainingSet
+        The extractor that knows what the page and its template's other pages share, and how these were found. Where
+        too few were, it works by its fallback.
+
+    Raises
+    ------
+    UsageError
+        No such option, or no such value.
+    """
+    from blockml.templates.linked import training_set  # few need it, and importing it takes as long as numpy
+
+    found = training_set(page, source, **options)
+    template = SiteTemplate.learn(found.pages, name=page.url or "")
+    return at_site(extractor, template), found

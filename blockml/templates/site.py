@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from blockml.arrayfile import read_arrays, write_arrays
 from blockml.errors import ModelError, ModelFormatError, UsageError
 from blockml.page import Page
-from blockml.templates.clustering import auto_threshold, cluster_many, single_linkage
 from blockml.templates.distances import METRICS, PageSketch, distance_matrix, sketch
 from blockml.templates.frequency import SiteCounts
 from blockml.templates.mapping import Tree, learnt_tree, membership, page_template
@@ -269,6 +268,8 @@ def _layouts(pages: Sequence[Page], threshold: float | None) -> tuple[Layout, ..
 
 
 def _groups(sketches: Sequence[PageSketch], threshold: float | None) -> list[list[int]]:
+    from blockml.templates.clustering import auto_threshold, cluster_many, single_linkage  # only to learn
+
     if len(sketches) <= 1:
         return [[0]] if sketches else []
     first = distance_matrix(sketches[:_MOST_COMPARED], METRIC)
