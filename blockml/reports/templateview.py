@@ -17,6 +17,9 @@ from blockml.reports.templating import write_html
 
 __all__ = ["write_template_view"]
 
+#: Icons fill the frame without the styles that keep them small.
+_ICONS = "<!DOCTYPE html><style>svg { max-width: 2em; max-height: 2em }</style>"
+
 #: Tags for which a browser may connect elsewhere, or leave, before it asks the policy. With it they show nothing, so
 #: nothing is lost.
 _SILENT = re.compile(r"<(?:link|meta|base|i?frame)\b[^>]*>?", re.IGNORECASE)
@@ -105,7 +108,7 @@ def write_template_view(
         n_blocks=sum(line.group == "template" for line in lines),
         words=(float(held @ page.blocks.n_words), int(page.blocks.n_words.sum())),
         nodes=(int(mask.sum()), len(mask)),
-        document=_SILENT.sub(" ", template_html).strip(),
+        document=f"{_ICONS}{shown}" if (shown := _SILENT.sub(" ", template_html).strip()) else "",
         info={name.replace("_", " "): value for name, value in (info or {}).items()},
     )
 

@@ -37,7 +37,9 @@ def view_of(
     assert len(frames) == text.count("<iframe") <= 1
     bare = path.with_suffix(".bare.html")
     bare.write_text(_FRAME.sub("", text), encoding="utf-8")
-    return read_page(bare), markup.unescape(frames[0]) if frames else ""
+    shown = markup.unescape(frames[0]) if frames else ""
+    assert shown.startswith("<!DOCTYPE html><style>svg {") == bool(frames)
+    return read_page(bare), shown.partition("</style>")[2]
 
 
 def within(page: Page, *names: str) -> Any:
