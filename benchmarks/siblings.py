@@ -27,6 +27,8 @@ from blockml.extract import extract_page
 from blockml.extractors import Extractor, resolve
 from blockml.extractors.combinations import Serial
 from blockml.extractors.site import TextFrequency, from_links
+from blockml.features import feature_set
+from blockml.features.siblings import UNKNOWN
 from blockml.learning.crossval import cross_validate
 from blockml.learning.fitting import fit_tree, to_trees
 from blockml.learning.recipes import recipe
@@ -42,6 +44,8 @@ from blockml.templates.mapping import page_template, template_share
 from blockml.templates.site import SiteTemplate
 
 ROOT = Path(__file__).resolve().parent.parent
+
+_COLUMNS = feature_set("kim2013-site").columns
 
 #: Fewest pages of a template: with fewer there is only the fallback.
 LEAST = 4
@@ -150,7 +154,7 @@ def by_parameter(datasets: Mapping[str, Dataset]) -> Iterator[dict[str, object]]
 
 def rarely(table: BlockTable) -> NDArray[np.bool_]:
     """(n_rows,) blocks that the rule of document frequency keeps, from a table that tells it."""
-    return np.asarray(table.matrix[:, 141] <= np.float32(THETA))  # sitetext: after 140 columns and sitepages
+    return np.asarray(table.matrix[:, _COLUMNS.index("sitetext_0")] <= np.float32(THETA))
 
 
 def folded(datasets: Mapping[str, Dataset], jobs: int, n_folds: int) -> Iterator[dict[str, object]]:
@@ -182,7 +186,7 @@ def transferred(datasets: Mapping[str, Dataset], corpora: Path, jobs: int) -> It
         kept[name] = trees.predict(tests[name].matrix).astype(np.float32) >= np.float32(tuning.threshold)
         if name == "kim2013-site":
             unknown = tests[name].matrix.copy()
-            unknown[:, 140:] = -1
+            unknown[:, [name.startswith("site") for name in _COLUMNS]] = UNKNOWN
             scores = trees.predict(unknown).astype(np.float32)
             kept["kim2013-site, no siblings known"] = scores >= np.float32(tuning.threshold)
     rare = rarely(tests["kim2013-site"])

@@ -47,7 +47,7 @@ def learn_sites(
     >>> names = ("cats", "dogs", "birds", "fish")
     >>> items = [Item(name, html=f"<p>Home</p><p>About {name}.</p>", site="animals.example") for name in names]
     >>> learn_sites(items)
-    {'animals.example': SiteTemplate('animals.example', 4 pages, 0 layouts)}
+    {'animals.example': SiteTemplate('animals.example', 4 pages, 1 layout)}
     """
     groups: dict[str, list[Item]] = {}
     for item in items:
@@ -65,7 +65,7 @@ def learn_sites(
 
 
 def _learn(site: str, items: Iterable[Item], parsing: Parsing, limits: Limits) -> SiteTemplate:
-    return SiteTemplate.count(_pages(items, parsing, limits), name=site)
+    return SiteTemplate.learn(list(_pages(items, parsing, limits)), name=site)
 
 
 def _pages(items: Iterable[Item], parsing: Parsing, limits: Limits) -> Iterator[Page]:

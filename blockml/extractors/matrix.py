@@ -18,7 +18,9 @@ from blockml.features import feature_set, siblings
 from blockml.features.catalogue import split_name
 from blockml.features.votes import VOTERS
 from blockml.page import Page
-from blockml.templates.frequency import SiteCounts, measure, too_few
+from blockml.templates.frequency import measure, too_few
+from blockml.templates.mapping import template_share
+from blockml.templates.site import SiteTemplate
 
 __all__ = ["matrix", "uses_siblings"]
 
@@ -28,7 +30,7 @@ _SIBLINGS = tuple([column.name for column in siblings.COLUMNS])
 _MOST_PAGES = 50
 
 
-def matrix(page: Page, features_name: str, site: SiteCounts | None = None) -> NDArray[np.float32]:
+def matrix(page: Page, features_name: str, site: SiteTemplate | None = None) -> NDArray[np.float32]:
     """Compute any feature set.
 
     Extractors see the page as it is, whatever parsing they would choose for themselves.
@@ -58,7 +60,7 @@ def matrix(page: Page, features_name: str, site: SiteCounts | None = None) -> ND
     >>> import blockml
     >>> page = blockml.parse(f"<p><a href=/>Home</a></p><p>{'word ' * 60}</p>")
     >>> matrix(page, "boilerpipe6").shape, matrix(page, "kim2013-site").shape
-    ((2, 6), (2, 149))
+    ((2, 6), (2, 150))
     >>> matrix(page, "votes")[:, feature_set("votes").columns.index("votenumwords_0")].tolist()
     [0.0, 1.0]
     """
@@ -85,17 +87,18 @@ def _bases(features_name: str) -> frozenset[str]:
     return frozenset(split_name(column)[0] for column in feature_set(features_name).columns)
 
 
-def _from_site(page: Page, site: SiteCounts | None) -> dict[str, NDArray[np.float32]]:
+def _from_site(page: Page, site: SiteTemplate | None) -> dict[str, NDArray[np.float32]]:
     """Base columns of :mod:`blockml.features.siblings` by name."""
     n_blocks = len(page.blocks)
-    known = None if site is None else measure(page, site)
-    if known is None or known.ibdf is None or too_few(known):
+    known = None if site is None else measure(page, site.counts)
+    if site is None or known is None or known.ibdf is None or too_few(known):
         return {name: np.full(n_blocks, siblings.UNKNOWN, dtype=np.float32) for name in _SIBLINGS}
     values = {
         "sitepages": np.full(n_blocks, min(known.n_pages, _MOST_PAGES)),
         "sitetext": known.text_share,
         "siteblock": known.block_share,
         "siteentropy": known.entropy,
+        "sitetree": template_share(page, site.in_tree(page)),
         "siteibdf": known.ibdf,
         "sitepath": known.path_share,
         "sitenovel": known.path_novelty,

@@ -56,7 +56,7 @@ class Supervised(Extractor):
     def fit(self, pages: Iterable[Page], labels: object = None) -> Self:  # noqa: ARG002 (the contract's signature)
         """Learn the site from pages of it, if the model's features tell about siblings; the model stays as it is."""
         if self.uses_siblings:
-            self.template = SiteTemplate.count(pages)
+            self.template = SiteTemplate.learn(list(pages))
         return self
 
     @property
@@ -93,4 +93,4 @@ class Supervised(Extractor):
         template = loaded(self.template) if self.uses_siblings else None
         if template is not None:
             template.check(page)
-        return self.model.score(matrix(page, self.model.features, template.counts if template else None))
+        return self.model.score(matrix(page, self.model.features, template))

@@ -16,7 +16,8 @@ __all__ = ["COLUMNS", "UNKNOWN"]
 #: Value of every column where no siblings are known.
 UNKNOWN = -1.0
 
-_DF, _PATH = "Gottron 2008 (document frequency)", "our choice: slots of a template"
+_DF, _ETDM = "Gottron 2008 (document frequency)", "Alarte et al. 2014 (equal top-down mapping)"
+_PATH = "our choice: slots of a template"
 
 COLUMNS = tuple(
     Column(name, unit, UNKNOWN, high, UNKNOWN, source, None)
@@ -25,6 +26,7 @@ COLUMNS = tuple(
         ("sitetext", "share of these pages with the block's texts, mean over its words", 1, _DF),
         ("siteblock", "share of these pages with the whole block", 1, _DF),
         ("siteentropy", "mean entropy of its words over these pages", 1, "Lin & Ho 2002"),
+        ("sitetree", "share of the block's words in the tree that its layout's pages have in common", 1, _ETDM),
         ("siteibdf", "inverse number of pages with a similar block", 1, "Debnath et al. 2005"),
         ("sitepath", "share of other pages with a block at the same path", 1, _PATH),
         ("sitenovel", "share of the texts at this path of other pages that stand on one page only", 1, _PATH),

@@ -31,6 +31,4 @@ _PAPERS: Mapping[str, str] = {
 VOTERS: Mapping[str, str] = {f"vote{name.replace('-', '')}": name for name in _PAPERS}
 
 
-COLUMNS = tuple(
-    Column(column, f"score of {name}", 0, 1, 0, _PAPERS[name], None) for column, name in VOTERS.items()
-)
+COLUMNS = tuple(Column(column, f"score of {name}", 0, 1, 0, _PAPERS[name], None) for column, name in VOTERS.items())

@@ -19,7 +19,6 @@ from blockml.evaluation.siblings import MOST_SIBLINGS, by_site, parsed
 from blockml.extractors.matrix import matrix, uses_siblings
 from blockml.learning.recipes import Recipe
 from blockml.parsing import parse
-from blockml.templates.frequency import SiteCounts
 from blockml.templates.site import SiteTemplate
 from blockml.tokens import metric_tokens
 
@@ -128,7 +127,7 @@ class BlockTable:
         return np.array([self.pages[page].bag_f1(kept[self.rows_of(page)]) for page in pages])
 
 
-def page_rows(labelled: LabelledPage, recipe: Recipe, site: SiteCounts | None = None) -> PageRows:
+def page_rows(labelled: LabelledPage, recipe: Recipe, site: SiteTemplate | None = None) -> PageRows:
     """Parse, label and measure one page.
 
     Parameters
@@ -231,5 +230,5 @@ def _site_rows(pages: Sequence[LabelledPage], recipe: Recipe) -> list[PageRows]:
     """Rows of the pages of one site, which are learnt from without their gold if the features ask for it."""
     site = None
     if uses_siblings(recipe.features):
-        site = SiteTemplate.count(parsed(pages[:MOST_SIBLINGS], recipe.parsing)).counts
+        site = SiteTemplate.learn(list(parsed(pages[:MOST_SIBLINGS], recipe.parsing)))
     return [page_rows(page, recipe, site) for page in pages]

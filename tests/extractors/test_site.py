@@ -158,7 +158,7 @@ def site_model() -> Supervised:
 
 def test_columns_about_siblings() -> None:
     """In their ranges where siblings are known, and all unknown where they aren't."""
-    site = SiteTemplate.count(animals()).counts
+    site = SiteTemplate.learn(animals())
     names = [f"{column.name}_0" for column in COLUMNS]
     places = [FEATURE_SETS["kim2013-site"].columns.index(name) for name in names]
     page = animals(("worms",))[0]
@@ -168,7 +168,7 @@ def test_columns_about_siblings() -> None:
     assert (known[:, places] <= [column.high for column in COLUMNS]).all()
     assert np.array_equal(known[:, :140], unknown[:, :140])
     assert known[:, names.index("sitetext_0") + 140].tolist() == [1.0, pytest.approx(1 / 6)]
-    few = SiteTemplate.count(animals()[:2]).counts
+    few = SiteTemplate.learn(animals()[:2])
     assert np.array_equal(matrix(page, "kim2013-site", few), unknown)
 
 
@@ -177,8 +177,8 @@ def test_models_use_siblings_if_their_features_do() -> None:
     page, pages = animals(("worms",))[0], animals()
     knowing = site_model().fit(pages)
     assert (knowing.uses_siblings, knowing.template is None) == (True, False)
-    counts = SiteTemplate.count(pages).counts
-    assert np.array_equal(knowing.score(page), knowing.model.score(matrix(page, "kim2013-site", counts)))
+    site = SiteTemplate.learn(pages)
+    assert np.array_equal(knowing.score(page), knowing.model.score(matrix(page, "kim2013-site", site)))
     assert np.array_equal(site_model().score(page), knowing.model.score(matrix(page, "kim2013-site")))
     other = Supervised(small_model()).fit(pages)
     assert (other.uses_siblings, other.template) == (False, None)
@@ -194,10 +194,10 @@ def test_tables_hold_what_extraction_will_see() -> None:
     site = dataset.pages[-1].site
     of_site = [page for page in dataset.pages if page.site == site]
     parsed = [blockml.parse(page.load()[0]) for page in of_site]
-    counts = SiteTemplate.count(parsed).counts
+    known = SiteTemplate.learn(parsed)
     rows = {page.id: page.matrix for page in table.pages}
     for labelled, page in zip(of_site, parsed, strict=True):
-        assert np.array_equal(rows[labelled.id], matrix(page, "kim2013-site", counts))
+        assert np.array_equal(rows[labelled.id], matrix(page, "kim2013-site", known))
 
 
 def test_siblings_help() -> None:
