@@ -29,6 +29,7 @@ from blockml.templates.clustering.thresholds import (
     distance_histogram,
     gap_threshold,
     histogram_threshold,
+    silhouette_threshold,
 )
 
 __all__ = [
@@ -52,6 +53,7 @@ __all__ = [
     "k_median_runs",
     "mds",
     "merge_list",
+    "silhouette_threshold",
     "single_linkage",
     "two_level_labels",
 ]

@@ -1,4 +1,4 @@
-"""Where to stop merging: thresholds from gaps in the distances, or published ones."""
+"""Where to stop merging: thresholds from gaps in the distances, from how well groups are apart, or published ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from blockml.errors import UsageError
-from blockml.templates.clustering.linkage import PRESETS
+from blockml.templates.clustering.linkage import PRESETS, cut, single_linkage
 from blockml.templates.clustering.matrices import as_distances, between
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "distance_histogram",
     "gap_threshold",
     "histogram_threshold",
+    "silhouette_threshold",
 ]
 
 # Items from which on a gap in their distances means something; 45 pairs (our choice).
@@ -34,8 +35,8 @@ class Threshold(NamedTuple):
 
     value: float | None
     """None: nothing tells the items apart, or nothing is known."""
-    source: Literal["gap", "preset", "none"]
-    """From the gap in the distances, from the published thresholds, or from neither."""
+    source: Literal["gap", "silhouette", "preset", "none"]
+    """From the gap in the distances, from how well groups are apart, from the published thresholds, or from nothing."""
 
 
 class DistanceHistogram(NamedTuple):
@@ -123,6 +124,54 @@ def histogram_threshold(
     return _widest(low, high, values, (min_low, min_gap), relative=relative)
 
 
+def silhouette_threshold(matrix: ArrayLike, *, min_silhouette: float = 0.5, max_clusters: int = 100) -> float | None:
+    """Threshold at which single linkage sets its groups apart best, by their mean silhouette (Rousseeuw 1987).
+
+    Parameters
+    ----------
+    matrix
+        (n, n) distances.
+    min_silhouette
+        Groups that reach less, in [-1, 1], are none. From .5 on Kaufman and Rousseeuw 1990 speak of a reasonable
+        structure.
+    max_clusters
+        Most groups to try; never more than half of the items (our choice: every page its own group is no structure).
+
+    Returns
+    -------
+    float or None
+        The middle between the merge that is made last and the first that isn't; of equals that with the fewest groups.
+        None if nothing is set apart well enough.
+
+    Raises
+    ------
+    UsageError
+        The matrix is not one of distances.
+
+    Examples
+    --------
+    >>> silhouette_threshold([[0, 0.1, 0.9, 0.9], [0.1, 0, 0.9, 0.9], [0.9, 0.9, 0, 0.3], [0.9, 0.9, 0.3, 0]])
+    0.6
+    """
+    from sklearn.metrics import silhouette_score
+
+    distances = as_distances(matrix)
+    n = len(distances)
+    merges = single_linkage(distances, k=1).merges if n > 1 else None
+    if merges is None:
+        return None
+    heights = merges[:, 2]
+    best, threshold = min_silhouette, None
+    for k in range(2, min(max_clusters, n // 2) + 1):
+        low, high = float(heights[n - k - 1]), float(heights[n - k])
+        if high - low <= _ROUNDING:  # only the order of the items would part these
+            continue
+        score = float(silhouette_score(distances, cut(merges, n - k), metric="precomputed"))
+        if score > best or (threshold is None and score == best):
+            best, threshold = score, (low + high) / 2
+    return threshold
+
+
 def distance_histogram(matrix: ArrayLike, bins: int = 100) -> DistanceHistogram:
     """Count distances by size, as data of a plot.
 
@@ -158,11 +207,12 @@ def distance_histogram(matrix: ArrayLike, bins: int = 100) -> DistanceHistogram:
 def auto_threshold(matrix: ArrayLike, metric: str) -> Threshold:
     """Threshold for single linkage, by the best rule there is for these distances.
 
-    From ten items on it is the gap in their distances (:func:`gap_threshold`); where there are fewer, or no gap, the
-    published threshold of the metric (:data:`~blockml.templates.clustering.PRESETS`), if it has one. Distances of
-    the metric ``tv``, and any others of which one is above 1, have no common scale: their gaps are measured as
-    shares of the largest. There a single page that is far from all others can hide the gap, as it makes the least
-    share too much for the distances inside groups.
+    From ten items on it is the gap in their distances (:func:`gap_threshold`). Among hundreds of pages there is a pair
+    at every distance and so no gap; then it is what sets the groups apart best (:func:`silhouette_threshold`). Where
+    there are fewer items, or no clear groups, it is the published threshold of the metric
+    (:data:`~blockml.templates.clustering.PRESETS`), if it has one. Distances of the metric ``tv``, and any others of
+    which one is above 1, have no common scale: their gaps are measured as shares of the largest. There a single page
+    that is far from all others can hide the gap, as it makes the least share too much for the distances inside groups.
 
     Parameters
     ----------
@@ -193,6 +243,8 @@ def auto_threshold(matrix: ArrayLike, metric: str) -> Threshold:
         gap = gap_threshold(distances, relative=metric == "tv" or bool(distances.max() > 1))
         if gap is not None:
             return Threshold(gap, "gap")
+        if (apart := silhouette_threshold(distances)) is not None:
+            return Threshold(apart, "silhouette")
     preset = PRESETS.get(metric)
     return Threshold(preset, "none" if preset is None else "preset")
 

@@ -18,6 +18,7 @@ from blockml.templates.clustering import (
     distance_histogram,
     gap_threshold,
     histogram_threshold,
+    silhouette_threshold,
     single_linkage,
 )
 from tests.templates.clustering.made import UNUSABLE, example, groups_apart, matrices, square
@@ -135,6 +136,19 @@ def test_without_a_gap_the_preset_decides() -> None:
     assert auto_threshold(np.zeros((0, 0)), "rtdm") == (0.2, "preset")
 
 
+def test_groups_that_are_well_apart_give_a_threshold() -> None:
+    """Whether or not there is a gap between all distances."""
+    rng = np.random.default_rng(0)
+    place = np.repeat([0.0, 10.0, 20.0], 20) + rng.uniform(0, 3, 60)
+    matrix = np.abs(place[:, None] - place[None, :]) / 23
+    threshold = silhouette_threshold(matrix)
+    assert threshold is not None
+    assert single_linkage(matrix, threshold=threshold).labels.tolist() == [0] * 20 + [1] * 20 + [2] * 20
+    assert silhouette_threshold(matrix, min_silhouette=0.99) is None
+    assert silhouette_threshold(matrix, max_clusters=1) is None
+    assert silhouette_threshold(np.zeros((1, 1))) is None
+
+
 def test_tag_vectors_are_measured_by_their_largest_distance() -> None:
     """A gap of .05 means nothing where distances are in the hundreds."""
     matrix = groups_apart(FIVE_SITES, (5, 100), (500, 900))
@@ -143,7 +157,9 @@ def test_tag_vectors_are_measured_by_their_largest_distance() -> None:
     assert found.value is not None
     assert 100 < found.value < 500
     # Its price: distances inside groups below a twentieth of the largest are taken for those of copies.
-    assert auto_threshold(groups_apart(FIVE_SITES, (5, 40), (880, 900)), "tv") == (None, "none")
+    near = groups_apart(FIVE_SITES, (5, 40), (880, 900))
+    assert gap_threshold(near, relative=True) is None
+    assert auto_threshold(near, "tv").source == "silhouette"
     # Distances from 5 to 40 leave gaps of more than .05, but none of a twentieth of the largest.
     dense = np.linspace(5, 40, 190)
     assert auto_threshold(square(dense), "tv") == (None, "none")
