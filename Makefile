@@ -9,7 +9,7 @@ JOBS ?= 2
 CORPORA := $(or $(BLOCKML_CORPORA),$(realpath ../shared/corpora))
 COMPARED := $(if $(CORPORA),$(addprefix $(CORPORA)/,wcxb l3s-gn1 cleaneval cleanportaleval),data/sites data/pages)
 
-.PHONY: help demo test lint format data model wheel oldest peers gate pin bench paper compare parameters clean
+.PHONY: help demo test lint format data model wheel oldest peers gate pin bench paper compare parameters templates clean
 
 help:
 	@echo "make demo    train on data/, extract, predict in batch, compare, write the report (in $(OUT)/)"
@@ -24,6 +24,7 @@ help:
 	@echo "make peers   test the adapters of other people's tools"
 	@echo "make bench   cost of an extraction against lxml's parse (needs BLOCKML_CORPORA)"
 	@echo "make paper   the paper's experiment on L3S-GN1, all readings (needs BLOCKML_CORPORA)"
+	@echo "make templates  distances, clusterings, linked pages and what siblings are worth (needs BLOCKML_CORPORA)"
 	@echo "make parameters  what the parameters of the untrained extractors do (needs BLOCKML_CORPORA)"
 
 $(VENV)/.installed: pyproject.toml constraints.txt
@@ -45,6 +46,11 @@ demo: $(VENV)/.installed
 	@echo "== scores: the demo model has seen these pages, the released models have not"
 	$(BIN)/blockml compare $(OUT)/demo.blockml default stacking plain dccb dsc lqf majority \
 	  --dataset sites=data/sites --dataset pages=data/pages -o $(OUT)/demo-comparison --jobs $(JOBS)
+	@echo "== learn a site, and extract a page of it without what the site repeats"
+	$(BIN)/blockml templates detect data/sites/harbour-courier -o $(OUT)/courier.template
+	$(BIN)/blockml extract data/sites/harbour-courier/$$(ls data/sites/harbour-courier | tail -1)/page.html --template $(OUT)/courier.template
+	@echo "== which pages are built alike"
+	$(BIN)/blockml templates cluster data/sites --truth folder -o $(OUT)/clusters.html
 	@echo "== why the model kept what it kept"
 	$(BIN)/blockml view data/pages/short-article/page.html -o $(OUT)/view.html
 	@echo "== written: $(OUT)/demo.blockml, its card, $(OUT)/predictions.jsonl, $(OUT)/demo-comparison/report.html, $(OUT)/view.html"
@@ -99,6 +105,10 @@ pin: $(VENV)/.installed
 
 compare: $(VENV)/.peers
 	$(BIN)/blockml compare all peers $(addprefix --dataset ,$(COMPARED)) -o $(OUT)/comparison --jobs $(JOBS)
+
+templates: $(VENV)/.installed
+	$(BIN)/python benchmarks/templates.py --jobs $(JOBS)
+	$(BIN)/python benchmarks/siblings.py --jobs $(JOBS)
 
 parameters: $(VENV)/.installed
 	$(BIN)/python benchmarks/parameters.py --jobs $(JOBS)

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 
 import blockml
-from blockml.cli import comparing, extracting, learning, listing, viewing
+from blockml.cli import comparing, extracting, learning, listing, templates, viewing
 from blockml.cli.output import note
 from blockml.errors import BlockmlError, InputError, ModelError
 
@@ -69,5 +69,6 @@ def _parser() -> argparse.ArgumentParser:
     learning.add_commands(commands)
     comparing.add_commands(commands)
     listing.add_commands(commands)
+    templates.add_commands(commands)
     viewing.add_commands(commands)
     return parser

@@ -9,7 +9,7 @@ from typing import Any
 
 from blockml.errors import UsageError
 
-__all__ = ["add_parameters", "parameters", "positive", "share"]
+__all__ = ["add_format", "add_parameters", "parameters", "positive", "share"]
 
 
 _PYTHON = {"True": True, "False": False, "None": None}
@@ -31,6 +31,11 @@ def share(text: str) -> float:
     if not 0 <= value <= 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no number between 0 and 1")
     return value
+
+
+def add_format(parser: argparse.ArgumentParser) -> None:
+    """Add ``--format`` for commands that print a table."""
+    parser.add_argument("--format", choices=["table", "json"], default="table", help="(default: %(default)s)")
 
 
 def add_parameters(parser: argparse.ArgumentParser, of: str) -> None:

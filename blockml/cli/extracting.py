@@ -5,19 +5,21 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from blockml.batch import Summary, find_inputs, learn_sites, predict, predict_to_file, read_items
 from blockml.cli.arguments import add_parameters, parameters, positive, share
+from blockml.cli.linked import key_url, opened
 from blockml.cli.output import note, progress_bar, write_output
 from blockml.datasets.base import read_bytes
 from blockml.errors import InputError, UsageError
 from blockml.extract import extract
 from blockml.extractors import Extractor, resolve
-from blockml.extractors.site import at_site
+from blockml.extractors.site import at_site, from_links
 from blockml.page import Status
-from blockml.parsing import Limits
+from blockml.parsing import Limits, parse
 from blockml.rendering import FORMATS, render
 
 __all__ = ["add_choice", "add_commands", "chosen_extractor"]
@@ -31,6 +33,11 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     one.add_argument("--url", help="where the page came from; kept, not fetched")
     one.add_argument("--charset", help="encoding that the transport named (HTTP's Content-Type)")
     one.add_argument("-o", "--output", metavar="FILE", help="write there instead of standard output")
+    one.add_argument(
+        "--source",
+        metavar="FOLDER|ARCHIVE|web",
+        help="learn the site from the pages that this one links to: where they come from; web fetches them",
+    )
     add_choice(one)
     one.set_defaults(run=run_extract)
 
@@ -81,7 +88,7 @@ def add_choice(parser: argparse.ArgumentParser) -> None:
 def chosen_extractor(arguments: argparse.Namespace) -> Extractor:
     """Make the extractor that the options of :func:`add_choice` ask for."""
     extractor = resolve(arguments.extractor or arguments.model, parameters(arguments.parameters))
-    return at_site(extractor, arguments.template) if arguments.template else extractor
+    return extractor if arguments.template is None else at_site(extractor, arguments.template)
 
 
 def run_extract(arguments: argparse.Namespace) -> int:
@@ -92,6 +99,8 @@ def run_extract(arguments: argparse.Namespace) -> int:
         html = sys.stdin.buffer.read(limit) if arguments.page == "-" else read_bytes(Path(arguments.page), limit)
     except OSError as error:
         raise InputError(getattr(error, "strerror", None) or str(error), source=arguments.page) from error
+    if arguments.source:
+        extractor = _at_linked_site(arguments, extractor, html)
     result = extract(
         html,
         url=arguments.url,
@@ -108,6 +117,19 @@ def run_extract(arguments: argparse.Namespace) -> int:
     return 0 if result.text else 1
 
 
+def _at_linked_site(arguments: argparse.Namespace, extractor: Extractor, html: bytes) -> Extractor:
+    """Let the extractor learn the site from the pages that the page links to."""
+    if arguments.template:
+        raise UsageError("--template is what was learnt before, --source learns anew: give one of them")
+    parsing = asdict(extractor.parsing)
+    with opened(arguments.source, parsing=parsing) as source:
+        url = key_url(arguments.page, arguments.url, source)
+        page = parse(html, url=url, charset=arguments.charset, **parsing)
+        knowing, found = from_links(extractor, page, source)
+    note(f"{arguments.page}: {found.n_links} links, {found.n_loaded} pages loaded, {len(found.pages)} of one template")
+    return knowing
+
+
 def run_predict(arguments: argparse.Namespace) -> int:
     """Extract many pages; 1 if any could not be read or worked on, 3 if none could be."""
     if arguments.resume and arguments.output is None:
@@ -117,7 +139,7 @@ def run_predict(arguments: argparse.Namespace) -> int:
     limits = Limits(bytes=arguments.max_bytes)
     options: dict[str, Any] = {"jobs": arguments.jobs, "limits": limits, "threshold": arguments.threshold}
     if arguments.by_site:
-        if arguments.template:
+        if arguments.template is not None:
             raise UsageError("--template is for pages of one site, --by-site learns every site anew: give one of them")
         options["sites"] = learn_sites(read_items(files), extractor.parsing, limits=limits, jobs=arguments.jobs)
         note(f"{len(options['sites'])} sites have enough pages to learn from")

@@ -8,6 +8,7 @@ import sys
 from dataclasses import asdict
 from typing import Any
 
+from blockml.cli.arguments import add_format
 from blockml.cli.output import note, print_rows, progress_bar
 from blockml.datasets import LAYOUTS, open_dataset
 from blockml.datasets.tags import tag_distribution
@@ -37,7 +38,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         ("extractors", "list the untrained methods", run_extractors),
     ):
         parser = commands.add_parser(name, help=what, description=what.capitalize() + ".")
-        _add_format(parser)
+        add_format(parser)
         parser.set_defaults(run=run)
 
     features = commands.add_parser("features", help="list feature columns: unit, range, value for no block, source")
@@ -47,17 +48,13 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="[NAME=]DIR",
         help="instead: how often each tag stands inside and outside the main content of these pages",
     )
-    _add_format(features)
+    add_format(features)
     features.set_defaults(run=run_features)
 
     datasets = commands.add_parser("datasets", help="list the layouts of labelled pages, or check labelled pages")
     datasets.add_argument("check", nargs="*", metavar="[NAME=]DIR", help="check the gold of these")
-    _add_format(datasets)
+    add_format(datasets)
     datasets.set_defaults(run=run_datasets)
-
-
-def _add_format(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--format", choices=["table", "json"], default="table", help="(default: %(default)s)")
 
 
 def run_show(arguments: argparse.Namespace) -> int:

@@ -1,0 +1,151 @@
+"""``blockml templates`` and ``blockml extract --source``, as a user calls them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("jinja2")
+
+from blockml.cli import main
+from blockml.templates.site import SiteTemplate
+
+SITES = Path(__file__).parents[2] / "data" / "sites"
+COURIER = SITES / "harbour-courier"
+FRONT = COURIER / "courier-front" / "page.html"
+
+Output = pytest.CaptureFixture[str]
+
+
+def test_cluster_tells_the_sites_apart(capsys: Output, tmp_path: Path) -> None:
+    """As a table, as JSON that holds what is promised, and as a report."""
+    report = tmp_path / "deep" / "report.html"
+    assert main(["templates", "cluster", str(SITES), "--truth", "folder", "-o", str(report)]) == 0
+    shown = capsys.readouterr()
+    assert len(shown.out.splitlines()) == 7
+    assert "87 pages; cp, threshold" in shown.err
+    assert "adjusted rand 1.000" in shown.err
+    assert "quillbase" in report.read_text(encoding="utf-8")
+    assert main(["templates", "cluster", str(SITES), "--truth", "folder", "--format", "json", "--finer"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["distance"] == "cp"
+    assert (result["threshold_source"], 0 < result["threshold"] < 1) == ("gap", True)
+    assert len(result["clusters"]) == len(result["finer"]) == 87
+    assert (result["indices"]["rand"], result["indices"]["purity"]) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "n"),
+    [
+        (["--k", "3"], 3),
+        (["--threshold", "1"], 1),
+        (["--distance", "ctss", "--set", "q=4", "--linkage", "average", "--k", "6"], 6),
+        (["--linkage", "median", "--k", "2", "--distance", "tv"], 2),
+        (["--many", "--threshold", "0.57"], 6),
+    ],
+)
+def test_ways_to_cluster(options: list[str], n: int, capsys: Output) -> None:
+    """By number, by threshold, by other distances and linkages, without a matrix."""
+    assert main(["templates", "cluster", str(SITES), "--format", "json", *options]) == 0
+    assert len(set(json.loads(capsys.readouterr().out)["clusters"].values())) == n
+
+
+def test_truth_from_a_file(capsys: Output, tmp_path: Path) -> None:
+    """Only pages with a known group are judged."""
+    pages = sorted(COURIER.glob("*/page.html"))[:4]
+    rows = [{"id": f"p{i}", "html": page.read_text(encoding="utf-8")} for i, page in enumerate(pages)]
+    (tmp_path / "pages.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    truth = [{"id": "p0", "site": "a"}, {"id": "p1", "cluster": 7}]
+    (tmp_path / "truth.jsonl").write_text("\n".join(map(json.dumps, truth)), encoding="utf-8")
+    command = ["templates", "cluster", str(tmp_path / "pages.jsonl"), "--truth", str(tmp_path / "truth.jsonl")]
+    assert main([*command, "--format", "json", "--threshold", "0"]) == 0
+    assert json.loads(capsys.readouterr().out)["indices"]["documents"] == 2
+    assert main([*command[:-1], "nothing"]) == 2
+    assert "'folder' or a file" in capsys.readouterr().err
+
+
+def test_unreadable_pages_are_named(capsys: Output, tmp_path: Path) -> None:
+    """They are left out; with none left there is nothing to do."""
+    (tmp_path / "good.html").write_text("<p>good", encoding="utf-8")
+    (tmp_path / "bad.html.gz").write_bytes(b"no gzip")
+    assert main(["templates", "cluster", str(tmp_path)]) == 1
+    assert "bad: " in capsys.readouterr().err
+    assert main(["templates", "cluster", str(tmp_path / "bad.html.gz")]) == 3
+    assert main(["templates", "detect", str(tmp_path / "bad.html.gz"), "-o", str(tmp_path / "x")]) == 3
+    assert not (tmp_path / "x").exists()
+
+
+def test_detect_and_update(capsys: Output, tmp_path: Path) -> None:
+    """What was learnt in two steps counts the same pages."""
+    file = tmp_path / "courier.template"
+    pages = [str(path) for path in sorted(COURIER.glob("*/page.html"))]
+    assert main(["templates", "detect", *pages[:8], "-o", str(file), "--name", "courier", "--format", "json"]) == 0
+    assert sum(row["pages"] for row in json.loads(capsys.readouterr().out)) == 8
+    assert main(["templates", "detect", *pages, "-o", str(file), "--update"]) == 0
+    assert "8 pages are new" in capsys.readouterr().err
+    site = SiteTemplate.load(file)
+    assert (site.name, site.counts.n_pages) == ("courier", 16)
+    assert main(["templates", "detect", *pages, "-o", str(tmp_path / "none"), "--update"]) == 4
+    assert main(["templates", "detect", *pages, "-o", str(file), "--update", "--threshold", "1"]) == 2
+
+
+def test_extract_a_template(capsys: Output, tmp_path: Path) -> None:
+    """As HTML with the menu and without the news, as what is left, and side by side."""
+    command = ["templates", "extract", str(FRONT), "--source", str(COURIER)]
+    assert main([*command, "--view", str(tmp_path / "view.html")]) == 0
+    shown = capsys.readouterr()
+    assert "4 of 4 mutually linked pages" in shown.err
+    assert "<nav" in shown.out
+    assert "What the oral history project" not in shown.out
+    assert "srcdoc" in (tmp_path / "view.html").read_text(encoding="utf-8")
+    assert main([*command, "--content", "-o", str(tmp_path / "left.txt")]) == 0
+    left = (tmp_path / "left.txt").read_text(encoding="utf-8")
+    assert "What the oral history project" in left
+    assert "All rights reserved" not in left
+
+
+def test_a_page_without_links_has_no_template(capsys: Output, tmp_path: Path) -> None:
+    """The reason is told, and nothing is written; a source of another kind needs the page's URL."""
+    (tmp_path / "site").mkdir()
+    page = tmp_path / "site" / "alone.html"
+    page.write_text("<p>alone", encoding="utf-8")
+    command = ["templates", "extract", str(page), "--source", str(tmp_path / "site"), "-o", str(tmp_path / "out")]
+    assert main(command) == 1
+    assert "no template (no_links)" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    assert main([*command, "--url", "ftp://a.example/"]) == 2
+    assert main([*command, "--allow-private"]) == 2
+    assert main(["templates", "extract", str(page), "--source", str(tmp_path / "none")]) == 3
+    outside = tmp_path / "outside.html"
+    outside.write_text("<a href=alone.html>one</a>", encoding="utf-8")
+    assert main(["templates", "extract", str(outside), "--source", str(tmp_path / "site")]) == 2
+    assert "give --url" in capsys.readouterr().err
+
+
+def test_menu(capsys: Output, tmp_path: Path) -> None:
+    """Where it is and where it leads, with or without the page's URL."""
+    assert main(["templates", "menu", str(FRONT), "--format", "json"]) == 0
+    menu = json.loads(capsys.readouterr().out)
+    assert menu["xpath"] == "/html/body/header/nav"
+    assert {"text": "Business", "href": "/business/"} in menu["links"]
+    assert main(["templates", "menu", str(FRONT), "--candidates", "--method", "ratio"]) == 0
+    assert "xpath" in capsys.readouterr().out
+    (tmp_path / "none.html").write_text("<p>none", encoding="utf-8")
+    assert main(["templates", "menu", str(tmp_path / "none.html")]) == 1
+    assert "no menu" in capsys.readouterr().err
+    assert main(["templates", "menu", str(tmp_path / "gone.html")]) == 3
+
+
+def test_extract_learns_from_links(capsys: Output, tmp_path: Path) -> None:
+    """The whole way from one page; a template that was learnt before excludes it."""
+    page = str(COURIER / "courier-local" / "page.html")
+    assert main(["extract", page, "--source", str(COURIER), "--extractor", "df"]) == 0
+    shown = capsys.readouterr()
+    assert "15 pages loaded" in shown.err
+    assert "All rights reserved" not in shown.out
+    assert main(["extract", page, "--source", str(COURIER), "--template", str(tmp_path / "x")]) in (2, 4)
+    (tmp_path / "lone.html").write_text(f"<p>{'word ' * 50}", encoding="utf-8")
+    assert main(["extract", str(tmp_path / "lone.html"), "--source", str(tmp_path), "--extractor", "df"]) == 0
+    assert "fallback to accb: too_few_pages" in capsys.readouterr().err
