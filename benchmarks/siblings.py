@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,9 @@ from blockml.evaluation.run import PageResult, evaluate_extractor
 from blockml.evaluation.siblings import by_site, parsed
 from blockml.extract import extract_page
 from blockml.extractors import Extractor, resolve
+from blockml.extractors.at_site import from_links
 from blockml.extractors.combinations import Serial
-from blockml.extractors.site import TextFrequency, from_links
+from blockml.extractors.site import TextFrequency
 from blockml.features import feature_set
 from blockml.features.siblings import UNKNOWN
 from blockml.learning.crossval import cross_validate
@@ -35,7 +36,6 @@ from blockml.learning.recipes import recipe
 from blockml.learning.table import BlockTable, build_table
 from blockml.learning.tuning import tune
 from blockml.modelfile import Parsing
-from blockml.page import Page
 from blockml.rendering.text import render_text
 from blockml.templates.frequency import THETA
 from blockml.templates.linked import find_subdigraph
@@ -71,23 +71,12 @@ def read(corpora: Path) -> dict[str, Dataset]:
     }
 
 
-class Left(Serial):
-    """An extractor on what the site does not repeat; learns sites itself."""
-
-    uses_siblings = True
-
-    def fit(self, pages: Iterable[Page], labels: object = None) -> Left:  # noqa: ARG002
-        """Learn the site."""
-        *_, last = self.members
-        return Left([TextFrequency(fallback="plain").fit(pages), last])
-
-
 def systems() -> dict[str, Extractor]:
     """Extractors by name."""
     named = {name: resolve(name) for name in SYSTEMS}
     named["entropy, theta by page"] = resolve("entropy", {"theta": None})
     for name in ("accb", "kim2013", "stacking"):
-        named[f"df, then {name}"] = Left([TextFrequency(fallback="plain"), resolve(name)])
+        named[f"df, then {name}"] = Serial([TextFrequency(fallback="plain"), resolve(name)])
     return named
 
 

@@ -16,7 +16,7 @@ from blockml.batch.inputs import Item
 from blockml.errors import UsageError
 from blockml.extract import extract
 from blockml.extractors import Extractor
-from blockml.extractors.site import at_site
+from blockml.extractors.at_site import at_site
 from blockml.parsing import Limits
 from blockml.rendering import page_record
 from blockml.templates.site import SiteTemplate
@@ -180,15 +180,18 @@ def predict_to_file(
         raise UsageError("the output is a folder; name a file", source=output)
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
-        models = {extractor.id, *(at_site(extractor, template).id for template in sites.values())}
-        done = _carry_over(output, part, models) if resume else set()
+        models = {site: at_site(extractor, template).id for site, template in sites.items()}
+        done = _carry_over(output, part, {extractor.id, *models.values()}) if resume else {}
+        outdated = False
         with part.open("a" if resume else "w", encoding="utf-8", newline="\n") as stream:
 
             def wanted() -> Iterator[Item]:
+                nonlocal outdated
                 for item in items:
-                    if item.id in done:
+                    if done.get(item.id) == models.get(item.site, extractor.id):
                         summary.skipped += 1
-                    else:
+                    else:  # among them pages whose site was not known then, or was known otherwise
+                        outdated |= item.id in done
                         yield item
 
             records = predict(wanted(), extractor, jobs=jobs, limits=limits, threshold=threshold, sites=sites)
@@ -197,19 +200,23 @@ def predict_to_file(
                 stream.write(json.dumps(record, ensure_ascii=False) + "\n")
             stream.flush()
             os.fsync(stream.fileno())
+        if outdated:
+            lines = part.read_text(encoding="utf-8").split("\n")[:-1]
+            _replace(part, {json.loads(line)["id"]: line for line in lines}.values())
         part.replace(output)
     except OSError as error:
         raise UsageError(f"the output can't be written ({error.strerror or error})", source=output) from error
     return summary
 
 
-def _carry_over(output: Path, part: Path, models: Set[str]) -> set[str]:
-    """Put the good records of earlier runs into ``part``; return their ids.
+def _carry_over(output: Path, part: Path, models: Set[str]) -> dict[str, str]:
+    """Put the good records of earlier runs into ``part``; return the model of each by id.
 
     A line that was cut off, records of failed pages, and those of other models are dropped, so those pages are worked
     on again.
     """
     records: dict[str, str] = {}
+    made_by: dict[str, str] = {}
     for path in (output, part):
         if not path.is_file():
             continue
@@ -218,12 +225,18 @@ def _carry_over(output: Path, part: Path, models: Set[str]) -> set[str]:
                 record = json.loads(line)
                 if record["error"] is None and record["model"] in models:
                     records[record["id"]] = line
+                    made_by[record["id"]] = record["model"]
             except (ValueError, KeyError, TypeError):
                 continue
     if records:
-        fresh = part.with_name(part.name + ".new")
-        fresh.write_text("".join(line + "\n" for line in records.values()), encoding="utf-8", newline="\n")
-        fresh.replace(part)
+        _replace(part, records.values())
     else:
         part.unlink(missing_ok=True)
-    return set(records)
+    return made_by
+
+
+def _replace(part: Path, lines: Iterable[str]) -> None:
+    """Put these lines in the place of those that are there."""
+    fresh = part.with_name(part.name + ".new")
+    fresh.write_text("".join(line + "\n" for line in lines), encoding="utf-8", newline="\n")
+    fresh.replace(part)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 
 from blockml.batch.inputs import Item
@@ -17,7 +18,7 @@ __all__ = ["learn_sites"]
 
 
 def learn_sites(
-    items: Iterable[Item],
+    read: Callable[[], Iterable[Item]],
     parsing: Parsing = Parsing(),  # noqa: B008 (frozen)
     *,
     limits: Limits = Limits(),
@@ -27,8 +28,9 @@ def learn_sites(
 
     Parameters
     ----------
-    items
-        Pages; those without a site, and those that can't be read, teach nothing.
+    read
+        Gives the pages, each time it is called: they are gone through twice, to know which sites are large enough
+        before any page is kept. Pages without a site, and those that can't be read, teach nothing.
     parsing
         How the extractor wants its pages parsed.
     limits
@@ -46,22 +48,31 @@ def learn_sites(
     --------
     >>> names = ("cats", "dogs", "birds", "fish")
     >>> items = [Item(name, html=f"<p>Home</p><p>About {name}.</p>", site="animals.example") for name in names]
-    >>> learn_sites(items)
-    {'animals.example': SiteTemplate('animals.example', 4 pages, 1 layout)}
+    >>> learn_sites(lambda: items)
+    {'animals.example': SiteTemplate('animals.example', 4 pages, 1 layout, ...)}
     """
-    groups: dict[str, list[Item]] = {}
-    for item in items:
-        if item.site and len(groups.setdefault(item.site, [])) < MOST_SIBLINGS:
-            groups[item.site].append(item)
-    large = {site: group for site, group in groups.items() if len(group) >= MIN_TRAIN}
+    sizes = Counter(item.site for item in read() if item.site)
+    wanted = {site: min(n, MOST_SIBLINGS) for site, n in sizes.items() if n >= MIN_TRAIN}
+    groups = _full(read(), wanted)
     if jobs == 1:
-        return {site: _learn(site, group, parsing, limits) for site, group in large.items()}
+        return {site: _learn(site, group, parsing, limits) for site, group in groups}
     import joblib
 
-    learnt = joblib.Parallel(n_jobs=jobs)(
-        joblib.delayed(_learn)(site, group, parsing, limits) for site, group in large.items()
-    )
-    return dict(zip(large, learnt, strict=True))
+    with joblib.Parallel(n_jobs=jobs) as parallel:
+        learnt = parallel(joblib.delayed(_learn)(site, group, parsing, limits) for site, group in groups)
+    return {template.name: template for template in learnt}
+
+
+def _full(items: Iterable[Item], wanted: Mapping[str, int]) -> Iterator[tuple[str, list[Item]]]:
+    """Pages of a site as soon as there are as many as wanted, so that few wait."""
+    missing = dict(wanted)
+    waiting: dict[str, list[Item]] = {}
+    for item in items:
+        if missing.get(item.site):
+            waiting.setdefault(item.site, []).append(item)
+            missing[item.site] -= 1
+            if not missing[item.site]:
+                yield item.site, waiting.pop(item.site)
 
 
 def _learn(site: str, items: Iterable[Item], parsing: Parsing, limits: Limits) -> SiteTemplate:

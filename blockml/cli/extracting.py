@@ -17,7 +17,7 @@ from blockml.datasets.base import read_bytes
 from blockml.errors import InputError, UsageError
 from blockml.extract import extract
 from blockml.extractors import Extractor, resolve
-from blockml.extractors.site import at_site, from_links
+from blockml.extractors.at_site import at_site, from_links
 from blockml.page import Status
 from blockml.parsing import Limits, parse
 from blockml.rendering import FORMATS, render
@@ -141,7 +141,7 @@ def run_predict(arguments: argparse.Namespace) -> int:
     if arguments.by_site:
         if arguments.template is not None:
             raise UsageError("--template is for pages of one site, --by-site learns every site anew: give one of them")
-        options["sites"] = learn_sites(read_items(files), extractor.parsing, limits=limits, jobs=arguments.jobs)
+        options["sites"] = learn_sites(lambda: read_items(files), extractor.parsing, limits=limits, jobs=arguments.jobs)
         note(f"{len(options['sites'])} sites have enough pages to learn from")
     items = read_items(files)
     if arguments.output is None:

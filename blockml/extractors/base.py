@@ -155,6 +155,12 @@ class Extractor(ABC):
                 wanted = legal if isinstance(legal, Between) else "one of " + ", ".join(str(item) for item in legal)
                 raise UsageError(f"parameter {name!r} of {self.name} is {wanted}, not {reprlib.repr(value)}")
 
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401 (scikit-learn's)
+        """What scikit-learn's model selection asks for."""
+        from sklearn.utils import Tags, TargetTags
+
+        return Tags(estimator_type=None, target_tags=TargetTags(required=False))
+
     @classmethod
     def _parameter_names(cls) -> list[str]:
         return [name for name in inspect.signature(cls).parameters if name != "self"]

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import reprlib
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from dataclasses import replace
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,6 +98,22 @@ class Combination(Extractor):
         return [METHODS[member]() if isinstance(member, str) else member for member in members]
 
     @property
+    def uses_siblings(self) -> bool:
+        """Whether a member does."""
+        return any(member.uses_siblings for member in self.extractors())
+
+    def with_members(self, change: Callable[[Extractor], Extractor]) -> Self:
+        """Make the same combination of changed members."""
+        return copy(self).set_params(members=[change(member) for member in self.extractors()])
+
+    def fit(self, pages: Iterable[Page], labels: object = None) -> Self:
+        """Let each member learn from pages; the ones given stay as they are."""
+        learnt = list(pages) if self.uses_siblings else []
+        if self.uses_siblings:
+            self.members = self.with_members(lambda member: copy(member).fit(learnt, labels)).members
+        return self
+
+    @property
     def id(self) -> str:
         """Name, and arguments that are not the default, members by their ids."""
         self.check()  # ids of members that hold each other would never end
@@ -120,8 +137,15 @@ class _Vote(Combination):
 
     def score(self, page: Page) -> NDArray[np.float32]:
         """Count the members' decisions."""
+        return self.judge(page).scores
+
+    def judge(self, page: Page) -> Judgement:
+        """Count the members' decisions, and pass on what the members remark."""
         self.check()
-        return self.count(self.votes(page)).astype(np.float32)
+        judged = [(member, member.judge(page)) for member in self.extractors()]
+        votes = np.array([decide(found.scores, member.effective_threshold, page).kept for member, found in judged])
+        remarks = dict.fromkeys(remark for _, found in judged for remark in found.remarks)
+        return Judgement(self.count(votes).astype(np.float32), tuple(remarks))
 
     def votes(self, page: Page) -> NDArray[np.bool_]:
         """Tell what each member decides: (n_members, n_blocks)."""

@@ -9,15 +9,14 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from copy import copy
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
+from typing import ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError
 from blockml.extractors.base import Between, Extractor, Judgement, Traits
-from blockml.extractors.combinations import Member, Serial
+from blockml.extractors.combinations import Member
 from blockml.extractors.methods import METHODS
 from blockml.page import Page
 from blockml.templates.frequency import (
@@ -45,12 +44,7 @@ __all__ = [
     "SiteMethod",
     "TextFrequency",
     "TreeMapping",
-    "at_site",
-    "from_links",
 ]
-
-if TYPE_CHECKING:
-    from blockml.templates.linked import PageSource, TrainingSet
 
 #: A template, or the path of its file.
 Template = SiteTemplate | str | os.PathLike[str]
@@ -80,8 +74,12 @@ class SiteMethod(Extractor):
         ModelError
             The template's file can't be used.
         """
-        super().check()
         loaded(self.template)
+        self._check_rest()
+
+    def _check_rest(self) -> None:
+        """Check all but the template."""
+        super().check()
         self._fallback().check()
 
     def fit(self, pages: Iterable[Page], labels: object = None) -> Self:  # noqa: ARG002 (the contract's signature)
@@ -111,9 +109,9 @@ class SiteMethod(Extractor):
 
     def _by_site(self, page: Page) -> tuple[Doubt | None, NDArray[np.float32], tuple[str, ...]]:
         """Scores and notes, and why they should not be used."""
-        self.check()
+        template = loaded(self.template)  # once: a file takes as long to read as a page
+        self._check_rest()
         nothing = np.zeros(len(page.blocks), dtype=np.float32), ("",) * len(page.blocks)
-        template = loaded(self.template)
         if template is None:
             return Doubt.TOO_FEW_PAGES, *nothing
         template.check(page)
@@ -330,75 +328,3 @@ class TreeMapping(SiteMethod):
 SITE_METHODS: Mapping[str, type[SiteMethod]] = {
     kind.name: kind for kind in (TextFrequency, BlockFrequency, Entropy, IBDF, TreeMapping)
 }
-
-
-def at_site(extractor: Extractor, template: Template) -> Extractor:
-    """Let an extractor know a site.
-
-    Parameters
-    ----------
-    extractor
-        One that knows sites gets the template. Any other one works on the page that is left when texts that
-        repeat on the site are gone; it stays as it is where too few pages are known.
-    template
-        What was learnt of the site.
-
-    Returns
-    -------
-    Extractor
-        Another one; the given one isn't changed.
-
-    Raises
-    ------
-    ModelError
-        The template's file can't be used.
-
-    Examples
-    --------
-    >>> import blockml
-    >>> from blockml.extractors import resolve
-    >>> pages = [blockml.parse(f"<p>Home</p><p>About {name}.</p>") for name in ("cats", "dogs", "birds", "fish")]
-    >>> at_site(resolve("plain"), SiteTemplate.learn(pages)).score(pages[0]).tolist()
-    [0.0, 1.0]
-    """
-    site = loaded(template)
-    if extractor.uses_siblings:
-        return copy(extractor).set_params(template=site)
-    return Serial([TextFrequency(site, fallback="plain"), extractor])
-
-
-def from_links(
-    extractor: Extractor,
-    page: Page,
-    source: PageSource,
-    **options: Any,  # noqa: ANN401 (those of training_set)
-) -> tuple[Extractor, TrainingSet]:
-    """Let an extractor know a site from the pages that one page links to (Gottron 2008, *Bridging the gap*).
-
-    Parameters
-    ----------
-    extractor
-        Any: see :func:`at_site`.
-    page
-        The page, with a URL and parsed as the extractor wants it.
-    source
-        Where linked pages come from, parsed alike.
-    **options
-        Of :func:`blockml.templates.linked.training_set`: ``max_pages``, ``order``, ``metric`` …
-
-    Returns
-    -------
-    Extractor, TrainingSet
-        The extractor that knows what the page and its template's other pages share, and how these were found. Where
-        too few were, it works by its fallback.
-
-    Raises
-    ------
-    UsageError
-        No such option, or no such value.
-    """
-    from blockml.templates.linked import training_set  # few need it, and importing it takes as long as numpy
-
-    found = training_set(page, source, **options)
-    template = SiteTemplate.learn(found.pages, name=page.url or "")
-    return at_site(extractor, template), found

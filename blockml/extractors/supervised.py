@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError
-from blockml.extractors.base import Between, Extractor, Traits
+from blockml.extractors.base import Between, Extractor, Judgement, Traits
 from blockml.extractors.matrix import matrix, uses_siblings
 from blockml.modelfile import Model, Parsing
 from blockml.page import Page
+from blockml.templates.frequency import Doubt, too_few
 from blockml.templates.site import SiteTemplate, loaded
 
 __all__ = ["Supervised"]
@@ -72,15 +73,21 @@ class Supervised(Extractor):
         UsageError
             One is no legal value.
         """
-        super().check()
         loaded(self.template)
+        self._check_rest()
+
+    def _check_rest(self) -> None:
+        """Check all but the template."""
+        super().check()
         if not isinstance(self.model, Model):
             raise UsageError(f"parameter 'model' of {self.name} is a loaded model, not {self.model!r}")
 
     @property
     def id(self) -> str:
-        """Name and version of the model, and the threshold if it isn't the model's own."""
-        return self.model.id if self.threshold is None else f"{self.model.id} (threshold={self.threshold:g})"
+        """Name and version of the model, the threshold if it isn't the model's own, and the template if it is used."""
+        settings = [] if self.threshold is None else [f"threshold={self.threshold:g}"]
+        settings += [f"template={self.template}"] if self.template is not None and self.uses_siblings else []
+        return f"{self.model.id} ({', '.join(settings)})" if settings else self.model.id
 
     @property
     def parsing(self) -> Parsing:
@@ -89,8 +96,15 @@ class Supervised(Extractor):
 
     def score(self, page: Page) -> NDArray[np.float32]:
         """Probability of content for each block."""
-        self.check()
-        template = loaded(self.template) if self.uses_siblings else None
+        return self.judge(page).scores
+
+    def judge(self, page: Page) -> Judgement:
+        """Probability of content for each block; and whether too few pages of the site are known."""
+        self._check_rest()
+        template = loaded(self.template) if self.uses_siblings else None  # once: a file takes as long to read as a page
+        remarks: tuple[str, ...] = ()
         if template is not None:
             template.check(page)
-        return self.model.score(matrix(page, self.model.features, template))
+            if too_few(template.counts):
+                remarks = (f"without siblings: {Doubt.TOO_FEW_PAGES}",)
+        return Judgement(self.model.score(matrix(page, self.model.features, template)), remarks)

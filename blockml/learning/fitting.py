@@ -8,16 +8,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError
+from blockml.features import siblings
 from blockml.features.catalogue import COLUMNS, feature_set, split_name
+from blockml.features.siblings import UNKNOWN
 from blockml.learning.flattree import FlatTree, pessimistic_prune
 from blockml.learning.recipes import Recipe
 from blockml.trees import Trees
 
 __all__ = ["fit_tree", "shrink", "to_trees"]
 
+_SIBLINGS = frozenset(column.name for column in siblings.COLUMNS)
+
 
 def fit_tree(recipe: Recipe, matrix: NDArray[np.float32], main: NDArray[np.bool_], seed: int = 0) -> FlatTree:
     """Grow a tree on block rows.
+
+    Where features tell about siblings, each row that knows some is there a second time without: the tree has to
+    decide well on pages without siblings, too.
 
     Parameters
     ----------
@@ -37,7 +44,21 @@ def fit_tree(recipe: Recipe, matrix: NDArray[np.float32], main: NDArray[np.bool_
     """
     if not len(main) or main.all() or not main.any():
         raise UsageError("training needs blocks of both kinds, content and not")
+    matrix, main = _with_blind_rows(recipe, matrix, main)
     return _cart(recipe, matrix, main, seed) if recipe.learner == "cart" else _c45(recipe, matrix, main)
+
+
+def _with_blind_rows(
+    recipe: Recipe, matrix: NDArray[np.float32], main: NDArray[np.bool_]
+) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    """Rows, and once more those that know siblings, as they are where none are known."""
+    about = [split_name(name)[0] in _SIBLINGS for name in feature_set(recipe.features).columns]
+    if not any(about):
+        return matrix, main
+    knowing = (matrix[:, about] != UNKNOWN).any(axis=1)
+    blind = matrix[knowing]
+    blind[:, about] = UNKNOWN
+    return np.vstack([matrix, blind]), np.concatenate([main, main[knowing]])
 
 
 def shrink(tree: FlatTree, shrinkage: float) -> FlatTree:

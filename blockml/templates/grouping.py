@@ -161,10 +161,10 @@ def cluster_pages(
     Returns
     -------
     dict
-        ``distance``, ``settings``, ``threshold`` and ``threshold_source`` (``gap``, ``preset``, ``given``, ``k`` or
-        ``none``), ``pages`` and ``clusters`` (rows), ``matrix``, ``merges``, ``map``, ``histogram`` (each None where
-        there is none), ``seconds``: see :func:`blockml.reports.clustering.write_clustering`, which shows it. Clusters,
-        and finer ones inside of each, are numbered from 0 in the order of their first pages.
+        ``distance``, ``settings``, ``threshold``, ``threshold_source`` (``gap``, ``silhouette``, ``preset``, ``given``,
+        ``k`` or ``none``), ``pages`` and ``clusters`` (rows), ``matrix``, ``merges``, ``map``, ``histogram`` (each None
+        where there is none), ``seconds``: see :func:`blockml.reports.clustering.write_clustering`, which shows it.
+        Clusters, and finer ones inside of each, are numbered from 0 in the order of their first pages.
 
     Raises
     ------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -66,7 +67,7 @@ class SiteTemplate:
     >>> pages = [blockml.parse(f"<p>Home</p><p>About {name}.</p>") for name in ("cats", "dogs", "birds", "fish")]
     >>> template = SiteTemplate.learn(pages, name="animals.example")
     >>> template
-    SiteTemplate('animals.example', 4 pages, 1 layout)
+    SiteTemplate('animals.example', 4 pages, 1 layout, ...)
     >>> template.in_tree(blockml.parse("<p>Home</p><p>About snails.</p>")).tolist()
     [True, True, True, True, True, True, False]
     """
@@ -81,9 +82,10 @@ class SiteTemplate:
     """Back end and segmentation profile its pages were parsed with; None before the first page."""
 
     def __repr__(self) -> str:
-        """Short: it may stand in the id of an extractor."""
+        """Short: it may stand in the id of an extractor, which changes if other pages are learnt."""
         n = len(self.layouts)
-        return f"SiteTemplate({self.name!r}, {self.counts.n_pages} pages, {n} layout{'' if n == 1 else 's'})"
+        mark = hashlib.sha256(self.counts.tables.fingerprints.tobytes()).hexdigest()[:6]
+        return f"SiteTemplate({self.name!r}, {self.counts.n_pages} pages, {n} layout{'' if n == 1 else 's'}, {mark})"
 
     @classmethod
     def count(cls, pages: Iterable[Page], *, name: str = "", **settings: bool) -> Self:
@@ -106,7 +108,7 @@ class SiteTemplate:
         return cls(name, SiteCounts.learn((), **settings)).updated(pages)
 
     @classmethod
-    def learn(cls, pages: Sequence[Page], *, name: str = "", threshold: float | None = None, **settings: bool) -> Self:
+    def learn(cls, pages: Iterable[Page], *, name: str = "", threshold: float | None = None, **settings: bool) -> Self:
         """Learn a site: what repeats, which layouts there are, and the tree of each.
 
         Parameters
@@ -125,6 +127,7 @@ class SiteTemplate:
         UsageError
             The pages were parsed in different ways, or the threshold is negative.
         """
+        pages = list(pages)  # looked at twice
         counted = cls.count(pages, name=name, **settings)
         return replace(counted, layouts=_layouts(pages, threshold))
 
@@ -163,7 +166,8 @@ class SiteTemplate:
     def _check(page: Page, parsing: tuple[str, str]) -> None:
         if (page.backend, page.profile) != parsing:
             raise UsageError(
-                f"pages of one site are parsed alike: by {' and '.join(parsing)}, not {page.backend} and {page.profile}"
+                f"a site's pages are parsed alike: by {' and '.join(parsing)}, not {page.backend} and {page.profile}; "
+                "learn the site from pages parsed as the extractor wants them, or use another extractor"
             )
 
     def layout_of(self, page: Page) -> Layout | None:
@@ -172,12 +176,18 @@ class SiteTemplate:
         own = metric.prepare(sketch(page))
         return min(self.layouts, key=lambda layout: metric.compare(own, layout.paths), default=None)
 
-    def in_tree(self, page: Page) -> NDArray[np.bool_]:
-        """(n_nodes,) which nodes of a page belong to the tree of its layout."""
+    def tree_of(self, page: Page) -> Tree | None:
+        """The tree of a page's layout; None if none is known."""
         layout = self.layout_of(page)
-        if layout is None or layout.tree is None:
-            return np.zeros(len(page.nodes), dtype=bool)
-        return membership(page, layout.tree, EQUALITY)
+        return None if layout is None else layout.tree
+
+    def in_tree(self, page: Page) -> NDArray[np.bool_]:
+        """(n_nodes,) which nodes of a page belong to the tree of its layout; none if no tree is known.
+
+        A tree was made from up to five pages. One of these may have more nodes in it than if it were new.
+        """
+        tree = self.tree_of(page)
+        return np.zeros(len(page.nodes), dtype=bool) if tree is None else membership(page, tree, EQUALITY)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file, which appears whole or not at all.
@@ -220,7 +230,7 @@ class SiteTemplate:
                     layouts=tuple([_layout(arrays, item, number) for number, item in enumerate(header["layouts"])]),
                     parsing=None if header["parsing"] is None else _two(header["parsing"]),
                 )
-            except (KeyError, TypeError, ValueError) as error:
+            except (KeyError, TypeError, ValueError, OverflowError) as error:  # a number may be infinite
                 raise ModelFormatError(f"damaged ({type(error).__name__}: {error})") from error
         except ModelError as error:
             raise type(error)(str(error), source=os.fspath(path)) from error

@@ -36,7 +36,7 @@ def items() -> list[Item]:
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_what_a_site_repeats_is_left_out(jobs: int) -> None:
     """Where there are enough pages; the order is that of the input, whatever the number of processes."""
-    sites = learn_sites(items(), jobs=jobs)
+    sites = learn_sites(items, jobs=jobs)
     assert list(sites) == ["zoo"]
     records = list(predict(items(), Plain(), sites=sites, jobs=jobs))
     texts = {record["id"]: record["text"] for record in records}
@@ -49,7 +49,7 @@ def test_what_a_site_repeats_is_left_out(jobs: int) -> None:
 def test_pages_that_cannot_be_read_teach_nothing(tmp_path: Path) -> None:
     """They are told of when they are worked on."""
     broken = [Item("gone", path=tmp_path / "none.html", site="zoo"), Item("bad", error="no", site="zoo")]
-    sites = learn_sites([*broken, *items()])
+    sites = learn_sites(lambda: [*broken, *items()])
     assert sites["zoo"].counts.n_pages == 5
     statuses = [record["status"] for record in predict(broken, Plain(), sites=sites)]
     assert statuses == ["error", "error"]
@@ -75,12 +75,27 @@ def test_sites_of_files_and_records(tmp_path: Path) -> None:
 
 def test_a_run_goes_on(tmp_path: Path) -> None:
     """Records made with the same knowledge are kept."""
-    sites = learn_sites(items())
+    sites = learn_sites(items)
     out = tmp_path / "out.jsonl"
     predict_to_file(items()[:4], Plain(), out, sites=sites)
     assert predict_to_file(items(), Plain(), out, sites=sites, resume=True).skipped == 4
     more = {"zoo": sites["zoo"].updated([])}
     assert predict_to_file(items(), Plain(), out, sites=more, resume=True).skipped == 8
+
+
+def test_a_run_goes_on_with_more_knowledge(tmp_path: Path) -> None:
+    """Pages that were worked on before their site was known are worked on again, and stay one record each."""
+    out = tmp_path / "out.jsonl"
+    predict_to_file(items(), Plain(), out)
+    summary = predict_to_file(items(), Plain(), out, sites=learn_sites(items), resume=True)
+    assert (summary.n_pages, summary.skipped) == (5, 3)
+    records = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    assert sorted(record["id"] for record in records) == sorted(item.id for item in items())
+    assert {record["id"]: record["text"] for record in records if record["id"] in NAMES} == {
+        name: told(name) for name in NAMES
+    }
+    assert [path.name for path in tmp_path.iterdir()] == ["out.jsonl"]
+    assert predict_to_file(items(), Plain(), out, resume=True).skipped == 3
 
 
 @pytest.fixture
@@ -105,6 +120,7 @@ def test_predict_by_site(zoo: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     SiteTemplate.count([]).save(tmp_path / "empty.template")
     assert main(["predict", str(zoo), "--by-site", "--template", str(tmp_path / "empty.template")]) == 2
     assert "give one of them" in capsys.readouterr().err
+    assert main(["predict", str(zoo), "--template", ""]) == 4
 
 
 def test_extract_with_a_template(zoo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,12 +18,15 @@ from blockml.errors import ModelError, UsageError
 from blockml.evaluation.run import evaluate_extractor
 from blockml.extract import extract_page
 from blockml.extractors import Extractor, Supervised, resolve
+from blockml.extractors.at_site import at_site
+from blockml.extractors.combinations import Intersection, Majority, Union
 from blockml.extractors.matrix import matrix
-from blockml.extractors.site import SITE_METHODS, TextFrequency, TreeMapping, at_site
+from blockml.extractors.site import SITE_METHODS, BlockFrequency, TextFrequency, TreeMapping
 from blockml.features import FEATURE_SETS
 from blockml.features.siblings import COLUMNS, UNKNOWN
 from blockml.learning.recipes import recipe
 from blockml.learning.table import build_table
+from blockml.learning.training import train
 from blockml.page import Page
 from blockml.templates.site import SiteTemplate
 from tests.models import small_model
@@ -119,7 +122,8 @@ def test_parameters(method: Extractor) -> None:
     """Clones are equal, wrong values name the legal ones, ids stay short."""
     knowing = clone(method).set_params(template=SiteTemplate.count(animals(), name="zoo"), fallback="lqf")
     assert clone(knowing).get_params()["fallback"] == "lqf"
-    assert knowing.id == f"{method.name}(template=SiteTemplate('zoo', 5 pages, 0 layouts), fallback=lqf)"
+    assert knowing.id == f"{method.name}(template={knowing.get_params()['template']!r}, fallback=lqf)"
+    assert knowing.id.startswith(f"{method.name}(template=SiteTemplate('zoo', 5 pages, 0 layouts, ")
     for wrong in ({"min_train": 0}, {"fallback": "nothing"}, {"template": 3}):
         with pytest.raises(UsageError):
             method.set_params(**wrong)
@@ -148,6 +152,41 @@ def test_other_extractors_get_what_is_left() -> None:
     etdm = TreeMapping()
     assert isinstance(at_site(etdm, site), TreeMapping)
     assert etdm.template is None
+
+
+@pytest.mark.parametrize("kind", [Union, Intersection, Majority])
+def test_votes_name_the_fallbacks_of_their_members(kind: type[Union | Intersection | Majority]) -> None:
+    """Each remark once."""
+    page = animals(("worms",))[0]
+    result = extract_page(page, kind([TextFrequency(), BlockFrequency(), "plain"]))
+    assert result.warnings == ("fallback to accb: too_few_pages",)
+    knowing = kind([TextFrequency().fit(animals()), BlockFrequency().fit(animals())])
+    assert (extract_page(page, knowing).text, extract_page(page, knowing).warnings) == (told("worms"), ())
+
+
+def test_a_file_is_read_once_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading it takes as long as parsing a page; a model of other features never reads it."""
+    path = tmp_path / "zoo.template"
+    SiteTemplate.learn(animals()).save(path)
+    knowing = [TextFrequency(str(path)), Supervised(site_model().model, template=str(path))]
+    reads: list[object] = []
+    load = SiteTemplate.load
+
+    def noted(source: str) -> SiteTemplate:
+        reads.append(source)
+        return load(source)
+
+    monkeypatch.setattr(SiteTemplate, "load", noted)
+    for extractor in [*knowing, Supervised(small_model(), template=str(path))]:
+        extractor.score(animals(("worms",))[0])
+    assert reads == [str(path)] * 2
+
+
+def test_ids_of_models_name_the_template_they_use() -> None:
+    """So a run that goes on tells what was extracted with it from what was not."""
+    site = SiteTemplate.count(animals(), name="zoo")
+    assert at_site(site_model(), site).id == f"tiny 1.2 (template={site!r})"
+    assert Supervised(small_model(), threshold=0.25, template=site).id == "tiny 1.2 (threshold=0.25)"
 
 
 def site_model() -> Supervised:
@@ -209,3 +248,37 @@ def test_siblings_help() -> None:
         assert [result.id for result in results] == [page.id for page in dataset.pages]
         mean[name] = np.mean([result.bag.f1 for result in results if result.bag])
     assert min(mean["df"], mean["etdm"]) > mean["plain"] + 0.05
+
+
+def test_a_model_is_neutral_where_no_siblings_are_known() -> None:
+    """It is trained on every page that knows siblings without them, too, and so is about as good as one without."""
+    dataset = replace(open_dataset(DATA), pages=open_dataset(DATA).pages[::2])
+    f1 = {}
+    for name in ("kim2013", "kim2013-site"):
+        chosen = recipe(name).but(threshold=0.5, shrinkage=100.0)
+        model = train([dataset], chosen, protocols=(), command="a test")
+        results = [extract_page(blockml.parse(page.load()[0]), Supervised(model)).kept for page in dataset.pages]
+        table = build_table([dataset], recipe("kim2013"))
+        f1[name] = table.page_f1(np.concatenate(results), table.pages_with_text()).mean()
+    assert f1["kim2013-site"] > f1["kim2013"] - 0.03
+
+
+def test_combinations_hand_what_is_known_to_their_members() -> None:
+    """Learnt or given; the members that were given stay as they are."""
+    site, page = SiteTemplate.learn(animals()), animals(("worms",))[0]
+    member = TextFrequency()
+    both = resolve("intersection", {"members": [member, resolve("plain")]})
+    assert both.uses_siblings
+    assert not resolve("majority").uses_siblings
+    for knowing in (at_site(both, site), clone(both).fit(animals())):
+        assert extract_page(page, knowing).text == told("worms")
+    assert member.template is None
+    assert extract_page(page, both).warnings == ("fallback to accb: too_few_pages",)
+
+
+def test_layouts_without_a_tree_are_unknown() -> None:
+    """Counts alone tell nothing about trees."""
+    place = FEATURE_SETS["kim2013-site"].columns.index("sitetree_0")
+    page = animals(("worms",))[0]
+    assert (matrix(page, "kim2013-site", SiteTemplate.count(animals()))[:, place] == UNKNOWN).all()
+    assert matrix(page, "kim2013-site", SiteTemplate.learn(animals()))[:, place].tolist() == [1, 0]

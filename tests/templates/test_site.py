@@ -114,6 +114,11 @@ def test_few_pages(n: int, tmp_path: Path) -> None:
     assert again.in_tree(page).tolist() == learnt.in_tree(page).tolist()
 
 
+def test_pages_may_come_one_by_one(courier: list[Page], template: SiteTemplate) -> None:
+    """Layouts are not lost because an iterator can be read only once."""
+    assert repr(SiteTemplate.learn(iter(courier), name="courier")) == repr(template)
+
+
 @settings(max_examples=25)
 @given(st.lists(messy_html, max_size=5), messy_html)
 def test_any_pages_can_be_learnt(sources: list[str], other: str) -> None:
@@ -147,6 +152,8 @@ def test_damaged_files_are_refused(template: SiteTemplate, courier: list[Page], 
     changes: list[dict[str, bytes]] = [{name: b""} for name in members]
     changes += [{"header.json": json.dumps({**header, key: "x"}).encode()} for key in header]
     changes += [{"header.json": json.dumps({**header, "format": 99}).encode()}]
+    infinite = {**header, "layouts": [{**header["layouts"][0], "n_pages": float("inf")}, *header["layouts"][1:]]}
+    changes += [{"header.json": json.dumps(infinite).encode()}]
     changes += [
         {name: members["layout-0-paths.npy"]} for name in members if name.endswith(".npy") and "paths" not in name
     ]
