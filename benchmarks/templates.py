@@ -34,6 +34,7 @@ from blockml.evaluation.clusters import adjusted_rand, cluster_scores, dunn, nmi
 from blockml.page import Page
 from blockml.templates.clustering import (
     PRESETS,
+    auto_threshold,
     average_linkage,
     cluster_many,
     finer_clusters,
@@ -149,6 +150,11 @@ def clusterings(matrix: Matrix, metric: str, truth: ArrayLike, runs: int) -> Ite
     gap = gap_threshold(matrix, relative=metric == "tv")
     found = np.zeros(len(matrix), dtype=np.int32) if gap is None else single_linkage(matrix, threshold=gap).labels
     yield "single linkage, gap", gap, [found]
+    auto = auto_threshold(matrix, metric)
+    found = np.zeros(len(matrix), dtype=np.int32)
+    if auto.value is not None:
+        found = single_linkage(matrix, threshold=auto.value).labels
+    yield f"single linkage, automatic ({auto.source})", auto.value, [found]
     # Distances that join no clusters don't matter to single linkage: look for the gap among those that do.
     jump = merge_gap(matrix)
     yield "single linkage, gap of merges", jump, [single_linkage(matrix, threshold=jump).labels]
