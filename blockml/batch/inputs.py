@@ -71,6 +71,7 @@ def find_inputs(names: Sequence[str]) -> list[tuple[Path, Path]]:
     for name in names:
         path = Path(name)
         if path.is_dir():
+            path = path if path.parts else path.resolve()  # "." would look like the top of a glob
             files = sorted(p for p in path.rglob("*") if p.name.lower().endswith(PAGE_SUFFIXES) and p.is_file())
             if not files:
                 raise InputError(f"no page files ({', '.join(PAGE_SUFFIXES)}) below this folder", source=name)

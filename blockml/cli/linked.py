@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import numpy as np
+
 from blockml.cli.arguments import add_format, positive
 from blockml.cli.output import note, print_rows, write_output
 from blockml.datasets.base import read_bytes
@@ -19,13 +21,13 @@ from blockml.page import Page
 from blockml.parsing import parse
 from blockml.rendering.text import render_text
 from blockml.templates.linked import ORDERS, PageSource, find_menu, find_subdigraph, menu_candidates
-from blockml.templates.mapping import PRESETS, PageTemplate, page_template, template_html, template_share
-from blockml.templates.site import EQUALITY, MIN_VOTES, N_MAPPED
+from blockml.templates.mapping import PRESETS, PageTemplate, page_template, template_html, template_share, tree_of
+from blockml.templates.site import EQUALITY, MIN_VOTES, N_MAPPED, SiteTemplate
 
 __all__ = ["add_actions", "key_url", "opened"]
 
 #: Stands in for an unknown URL: relative links then lead to the page's own site.
-_SOMEWHERE = "http://page.invalid/"
+_SOMEWHERE = "http://page.invalid/some/page.html"
 
 
 def add_actions(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -39,7 +41,10 @@ def _add_extract(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -
     extract = actions.add_parser("extract", help=what, description=what[0].upper() + what[1:] + ".")
     extract.add_argument("page", metavar="PAGE", help="a file (.gz is unzipped)")
     extract.add_argument(
-        "--source", required=True, metavar="FOLDER|ARCHIVE|web", help="where linked pages come from; web fetches them"
+        "--source",
+        required=True,
+        metavar="FOLDER|ARCHIVE|web|FILE.template",
+        help="where linked pages come from; web fetches them; or what templates detect has learnt",
     )
     extract.add_argument("--site", help="of a folder with several sites: which one")
     extract.add_argument("--url", help="URL of the page, if the source doesn't tell")
@@ -92,6 +97,8 @@ def opened(
     UsageError
         An option doesn't fit.
     """
+    if spec.startswith(("http://", "https://")):
+        raise UsageError("pages of the web are fetched with --source web, and --url for the page's own address")
     if spec != "web":
         from blockml.templates.linked.folder import open_source
 
@@ -109,6 +116,44 @@ def opened(
 
 def run_extract(arguments: argparse.Namespace) -> int:
     """Write a page's template, or what is left without it; 1 if there is none."""
+    if (template := _stored(arguments)) is None:
+        template = _linked(arguments)
+    if template is None:
+        return 1
+    page = template.page
+    if arguments.view:
+        _view(arguments, template)
+    share = template_share(page, template.nodes)
+    text = render_text(page, share < 0.5) if arguments.content else template_html(template)
+    write_output(text, arguments.output)
+    words = page.blocks.n_words
+    note(f"{arguments.page}: {words @ share:.0f} of {words.sum()} words are in the template")
+    return 0 if text.strip() else 1
+
+
+def _stored(arguments: argparse.Namespace) -> PageTemplate | None:
+    """The template by what was learnt before; None if the source is something else."""
+    if not Path(arguments.source).is_file() or read_bytes(Path(arguments.source), 2) != b"PK":
+        return None
+    site = SiteTemplate.load(arguments.source)
+    page = parse(_read(arguments.page), url=arguments.url)
+    tree = tree_of(page)
+    mask = site.in_tree(page)[tree.nodes]
+    if not mask.any():
+        raise UsageError("it knows no tree of a layout: learn it from more pages", source=arguments.source)
+    layout = site.layout_of(page)
+    return PageTemplate(page, tree, mask.astype(np.int32), layout.n_pages if layout else 0, mask)
+
+
+def _read(name: str) -> bytes:
+    try:
+        return read_bytes(Path(name))
+    except OSError as error:
+        raise InputError(getattr(error, "strerror", None) or str(error), source=name) from error
+
+
+def _linked(arguments: argparse.Namespace) -> PageTemplate | None:
+    """The template by pages that the page links to and that link to each other; None, said why, if there are none."""
     with opened(
         arguments.source, site=arguments.site, allow_private=arguments.allow_private, pages=arguments.max_loads
     ) as source:
@@ -120,23 +165,12 @@ def run_extract(arguments: argparse.Namespace) -> int:
     if template is None:
         reason = "no_links" if not graph.n_links else "nothing_loaded" if graph.n_loaded == 1 else "too_few_pages"
         note(f"{arguments.page}: no template ({reason})")
-        return 1
-    if arguments.view:
-        _view(arguments, template)
-    share = template_share(page, template.nodes)
-    text = _left(page, template) if arguments.content else template_html(template)
-    write_output(text, arguments.output)
-    words = page.blocks.n_words
-    note(f"{arguments.page}: {words @ share:.0f} of {words.sum()} words are in the template")
-    return 0 if text.strip() else 1
+    return template
 
 
 def _key_page(arguments: argparse.Namespace, source: PageSource) -> Page:
     """The page, with the URL its links start from."""
-    try:
-        html = read_bytes(Path(arguments.page))
-    except OSError as error:
-        raise InputError(getattr(error, "strerror", None) or str(error), source=arguments.page) from error
+    html = _read(arguments.page)
     return parse(html, url=key_url(arguments.page, arguments.url, source))
 
 
@@ -156,10 +190,6 @@ def key_url(page: str, url: str | None, source: PageSource) -> str:
     if urlsplit(url).scheme not in ("http", "https"):
         raise UsageError(f"--url is an http or https URL, not {url!r}")
     return url
-
-
-def _left(page: Page, template: PageTemplate) -> str:
-    return render_text(page, template_share(page, template.nodes) < 0.5)
 
 
 def _view(arguments: argparse.Namespace, template: PageTemplate) -> None:
@@ -184,10 +214,7 @@ def _view(arguments: argparse.Namespace, template: PageTemplate) -> None:
 
 def run_menu(arguments: argparse.Namespace) -> int:
     """Print a page's menu, or what may be one; 1 if there is none."""
-    try:
-        page = parse(read_bytes(Path(arguments.page)), url=arguments.url or _SOMEWHERE)
-    except OSError as error:
-        raise InputError(getattr(error, "strerror", None) or str(error), source=arguments.page) from error
+    page = parse(_read(arguments.page), url=arguments.url or _SOMEWHERE)
     if arguments.candidates:
         rows: list[dict[str, Any]] = [
             {

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,15 @@ from blockml.cli.output import note, print_rows, progress_bar
 from blockml.datasets.corpus import read_rows
 from blockml.errors import InputError, UsageError
 from blockml.page import Page
-from blockml.parsing import parse
+from blockml.parsing import Limits, parse
 from blockml.templates.distances import METRICS
+from blockml.templates.frequency import measure
 from blockml.templates.site import SiteTemplate
 
 __all__ = ["add_commands"]
+
+#: Pages and groups that a row names.
+_NAMED = 3
 
 #: Indices that are told in a line; JSON and the report have all.
 _INDICES = ("dunn", "rand", "adjusted_rand", "purity", "mutual_information", "nmi")
@@ -56,6 +61,7 @@ def _add_cluster(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -
         metavar="FILE|folder",
         help="known groups: JSON lines of {id, cluster} (or site, or layout); 'folder' is the first folder of a page",
     )
+    cluster.add_argument("--truth-field", metavar="NAME", help="what the lines of the file call it, instead of these")
     cluster.add_argument("-o", "--output", metavar="REPORT.html", help="write a report with pictures")
     add_format(cluster)
     cluster.add_argument("--jobs", type=positive, default=1, metavar="N", help="processes (default: %(default)s)")
@@ -86,7 +92,7 @@ def _distance(text: str) -> float:
         value = float(text)
     except ValueError:
         value = -1.0
-    if not value >= 0:
+    if not 0 <= value < math.inf:
         raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 on")
     return value
 
@@ -97,20 +103,21 @@ def _threshold(text: str) -> float | str:
 
 def _pages(items: Iterator[Item], failed: list[str]) -> Iterator[tuple[Item, Page]]:
     """Parse pages one by one; name those that can't be read."""
+    limits = Limits()
     for item in items:
         try:
-            html = item.read()
+            html = item.read(limits.bytes + 1)  # one more shows that there is more
         except OSError as error:
-            note(f"{item.id}: {error}")
+            note(f"{item.path or item.id}: {error}")
             failed.append(item.id)
         else:
-            yield item, parse(html, url=item.url, charset=item.charset)
+            yield item, parse(html, url=item.url, charset=item.charset, limits=limits)
 
 
 def run_cluster(arguments: argparse.Namespace) -> int:
     """Cluster pages; 1 if some couldn't be read, 3 if none could."""
     from blockml.evaluation.clusters import cluster_scores
-    from blockml.templates.grouping import MOST_COMPARED, cluster_pages, summarise
+    from blockml.templates.grouping import cluster_pages, summarise
 
     failed: list[str] = []
     files = find_inputs(arguments.inputs)
@@ -119,9 +126,7 @@ def run_cluster(arguments: argparse.Namespace) -> int:
     if not read:
         raise InputError("no page could be read", source=", ".join(arguments.inputs))
     ids = [item.id for item, _ in read]
-    truth = _truth(arguments.truth, [item for item, _ in read])
-    if arguments.many or len(ids) > MOST_COMPARED:
-        note("without a matrix of all distances: no pictures; an automatic threshold is told from 300 pages")
+    truth = _truth(arguments, [item for item, _ in read])
     result = cluster_pages(
         [summary for _, summary in read],
         ids,
@@ -137,13 +142,16 @@ def run_cluster(arguments: argparse.Namespace) -> int:
         progress=progress_bar(None, "piece", quiet=arguments.quiet),
         settings=parameters(arguments.parameters),
     )
+    if result["matrix"] is None:
+        note("without a matrix of all distances there are no pictures of them, and much is told from 300 pages")
     result["indices"] = {}
     if truth is not None:
         known = [number for number, group in enumerate(truth) if group is not None]
         labels = [result["pages"][number]["cluster"] for number in known]
         groups = [str(truth[number]) for number in known]
         matrix = None if result["matrix"] is None else result["matrix"][known][:, known]
-        result["indices"] = cluster_scores(labels, groups, matrix) if known else {}
+        result["indices"] = cluster_scores(labels, groups, matrix)
+        note(f"{len(known)} of {len(ids)} pages have a known group")
     _show_clusters(result, arguments.format)
     if arguments.output:
         _report(result, arguments.output)
@@ -154,7 +162,7 @@ def _report(result: dict[str, Any], output: str) -> None:
     import blockml
     from blockml.reports.clustering import write_clustering
 
-    command = " ".join(["blockml", *sys.argv[1:]])
+    command = shlex.join(["blockml", *sys.argv[1:]])
     try:
         path = write_clustering({**result, "command": command, "version": blockml.__version__}, output)
     except OSError as error:
@@ -162,19 +170,24 @@ def _report(result: dict[str, Any], output: str) -> None:
     note(f"wrote {path}")
 
 
-def _truth(spec: str | None, items: Sequence[Item]) -> list[str | None] | None:
+def _truth(arguments: argparse.Namespace, items: Sequence[Item]) -> list[str | None] | None:
     """Known group of each page, by ``--truth``."""
+    spec = arguments.truth
     if spec is None:
         return None
     if spec == "folder":
-        return [item.site or None for item in items]
+        return [Path(item.site).name or None for item in items]
     if not Path(spec).is_file():
         raise UsageError(f"--truth is 'folder' or a file of JSON lines, not {spec!r}")
+    fields = [arguments.truth_field] if arguments.truth_field else ["cluster", "site", "layout"]
     groups = {}
     for row in read_rows(Path(spec)):
-        found = next((row[key] for key in ("cluster", "site", "layout") if row.get(key) is not None), None)
+        found = next((row[field] for field in fields if row.get(field) is not None), None)
         groups[row["id"]] = None if found is None else str(found)
-    return [groups.get(item.id) for item in items]
+    known = [groups.get(item.id) for item in items]
+    if not any(known):
+        raise UsageError(f"no page has a group there, by its id and {', '.join(fields)}", source=spec)
+    return known
 
 
 def _show_clusters(result: dict[str, Any], output_format: str) -> None:
@@ -193,6 +206,9 @@ def _show_clusters(result: dict[str, Any], output_format: str) -> None:
             shown["finer"] = {page["id"]: page["finer"] for page in result["pages"]}
         sys.stdout.write(json.dumps(shown, ensure_ascii=False, indent=2) + "\n")
         return
+    finer: dict[int, list[int | None]] = {}
+    for page in result["pages"]:
+        finer.setdefault(page["cluster"], []).append(page["finer"])
     rows = [
         {
             "cluster": row["number"],
@@ -201,7 +217,9 @@ def _show_clusters(result: dict[str, Any], output_format: str) -> None:
             "mean distance": row["within"],
             "largest": row["largest"],
             "repeated words": row["common_words"],
-            "first pages": " ".join(row["pages"][:4]),
+            **({"known groups": _counted(row["truth"])} if result["indices"] else {}),
+            **({"finer": len(set(finer[row["number"]]))} if any(map(any, finer.values())) else {}),
+            "first pages": " ".join(row["pages"][:_NAMED]),
         }
         for row in result["clusters"]
     ]
@@ -209,8 +227,19 @@ def _show_clusters(result: dict[str, Any], output_format: str) -> None:
     threshold = "none" if result["threshold"] is None else f"{result['threshold']:.3f}"
     note(f"{len(result['pages'])} pages; {result['distance']}, threshold {threshold} ({result['threshold_source']})")
     if result["indices"]:
-        shown = {name: value for name, value in result["indices"].items() if name in _INDICES and value is not None}
+        shown = {
+            name: value
+            for name, value in result["indices"].items()
+            if name in _INDICES and value is not None and not math.isnan(value)
+        }
         note(", ".join(f"{name.replace('_', ' ')} {value:.3f}" for name, value in shown.items()))
+
+
+def _counted(truth: Mapping[str, int] | None) -> str:
+    """Known groups of a cluster, the largest first."""
+    groups = sorted((truth or {}).items(), key=lambda item: -item[1])
+    more = f" and {len(groups) - _NAMED} more" if len(groups) > _NAMED else ""
+    return ", ".join(f"{name} {count}" for name, count in groups[:_NAMED]) + more
 
 
 def _rounded(value: object) -> object:
@@ -230,7 +259,7 @@ def run_detect(arguments: argparse.Namespace) -> int:
         site = before.updated(pages)
         note(f"{site.counts.n_pages - before.counts.n_pages} pages are new")
     else:
-        name = arguments.name or Path(arguments.inputs[0]).stem
+        name = arguments.name or Path(arguments.inputs[0]).resolve().stem
         site = SiteTemplate.learn(pages, name=name, threshold=arguments.threshold)
     try:
         Path(arguments.output).parent.mkdir(parents=True, exist_ok=True)
@@ -238,10 +267,19 @@ def run_detect(arguments: argparse.Namespace) -> int:
     except OSError as error:
         raise UsageError(f"can't be written ({error.strerror or error})", source=arguments.output) from error
     rows = [
-        {"layout": number, "pages": layout.n_pages, "nodes in its tree": len(layout.tree) if layout.tree else 0}
+        {"layout": number, "pages": layout.n_pages, "tree nodes": len(layout.tree) if layout.tree else 0}
         for number, layout in enumerate(site.layouts)
     ]
-    print_rows(rows, arguments.format)
     size = Path(arguments.output).stat().st_size
-    note(f"wrote {arguments.output}: {site.counts.n_pages} pages of {site.name}, {size / 1000:.0f} kB")
+    words = sum(int(page.blocks.n_words.sum()) for page in pages)
+    repeated = sum(float(measure(page, site.counts, similar=False).text_share @ page.blocks.n_words) for page in pages)
+    if arguments.format == "json":
+        told = {"name": site.name, "pages": site.counts.n_pages, "bytes": size, "layouts": rows}
+        sys.stdout.write(json.dumps(told, ensure_ascii=False, indent=2) + "\n")
+    else:
+        print_rows(rows, "table")
+    note(
+        f"wrote {arguments.output}: {site.counts.n_pages} pages of {site.name}, {size / 1000:.0f} kB; "
+        f"a word of these pages is on {repeated / max(words, 1):.0%} of the pages, on average"
+    )
     return 1 if failed else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +19,15 @@ from blockml.trees import Trees
 __all__ = ["fit_tree", "shrink", "to_trees"]
 
 _SIBLINGS = frozenset(column.name for column in siblings.COLUMNS)
+#: Known just where siblings are.
+_GATE = "sitepages_0"
 
 
 def fit_tree(recipe: Recipe, matrix: NDArray[np.float32], main: NDArray[np.bool_], seed: int = 0) -> FlatTree:
     """Grow a tree on block rows.
 
-    Where features tell about siblings, each row that knows some is there a second time without: the tree has to
-    decide well on pages without siblings, too.
+    Where features tell about siblings the tree has two parts, and its first test is whether any are known. The part for
+    pages without siblings is what would be grown if none were known of any row: so such pages lose nothing.
 
     Parameters
     ----------
@@ -44,21 +47,38 @@ def fit_tree(recipe: Recipe, matrix: NDArray[np.float32], main: NDArray[np.bool_
     """
     if not len(main) or main.all() or not main.any():
         raise UsageError("training needs blocks of both kinds, content and not")
-    matrix, main = _with_blind_rows(recipe, matrix, main)
-    return _cart(recipe, matrix, main, seed) if recipe.learner == "cart" else _c45(recipe, matrix, main)
+    grow = partial(_cart, seed=seed) if recipe.learner == "cart" else _c45
+    columns = feature_set(recipe.features).columns
+    about = np.array([split_name(name)[0] in _SIBLINGS for name in columns])
+    if not (matrix[:, about] != UNKNOWN).any():
+        return grow(recipe, matrix, main)
+    blind = np.where(about, np.float32(UNKNOWN), matrix)
+    return _forked(grow(recipe, blind, main), grow(recipe, matrix, main), columns.index(_GATE))
 
 
-def _with_blind_rows(
-    recipe: Recipe, matrix: NDArray[np.float32], main: NDArray[np.bool_]
-) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-    """Rows, and once more those that know siblings, as they are where none are known."""
-    about = [split_name(name)[0] in _SIBLINGS for name in feature_set(recipe.features).columns]
-    if not any(about):
-        return matrix, main
-    knowing = (matrix[:, about] != UNKNOWN).any(axis=1)
-    blind = matrix[knowing]
-    blind[:, about] = UNKNOWN
-    return np.vstack([matrix, blind]), np.concatenate([main, main[knowing]])
+def _forked(unknown: FlatTree, known: FlatTree, column: int) -> FlatTree:
+    """One tree of two: rows go to the first where ``column`` is :data:`UNKNOWN`, else to the second.
+
+    The root has the value of the first, which shrinkage then leaves as it is.
+    """
+    n = len(unknown.feature)
+    inner = [
+        np.where(part.feature >= 0, children + shift, -1).astype(np.int32)
+        for part, children, shift in (
+            (unknown, unknown.left, 1),
+            (known, known.left, n + 1),
+            (unknown, unknown.right, 1),
+            (known, known.right, n + 1),
+        )
+    ]
+    return FlatTree(
+        feature=np.concatenate([[column], unknown.feature, known.feature]).astype(np.int32),
+        threshold=np.concatenate([[UNKNOWN / 2], unknown.threshold, known.threshold]),
+        left=np.concatenate([[1], *inner[:2]]).astype(np.int32),
+        right=np.concatenate([[n + 1], *inner[2:]]).astype(np.int32),
+        value=np.concatenate([unknown.value[:1], unknown.value, known.value]),
+        weight=np.concatenate([unknown.weight[:1] + known.weight[:1], unknown.weight, known.weight]),
+    )
 
 
 def shrink(tree: FlatTree, shrinkage: float) -> FlatTree:

@@ -62,6 +62,7 @@ def test_truth_from_a_file(capsys: Output, tmp_path: Path) -> None:
     command = ["templates", "cluster", str(tmp_path / "pages.jsonl"), "--truth", str(tmp_path / "truth.jsonl")]
     assert main([*command, "--format", "json", "--threshold", "0"]) == 0
     assert json.loads(capsys.readouterr().out)["indices"]["documents"] == 2
+    assert main([*command, "--truth-field", "layout"]) == 2
     assert main([*command[:-1], "nothing"]) == 2
     assert "'folder' or a file" in capsys.readouterr().err
 
@@ -71,7 +72,7 @@ def test_unreadable_pages_are_named(capsys: Output, tmp_path: Path) -> None:
     (tmp_path / "good.html").write_text("<p>good", encoding="utf-8")
     (tmp_path / "bad.html.gz").write_bytes(b"no gzip")
     assert main(["templates", "cluster", str(tmp_path)]) == 1
-    assert "bad: " in capsys.readouterr().err
+    assert "bad.html.gz: " in capsys.readouterr().err
     assert main(["templates", "cluster", str(tmp_path / "bad.html.gz")]) == 3
     assert main(["templates", "detect", str(tmp_path / "bad.html.gz"), "-o", str(tmp_path / "x")]) == 3
     assert not (tmp_path / "x").exists()
@@ -82,7 +83,8 @@ def test_detect_and_update(capsys: Output, tmp_path: Path) -> None:
     file = tmp_path / "courier.template"
     pages = [str(path) for path in sorted(COURIER.glob("*/page.html"))]
     assert main(["templates", "detect", *pages[:8], "-o", str(file), "--name", "courier", "--format", "json"]) == 0
-    assert sum(row["pages"] for row in json.loads(capsys.readouterr().out)) == 8
+    learnt = json.loads(capsys.readouterr().out)
+    assert (learnt["name"], learnt["pages"], sum(row["pages"] for row in learnt["layouts"])) == ("courier", 8, 8)
     assert main(["templates", "detect", *pages, "-o", str(file), "--update"]) == 0
     assert "8 pages are new" in capsys.readouterr().err
     site = SiteTemplate.load(file)
@@ -104,6 +106,22 @@ def test_extract_a_template(capsys: Output, tmp_path: Path) -> None:
     left = (tmp_path / "left.txt").read_text(encoding="utf-8")
     assert "What the oral history project" in left
     assert "All rights reserved" not in left
+
+
+def test_a_learnt_site_is_a_source_too(capsys: Output, tmp_path: Path) -> None:
+    """The page's layout tells its template; counts alone don't."""
+    file = tmp_path / "courier.template"
+    assert main(["templates", "detect", str(COURIER), "-o", str(file)]) == 0
+    capsys.readouterr()
+    command = ["templates", "extract", str(FRONT), "--source"]
+    assert main([*command, str(file)]) == 0
+    assert "All rights reserved" in capsys.readouterr().out
+    assert main([*command, str(file), "--content"]) == 0
+    assert "All rights reserved" not in capsys.readouterr().out
+    SiteTemplate.count([]).save(file)
+    assert main([*command, str(file)]) == 2
+    assert main([*command, "https://a.example/"]) == 2
+    assert "--source web" in capsys.readouterr().err
 
 
 def test_a_page_without_links_has_no_template(capsys: Output, tmp_path: Path) -> None:
@@ -129,7 +147,8 @@ def test_menu(capsys: Output, tmp_path: Path) -> None:
     assert main(["templates", "menu", str(FRONT), "--format", "json"]) == 0
     menu = json.loads(capsys.readouterr().out)
     assert menu["xpath"] == "/html/body/header/nav"
-    assert {"text": "Business", "href": "/business/"} in menu["links"]
+    assert [link["text"] for link in menu["links"]] == "Home,Local,Business,Environment,Culture,About us".split(",")
+    assert menu["links"][2] == {"text": "Business", "href": "/business/"}
     assert main(["templates", "menu", str(FRONT), "--candidates", "--method", "ratio"]) == 0
     assert "xpath" in capsys.readouterr().out
     (tmp_path / "none.html").write_text("<p>none", encoding="utf-8")

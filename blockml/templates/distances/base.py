@@ -76,7 +76,7 @@ class Metric(ABC, Generic[Features]):
         legal = [field.name for field in fields(self)]
         for setting in settings:
             if setting not in legal:
-                raise UnknownNameError(f"setting of the metric {self.name!r}", setting, legal)
+                raise UnknownNameError(f"setting of {self.name}:", setting, legal)
         return replace(self, **settings)
 
 
