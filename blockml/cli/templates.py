@@ -25,6 +25,9 @@ from blockml.templates.site import SiteTemplate
 
 __all__ = ["add_commands"]
 
+#: Tells sites and layouts apart best without being told a threshold (docs/templates-results.md); cp is a little faster.
+_DISTANCE = "ctss"
+
 #: Pages and groups that a row names.
 _NAMED = 3
 
@@ -46,7 +49,7 @@ def _add_cluster(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -
     what = "group pages by the template they are made from"
     cluster = actions.add_parser("cluster", help=what, description=what.capitalize() + ".")
     _add_inputs(cluster)
-    cluster.add_argument("--distance", choices=sorted(METRICS), default="cp", help="(default: %(default)s)")
+    cluster.add_argument("--distance", choices=sorted(METRICS), default=_DISTANCE, help="(default: %(default)s)")
     add_parameters(cluster, "distance")
     size = cluster.add_mutually_exclusive_group()
     size.add_argument("--threshold", type=_threshold, default="auto", metavar="auto|X", help="(default: %(default)s)")

@@ -25,12 +25,12 @@ def test_cluster_tells_the_sites_apart(capsys: Output, tmp_path: Path) -> None:
     assert main(["templates", "cluster", str(SITES), "--truth", "folder", "-o", str(report)]) == 0
     shown = capsys.readouterr()
     assert len(shown.out.splitlines()) == 7
-    assert "87 pages; cp, threshold" in shown.err
+    assert "87 pages; ctss, threshold" in shown.err
     assert "adjusted rand 1.000" in shown.err
     assert "quillbase" in report.read_text(encoding="utf-8")
     assert main(["templates", "cluster", str(SITES), "--truth", "folder", "--format", "json", "--finer"]) == 0
     result = json.loads(capsys.readouterr().out)
-    assert result["distance"] == "cp"
+    assert result["distance"] == "ctss"
     assert (result["threshold_source"], 0 < result["threshold"] < 1) == ("gap", True)
     assert len(result["clusters"]) == len(result["finer"]) == 87
     assert (result["indices"]["rand"], result["indices"]["purity"]) == (1, 1)
@@ -43,7 +43,7 @@ def test_cluster_tells_the_sites_apart(capsys: Output, tmp_path: Path) -> None:
         (["--threshold", "1"], 1),
         (["--distance", "ctss", "--set", "q=4", "--linkage", "average", "--k", "6"], 6),
         (["--linkage", "median", "--k", "2", "--distance", "tv"], 2),
-        (["--many", "--threshold", "0.57"], 6),
+        (["--many", "--threshold", "0.57", "--distance", "cp"], 6),
     ],
 )
 def test_ways_to_cluster(options: list[str], n: int, capsys: Output) -> None:
