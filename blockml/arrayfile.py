@@ -93,7 +93,7 @@ def _members(path: str | os.PathLike[str], kind: str) -> dict[str, bytes]:
         with zipfile.ZipFile(path) as archive:
             arrays = [info for info in archive.infolist() if info.filename.endswith(".npy")]
             if sum(info.file_size for info in arrays) > _MAX_ARRAYS:
-                raise ModelFormatError("its arrays are too large")
+                raise ModelFormatError("its arrays are too large")  # noqa: TRY301 (as _read does)
             names = [info.filename for info in arrays]
             sizes = {_HEADER: _MAX_HEADER, **dict.fromkeys(names, _MAX_ARRAYS)}
             return {name: _read(archive, name, limit, kind) for name, limit in sizes.items()}
