@@ -48,12 +48,12 @@ demo: $(VENV)/.installed
 	  --dataset sites=data/sites --dataset pages=data/pages -o $(OUT)/demo-comparison --jobs $(JOBS)
 	@echo "== learn a site, and extract a page of it without what the site repeats"
 	$(BIN)/blockml templates detect data/sites/harbour-courier -o $(OUT)/courier.template
-	$(BIN)/blockml extract data/sites/harbour-courier/$$(ls data/sites/harbour-courier | tail -1)/page.html --template $(OUT)/courier.template
+	$(BIN)/blockml extract data/sites/harbour-courier/courier-article-03/page.html --template $(OUT)/courier.template
 	@echo "== which pages are built alike"
 	$(BIN)/blockml templates cluster data/sites --truth folder -o $(OUT)/clusters.html
 	@echo "== why the model kept what it kept"
 	$(BIN)/blockml view data/pages/short-article/page.html -o $(OUT)/view.html
-	@echo "== written: $(OUT)/demo.blockml, its card, $(OUT)/predictions.jsonl, $(OUT)/demo-comparison/report.html, $(OUT)/view.html"
+	@echo "== written: $(OUT)/demo.blockml, its card, $(OUT)/predictions.jsonl, $(OUT)/demo-comparison/report.html, $(OUT)/clusters.html, $(OUT)/view.html"
 
 test: $(VENV)/.installed
 	$(BIN)/python -m pytest -n $(JOBS)

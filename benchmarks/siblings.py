@@ -25,8 +25,7 @@ from blockml.evaluation.run import PageResult, evaluate_extractor
 from blockml.evaluation.siblings import by_site, parsed
 from blockml.extract import extract_page
 from blockml.extractors import Extractor, resolve
-from blockml.extractors.at_site import from_links
-from blockml.extractors.combinations import Serial
+from blockml.extractors.at_site import Unrepeated, from_links
 from blockml.extractors.site import TextFrequency
 from blockml.features import feature_set
 from blockml.features.siblings import UNKNOWN
@@ -76,7 +75,7 @@ def systems() -> dict[str, Extractor]:
     named = {name: resolve(name) for name in SYSTEMS}
     named["entropy, theta by page"] = resolve("entropy", {"theta": None})
     for name in ("accb", "kim2013", "stacking"):
-        named[f"df, then {name}"] = Serial([TextFrequency(fallback="plain"), resolve(name)])
+        named[f"{name}, less what repeats"] = Unrepeated([TextFrequency(fallback="plain"), resolve(name)])
     return named
 
 

@@ -15,7 +15,8 @@ def test_oldest_pins_are_the_lower_bounds() -> None:
     """What is promised as a minimum is what is tested."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    wanted = [*project["dependencies"], *extras["markdown"], *extras["progress"], *extras["report"]]
+    names = ("markdown", "progress", "report", "warc", "http", "scale")
+    wanted = [*project["dependencies"], *(item for name in names for item in extras[name])]
     lower = {re.split(r">=", item)[0]: re.split(r">=", item)[1] for item in wanted}
     pins = dict(line.split("==") for line in (ROOT / "constraints-oldest.txt").read_text().splitlines() if "==" in line)
     assert {name: tuple(map(int, version.split("."))) for name, version in lower.items()} == {
@@ -32,7 +33,7 @@ def test_commands_of_the_readme_exist() -> None:
     assert {"extract", "predict", "train", "evaluate", "compare", "view", "model", "models", "datasets"} <= named
     assert named <= {
         "extract", "predict", "train", "evaluate", "compare", "view", "model", "models", "extractors", "features",
-        "datasets",
+        "datasets", "templates",
     }  # fmt: skip
 
 

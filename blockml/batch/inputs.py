@@ -19,6 +19,8 @@ __all__ = ["PAGE_SUFFIXES", "Item", "find_inputs", "read_items"]
 
 #: Names of page files end like this; other files in a folder are passed over.
 PAGE_SUFFIXES = (".html", ".htm", ".xhtml", ".html.gz", ".htm.gz", ".xhtml.gz")
+#: What the page is called where each page has a folder of its own.
+_PAGE_OF_A_FOLDER = ("page.html", "page.html.gz", "index.html", "index.html.gz")
 _JSONL_SUFFIXES = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
 
 
@@ -118,9 +120,10 @@ def read_items(files: Iterable[tuple[Path, Path]]) -> Iterator[Item]:
 
 
 def _folder(path: Path, top: Path) -> str:
-    """First folder of a file below ``top``; where there is none, the folder that holds it."""
+    """First folder of a file below ``top``; ``top`` where pages have a folder each; the file's own in a glob."""
     below = path.relative_to(top).parts if top.parts and path.is_relative_to(top) else ()
-    return str(top / below[0] if len(below) > 1 else path.parent)
+    holds_one = len(below) == 2 and path.name.lower() in _PAGE_OF_A_FOLDER
+    return str(top / below[0] if len(below) > 1 and not holds_one else top if holds_one else path.parent)
 
 
 def _stem(name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
+from pathlib import Path
 
 from blockml.batch.inputs import Item
 from blockml.evaluation.siblings import MOST_SIBLINGS
@@ -55,12 +56,12 @@ def learn_sites(
     wanted = {site: min(n, MOST_SIBLINGS) for site, n in sizes.items() if n >= MIN_TRAIN}
     groups = _full(read(), wanted)
     if jobs == 1:
-        return {site: _learn(site, group, parsing, limits) for site, group in groups}
+        return dict(_learn(site, group, parsing, limits) for site, group in groups)
     import joblib
 
     with joblib.Parallel(n_jobs=jobs) as parallel:
         learnt = parallel(joblib.delayed(_learn)(site, group, parsing, limits) for site, group in groups)
-    return {template.name: template for template in learnt}
+    return dict(learnt)
 
 
 def _full(items: Iterable[Item], wanted: Mapping[str, int]) -> Iterator[tuple[str, list[Item]]]:
@@ -75,8 +76,8 @@ def _full(items: Iterable[Item], wanted: Mapping[str, int]) -> Iterator[tuple[st
                 yield item.site, waiting.pop(item.site)
 
 
-def _learn(site: str, items: Iterable[Item], parsing: Parsing, limits: Limits) -> SiteTemplate:
-    return SiteTemplate.learn(list(_pages(items, parsing, limits)), name=site)
+def _learn(site: str, items: Iterable[Item], parsing: Parsing, limits: Limits) -> tuple[str, SiteTemplate]:
+    return site, SiteTemplate.learn(list(_pages(items, parsing, limits)), name=Path(site).name)
 
 
 def _pages(items: Iterable[Item], parsing: Parsing, limits: Limits) -> Iterator[Page]:

@@ -44,7 +44,8 @@ def _add_extract(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "--source",
         required=True,
         metavar="FOLDER|ARCHIVE|web|FILE.template",
-        help="where linked pages come from; web fetches them; or what templates detect has learnt",
+        help="where linked pages come from; web fetches them. Or what templates detect has learnt: then no "
+        "page is loaded, and the options on links, equality and votes have no part",
     )
     extract.add_argument("--site", help="of a folder with several sites: which one")
     extract.add_argument("--url", help="URL of the page, if the source doesn't tell")
@@ -136,6 +137,8 @@ def _stored(arguments: argparse.Namespace) -> PageTemplate | None:
     if not Path(arguments.source).is_file() or read_bytes(Path(arguments.source), 2) != b"PK":
         return None
     site = SiteTemplate.load(arguments.source)
+    if arguments.site or arguments.allow_private:
+        raise UsageError("--site and --allow-private are for sources of pages", source=arguments.source)
     page = parse(_read(arguments.page), url=arguments.url)
     tree = tree_of(page)
     mask = site.in_tree(page)[tree.nodes]

@@ -20,7 +20,7 @@ from blockml.errors import InputError, UsageError
 from blockml.page import Page
 from blockml.parsing import Limits, parse
 from blockml.templates.distances import METRICS
-from blockml.templates.frequency import measure
+from blockml.templates.frequency import MIN_TRAIN, measure, too_few
 from blockml.templates.site import SiteTemplate
 
 __all__ = ["add_commands"]
@@ -122,6 +122,8 @@ def run_cluster(arguments: argparse.Namespace) -> int:
     from blockml.evaluation.clusters import cluster_scores
     from blockml.templates.grouping import cluster_pages, summarise
 
+    if arguments.truth_field and not arguments.truth:
+        raise UsageError("--truth-field is a field of the file that --truth names")
     failed: list[str] = []
     files = find_inputs(arguments.inputs)
     bar = progress_bar(len(files), "page", quiet=arguments.quiet)
@@ -255,8 +257,8 @@ def run_detect(arguments: argparse.Namespace) -> int:
         raise UsageError("--update keeps the layouts, so --threshold has no use")
     failed: list[str] = []
     pages = [page for _, page in _pages(read_items(find_inputs(arguments.inputs)), failed)]
-    if not pages:
-        raise InputError("no page could be read", source=", ".join(arguments.inputs))
+    if not any(len(page.blocks) for page in pages):
+        raise InputError("no page with text could be read", source=", ".join(arguments.inputs))
     if arguments.update:
         before = SiteTemplate.load(arguments.output)
         site = before.updated(pages)
@@ -285,4 +287,6 @@ def run_detect(arguments: argparse.Namespace) -> int:
         f"wrote {arguments.output}: {site.counts.n_pages} pages of {site.name}, {size / 1000:.0f} kB; "
         f"a word of these pages is on {repeated / max(words, 1):.0%} of the pages, on average"
     )
+    if too_few(site.counts, MIN_TRAIN - 1):
+        note(f"fewer than {MIN_TRAIN - 1} pages tell nothing yet: extraction will fall back")
     return 1 if failed else 0

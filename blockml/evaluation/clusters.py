@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -178,7 +181,8 @@ def adjusted_rand(clusters: ArrayLike, truth: ArrayLike) -> float:
     from sklearn.metrics import adjusted_rand_score
 
     contingency = _Contingency.of(clusters, truth)
-    return float(adjusted_rand_score(contingency.truth, contingency.clusters))
+    with _many_groups():
+        return float(adjusted_rand_score(contingency.truth, contingency.clusters))
 
 
 def nmi(clusters: ArrayLike, truth: ArrayLike) -> float:
@@ -207,8 +211,17 @@ def nmi(clusters: ArrayLike, truth: ArrayLike) -> float:
     from sklearn.metrics import normalized_mutual_info_score
 
     contingency = _Contingency.of(clusters, truth)
-    # Rounding errors reach beyond the ends.
-    return min(max(float(normalized_mutual_info_score(contingency.truth, contingency.clusters)), 0.0), 1.0)
+    with _many_groups():
+        score = float(normalized_mutual_info_score(contingency.truth, contingency.clusters))
+    return min(max(score, 0.0), 1.0)  # rounding errors reach beyond the ends
+
+
+@contextlib.contextmanager
+def _many_groups() -> Iterator[None]:
+    """Keep scikit-learn from asking whether many groups are not rather amounts."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The number of unique classes", category=UserWarning)
+        yield
 
 
 def cluster_scores(clusters: ArrayLike, truth: ArrayLike, matrix: ArrayLike | None = None) -> dict[str, float]:

@@ -3,19 +3,91 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from blockml.extractors.base import Extractor
-from blockml.extractors.combinations import Combination, Serial
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.decision import decide
+from blockml.extractors.base import Extractor, Judgement
+from blockml.extractors.combinations import Combination, Member, kept_by
 from blockml.extractors.site import TextFrequency
+from blockml.modelfile import Parsing
 from blockml.page import Page
 from blockml.templates.site import SiteTemplate, loaded
 
 if TYPE_CHECKING:
     from blockml.templates.linked import PageSource, TrainingSet
 
-__all__ = ["at_site", "from_links"]
+__all__ = ["Unrepeated", "at_site", "from_links"]
+
+#: Least threshold: what repeats scores 0 and stays out where the other member keeps all.
+_LEFT = 1e-6
+
+
+class Unrepeated(Combination):
+    """Keeps what an extractor keeps of a page, less what another one calls repeated.
+
+    The extractor sees the whole page: what repeats is context for what doesn't. If nothing that it keeps would be left,
+    its own decision stands.
+
+    Parameters
+    ----------
+    members
+        What tells repeated blocks, such as :class:`~blockml.extractors.site.TextFrequency`; and the extractor.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> pages = [blockml.parse(f"<p>Home</p><p>About {name}.</p>") for name in ("cats", "dogs", "birds", "fish")]
+    >>> Unrepeated([TextFrequency().fit(pages), "plain"]).score(pages[0]).tolist()
+    [0.0, 1.0]
+    """
+
+    name: ClassVar[str] = "unrepeated"
+
+    def __init__(self, members: Sequence[Member] = ("df", "plain")) -> None:
+        self.members = members
+
+    @property
+    def default_threshold(self) -> float:
+        """Threshold of the extractor."""
+        return max(self.extractors()[-1].effective_threshold, _LEFT)
+
+    @property
+    def parsing(self) -> Parsing:
+        """Parsing of the extractor: a model's pages have to be cut as in training."""
+        return self.extractors()[-1].parsing
+
+    def score(self, page: Page) -> NDArray[np.float32]:
+        """Score by the extractor; what repeats scores 0."""
+        return self.judge(page).scores
+
+    def judge(self, page: Page) -> Judgement:
+        """Score by the extractor, and pass on what both remark."""
+        self.check()
+        site, last = self.extractors()
+        rare, found = site.judge(page), last.judge(page)
+        scores = np.maximum(found.scores, np.float32(_LEFT)) if last.effective_threshold < _LEFT else found.scores
+        left = np.where(decide(rare.scores, site.effective_threshold, page).kept, scores, np.float32(0))
+        remarks = (*rare.remarks, *found.remarks)
+        threshold = self.default_threshold
+        if not decide(left, threshold, page).kept.any() and decide(scores, threshold, page).kept.any():
+            return Judgement(scores, (f"fallback to {last.id}: all that it keeps repeats", *remarks))
+        return Judgement(left, remarks)
+
+    def explain(self, page: Page) -> tuple[str, ...]:
+        """Name what removes a block, else tell what the extractor tells."""
+        site, last = self.extractors()
+        rare = kept_by(site, page).tolist()
+        return tuple(
+            [
+                note if stays else f"repeats: {why}"
+                for stays, why, note in zip(rare, site.explain(page), last.explain(page), strict=True)
+            ]
+        )
 
 
 def at_site(extractor: Extractor, template: SiteTemplate | str | os.PathLike[str]) -> Extractor:
@@ -24,8 +96,8 @@ def at_site(extractor: Extractor, template: SiteTemplate | str | os.PathLike[str
     Parameters
     ----------
     extractor
-        One that knows sites gets the template. Any other one works on the page that is left when texts that
-        repeat on the site are gone; it stays as it is where too few pages are known.
+        One that knows sites gets the template. Of what any other one keeps, texts that repeat on the site are left
+        out (:class:`Unrepeated`); it stays as it is where too few pages are known.
     template
         What was learnt of the site.
 
@@ -52,7 +124,7 @@ def at_site(extractor: Extractor, template: SiteTemplate | str | os.PathLike[str
         return extractor.with_members(lambda member: at_site(member, template) if member.uses_siblings else member)
     if extractor.uses_siblings:
         return copy(extractor).set_params(template=site)
-    return Serial([TextFrequency(site, fallback="plain"), extractor])
+    return Unrepeated([TextFrequency(site, fallback="plain"), extractor])
 
 
 def from_links(

@@ -27,7 +27,8 @@ def fit_tree(recipe: Recipe, matrix: NDArray[np.float32], main: NDArray[np.bool_
     """Grow a tree on block rows.
 
     Where features tell about siblings the tree has two parts, and its first test is whether any are known. The part for
-    pages without siblings is what would be grown if none were known of any row: so such pages lose nothing.
+    pages without siblings is what would be grown if none were known of any row: so such pages lose nothing. The other
+    part is grown on all rows as they are, for pages with siblings may be few.
 
     Parameters
     ----------

@@ -146,7 +146,7 @@ def test_other_extractors_get_what_is_left() -> None:
     site, page = SiteTemplate.learn(animals()), animals(("worms",))[0]
     knowing = at_site(resolve("plain"), site)
     assert extract_page(page, knowing).text == told("worms")
-    assert knowing.explain(page)[0].startswith("removed by df(")
+    assert knowing.explain(page)[0].startswith("repeats: on 6 of 6 pages")
     few = extract_page(page, at_site(resolve("plain"), SiteTemplate.learn(animals()[:2])))
     assert (few.text.count("animals"), few.warnings) == (1, ("fallback to plain: too_few_pages",))
     etdm = TreeMapping()
@@ -282,3 +282,12 @@ def test_layouts_without_a_tree_are_unknown() -> None:
     page = animals(("worms",))[0]
     assert (matrix(page, "kim2013-site", SiteTemplate.count(animals()))[:, place] == UNKNOWN).all()
     assert matrix(page, "kim2013-site", SiteTemplate.learn(animals()))[:, place].tolist() == [1, 0]
+
+
+def test_a_page_is_not_lost_to_what_repeats() -> None:
+    """Where all that an extractor keeps repeats, its own decision stands, and the extraction says so."""
+    shared = "word " * 30
+    pages = [blockml.parse(f"<p>{shared}</p><p><a href=/>{name} {name}x</a></p>") for name in NAMES]
+    result = extract_page(pages[0], at_site(resolve("lqf"), SiteTemplate.count(pages)))
+    assert result.text == shared.strip()
+    assert result.warnings == ("fallback to lqf: all that it keeps repeats",)

@@ -184,7 +184,7 @@ def test_beyond_the_limit_it_works_without_a_matrix(monkeypatch: pytest.MonkeyPa
     ("options", "message"),
     [
         ({"distance": "cosine"}, "unknown distance 'cosine'; choose one of: cp, cps"),
-        ({"settings": {"q": 3}}, "unknown setting of the metric 'cp' 'q'"),
+        ({"settings": {"q": 3}}, "unknown setting of cp: 'q'"),
         ({"distance": "cps", "settings": {"q": 0}}, "q must be a whole number from 1 on"),
         ({"linkage": "ward"}, "unknown linkage 'ward'; choose one of: average, median, single"),
         ({"linkage": "median"}, "median clustering needs a number of clusters k"),

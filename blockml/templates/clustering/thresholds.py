@@ -241,7 +241,8 @@ def auto_threshold(matrix: ArrayLike, metric: str) -> Threshold:
     distances = as_distances(matrix)
     if len(distances) >= _FEWEST:
         gap = gap_threshold(distances, relative=metric == "tv" or bool(distances.max() > 1))
-        if gap is not None:
+        # A gap between distances that join no clusters any more separates nothing.
+        if gap is not None and single_linkage(distances, threshold=gap).n_clusters > 1:
             return Threshold(gap, "gap")
         if (apart := silhouette_threshold(distances)) is not None:
             return Threshold(apart, "silhouette")

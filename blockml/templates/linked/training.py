@@ -53,6 +53,10 @@ class TrainingSet:
     reason: Lack | None
     """Why the pages are too few to learn from; None if they are enough."""
 
+    def __repr__(self) -> str:
+        """Short: the pages are long."""
+        return f"TrainingSet({len(self.pages)} of {self.n_loaded} pages, {self.reason or self.how})"
+
 
 def training_set(
     key: Page,
