@@ -280,7 +280,7 @@ def main() -> int:
     datasets = read(corpora)
     parts = arguments.parts or ["systems", "parameters", "links", "folds", "transfer"]
     if "systems" in parts:
-        show(list(compared(datasets, arguments.jobs)))
+        show(list(compared({**datasets, "data": open_dataset(f"data={ROOT / 'data' / 'sites'}")}, arguments.jobs)))
     if "parameters" in parts:
         show(list(by_parameter(datasets)))
     if "links" in parts:

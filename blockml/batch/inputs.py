@@ -20,7 +20,7 @@ __all__ = ["PAGE_SUFFIXES", "Item", "find_inputs", "read_items"]
 #: Names of page files end like this; other files in a folder are passed over.
 PAGE_SUFFIXES = (".html", ".htm", ".xhtml", ".html.gz", ".htm.gz", ".xhtml.gz")
 #: What the page is called where each page has a folder of its own.
-_PAGE_OF_A_FOLDER = ("page.html", "page.html.gz", "index.html", "index.html.gz")
+_PAGE_OF_A_FOLDER = ("page.html", "page.html.gz")
 _JSONL_SUFFIXES = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,12 @@ def test_sites_of_files_and_records(tmp_path: Path) -> None:
     for path in ("a/one.html", "a/deep/er/two.html", "b/three.html", "four.html"):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text("<p>x", encoding="utf-8")
+    folders = tmp_path / "folders"  # one folder a page, as labelled pages are kept
+    for name in ("p1", "p2"):
+        (folders / name).mkdir(parents=True)
+        (folders / name / "page.html").write_text("<p>x", encoding="utf-8")
+    assert {item.site for item in read_items(find_inputs([str(folders)]))} == {str(folders)}
+    shutil.rmtree(folders)
     rows = [
         {"html": "x", "site": "mine", "url": "http://a.example/"},
         {"html": "x", "url": "http://www.b.example/x"},
