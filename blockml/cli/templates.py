@@ -25,6 +25,9 @@ from blockml.templates.site import SiteTemplate
 
 __all__ = ["add_commands"]
 
+#: What stands among the indices and the report tells elsewhere.
+_COUNTS = ("documents", "clusters", "groups")
+
 #: Tells sites and layouts apart best without being told a threshold (docs/templates-results.md); cp is a little faster.
 _DISTANCE = "ctss"
 
@@ -168,8 +171,11 @@ def _report(result: dict[str, Any], output: str) -> None:
     from blockml.reports.clustering import write_clustering
 
     command = shlex.join(["blockml", *sys.argv[1:]])
+    indices = {name: value for name, value in result["indices"].items() if name not in _COUNTS}
     try:
-        path = write_clustering({**result, "command": command, "version": blockml.__version__}, output)
+        path = write_clustering(
+            {**result, "indices": indices, "command": command, "version": blockml.__version__}, output
+        )
     except OSError as error:
         raise UsageError(f"can't be written ({error.strerror or error})", source=output) from error
     note(f"wrote {path}")

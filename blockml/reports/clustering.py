@@ -50,9 +50,15 @@ _DISTANCES = {
 _INDICES = {
     "dunn": ("Dunn index", "smallest distance between groups over the largest inside of one: above 1, they lie apart"),
     "rand": ("Rand index", "share of the pairs of pages that clusters and known groups both join or both part"),
+    "rand_ordered": (
+        "Rand index, ordered",
+        "the same over all ordered pairs, each page with itself too (Gottron 2008)",
+    ),
     "adjusted_rand": ("adjusted Rand index", "the same, so that 0 is what chance gives and 1 is agreement"),
     "purity": ("purity", "share of the commonest known group in a cluster"),
+    "purity_weighted": ("weighted purity", "the same, clusters weighted by their pages"),
     "mutual_information": ("mutual information", "what clusters and known groups tell of one another"),
+    "mutual_information_gottron": ("mutual information (Gottron 2008)", "the same in the units of his tables"),
     "nmi": ("normalised mutual information", "the same as a share of what they could tell: 1 is agreement"),
 }
 #: How good a map of points is, by the largest stress that still counts as such (Kruskal 1964).
