@@ -74,7 +74,7 @@ def predict(
         Replaces the extractor's own.
     sites
         What is known of sites, by name: see :func:`blockml.batch.learn_sites`. On their pages the extractor works as
-        :func:`blockml.extractors.site.at_site` says; on others it works alone.
+        :func:`blockml.extractors.at_site.at_site` says; on others it works alone.
 
     Yields
     ------

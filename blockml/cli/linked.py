@@ -140,12 +140,12 @@ def _stored(arguments: argparse.Namespace) -> PageTemplate | None:
     if arguments.site or arguments.allow_private:
         raise UsageError("--site and --allow-private are for sources of pages", source=arguments.source)
     page = parse(_read(arguments.page), url=arguments.url)
-    tree = tree_of(page)
-    mask = site.in_tree(page)[tree.nodes]
-    if not mask.any():
+    inside, layout = site.in_tree(page), site.layout_of(page)
+    if inside is None or layout is None:
         raise UsageError("it knows no tree of a layout: learn it from more pages", source=arguments.source)
-    layout = site.layout_of(page)
-    return PageTemplate(page, tree, mask.astype(np.int32), layout.n_pages if layout else 0, mask)
+    tree = tree_of(page)
+    mask = inside[tree.nodes]
+    return PageTemplate(page, tree, mask.astype(np.int32), layout.n_pages, mask)
 
 
 def _read(name: str) -> bytes:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from blockml.decision import decide
 from blockml.extractors.base import Extractor, Judgement
-from blockml.extractors.combinations import Combination, Member, kept_by
+from blockml.extractors.combinations import LEAST_SCORE, Combination, Member, above_removed, kept_by
 from blockml.extractors.site import TextFrequency
 from blockml.modelfile import Parsing
 from blockml.page import Page
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from blockml.templates.linked import PageSource, TrainingSet
 
 __all__ = ["Unrepeated", "at_site", "from_links"]
-
-#: Least threshold: what repeats scores 0 and stays out where the other member keeps all.
-_LEFT = 1e-6
 
 
 class Unrepeated(Combination):
@@ -54,7 +51,7 @@ class Unrepeated(Combination):
     @property
     def default_threshold(self) -> float:
         """Threshold of the extractor."""
-        return max(self.extractors()[-1].effective_threshold, _LEFT)
+        return max(self.extractors()[-1].effective_threshold, LEAST_SCORE)
 
     @property
     def parsing(self) -> Parsing:
@@ -70,7 +67,7 @@ class Unrepeated(Combination):
         self.check()
         site, last = self.extractors()
         rare, found = site.judge(page), last.judge(page)
-        scores = np.maximum(found.scores, np.float32(_LEFT)) if last.effective_threshold < _LEFT else found.scores
+        scores = above_removed(found.scores, last)
         left = np.where(decide(rare.scores, site.effective_threshold, page).kept, scores, np.float32(0))
         remarks = (*rare.remarks, *found.remarks)
         threshold = self.default_threshold

@@ -24,14 +24,25 @@ from blockml.modelfile import Parsing
 from blockml.page import Blocks, Joint, Nodes, Page, Status
 from blockml.parsing.lines import line_numbers
 
-__all__ = ["Combination", "Intersection", "Majority", "Member", "Serial", "Union", "kept_by", "without_blocks"]
+__all__ = [
+    "LEAST_SCORE",
+    "Combination",
+    "Intersection",
+    "Majority",
+    "Member",
+    "Serial",
+    "Union",
+    "above_removed",
+    "kept_by",
+    "without_blocks",
+]
 
 #: An extractor, or the name of a method: a key of :data:`blockml.extractors.methods.METHODS`.
 Member = str | Extractor
 
 #: Least threshold of a chain, and with it least score of what is left where the last member keeps all: what earlier
 #: members removed scores 0 and stays removed.
-_LEFT = 1e-6
+LEAST_SCORE = 1e-6
 
 _TRAITS: Final = Traits(
     needs_training=False, uses_siblings=False, gives_probabilities=False, source="Gottron 2008 (CombinE)"
@@ -41,6 +52,11 @@ _TRAITS: Final = Traits(
 def kept_by(member: Extractor, page: Page) -> NDArray[np.bool_]:
     """Tell which blocks an extractor keeps: (n_blocks,) as :func:`blockml.decision.decide` decides."""
     return decide(member.score(page), member.effective_threshold, page).kept
+
+
+def above_removed(scores: NDArray[np.float32], member: Extractor) -> NDArray[np.float32]:
+    """Scores of what is left, apart from the 0 of what was removed even where the member keeps all."""
+    return np.maximum(scores, np.float32(LEAST_SCORE)) if member.effective_threshold < LEAST_SCORE else scores
 
 
 class Combination(Extractor):
@@ -294,7 +310,7 @@ class Serial(Combination):
     def default_threshold(self) -> float:
         """Threshold of the last member."""
         last = self.extractors()[-1]
-        return max(last.effective_threshold, _LEFT)
+        return max(last.effective_threshold, LEAST_SCORE)
 
     @property
     def parsing(self) -> Parsing:
@@ -312,8 +328,7 @@ class Serial(Combination):
         stages, remarks = self._stages(page)
         scores = np.zeros(len(page.blocks), dtype=np.float32)
         left = last.judge(without_blocks(page, ~stages[-1]))
-        lowest = _LEFT if last.effective_threshold < _LEFT else 0
-        scores[stages[-1]] = np.maximum(left.scores, np.float32(lowest))
+        scores[stages[-1]] = above_removed(left.scores, last)
         return Judgement(scores, (*remarks, *left.remarks))
 
     def explain(self, page: Page) -> tuple[str, ...]:

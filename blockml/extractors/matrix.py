@@ -93,13 +93,13 @@ def _from_site(page: Page, site: SiteTemplate | None) -> dict[str, NDArray[np.fl
     known = None if site is None else measure(page, site.counts)
     if site is None or known is None or known.ibdf is None or too_few(known):
         return {name: np.full(n_blocks, siblings.UNKNOWN, dtype=np.float32) for name in _SIBLINGS}
-    known_tree = site.tree_of(page) is not None
+    inside = site.in_tree(page)
     values = {
         "sitepages": np.full(n_blocks, min(known.n_pages, _MOST_PAGES)),
         "sitetext": known.text_share,
         "siteblock": known.block_share,
         "siteentropy": known.entropy,
-        "sitetree": template_share(page, site.in_tree(page)) if known_tree else np.full(n_blocks, siblings.UNKNOWN),
+        "sitetree": np.full(n_blocks, siblings.UNKNOWN) if inside is None else template_share(page, inside),
         "siteibdf": known.ibdf,
         "sitepath": known.path_share,
         "sitenovel": known.path_novelty,

@@ -14,6 +14,7 @@ from typing import ClassVar, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.decision import decide
 from blockml.errors import UsageError
 from blockml.extractors.base import Between, Extractor, Judgement, Traits
 from blockml.extractors.combinations import Member
@@ -99,7 +100,7 @@ class SiteMethod(Extractor):
         other = self._fallback()
         found = other.judge(page)
         # Scores that are compared with another threshold: only the decision can be taken over.
-        kept = found.scores >= np.float32(other.effective_threshold)
+        kept = decide(found.scores, other.effective_threshold, page).kept
         return Judgement(kept.astype(np.float32), (f"fallback to {other.id}: {doubt}", *found.remarks))
 
     def explain(self, page: Page) -> tuple[str, ...]:
@@ -319,7 +320,8 @@ class TreeMapping(SiteMethod):
         return self
 
     def _judge(self, page: Page, template: SiteTemplate, known: Measures) -> Scores:  # noqa: ARG002 (one signature)
-        share = template_share(page, template.in_tree(page))
+        inside = template.in_tree(page)
+        share = np.zeros(len(page.blocks)) if inside is None else template_share(page, inside)
         notes = ["in the template" if part == 1 else f"{part:.0%} in the template" if part else "" for part in share]
         return (1 - share).astype(np.float32), notes
 

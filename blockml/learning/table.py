@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
-from hashlib import blake2b
 
 import joblib
 import numpy as np
@@ -17,6 +16,7 @@ from blockml.datasets.validation import content_hash
 from blockml.errors import DatasetError
 from blockml.evaluation.siblings import MOST_SIBLINGS, by_site, parsed
 from blockml.extractors.matrix import matrix, uses_siblings
+from blockml.keys import text_keys
 from blockml.learning.recipes import Recipe
 from blockml.parsing import parse
 from blockml.templates.site import SiteTemplate
@@ -179,20 +179,15 @@ def _sketch(tokens: Sequence[str]) -> frozenset[int]:
     """Smallest hashes of the word shingles: two pages share about as large a part of them as of their shingles."""
     if len(tokens) < _SHINGLE:
         return frozenset()
-    # A polynomial over token fingerprints that are the same in every process, unlike hash().
-    known: dict[str, int] = {}
-    values = np.array(
-        [known[t] if t in known else known.setdefault(t, _fingerprint(t)) for t in tokens], dtype=np.uint64
-    )
+    # A polynomial over token keys.
+    numbers: dict[str, int] = {}
+    places = [numbers.setdefault(token, len(numbers)) for token in tokens]
+    values = text_keys(numbers)[places]
     codes = np.zeros(len(tokens) - _SHINGLE + 1, dtype=np.uint64)
     for k in range(_SHINGLE):
         codes = codes * np.uint64(0x9E3779B97F4A7C15) + values[k : k + len(codes)]
     codes ^= codes >> np.uint64(29)
     return frozenset(np.unique(codes * np.uint64(0xBF58476D1CE4E5B9))[:_SKETCH].tolist())
-
-
-def _fingerprint(token: str) -> int:
-    return int.from_bytes(blake2b(token.encode(), digest_size=8).digest(), "little")
 
 
 def build_table(datasets: Sequence[Dataset], recipe: Recipe, *, jobs: int = 1) -> BlockTable:

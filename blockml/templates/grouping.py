@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import BlockmlError, UnknownNameError, UsageError
+from blockml.keys import text_keys
 from blockml.page import Page
 from blockml.templates.clustering import (
     Clustering,
@@ -28,7 +29,6 @@ from blockml.templates.clustering import (
 from blockml.templates.distances import METRICS, Metric, PageSketch, distance_matrix, sketch
 from blockml.templates.distances.base import Progress
 from blockml.templates.distances.sets import SetMetric
-from blockml.templates.frequency import text_keys
 
 __all__ = ["LINKAGES", "MOST_COMPARED", "PageSummary", "cluster_pages", "summarise"]
 

@@ -172,22 +172,19 @@ class SiteTemplate:
 
     def layout_of(self, page: Page) -> Layout | None:
         """The layout that is nearest to a page; None if none is known."""
+        if len(self.layouts) <= 1:
+            return self.layouts[0] if self.layouts else None
         metric = METRICS[METRIC]
         own = metric.prepare(sketch(page))
-        return min(self.layouts, key=lambda layout: metric.compare(own, layout.paths), default=None)
+        return min(self.layouts, key=lambda layout: metric.compare(own, layout.paths))
 
-    def tree_of(self, page: Page) -> Tree | None:
-        """The tree of a page's layout; None if none is known."""
-        layout = self.layout_of(page)
-        return None if layout is None else layout.tree
-
-    def in_tree(self, page: Page) -> NDArray[np.bool_]:
-        """(n_nodes,) which nodes of a page belong to the tree of its layout; none if no tree is known.
+    def in_tree(self, page: Page) -> NDArray[np.bool_] | None:
+        """(n_nodes,) which nodes of a page belong to the tree of its layout; None if no tree is known.
 
         A tree was made from up to five pages. One of these may have more nodes in it than if it were new.
         """
-        tree = self.tree_of(page)
-        return np.zeros(len(page.nodes), dtype=bool) if tree is None else membership(page, tree, EQUALITY)
+        layout = self.layout_of(page)
+        return None if layout is None or layout.tree is None else membership(page, layout.tree, EQUALITY)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file, which appears whole or not at all.

@@ -6,13 +6,10 @@ function hashes them all, in as many rounds over whole columns as the longest ru
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable
-
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Codes", "Places", "mix", "name_codes", "run_codes"]
+__all__ = ["Codes", "Places", "mix", "run_codes"]
 
 #: 64-bit codes of names or runs.
 Codes = NDArray[np.uint64]
@@ -26,21 +23,6 @@ _LEFT = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
 _SHIFTS = np.uint64(30), np.uint64(27), np.uint64(31)
-
-
-def name_codes(names: Iterable[str]) -> Codes:
-    """Code of each name.
-
-    Python's own hash of a string differs from process to process; this one doesn't.
-
-    Examples
-    --------
-    >>> [hex(code) for code in name_codes(["p", "li"]).tolist()]
-    ['0x1f69f389bdd5720d', '0xf19dc964e814093d']
-    """
-    # "surrogatepass": a name made by hand may hold what UTF-8 can't, and no page may raise.
-    digests = [hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest() for name in names]
-    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
 
 
 def mix(left: Codes, right: Codes) -> Codes:
@@ -87,7 +69,8 @@ def run_codes(codes: Codes, step: Places, lengths: Places) -> Codes:
     --------
     >>> import numpy as np
     >>> there, back = np.array([1, 2, 3, -1]), np.array([-1, 0, 1, 2])
-    >>> codes = name_codes("abba")
+    >>> from blockml.keys import text_keys
+    >>> codes = text_keys("abba")
     >>> forth = run_codes(codes, there, np.array([4, 3, 2, 1]))
     >>> (forth == run_codes(codes, back, np.array([1, 2, 3, 4]))[::-1]).tolist()
     [True, True, True, True]

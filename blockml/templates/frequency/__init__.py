@@ -1,6 +1,6 @@
 """A page and its site in, how much of it repeats there out: counts of texts, blocks, paths, words and block vectors."""
 
-from blockml.templates.frequency.counts import Counts, text_keys
+from blockml.templates.frequency.counts import Counts
 from blockml.templates.frequency.measures import Measures, measure
 from blockml.templates.frequency.rules import (
     MIN_TRAIN,
@@ -33,7 +33,6 @@ __all__ = [
     "kept_texts",
     "measure",
     "text_frequency",
-    "text_keys",
     "too_few",
     "verdict",
 ]

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.keys import text_keys
 from blockml.page import Flag, Page
 from blockml.parsing.words import find_spans
-from blockml.templates.frequency.counts import Counts, text_keys, unified
+from blockml.templates.frequency.counts import Counts, unified
 from blockml.templates.frequency.paths import PathCounts, path_keys
 from blockml.templates.frequency.tables import Tables, vocabulary_of
 from blockml.templates.frequency.vectors import BlockVectors, element_counts, element_keys

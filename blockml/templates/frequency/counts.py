@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Counts", "distinct", "places", "ranges", "summed", "text_keys", "unified"]
+__all__ = ["Counts", "distinct", "places", "ranges", "summed", "unified"]
 
 _Number = TypeVar("_Number", np.uint64, np.int64)
 
@@ -45,25 +44,6 @@ def unified(texts: Iterable[str], *, casefold: bool = False, mask_digits: bool =
     if casefold:
         result = [text.casefold() for text in result]
     return [_DIGITS.sub("0", text) for text in result] if mask_digits else result
-
-
-def text_keys(texts: Iterable[str]) -> NDArray[np.uint64]:
-    """Give each text a 64-bit key: the same for equal texts in every process and on every machine.
-
-    A site of a million texts has two with the same key with a probability of 3e-8.
-
-    Returns
-    -------
-    NDArray[np.uint64]
-        (n,) the first eight bytes of BLAKE2b over the UTF-8 text, little end first.
-
-    Examples
-    --------
-    >>> [hex(key) for key in text_keys(["Home", "", "Home"]).tolist()]
-    ['0x35a31db0b6780e40', '0xb4b2797457a0a6e4', '0x35a31db0b6780e40']
-    """
-    digests = [hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in texts]
-    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
 
 
 def places(keys: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> NDArray[np.int64]:
@@ -117,6 +97,7 @@ class Counts:
 
     Examples
     --------
+    >>> from blockml.keys import text_keys
     >>> one, other = Counts.of_page(text_keys(["Home", "Cats", "Home"])), Counts.of_page(text_keys(["Home"]))
     >>> one.merged(other).of(text_keys(["Home", "Cats", "Dogs"])).tolist()
     [2, 1, 0]

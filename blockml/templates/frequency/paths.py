@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.keys import text_keys
 from blockml.page import Nodes
-from blockml.templates.frequency.counts import Counts, places, summed, text_keys
+from blockml.templates.frequency.counts import Counts, places, summed
 
 __all__ = ["PathCounts", "count_texts", "path_keys"]
 

@@ -10,8 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.keys import text_keys
 from blockml.page import Flag, Page
-from blockml.templates.frequency.counts import distinct, places, ranges, text_keys
+from blockml.templates.frequency.counts import distinct, places, ranges
 
 __all__ = ["ELEMENTS", "BlockVectors", "element_counts", "element_keys"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError
+from blockml.keys import text_keys
 from blockml.page import Flag, Nodes, Page
 
 __all__ = ["Tree", "text_hash", "tree_of"]
@@ -192,8 +192,12 @@ def text_hash(text: str) -> int:
     >>> text_hash(" two  words") == text_hash("two words")
     True
     """
-    digest = blake2b(" ".join(text.split()).encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "little") or 1
+    return int(_text_hashes([text])[0])
+
+
+def _text_hashes(texts: Sequence[str]) -> NDArray[np.uint64]:
+    """(n_texts,) :func:`text_hash` of each; 0 is an element's."""
+    return np.maximum(text_keys(" ".join(text.split()) for text in texts), np.uint64(1))
 
 
 def tree_of(page: Page) -> Tree:
@@ -266,7 +270,7 @@ def _looks(nodes: Nodes, rows: NDArray[np.intp]) -> _Looks:
     columns = np.array(codes, dtype=np.int32).reshape(-1, 3)
     texts = np.zeros(len(rows), dtype=np.uint64)
     is_text = nodes.tag[rows] == 0
-    texts[is_text] = [text_hash(nodes.texts[node]) for node in rows[is_text].tolist()]
+    texts[is_text] = _text_hashes([nodes.texts[node] for node in rows[is_text].tolist()])
     return _Looks(
         id_table=tuple(id_codes),
         ids=columns[:, 0].copy(),

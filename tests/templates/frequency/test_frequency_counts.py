@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from blockml.templates.frequency import Counts, text_keys
+from blockml.keys import text_keys
+from blockml.templates.frequency import Counts
 from blockml.templates.frequency.counts import places, ranges, summed, unified
 from tests.strategies import messy_texts
 
