@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-from blockml.errors import UsageError
+from blockml.datasets.base import read_bytes
+from blockml.errors import InputError, UsageError
 
-__all__ = ["add_format", "add_parameters", "parameters", "positive", "share"]
+__all__ = ["add_format", "add_parameters", "parameters", "positive", "read_page", "share"]
 
 
 _PYTHON = {"True": True, "False": False, "None": None}
@@ -68,3 +71,17 @@ def parameters(pairs: Sequence[str]) -> dict[str, Any]:
         except (ValueError, RecursionError):
             values[name] = text
     return values
+
+
+def read_page(name: str, limit: int = -1) -> bytes:
+    """Bytes of a file, unzipped if its name ends in ``.gz``, or of standard input for ``-``; no more than ``limit``.
+
+    Raises
+    ------
+    InputError
+        It can't be read.
+    """
+    try:
+        return sys.stdin.buffer.read(limit) if name == "-" else read_bytes(Path(name), limit)
+    except OSError as error:
+        raise InputError(getattr(error, "strerror", None) or str(error), source=name) from error

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from blockml.batch import Summary, find_inputs, learn_sites, predict, predict_to_file, read_items
-from blockml.cli.arguments import add_parameters, parameters, positive, share
+from blockml.cli.arguments import add_parameters, parameters, positive, read_page, share
 from blockml.cli.linked import key_url, opened
 from blockml.cli.output import note, progress_bar, write_output
-from blockml.datasets.base import read_bytes
-from blockml.errors import InputError, UsageError
+from blockml.errors import UsageError
 from blockml.extract import extract
 from blockml.extractors import Extractor, resolve
 from blockml.extractors.at_site import at_site, from_links
@@ -94,11 +92,7 @@ def chosen_extractor(arguments: argparse.Namespace) -> Extractor:
 def run_extract(arguments: argparse.Namespace) -> int:
     """Extract one page; 1 if it gave no text."""
     extractor = chosen_extractor(arguments)
-    try:
-        limit = arguments.max_bytes + 1  # one more shows that there is more
-        html = sys.stdin.buffer.read(limit) if arguments.page == "-" else read_bytes(Path(arguments.page), limit)
-    except OSError as error:
-        raise InputError(getattr(error, "strerror", None) or str(error), source=arguments.page) from error
+    html = read_page(arguments.page, arguments.max_bytes + 1)  # one more shows that there is more
     if arguments.source:
         extractor = _at_linked_site(arguments, extractor, html)
     result = extract(

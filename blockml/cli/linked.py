@@ -13,12 +13,11 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from blockml.cli.arguments import add_format, positive
+from blockml.cli.arguments import add_format, positive, read_page
 from blockml.cli.output import note, print_rows, write_output
-from blockml.datasets.base import read_bytes
-from blockml.errors import InputError, UsageError
+from blockml.errors import UsageError
 from blockml.page import Page
-from blockml.parsing import parse
+from blockml.parsing import Limits, parse
 from blockml.rendering.text import render_text
 from blockml.templates.linked import ORDERS, PageSource, find_menu, find_subdigraph, menu_candidates
 from blockml.templates.mapping import PRESETS, PageTemplate, page_template, template_html, template_share, tree_of
@@ -39,7 +38,7 @@ def add_actions(actions: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def _add_extract(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     what = "the template of a page, from the pages it links to, as a clean HTML page"
     extract = actions.add_parser("extract", help=what, description=what[0].upper() + what[1:] + ".")
-    extract.add_argument("page", metavar="PAGE", help="a file (.gz is unzipped)")
+    extract.add_argument("page", metavar="PAGE", help="a file (.gz is unzipped), or - for standard input")
     extract.add_argument(
         "--source",
         required=True,
@@ -70,7 +69,7 @@ def _add_extract(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -
 def _add_menu(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     what = "the menu of a page, by how dense its links are"
     menu = actions.add_parser("menu", help=what, description=what.capitalize() + ".")
-    menu.add_argument("page", metavar="PAGE", help="a file (.gz is unzipped)")
+    menu.add_argument("page", metavar="PAGE", help="a file (.gz is unzipped), or - for standard input")
     menu.add_argument("--method", choices=["weighted", "ratio"], default="weighted", help="(default: %(default)s)")
     menu.add_argument("--url", help="where the page came from; kept, not fetched")
     menu.add_argument(
@@ -134,25 +133,18 @@ def run_extract(arguments: argparse.Namespace) -> int:
 
 def _stored(arguments: argparse.Namespace) -> PageTemplate | None:
     """The template by what was learnt before; None if the source is something else."""
-    if not Path(arguments.source).is_file() or read_bytes(Path(arguments.source), 2) != b"PK":
+    if not Path(arguments.source).is_file() or read_page(arguments.source, 2) != b"PK":
         return None
     site = SiteTemplate.load(arguments.source)
     if arguments.site or arguments.allow_private:
         raise UsageError("--site and --allow-private are for sources of pages", source=arguments.source)
-    page = parse(_read(arguments.page), url=arguments.url)
+    page = parse(read_page(arguments.page, Limits().bytes + 1), url=arguments.url)
     inside, layout = site.in_tree(page), site.layout_of(page)
     if inside is None or layout is None:
         raise UsageError("it knows no tree of a layout: learn it from more pages", source=arguments.source)
     tree = tree_of(page)
     mask = inside[tree.nodes]
     return PageTemplate(page, tree, mask.astype(np.int32), layout.n_pages, mask)
-
-
-def _read(name: str) -> bytes:
-    try:
-        return read_bytes(Path(name))
-    except OSError as error:
-        raise InputError(getattr(error, "strerror", None) or str(error), source=name) from error
 
 
 def _linked(arguments: argparse.Namespace) -> PageTemplate | None:
@@ -173,7 +165,7 @@ def _linked(arguments: argparse.Namespace) -> PageTemplate | None:
 
 def _key_page(arguments: argparse.Namespace, source: PageSource) -> Page:
     """The page, with the URL its links start from."""
-    html = _read(arguments.page)
+    html = read_page(arguments.page, Limits().bytes + 1)
     return parse(html, url=key_url(arguments.page, arguments.url, source))
 
 
@@ -217,7 +209,7 @@ def _view(arguments: argparse.Namespace, template: PageTemplate) -> None:
 
 def run_menu(arguments: argparse.Namespace) -> int:
     """Print a page's menu, or what may be one; 1 if there is none."""
-    page = parse(_read(arguments.page), url=arguments.url or _SOMEWHERE)
+    page = parse(read_page(arguments.page, Limits().bytes + 1), url=arguments.url or _SOMEWHERE)
     if arguments.candidates:
         rows: list[dict[str, Any]] = [
             {

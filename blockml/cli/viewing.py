@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
+from blockml.cli.arguments import read_page
 from blockml.cli.extracting import add_choice, chosen_extractor
 from blockml.cli.output import note
 from blockml.datasets import TextGold
-from blockml.datasets.base import read_bytes
-from blockml.errors import InputError, UsageError
+from blockml.errors import UsageError
 from blockml.extract import extract
 from blockml.parsing import Limits
 
@@ -42,9 +41,9 @@ def run_view(arguments: argparse.Namespace) -> int:
     threshold = extractor.effective_threshold
     if arguments.threshold is not None:
         threshold = arguments.threshold
-    gold = TextGold(_read(arguments.gold).decode("utf-8-sig", "replace")) if arguments.gold else None
+    gold = TextGold(read_page(arguments.gold).decode("utf-8-sig", "replace")) if arguments.gold else None
     result = extract(
-        _read(arguments.page, arguments.max_bytes + 1),  # one more shows that there is more
+        read_page(arguments.page, arguments.max_bytes + 1),  # one more shows that there is more
         url=arguments.url,
         charset=arguments.charset,
         model=extractor,
@@ -58,10 +57,3 @@ def run_view(arguments: argparse.Namespace) -> int:
         raise UsageError(f"can't be written ({error.strerror or error})", source=arguments.output) from error
     note(f"wrote {path}: {int(result.kept.sum())} of {len(result.kept)} blocks kept")
     return 0
-
-
-def _read(name: str, limit: int = -1) -> bytes:
-    try:
-        return read_bytes(Path(name), limit)
-    except OSError as error:
-        raise InputError(getattr(error, "strerror", None) or str(error), source=name) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
@@ -168,3 +169,16 @@ def test_extract_learns_from_links(capsys: Output, tmp_path: Path) -> None:
     (tmp_path / "lone.html").write_text(f"<p>{'word ' * 50}", encoding="utf-8")
     assert main(["extract", str(tmp_path / "lone.html"), "--source", str(tmp_path), "--extractor", "df"]) == 0
     assert "fallback to accb: too_few_pages" in capsys.readouterr().err
+
+
+def test_a_page_may_come_by_standard_input(capsys: Output, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As for extraction; a source that can't be read is told of."""
+
+    class Input:
+        buffer = io.BytesIO(FRONT.read_bytes())
+
+    monkeypatch.setattr("sys.stdin", Input)
+    assert main(["templates", "menu", "-", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["xpath"] == "/html/body/header/nav"
+    (tmp_path / "bad.warc.gz").write_bytes(b"no gzip")
+    assert main(["templates", "extract", str(FRONT), "--source", str(tmp_path / "bad.warc.gz")]) == 3

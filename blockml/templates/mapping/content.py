@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from blockml.errors import UsageError
 from blockml.page import Flag, Page
 from blockml.parsing.words import find_words
-from blockml.subtrees import in_blocks
+from blockml.subtrees import in_blocks, subtree_sums
 
 __all__ = ["content_blocks", "content_text_nodes", "main_container", "template_share"]
 
@@ -141,8 +141,7 @@ def main_container(page: Page, remaining: NDArray[np.bool_]) -> int | None:
     np.add.at(change, blocks.node[rows], 1)
     np.add.at(change, blocks.last_node[rows] + 1, -1)
     words = _words(page) * (change[:-1].cumsum() > 0)
-    before = np.concatenate([[0], np.cumsum(words)])
-    below = before[nodes.end] - before[:-1]
+    below = subtree_sums(nodes, words)
     if not below.any():
         return None
     # Two elements that hold most of the words lie inside each other: the innermost is the last in document order.
