@@ -157,9 +157,16 @@ def test_cookies_are_not_kept_and_proxies_not_used(site: Site, monkeypatch: pyte
 @loopback
 def test_requests_go_out_one_after_another(site: Site, web: WebSource) -> None:
     """Six threads, one request at a time."""
+    at_work = threading.Lock()
+    overlaps: list[str] = []
 
     def slow(handler: BaseHTTPRequestHandler) -> None:
+        # Held until just before the answer: once it is sent, the next request may rightly come.
+        if not at_work.acquire(blocking=False):
+            overlaps.append(handler.path)
+            at_work.acquire()
         time.sleep(0.02)
+        at_work.release()
         send(handler, *page("slow"))
 
     for number in range(6):
@@ -169,7 +176,7 @@ def test_requests_go_out_one_after_another(site: Site, web: WebSource) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert (len(site.asked), site.most_open, dict(web.failures)) == (7, 1, {})
+    assert (len(site.asked), overlaps, dict(web.failures)) == (7, [], {})
 
 
 @loopback

@@ -23,7 +23,6 @@ class Site:
     def __init__(self, context: ssl.SSLContext | None = None) -> None:
         self.answers: dict[str, Any] = {}
         self.asked: list[tuple[str, dict[str, str]]] = []
-        self.n_open = self.most_open = 0
         self.closing = threading.Event()
         site = self
 
@@ -33,8 +32,6 @@ class Site:
 
             def do_GET(self) -> None:
                 site.asked.append((self.path, {name.lower(): value for name, value in self.headers.items()}))
-                site.n_open += 1
-                site.most_open = max(site.most_open, site.n_open)
                 try:
                     answer = site.answers.get(self.path, (404, HTML, b"no such page"))
                     if callable(answer):
@@ -44,8 +41,6 @@ class Site:
                         send(self, *answer)
                 except OSError:  # the client has left
                     self.close_connection = True
-                finally:
-                    site.n_open -= 1
 
             def log_message(self, *_: object) -> None:
                 pass
