@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.errors import UsageError
-from blockml.page import Flag, Page, Reason
+from blockml.errors import UnknownNameError, UsageError
+from blockml.page import Flag, Label, Page, Reason
 
-__all__ = ["Decision", "confidence", "decide"]
+__all__ = [
+    "Decision",
+    "around_border",
+    "blended",
+    "by_label",
+    "confidence",
+    "decide",
+    "expected_f1",
+    "label_names",
+    "logistic",
+    "logit",
+]
 
 
 _REASONS = (
@@ -65,6 +78,76 @@ def decide(scores: NDArray[np.float32], threshold: float, page: Page | None = No
     return Decision(kept, tuple([_REASONS[code] for code in codes.tolist()]))
 
 
+def by_label(decision: Decision, labels: Sequence[Label], include: Set[Label], exclude: Set[Label]) -> Decision:
+    """Keep blocks with a label of ``include`` too, and of the others none with a label of ``exclude``.
+
+    Parameters
+    ----------
+    decision
+        What the scores say.
+    labels
+        (n_blocks,) what each block is.
+    include, exclude
+        Labels, none of them in both.
+
+    Returns
+    -------
+    Decision
+        With a reason of its own where a label changed something.
+
+    Examples
+    --------
+    >>> scores = decide(np.array([.2, .7, .9], np.float32), .5)
+    >>> labels = [Label.COMMENT, Label.HEADING, Label.MAIN]
+    >>> by_label(scores, labels, {Label.COMMENT}, {Label.HEADING}).kept.tolist()
+    [True, False, True]
+    """
+    kept = np.array(
+        [
+            label in include or (keep and label not in exclude)
+            for label, keep in zip(labels, decision.kept, strict=True)
+        ],
+        dtype=bool,
+    )
+    changed = {True: Reason.LABEL_INCLUDED, False: Reason.LABEL_EXCLUDED}
+    reasons = [
+        reason if now == before else changed[now]
+        for reason, now, before in zip(decision.reasons, kept.tolist(), decision.kept.tolist(), strict=True)
+    ]
+    return Decision(kept, tuple(reasons))
+
+
+def label_names(
+    include: str | Iterable[str], exclude: str | Iterable[str]
+) -> tuple[frozenset[Label], frozenset[Label]]:
+    """Read names of labels to include and to exclude; a text alone is one name.
+
+    Raises
+    ------
+    UnknownNameError
+        No such label.
+    UsageError
+        A label is in both.
+
+    Examples
+    --------
+    >>> included, excluded = label_names("comment", ["heading", "related"])
+    >>> sorted(map(str, included)), sorted(map(str, excluded))
+    (['comment'], ['heading', 'related'])
+    """
+    legal = [str(label) for label in Label]
+    chosen: list[frozenset[Label]] = []
+    for names in (include, exclude):
+        listed = [names] if isinstance(names, str) else list(names)
+        for name in listed:
+            if name not in legal:
+                raise UnknownNameError("label", str(name), legal)
+        chosen.append(frozenset(map(Label, listed)))
+    if both := chosen[0] & chosen[1]:
+        raise UsageError(f"to be included and excluded at once: {', '.join(sorted(both))}")
+    return chosen[0], chosen[1]
+
+
 def _pooled(scores: NDArray[np.float32], page: Page) -> NDArray[np.float32]:
     """Scores, with the mean over its words for all blocks of one preformatted element."""
     nodes, blocks = page.nodes, page.blocks
@@ -91,3 +174,120 @@ def confidence(scores: NDArray[np.float32], kept: NDArray[np.bool_], n_words: ND
     total = int(n_words.sum())
     right = np.where(kept, scores, 1 - scores) * n_words
     return float(right.sum() / total) if total else 0.0
+
+
+#: Expected F1 below which little content is taken for none.
+_LEAST_F1 = 0.5
+#: Probabilities nearer to 0 or 1 are taken for this: log odds stay finite.
+_SURE = 1e-6
+
+
+def logit(probabilities: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+    """Log odds; probabilities of 0 and 1 are taken for very small and very large ones.
+
+    Examples
+    --------
+    >>> logit(np.array([.5, 1.])).round(2).tolist()
+    [0.0, 13.82]
+    """
+    inside = np.clip(probabilities.astype(np.float64), _SURE, 1 - _SURE)
+    odds: NDArray[np.float64] = np.log(inside / (1 - inside))
+    return odds
+
+
+def expected_f1(probabilities: NDArray[np.floating[Any]], words: NDArray[np.floating[Any]]) -> tuple[float, float]:
+    """The border whose blocks have the best expected F1, and that F1.
+
+    Blocks are kept from the most probable one on; with ``k`` words of probability ``p`` kept, F1 is about
+    ``2 * sum(k * p) / (sum(k) + sum(all * p))`` (Lewis 1995; Ye, Chai, Lee and Chieu 2012, on plug-in rules for F1).
+
+    Parameters
+    ----------
+    probabilities
+        (n_blocks,) of being content.
+    words
+        (n_blocks,) their words.
+
+    Returns
+    -------
+    border, f1
+        The smallest probability that is kept, and the expected F1 in [0, 1]. Without blocks or words: 1 and 0.
+
+    Examples
+    --------
+    >>> border, f1 = expected_f1(np.array([.9, .4, .1]), np.array([100., 30., 500.]))
+    >>> round(border, 2), round(f1, 3)
+    (0.4, 0.723)
+    """
+    order = np.argsort(-probabilities, kind="stable")
+    kept = np.cumsum(words[order])
+    hits = np.cumsum((words * probabilities)[order])
+    if not len(order) or hits[-1] <= 0:
+        return 1.0, 0.0
+    quality = 2 * hits / (kept + hits[-1])
+    best = int(quality.argmax())
+    return float(probabilities[order[best]]), float(quality[best])
+
+
+def around_border(
+    probabilities: NDArray[np.floating[Any]], words: NDArray[np.floating[Any]], least_words: float = 0.0
+) -> NDArray[np.float32]:
+    """Probabilities moved, in log odds, so that the page's own border is at 0.5: then one threshold fits every page.
+
+    Parameters
+    ----------
+    probabilities
+        (n_blocks,) of being content.
+    words
+        (n_blocks,) their words.
+    least_words
+        With less expected words of content than these, and an expected F1 below 0.5, the page is taken to have none:
+        all scores are below 0.5. What would be kept is more likely wrong than right then.
+
+    Returns
+    -------
+    NDArray[np.float32]
+        (n_blocks,) in [0, 1], in the order of the probabilities.
+
+    Examples
+    --------
+    >>> p, words = np.array([.9, .4, .1]), np.array([100., 30., 500.])
+    >>> around_border(p, words).round(2).tolist(), around_border(p / 9, words, 200).max() < 0.5
+    ([0.93, 0.5, 0.14], False)
+    """
+    if not len(probabilities):
+        return np.zeros(0, dtype=np.float32)
+    odds = logit(probabilities)
+    value, f1 = expected_f1(probabilities, words)
+    border = float(odds[probabilities >= value].min(initial=np.inf))
+    beyond = float(odds.max()) + 1
+    if f1 < _LEAST_F1 and float((words * probabilities).sum()) < least_words:
+        border = beyond
+    return logistic(odds - min(border, beyond))  # no words, no border
+
+
+def logistic(log_odds: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Probabilities of log odds, written so that nothing can overflow."""
+    return (0.5 + 0.5 * np.tanh(0.5 * log_odds)).astype(np.float32)
+
+
+def blended(
+    log_odds: NDArray[np.float64], probabilities: NDArray[np.float32], share: float = 0.5
+) -> NDArray[np.float32]:
+    """Probabilities whose log odds are a mean of those of two judges, of whom one gives log odds.
+
+    Parameters
+    ----------
+    log_odds
+        (n_blocks,) of the first judge.
+    probabilities
+        (n_blocks,) of the second.
+    share
+        Weight of the second, in [0, 1]; the first has the rest.
+
+    Examples
+    --------
+    >>> blended(np.array([-2.0, 0.0]), np.array([.5, .5], np.float32)).round(2).tolist()
+    [0.27000001072883606, 0.5]
+    """
+    return logistic((1 - share) * log_odds + share * logit(probabilities))

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import asdict
 
 import numpy as np
 
-from blockml.decision import confidence, decide
+from blockml.decision import by_label, confidence, decide, label_names
+from blockml.errors import UsageError
 from blockml.extractors import Extractor, resolve
-from blockml.page import Extraction, Page, Status
+from blockml.page import Extraction, Label, Page, Status
 from blockml.parsing import Limits, parse
 from blockml.parsing.decoding import Detector
 from blockml.rendering.text import render_text
 
-__all__ = ["extract", "extract_page"]
+__all__ = ["check_labels", "extract", "extract_page"]
 
 
 def extract(
@@ -24,6 +26,8 @@ def extract(
     charset: str | None = None,
     model: str | os.PathLike[str] | Extractor = "default",
     threshold: float | None = None,
+    include: str | Iterable[str] = (),
+    exclude: str | Iterable[str] = (),
     limits: Limits = Limits(),
     detector: Detector | None = None,
 ) -> Extraction:
@@ -45,6 +49,10 @@ def extract(
         and pass the result when a model *file* is used for many pages.
     threshold
         Score from which on a block is kept, instead of the model's own: lower for recall, higher for precision.
+    include
+        Names of labels (:class:`~blockml.page.Label`) whose blocks are kept whatever they score.
+    exclude
+        Names of labels whose blocks are left out whatever they score.
     limits
         Bounds on bytes, nodes and depth.
     detector
@@ -53,7 +61,8 @@ def extract(
     Raises
     ------
     UsageError
-        ``html`` is neither bytes nor str, or an option has no such value.
+        ``html`` is neither bytes nor str, an option has no such value, or ``include`` or ``exclude`` is given and the
+        extractor tells no labels.
     ModelError
         The model can't be used.
 
@@ -65,18 +74,46 @@ def extract(
     (<Status.NO_CONTENT: 'no_content'>, 1, True)
     """
     extractor = model if isinstance(model, Extractor) else resolve(model)
+    include, exclude = check_labels(extractor, include, exclude)
     options = asdict(extractor.parsing)
     page = parse(html, url=url, charset=charset, limits=limits, detector=detector, **options)
-    return extract_page(page, extractor, threshold=threshold)
+    return extract_page(page, extractor, threshold=threshold, include=include, exclude=exclude)
 
 
-def extract_page(page: Page, extractor: Extractor, *, threshold: float | None = None) -> Extraction:
-    """Extract the main content of a page that is parsed already."""
+def check_labels(
+    extractor: Extractor, include: str | Iterable[str], exclude: str | Iterable[str]
+) -> tuple[frozenset[Label], frozenset[Label]]:
+    """Read names of labels to include and to exclude from what an extractor keeps.
+
+    Raises
+    ------
+    UsageError
+        There is no such label, one is in both, or the extractor tells no labels.
+    """
+    included, excluded = label_names(include, exclude)
+    if (included or excluded) and not extractor.gives_labels:
+        raise UsageError(f"{extractor.id} doesn't tell labels of blocks, so none can be included or excluded")
+    return included, excluded
+
+
+def extract_page(
+    page: Page,
+    extractor: Extractor,
+    *,
+    threshold: float | None = None,
+    include: str | Iterable[str] = (),
+    exclude: str | Iterable[str] = (),
+) -> Extraction:
+    """Extract the main content of a page that is parsed already; see :func:`extract`."""
+    included, excluded = check_labels(extractor, include, exclude)
     judgement = extractor.judge(page)
     scores = judgement.scores
     if threshold is None:
         threshold = extractor.effective_threshold
-    decision = decide(scores, threshold, page)
+    by_score = decide(scores, threshold, page)
+    decision = by_score
+    if (included or excluded) and judgement.labels is not None:
+        decision = by_label(by_score, judgement.labels, included, excluded)
     status = page.status
     if status is Status.OK and not np.any(decision.kept):
         status = Status.NO_CONTENT
@@ -87,7 +124,9 @@ def extract_page(page: Page, extractor: Extractor, *, threshold: float | None = 
         scores=scores,
         kept=decision.kept,
         reasons=decision.reasons,
-        confidence=confidence(scores, decision.kept, page.blocks.n_words),
+        # Scores are about content, so what was asked for besides says nothing about them.
+        confidence=confidence(scores, by_score.kept, page.blocks.n_words),
         model=extractor.id,
         remarks=judgement.remarks,
+        labels=judgement.labels,
     )

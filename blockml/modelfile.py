@@ -8,26 +8,32 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.areas import Areas
 from blockml.arrayfile import read_arrays, write_arrays
+from blockml.decision import logistic
 from blockml.errors import FeatureMismatchError, ModelError, ModelFormatError, UnknownNameError
 from blockml.features import FEATURE_SETS
+from blockml.features.repetition import ALIKE
+from blockml.nets import Net
 from blockml.page import Label
 from blockml.parsing import BACKENDS, PROFILES
 from blockml.parsing.words import TOKENIZERS
 from blockml.trees import Trees
+from blockml.wholepage import COLUMNS as WHOLE_COLUMNS
 
-__all__ = ["FORMAT", "Model", "Parsing", "load_model", "save_model"]
+__all__ = ["FORMAT", "Model", "Parsing", "Rule", "load_model", "save_model"]
 
 #: Number of the format written. Raise it when a reader of the old number would misread the new file; keep the old
 #: reader in ``_header`` and a file of the old format among the tests.
-FORMAT = 1
+FORMAT = 2
 
 _ARRAYS: Mapping[str, type[np.generic]] = {
     "feature": np.int32,
@@ -37,6 +43,12 @@ _ARRAYS: Mapping[str, type[np.generic]] = {
     "value": np.float64,
     "roots": np.int32,
 }
+
+
+Rule: TypeAlias = Literal["threshold", "expected_f1"]
+"""How scores become a decision. ``threshold``: they are probabilities, the same threshold for all pages.
+``expected_f1``: each page has its own border, where the expected F1 of what is kept is best, and scores tell on which
+side of it a block is: see :func:`blockml.decision.around_border`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +83,32 @@ class Model:
     """How leaf values become a score: their mean, or the logistic function of their sum."""
     labels: tuple[str, ...] = ("main", "heading", "supplement")
     """The labels that count as content."""
+    rule: Rule = "threshold"
+    """How scores become a decision."""
+    least_words: float = 0.0
+    """Expected words of content below which a page may be taken to have none, where the rule is ``expected_f1``."""
+    net: Net | None = None
+    """Nets whose log odds are averaged with those of the trees."""
+    net_share: float = 0.5
+    """Weight of the nets in that mean, in [0, 1]."""
+    article: Trees | None = None
+    """Trees that tell whether a page is an article: see :mod:`blockml.wholepage`."""
+    caution: float = 0.0
+    """By how much the log odds of blocks are lowered on every page."""
+    article_caution: float = 0.0
+    """By how much more on a page that certainly is an article."""
+    quality: Trees | None = None
+    """Trees that foretell the F1 of the page."""
+    areas: Areas | None = None
+    """Tells what blocks are, beyond main content or not."""
     recipe: Mapping[str, Any] = field(default_factory=dict)
     """Name and parameters of the training recipe."""
     training: tuple[Mapping[str, Any], ...] = ()
     """One entry per data set: name, pages, blocks, checksum, licence, attribution."""
     metrics: Mapping[str, Any] = field(default_factory=dict)
     """Measured quality with intervals."""
+    notes: tuple[str, ...] = ()
+    """What its users should know, such as where it is known to be weak: paragraphs for the card."""
     command: str = ""
     """The command that trained it."""
     seed: int = 0
@@ -88,11 +120,10 @@ class Model:
         return f"{self.name} {self.version}"
 
     def score(self, matrix: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Probability of content for each row of a feature matrix, (n_rows,) in [0, 1]."""
+        """Probability of content for each row of a feature matrix, (n_rows,) in [0, 1]: the first look."""
         total = self.trees.predict(matrix)
         if self.link == "logistic":
-            # The logistic function, written so that it can't overflow.
-            return (0.5 + 0.5 * np.tanh(0.5 * total)).astype(np.float32)
+            return logistic(total)
         return (total / len(self.trees.roots)).astype(np.float32)
 
 
@@ -106,13 +137,21 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
     """
     header: dict[str, Any] = {"format": FORMAT}
     for item in fields(Model):
-        if item.name not in ("trees", "parsing"):
+        if item.name not in ("trees", "parsing", *_PARTS):
             header[item.name] = getattr(model, item.name)
     header["parsing"] = {item.name: getattr(model.parsing, item.name) for item in fields(Parsing)}
-    _build(json.loads(json.dumps(header)), model.trees)  # what can't be loaded is not written
-    write_arrays(
-        path, header, {name: np.asarray(getattr(model.trees, name), dtype=dtype) for name, dtype in _ARRAYS.items()}
-    )
+    header["parts"] = [name for name in _PARTS if getattr(model, name) is not None]
+    header["area_labels"] = [] if model.areas is None else [str(label) for label in model.areas.labels]
+    arrays = _tree_arrays(model.trees)
+    for name in _PAGE_TREES:
+        if (trees := getattr(model, name)) is not None:
+            arrays |= _tree_arrays(trees, f"{name}_")
+    if model.net is not None:
+        arrays |= {f"net_{name}": array for name, array in model.net.arrays().items()}
+    if model.areas is not None:
+        arrays |= model.areas.to_arrays()
+    _build(json.loads(json.dumps(header)), arrays)  # what can't be loaded is not written
+    write_arrays(path, header, arrays)
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
@@ -127,10 +166,17 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     """
     try:
         header, arrays = read_arrays(path, "model file", FORMAT)
-        trees = Trees(**{name: _typed(arrays, name, dtype) for name, dtype in _ARRAYS.items()})
-        return _build(header, trees)
+        return _build({**_SINCE_2, **header} if header["format"] == 1 else header, arrays)
     except ModelError as error:
         raise type(error)(str(error), source=os.fspath(path)) from error
+
+
+def _tree_arrays(trees: Trees, prefix: str = "") -> dict[str, NDArray[Any]]:
+    return {prefix + name: np.asarray(getattr(trees, name), dtype=dtype) for name, dtype in _ARRAYS.items()}
+
+
+def _read_trees(arrays: Mapping[str, NDArray[Any]], prefix: str = "") -> Trees:
+    return Trees(**{name: _typed(arrays, prefix + name, dtype) for name, dtype in _ARRAYS.items()})
 
 
 def _typed(arrays: Mapping[str, NDArray[Any]], name: str, dtype: type[np.generic]) -> NDArray[Any]:
@@ -141,28 +187,82 @@ def _typed(arrays: Mapping[str, NDArray[Any]], name: str, dtype: type[np.generic
     return arrays[name]
 
 
+#: What a model may have beside its trees.
+_PARTS = ("net", "article", "quality", "areas")
+#: Those of them that are trees over a row for the page.
+_PAGE_TREES = ("article", "quality")
+#: Header fields that format 1 did not have, with what they were then.
+_SINCE_2: Mapping[str, Any] = {
+    "rule": "threshold",
+    "net_share": 0.5,
+    "least_words": 0.0,
+    "caution": 0.0,
+    "article_caution": 0.0,
+    "parts": [],
+    "area_labels": [],
+    "notes": [],
+}
+
 #: Header fields and what they must be.
 _TYPES: Mapping[str, type | tuple[type, ...]] = {
     "name": str, "version": str, "features": str, "features_hash": str, "threshold": (int, float), "link": str,
     "labels": list, "recipe": dict, "training": list, "metrics": dict, "command": str, "seed": int, "parsing": dict,
+    "rule": str, "net_share": (int, float), "least_words": (int, float), "caution": (int, float),
+    "article_caution": (int, float), "parts": list, "area_labels": list, "notes": list,
 }  # fmt: skip
+#: Header fields that are not fields of a model as they stand.
+_NOT_FIELDS = frozenset({"parsing", "labels", "training", "parts", "area_labels", "notes"})
 _PARSING_TYPES: Mapping[str, type] = {"backend": str, "profile": str, "keep_wordless": bool, "tokenizer": str}
 
 
-def _build(header: Mapping[str, Any], trees: Trees) -> Model:
-    """Check the header's values and make the model."""
+def _build(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Model:
+    """Check everything and make the model."""
+    _check_kinds(header)
+    parsing = Parsing(**{name: header["parsing"][name] for name in _PARSING_TYPES})
+    _check_values(header, parsing)
+    known = FEATURE_SETS.get(header["features"])
+    if known is None or known.hash != header["features_hash"]:
+        raise FeatureMismatchError(
+            f"it was trained on feature set {header['features']!r} ({header['features_hash']}), "
+            f"which this version {'does not know' if known is None else 'computes otherwise'}: train it again"
+        )
+    trees = _read_trees(arrays)
+    trees.check(len(known.columns))
+    if header["link"] == "mean" and ((trees.value < 0) | (trees.value > 1)).any():
+        raise ModelFormatError("leaf values that are averaged must be between 0 and 1")
+    values = {name: header[name] for name in _TYPES if name not in _NOT_FIELDS}
+    return Model(
+        trees=trees,
+        parsing=parsing,
+        labels=tuple(header["labels"]),
+        training=tuple(header["training"]),
+        notes=tuple(header["notes"]),
+        **values,
+        **_parts(header, arrays, len(known.columns)),
+    )
+
+
+def _check_kinds(header: Mapping[str, Any]) -> None:
+    """Each field is there and of its kind."""
     for name, expected in _TYPES.items():
         if not isinstance(header.get(name), expected):
             raise ModelFormatError(f"the header's {name!r} is missing or of the wrong kind")
     for name, expected in _PARSING_TYPES.items():
         if not isinstance(header["parsing"].get(name), expected):
             raise ModelFormatError(f"the header's parsing option {name!r} is missing or of the wrong kind")
-    parsing = Parsing(**{name: header["parsing"][name] for name in _PARSING_TYPES})
+    if not all(isinstance(entry, dict) for entry in header["training"]):
+        raise ModelFormatError("the header's training entries must be objects")
+
+
+def _check_values(header: Mapping[str, Any], parsing: Parsing) -> None:
+    """Each field has a legal value."""
     choices: tuple[tuple[str, str, Iterable[str]], ...] = (
         ("backend", parsing.backend, BACKENDS),
         ("profile", parsing.profile, PROFILES),
         ("tokenizer", parsing.tokenizer, TOKENIZERS),
         ("link", header["link"], ("mean", "logistic")),
+        ("rule", header["rule"], get_args(Rule)),
+        *(("part", str(part), _PARTS) for part in header["parts"]),
     )
     for kind, value, legal in choices:
         if value not in legal:
@@ -170,20 +270,32 @@ def _build(header: Mapping[str, Any], trees: Trees) -> Model:
     legal_labels = {str(label) for label in Label}
     if not all(isinstance(label, str) and label in legal_labels for label in header["labels"]):
         raise ModelFormatError(f"labels are among: {', '.join(sorted(legal_labels))}")
-    if not all(isinstance(entry, dict) for entry in header["training"]):
-        raise ModelFormatError("the header's training entries must be objects")
+    for name in ("area_labels", "notes"):
+        if not all(isinstance(text, str) for text in header[name]):
+            raise ModelFormatError(f"the header's {name!r} must be texts")
+    for name in ("least_words", "caution", "article_caution"):
+        if not 0 <= header[name] <= sys.float_info.max:  # JSON has whole numbers of any size
+            raise ModelFormatError(f"the header's {name!r} must be 0 or more")
+    if not 0 <= header["net_share"] <= 1:
+        raise ModelFormatError("the share of nets must be between 0 and 1")
     if not 0 < header["threshold"] <= 1:
         raise ModelFormatError("the threshold must be above 0 and at most 1")
-    known = FEATURE_SETS.get(header["features"])
-    if known is None or known.hash != header["features_hash"]:
-        raise FeatureMismatchError(
-            f"it was trained on feature set {header['features']!r} ({header['features_hash']}), "
-            f"which this version {'does not know' if known is None else 'computes otherwise'}: train it again"
-        )
-    trees.check(len(known.columns))
-    if header["link"] == "mean" and ((trees.value < 0) | (trees.value > 1)).any():
-        raise ModelFormatError("leaf values that are averaged must be between 0 and 1")
-    values = {name: header[name] for name in _TYPES if name not in ("parsing", "labels", "training")}
-    return Model(
-        trees=trees, parsing=parsing, labels=tuple(header["labels"]), training=tuple(header["training"]), **values
-    )
+
+
+def _parts(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], n_columns: int) -> dict[str, Any]:
+    """What the model has beside its trees, checked."""
+    parts: dict[str, Any] = {}
+    for name in _PAGE_TREES:
+        if name in header["parts"]:
+            parts[name] = _read_trees(arrays, f"{name}_")
+            parts[name].check(len(WHOLE_COLUMNS))
+    if "net" in header["parts"]:
+        net = Net.from_arrays({name.removeprefix("net_"): array for name, array in arrays.items()})
+        net.check(n_columns)
+        if net.ways != len(ALIKE):
+            raise ModelFormatError(f"a model's net sees {len(ALIKE)} ways to be alike, not {net.ways}")
+        parts["net"] = net
+    if "areas" in header["parts"]:
+        parts["areas"] = Areas.from_arrays(header["area_labels"], arrays)
+        parts["areas"].check(n_columns)
+    return parts

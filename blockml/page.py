@@ -68,6 +68,8 @@ class Reason(StrEnum):
     SCORE_BELOW_THRESHOLD = "score_below_threshold"
     KEPT_WITH_ITS_CODE = "kept_with_its_code"  #: a piece of preformatted text, whose mean score reaches the threshold
     REMOVED_WITH_ITS_CODE = "removed_with_its_code"  #: a piece of preformatted text, whose mean score doesn't
+    LABEL_INCLUDED = "label_included"  #: kept for its label, though the score alone would remove it
+    LABEL_EXCLUDED = "label_excluded"  #: removed for its label, though the score alone would keep it
 
 
 class Flag(IntFlag):
@@ -362,6 +364,8 @@ class Extraction:
     """Name and version of the model or extractor."""
     remarks: tuple[str, ...] = ()
     """What the extractor says about the page as a whole, one sentence each."""
+    labels: tuple[Label, ...] | None = None
+    """(n_blocks,) what each block is; None if the extractor only tells content from the rest."""
 
     @property
     def warnings(self) -> tuple[str, ...]:

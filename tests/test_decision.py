@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 import blockml
-from blockml.decision import confidence, decide
+from blockml.decision import around_border, blended, confidence, decide, expected_f1, logistic, logit
 from blockml.errors import UsageError
 from blockml.page import Reason
 
@@ -84,3 +85,115 @@ def test_preformatted_text_is_decided_as_a_whole() -> None:
         Reason.SCORE_BELOW_THRESHOLD,
     )
     assert decide(scores, 0.5).kept.tolist() == [True, False, False, True, False, False]
+
+
+# --- a border for each page -------------------------------------------------------------------------------------------
+
+#: Far enough from 0 and 1 that log odds tell them apart.
+between = st.floats(2**-18, 1 - 2**-18, width=32)
+judged_pages = st.lists(st.tuples(between, st.integers(0, 300)), min_size=1, max_size=15)
+
+
+def arrays(rows: list[tuple[float, int]]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    """Probabilities and words."""
+    return np.array([row[0] for row in rows], np.float32), np.array([row[1] for row in rows], np.float64)
+
+
+@given(judged_pages)
+def test_no_other_border_promises_more(rows: list[tuple[float, int]]) -> None:
+    """Against each probability on the page as a border, one block at a time."""
+    probabilities, words = arrays(rows)
+    border, f1 = expected_f1(probabilities, words)
+    total = sum(p * n for p, n in rows)
+
+    def promised(least: float) -> float:
+        kept = [(p, n) for p, n in rows if p >= least]
+        return 2 * sum(p * n for p, n in kept) / (sum(n for _, n in kept) + total)
+
+    if not total:
+        assert (border, f1) == (1, 0)
+        return
+    assert border in probabilities
+    assert f1 == pytest.approx(promised(border))
+    assert f1 == pytest.approx(max(promised(p) for p, _ in rows))
+    assert 0 < f1 <= 1
+
+
+def test_certain_pages_promise_all() -> None:
+    """F1 of 1, whatever lies beside the content."""
+    assert expected_f1(np.array([1.0, 0.0, 1.0]), np.array([5.0, 900.0, 1.0])) == (1.0, 1.0)
+    assert expected_f1(np.zeros(2), np.ones(2)) == (1.0, 0.0)
+    assert expected_f1(np.empty(0), np.empty(0)) == (1.0, 0.0)
+
+
+@given(judged_pages)
+def test_scores_around_the_border_keep_what_promises_most(rows: list[tuple[float, int]]) -> None:
+    """Those blocks, and no other, score 0.5 or more; the order stays."""
+    probabilities, words = arrays(rows)
+    scores = around_border(probabilities, words)
+    assert scores.dtype == np.float32
+    assert ((scores >= 0) & (scores <= 1)).all()
+    border, _ = expected_f1(probabilities, words)
+    assert ((scores >= np.float32(0.5)) == (probabilities >= border)).all()
+    order = np.argsort(probabilities, kind="stable")
+    assert (np.diff(scores[order]) >= 0).all()
+    assert len(set(scores.tolist())) <= len(set(probabilities.tolist()))
+
+
+@given(judged_pages, st.floats(0, 1), st.floats(0, 1))
+def test_the_dial_turns_one_way_on_such_scores_too(rows: list[tuple[float, int]], one: float, other: float) -> None:
+    """A lower threshold never keeps less."""
+    scores = around_border(*arrays(rows))
+    low, high = sorted((one, other))
+    assert not (decide(scores, high).kept & ~decide(scores, low).kept).any()
+
+
+@given(judged_pages, st.floats(0, 2000))
+def test_too_little_content_is_none(rows: list[tuple[float, int]], least: float) -> None:
+    """With fewer words expected than asked for nothing is kept, else as without that demand."""
+    probabilities, words = arrays(rows)
+    scores = around_border(probabilities, words, least)
+    if float((words * probabilities).sum()) < least:
+        assert (scores < 0.5).all()
+    else:
+        assert np.array_equal(scores, around_border(probabilities, words))
+
+
+@pytest.mark.parametrize("sure", [[0.0], [1.0], [0.0, 1.0], [1.0, 1.0, 0.0], [0.5] * 3])
+def test_certain_blocks_have_scores_too(sure: list[float]) -> None:
+    """Of 0 and 1 neither odds nor logarithms overflow; a page without words keeps nothing that isn't certain."""
+    scores = around_border(np.array(sure, np.float32), np.ones(len(sure)))
+    assert np.isfinite(scores).all()
+    assert ((scores >= 0.5) == (np.array(sure) >= 0.5)).all()
+    assert around_border(np.array([0.0, 0.9], np.float32), np.zeros(2)).max() < 0.5
+    assert around_border(np.empty(0), np.empty(0)).shape == (0,)
+
+
+@given(st.lists(st.floats(0, 1, width=32), max_size=20))
+def test_logistic_undoes_log_odds(values: list[float]) -> None:
+    """But for what is nearer to 0 or 1 than a millionth."""
+    probabilities = np.array(values, np.float32)
+    assert logistic(logit(probabilities)) == pytest.approx(probabilities, abs=1.1e-6)
+    assert logit(probabilities) == pytest.approx(-logit(1 - probabilities.astype(np.float64)), abs=1e-6)
+
+
+@given(st.lists(st.floats(-1e300, 1e300), max_size=20))
+def test_logistic_rises_and_never_overflows(values: list[float]) -> None:
+    """Warnings are errors."""
+    scores = logistic(np.array(sorted(values), np.float64))
+    assert scores.dtype == np.float32
+    assert ((scores >= 0) & (scores <= 1)).all()
+    assert (np.diff(scores) >= 0).all()
+    assert logistic(np.array([-3.0, 0.0])).tolist() == pytest.approx([1 / (1 + math.exp(3)), 0.5])
+
+
+@given(st.lists(st.tuples(st.floats(-12, 12), between), max_size=20))
+def test_blends_lie_between_two_judges(rows: list[tuple[float, float]]) -> None:
+    """Who agree, agree; and opposite odds cancel."""
+    odds = np.array([row[0] for row in rows], np.float64)
+    other = np.array([row[1] for row in rows], np.float32)
+    both, one = blended(odds, other), logistic(odds)
+    assert (both >= np.minimum(one, other) - 1e-6).all()
+    assert (both <= np.maximum(one, other) + 1e-6).all()
+    assert blended(logit(other), other) == pytest.approx(other, abs=1e-6)
+    assert blended(-logit(other), other) == pytest.approx(np.full(len(other), 0.5), abs=1e-6)

@@ -16,11 +16,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import blockml
+from blockml.areas import Areas
 from blockml.errors import FeatureMismatchError, ModelError, ModelFormatError
+from blockml.extractors.supervised import Supervised
+from blockml.features.tokens import BUCKETS, Bags
+from blockml.learning.netfit import NetOptions, NetPages, fit_net
 from blockml.modelfile import FORMAT, Model, load_model, save_model
+from blockml.nets import Net
+from blockml.page import Label
+from blockml.trees import Trees
 from tests.models import small_model, small_trees
 
 ARRAYS = ("feature", "threshold", "left", "right", "value", "roots")
+#: Fields of a model that are no fields of the header.
+PARTS = ("net", "article", "quality", "areas")
 
 
 def saved(folder: Path, model: Model | None = None) -> bytes:
@@ -80,12 +90,25 @@ def with_header(whole: bytes, **changes: object) -> bytes:
 def assert_same(one: Model, other: Model) -> None:
     """Compare two models field by field."""
     for item in dataclasses.fields(Model):
-        if item.name != "trees":
+        if item.name not in ("trees", *PARTS):
             assert getattr(one, item.name) == getattr(other, item.name), item.name
-    for name in ARRAYS:
-        before, after = getattr(one.trees, name), getattr(other.trees, name)
-        assert before.dtype == after.dtype
-        assert before.tolist() == after.tolist()
+    for part in ("trees", *PARTS):
+        before, after = numbers_of(getattr(one, part)), numbers_of(getattr(other, part))
+        assert list(before) == list(after)
+        for name, array in before.items():
+            assert array.dtype == after[name].dtype
+            assert array.tolist() == after[name].tolist()
+
+
+def numbers_of(part: Trees | Net | Areas | None) -> dict[str, Any]:
+    """Arrays of a part of a model by name."""
+    if part is None:
+        return {}
+    if isinstance(part, Trees):
+        return {name: getattr(part, name) for name in ARRAYS}
+    if isinstance(part, Net):
+        return part.arrays()
+    return part.to_arrays() | {"labels": np.array(part.labels)}
 
 
 # --- round trip -------------------------------------------------------------------------------------------------------
@@ -404,7 +427,7 @@ def test_formats_that_never_were(place: Path, whole: bytes, number: object) -> N
         load_bytes(place, with_header(whole, format=number))
 
 
-FIELDS = sorted({item.name for item in dataclasses.fields(Model)} - {"trees"})
+FIELDS = sorted({item.name for item in dataclasses.fields(Model)} - {"trees", *PARTS} | {"parts", "area_labels"})
 
 
 @pytest.mark.parametrize("name", FIELDS)
@@ -458,3 +481,273 @@ def test_headers_that_are_no_object(place: Path, whole: bytes, header: bytes) ->
     """Any JSON, and none."""
     with pytest.raises(ModelFormatError):
         load_bytes(place, packed(members(whole) | {"header.json": header}))
+
+
+# --- what a model may have beside its trees ---------------------------------------------------------------------------
+
+LONG = "word " * 30
+PAGE = blockml.parse(f"<nav><a>Home</a> <p>x</nav><h1>Cats</h1><p>{LONG}<p><a>{LONG}</a><p>{LONG}<footer>foot</footer>")
+
+
+def some_net(*, columns: int = 6, ways: int = 2, reads_words: bool = False) -> Net:
+    """A net that was hardly trained."""
+    rng = np.random.default_rng(0)
+    n = 40
+    main = np.arange(n) % 2 > 0
+    matrix = (rng.normal(size=(n, columns)) + main[:, None]).astype(np.float32)
+    bags = Bags(np.arange(n + 1), rng.integers(0, BUCKETS, n).astype(np.int32), np.arange(n)) if reads_words else None
+    groups = [rng.integers(0, 3, n) for _ in range(ways)]
+    pages = NetPages(matrix, main, np.ones(n), np.arange(0, n + 1, 10), groups, bags)
+    return fit_net(pages, options=NetOptions(units=4, vector=2, epochs=1, min_pages=1))
+
+
+def page_trees(low: float, high: float, column: int = 3) -> Trees:
+    """A tree over the row of a page: says one or the other by the logarithm of the words kept."""
+    return Trees(
+        feature=np.array([column, -1, -1], np.int32),
+        threshold=np.array([4.0, 0, 0]),
+        left=np.array([1, -1, -1], np.int32),
+        right=np.array([2, -1, -1], np.int32),
+        value=np.array([0, low, high]),
+        roots=np.array([0], np.int32),
+    )
+
+
+def whole_model(**changes: object) -> Model:
+    """A model with all parts."""
+    values: dict[str, object] = {
+        "link": "logistic",
+        "rule": "expected_f1",
+        "least_words": 10,
+        "caution": 0.3,
+        "article_caution": 0.6,
+        "net": some_net(),
+        "article": page_trees(-1.0, 1.0),
+        "quality": page_trees(-0.2, 0.7),
+        "areas": Areas((Label.MAIN, Label.FOOTER), (small_trees(), small_trees())),
+        "notes": ("knows two languages",),
+    }
+    return small_model(**(values | changes))
+
+
+@pytest.fixture(scope="module")
+def complete(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A file of a model with all parts."""
+    return saved(tmp_path_factory.mktemp("complete"), whole_model())
+
+
+def test_parts_come_back(tmp_path: Path) -> None:
+    """All of them, each alone, and a net that reads words; with the same scores."""
+    alone = [whole_model(**{name: None for name in PARTS if name != part}) for part in PARTS]
+    for model in (whole_model(), *alone, whole_model(net=some_net(reads_words=True))):
+        save_model(model, tmp_path / "m")
+        again = load_model(tmp_path / "m")
+        assert_same(again, model)
+        before, after = Supervised(model).judge(PAGE), Supervised(again).judge(PAGE)
+        assert np.array_equal(before.scores, after.scores)
+        assert before.confidence == after.confidence
+
+
+def test_same_parts_same_bytes(tmp_path: Path, complete: bytes) -> None:
+    """Made again, saved elsewhere, or saved after loading."""
+    assert saved(tmp_path, whole_model()) == complete
+    assert saved(tmp_path, load_model(tmp_path / "saved.blockml")) == complete
+
+
+def test_names_of_members(complete: bytes) -> None:
+    """Each part has its prefix; the header says which there are."""
+    parts = members(complete)
+    header = json.loads(parts["header.json"])
+    assert (header["format"], header["parts"], header["area_labels"]) == (FORMAT, list(PARTS), ["main", "footer"])
+    prefixes = {name.partition("_")[0] for name in parts if "_" in name}
+    assert prefixes == set(PARTS)
+
+
+def test_confidence_is_what_quality_foretells() -> None:
+    """Within [0, 1], and of an empty page too."""
+    for model, page, expected in (
+        (whole_model(), PAGE, 0.7),
+        (whole_model(), blockml.parse(""), 0.0),
+        (whole_model(quality=page_trees(7.0, 7.0)), PAGE, 1.0),
+        (whole_model(quality=None), PAGE, None),
+    ):
+        judgement = Supervised(model).judge(page)
+        assert judgement.confidence == pytest.approx(expected)
+        assert ((judgement.scores >= 0) & (judgement.scores <= 1)).all()
+
+
+def test_articles_are_judged_with_more_care() -> None:
+    """A page that surely is one loses as if all pages were treated so."""
+    plain: dict[str, object] = {"rule": "threshold", "net": None, "caution": 0.3}
+    article = Supervised(whole_model(**plain, article=page_trees(99.0, 99.0))).score(PAGE)
+    other = Supervised(whole_model(**plain, article=page_trees(-99.0, -99.0))).score(PAGE)
+    assert (article < other).all()
+    careful = {**plain, "article": None}
+    assert other == pytest.approx(Supervised(whole_model(**careful)).score(PAGE), abs=1e-6)
+    assert article == pytest.approx(Supervised(whole_model(**(careful | {"caution": 0.9}))).score(PAGE), abs=1e-6)
+
+
+def test_scores_without_parts_are_those_of_the_trees() -> None:
+    """To the last bit, so that a block that scores exactly the threshold is kept."""
+    model = small_model()
+    expected = model.score(blockml.features.build(PAGE, "boilerpipe6"))
+    assert np.array_equal(Supervised(model).score(PAGE), expected)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_parts_that_are_missing(place: Path, complete: bytes, part: str) -> None:
+    """Each array that the header promises is needed; what it doesn't name isn't read."""
+    arrays = [name for name in members(complete) if name.startswith(f"{part}_")]
+    assert arrays
+    for name in arrays:
+        rest = {key: data for key, data in members(complete).items() if key != name}
+        with pytest.raises(ModelFormatError):
+            load_bytes(place, packed(rest))
+        fewer = json.loads(rest["header.json"]) | {"parts": [other for other in PARTS if other != part]}
+        model = load_bytes(place, packed(rest | {"header.json": json.dumps(fewer).encode()}))
+        assert getattr(model, part) is None
+
+
+def test_arrays_of_parts_that_are_damaged(place: Path, complete: bytes) -> None:
+    """Other types and shapes, and nothing at all."""
+    for name, data in members(complete).items():
+        if "_" not in name:
+            continue
+        array = np.load(io.BytesIO(data))
+        other = np.float32 if array.dtype != np.float32 else np.float64
+        for wrong in (array.astype(other), array.astype(str), array[..., None], array[:0], np.append(array, array[:1])):
+            if wrong.shape == array.shape == (0, 0) and wrong.dtype == array.dtype:
+                continue  # words of a net that reads none
+            with pytest.raises(ModelFormatError):
+                load_bytes(place, packed(members(complete) | {name: npy(wrong)}))
+        for broken in (b"", b"PK", data[:-1] if array.size else b"\x00"):
+            with pytest.raises(ModelFormatError):
+                load_bytes(place, packed(members(complete) | {name: broken}))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_numbers_of_parts_are_finite(place: Path, complete: bytes, value: float) -> None:
+    """Any that is not is found."""
+    for name, data in members(complete).items():
+        if not name.endswith(".npy"):
+            continue
+        array = np.load(io.BytesIO(data))
+        if array.dtype.kind == "f" and array.size:
+            array.flat[-1] = value
+            with pytest.raises(ModelFormatError):
+                load_bytes(place, packed(members(complete) | {name: npy(array)}))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"article": page_trees(0.0, 1.0, column=13)},
+        {"quality": page_trees(0.0, 1.0, column=-2)},
+        {"net": some_net(columns=5)},
+        {"net": some_net(ways=1)},
+        {"areas": Areas((Label.MAIN, Label.MAIN), (small_trees(), small_trees()))},
+        {"areas": Areas((Label.MAIN, Label.FOOTER), (small_trees(), page_trees(0.0, 1.0, column=6)))},
+    ],
+    ids=["article", "quality", "columns", "ways", "labels", "areas"],
+)
+def test_parts_that_do_not_fit_are_not_written(tmp_path: Path, changes: dict[str, object]) -> None:
+    """Columns that there aren't, labels twice."""
+    with pytest.raises(ModelFormatError):
+        save_model(whole_model(**changes), tmp_path / "m")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [[], ["main"], ["main", "footer", "other"], ["main", "main"], ["main", "x"], [[], "main"], [None, 1], "ab"],
+)
+def test_labels_of_areas_are_checked(place: Path, complete: bytes, labels: object) -> None:
+    """Known ones, one for each of the trees."""
+    with pytest.raises(ModelFormatError):
+        load_bytes(place, with_header(complete, area_labels=labels))
+
+
+@pytest.mark.parametrize("parts", [["nets"], [1], [["net"]], [None], "net", {"net": 1}])
+def test_unknown_parts(place: Path, complete: bytes, parts: object) -> None:
+    """A reader that doesn't know a part would misread the model."""
+    with pytest.raises(ModelFormatError):
+        load_bytes(place, with_header(complete, parts=parts))
+
+
+@pytest.mark.parametrize("name", ["least_words", "caution", "article_caution"])
+@pytest.mark.parametrize("value", [-0.1, float("nan"), float("inf"), 10**400, "1", None, [], ...])
+def test_amounts_of_the_header_are_checked(place: Path, complete: bytes, name: str, value: object) -> None:
+    """From 0 on, and finite."""
+    with pytest.raises(ModelFormatError):
+        load_bytes(place, with_header(complete, **{name: value}))
+
+
+@pytest.mark.parametrize("name", ["least_words", "caution", "article_caution"])
+def test_large_amounts_do_not_overflow(place: Path, complete: bytes, name: str) -> None:
+    """A model that keeps nothing is no error."""
+    scores = Supervised(load_bytes(place, with_header(complete, **{name: 1e308}))).score(PAGE)
+    assert ((scores >= 0) & (scores <= 1)).all()
+
+
+@pytest.mark.filterwarnings("ignore")
+@settings(max_examples=150)
+@given(bits=bit_lists, data=st.data())
+def test_flipped_bits_in_a_part(place: Path, complete: bytes, bits: list[int], data: st.DataObject) -> None:
+    """An error of ours, or a model whose scores and confidence are within [0, 1]."""
+    parts = members(complete)
+    name = data.draw(st.sampled_from([name for name in parts if "_" in name]))
+    try:
+        model = load_bytes(place, packed(parts | {name: flipped(parts[name], bits)}))
+    except ModelError:
+        return
+    judgement = Supervised(model).judge(PAGE)
+    assert ((judgement.scores >= 0) & (judgement.scores <= 1)).all()
+    assert judgement.confidence is not None
+    assert 0 <= judgement.confidence <= 1
+
+
+# --- older formats ----------------------------------------------------------------------------------------------------
+
+
+def format_1() -> bytes:
+    """A file as format 1 had it: no rule, no care, no parts."""
+    header = {
+        "format": 1,
+        "name": "tiny",
+        "version": "1.2",
+        "features": "boilerpipe6",
+        "features_hash": small_model().features_hash,
+        "threshold": 0.5,
+        "link": "mean",
+        "labels": ["main", "heading"],
+        "recipe": {"name": "by hand", "depth": 2},
+        "training": [{"name": "Läse", "pages": 3}],
+        "metrics": {"f1": 0.9},
+        "command": "none",
+        "seed": 7,
+        "parsing": {"backend": "lxml", "profile": "boilerpipe", "keep_wordless": False, "tokenizer": "space"},
+    }
+    arrays = {f"{name}.npy": npy(getattr(small_trees(), name)) for name in ARRAYS}
+    return packed({"header.json": json.dumps(header).encode(), **arrays})
+
+
+def test_format_1_is_still_read(place: Path, tmp_path: Path) -> None:
+    """It is the model that it was, and is written in the newest format."""
+    model = load_bytes(place, format_1())
+    assert_same(model, small_model())
+    again = saved(tmp_path, model)
+    assert json.loads(members(again)["header.json"])["format"] == FORMAT
+    assert again == saved(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["rule", "least_words", "caution", "article_caution", "parts", "area_labels", "notes"])
+def test_what_format_1_lacked_is_needed_since(place: Path, name: str) -> None:
+    """Under the number of the newest format such a file is damaged."""
+    whole = with_header(format_1(), format=FORMAT)
+    with pytest.raises(ModelFormatError):
+        load_bytes(place, whole)
+    header = {"rule": "threshold", "least_words": 0, "caution": 0, "article_caution": 0}
+    header |= {"parts": [], "area_labels": [], "notes": []}  # type: ignore[dict-item]
+    load_bytes(place, with_header(whole, **header))
+    with pytest.raises(ModelFormatError, match=name):
+        load_bytes(place, with_header(whole, **(header | {name: ...})))

@@ -14,7 +14,7 @@ from typing import Any
 
 from blockml.batch.inputs import Item
 from blockml.errors import UsageError
-from blockml.extract import extract
+from blockml.extract import check_labels, extract
 from blockml.extractors import Extractor
 from blockml.extractors.at_site import at_site
 from blockml.parsing import Limits
@@ -56,6 +56,8 @@ def predict(
     jobs: int = 1,
     limits: Limits = Limits(),
     threshold: float | None = None,
+    include: str | Iterable[str] = (),
+    exclude: str | Iterable[str] = (),
     sites: Mapping[str, SiteTemplate] = _NO_SITES,
 ) -> Iterator[dict[str, Any]]:
     """Extract many pages.
@@ -72,6 +74,8 @@ def predict(
         Bounds on each page.
     threshold
         Replaces the extractor's own.
+    include, exclude
+        Names of labels whose blocks are kept, or left out, whatever they score.
     sites
         What is known of sites, by name: see :func:`blockml.batch.learn_sites`. On their pages the extractor works as
         :func:`blockml.extractors.at_site.at_site` says; on others it works alone.
@@ -82,11 +86,17 @@ def predict(
         One record per item, in order: ``id``, ``url``, ``status``, ``text``, ``confidence``, ``n_blocks``, ``n_kept``,
         ``model``, ``warnings``, ``error``. A page that can't be read, or on which our own code fails, has the status
         ``error`` and says why; it never stops the others.
+
+    Raises
+    ------
+    UsageError
+        There is no such label, or the extractor tells none.
     """
+    options = {"limits": limits, "threshold": threshold} | _chosen(extractor, include, exclude)
     knowing = {site: at_site(extractor, template) for site, template in sites.items()}
     # A worker is sent only what the pages of its chunk need.
     tasks = (
-        (chunk, extractor, {item.site: knowing[item.site] for item in chunk if item.site in knowing}, limits, threshold)
+        (chunk, extractor, {item.site: knowing[item.site] for item in chunk if item.site in knowing}, options)
         for chunk in _chunks(items)
     )
     if jobs == 1:
@@ -106,26 +116,22 @@ def _chunks(items: Iterable[Item]) -> Iterator[list[Item]]:
         yield chunk
 
 
+def _chosen(extractor: Extractor, include: str | Iterable[str], exclude: str | Iterable[str]) -> dict[str, Any]:
+    """Labels to include and to exclude, as arguments of :func:`blockml.extract`."""
+    included, excluded = check_labels(extractor, include, exclude)
+    return {"include": included, "exclude": excluded}
+
+
 def _work(
-    chunk: list[Item],
-    extractor: Extractor,
-    knowing: Mapping[str, Extractor],
-    limits: Limits,
-    threshold: float | None,
+    chunk: list[Item], extractor: Extractor, knowing: Mapping[str, Extractor], options: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    return [_page(item, knowing.get(item.site, extractor), limits, threshold) for item in chunk]
+    return [_page(item, knowing.get(item.site, extractor), options) for item in chunk]
 
 
-def _page(item: Item, extractor: Extractor, limits: Limits, threshold: float | None) -> dict[str, Any]:
+def _page(item: Item, extractor: Extractor, options: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        result = extract(
-            item.read(limits.bytes + 1),
-            url=item.url,
-            charset=item.charset,
-            model=extractor,
-            limits=limits,
-            threshold=threshold,
-        )
+        html = item.read(options["limits"].bytes + 1)
+        result = extract(html, url=item.url, charset=item.charset, model=extractor, **options)
         return {"id": item.id, **page_record(result), "error": None}
     except Exception as error:  # noqa: BLE001 (one page must not stop a run of millions; the record says what happened)
         message = str(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
@@ -153,6 +159,8 @@ def predict_to_file(
     resume: bool = False,
     limits: Limits = Limits(),
     threshold: float | None = None,
+    include: str | Iterable[str] = (),
+    exclude: str | Iterable[str] = (),
     sites: Mapping[str, SiteTemplate] = _NO_SITES,
     progress: Callable[[Iterable[dict[str, Any]]], Iterable[dict[str, Any]]] = iter,
 ) -> Summary:
@@ -164,16 +172,17 @@ def predict_to_file(
 
     Parameters
     ----------
-    sites
-        What is known of sites: see :func:`predict`.
+    include, exclude, sites
+        See :func:`predict`.
     progress
         Wraps the iteration over records, to show progress.
 
     Raises
     ------
     UsageError
-        The output can't be written.
+        The output can't be written, there is no such label, or the extractor tells none.
     """
+    labels = _chosen(extractor, include, exclude)
     summary = Summary()
     part = output.with_name(output.name + ".part")
     if output.is_dir():
@@ -194,7 +203,7 @@ def predict_to_file(
                         outdated |= item.id in done
                         yield item
 
-            records = predict(wanted(), extractor, jobs=jobs, limits=limits, threshold=threshold, sites=sites)
+            records = predict(wanted(), extractor, jobs=jobs, limits=limits, threshold=threshold, sites=sites, **labels)
             for record in progress(records):
                 summary.statuses[record["status"]] += 1
                 stream.write(json.dumps(record, ensure_ascii=False) + "\n")

@@ -12,7 +12,7 @@ from typing import Any
 from blockml.datasets.base import read_bytes
 from blockml.errors import InputError, UsageError
 
-__all__ = ["add_format", "add_parameters", "parameters", "positive", "read_page", "share"]
+__all__ = ["add_format", "add_parameters", "names", "parameters", "positive", "read_page", "share"]
 
 
 _PYTHON = {"True": True, "False": False, "None": None}
@@ -34,6 +34,17 @@ def share(text: str) -> float:
     if not 0 <= value <= 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no number between 0 and 1")
     return value
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Read names with commas between them, for argparse.
+
+    Examples
+    --------
+    >>> names("comment, related")
+    ('comment', 'related')
+    """
+    return tuple([name.strip() for name in text.split(",") if name.strip()])
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:

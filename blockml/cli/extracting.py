@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from blockml.batch import Summary, find_inputs, learn_sites, predict, predict_to_file, read_items
-from blockml.cli.arguments import add_parameters, parameters, positive, read_page, share
+from blockml.cli.arguments import add_parameters, names, parameters, positive, read_page, share
 from blockml.cli.linked import key_url, opened
 from blockml.cli.output import note, progress_bar, write_output
 from blockml.errors import UsageError
-from blockml.extract import extract
+from blockml.extract import check_labels, extract
 from blockml.extractors import Extractor, resolve
 from blockml.extractors.at_site import at_site, from_links
-from blockml.page import Status
+from blockml.page import Label, Status
 from blockml.parsing import Limits, parse
 from blockml.rendering import FORMATS, render
 
@@ -37,6 +37,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="learn the site from the pages that this one links to: where they come from; web fetches them",
     )
     add_choice(one)
+    _add_labels(one)
     one.set_defaults(run=run_extract)
 
     many = commands.add_parser(
@@ -61,6 +62,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     many.add_argument("--quiet", action="store_true", help="no progress bar and no summary")
     add_choice(many)
+    _add_labels(many)
     many.set_defaults(run=run_predict)
 
 
@@ -83,6 +85,15 @@ def add_choice(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_labels(parser: argparse.ArgumentParser) -> None:
+    """Add the options that choose areas of a page by their labels."""
+    legal = ", ".join(sorted(Label))
+    parser.add_argument(
+        "--include", type=names, default=(), metavar="LABEL,…", help=f"keep these areas too; labels are {legal}"
+    )
+    parser.add_argument("--exclude", type=names, default=(), metavar="LABEL,…", help="leave these areas out")
+
+
 def chosen_extractor(arguments: argparse.Namespace) -> Extractor:
     """Make the extractor that the options of :func:`add_choice` ask for."""
     extractor = resolve(arguments.extractor or arguments.model, parameters(arguments.parameters))
@@ -92,6 +103,7 @@ def chosen_extractor(arguments: argparse.Namespace) -> Extractor:
 def run_extract(arguments: argparse.Namespace) -> int:
     """Extract one page; 1 if it gave no text."""
     extractor = chosen_extractor(arguments)
+    include, exclude = check_labels(extractor, arguments.include, arguments.exclude)
     html = read_page(arguments.page, arguments.max_bytes + 1)  # one more shows that there is more
     if arguments.source:
         extractor = _at_linked_site(arguments, extractor, html)
@@ -101,6 +113,8 @@ def run_extract(arguments: argparse.Namespace) -> int:
         charset=arguments.charset,
         model=extractor,
         threshold=arguments.threshold,
+        include=include,
+        exclude=exclude,
         limits=Limits(bytes=arguments.max_bytes),
     )
     write_output(render(result, arguments.format), arguments.output)
@@ -129,9 +143,16 @@ def run_predict(arguments: argparse.Namespace) -> int:
     if arguments.resume and arguments.output is None:
         raise UsageError("--resume needs -o: it continues a file")
     extractor = chosen_extractor(arguments)
+    include, exclude = check_labels(extractor, arguments.include, arguments.exclude)
     files = find_inputs(arguments.inputs)
     limits = Limits(bytes=arguments.max_bytes)
-    options: dict[str, Any] = {"jobs": arguments.jobs, "limits": limits, "threshold": arguments.threshold}
+    options: dict[str, Any] = {
+        "jobs": arguments.jobs,
+        "limits": limits,
+        "threshold": arguments.threshold,
+        "include": include,
+        "exclude": exclude,
+    }
     if arguments.by_site:
         if arguments.template is not None:
             raise UsageError("--template is for pages of one site, --by-site learns every site anew: give one of them")

@@ -8,11 +8,12 @@ import sys
 from dataclasses import asdict
 from typing import Any
 
-from blockml.cli.arguments import add_format
+from blockml.cli.arguments import add_format, positive
 from blockml.cli.output import note, print_rows, progress_bar
 from blockml.datasets import LAYOUTS, open_dataset
+from blockml.datasets.defects import UNFIT_FOR_JUDGING, UNFIT_FOR_TRAINING
 from blockml.datasets.tags import tag_distribution
-from blockml.datasets.validation import KINDS, validate
+from blockml.datasets.validation import KINDS, Kind, validate
 from blockml.extractors import EXTRACTORS, load, model_names
 from blockml.extractors.registry import DEFAULT_MODEL
 from blockml.features import COLUMNS, FEATURE_SETS, describe, feature_set
@@ -53,6 +54,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
     datasets = commands.add_parser("datasets", help="list the layouts of labelled pages, or check labelled pages")
     datasets.add_argument("check", nargs="*", metavar="[NAME=]DIR", help="check the gold of these")
+    datasets.add_argument("--jobs", type=positive, default=1, metavar="N", help="processes (default: %(default)s)")
     add_format(datasets)
     datasets.set_defaults(run=run_datasets)
 
@@ -150,9 +152,15 @@ def run_datasets(arguments: argparse.Namespace) -> int:
     rows = []
     for spec in arguments.check:
         dataset = open_dataset(spec)
-        findings = validate(dataset, progress=progress_bar(len(dataset), "page", quiet=False))
+        findings = validate(dataset, jobs=arguments.jobs, progress=progress_bar(len(dataset), "page", quiet=False))
         rows += [
-            {"dataset": dataset.name, "page": item.page_id, "kind": item.kind, "detail": item.detail}
+            {
+                "dataset": dataset.name,
+                "page": item.page_id,
+                "kind": item.kind,
+                "unfit for": _unfit_for(item.kind),
+                "detail": item.detail,
+            }
             for item in findings
         ]
         kinds = [item.kind for item in findings]
@@ -162,3 +170,8 @@ def run_datasets(arguments: argparse.Namespace) -> int:
     if rows or arguments.format == "json":
         print_rows(rows, arguments.format)
     return 1 if rows else 0
+
+
+def _unfit_for(kind: Kind) -> str | None:
+    uses = {"training": UNFIT_FOR_TRAINING, "judging": UNFIT_FOR_JUDGING}
+    return ", ".join(use for use, kinds in uses.items() if kind in kinds) or None

@@ -54,6 +54,11 @@ class Unrepeated(Combination):
         return max(self.extractors()[-1].effective_threshold, LEAST_SCORE)
 
     @property
+    def gives_labels(self) -> bool:
+        """Whether the extractor does."""
+        return self.extractors()[-1].gives_labels
+
+    @property
     def parsing(self) -> Parsing:
         """Parsing of the extractor: a model's pages have to be cut as in training."""
         return self.extractors()[-1].parsing
@@ -72,8 +77,8 @@ class Unrepeated(Combination):
         remarks = (*rare.remarks, *found.remarks)
         threshold = self.default_threshold
         if not decide(left, threshold, page).kept.any() and decide(scores, threshold, page).kept.any():
-            return Judgement(scores, (f"fallback to {last.id}: all that it keeps repeats", *remarks))
-        return Judgement(left, remarks)
+            return Judgement(scores, (f"fallback to {last.id}: all that it keeps repeats", *remarks), found.labels)
+        return Judgement(left, remarks, found.labels)
 
     def explain(self, page: Page) -> tuple[str, ...]:
         """Name what removes a block, else tell what the extractor tells."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from blockml.errors import UnknownNameError, UsageError
 from blockml.modelfile import Parsing
-from blockml.page import Page
+from blockml.page import Label, Page
 
 __all__ = ["Between", "Extractor", "Judgement", "Traits"]
 
@@ -65,6 +65,10 @@ class Judgement:
     """(n_blocks,) in [0, 1], higher for content."""
     remarks: tuple[str, ...] = ()
     """About the page as a whole, one sentence each."""
+    labels: tuple[Label, ...] | None = None
+    """(n_blocks,) what each block is; None from extractors that only tell content from the rest."""
+    confidence: float | None = None
+    """Foretold F1 of what is kept, in [0, 1], where the extractor foretells it."""
 
 
 class Extractor(ABC):
@@ -96,6 +100,11 @@ class Extractor(ABC):
     def uses_siblings(self) -> bool:
         """Whether :meth:`fit` on other pages of the site changes anything."""
         return self.traits.uses_siblings
+
+    @property
+    def gives_labels(self) -> bool:
+        """Whether :meth:`judge` tells labels of blocks."""
+        return False
 
     @property
     def id(self) -> str:

@@ -16,6 +16,7 @@ from blockml import features
 from blockml.extractors.methods import METHODS
 from blockml.features import feature_set, siblings
 from blockml.features.catalogue import split_name
+from blockml.features.view import View
 from blockml.features.votes import VOTERS
 from blockml.page import Page
 from blockml.templates.frequency import measure, too_few
@@ -30,7 +31,9 @@ _SIBLINGS = tuple([column.name for column in siblings.COLUMNS])
 _MOST_PAGES = 50
 
 
-def matrix(page: Page, features_name: str, site: SiteTemplate | None = None) -> NDArray[np.float32]:
+def matrix(
+    page: Page, features_name: str, site: SiteTemplate | None = None, view: View | None = None
+) -> NDArray[np.float32]:
     """Compute any feature set.
 
     Extractors see the page as it is, whatever parsing they would choose for themselves.
@@ -44,6 +47,8 @@ def matrix(page: Page, features_name: str, site: SiteTemplate | None = None) -> 
     site
         What is known of the page's site; None if nothing is. Where less than four pages are known, it is as if none
         were.
+    view
+        The page's view, where there is one already.
 
     Returns
     -------
@@ -68,7 +73,7 @@ def matrix(page: Page, features_name: str, site: SiteTemplate | None = None) -> 
     given = {base: METHODS[name]().score(page) for base, name in VOTERS.items() if base in bases}
     if bases & set(_SIBLINGS):
         given |= _from_site(page, site)
-    return features.build(page, features_name, given)
+    return features.build(page, features_name, given, view)
 
 
 def uses_siblings(features_name: str) -> bool:

@@ -9,15 +9,27 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.decision import around_border, blended
 from blockml.errors import UsageError
 from blockml.extractors.base import Between, Extractor, Judgement, Traits
 from blockml.extractors.matrix import matrix, uses_siblings
+from blockml.features import feature_set
+from blockml.features.repetition import alike
+from blockml.features.tokens import bags
+from blockml.features.view import View
 from blockml.modelfile import Model, Parsing
-from blockml.page import Page
+from blockml.page import Label, Page
 from blockml.templates.frequency import Doubt, too_few
 from blockml.templates.site import SiteTemplate, loaded
+from blockml.wholepage import foretold, is_forum, likeness, more_careful, of_page
 
 __all__ = ["Supervised"]
+
+#: Scores from here on are content, where each page has a border of its own.
+_BORDER = np.float32(0.5)
+#: What is left of a comment's score where comments are no content: it falls below the border whatever it was, and a
+#: low enough threshold still keeps it.
+_COMMENT = np.float32(0.49)
 
 
 class Supervised(Extractor):
@@ -48,6 +60,11 @@ class Supervised(Extractor):
         self.model = model
         self.threshold = threshold
         self.template = template
+
+    @property
+    def gives_labels(self) -> bool:
+        """Whether the model tells what blocks are."""
+        return self.model.areas is not None
 
     @property
     def uses_siblings(self) -> bool:
@@ -107,4 +124,24 @@ class Supervised(Extractor):
             template.check(page)
             if too_few(template.counts):
                 remarks = (f"without siblings: {Doubt.TOO_FEW_PAGES}",)
-        return Judgement(self.model.score(matrix(page, self.model.features, template)), remarks)
+        view = View(page)
+        rows = matrix(page, self.model.features, template, view)
+        alone = final = self.model.score(rows)
+        if self.model.net is not None and len(view):
+            final = blended(
+                self.model.trees.predict(rows), self.model.net.predict(rows, alike(view), view.words, bags(view))
+            )
+        row = of_page(view, alone, final)[None]
+        final = more_careful(final, self.model.caution)
+        if self.model.article is not None:
+            final = more_careful(final, self.model.article_caution * float(likeness(self.model.article, row)[0]))
+        confidence = None if self.model.quality is None else float(foretold(self.model.quality, row)[0])
+        if self.model.rule == "expected_f1":
+            final = around_border(final, view.words, self.model.least_words)
+        labels = None
+        if self.model.areas is not None:
+            labels = self.model.areas.told(rows, final >= _BORDER)
+            if not is_forum(rows, feature_set(self.model.features).columns, view.words):
+                comment = np.array([label is Label.COMMENT for label in labels], dtype=bool)
+                final = np.where(comment, final * _COMMENT, final)
+        return Judgement(final, remarks, confidence=confidence, labels=labels)

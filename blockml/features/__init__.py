@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from blockml.errors import UsageError
 from blockml.features.catalogue import COLUMNS, FEATURE_SETS, FeatureSet, describe, feature_set, split_name
+from blockml.features.view import View
 from blockml.page import Page
 
 __all__ = ["COLUMNS", "FEATURE_SETS", "FeatureSet", "build", "describe", "feature_set", "shift"]
@@ -20,7 +21,10 @@ _NOTHING: Mapping[str, NDArray[np.float32]] = MappingProxyType({})
 
 
 def build(
-    page: Page, features: str | FeatureSet = "kim2013", given: Mapping[str, NDArray[np.float32]] = _NOTHING
+    page: Page,
+    features: str | FeatureSet = "kim2013",
+    given: Mapping[str, NDArray[np.float32]] = _NOTHING,
+    view: View | None = None,
 ) -> NDArray[np.float32]:
     """Compute the features of every block of a page.
 
@@ -35,6 +39,8 @@ def build(
     given
         (n_blocks,) values of base columns that blocks alone don't tell, by name. For sets that have such columns call
         :func:`blockml.extractors.matrix.matrix`, which makes them.
+    view
+        The page's view, where there is one already.
 
     Returns
     -------
@@ -62,7 +68,7 @@ def build(
     if n == 0:
         return matrix
     used = sorted({base for base, _, _ in numeric} | {base for base, _, _ in one_hot})
-    bases = {base: given[base] if base in given else _computed(page, base) for base in used}
+    bases = _bases(view or View(page), used, given)
     for base, offset, column in numeric:
         matrix[:, column] = shift(bases[base], offset, COLUMNS[base].empty)
     rows = np.arange(n)
@@ -74,11 +80,23 @@ def build(
     return matrix
 
 
-def _computed(page: Page, base: str) -> NDArray[np.float32]:
-    compute = COLUMNS[base].compute
-    if compute is None:
-        raise UsageError(f"blocks alone don't tell the column {base!r}: use blockml.extractors.matrix.matrix")
-    return compute(page.blocks)
+def _bases(
+    view: View, used: Sequence[str], given: Mapping[str, NDArray[np.float32]]
+) -> Mapping[str, NDArray[np.float32]]:
+    """Values of base columns by name; a family is computed once."""
+    values = dict(given)
+    for base in used:
+        column = COLUMNS[base]
+        if base in values:
+            continue
+        if column.family is not None:
+            together = column.family(view)
+            values |= {name: together[name].astype(np.float32) for name in together if name not in given}
+        elif column.compute is not None:
+            values[base] = column.compute(view.blocks)
+        else:
+            raise UsageError(f"blocks alone don't tell the column {base!r}: use blockml.extractors.matrix.matrix")
+    return values
 
 
 def shift(values: NDArray[np.float32], offset: int, empty: float) -> NDArray[np.float32]:

@@ -13,15 +13,43 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from blockml.errors import UnknownNameError
-from blockml.features import density, place, siblings, votes
+from blockml.features import (
+    container,
+    density,
+    metadata,
+    place,
+    position,
+    repetition,
+    siblings,
+    structure,
+    text,
+    vocabulary,
+    votes,
+)
 from blockml.features.column import Column
 
 __all__ = ["COLUMNS", "FEATURE_SETS", "FeatureSet", "describe", "feature_set", "nominal_columns", "one_hot_name"]
 
 #: Base columns by name.
 COLUMNS: Mapping[str, Column] = {
-    column.name: column for family in (density, place, votes, siblings) for column in family.COLUMNS
+    column.name: column
+    for family in (
+        density,
+        place,
+        votes,
+        siblings,
+        text,
+        position,
+        structure,
+        container,
+        vocabulary,
+        repetition,
+        metadata,
+    )
+    for column in family.COLUMNS
 }
+#: Families that the default model's features are from.
+_PAGE_FAMILIES = (text, position, structure, container, vocabulary, repetition, metadata)
 
 _NAME = re.compile(r"(?P<base>[a-z0-9]+)_(?P<offset>0|[mp]\d+)(?:=(?P<value>\w+))?")
 
@@ -102,6 +130,8 @@ def _kim(word_density: str) -> tuple[str, ...]:
 
 
 _KIM = "Kim et al. 2013, section 3.3"
+#: Columns that are also taken of the block on each side.
+_NEIGHBOURS = ("linkshare", "tag0", "endssentence")
 _SETS = (
     FeatureSet("kim2013", 1, _kim("wd"), _KIM),
     FeatureSet("kim2013-onehot", 1, _one_hot(_kim("wd")), _KIM + ", parent tags one-hot encoded"),
@@ -115,6 +145,15 @@ _SETS = (
         1,
         (*_one_hot(_kim("wd")), *(f"{column.name}_0" for column in siblings.COLUMNS)),
         _KIM + ", parent tags one-hot encoded; and what other pages of the site say",
+    ),
+    FeatureSet(
+        "page",
+        1,
+        (
+            *(f"{column.name}_0" for family in _PAGE_FAMILIES for column in family.COLUMNS),
+            *(f"{base}_{offset}" for offset in ("m1", "p1") for base in _NEIGHBOURS),
+        ),
+        "text, place, tree, vocabulary, repetition and metadata of a whole page",
     ),
     FeatureSet("votes", 1, _around((*votes.VOTERS, "wd", "ld"), 1), "Wolpert 1992: stacking; scores of ten extractors"),
 )

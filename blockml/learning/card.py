@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from blockml.modelfile import Model
@@ -51,9 +52,17 @@ def render_card(model: Model) -> str:
         ),
         "## Measured",
         *_measured(model.metrics),
+        *_judged(model.metrics.get("site") or model.metrics.get("page") or {}),
         "## Limits",
-        "The numbers hold for pages like those it was trained on. Scores are shares of training blocks in a leaf of "
-        "the tree, not probabilities checked on other data. Parts of a page that scripts load later are not seen.",
+        "The numbers hold for pages like those it was trained on. "
+        + (
+            "Scores are shares of training blocks in a leaf of the tree, not probabilities checked on other data. "
+            if model.rule == "threshold"
+            else "Scores say on which side of the page's own border a block is: 0.5 is the border, and what lies "
+            "further away is surer. "
+        )
+        + "Parts of a page that scripts load later are not seen.",
+        *(model.notes or ()),
     ]  # fmt: skip
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -92,6 +101,27 @@ def _measured(metrics: Any) -> list[str]:  # noqa: ANN401 (a parsed JSON object)
                 ["page type", "pages", f"page bag F1, by {protocols[-1]['protocol']}"],
                 [[key, value["pages"], f"{value['f1']:.3f}"] for key, value in by_type.items()],
             )
+        )
+    return parts
+
+
+def _judged(summary: Mapping[str, Any]) -> list[str]:
+    """Whether probabilities and foretold scores come true, on pages that were not seen."""
+    parts = []
+    if usable := summary.get("page_bag_f1_usable"):
+        parts.append(
+            "Without the pages whose gold is flagged: page bag F1 "
+            f"{usable['mean']:.3f} [{usable['low']:.3f}, {usable['high']:.3f}]."
+        )
+    if bins := summary.get("reliability"):
+        parts.append("## Calibration")
+        parts.append("Probabilities of blocks before the page's border is applied, by words:")
+        rows = [[f"{said:.3f}", f"{came:.3f}", f"{share:.1%}"] for said, came, share in bins]
+        parts.append(_table(["mean probability", "share that is content", "words"], rows))
+    if found := summary.get("confidence"):
+        parts.append(
+            f"Confidence: rank correlation of the foretold and the real F1 of a page {found['correlation']:.2f}; the "
+            f"tenth of pages that is foretold worst has F1 {found['worst']:.3f}, the others {found['others']:.3f}."
         )
     return parts
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from blockml.errors import UnknownNameError, UsageError
 from blockml.features.catalogue import FEATURE_SETS, feature_set, nominal_columns
-from blockml.modelfile import Parsing
+from blockml.modelfile import Parsing, Rule
 from blockml.page import MAIN_LABELS, Label
 
 __all__ = ["RECIPES", "Recipe", "recipe"]
@@ -22,11 +22,12 @@ class Recipe:
     name: str
     features: str
     """Feature set the trees see."""
-    learner: Literal["cart", "c45"]
-    """``cart``: scikit-learn's entropy tree. ``c45``: the semantics of C4.5 as WEKA's J48 has them."""
+    learner: Literal["cart", "c45", "boosted", "lightgbm"]
+    """``cart``: scikit-learn's entropy tree. ``c45``: the semantics of C4.5 as WEKA's J48 has them. ``boosted``:
+    scikit-learn's histogram boosting. ``lightgbm``: the same by LightGBM, which grows such trees in less time."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Arguments of the learner: ``min_leaf`` (rows in a leaf) and ``confidence`` (of pessimistic pruning; above 0.5 it
-    prunes nothing)."""
+    """Arguments of the learner. Of a single tree: ``min_leaf`` (rows in a leaf) and ``confidence`` (of pessimistic
+    pruning; above 0.5 it prunes nothing). Of boosted trees: see :class:`blockml.learning.boosting.Boosting`."""
     main: frozenset[Label] = MAIN_LABELS
     """Labels that count as content."""
     parsing: Parsing = field(default_factory=Parsing)
@@ -35,7 +36,25 @@ class Recipe:
     """Score from which on a block is kept; None: tuned, see :func:`blockml.learning.tuning.tune`."""
     shrinkage: float | None = None
     """How strongly leaves are drawn towards their ancestors (:func:`blockml.learning.fitting.shrink`); None: tuned."""
+    rule: Rule = "threshold"
+    """How blocks are chosen: see :class:`blockml.modelfile.Model`."""
+    least_words: float = 0.0
+    """Expected words of content below which a page may be taken to have none: see
+    :func:`blockml.decision.around_border`."""
+    caution: float = 0.0
+    """By how much the log odds of blocks are lowered."""
+    article_caution: float = 0.0
+    """By how much more on pages that are articles; see :mod:`blockml.wholepage`."""
+    nets: int = 0
+    """How many small nets are trained beside boosted trees; see :mod:`blockml.nets`."""
+    net_share: float = 0.5
+    """Weight of the nets beside the trees, in [0, 1]."""
     source: str = ""
+
+    @property
+    def is_boosted(self) -> bool:
+        """Whether many trees are grown, one on the errors of those before."""
+        return self.learner in ("boosted", "lightgbm")
 
     def but(self, **parameters: Any) -> Recipe:  # noqa: ANN401 (values of any recipe parameter)
         """Return the recipe with other learner parameters, feature set, threshold or shrinkage.
@@ -62,14 +81,25 @@ class Recipe:
         for name, value, low, high in (
             ("threshold", self.threshold, 0.001, 1),
             ("shrinkage", self.shrinkage, 0, math.inf),
-            ("min_leaf", self.parameters["min_leaf"], 1, math.inf),
-            ("confidence", self.parameters["confidence"], 0.001, 1),
+            *((name, self.parameters[name], *_RANGES[name]) for name in self.parameters if name in _RANGES),
         ):
             optional = value is None and name in _OWN
             if not optional and not (isinstance(value, int | float) and low <= value <= high):
                 raise UsageError(f"recipe parameter {name!r} is a number from {low} to {high}, not {value!r}")
         return self
 
+
+#: Legal values of learners' parameters.
+_RANGES: Mapping[str, tuple[float, float]] = {
+    "min_leaf": (1, math.inf),
+    "confidence": (0.001, 1),
+    "n_trees": (1, 10_000),
+    "leaves": (2, 1_000),
+    "rate": (1e-6, 1),
+    "l2": (0, math.inf),
+    "max_features": (1e-6, 1),
+    "max_bins": (2, 255),
+}
 
 #: Fields of a recipe that may be set like parameters of its learner.
 _OWN = ("features", "threshold", "shrinkage")
@@ -78,6 +108,9 @@ _OWN = ("features", "threshold", "shrinkage")
 # nothing: what is left is minNumObj, 10 rows in a leaf.
 _KIM = {"min_leaf": 10, "confidence": 0.70}
 
+#: Found on WCXB, folds by site (docs/model-log.md).
+_BOOSTED = {"n_trees": 200, "leaves": 31, "rate": 0.07, "min_leaf": 40, "l2": 5.0, "max_features": 0.2, "max_bins": 63}
+
 _RECIPES = (
     Recipe("kim2013", "kim2013-onehot", "cart", _KIM, source="Kim et al. 2013, sections 3.3 and 4.3"),
     Recipe("boilerpipe6", "boilerpipe6", "cart", _KIM, source="Kim et al. 2013, section 2.2: the paper's comparison"),
@@ -85,6 +118,30 @@ _RECIPES = (
     Recipe("boilerpipe6-c45", "boilerpipe6", "c45", _KIM, source="the same with six attributes"),
     Recipe(
         "kim2013-site", "kim2013-site", "cart", _KIM, source="Kim et al. 2013 with what other pages of the site say"
+    ),
+    Recipe(
+        "boosted",
+        "page",
+        "lightgbm",
+        _BOOSTED,
+        parsing=Parsing(tokenizer="cjk"),
+        rule="expected_f1",
+        least_words=40,
+        source="boosted trees over blocks, expected F1: the pipeline that the default model has to beat",
+    ),
+    Recipe(
+        "default",
+        "page",
+        "lightgbm",
+        _BOOSTED,
+        parsing=Parsing(tokenizer="cjk"),
+        rule="expected_f1",
+        least_words=40,
+        caution=0.2,
+        article_caution=0.6,
+        nets=3,
+        net_share=0.65,
+        source="boosted trees and small nets, and whole pages judged: docs/model-log.md",
     ),
     Recipe("stacking", "votes", "cart", _KIM, source="Wolpert 1992, on the extractors that Gottron 2008 compares"),
 )

@@ -16,6 +16,9 @@ from blockml.datasets.validation import content_hash
 from blockml.errors import DatasetError
 from blockml.evaluation.siblings import MOST_SIBLINGS, by_site, parsed
 from blockml.extractors.matrix import matrix, uses_siblings
+from blockml.features.repetition import alike
+from blockml.features.tokens import Bags, bags
+from blockml.features.view import View
 from blockml.keys import text_keys
 from blockml.learning.recipes import Recipe
 from blockml.parsing import parse
@@ -49,10 +52,20 @@ class PageRows:
     """(n_tokens,) number of each token in the page's own vocabulary."""
     gold_counts: NDArray[np.int64] | None
     """(vocabulary,) occurrences of each token in the gold text; None where the gold is no whole text."""
+    words: NDArray[np.float64]
+    """(n_blocks,)."""
     hash: str
     """Fingerprint of the visible words."""
     sketch: frozenset[int]
     """Smallest hashes of its word shingles."""
+    linked: NDArray[np.float64]
+    """(n_blocks,) linked words."""
+    prose: NDArray[np.float64]
+    """(n_blocks,) words of running text."""
+    groups: tuple[NDArray[np.int32], ...]
+    """(n_blocks,) number of the group of blocks built alike, for each of :data:`blockml.features.repetition.ALIKE`."""
+    bags: Bags | None = None
+    """Words of the tags and classes above each block, for recipes with nets."""
 
     def bag_f1(self, kept: NDArray[np.bool_]) -> float:
         """Bag-of-words F1 of an extraction that keeps these blocks; needs a gold text."""
@@ -159,6 +172,7 @@ def page_rows(labelled: LabelledPage, recipe: Recipe, site: SiteTemplate | None 
     gold_counts = np.zeros(len(numbers), dtype=np.int64)
     for token, count in gold_tokens.items():
         gold_counts[numbers[token]] = count
+    view = View(page)
     return PageRows(
         id=labelled.id,
         site=labelled.site,
@@ -170,8 +184,13 @@ def page_rows(labelled: LabelledPage, recipe: Recipe, site: SiteTemplate | None 
         owner=owner,
         tokens=token_column,
         gold_counts=None if text is None else gold_counts,
+        words=view.words,
         hash=content_hash(page),
         sketch=_sketch(tokens),
+        linked=view.linked,
+        prose=view.prose,
+        groups=alike(view),
+        bags=bags(view) if recipe.nets and len(view) else None,
     )
 
 

@@ -11,12 +11,14 @@ import blockml
 from blockml.datasets import Dataset
 from blockml.errors import UsageError
 from blockml.features import feature_set
+from blockml.learning.blending import fit_blend
 from blockml.learning.crossval import cross_validate, gaps
 from blockml.learning.fitting import fit_tree, to_trees
 from blockml.learning.recipes import Recipe
 from blockml.learning.splits import PROTOCOLS, n_groups
 from blockml.learning.table import BlockTable, build_table
 from blockml.learning.tuning import tune
+from blockml.learning.wholepages import WholePages
 from blockml.modelfile import Model
 
 __all__ = ["train"]
@@ -73,28 +75,49 @@ def train(
         f"{len(table.pages)} pages, {len(table.main)} blocks, {table.main.mean():.2%} content; "
         f"{int(table.trainable.sum())} blocks to learn from"
     )
-    metrics = measure(table, recipe, protocols, n_folds=n_folds, seed=seed, jobs=jobs, report=report)
-    rows = table.trainable
-    tuning = tune(table, recipe, rows, seed)
-    report(f"threshold {tuning.threshold:g}, shrinkage {tuning.shrinkage:g}")
-    trees = to_trees(fit_tree(recipe, table.matrix[rows], table.main[rows], seed), tuning.shrinkage)
-    report(f"{len(trees.feature)} tree nodes")
+    metrics, whole = measure(table, recipe, protocols, n_folds=n_folds, seed=seed, jobs=jobs, report=report)
+    learnt = _learn(table, recipe, seed, jobs, report)
+    if whole is not None:
+        learnt |= {"article": whole.article, "quality": whole.quality}
+    report(f"{len(learnt['trees'].feature)} tree nodes")
     chosen = feature_set(recipe.features)
     return Model(
         name=name or recipe.name,
         version=blockml.__version__,
         features=chosen.name,
         features_hash=chosen.hash,
-        trees=trees,
-        threshold=tuning.threshold,
         parsing=recipe.parsing,
         labels=tuple(sorted(recipe.main)),
-        recipe={"name": recipe.name, "learner": recipe.learner, **recipe.parameters, "shrinkage": tuning.shrinkage},
         training=_provenance(datasets, table),
         metrics=metrics,
         command=command,
         seed=seed,
+        **learnt,
     )
+
+
+def _learn(table: BlockTable, recipe: Recipe, seed: int, jobs: int, report: Callable[[str], None]) -> dict[str, Any]:
+    """Fields of a model that learning decides."""
+    described = {"name": recipe.name, "learner": recipe.learner, **recipe.parameters}
+    if recipe.is_boosted:
+        blend = fit_blend(table, recipe, table.trainable, seed, jobs)
+        return {
+            "trees": blend.trees,
+            "net": blend.net,
+            "net_share": recipe.net_share,
+            "link": "logistic",
+            "rule": recipe.rule,
+            "least_words": recipe.least_words,
+            "caution": recipe.caution,
+            "article_caution": recipe.article_caution,
+            "threshold": 0.5,
+            "recipe": {**described, "nets": recipe.nets},
+        }
+    rows = table.trainable
+    tuning = tune(table, recipe, rows, seed)
+    report(f"threshold {tuning.threshold:g}, shrinkage {tuning.shrinkage:g}")
+    trees = to_trees(fit_tree(recipe, table.matrix[rows], table.main[rows], seed), tuning.shrinkage)
+    return {"trees": trees, "threshold": tuning.threshold, "recipe": {**described, "shrinkage": tuning.shrinkage}}
 
 
 def measure(
@@ -106,8 +129,14 @@ def measure(
     seed: int = 0,
     jobs: int = 1,
     report: Callable[[str], None] = lambda _: None,
-) -> dict[str, Any]:
-    """Cross-validate by each protocol; ``gaps`` tells what the laxer ones pretend."""
+) -> tuple[dict[str, Any], WholePages | None]:
+    """Cross-validate by each protocol; ``gaps`` tells what the laxer ones pretend.
+
+    Returns
+    -------
+    metrics, whole
+        A summary per protocol; and what the strictest one learnt about whole pages, if the recipe asks for it.
+    """
     if protocols and n_folds < 2:
         raise UsageError(f"cross-validation needs at least 2 folds, not {n_folds}")
     results = {}
@@ -127,7 +156,8 @@ def measure(
         report(
             "block F1 that the laxer protocol gains: " + ", ".join(f"{k} {v:+.3f}" for k, v in metrics["gaps"].items())
         )
-    return metrics
+    whole = [result.whole for result in results.values() if result.whole is not None]
+    return metrics, whole[-1] if whole else None
 
 
 def _line(summary: dict[str, Any]) -> str:

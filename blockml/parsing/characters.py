@@ -9,19 +9,30 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ALNUM", "CJK", "JOINER", "SPACE", "classes", "code_points"]
+__all__ = ["ALNUM", "CJK", "CLAUSE", "DIGIT", "JOINER", "SENTENCE", "SPACE", "UPPER", "classes", "code_points"]
 
 SPACE = 1  #: what ``str.split`` splits at
 ALNUM = 2  #: letters, digits and other numbers: ``str.isalnum``
 CJK = 4  #: ideographs, kana and Thai letters: scripts written without spaces between words
 JOINER = 8  #: signs at which boilerpipe does not split words (Kohlschütter et al. 2010, public source)
+DIGIT = 16  #: decimal digits of any script
+UPPER = 32  #: capital letters of scripts that have them
+SENTENCE = 64  #: signs that end a sentence, in any script
+CLAUSE = 128  #: signs that part clauses: commas, semicolons and colons
 
 _PATTERNS = {
     SPACE: r"\s+",
     ALNUM: r"[^\W_]+",
     CJK: "[\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+",
     JOINER: r"[\"'.,!@\-:;$?()/]+",
+    DIGIT: r"\d+",
+    # Full stops, question and exclamation marks: Latin, Armenian, Arabic, Devanagari, Ethiopic, Khmer, ideographic.
+    SENTENCE: "[.!?…։؟۔।॥።៕。！？｡]+",
+    CLAUSE: "[,;:、，；：،؛]+",
 }
+
+#: No capital letter has a higher code point (Unicode 15: Adlam and the mathematical alphabets end before).
+_LAST_CAPITAL = 0x1F200
 
 
 @functools.cache
@@ -33,6 +44,7 @@ def _table() -> NDArray[np.uint8]:
     for bit, pattern in _PATTERNS.items():
         for run in re.finditer(pattern, everything):
             table[run.start() : run.end()] |= bit
+    table[:_LAST_CAPITAL] |= np.array([chr(point).isupper() for point in range(_LAST_CAPITAL)]) * np.uint8(UPPER)
     table.flags.writeable = False
     return table
 

@@ -39,9 +39,9 @@ def block_records(extraction: Extraction) -> list[dict[str, Any]]:
     """One record per block: index, text, score, kept, reason, xpath, label (None if the model tells only yes or no)."""
     blocks = extraction.page.blocks
     xpaths = extraction.page.nodes.xpaths(blocks.parent.tolist())
-    rows = zip(
-        blocks.texts, extraction.scores.tolist(), extraction.kept.tolist(), extraction.reasons, xpaths, strict=True
-    )
+    scores, kept = extraction.scores.tolist(), extraction.kept.tolist()
+    labels = [None] * len(blocks) if extraction.labels is None else [str(label) for label in extraction.labels]
+    rows = zip(blocks.texts, scores, kept, extraction.reasons, xpaths, labels, strict=True)
     return [
         {
             "index": index,
@@ -50,7 +50,7 @@ def block_records(extraction: Extraction) -> list[dict[str, Any]]:
             "kept": keep,
             "reason": str(reason),
             "xpath": xpath,
-            "label": None,
+            "label": label,
         }
-        for index, (text, score, keep, reason, xpath) in enumerate(rows)
+        for index, (text, score, keep, reason, xpath, label) in enumerate(rows)
     ]

@@ -1,0 +1,144 @@
+"""What the model recipe `default` is made of: its parts, families of features, pages, and how far to trust it.
+
+Needs the folder of labelled corpora. Everything is measured on WCXB by folds over sites: page bag F1, averaged over
+pages, with 95 % bootstrap intervals; differences are paired over pages. Sections that are run together share their
+work.
+
+``parts``        trees, nets, and rules by which blocks are kept
+``calibration``  probabilities of blocks, and the foretold F1 of pages
+``fresh``        the same recipe on folds of another seed
+``learning``     training on an eighth, a quarter, half and all of the sites
+``ablation``     families of features: what each is worth, and what it costs
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.default_families import ablation
+from benchmarks.default_parts import fresh, learning, parts
+from benchmarks.default_study import Study, Table
+from benchmarks.default_trust import trust
+from blockml.cli.output import note, write_output
+from blockml.datasets import open_dataset
+from blockml.evaluation.bootstrap import Difference, Interval
+from blockml.learning.recipes import recipe
+
+Section = Callable[[Study, argparse.Namespace], dict[str, Table]]
+SECTIONS: Mapping[str, Section] = {
+    "parts": lambda study, _: parts(study),
+    "calibration": lambda study, options: trust(study, options.figures),
+    "fresh": lambda study, _: fresh(study),
+    "learning": lambda study, options: learning(study, options.figures),
+    "ablation": lambda study, options: ablation(study, full=options.full),
+}
+
+
+def markdown(rows: Table) -> str:
+    """Rows as a Markdown table.
+
+    Examples
+    --------
+    >>> print(markdown([{"": "a", "F1": Interval(0.5, 0.4, 0.6), "gain": Difference(-0.01, -0.02, 0.0, False)}]))
+    |  | F1 | gain |
+    | --- | --- | --- |
+    | a | .500 [.400, .600] | -.010 [-.020, +.000] |
+    """
+    names = list(rows[0])
+    lines = [names, ["---"] * len(names), *([cell(row[name]) for name in names] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def cell(value: object) -> str:
+    """One value as people read it; scores without the zero before the point."""
+    if isinstance(value, Difference):
+        return f"{score(value.mean, '+')} [{score(value.low, '+')}, {score(value.high, '+')}]"
+    if isinstance(value, Interval):
+        return f"{score(value.mean)} [{score(value.low)}, {score(value.high)}]"
+    if isinstance(value, float):
+        return score(value)
+    return "" if value is None else str(value)
+
+
+def score(value: float, sign: str = "-") -> str:
+    """Three decimals, and no zero before the point."""
+    value = round(value, 3) or 0.0  # no negative zero
+    return f"{value:{sign}.3f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:{sign}.3f}"
+
+
+def plain(value: object) -> object:
+    """What JSON can hold; intervals by the names of their parts."""
+    if isinstance(value, Interval | Difference):
+        return {name: plain(part) for name, part in value._asdict().items()}
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the sections that were asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sections", nargs="*", metavar="SECTION", help=f"of {', '.join(SECTIONS)} (default: all)")
+    parser.add_argument("--corpora", default=os.environ.get("BLOCKML_CORPORA", ""))
+    parser.add_argument("--dataset", default="wcxb", help="folder in it (default: %(default)s)")
+    parser.add_argument("--pages", type=int, help="only so many pages, drawn at random: for trying")
+    parser.add_argument("--folds", type=int, default=5)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--trees", type=int, help="trees instead of the recipe's own number")
+    parser.add_argument("--nets", type=int, help="nets instead of the recipe's own number, from 1")
+    parser.add_argument("--full", action="store_true", help="ablation with nets and all trees")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--format", choices=("table", "json"), default="table")
+    parser.add_argument("--figures", default="docs", help="folder of the pictures (default: %(default)s)")
+    options = parser.parse_args(argv)
+    if unknown := set(options.sections) - set(SECTIONS):
+        parser.error(f"no such section: {', '.join(sorted(unknown))}; choose from {', '.join(SECTIONS)}")
+    if not options.corpora:
+        note("BLOCKML_CORPORA names no folder of corpora")
+        return 3
+    study = opened(options)
+    results: dict[str, dict[str, Table]] = {}
+    for name in options.sections or SECTIONS:
+        start = time.perf_counter()
+        results[name] = SECTIONS[name](study, options)
+        note(f"{name}: {time.perf_counter() - start:.0f} s")
+        if options.format == "table":
+            for title, rows in results[name].items():
+                write_output(f"### {title}\n\n{markdown(rows)}\n", None)
+    if options.format == "json":
+        held = {
+            name: {
+                title: [{key: plain(value) for key, value in row.items()} for row in rows] for title, rows in t.items()
+            }
+            for name, t in results.items()
+        }
+        write_output(json.dumps(held, indent=2), None)
+    return 0
+
+
+def opened(options: argparse.Namespace) -> Study:
+    """Read the pages and measure them."""
+    start = time.perf_counter()
+    dataset = open_dataset(Path(options.corpora) / options.dataset)
+    if options.pages:
+        drawn = np.random.default_rng(options.seed).permutation(len(dataset))[: options.pages]
+        dataset = replace(dataset, pages=tuple([dataset.pages[i] for i in sorted(drawn.tolist())]))
+    chosen = recipe("default")
+    chosen = replace(chosen, nets=chosen.nets if options.nets is None else options.nets)
+    if options.trees is not None:
+        chosen = chosen.but(n_trees=options.trees)
+    study = Study.opened(dataset, chosen, n_folds=options.folds, seed=options.seed, jobs=options.jobs)
+    groups = ", ".join(f"{name} {int(pages.sum())}" for name, pages in study.groups.items())
+    note(f"{len(study.table.main)} blocks; pages: {groups}; {time.perf_counter() - start:.0f} s")
+    return study
+
+
+if __name__ == "__main__":
+    sys.exit(main())

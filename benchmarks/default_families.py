@@ -1,0 +1,178 @@
+"""What each family of features is worth, and what it costs."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.default_parts import Measured, kept_by
+from benchmarks.default_study import Probabilities, Study, Table, training_rows
+from benchmarks.speed import cpu_seconds, parse_only
+from blockml.datasets import LabelledPage
+from blockml.evaluation import bootstrap_mean, paired_difference
+from blockml.features import feature_set
+from blockml.features.catalogue import COLUMNS, split_name
+from blockml.features.column import Family
+from blockml.features.repetition import alike
+from blockml.features.tokens import bags
+from blockml.features.view import View
+from blockml.learning.blending import fit_blend
+from blockml.learning.recipes import RECIPES, Recipe
+from blockml.learning.table import BlockTable
+from blockml.learning.wholepages import page_scores
+from blockml.parsing import parse
+
+#: Columns of the blocks on both sides; they cost next to nothing.
+NEIGHBOURS = "neighbours"
+#: Families that don't look at the tree.
+CHEAP = ("text", "position")
+#: Fewer trees that take larger steps: half the time (our choice).
+QUICK = {"n_trees": 100, "rate": 0.12}
+#: Pages that computing is timed on, and how often; the least time of a page counts.
+TIMED, ROUNDS = 60, 3
+
+
+def columns_by_family(features: str) -> dict[str, list[int]]:
+    """Places of the columns of each family in a feature set, and of all that are of other blocks."""
+    places: dict[str, list[int]] = {}
+    for place, name in enumerate(feature_set(features).columns):
+        base, offset, _ = split_name(name)
+        family = COLUMNS[base].family
+        module = "others" if family is None else family.__module__.rpartition(".")[2]
+        places.setdefault(NEIGHBOURS if offset else module, []).append(place)
+    return places
+
+
+def variants(families: Mapping[str, Sequence[int]]) -> dict[str, list[int]]:
+    """Columns that are blanked, by the name of what is left."""
+    found: dict[str, list[int]] = {"all columns": []}
+    found |= {f"without {name}": list(places) for name, places in families.items()}
+    rest = [place for name, places in families.items() if name not in CHEAP for place in places]
+    return found | {f"{' and '.join(CHEAP)} alone": rest}
+
+
+def ablation(study: Study, *, full: bool) -> dict[str, Table]:
+    """Leave out one family after the other."""
+    families = columns_by_family(study.recipe.features)
+    recipe = study.recipe if full else RECIPES["boosted"].but(**quicker(study.recipe))
+    blanked, fold = variants(families), study.folds(study.seed)
+    numbers = np.unique(fold).tolist()
+    tasks = [(name, number) for name in blanked for number in numbers]
+    with joblib.Parallel(n_jobs=study.jobs, max_nbytes="1M") as parallel:
+        parts = parallel(
+            joblib.delayed(judge_without)(study.table, recipe, blanked[name], fold, number, study.seed)
+            for name, number in tasks
+        )
+    found = []
+    for name in blanked:
+        final = np.zeros(len(study.table.main), dtype=np.float32)
+        for (other, number), said in zip(tasks, parts, strict=True):
+            if other == name:
+                final[fold[study.table.page_of_row] == number] = said
+        found.append(decided(study, name, recipe, final))
+    counts = [len(feature_set(study.recipe.features).columns) - len(places) for places in blanked.values()]
+    rows: Table = []
+    for item, count in zip(found, counts, strict=True):
+        row: dict[str, object] = {"": item.name, "columns": count}
+        for name in ("all", "fit"):
+            pages = study.groups[name]
+            row[f"{name}, {int(pages.sum())} pages"] = bootstrap_mean(item.f1[pages])
+            row[f"difference, {name}"] = (
+                None if item is found[0] else paired_difference(item.f1[pages], found[0].f1[pages])
+            )
+        rows.append(row)
+    learnt = "trees and nets" if full else f"{recipe.parameters['n_trees']} trees alone"
+    return {f"Families of features ({learnt})": rows, "What families cost": costs(study, families)}
+
+
+def quicker(recipe: Recipe) -> dict[str, Any]:
+    """Parameters with fewer trees than the recipe has, never more."""
+    own = dict(recipe.parameters)
+    return {**own, **QUICK} if own["n_trees"] > QUICK["n_trees"] else own
+
+
+def judge_without(
+    table: BlockTable, recipe: Recipe, places: Sequence[int], fold: NDArray[np.int64], number: int, seed: int
+) -> Probabilities:
+    """What the recipe's judges say of one fold's rows where some columns are 0 everywhere.
+
+    A column that is always the same is as good as none: trees can't split it and don't draw it, nets scale it to 0.
+    """
+    matrix = table.matrix.copy()
+    matrix[:, list(places)] = 0
+    blank = replace(table, matrix=matrix)
+    blend = fit_blend(blank, recipe, training_rows(table, fold, number), seed)
+    return np.concatenate([blend.looks(blank, page)[1] for page in np.flatnonzero(fold == number).tolist()])
+
+
+def decided(study: Study, name: str, recipe: Recipe, final: Probabilities) -> Measured:
+    """Measure probabilities by the recipe's rule; articles are not told from other pages."""
+    table = study.table
+    scores = np.empty_like(final)
+    for page, item in enumerate(table.pages):
+        here = table.rows_of(page)
+        scores[here] = page_scores(recipe, final[here], item.words, 0.0)
+    return kept_by(study, name, scores >= np.float32(0.5))
+
+
+def costs(study: Study, families: Mapping[str, Sequence[int]]) -> Table:
+    """CPU time of each family, alone and in company, as a multiple of lxml's parse of the same pages."""
+    names = feature_set(study.recipe.features).columns
+    work: dict[str, Sequence[Callable[[View], object]]] = {
+        name: together(names, places) for name, places in families.items() if name != NEIGHBOURS
+    }
+    work["words and groups for nets"] = (bags, alike)
+    pages = list(study.dataset.pages)
+    random.Random(study.seed).shuffle(pages)  # noqa: S311 (a sample, no secret)
+    timed = (seconds_of(page, study.recipe, work) for page in pages)
+    seconds = list(itertools.islice((row for row in timed if row), TIMED))
+    sums = {name: sum(row[name] for row in seconds) for name in seconds[0]}
+    rows: Table = []
+    for name in [*work, "all of them", "lxml's parse"]:
+        whole, rest = sums["all of them"], sums.get(f"without {name}")
+        rows.append(
+            {
+                "": name,
+                "ms a page": 1000 * sums[name] / len(seconds),
+                "times lxml's parse": sums[name] / sums["lxml's parse"],
+                "saved if left out": None if rest is None else (whole - rest) / sums["lxml's parse"],
+            }
+        )
+    return rows
+
+
+def together(names: Sequence[str], places: Sequence[int]) -> list[Family]:
+    """What computes the columns at these places, each once."""
+    families = [COLUMNS[split_name(names[place])[0]].family for place in places]
+    return [family for family in dict.fromkeys(families) if family is not None]
+
+
+def seconds_of(
+    labelled: LabelledPage, recipe: Recipe, work: Mapping[str, Sequence[Callable[[View], object]]]
+) -> dict[str, float]:
+    """CPU time of a page for each piece of work, all, all but each, and lxml's parse; nothing without blocks."""
+    html, _ = labelled.load()
+    page = parse(html, url=labelled.url, charset=labelled.charset, **asdict(recipe.parsing))
+    if not len(page.blocks):
+        return {}
+
+    def least(chosen: Sequence[str]) -> float:
+        return min(cpu_seconds(lambda: run(View(page), chosen)) for _ in range(ROUNDS))
+
+    def run(view: View, chosen: Sequence[str]) -> None:
+        for name in chosen:
+            for task in work[name]:
+                task(view)
+
+    found = {name: least([name]) for name in work}
+    found |= {f"without {name}": least([other for other in work if other != name]) for name in work}
+    found["all of them"] = least(list(work))
+    found["lxml's parse"] = min(cpu_seconds(lambda: parse_only(html)) for _ in range(ROUNDS))
+    return found

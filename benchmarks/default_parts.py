@@ -1,0 +1,196 @@
+"""What each part of the default model is worth, how much it gains from more pages, and what other folds say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.default_chart import chart
+from benchmarks.default_study import Judged, Probabilities, Study, Table, training_rows
+from blockml.cli.output import write_output
+from blockml.evaluation import bootstrap_mean, paired_difference
+from blockml.learning.recipes import RECIPES, Recipe
+
+#: Single thresholds that are tried.
+THRESHOLDS = tuple([round(0.05 + 0.025 * i, 3) for i in range(37)])
+#: Shares of the training sites.
+SHARES = (0.125, 0.25, 0.5, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One variant on all pages."""
+
+    name: str
+    f1: NDArray[np.float64]
+    """(n_pages,) NaN where there is no gold text."""
+    n_empty: int
+    """Pages of which nothing is kept."""
+
+
+def judges(study: Study, judged: Judged, seed: int) -> list[Measured]:
+    """Measure trees and nets, alone and together, all else as the recipe has it; the last one is the recipe's own."""
+    trees, recipe, numbers = judged.trees, study.recipe, judged.all_nets
+    n = len(numbers)
+    found = [
+        measured(study, judged, "recipe boosted", RECIPES["boosted"], trees, trees, seed),
+        measured(study, judged, "trees alone", recipe, trees, trees, seed),
+    ]
+    for name, chosen in {"one net alone": (0,), f"{n} nets alone": numbers}.items():
+        net = judged.net(*chosen)
+        found.append(measured(study, judged, name, recipe, net, net, seed))
+    single = {f"trees + net {number + 1}": (number,) for number in numbers}
+    for name, chosen in {**single, f"trees + {n} nets (default)": numbers}.items():
+        found.append(measured(study, judged, name, recipe, trees, judged.both(*chosen), seed))
+    return found
+
+
+def rules(study: Study, judged: Judged, seed: int) -> list[Measured]:
+    """Measure rules on what trees and all nets say, from the plainest to the recipe's own; then that less one part."""
+    trees, final, recipe = judged.trees, judged.both(*judged.all_nets), study.recipe
+    plain = replace(recipe, least_words=0.0, caution=0.0, article_caution=0.0)
+    abstaining = replace(plain, least_words=recipe.least_words)
+    tried: dict[str, Recipe] = {
+        "threshold .5": replace(plain, rule="threshold"),
+        "expected F1": plain,
+        "+ abstention": abstaining,
+        "+ caution": replace(abstaining, caution=recipe.caution),
+        "+ caution with articles (default)": recipe,
+        "default without abstention": replace(recipe, least_words=0.0),
+        "default without caution": replace(recipe, caution=0.0),
+        "default, caution with articles for all": replace(
+            recipe, caution=recipe.caution + recipe.article_caution, article_caution=0.0
+        ),
+    }
+    found = [measured(study, judged, name, variant, trees, final, seed) for name, variant in tried.items()]
+    return [found[0], best_threshold(study, judged, final), *found[1:]]
+
+
+def measured(
+    study: Study, judged: Judged, name: str, recipe: Recipe, alone: Probabilities, final: Probabilities, seed: int
+) -> Measured:
+    """Measure one variant."""
+    return kept_by(study, name, study.whole(judged, recipe, alone, final, seed).scores >= np.float32(0.5))
+
+
+def kept_by(study: Study, name: str, kept: NDArray[np.bool_]) -> Measured:
+    """Measure a decision for every row."""
+    some = np.bincount(study.table.page_of_row, kept, minlength=len(study.table.pages)) > 0
+    return Measured(name, study.f1(kept), int((study.groups["all"] & ~some).sum()))
+
+
+def best_threshold(study: Study, judged: Judged, final: Probabilities) -> Measured:
+    """Measure the threshold with which the pages of the other folds are best, for each fold."""
+    each = np.array([study.f1(final >= np.float32(threshold)) for threshold in THRESHOLDS])
+    teaches = study.groups["all"] & np.array([page.usable for page in study.table.pages])
+    chosen = np.zeros(len(study.table.pages))
+    for number in np.unique(judged.fold).tolist():
+        others = teaches & (judged.fold != number)
+        chosen[judged.fold == number] = THRESHOLDS[int(each[:, others].mean(axis=1).argmax())]
+    values = np.unique(chosen)
+    name = f"one threshold for all ({', '.join(f'{value:.3f}'[1:] for value in values)})"
+    return kept_by(study, name, final >= chosen[study.table.page_of_row].astype(np.float32))
+
+
+def compared(study: Study, variants: list[Measured], last: Measured) -> Table:
+    """Mean F1 of each variant, and how far it is from that of one of them, on each group of pages."""
+    rows: Table = []
+    for variant in variants:
+        row: dict[str, object] = {"": variant.name}
+        for name, pages in study.groups.items():
+            title = f"{name}, {int(pages.sum())} pages"
+            row[title] = bootstrap_mean(variant.f1[pages])
+            row[f"difference, {name}"] = (
+                None if variant is last else paired_difference(variant.f1[pages], last.f1[pages])
+            )
+        rows.append({**row, "nothing kept": variant.n_empty})
+    return rows
+
+
+def by_type(study: Study, variants: list[Measured]) -> Table:
+    """Mean F1 of each variant on the pages of each type."""
+    kinds = np.array([page.page_type or "unknown" for page in study.table.pages])
+    of_kind = {kind: study.groups["all"] & (kinds == kind) for kind in np.unique(kinds).tolist()}
+    return [
+        {"": variant.name}
+        | {f"{kind} {pages.sum()}": float(variant.f1[pages].mean()) for kind, pages in of_kind.items() if pages.any()}
+        for variant in variants
+    ]
+
+
+def parts(study: Study) -> dict[str, Table]:
+    """What judges and rules are worth."""
+    judged = study.judged(study.seed, study.recipe.nets)
+    first, second = judges(study, judged, study.seed), rules(study, judged, study.seed)
+    last = first[-1]
+    return {
+        "Judges of blocks": compared(study, first, last),
+        "Rules": compared(study, [last if item.name.endswith("(default)") else item for item in second], last),
+        "By page type": by_type(study, [*first, *[item for item in second if not item.name.endswith("(default)")]]),
+    }
+
+
+def fresh(study: Study) -> dict[str, Table]:
+    """The recipe on folds of another seed, which nothing was chosen on."""
+    seed = study.seed + 1
+    both = [(number, study.judged(number, study.recipe.nets)) for number in (study.seed, seed)]
+    first, second = [rules(study, judged, number) for number, judged in both]
+    before, last = [next(item for item in found if item.name.endswith("(default)")) for found in (first, second)]
+    rows: Table = [
+        {
+            "pages": f"{name}, {int(pages.sum())}",
+            f"folds of seed {study.seed}": bootstrap_mean(before.f1[pages]),
+            f"folds of seed {seed}": bootstrap_mean(last.f1[pages]),
+            "difference": paired_difference(last.f1[pages], before.f1[pages]),
+        }
+        for name, pages in study.groups.items()
+    ]
+    return {"The same recipe on other folds": rows, f"Rules on folds of seed {seed}": compared(study, second, last)}
+
+
+def learning(study: Study, figures: str) -> dict[str, Table]:
+    """Let trees and one net learn from a share of the training sites; articles are not told from other pages."""
+    recipe = replace(study.recipe, article_caution=0.0)
+    found = []
+    for share in SHARES:
+        judged = study.judged(study.seed, 1, share)
+        pairs = [("trees", judged.trees), ("trees + 1 net", judged.both(0))]
+        found.append([measured(study, judged, name, recipe, judged.trees, p, study.seed) for name, p in pairs])
+    fold = study.folds(study.seed)
+    rows: Table = []
+    for share, variants in zip(SHARES, found, strict=True):
+        row: dict[str, object] = {"share of the sites": f"{share:.1%}".replace(".0%", "%")}
+        row["training pages"] = training_pages(study, fold, share)
+        for variant, last in zip(variants, found[-1], strict=True):
+            for name in ("all", "fit"):
+                pages = study.groups[name]
+                row[f"{variant.name}, {name}"] = bootstrap_mean(variant.f1[pages])
+            here = study.groups["all"]
+            row[f"{variant.name}, difference"] = (
+                None if variant is last else paired_difference(variant.f1[here], last.f1[here])
+            )
+        rows.append(row)
+    write_output(_curves(found, study.groups["all"]), str(Path(figures) / "learning-curve.svg"))
+    return {"Learning curve": rows}
+
+
+def _curves(found: list[list[Measured]], pages: NDArray[np.bool_]) -> str:
+    """Draw F1 by the share of the sites."""
+    lines: dict[str, list[tuple[float, ...]]] = {}
+    for share, variants in zip(SHARES, found, strict=True):
+        for variant in variants:
+            lines.setdefault(variant.name, []).append((share, *bootstrap_mean(variant.f1[pages])))
+    return chart("F1 by the share of the training sites", lines, x_name="share of the sites", y_name="page bag F1")
+
+
+def training_pages(study: Study, fold: NDArray[np.int64], share: float) -> int:
+    """Pages that are learnt from, averaged over folds."""
+    table = study.table
+    counts = [
+        len(np.unique(table.page_of_row[training_rows(table, fold, number, study.seed, share)]))
+        for number in np.unique(fold).tolist()
+    ]
+    return round(float(np.mean(counts)))

@@ -1,0 +1,194 @@
+"""What all sections of the default model's measurements work on: its pages, and judges of blocks that are new to them.
+
+Trees and nets are grown once for each fold and say what they think of the pages that they have not seen. From that
+every variant follows: which judges have a say, and by what rule blocks are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.datasets import Dataset
+from blockml.datasets.defects import REPLACED, UNFIT_FOR_JUDGING, UNFIT_FOR_TRAINING, defects
+from blockml.decision import blended, logistic, logit
+from blockml.learning.blending import fit_blend
+from blockml.learning.recipes import Recipe
+from blockml.learning.splits import folds
+from blockml.learning.table import BlockTable, build_table
+from blockml.learning.wholepages import Unseen, WholePages, fit_whole_pages
+from blockml.nets import Net
+
+Table = list[dict[str, object]]
+"""Rows of results, all with the same columns."""
+Probabilities = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judged:
+    """What trees and nets say of blocks of pages that they have not seen."""
+
+    fold: NDArray[np.int64]
+    """(n_pages,)."""
+    odds: NDArray[np.float64]
+    """(n_rows,) log odds by the trees."""
+    nets: Probabilities
+    """(n_nets, n_rows)."""
+
+    @property
+    def trees(self) -> Probabilities:
+        """(n_rows,) by the trees alone."""
+        return logistic(self.odds)
+
+    def net(self, *numbers: int) -> Probabilities:
+        """(n_rows,) by some of the nets."""
+        return logistic(logit(self.nets[list(numbers)]).mean(axis=0))
+
+    def both(self, *numbers: int) -> Probabilities:
+        """(n_rows,) by trees and some of the nets."""
+        return blended(self.odds, self.net(*numbers))
+
+    @property
+    def all_nets(self) -> tuple[int, ...]:
+        """Numbers of the nets."""
+        return tuple(range(len(self.nets)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Study:
+    """Pages, and what was found out about them so far."""
+
+    dataset: Dataset
+    table: BlockTable
+    recipe: Recipe
+    groups: Mapping[str, NDArray[np.bool_]]
+    """(n_pages,) of each group of pages that is measured: all, and those whose gold is right."""
+    n_folds: int
+    seed: int
+    jobs: int
+    known: dict[tuple[int, int, float], Judged] = field(default_factory=dict)
+    """What was cross-validated already, by seed, number of nets and share of the sites."""
+
+    @classmethod
+    def opened(cls, dataset: Dataset, recipe: Recipe, *, n_folds: int, seed: int, jobs: int) -> Study:
+        """Measure all pages of a data set."""
+        found = defects(dataset, jobs=jobs)
+        table = build_table([without_defects(dataset, found)], recipe, jobs=jobs)
+        return cls(dataset, table, recipe, measured_groups(dataset, table, found), n_folds, seed, jobs)
+
+    def judged(self, seed: int, nets: int, share: float = 1.0) -> Judged:
+        """Cross-validate, by site, trees and so many nets that learn from a share of the training sites."""
+        for (other, more, part), judged in self.known.items():
+            if (other, part) == (seed, share) and more >= nets:
+                return replace(judged, nets=judged.nets[:nets])
+        fresh = cross_judged(
+            self.table, replace(self.recipe, nets=nets), self.folds(seed), seed=seed, jobs=self.jobs, share=share
+        )
+        self.known[seed, nets, share] = fresh
+        return fresh
+
+    def folds(self, seed: int) -> NDArray[np.int64]:
+        """(n_pages,) fold of each page."""
+        fold = np.zeros(len(self.table.pages), dtype=np.int64)
+        fold[self.table.page_of_row] = folds(self.table, "site", self.n_folds, seed)
+        return fold
+
+    def whole(
+        self, judged: Judged, recipe: Recipe, alone: Probabilities, final: Probabilities, seed: int
+    ) -> WholePages:
+        """What a recipe makes of probabilities: scores of blocks, and a foretold F1 for each page."""
+        return fit_whole_pages(self.table, recipe, Unseen(alone, final, judged.fold), seed)
+
+    def f1(self, kept: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """(n_pages,) bag-of-words F1 of each page; NaN where the gold is no whole text."""
+        scores = np.full(len(self.table.pages), np.nan)
+        pages = self.table.pages_with_text()
+        scores[pages] = self.table.page_f1(kept, pages)
+        return scores
+
+
+def without_defects(dataset: Dataset, found: Mapping[str, tuple[str, ...]]) -> Dataset:
+    """As :func:`blockml.datasets.defects.screened` gives it, of defects that are known already."""
+    passed = REPLACED | (UNFIT_FOR_JUDGING - UNFIT_FOR_TRAINING)
+    pages = [
+        replace(page, flags=tuple([name for name in found.get(page.id, ()) if name not in passed]))
+        for page in dataset.pages
+    ]
+    return replace(dataset, pages=tuple(pages))
+
+
+def measured_groups(
+    dataset: Dataset, table: BlockTable, found: Mapping[str, tuple[str, ...]]
+) -> dict[str, NDArray[np.bool_]]:
+    """(n_pages,) pages that a mean is taken over, by name: all, and without those whose gold is known to be wrong."""
+    measured = np.zeros(len(dataset), dtype=bool)
+    measured[table.pages_with_text()] = True
+    flagged = np.array([bool(page.flags) for page in dataset.pages])
+    unfit = np.array([not UNFIT_FOR_JUDGING.isdisjoint(found.get(page.id, ())) for page in dataset.pages])
+    return {"all": measured, "not flagged": measured & ~flagged, "fit": measured & ~unfit}
+
+
+def cross_judged(
+    table: BlockTable, recipe: Recipe, fold: NDArray[np.int64], *, seed: int, jobs: int, share: float = 1.0
+) -> Judged:
+    """Grow the recipe's judges for each fold on the pages of the others, or on a share of their sites."""
+    numbers = np.unique(fold).tolist()
+    with joblib.Parallel(n_jobs=jobs, max_nbytes="1M") as parallel:
+        parts = parallel(joblib.delayed(_judge_fold)(table, recipe, fold, number, seed, share) for number in numbers)
+    odds, nets = np.zeros(len(table.main)), np.zeros((recipe.nets, len(table.main)), dtype=np.float32)
+    for number, (by_trees, by_nets) in zip(numbers, parts, strict=True):
+        here = fold[table.page_of_row] == number
+        odds[here], nets[:, here] = by_trees, by_nets
+    return Judged(fold, odds, nets)
+
+
+def training_rows(
+    table: BlockTable, fold: NDArray[np.int64], number: int, seed: int = 0, share: float = 1.0
+) -> NDArray[np.bool_]:
+    """(n_rows,) rows that the judges of a fold learn from. A smaller share of the sites is part of a larger one."""
+    outside = fold != number
+    if share < 1:
+        sites = sorted({page.site for page, chosen in zip(table.pages, outside.tolist(), strict=True) if chosen})
+        drawn = np.random.default_rng(seed).permutation(len(sites))[: max(1, round(share * len(sites)))]
+        some = {sites[i] for i in drawn.tolist()}
+        outside = outside & np.array([page.site in some for page in table.pages])
+    rows: NDArray[np.bool_] = outside[table.page_of_row] & table.trainable
+    return rows
+
+
+def _judge_fold(
+    table: BlockTable, recipe: Recipe, fold: NDArray[np.int64], number: int, seed: int, share: float
+) -> tuple[NDArray[np.float64], Probabilities]:
+    """What trees, and each net, say of one fold's rows."""
+    blend = fit_blend(table, recipe, training_rows(table, fold, number, seed, share), seed)
+    odds, nets = [], []
+    for page in np.flatnonzero(fold == number).tolist():
+        rows, here = table.matrix[table.rows_of(page)], table.pages[page]
+        odds.append(blend.trees.predict(rows))
+        members = [] if blend.net is None else split(blend.net)
+        said = [net.predict(rows, here.groups, here.words, here.bags) for net in members]
+        nets.append(np.array(said, dtype=np.float32).reshape(len(members), len(rows)))
+    return np.concatenate(odds), np.concatenate(nets, axis=1)
+
+
+def split(net: Net) -> list[Net]:
+    """The nets that one was joined of: the reverse of :func:`blockml.nets.join`."""
+    members, units = net.own.shape[:2]
+    vector = net.lift.shape[1]
+    return [
+        replace(
+            net,
+            first=net.first[:, i * units : (i + 1) * units],
+            first_bias=net.first_bias[i * units : (i + 1) * units],
+            words=net.words[:, i * vector : (i + 1) * vector],
+            **{
+                name: getattr(net, name)[i : i + 1]
+                for name in ("lift", "own", "page", "alike", "second_bias", "out", "out_bias")
+            },
+        )
+        for i in range(members)
+    ]

@@ -1,0 +1,212 @@
+"""How far probabilities of blocks, and the foretold F1 of pages, can be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.default_chart import chart
+from benchmarks.default_study import Probabilities, Study, Table
+from blockml.cli.output import write_output
+from blockml.decision import expected_f1, logit
+from blockml.evaluation import bootstrap_mean
+from blockml.evaluation.bootstrap import Resampled, bootstrap_systems
+from blockml.learning.netfit import calibration as best_line
+
+#: Bins of probabilities, and groups of pages by their foretold F1.
+N_BINS = 10
+#: Shares of the pages that are sent elsewhere, those with the lowest foretold F1.
+SENT = (0.05, 0.1, 0.2, 0.3)
+
+Floats = NDArray[np.float64]
+
+
+def trust(study: Study, figures: str) -> dict[str, Table]:
+    """Reliability of blocks' probabilities and of the foretold F1, with pictures."""
+    judged = study.judged(study.seed, study.recipe.nets)
+    n = len(judged.nets)
+    final = judged.both(*judged.all_nets)
+    said = {"trees": judged.trees, "one net": judged.net(0), f"trees + {n} nets": final}
+    bins, summary, curves = reliability(study, said)
+    write_output(
+        chart(
+            "Share of words that are content, by probability (bins of a tenth; weighted by words)",
+            curves,
+            x_name="mean probability",
+            y_name="share that is content",
+            diagonal=True,
+        ),
+        str(Path(figures) / "calibration.svg"),
+    )
+    foretold = study.whole(judged, study.recipe, judged.trees, final, study.seed)
+    f1 = study.f1(foretold.scores >= np.float32(0.5))
+    pages = range(len(study.table.pages))
+    words = [study.table.pages[page].words for page in pages]
+    expected = np.array([expected_f1(final[study.table.rows_of(page)], words[page])[1] for page in pages])
+    guesses = {"judged by trees": foretold.foretold, "expected by probabilities": expected}
+    tenths, lines = by_tenths(study, f1, guesses)
+    write_output(
+        chart(
+            "F1 of pages, by the F1 foretold (tenths of the pages)",
+            lines,
+            x_name="mean foretold F1",
+            y_name="mean F1",
+            diagonal=True,
+        ),
+        str(Path(figures) / "confidence.svg"),
+    )
+    routes = [row for name, guess in guesses.items() for row in routing(study, f1, name, guess)]
+    return {
+        "Probabilities of blocks, by tenths": bins,
+        "Probabilities of blocks": summary,
+        "Foretold F1, by tenths of the pages": tenths,
+        "Foretold F1": agreement(study, f1, guesses),
+        "Pages sent elsewhere": routes,
+    }
+
+
+def reliability(
+    study: Study, said: Mapping[str, Probabilities]
+) -> tuple[Table, Table, dict[str, list[tuple[float, float]]]]:
+    """Compare what judges say of the words with what these are, on pages whose gold is fit for training."""
+    table = study.table
+    usable = np.array([page.usable for page in table.pages])
+    rows = table.known & usable[table.page_of_row]
+    words = np.concatenate([page.words for page in table.pages])[rows]
+    main, page = table.main[rows].astype(np.float64), table.page_of_row[rows]
+    # For each page, judge and bin: words, their probabilities, their content; and in a last place the squared error.
+    sums = np.zeros((len(table.pages), len(said), N_BINS, 4))
+    lines = []
+    for place, probabilities in enumerate(said.values()):
+        p = probabilities[rows].astype(np.float64)
+        inside = np.minimum((p * N_BINS).astype(np.intp), N_BINS - 1)
+        for kind, value in enumerate((words, words * p, words * main, words * (p - main) ** 2)):
+            np.add.at(sums, (page, place, inside, kind), value)
+        lines.append(best_line(logit(p), main, words))
+    totals = sums.sum(axis=0)
+    bins: Table = []
+    for i in range(N_BINS):
+        row: dict[str, object] = {"probability": f"{i / N_BINS:.1f} to {(i + 1) / N_BINS:.1f}"}
+        for name, (n, p, content, _) in zip(said, totals[:, i].tolist(), strict=True):
+            row |= {f"{name}: words": share(n / words.sum())}
+            row |= {f"{name}: mean": p / n if n else None, f"{name}: content": content / n if n else None}
+        bins.append(row)
+    kept = sums[usable]
+    errors = bootstrap_systems(kept, lambda t: np.abs(t[..., 1] - t[..., 2]).sum(axis=-1) / t[..., 0].sum(axis=-1))
+    squares = bootstrap_systems(kept, lambda t: t[..., 3].sum(axis=-1) / t[..., 0].sum(axis=-1))
+    summary: Table = []
+    for place, name in enumerate(said):
+        row = {"": name, "calibration error": errors.intervals()[place]}
+        row |= {"difference": against_last(errors, place), "squared error": squares.intervals()[place]}
+        row |= {"difference of squares": against_last(squares, place)}
+        summary.append(row | {"best slope": lines[place][0], "best offset": lines[place][1]})
+    curves = {
+        name: [(p / n, content / n) for n, p, content, _ in totals[place].tolist() if n]
+        for place, name in enumerate(said)
+    }
+    return bins, summary, curves
+
+
+def against_last(resampled: Resampled, place: int) -> object:
+    """How far one system is from the last one; None for that itself."""
+    last = resampled.estimates.size - 1
+    return None if place == last else resampled.differences()[place, last]
+
+
+def share(value: float) -> str:
+    """A share as people read it."""
+    return f"{value:.1%}"
+
+
+def by_tenths(
+    study: Study, f1: Floats, guesses: Mapping[str, Floats]
+) -> tuple[Table, dict[str, list[tuple[float, float]]]]:
+    """Mean foretold F1 and mean F1 of tenths of the pages, from the worst foretold on."""
+    pages = np.flatnonzero(study.groups["all"])
+    parts = {
+        name: np.array_split(pages[np.argsort(guess[pages], kind="stable")], 10) for name, guess in guesses.items()
+    }
+    rows: Table = []
+    for i in range(10):
+        row: dict[str, object] = {"tenth": i + 1}
+        for name, guess in guesses.items():
+            here = parts[name][i]
+            row |= {f"{name}: foretold": guess[here].mean() if len(here) else None}
+            row |= {f"{name}: F1": bootstrap_mean(f1[here]) if len(here) else None}
+        rows.append(row)
+    lines = {
+        name: [(float(guess[here].mean()), float(f1[here].mean())) for here in parts[name] if len(here)]
+        for name, guess in guesses.items()
+    }
+    return rows, lines
+
+
+def agreement(study: Study, f1: Floats, guesses: Mapping[str, Floats]) -> Table:
+    """How well foretold F1 goes with F1, over pages."""
+    rows: Table = []
+    for group in ("all", "fit"):
+        pages = np.flatnonzero(study.groups[group])
+        ranks = spearman(f1[pages], [guess[pages] for guess in guesses.values()])
+        for place, (name, guess) in enumerate(guesses.items()):
+            rows.append(
+                {
+                    "pages": f"{group}, {len(pages)}",
+                    "foretold": name,
+                    "Spearman": ranks.intervals()[place],
+                    "difference": ranks.differences()[0, 1] if not place else None,
+                    "mean foretold - F1": bootstrap_mean(guess[pages] - f1[pages]),
+                    "mean absolute error": bootstrap_mean(np.abs(guess[pages] - f1[pages])),
+                }
+            )
+    return rows
+
+
+def spearman(f1: Floats, guesses: list[Floats], resamples: int = 1000, seed: int = 0) -> Resampled:
+    """Rank correlation of each guess with F1, on all pages and on bootstrap samples of them."""
+    from scipy.stats import rankdata
+
+    def correlations(drawn: NDArray[np.int64]) -> Floats:
+        ranks = [rankdata(values[drawn]) for values in (f1, *guesses)]
+        with np.errstate(invalid="ignore"):  # all alike in one sample: no correlation
+            found: Floats = np.nan_to_num(np.corrcoef(ranks)[0, 1:])
+        return found
+
+    random = np.random.default_rng(seed)
+    samples = [correlations(random.integers(len(f1), size=len(f1))) for _ in range(resamples)]
+    return Resampled(correlations(np.arange(len(f1))), np.array(samples))
+
+
+def routing(study: Study, f1: Floats, name: str, guess: Floats) -> Table:
+    """What is gained at most where the pages with the lowest foretold F1 are extracted by something else."""
+    rows: Table = []
+    for group in ("all", "fit"):
+        pages = np.flatnonzero(study.groups[group])
+        order = pages[np.argsort(guess[pages], kind="stable")]
+        loss = float((1 - f1[pages]).sum())
+        for part in SENT:
+            n = max(1, round(part * len(order)))
+            sent, stay = order[:n], order[n:]
+            lost = float((1 - f1[sent]).sum())
+            rows.append(
+                {
+                    "foretold": name,
+                    "pages": f"{group}, {len(pages)}",
+                    "sent": f"{part:.0%}, {n}",
+                    "their F1": bootstrap_mean(f1[sent]),
+                    "F1 of the rest": bootstrap_mean(f1[stay]) if len(stay) else None,
+                    "share of what is lost": share(lost / loss) if loss else None,
+                    "F1 if they were perfect": float(f1[pages].mean()) + lost / len(pages),
+                    "worst at random, perfect": float(f1[pages].mean()) + part * loss / len(pages),
+                    "worst known, perfect": best_possible(f1[pages], n),
+                }
+            )
+    return rows
+
+
+def best_possible(f1: Floats, n: int) -> float:
+    """Mean F1 if the n pages with the lowest F1 were perfect."""
+    ordered = np.sort(f1)
+    return float((n + ordered[n:].sum()) / len(ordered))

@@ -1,0 +1,243 @@
+"""What each block of a page is, main content or one of the areas beside it: boosted trees for each label."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.errors import ModelFormatError, UnknownNameError, UsageError
+from blockml.page import Label
+from blockml.trees import Trees
+
+__all__ = ["ARRAYS", "COMMENT", "Areas"]
+
+#: Arrays of a file that holds areas, and their types. ``areas_label`` has the number of the label of each tree.
+ARRAYS: Mapping[str, type[np.generic]] = {
+    "areas_feature": np.int32,
+    "areas_threshold": np.float64,
+    "areas_left": np.int32,
+    "areas_right": np.int32,
+    "areas_value": np.float64,
+    "areas_roots": np.int32,
+    "areas_label": np.int32,
+}
+
+#: Probability from which on a block is a comment. On L3S-GN1 (621 pages, never learnt from) precision is .957 and
+#: recall .766 there, in words; .7 gives .969 and .722 (``benchmarks/areas.py``).
+COMMENT = 0.5
+
+#: Rows times trees looked at together: bounds memory at some 40 MB.
+_TOGETHER = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Areas:
+    """Tells the label of blocks by their features."""
+
+    labels: tuple[Label, ...]
+    """(k,) what is told apart, two labels or more."""
+    trees: tuple[Trees, ...]
+    """(k,) of each label: the sum of a row's leaf values is the logarithm of its probability but for a constant."""
+
+    def predict(self, matrix: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Probability of each label for each row.
+
+        Parameters
+        ----------
+        matrix
+            (n_rows, n_features) without NaN. No rows are allowed.
+
+        Returns
+        -------
+        NDArray[np.float32]
+            (n_rows, k) in [0, 1]; the sum of a row is 1.
+
+        Raises
+        ------
+        UsageError
+            The matrix has fewer columns than the trees ask for.
+
+        Examples
+        --------
+        >>> def leaf(value: float) -> Trees:
+        ...     end = np.array([-1], np.int32)
+        ...     return Trees(end, np.zeros(1), end, end, np.array([value]), np.array([0], np.int32))
+        >>> areas = Areas((Label.MAIN, Label.COMMENT), (leaf(0), leaf(np.log(3))))
+        >>> areas.predict(np.zeros((1, 2), np.float32)).tolist()
+        [[0.25, 0.75]]
+        """
+        sums = self.logits(matrix)
+        odds = np.exp(sums - sums.max(axis=1, keepdims=True, initial=-np.inf))
+        shares: NDArray[np.float32] = (odds / odds.sum(axis=1, keepdims=True)).astype(np.float32)
+        return shares
+
+    def logits(self, matrix: NDArray[np.float32]) -> NDArray[np.float64]:
+        """(n_rows, k) sums of leaf values, those that ``trees[i].predict(matrix)`` gives; see :meth:`predict`."""
+        asked = max(int(trees.feature.max()) for trees in self.trees)
+        if len(matrix) and matrix.shape[1] <= asked:
+            raise UsageError(f"the trees ask for column {asked}; the matrix has {matrix.shape[1]}")
+        joint, label = _joint(self.trees)
+        step = max(1, _TOGETHER // len(label))
+        sums = np.zeros((len(self.trees), len(matrix)))
+        for start in range(0, len(matrix), step):
+            values = _leaf_values(joint, matrix[start : start + step])
+            for tree, number in enumerate(label.tolist()):  # numpy's sum of one row would add in another order
+                sums[number, start : start + step] += values[tree]
+        return np.ascontiguousarray(sums.T)
+
+    def label(self, matrix: NDArray[np.float32]) -> tuple[Label, ...]:
+        """Return the most probable label of each row; of equally probable ones the first."""
+        return tuple([self.labels[number] for number in self.predict(matrix).argmax(axis=1).tolist()])
+
+    def told(self, matrix: NDArray[np.float32], kept: NDArray[np.bool_]) -> tuple[Label, ...]:
+        """Labels that agree with a decision: what is kept is content, unless it is a comment, and the rest is not.
+
+        Parameters
+        ----------
+        matrix
+            (n_rows, n_features).
+        kept
+            (n_rows,) the decision.
+        """
+        shares = self.predict(matrix)
+        content = np.isin(self.labels, (Label.MAIN, Label.HEADING))
+        inside = np.where(content, shares, -1.0).argmax(axis=1)
+        outside = np.where(content, -1.0, shares).argmax(axis=1)
+        chosen = np.where(kept & ~self.comments(shares), inside, outside)
+        return tuple([self.labels[number] for number in chosen.tolist()])
+
+    def comments(self, shares: NDArray[np.float32]) -> NDArray[np.bool_]:
+        """(n_rows,) whether a block is a reader's comment rather than not, by its probabilities (n_rows, k)."""
+        if Label.COMMENT not in self.labels:
+            return np.zeros(len(shares), dtype=bool)
+        found: NDArray[np.bool_] = shares[:, self.labels.index(Label.COMMENT)] >= COMMENT
+        return found
+
+    def check(self, n_features: int) -> None:
+        """Check that prediction can neither fail, loop nor read outside the arrays.
+
+        Parameters
+        ----------
+        n_features
+            Number of columns of the matrices it will see.
+
+        Raises
+        ------
+        ModelFormatError
+            It says which rule is broken.
+        """
+        if len(self.labels) < 2 or len(set(self.labels)) < len(self.labels):
+            raise ModelFormatError("areas need two labels or more, each once")
+        if len(self.trees) != len(self.labels):
+            raise ModelFormatError("areas need trees for each of their labels")
+        for trees in self.trees:
+            trees.check(n_features)
+
+    def to_arrays(self) -> dict[str, NDArray[np.generic]]:
+        """Write the trees as the arrays of a model file, :data:`ARRAYS`; the labels go into its header."""
+        joint, label = _joint(self.trees)
+        columns = {
+            f"areas_{name}": getattr(joint, name)
+            for name in ("feature", "threshold", "left", "right", "value", "roots")
+        }
+        return {name: np.asarray(column, ARRAYS[name]) for name, column in (columns | {"areas_label": label}).items()}
+
+    @classmethod
+    def from_arrays(cls, labels: Sequence[str], arrays: Mapping[str, NDArray[Any]]) -> Areas:
+        """Read what :meth:`to_arrays` wrote, whoever wrote it; :meth:`check` has still to be called.
+
+        Parameters
+        ----------
+        labels
+            The labels in the order of the trees.
+        arrays
+            Holds all of :data:`ARRAYS`; others are left alone.
+
+        Raises
+        ------
+        ModelFormatError
+            An array is missing or of the wrong type or shape, a label is unknown or has no trees.
+        """
+        legal = {str(label) for label in Label}
+        for name in labels:
+            if name not in legal:
+                raise ModelFormatError(str(UnknownNameError("label", str(name), legal)))
+        for name, dtype in ARRAYS.items():
+            if name not in arrays or arrays[name].dtype != np.dtype(dtype) or arrays[name].ndim != 1:
+                raise ModelFormatError(f"areas need {name}, one row of {np.dtype(dtype)}")
+        found = {name.removeprefix("areas_"): arrays[name].astype(dtype) for name, dtype in ARRAYS.items()}
+        roots, label, n = found["roots"], found["label"], len(found["feature"])
+        if not len(roots) or roots[0] != 0 or roots[-1] >= n or (np.diff(roots) <= 0).any():
+            raise ModelFormatError("tree roots of areas must begin at 0 and rise")
+        if any(len(found[name]) != n for name in ("threshold", "left", "right", "value")):
+            raise ModelFormatError("tree arrays of areas differ in length")
+        steps = np.diff(label)
+        if (
+            len(label) != len(roots)
+            or label[0] != 0
+            or label[-1] != len(labels) - 1
+            or not np.isin(steps, (0, 1)).all()
+        ):
+            raise ModelFormatError("trees of areas must stand in the order of their labels, one or more for each")
+        return cls(tuple(map(Label, labels)), _parted(found, roots, np.searchsorted(label, np.arange(len(labels)))))
+
+
+def _joint(parts: Sequence[Trees]) -> tuple[Trees, NDArray[np.int32]]:
+    """All trees one after another, and for each which part it is from."""
+    sizes = [len(part.feature) for part in parts]
+    starts = np.cumsum([0, *sizes[:-1]])
+
+    def shifted(name: str) -> NDArray[np.int32]:
+        columns = [np.where(part.feature >= 0, getattr(part, name) + start, -1) for part, start in pairs]
+        return np.concatenate(columns).astype(np.int32)
+
+    pairs = list(zip(parts, starts.tolist(), strict=True))
+    joint = Trees(
+        feature=np.concatenate([part.feature for part in parts]),
+        threshold=np.concatenate([part.threshold for part in parts]),
+        left=shifted("left"),
+        right=shifted("right"),
+        value=np.concatenate([part.value for part in parts]),
+        roots=np.concatenate([part.roots + start for part, start in pairs]).astype(np.int32),
+    )
+    return joint, np.repeat(np.arange(len(parts), dtype=np.int32), [len(part.roots) for part in parts])
+
+
+def _parted(columns: Mapping[str, NDArray[Any]], roots: NDArray[Any], first: NDArray[np.intp]) -> tuple[Trees, ...]:
+    """Undo :func:`_joint`; part ``i`` begins with tree ``first[i]``."""
+    borders = [*roots[first].tolist(), len(columns["feature"])]
+    ends = [*first[1:].tolist(), len(roots)]
+    parts = []
+    for number, begin in enumerate(first.tolist()):
+        start, stop = borders[number], borders[number + 1]
+        cut = {name: columns[name][start:stop] for name in ("feature", "threshold", "left", "right", "value")}
+        inner = cut["feature"] >= 0
+        # A child outside its part would be found by Trees.check, after this as before.
+        children = {name: np.where(inner, cut[name] - start, -1).astype(np.int32) for name in ("left", "right")}
+        own_roots = (roots[begin : ends[number]] - start).astype(np.int32)
+        parts.append(Trees(**(cut | children), roots=own_roots))
+    return tuple(parts)
+
+
+def _leaf_values(trees: Trees, matrix: NDArray[np.float32]) -> NDArray[np.float64]:
+    """(n_trees, n_rows) value of the leaf that each row reaches in each tree: all trees one level further a round.
+
+    Hundreds of small trees one by one would cost a page many times what its numbers do.
+    """
+    n_rows, n_columns = matrix.shape
+    flat = np.ascontiguousarray(matrix).ravel()
+    node = np.repeat(trees.roots, n_rows)
+    row_start = np.tile(np.arange(n_rows) * n_columns, len(trees.roots))
+    active = np.flatnonzero(trees.feature[node] >= 0)
+    while len(active):
+        here = node[active]
+        goes_left = flat[row_start[active] + trees.feature[here]] <= trees.threshold[here]
+        there = np.where(goes_left, trees.left[here], trees.right[here])
+        node[active] = there
+        active = active[trees.feature[there] >= 0]
+    values: NDArray[np.float64] = trees.value[node].reshape(len(trees.roots), n_rows)
+    return values

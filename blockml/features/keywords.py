@@ -1,0 +1,69 @@
+"""Words in ``class`` and ``id`` by what they tell about a part of a page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+__all__ = ["KEYWORDS", "keyword_bits"]
+
+#: Words in ``class`` and ``id`` by what they tell. Collected from public design systems' and content management
+#: systems' markup; which of them matter is learnt.
+KEYWORDS: Mapping[str, tuple[str, ...]] = {
+    "content": ("content", "contenido", "inhalt"),
+    "article": ("article", "story", "artikel", "articulo"),
+    "post": ("post", "entry", "blog"),
+    "body": ("body", "text", "prose", "markdown", "copy", "richtext", "wysiwyg", "rte"),
+    "mainpart": ("main", "primary", "page-"),
+    "comment": ("comment", "disqus", "respond", "reply", "replies", "kommentar", "comentario"),
+    "side": ("sidebar", "side-", "aside", "rail", "widget", "right-col", "left-col", "secondary"),
+    "navigation": ("nav", "menu", "breadcrumb", "crumb", "toolbar", "tabs"),
+    "pages": ("pagination", "pager", "paging", "prev", "next"),
+    "foot": ("foot", "copyright", "legal", "imprint", "disclaimer"),
+    "top": ("header", "masthead", "banner", "topbar", "logo", "brand"),
+    "related": ("related", "recommend", "more-", "similar", "also", "upsell", "cross-sell", "read-next", "suggest"),
+    "popular": ("popular", "trending", "latest", "recent", "most-", "featured"),
+    "share": ("share", "social", "follow", "twitter", "facebook", "sharing"),
+    "advert": ("advert", "ads", "ad-", "sponsor", "promo", "adsense", "dfp", "outbrain", "taboola"),
+    "byline": ("byline", "author", "meta", "date", "time", "publish"),
+    "tags": ("tag", "categor", "topic", "label", "keyword"),
+    "consent": ("cookie", "consent", "gdpr", "privacy", "onetrust"),
+    "overlay": ("popup", "modal", "overlay", "dialog", "tooltip", "dropdown", "drawer", "offcanvas", "toast", "alert"),
+    "subscribe": ("newsletter", "subscri", "signup", "sign-up", "login", "signin", "register", "optin", "cta"),
+    "product": ("product", "sku", "item-detail", "pdp"),
+    "price": ("price", "cart", "checkout", "basket", "stock", "shipping", "buy", "qty", "quantity", "variant"),
+    "describe": ("desc", "detail", "spec", "feature", "overview", "summary", "about", "info"),
+    "review": ("review", "rating", "star", "testimonial", "feedback"),
+    "card": ("card", "tile", "teaser", "grid", "thumb", "carousel", "slide", "swiper", "gallery"),
+    "list": ("list", "item", "results", "row", "archive", "loop", "collection", "catalog"),
+    "title": ("title", "heading", "headline", "subtitle", "lead", "intro", "excerpt", "standfirst", "dek"),
+    "unseen": ("hidden", "hide", "sr-only", "screen-reader", "visually", "invisible", "skip", "collapse", "a11y"),
+    "picture": ("caption", "figure", "image", "photo", "img", "video", "media", "credit"),
+    "question": ("faq", "accordion", "question", "answer", "toggle"),
+    "thread": ("thread", "message", "forum", "topic-", "discussion", "bbs"),
+    "user": ("signature", "user", "avatar", "profile", "member", "karma", "badge", "rank"),
+    "search": ("search", "filter", "facet", "sort", "refine"),
+    "code": ("code", "highlight", "syntax", "snippet", "console", "terminal"),
+    "outline": ("toc", "outline", "table-of-contents", "on-this-page", "anchor"),
+    "hero": ("hero", "jumbotron", "splash", "cover", "section"),
+    "bio": ("bio", "about-author", "contributor", "vcard"),
+    "table": ("table", "cell", "column"),
+}
+
+_GROUP_OF = {word: number for number, words in enumerate(KEYWORDS.values()) for word in words}
+# Longer words first, so that "topic-" is not taken for "topic".
+_WORDS = re.compile("|".join(sorted(map(re.escape, _GROUP_OF), key=len, reverse=True)))
+
+
+def keyword_bits(value: str) -> int:
+    """Bit ``1 << i`` for the ``i``-th group of :data:`KEYWORDS` whose words an attribute's value holds.
+
+    Examples
+    --------
+    >>> keyword_bits("Post-Comments") == keyword_bits("post") | keyword_bits("comment")
+    True
+    """
+    bits = 0
+    for word in _WORDS.findall(value.lower()):
+        bits |= 1 << _GROUP_OF[word]
+    return bits

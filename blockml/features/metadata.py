@@ -1,0 +1,182 @@
+"""What the page says about itself: title, description, kind; and how a block's text resembles it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.features.column import columns_of
+from blockml.features.view import View
+from blockml.tokens import metric_tokens
+
+__all__ = ["COLUMNS", "about", "resemblance"]
+
+#: Longest block compared with the title, in words: none longer is one.
+_TITLE_WORDS = 30
+
+#: Kinds that ``og:type`` and schema.org types name, by words in them.
+KINDS: Mapping[str, tuple[str, ...]] = {
+    "article": ("article", "newsarticle", "blogposting", "reportagenewsarticle", "opinionnewsarticle"),
+    "product": ("product", "product.item", "og:product", "productgroup"),
+    "discussion": ("discussionforumposting", "qapage", "question", "socialmediaposting"),
+    "listing": ("itemlist", "collectionpage", "searchresultspage", "offercatalog", "productcollection"),
+    "manual": ("techarticle", "apireference", "howto", "faqpage", "recipe", "course"),
+    "firm": ("organization", "localbusiness", "service", "professionalservice", "corporation", "person"),
+    "website": ("website", "webpage"),
+}
+_KIND_OF = {word: number for number, words in enumerate(KINDS.values()) for word in words}
+# Possessive: runs of blanks are looked at once.
+_SCHEMA = re.compile(r'"@type"\s*+:\s*+(?:\[\s*+)?+"(\w++)"')
+_URL_WORDS = re.compile(
+    r"(?P<forum>forum|thread|topic|discuss|question|viewtopic|showthread|community|/t/|/r/)"
+    r"|(?P<shop>product|/p/|/dp/|item|shop|store)"
+    r"|(?P<shelf>categor|collection|/c/|/tag|archive|search|browse|list)"
+    r"|(?P<news>blog|news|article|story|post|\d{4}/\d{2})"
+    r"|(?P<docs>docs|documentation|api|reference|guide|wiki|manual|tutorial|help|learn)"
+)
+_URL_KINDS = ("forum", "shop", "shelf", "news", "docs")
+
+
+def resemblance(view: View) -> Mapping[str, NDArray[np.generic]]:
+    """Share of a block's words that stand in the title or the description, and the other way round."""
+    meta = _meta(view)
+    title = set(metric_tokens(f"{view.page.title} {meta.get('og:title', '')}"))
+    description = set(metric_tokens(meta.get("og:description", "") or meta.get("description", "")))
+    n = len(view)
+    in_title, of_title, in_description = np.zeros(n), np.zeros(n), np.zeros(n)
+    if title or description:
+        texts = view.blocks.texts
+        for block in np.flatnonzero((view.words > 0) & (view.words <= 3 * _TITLE_WORDS)).tolist():
+            tokens = set(metric_tokens(texts[block]))
+            if tokens:
+                both = len(tokens & title)
+                if len(tokens) <= _TITLE_WORDS:
+                    in_title[block] = both / len(tokens)
+                of_title[block] = both / max(1, len(title))
+                in_description[block] = len(tokens & description) / len(tokens)
+    like = (in_title > 0.7) & (view.words >= 2) & (of_title >= 0.4)
+    index = np.arange(n)
+    first = int(np.flatnonzero(like)[0]) if like.any() else -1
+    return {
+        "intitle": in_title,
+        "oftitle": of_title,
+        "indescription": in_description,
+        "sincetitle": np.where(first >= 0, index - first, -9999),
+    }
+
+
+def _meta(view: View) -> Mapping[str, str]:
+    """Contents of the page's ``meta`` elements by name or property; the first one counts."""
+    found: dict[str, str] = {}
+    if "meta" in view.nodes.names:
+        for node in np.flatnonzero(view.nodes.named({"meta"})).tolist():
+            attribute = view.nodes.attributes[node]
+            if name := attribute.get("property") or attribute.get("name"):
+                found.setdefault(name.lower(), attribute.get("content") or "")
+    return found
+
+
+def about(view: View) -> Mapping[str, NDArray[np.generic]]:
+    """Page-level columns, the same for each block: size, links, structure, and the kind it calls itself."""
+    blocks, nodes, words = view.blocks, view.nodes, view.words
+    counts = np.bincount(nodes.tag, minlength=len(nodes.names))
+    count = {name: float(counts[number]) for number, name in enumerate(nodes.names)}
+    in_heading = np.isin(blocks.parents, ("h1", "h2", "h3", "h4", "h5", "h6"))
+    share = np.sort(words)[::-1] / view.n_words
+    values: dict[str, float] = {
+        "pagewords": view.n_words,
+        "pageblocks": len(view),
+        "pagelinks": float(view.linked.sum()) / view.n_words,
+        "pageprose": float(view.prose.sum()) / view.n_words,
+        "pageprosewords": float(view.prose.sum()),
+        "pageinp": float(words[np.isin(blocks.parents, ("p",))].sum()) / view.n_words,
+        "pageinli": float(words[np.isin(blocks.parents, ("li",))].sum()) / view.n_words,
+        "pageintd": float(words[np.isin(blocks.parents, ("td", "th"))].sum()) / view.n_words,
+        "pagehead": float(in_heading.sum()) / max(1, len(view)),
+        "pagetop": float(share[:1].sum()),
+        "pagetop5": float(share[:5].sum()),
+        "pagearticles": count.get("article", 0),
+        "pagemains": count.get("main", 0),
+        "pageimages": count.get("img", 0),
+        "pageforms": count.get("form", 0),
+        "pageinputs": count.get("input", 0) + count.get("button", 0),
+        "pageh1": count.get("h1", 0),
+        "pageh2": count.get("h2", 0),
+        "pagepars": count.get("p", 0),
+        "pagescripts": count.get("script", 0),
+        "pagedepth": float(nodes.depth.max()) if len(nodes) else 0,
+    }
+    meta = _meta(view)
+    own = _KIND_OF.get(meta.get("og:type", "").lower(), -1)
+    types = {_KIND_OF[word] for word in map(str.lower, _SCHEMA.findall(view.page.source or "")) if word in _KIND_OF}
+    for number, name in enumerate(KINDS):
+        values[f"is{name}"] = (own == number) + 2 * (number in types)
+    address = meta.get("og:url", "") or _canonical(view)
+    route = address.split("//")[-1].partition("/")[2].lower()
+    values["urlparts"] = float(len([part for part in route.split("/") if part])) if address else -1
+    values["urldashes"] = float(route.count("-"))
+    values["urldigits"] = float(sum(map(str.isdigit, route)))
+    kinds = {match.lastgroup for match in _URL_WORDS.finditer("/" + route)}
+    for name in _URL_KINDS:
+        values[f"url{name}"] = float(name in kinds)
+    return {name: np.full(len(view), value) for name, value in values.items()}
+
+
+def _canonical(view: View) -> str:
+    """Address that the page gives for itself."""
+    if "link" in view.nodes.names:
+        for node in np.flatnonzero(view.nodes.named({"link"})).tolist():
+            attribute = view.nodes.attributes[node]
+            if (attribute.get("rel") or "").lower() == "canonical":
+                return attribute.get("href") or ""
+    return ""
+
+
+_PAGE = "the page as a whole"
+COLUMNS = (
+    *columns_of(
+        resemblance,
+        "likeness to the page's title and description",
+        {
+            "intitle": ("words of the block in the title / its words", 0, 1),
+            "oftitle": ("words of the title in the block / words of the title", 0, 1),
+            "indescription": ("words in the page's description / words", 0, 1),
+            "sincetitle": ("blocks since the first that is like the title, -9999 without one", -np.inf, np.inf),
+        },
+    ),
+    *columns_of(
+        about,
+        _PAGE,
+        {
+            "pagewords": "words",
+            "pageblocks": "blocks",
+            "pagelinks": ("linked words / words", 0, 1),
+            "pageprose": ("running text / words", 0, 1),
+            "pageprosewords": "words of running text",
+            "pageinp": ("words in p / words", 0, 1),
+            "pageinli": ("words in li / words", 0, 1),
+            "pageintd": ("words in td and th / words", 0, 1),
+            "pagehead": ("headings / blocks", 0, 1),
+            "pagetop": ("words of the longest block / words", 0, 1),
+            "pagetop5": ("words of the five longest blocks / words", 0, 1),
+            "pagearticles": "article elements",
+            "pagemains": "main elements",
+            "pageimages": "img elements",
+            "pageforms": "form elements",
+            "pageinputs": "input and button elements",
+            "pageh1": "h1 elements",
+            "pageh2": "h2 elements",
+            "pagepars": "p elements",
+            "pagescripts": "script elements",
+            "pagedepth": "ancestors of the deepest node",
+            **{f"is{name}": ("1 by og:type, 2 by schema.org, 3 by both", 0, 3) for name in KINDS},
+            "urlparts": ("parts of the canonical address, -1 without one", -1, np.inf),
+            "urldashes": "dashes in it",
+            "urldigits": "digits in it",
+            **{f"url{name}": ("0 or 1", 0, 1) for name in _URL_KINDS},
+        },
+    ),
+)

@@ -1,0 +1,136 @@
+"""Where on the page a block stands, and what text lies around it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.features.column import columns_of
+from blockml.features.view import View
+
+__all__ = ["COLUMNS", "around", "position"]
+
+#: Blocks on each side that windows reach.
+WINDOWS = (1, 2, 4, 8, 16)
+#: Width of the smoothing over blocks (our choice), in blocks.
+_BLUR = 3.0
+#: Longest block counted in the smoothing, in words: one long block shall not drown its neighbours.
+_MOST_WORDS = 60.0
+
+_HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
+
+
+def position(view: View) -> Mapping[str, NDArray[np.generic]]:
+    """Place of a block in the page, counted in blocks and words, from both ends and from headings and running text."""
+    n = len(view)
+    index = np.arange(n, dtype=np.float64)
+    before = np.cumsum(view.words) - view.words
+    prose_before = np.cumsum(view.prose) - view.prose
+    n_prose = max(1.0, float(view.prose.sum()))
+    level = view.named_tags(_HEADINGS, 0)[np.maximum(view.chain[:4], -1)]
+    heading = np.where(level > 0, level, 9).min(axis=0)
+    first = _last_marked(heading == 1)
+    any_heading = _last_marked(heading < 9)
+    before_at = np.append(before, 0.0)
+    has_first, has_any = first >= 0, any_heading >= 0
+    h1 = np.flatnonzero(heading == 1)
+    first_h1 = int(h1[0]) if len(h1) else -1
+    reading = view.prose > 0
+    since, until = _last_marked(reading), _next_marked(reading)
+    return {
+        "place": index / max(1, n - 1),
+        "index": index,
+        "fromend": n - 1 - index,
+        "wordplace": before / view.n_words,
+        "wordsbefore": before,
+        "wordsafter": view.n_words - before - view.words,
+        "proseplace": prose_before / n_prose,
+        "heading": np.where(heading < 9, heading, 0),
+        "sinceh1": np.where(has_first, index - first, -1),
+        "wordssinceh1": np.where(has_first, before - before_at[first], -1),
+        "fromfirsth1": index - first_h1 if first_h1 >= 0 else np.full(n, -9999.0),
+        "sinceheading": np.where(has_any, index - any_heading, -1),
+        "wordssinceheading": np.where(has_any, before - before_at[any_heading], -1),
+        "lastheading": np.where(has_any, heading[any_heading], 0),
+        "untilheading": _next_marked(heading < 9) - index,
+        "sinceprose": np.where(since >= 0, index - since, -1),
+        "untilprose": np.where(until < n, until - index, -1),
+    }
+
+
+def _last_marked(marked: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """(n,) the last marked place up to here; -1 if there is none."""
+    return np.maximum.accumulate(np.where(marked, np.arange(len(marked)), -1))
+
+
+def _next_marked(marked: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """(n,) the next marked place from here on; n if there is none."""
+    n = len(marked)
+    return n - 1 - _last_marked(marked[::-1])[::-1]
+
+
+def around(view: View) -> Mapping[str, NDArray[np.generic]]:
+    """Sums over windows of blocks, and a smooth version of them.
+
+    Smoothing a page's code and text is content code blurring (Gottron 2008); here blocks are what is smoothed.
+    """
+    columns: dict[str, NDArray[np.generic]] = {}
+    words, linked = np.minimum(view.words, _MOST_WORDS), np.minimum(view.linked, _MOST_WORDS)
+    for reach in WINDOWS:
+        amount, links = _window(view.words, reach), _window(view.linked, reach)
+        columns[f"words{reach}around"] = amount
+        columns[f"links{reach}around"] = links / np.maximum(amount, 1)
+    kernel = np.exp(-0.5 * (np.arange(-12, 13) / _BLUR) ** 2)
+    kernel /= kernel.sum()
+    smooth = np.convolve(words, kernel, "full")[12:-12]
+    columns["blurredwords"] = smooth
+    columns["blurredlinks"] = np.convolve(linked, kernel, "full")[12:-12] / np.maximum(smooth, 0.1)
+    return columns
+
+
+def _window(values: NDArray[np.float64], reach: int) -> NDArray[np.float64]:
+    """(n,) sum from ``reach`` places before to ``reach`` places after."""
+    n = len(values)
+    before = np.concatenate([[0.0], np.cumsum(values)])
+    index = np.arange(n)
+    sums: NDArray[np.float64] = before[np.minimum(index + reach + 1, n)] - before[np.maximum(index - reach, 0)]
+    return sums
+
+
+COLUMNS = (
+    *columns_of(
+        position,
+        "distances after Kim et al. 2013, section 3.2, to the page's ends, headings and running text",
+        {
+            "place": ("blocks before / blocks", 0, 1),
+            "index": "blocks before",
+            "fromend": "blocks after",
+            "wordplace": ("words before / words", 0, 1),
+            "wordsbefore": "words",
+            "wordsafter": "words",
+            "proseplace": ("words of running text before / all such words", 0, 1),
+            "heading": ("level of the heading the block is, 0 for none", 0, 6),
+            "sinceh1": ("blocks, -1 without h1 before", -1, np.inf),
+            "wordssinceh1": ("words, -1 without h1 before", -1, np.inf),
+            "fromfirsth1": ("blocks, negative before it, -9999 without h1", -np.inf, np.inf),
+            "sinceheading": ("blocks, -1 without heading before", -1, np.inf),
+            "wordssinceheading": ("words, -1 without heading before", -1, np.inf),
+            "lastheading": ("level of the heading before, 0 for none", 0, 6),
+            "untilheading": "blocks to the next heading or the end",
+            "sinceprose": ("blocks since running text, -1 without", -1, np.inf),
+            "untilprose": ("blocks until running text, -1 without", -1, np.inf),
+        },
+    ),
+    *columns_of(
+        around,
+        "windows over blocks, after content code blurring (Gottron 2008)",
+        {
+            **{f"words{k}around": f"words in {k} blocks on each side" for k in WINDOWS},
+            **{f"links{k}around": (f"linked words / words in {k} blocks on each side", 0, 1) for k in WINDOWS},
+            "blurredwords": "words, smoothed over blocks",
+            "blurredlinks": "linked words / words, smoothed over blocks",
+        },
+    ),
+)

@@ -1,0 +1,121 @@
+"""The elements above a block: their tags, how far away the telling ones are, how much they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.features.column import Row, columns_of
+from blockml.features.view import View
+from blockml.page import Flag
+
+__all__ = ["COLUMNS", "FAR", "ancestors", "nearest_levels", "path"]
+
+#: Elements told apart in a path; all others are one.
+TAGS = (
+    "none", "other", "div", "p", "li", "ul", "ol", "span", "td", "th", "tr", "tbody", "table", "dd", "dt", "dl", "h1",
+    "h2", "h3", "h4", "h5", "h6", "strong", "b", "em", "i", "a", "section", "article", "main", "header", "footer",
+    "nav", "aside", "form", "button", "label", "figure", "figcaption", "blockquote", "pre", "code", "body", "noscript",
+    "select", "option", "font", "center", "small", "time", "address", "details", "summary", "fieldset", "textarea",
+)  # fmt: skip
+
+#: Elements whose distance above a block tells something, grouped.
+LANDMARKS: Mapping[str, tuple[str, ...]] = {
+    "p": ("p",), "li": ("li",), "list": ("ul", "ol"), "table": ("table",), "cell": ("td", "th"), "dl": ("dl",),
+    "head": ("h1", "h2", "h3", "h4", "h5", "h6"), "nav": ("nav",), "footer": ("footer",), "header": ("header",),
+    "aside": ("aside",), "main": ("main",), "article": ("article",), "section": ("section",), "form": ("form",),
+    "figure": ("figure", "picture"), "quote": ("blockquote",), "pre": ("pre", "code"), "anchor": ("a",),
+    "control": ("button", "select", "label", "option", "fieldset"), "details": ("details",), "div": ("div",),
+    "emphasis": ("strong", "b", "em", "i"),
+}  # fmt: skip
+
+#: Levels above the parent whose contents are measured.
+LEVELS = (0, 1, 2, 3, 4, 6)
+#: A distance to something that isn't there.
+FAR = 99
+
+
+def path(view: View) -> Mapping[str, NDArray[np.generic]]:
+    """Tags of the nearest ancestors, depth, and how many levels up the landmarks are."""
+    codes = view.named_tags({name: code for code, name in enumerate(TAGS)}, 1)
+    codes[-1] = 0
+    columns: dict[str, NDArray[np.generic]] = {}
+    for k in range(4):
+        columns[f"tag{k}"] = codes[view.chain[k]] if k < len(view.chain) else np.zeros(len(view))
+    columns["depth"] = view.nodes.depth[view.blocks.parent]
+    names = {tag: 1 << number for number, group in enumerate(LANDMARKS.values()) for tag in group}
+    bits = view.named_tags(names, 0)
+    columns |= nearest_levels(view, bits, [f"to{name}" for name in LANDMARKS])
+    flags = view.blocks.flags
+    columns["hidden"] = (flags & Flag.HIDDEN) > 0
+    columns["noscript"] = (flags & Flag.NOSCRIPT) > 0
+    columns["preformatted"] = (flags & Flag.PREFORMATTED) > 0
+    return columns
+
+
+def nearest_levels(view: View, bits: NDArray[np.intp], names: list[str]) -> dict[str, NDArray[np.generic]]:
+    """Levels from a block's parent up to the nearest ancestor whose bits (n_nodes + 1,) hold ``1 << i``, by name."""
+    above = bits[view.chain]
+    columns: dict[str, NDArray[np.generic]] = {}
+    for number, name in enumerate(names):
+        found = (above >> number) & 1 > 0
+        columns[name] = np.where(found.any(axis=0), found.argmax(axis=0), FAR)
+    return columns
+
+
+def ancestors(view: View) -> Mapping[str, NDArray[np.generic]]:
+    """How much text the elements above a block hold, and what share of it is linked, running, in paragraphs."""
+    words, links = view.total(view.words), view.total(view.linked)
+    prose, blocks = view.total(view.prose), view.total(np.ones(len(view)))
+    sentences = view.total(view.characters(64))
+    in_p = view.total(np.where(np.isin(view.blocks.parents, ("p", "pre", "blockquote")), view.words, 0))
+    columns: dict[str, NDArray[np.generic]] = {}
+    for k in LEVELS:
+        node = view.level(k)
+        amount = np.maximum(words[node], 1)
+        columns[f"words{k}up"] = words[node]
+        columns[f"share{k}up"] = words[node] / view.n_words
+        columns[f"links{k}up"] = links[node] / amount
+        columns[f"prose{k}up"] = prose[node] / amount
+        columns[f"inp{k}up"] = in_p[node] / amount
+        columns[f"blocks{k}up"] = blocks[node]
+        columns[f"density{k}up"] = words[node] / np.maximum(blocks[node], 1)
+        columns[f"sentences{k}up"] = sentences[node] / amount
+    return columns
+
+
+def _level(k: int) -> dict[str, Row]:
+    return {
+        f"words{k}up": "words",
+        f"share{k}up": ("words / words of the page", 0, 1),
+        f"links{k}up": ("linked words / words", 0, 1),
+        f"prose{k}up": ("running text / words", 0, 1),
+        f"inp{k}up": ("words in paragraphs / words", 0, 1),
+        f"blocks{k}up": "blocks",
+        f"density{k}up": "words / block",
+        f"sentences{k}up": "sentence ends / word",
+    }
+
+
+_TREE = "the tree above a block: Kim et al. 2013, section 3.1, taken further"
+COLUMNS = (
+    *columns_of(
+        path,
+        _TREE,
+        {
+            **{f"tag{k}": ("code of the tag", 0, len(TAGS) - 1) for k in range(4)},
+            "depth": "ancestors",
+            **{f"to{name}": ("levels", 0, FAR) for name in LANDMARKS},
+            "hidden": ("0 or 1", 0, 1),
+            "noscript": ("0 or 1", 0, 1),
+            "preformatted": ("0 or 1", 0, 1),
+        },
+    ),
+    *columns_of(
+        ancestors,
+        "text and links of elements above a block, as CETR and link quotas count them for lines and elements",
+        {name: row for k in LEVELS for name, row in _level(k).items()},
+    ),
+)

@@ -1,0 +1,125 @@
+"""Trees that judge whole pages, grown on pages that the block classifier had not seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.decision import around_border
+from blockml.learning.boosting import Boosting
+from blockml.learning.leafwise import fit_leafwise
+from blockml.learning.recipes import Recipe
+from blockml.learning.table import BlockTable
+from blockml.trees import Trees
+from blockml.wholepage import foretold, likeness, more_careful, page_row
+
+__all__ = ["Unseen", "WholePages", "fit_whole_pages"]
+
+#: A thousand rows and a dozen columns bear small trees only (our choice).
+_SMALL: Boosting = {"n_trees": 60, "leaves": 6, "rate": 0.08, "min_leaf": 25, "l2": 5.0, "max_features": 0.6}
+#: Page type that is an article.
+_ARTICLE = "article"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unseen:
+    """Probabilities of blocks from classifiers that had not seen their page."""
+
+    alone: NDArray[np.float32]
+    """(n_rows,) of the trees alone."""
+    final: NDArray[np.float32]
+    """(n_rows,) of trees and nets together."""
+    fold: NDArray[np.int64]
+    """(n_pages,) fold of each page."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WholePages:
+    """What was learnt about pages, and what it gives for those it was learnt from, each by trees of other folds."""
+
+    article: Trees | None
+    quality: Trees | None
+    likeness: NDArray[np.float32]
+    """(n_pages,) probability of being an article."""
+    probabilities: NDArray[np.float32]
+    """(n_rows,) of blocks being content, as they went in."""
+    scores: NDArray[np.float32]
+    """(n_rows,) scores of blocks, what the model's threshold is for."""
+    foretold: NDArray[np.float64]
+    """(n_pages,) foretold F1."""
+
+
+def fit_whole_pages(table: BlockTable, recipe: Recipe, unseen: Unseen, seed: int = 0) -> WholePages:
+    """Learn what an article is, and how good the extraction of a page is.
+
+    Parameters
+    ----------
+    table
+        All pages.
+    recipe
+        Says how much more careful to be with articles, and how blocks are chosen.
+    unseen
+        Probabilities of all blocks.
+    seed
+        Decides draws.
+    """
+    n_pages = len(table.pages)
+    rows = np.array([_row(table, unseen, page) for page in range(n_pages)])
+    trained = np.zeros(n_pages, dtype=bool)
+    trained[np.unique(table.page_of_row[table.trainable])] = True
+    kinds = np.array([page.page_type or "" for page in table.pages])
+    article, alike = None, np.zeros(n_pages, dtype=np.float32)
+    if recipe.article_caution and len(np.unique(kinds[trained & (kinds != "")] == _ARTICLE)) == 2:
+        article, alike = _crossed(rows, kinds == _ARTICLE, trained & (kinds != ""), unseen.fold, seed)
+    scores = np.empty_like(unseen.final)
+    for page in range(n_pages):
+        here = table.rows_of(page)
+        scores[here] = page_scores(recipe, unseen.final[here], table.pages[page].words, float(alike[page]))
+    measured = table.pages_with_text()
+    if not measured:
+        return WholePages(article, None, alike, unseen.final, scores, np.zeros(n_pages))
+    f1 = np.zeros(n_pages)
+    f1[measured] = table.page_f1(scores >= np.float32(0.5), measured)
+    known = np.zeros(n_pages, dtype=bool)
+    known[measured] = True
+    quality, guess = _crossed(rows, f1, trained & known, unseen.fold, seed, regression=True)
+    return WholePages(article, quality, alike, unseen.final, scores, guess.astype(np.float64))
+
+
+def page_scores(
+    recipe: Recipe, probabilities: NDArray[np.float32], words: NDArray[np.float64], alike: float
+) -> NDArray[np.float32]:
+    """Scores of the blocks of one page that is an article with a probability of ``alike``."""
+    careful = more_careful(probabilities, recipe.caution)
+    careful = more_careful(careful, recipe.article_caution * alike)
+    return around_border(careful, words, recipe.least_words) if recipe.rule == "expected_f1" else careful
+
+
+def _row(table: BlockTable, unseen: Unseen, page: int) -> NDArray[np.float32]:
+    here, item = table.rows_of(page), table.pages[page]
+    return page_row(item.words, item.linked, item.prose, unseen.alone[here], unseen.final[here])
+
+
+def _crossed(
+    rows: NDArray[np.float32],
+    target: NDArray[np.generic],
+    trained: NDArray[np.bool_],
+    fold: NDArray[np.int64],
+    seed: int,
+    *,
+    regression: bool = False,
+) -> tuple[Trees, NDArray[np.float32]]:
+    """Trees grown on all pages that may be learnt from; and what trees of the other folds say of each page."""
+
+    def grown(chosen: NDArray[np.bool_]) -> Trees:
+        weight = np.ones(int(chosen.sum()))
+        settings: Boosting = {**_SMALL, "seed": seed}
+        return fit_leafwise(rows[chosen], target[chosen], weight, regression=regression, **settings)
+
+    judge = foretold if regression else likeness
+    said = np.zeros(len(rows), dtype=np.float32)
+    for number in np.unique(fold):
+        said[fold == number] = judge(grown(trained & (fold != number)), rows[fold == number])
+    return grown(trained), said

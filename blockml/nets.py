@@ -1,0 +1,325 @@
+"""Small neural nets over all blocks of a page: prediction with numpy alone.
+
+Each block passes two layers. Between them it meets the others: the second layer also sees the mean of the first one
+over the whole page, over the page's words, and over the blocks that are built alike. So a net judges a block by what
+kind of page and what kind of list it is in, as trees that see one row at a time can't (Zaheer et al. 2017, *Deep
+Sets*, on layers that see the mean of a set).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.errors import ModelFormatError, UsageError
+from blockml.features.tokens import BUCKETS, Bags
+
+__all__ = ["Net", "Pool", "join", "means", "signed_logarithms"]
+
+FloatArray = NDArray[np.float32]
+
+#: Standardised columns are held between ± this: a page unlike all of training must not drown the rest (our choice).
+_BOUND = 4.0
+#: Bounds of what a damaged or hostile file can make us do; real nets are far from them.
+_MOST_NUMBERS, _LARGEST = 20_000_000, 1e6
+#: Arrays that files hold as they are. The others are weights, which nets hold rounded to half precision, so that a net
+#: that was saved and read is the same.
+_EXACT: Mapping[str, type[np.generic]] = {"centre": np.float32, "scale": np.float32}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pool:
+    """Rows in groups: sums and means over each."""
+
+    order: NDArray[np.intp] | None
+    """(n,) rows, group by group; None where they lie so already."""
+    starts: NDArray[np.intp]
+    """(n_groups,) where each group begins in that order; none is empty."""
+    group: NDArray[np.intp]
+    """(n,) group of each row."""
+    size: FloatArray
+    """(n_groups, 1) rows in each group."""
+
+    @classmethod
+    def of(cls, numbers: NDArray[np.integer[Any]]) -> Pool:
+        """Groups of rows with the same number.
+
+        Examples
+        --------
+        >>> pool = Pool.of(np.array([7, 3, 7]))
+        >>> pool.mean(np.array([[1], [2], [3]], np.float32)).tolist(), pool.group.tolist()
+        ([[2.0], [2.0]], [1, 0, 1])
+        """
+        order = np.argsort(numbers, kind="stable")
+        ordered = numbers[order]
+        fresh = np.append(True, ordered[1:] != ordered[:-1])[: len(numbers)]
+        group = np.empty(len(numbers), dtype=np.intp)
+        group[order] = np.cumsum(fresh) - 1
+        return cls._made(order, np.flatnonzero(fresh), group)
+
+    @classmethod
+    def runs(cls, lengths: NDArray[np.integer[Any]]) -> Pool:
+        """Groups that lie one after the other, of one row or more each."""
+        return cls._made(None, np.cumsum(lengths) - lengths, np.repeat(np.arange(len(lengths)), lengths))
+
+    @classmethod
+    def _made(cls, order: NDArray[np.intp] | None, starts: NDArray[np.intp], group: NDArray[np.intp]) -> Pool:
+        size = np.diff(np.append(starts, len(group))).astype(np.float32)
+        return cls(order, starts, group, size[:, None])
+
+    def sum(self, rows: FloatArray) -> FloatArray:
+        """(n_groups, k) sums of rows (n, k)."""
+        sums: FloatArray = np.add.reduceat(rows if self.order is None else rows[self.order], self.starts, axis=0)
+        return sums
+
+    def mean(self, rows: FloatArray) -> FloatArray:
+        """(n_groups, k) means of rows (n, k)."""
+        means: FloatArray = np.divide(self.sum(rows), self.size)
+        return means
+
+
+def signed_logarithms(matrix: FloatArray) -> FloatArray:
+    """sign(x) · log(1 + abs(x)) of each value: amounts of all sizes get comparable, shares hardly change."""
+    values = np.abs(matrix)
+    values += np.float32(1)
+    np.log(values, out=values)
+    return np.copysign(values, matrix, out=values)
+
+
+def means(vectors: FloatArray, bags: Bags) -> FloatArray:
+    """(n_bags, k) mean vector of each bag's words, from vectors (buckets, k); words of vector 0 don't count.
+
+    Examples
+    --------
+    >>> bags = Bags(starts=np.array([0, 3, 4]), buckets=np.array([2, 1, 0, 0]), bag=np.array([0, 1]))
+    >>> means(np.array([[0], [1], [3]], np.float32), bags).tolist()
+    [[2.0], [0.0]]
+    """
+    found = vectors[bags.buckets]
+    pool = Pool.runs(np.diff(bags.starts))
+    counts = pool.sum((found != 0).any(axis=1)[:, None].astype(np.float32))
+    mean: FloatArray = np.divide(pool.sum(found), np.maximum(counts, 1))
+    return mean
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Net:
+    """One or more nets with the same inputs, whose log odds are averaged.
+
+    ``m`` is their number, ``f`` columns go in, each word has ``d`` numbers, and the layers have ``h`` and ``k`` units.
+    """
+
+    centre: FloatArray
+    """(f,) what is taken off the signed logarithm of each column."""
+    scale: FloatArray
+    """(f,) what it is then multiplied with, from 0; 0 for columns that aren't used."""
+    first: FloatArray
+    """(f, m · h) weights of the first layer."""
+    first_bias: FloatArray
+    """(m · h,)."""
+    words: FloatArray
+    """(:data:`~blockml.features.tokens.BUCKETS`, m · d) a vector for each word, 0 for words that training didn't see
+    often enough; of shape (0, 0) for nets that see no words."""
+    lift: FloatArray
+    """(m, d, h) weights of the first layer for the mean vector of a block's words."""
+    own: FloatArray
+    """(m, h, k) weights of the second layer for the block itself."""
+    page: FloatArray
+    """(m, 2 · h, k) for the means over the page's blocks and over its words."""
+    alike: FloatArray
+    """(m, ways · h, k) for the means over blocks that are alike, in one or more ways."""
+    second_bias: FloatArray
+    """(m, 1, k)."""
+    out: FloatArray
+    """(m, k, 1) weights of the log odds."""
+    out_bias: FloatArray
+    """(m, 1, 1)."""
+
+    @property
+    def ways(self) -> int:
+        """Number of ways to be alike."""
+        return int(self.alike.shape[1] // self.own.shape[1])
+
+    @property
+    def reads_words(self) -> bool:
+        """Whether it sees words of tags and classes."""
+        return len(self.words) > 0
+
+    def scaled(self, matrix: FloatArray) -> FloatArray:
+        """(n, f) columns as the first layer takes them: signed logarithms, standardised, bounded."""
+        values = signed_logarithms(matrix)
+        values -= self.centre
+        values *= self.scale
+        return np.clip(values, -_BOUND, _BOUND, out=values)
+
+    def predict(
+        self,
+        matrix: FloatArray,
+        groups: Sequence[NDArray[np.integer[Any]]],
+        n_words: NDArray[np.number[Any]],
+        bags: Bags | None = None,
+    ) -> FloatArray:
+        """Probability of content for each block of one page.
+
+        Parameters
+        ----------
+        matrix
+            (n, f) finite numbers, all blocks of the page. No blocks are allowed.
+        groups
+            For each way to be alike that the net was trained with, in the same order: (n,) number of each block's
+            group.
+        n_words
+            (n,) words of each block's text, from 0.
+        bags
+            Words of tags and classes above each block, of :func:`blockml.features.tokens.bags`; a net that was trained
+            without them needs none.
+
+        Returns
+        -------
+        NDArray[np.float32]
+            (n,) in [0, 1].
+
+        Raises
+        ------
+        UsageError
+            The matrix has other columns, there are other ways to be alike than in training, or bags are missing.
+
+        Examples
+        --------
+        >>> one, none = np.ones((1, 1, 1), np.float32), np.zeros((0, 0), np.float32)
+        >>> net = Net(one[0, 0] - 1, one[0, 0], one[0], one[0, 0], none, none[None], one,
+        ...           np.zeros((1, 2, 1), np.float32), one, one - 1, one, one - 3)
+        >>> scores = net.predict(np.array([[0], [1], [2]], np.float32), [np.array([0, 1, 1])], np.ones(3))
+        >>> (100 * scores).round().tolist()
+        [50.0, 83.0, 88.0]
+        """
+        if matrix.shape[1] != len(self.centre) or len(groups) != self.ways:
+            raise UsageError(
+                f"the net takes {len(self.centre)} columns and {self.ways} ways to be alike, "
+                f"not {matrix.shape[1]} and {len(groups)}"
+            )
+        if not len(matrix):
+            return np.zeros(0, dtype=np.float32)
+        members, units = self.own.shape[:2]
+        hidden = self._hidden(matrix, bags)
+        share = n_words.astype(np.float32)
+        share /= max(float(share.sum()), 1.0)
+        second = _split(hidden, members) @ self.own
+        second += _split(np.stack([hidden.mean(axis=0), share @ hidden]), members).reshape(members, 1, -1) @ self.page
+        second += self.second_bias
+        for way, numbers in enumerate(groups):
+            pool = Pool.of(numbers)
+            weights = self.alike[:, way * units : (way + 1) * units]
+            second += (_split(pool.mean(hidden), members) @ weights)[:, pool.group]
+        odds = (np.maximum(second, 0, out=second) @ self.out + self.out_bias).mean(axis=0)[:, 0]
+        # The logistic function, written so that it can't overflow.
+        probabilities: FloatArray = np.float32(0.5) + np.float32(0.5) * np.tanh(np.float32(0.5) * odds)
+        return probabilities
+
+    def _hidden(self, matrix: FloatArray, bags: Bags | None) -> FloatArray:
+        """(n, m · h) what the first layer gives."""
+        hidden: FloatArray = self.scaled(matrix) @ self.first
+        hidden += self.first_bias
+        if self.reads_words:
+            if bags is None:
+                raise UsageError("the net needs the words of tags and classes above each block")
+            members = len(self.lift)
+            lifted = _split(means(self.words, bags), members) @ self.lift
+            hidden += lifted.swapaxes(0, 1).reshape(lifted.shape[1], -1)[bags.bag]
+        return np.maximum(hidden, 0, out=hidden)
+
+    def calibrated(self, slope: float, offset: float) -> Net:
+        """The net whose log odds are these times ``slope`` plus ``offset``."""
+        bias = self.out_bias * np.float32(slope) + np.float32(offset)
+        return self.from_arrays(replace(self, out=self.out * np.float32(slope), out_bias=bias).arrays())
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Arrays by name as files hold them, weights in half precision."""
+        held = {item.name: getattr(self, item.name) for item in fields(self)}
+        return {name: array.astype(_EXACT.get(name, np.float16)) for name, array in held.items()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Net:
+        """The net of such arrays; :meth:`check` one from a file before use.
+
+        Raises
+        ------
+        ModelFormatError
+            An array is missing or of another type.
+        """
+        held: dict[str, NDArray[Any]] = {}
+        for item in fields(cls):
+            kind = np.dtype(_EXACT.get(item.name, np.float16))
+            if item.name not in arrays:
+                raise ModelFormatError(f"a net lacks the array {item.name!r}")
+            if arrays[item.name].dtype != kind:
+                raise ModelFormatError(f"the net's array {item.name!r} has the wrong type, {kind} was expected")
+            held[item.name] = arrays[item.name].astype(np.float32)
+        return cls(**held)
+
+    def check(self, n_features: int) -> None:
+        """Check that prediction can't fail, and gives numbers.
+
+        Parameters
+        ----------
+        n_features
+            Number of columns of the matrices it will see.
+
+        Raises
+        ------
+        ModelFormatError
+            It says which rule is broken.
+        """
+        held = {item.name: getattr(self, item.name) for item in fields(self)}
+        if any(array.ndim != 3 for array in (self.own, self.alike, self.lift)) or not self.own.size:
+            raise ModelFormatError("a net's second layer has weights of three dimensions")
+        (m, h, k), d, f = self.own.shape, self.lift.shape[1], n_features
+        wanted = {
+            "centre": (f,), "scale": (f,), "first": (f, m * h), "first_bias": (m * h,),
+            "words": (BUCKETS if d else 0, m * d), "lift": (m, d, h), "page": (m, 2 * h, k),
+            "alike": (m, self.ways * h, k), "second_bias": (m, 1, k), "out": (m, k, 1), "out_bias": (m, 1, 1),
+        }  # fmt: skip
+        for name, shape in wanted.items():
+            if held[name].shape != shape:
+                raise ModelFormatError(f"the net's array {name!r} has the shape {held[name].shape}, not {shape}")
+        if sum(array.size for array in held.values()) > _MOST_NUMBERS:
+            raise ModelFormatError(f"a net has at most {_MOST_NUMBERS} numbers")
+        if not all((np.abs(array) <= _LARGEST).all() for array in held.values()) or (self.scale < 0).any():
+            raise ModelFormatError(
+                f"the net's numbers must be finite, ± {_LARGEST:.0f} at most, its scale not negative"
+            )
+
+
+def _split(rows: FloatArray, members: int) -> FloatArray:
+    """(m, n, h) of rows (n, m · h): each member multiplies its own."""
+    return np.ascontiguousarray(rows.reshape(len(rows), members, -1).swapaxes(0, 1))
+
+
+def join(nets: Sequence[Net]) -> Net:
+    """One net of several that take the same inputs alike; its log odds are the mean of theirs.
+
+    Raises
+    ------
+    UsageError
+        There is none, or they differ in their inputs or sizes.
+    """
+    if not nets:
+        raise UsageError("there is no net to join")
+    first, *others = nets
+    for other in others:
+        same = all(np.array_equal(getattr(first, name), getattr(other, name)) for name in _EXACT)
+        sizes = [(net.own.shape[1:], net.alike.shape[1:], net.lift.shape[1:]) for net in (first, other)]
+        if not same or sizes[0] != sizes[1]:
+            raise UsageError("only nets that take the same inputs alike, and have the same sizes, can be joined")
+    names = [item.name for item in fields(Net) if item.name not in _EXACT]
+    side_by_side = ("first", "words")
+    return replace(
+        first,
+        **{
+            name: np.concatenate([getattr(net, name) for net in nets], axis=int(name in side_by_side)) for name in names
+        },
+    )

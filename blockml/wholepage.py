@@ -1,0 +1,148 @@
+"""Judges a page as a whole once its blocks have probabilities: is it an article, how good will its extraction be.
+
+Both are told by small trees over one row of numbers a page. They are grown on pages that the model had not seen, for
+on its own training pages it is surer than it should be.
+
+*Articles.* What counts as the content of an article is clearer than of a list or a shop: its body. On pages that read
+like articles blocks have to be more certain to be kept.
+
+*Quality.* The expected F1 of a decision trusts each block's probability; but pages that a model misjudges it misjudges
+as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.decision import expected_f1, logistic, logit
+from blockml.features.structure import FAR
+from blockml.features.view import View
+from blockml.trees import Trees
+
+__all__ = ["COLUMNS", "foretold", "is_forum", "likeness", "more_careful", "of_page", "page_row"]
+
+#: Columns, one row a page.
+COLUMNS = (
+    "expected",  # F1 that the probabilities promise
+    "border",  # log odds of the border
+    "kept",  # words kept / words
+    "words",  # logarithm of the words kept
+    "pagewords",  # logarithm of the words of the page
+    "unsure",  # words with a probability from .2 to .8 / words kept
+    "agreement",  # overlap (F1) of the decisions of trees alone and of trees and net
+    "pieces",  # runs of kept blocks / kept blocks
+    "links",  # linked words / words, of what is kept
+    "prose",  # running text / words, of what is kept
+    "pageprose",  # running text / words, of the page
+    "low",  # F1 of what is kept, if blocks are content from a probability of .8 on
+    "high",  # the same from .2 on
+)
+
+
+def page_row(
+    words: NDArray[np.float64],
+    linked: NDArray[np.float64],
+    prose: NDArray[np.float64],
+    alone: NDArray[np.float32],
+    final: NDArray[np.float32],
+) -> NDArray[np.float32]:
+    """Compute the row of one page.
+
+    Parameters
+    ----------
+    words, linked, prose
+        (n_blocks,) words, linked words, and words of running text.
+    alone, final
+        (n_blocks,) probabilities of the trees, and of trees and net together.
+
+    Returns
+    -------
+    NDArray[np.float32]
+        (len(COLUMNS),).
+    """
+    border, expected = expected_f1(final, words)
+    kept = final >= border
+    n_kept, n_words = max(1.0, float(words[kept].sum())), max(1.0, float(words.sum()))
+    kept_alone = alone >= expected_f1(alone, words)[0]
+    runs = int(np.count_nonzero(kept[1:] & ~kept[:-1])) + int(kept[:1].sum())
+    values = {
+        "expected": expected,
+        "border": float(logit(np.array(border))),
+        "kept": n_kept / n_words,
+        "words": np.log1p(n_kept),
+        "pagewords": np.log1p(n_words),
+        "unsure": float(words[(final > 0.2) & (final < 0.8)].sum()) / n_kept,
+        "agreement": _overlap(kept, kept_alone, words),
+        "pieces": runs / max(1, int(kept.sum())),
+        "links": float(linked[kept].sum()) / n_kept,
+        "prose": float(prose[kept].sum()) / n_kept,
+        "pageprose": float(prose.sum()) / n_words,
+        "low": _overlap(kept, final >= 0.8, words),
+        "high": _overlap(kept, final >= 0.2, words),
+    }
+    return np.array([values[name] for name in COLUMNS], dtype=np.float32)
+
+
+_FORUM_COLUMNS = ("urlforum_0", "isarticle_0", "urlnews_0", "clsthread_0")
+_FORUM = frozenset(_FORUM_COLUMNS)
+
+
+def _overlap(kept: NDArray[np.bool_], other: NDArray[np.bool_], words: NDArray[np.float64]) -> float:
+    """F1 of one choice of blocks measured by another, in words."""
+    both = float(words[kept & other].sum())
+    return 2 * both / max(1.0, float(words[kept].sum() + words[other].sum()))
+
+
+def of_page(view: View, alone: NDArray[np.float32], final: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Compute the row of a parsed page; see :func:`page_row`."""
+    return page_row(view.words, view.linked, view.prose, alone, final)
+
+
+def likeness(article: Trees, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """(n_pages,) probability of being an article, from rows (n_pages, len(COLUMNS))."""
+    return logistic(article.predict(rows))
+
+
+def foretold(quality: Trees, rows: NDArray[np.float32]) -> NDArray[np.float64]:
+    """(n_pages,) foretold F1 in [0, 1], from rows (n_pages, len(COLUMNS))."""
+    return np.clip(quality.predict(rows), 0.0, 1.0)
+
+
+def more_careful(probabilities: NDArray[np.float32], log_odds: float) -> NDArray[np.float32]:
+    """Probabilities with the log odds of content lowered by so much; by 0 they stay as they are.
+
+    Examples
+    --------
+    >>> more_careful(np.array([.5], np.float32), 1.0).round(3).tolist()
+    [0.2689999938011169]
+    """
+    if not log_odds:  # there and back would round them
+        return probabilities
+    return logistic(logit(probabilities) - log_odds)
+
+
+def is_forum(matrix: NDArray[np.float32], columns: Sequence[str], words: NDArray[np.float64]) -> bool:
+    """Whether a page is a forum, where what readers write is the content.
+
+    Its address says so; or most of its words stand in elements that are named threads or messages, on a page that is
+    not called an article. On WCXB's page types: precision .80, recall .84 (``benchmarks/areas.py``).
+
+    Parameters
+    ----------
+    matrix
+        (n_blocks, n_columns) features of the page's blocks.
+    columns
+        Their names.
+    words
+        (n_blocks,).
+    """
+    if not len(matrix) or not _FORUM.issubset(columns):
+        return False
+    by_address, article, news, thread = (matrix[:, columns.index(name)] for name in _FORUM_COLUMNS)
+    if by_address[0] > 0:
+        return True
+    in_thread = float(words[thread < FAR].sum()) / max(1.0, float(words.sum()))
+    return in_thread > 0.5 and not article[0] and not news[0]

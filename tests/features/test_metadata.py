@@ -1,0 +1,124 @@
+"""What the page says about itself: title, description, kind, address."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import blockml
+from blockml.features.metadata import KINDS, about, resemblance
+from blockml.features.view import View
+
+
+def likeness(html: str) -> dict[str, list[float]]:
+    """Likeness of blocks to title and description."""
+    view = View(blockml.parse(html))
+    return {name: values.astype(float).tolist() for name, values in resemblance(view).items()}
+
+
+def page(html: str) -> dict[str, float]:
+    """Columns of the page, which are the same for each block."""
+    view = View(blockml.parse(html))
+    columns = {name: set(values.astype(float).tolist()) for name, values in about(view).items()}
+    assert all(len(values) == 1 for values in columns.values())
+    return {name: values.pop() for name, values in columns.items()}
+
+
+def test_likeness_to_the_title() -> None:
+    """Words of each in the other; places are counted from the first block that is like it."""
+    found = likeness("<title>The old CAT sleeps</title><p>home<p>The old cat<p>cat dog<h1>The old cat sleeps</h1>")
+    assert found["intitle"] == [0, 1, 0.5, 1]
+    assert found["oftitle"] == [0, 0.75, 0.25, 1]
+    assert found["sincetitle"] == [-1, 0, 1, 2]
+    assert found["indescription"] == [0] * 4
+
+
+@pytest.mark.parametrize("html", ["<p>one two", "<title>x</title><p>one two", "<title>one two</title><p>one"])
+def test_nothing_is_like_the_title(html: str) -> None:
+    """No title, another one, or a single word of it."""
+    assert likeness(html)["sincetitle"] == [-9999]
+
+
+def test_description_and_title_for_other_sites() -> None:
+    """The first element of a name counts, og: before the plain one; blocks longer than titles are compared with it."""
+    head = (
+        "<meta name=description content='plain'><meta property='og:description' content='cats sleep'>"
+        "<meta property='og:description' content='late'><meta property='OG:Title' content='Cats'>"
+    )
+    found = likeness(f"{head}<p>Cats sleep late plain<p>{' '.join(f'w{i}' for i in range(39))} cats")
+    assert found["indescription"] == pytest.approx([0.5, 1 / 40])
+    assert found["intitle"] == pytest.approx([0.25, 0])  # forty words are no title
+    assert found["oftitle"] == [1, 1]
+    assert likeness(f"{head}<p>{'cats ' * 91}")["oftitle"] == [0]
+
+
+def test_sizes_of_the_page_by_hand() -> None:
+    """12 + 2 + 1 + 3 words in four blocks."""
+    long = "word " * 12
+    html = f"<h2>a b</h2><p>{long}</p><ul><li><a>x</a></ul><table><tr><td>1 2 3<td><img><input></table><form></form>"
+    found = page(html + "<script>x</script><button></button>")
+    expected = {
+        "pagewords": 18, "pageblocks": 4, "pagelinks": 1 / 18, "pageprose": 12 / 18, "pageprosewords": 12,
+        "pageinp": 12 / 18, "pageinli": 0, "pageintd": 3 / 18, "pagehead": 1 / 4, "pagetop": 12 / 18, "pagetop5": 1,
+        "pagearticles": 0, "pagemains": 0, "pageimages": 1, "pageforms": 1, "pageinputs": 2, "pageh1": 0, "pageh2": 1,
+        "pagepars": 1, "pagescripts": 1, "pagedepth": 5, "urlparts": -1, "urldashes": 0, "urldigits": 0,
+    }  # fmt: skip
+    assert {name: found[name] for name in expected} == pytest.approx(expected)
+    assert all(found[f"is{name}"] == 0 for name in KINDS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kinds(kind: str) -> None:
+    """1 by og:type, 2 by schema.org, 3 by both; other kinds are left out."""
+    word = KINDS[kind][0]
+    own = f"<meta property=og:type content='{word.upper()}'>"
+    schema = f"<script type=application/ld+json>{json.dumps({'@type': word.title(), 'x': {'@type': 'Thing'}})}</script>"
+    for html, value in ((own, 1), (schema, 2), (own + schema, 3), ("", 0)):
+        found = page(f"{html}<p>one")
+        assert {name: found[f"is{name}"] for name in KINDS} == dict.fromkeys(KINDS, 0) | {kind: value}
+
+
+@pytest.mark.parametrize(
+    "written", ['"@type":"NewsArticle"', '"@type" : ["NewsArticle", "Thing"]', '"@type"\n:\n [ \t"NewsArticle"]']
+)
+def test_ways_to_write_a_type(written: str) -> None:
+    """Blanks and a list; in a list the first counts."""
+    assert page("<script>{" + written + "}</script><p>one")["isarticle"] == 2
+
+
+@pytest.mark.timeout(30)
+def test_runs_of_blanks_are_read_once() -> None:
+    """Looking at each part of the run would take hours."""
+    assert page('<script>"@type":' + " " * 1_000_000 + "</script><p>one")["pageblocks"] == 1
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        (
+            "https://a.example/blog/2024/05/old-cat-sleeps",
+            {"urlparts": 4, "urldashes": 2, "urldigits": 6, "urlnews": 1},
+        ),
+        ("https://a.example/", {"urlparts": 0}),
+        ("https://a.example", {"urlparts": 0}),
+        ("https://a.example/forum/viewtopic?t=7", {"urlparts": 2, "urldigits": 1, "urlforum": 1}),
+        ("https://shop.example/p/12", {"urlparts": 2, "urldigits": 2, "urlshop": 1}),
+        ("https://a.example/CATEGORY/x", {"urlparts": 2, "urlshelf": 1}),
+        ("https://a.example/docs/api", {"urlparts": 2, "urldocs": 1}),
+    ],
+)
+def test_addresses(address: str, expected: dict[str, float]) -> None:
+    """The page's own, from either place; the host tells nothing."""
+    names = ("parts", "dashes", "digits", "forum", "shop", "shelf", "news", "docs")
+    whole = {f"url{name}": 0 for name in names} | expected
+    for head in (f"<meta property=og:url content='{address}'>", f"<link rel=Canonical href='{address}'>"):
+        found = page(f"<link rel=stylesheet href=/forum/>{head}<p>one")
+        assert {name: found[name] for name in whole} == whole
+
+
+def test_a_head_without_values() -> None:
+    """Attributes may be empty or missing."""
+    found = page("<meta><meta name><meta property=og:type><link><link rel=canonical><p>one")
+    assert found["urlparts"] == -1
+    assert found["iswebsite"] == 0

@@ -1,0 +1,106 @@
+"""Blocks built alike: by hand, and by comparing what stands above each two blocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+import blockml
+from blockml.features.repetition import ALIKE, GROUPS, LEVELS, alike, groups, repetition
+from blockml.features.view import REACH, View
+from blockml.page import Nodes
+from tests.strategies import messy_html, path_of
+
+
+def columns(html: str) -> dict[str, list[float]]:
+    """The family by name."""
+    view = View(blockml.parse(html))
+    return {name: values.astype(float).tolist() for name, values in repetition(view).items()}
+
+
+def test_groups_by_hand() -> None:
+    """Two paragraphs around a div; one of them ends in a link."""
+    found = columns("<p>one<div>two three</div><p><a>four</a> five")
+    for name in ("path", "near"):
+        assert found[f"size{name}"] == [2, 1, 2]
+        assert found[f"share{name}"] == pytest.approx([3 / 5, 2 / 5, 3 / 5])
+        assert found[f"density{name}"] == [1.5, 2, 1.5]
+        assert found[f"links{name}"] == pytest.approx([1 / 3, 0, 1 / 3])
+        assert found[f"prose{name}"] == [0, 0, 0]
+        assert found[f"tight{name}"] == pytest.approx([2 / 3, 1, 2 / 3])
+    assert found["sizefar"] == [3, 3, 3]
+    assert found["alike0up"] == [2, 1, 2]
+    assert found["wordsalike0up"] == [1.5, 2, 1.5]
+    assert found["linksalike0up"] == pytest.approx([1 / 3, 0, 1 / 3])
+    for k in LEVELS[1:]:
+        assert found[f"alike{k}up"] == [1, 1, 1]
+        assert found[f"wordsalike{k}up"] == [5, 5, 5]
+
+
+def test_classes_part_what_tags_do_not() -> None:
+    """Near by; and further up the other way round."""
+    found = columns("<p class=a>one<p class=b>two<p class=a>three")
+    assert (found["sizepath"], found["sizenear"], found["sizefar"]) == ([3] * 3, [2, 1, 2], [3] * 3)
+    assert found["alike0up"] == [2, 1, 2]
+    far = columns("".join(f"<section class={name}><div><div><p>one</div></div></section>" for name in "abb"))
+    assert (far["sizenear"], far["sizefar"]) == ([3] * 3, [1, 2, 2])
+    assert far["alike3up"] == [1, 2, 2]
+
+
+def test_running_text_of_a_group() -> None:
+    """Share of its words."""
+    assert columns("<p>" + "w " * 12 + "<p>w w w")["prosepath"] == pytest.approx([12 / 15] * 2)
+
+
+def keys(nodes: Nodes, parent: int) -> dict[str, list[object]]:
+    """What stands above a block, as each way to be alike sees it."""
+    above = path_of(nodes, parent)[::-1][:REACH]
+    tags: list[object] = [nodes.name(node) for node in above]
+    kinds: list[object] = [(nodes.name(node), nodes.attributes[node].get("class", "")) for node in above]
+    return {"path": tags, "near": kinds[:3], "far": kinds[2:]}
+
+
+@given(html=messy_html)
+def test_blocks_are_alike_if_the_same_stands_above_them(html: str) -> None:
+    """Numbers are equal where that is, and nowhere else."""
+    view = View(blockml.parse(html))
+    if not len(view):
+        return
+    above = [keys(view.nodes, parent) for parent in view.blocks.parent.tolist()]
+    found = groups(view)
+    assert set(found) == set(GROUPS)
+    for name, numbers in found.items():
+        written = [repr(item[name]) for item in above]
+        pairs = set(zip(written, numbers.tolist(), strict=True))
+        assert len(pairs) == len(set(written)) == len(set(numbers.tolist()))
+
+
+@given(html=messy_html)
+def test_siblings_are_those_with_the_same_parent_tag_and_class(html: str) -> None:
+    """Counted one element at a time."""
+    view = View(blockml.parse(html))
+    if not len(view):
+        return
+    nodes, words = view.nodes, view.total(view.words)
+    found: dict[str, Any] = dict(repetition(view))
+    kinds = [(int(nodes.parent[i]), nodes.name(i), nodes.attributes[i].get("class", "")) for i in range(len(nodes))]
+    for k in LEVELS:
+        for block, node in enumerate(view.level(k).tolist()):
+            like = [other for other in range(len(nodes)) if kinds[other] == kinds[node]]
+            assert found[f"alike{k}up"][block] == len(like)
+            assert found[f"wordsalike{k}up"][block] == pytest.approx(sum(words[other] for other in like) / len(like))
+
+
+def test_what_nets_see() -> None:
+    """The numbers of two ways; none on a page without blocks."""
+    view = View(blockml.parse("<p class=a>one<p>two<p class=a>three"))
+    found = alike(view)
+    assert len(found) == len(ALIKE) == 2
+    for name, numbers in zip(ALIKE, found, strict=True):
+        assert numbers.dtype == np.int32
+        assert np.array_equal(numbers, groups(view)[name])
+    none = alike(View(blockml.parse("")))
+    assert [(len(numbers), numbers.dtype) for numbers in none] == [(0, np.dtype(np.int32))] * 2

@@ -1,0 +1,92 @@
+"""Elements above a block: by hand, and by walking up from each block."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+import blockml
+from blockml.features.structure import FAR, LANDMARKS, LEVELS, TAGS, ancestors, path
+from blockml.features.view import REACH, View
+from tests.strategies import messy_html, path_of
+
+
+def columns(html: str) -> dict[str, list[float]]:
+    """Both families by name."""
+    view = View(blockml.parse(html))
+    return {name: values.astype(float).tolist() for name, values in (path(view) | ancestors(view)).items()}
+
+
+def test_tags_and_landmarks_by_hand() -> None:
+    """A list in an article."""
+    found = columns("<article><ul><li>one<li><em>two</em></ul></article><custom-tag>three</custom-tag>")
+    names = [[TAGS[int(found[f"tag{k}"][block])] for k in range(4)] for block in range(3)]
+    assert names == [["li", "ul", "article", "body"], ["em", "li", "ul", "article"], ["other", "body", "other", "none"]]
+    assert found["depth"] == [4, 5, 2]
+    expected: dict[str, list[float]] = {
+        "toli": [0, 1, FAR], "tolist": [1, 2, FAR], "toarticle": [2, 3, FAR], "toemphasis": [FAR, 0, FAR],
+    }  # fmt: skip
+    for name in LANDMARKS:
+        assert found[f"to{name}"] == expected.get(f"to{name}", [FAR] * 3), name
+
+
+def test_flags() -> None:
+    """Of the first text of a block."""
+    found = columns("<p hidden>one<pre>two</pre><noscript>three</noscript><p>four")
+    assert [found[name] for name in ("hidden", "preformatted", "noscript")] == [
+        [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0],
+    ]  # fmt: skip
+
+
+@given(html=messy_html)
+def test_landmarks_are_those_met_on_the_way_up(html: str) -> None:
+    """The nearest counts, as far as is looked."""
+    view = View(blockml.parse(html))
+    found: dict[str, Any] = dict(path(view))
+    for block, parent in enumerate(view.blocks.parent.tolist()):
+        way = path_of(view.nodes, parent)
+        above = [view.nodes.name(node) for node in way[::-1][:REACH]]
+        assert found["depth"][block] == len(way) - 1
+        for name, group in LANDMARKS.items():
+            levels = [level for level, tag in enumerate(above) if tag in group]
+            assert found[f"to{name}"][block] == min(levels, default=FAR)
+        for k in range(4):
+            wanted = above[k] if k < len(above) else "none"
+            assert TAGS[int(found[f"tag{k}"][block])] == (wanted if wanted in TAGS else "other")
+
+
+def test_what_elements_above_hold() -> None:
+    """By hand: a section of a paragraph of twelve words and a link, and two words beside it."""
+    found = columns(f"<div><section><p>{'Word. ' * 12}</p><a>one two three</a></section>four five</div>")
+    assert found["words0up"] == [12, 3, 17]
+    assert found["words1up"] == [15, 15, 17]
+    assert found["share1up"] == pytest.approx([15 / 17, 15 / 17, 1])
+    assert found["links1up"] == pytest.approx([3 / 15, 3 / 15, 3 / 17])
+    assert found["prose1up"] == found["inp1up"] == pytest.approx([12 / 15, 12 / 15, 12 / 17])
+    assert found["blocks1up"] == [2, 2, 3]
+    assert found["density1up"] == pytest.approx([15 / 2, 15 / 2, 17 / 3])
+    assert found["sentences1up"] == pytest.approx([12 / 15, 12 / 15, 12 / 17])
+    assert found["inp0up"] == pytest.approx([1, 0, 12 / 17])
+    for k in LEVELS[-2:]:  # beyond the outermost element it is that one
+        assert found[f"words{k}up"] == [17, 17, 17]
+
+
+@given(html=messy_html)
+def test_amounts_grow_on_the_way_up(html: str) -> None:
+    """An element holds no less than those below it, and the block's words at least."""
+    view = View(blockml.parse(html))
+    found: dict[str, Any] = dict(ancestors(view))
+    before = view.words
+    for k in LEVELS:
+        assert (found[f"words{k}up"] >= before).all()
+        before = found[f"words{k}up"]
+        assert (found[f"blocks{k}up"] >= 1).all()
+
+
+def test_no_element_is_in_two_groups_of_landmarks() -> None:
+    """Nor twice among the tags."""
+    grouped = [tag for group in LANDMARKS.values() for tag in group]
+    assert len(grouped) == len(set(grouped))
+    assert len(TAGS) == len(set(TAGS))

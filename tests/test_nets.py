@@ -1,0 +1,207 @@
+"""Nets: prediction against one block at a time, files, and what is refused."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from blockml.arrayfile import read_arrays, write_arrays
+from blockml.errors import ModelFormatError, UsageError
+from blockml.features.tokens import BUCKETS, Bags
+from blockml.nets import Net, Pool, join
+
+COLUMNS, UNITS, VECTOR = 5, 3, 2
+
+
+def some_net(seed: int = 0, members: int = 1, ways: int = 2, *, reads_words: bool = True) -> Net:
+    """Random weights; half of the words are unknown, the last column isn't used."""
+    rng = np.random.default_rng(seed)
+    d, h = VECTOR if reads_words else 0, UNITS
+
+    def normal(*shape: int) -> Any:
+        return rng.normal(scale=0.4, size=shape).astype(np.float16)
+
+    words = normal(BUCKETS if d else 0, members * d)
+    words[::2] = 0
+    return Net.from_arrays(
+        {
+            "centre": np.array([1, 0.5, -2, 0, 3], np.float32),
+            "scale": np.array([0.5, 2, 1, 30, 0], np.float32),
+            "first": normal(COLUMNS, members * h),
+            "first_bias": normal(members * h),
+            "words": words,
+            "lift": normal(members, d, h),
+            "own": normal(members, h, h),
+            "page": normal(members, 2 * h, h),
+            "alike": normal(members, ways * h, h),
+            "second_bias": normal(members, 1, h),
+            "out": normal(members, h, 1),
+            "out_bias": normal(members, 1, 1),
+        }
+    )
+
+
+def some_page(seed: int, n: int) -> tuple[Any, list[Any], Any, Bags]:
+    """Matrix, two ways to be alike, words, and a bag of one to four words for each block."""
+    rng = np.random.default_rng(seed)
+    starts = np.concatenate([[0], np.cumsum(rng.integers(1, 5, n))])
+    bags = Bags(starts, rng.integers(0, BUCKETS, starts[-1]).astype(np.int32), rng.permutation(n))
+    matrix = rng.normal(scale=20, size=(n, COLUMNS)).astype(np.float32)
+    return matrix, [rng.integers(0, 3, n), rng.integers(5, 50, n)], rng.integers(0, 30, n), bags
+
+
+def slow_odds(net: Net, matrix: Any, groups: list[Any], n_words: Any, bags: Bags) -> list[float]:
+    """Log odds of a net of one member, one block after the other."""
+    h = UNITS
+    hidden = []
+    for row, bag in zip(matrix.tolist(), bags.bag.tolist(), strict=True):
+        values = [math.copysign(math.log1p(abs(x)), x) for x in row]
+        ready = np.clip((np.array(values) - net.centre) * net.scale, -4, 4)
+        seen = [net.words[word] for word in bags.buckets[bags.starts[bag] : bags.starts[bag + 1]]]
+        known = [vector for vector in seen if vector.any()]
+        first = ready @ net.first + net.first_bias
+        if known:
+            first = first + np.mean(known, axis=0) @ net.lift[0]
+        hidden.append(np.maximum(first, 0))
+    over_words = sum((w * x for w, x in zip(n_words, hidden, strict=True)), np.zeros(h)) / max(n_words.sum(), 1)
+    odds = []
+    for block, own in enumerate(hidden):
+        second = own @ net.own[0] + np.concatenate([np.mean(hidden, axis=0), over_words]) @ net.page[0]
+        for way, numbers in enumerate(groups):
+            mean = np.mean([x for x, number in zip(hidden, numbers, strict=True) if number == numbers[block]], axis=0)
+            second = second + mean @ net.alike[0, way * h : (way + 1) * h]
+        odds.append(float((np.maximum(second + net.second_bias[0], 0) @ net.out[0] + net.out_bias[0]).item()))
+    return odds
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 40))
+def test_prediction_is_that_of_one_block_at_a_time(seed: int, n: int) -> None:
+    """Scaling, words, page, words of the page and both ways to be alike all count as described."""
+    net, page = some_net(seed), some_page(seed, n)
+    expected = 1 / (1 + np.exp(-np.array(slow_odds(net, *page))))
+    assert net.predict(*page) == pytest.approx(expected, abs=2e-4)
+
+
+def test_the_order_of_groups_and_their_numbers_do_not_matter() -> None:
+    """Only who is with whom does."""
+    net, (matrix, groups, words, bags) = some_net(), some_page(1, 30)
+    renamed = [1000 - numbers for numbers in groups]
+    scores = net.predict(matrix, groups, words, bags)
+    assert scores.std() > 0.01
+    assert net.predict(matrix, renamed, words, bags) == pytest.approx(scores, abs=1e-6)
+    order = np.random.default_rng(0).permutation(30)
+    shuffled = net.predict(matrix[order], [numbers[order] for numbers in groups], words[order], bags.take(order))
+    assert shuffled == pytest.approx(scores[order], abs=1e-6)
+
+
+def test_scores_are_probabilities_of_any_finite_matrix() -> None:
+    """Values far beyond those of training are held in bounds; a page without blocks or words is fine."""
+    net = some_net()
+    matrix, groups, words, bags = some_page(2, 4)
+    matrix[:] = np.float32(1e30) * np.array([[1], [-1], [0], [1]], np.float32)
+    scores = net.predict(matrix, groups, words * 0, bags)
+    assert scores.dtype == np.float32
+    assert ((scores >= 0) & (scores <= 1)).all()
+    empty = Bags(np.zeros(1, np.intp), np.zeros(0, np.int32), np.zeros(0, np.intp))
+    assert net.predict(matrix[:0], [numbers[:0] for numbers in groups], words[:0], empty).shape == (0,)
+
+
+@pytest.mark.parametrize("reads_words", [True, False])
+def test_joined_nets_average_their_log_odds(reads_words: bool) -> None:  # noqa: FBT001
+    """Three nets in one give the mean of the three."""
+    page = some_page(3, 25)
+    nets = [some_net(seed, reads_words=reads_words) for seed in range(3)]
+    nets = [replace(net, scale=nets[0].scale) for net in nets]
+    odds = [np.log(p / (1 - p)) for p in (net.predict(*page).astype(np.float64) for net in nets)]
+    joined = join(nets)
+    joined.check(COLUMNS)
+    assert joined.predict(*page) == pytest.approx(1 / (1 + np.exp(-np.mean(odds, axis=0))), abs=1e-4)
+    assert join([joined, nets[0]]).own.shape[0] == 4
+
+
+def test_nets_that_differ_in_their_inputs_are_not_joined() -> None:
+    """Nor are none."""
+    net = some_net()
+    for others in ([], [net, replace(net, centre=net.centre + 1)], [net, some_net(ways=1)]):
+        with pytest.raises(UsageError):
+            join(others)
+
+
+def test_calibration_moves_the_log_odds() -> None:
+    """Slope and offset act on log odds, up to rounding of the weights."""
+    net, page = some_net(), some_page(4, 20)
+    before, after = (np.log(p / (1 - p)) for p in (net.predict(*page), net.calibrated(0.5, 1.0).predict(*page)))
+    assert after == pytest.approx(before * 0.5 + 1, abs=0.02)
+
+
+def test_a_saved_net_is_the_same(tmp_path: Path) -> None:
+    """Through a file and back every score is equal, bit for bit; weights take two bytes."""
+    net, page = some_net(members=2), some_page(5, 20)
+    write_arrays(tmp_path / "net", {"format": 1}, net.arrays())
+    again = Net.from_arrays(read_arrays(tmp_path / "net", "net", 1)[1])
+    again.check(COLUMNS)
+    assert np.array_equal(again.predict(*page), net.predict(*page))
+    assert net.arrays()["words"].dtype == np.float16
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda net: {"first": net.first[:, 1:]}, "'first' has the shape"),
+        (lambda net: {"words": net.words[1:]}, "'words' has the shape"),
+        (lambda net: {"own": net.own[0]}, "three dimensions"),
+        (lambda net: {"own": net.own[:, :0]}, "three dimensions"),
+        (lambda net: {"alike": net.alike[:, 1:]}, "'alike' has the shape"),
+        (lambda net: {"out": net.out * np.nan}, "finite"),
+        (lambda net: {"centre": net.centre + np.float32(np.inf)}, "finite"),
+        (lambda net: {"scale": net.scale - 1}, "not negative"),
+    ],
+)
+def test_broken_nets_are_refused(change: Callable[[Net], dict[str, Any]], message: str) -> None:
+    """The message says which rule is broken."""
+    net = some_net()
+    net.check(COLUMNS)
+    with pytest.raises(ModelFormatError, match=message):
+        replace(net, **change(net)).check(COLUMNS)
+    with pytest.raises(ModelFormatError, match="shape"):
+        net.check(COLUMNS + 1)
+
+
+def test_missing_and_wrongly_typed_arrays_are_refused() -> None:
+    """Before a net is made of them."""
+    arrays = some_net().arrays()
+    with pytest.raises(ModelFormatError, match="lacks the array 'out'"):
+        Net.from_arrays({name: array for name, array in arrays.items() if name != "out"})
+    with pytest.raises(ModelFormatError, match="wrong type"):
+        Net.from_arrays(arrays | {"scale": np.zeros(5, np.float64)})
+
+
+def test_other_columns_ways_or_no_words_are_refused() -> None:
+    """With a message that tells the numbers."""
+    net, (matrix, groups, words, bags) = some_net(), some_page(6, 3)
+    with pytest.raises(UsageError, match="takes 5 columns and 2 ways"):
+        net.predict(matrix[:, 1:], groups, words, bags)
+    with pytest.raises(UsageError, match="2 ways to be alike, not 5 and 1"):
+        net.predict(matrix, groups[:1], words, bags)
+    with pytest.raises(UsageError, match="words of tags"):
+        net.predict(matrix, groups, words)
+    assert len(some_net(reads_words=False).predict(matrix, groups, words)) == 3
+
+
+def test_pools_of_nothing_and_runs() -> None:
+    """No rows make no groups; rows side by side are the same groups by either way."""
+    assert Pool.of(np.zeros(0, dtype=np.intp)).size.shape == (0, 1)
+    rows = np.arange(12, dtype=np.float32).reshape(6, 2)
+    runs, numbered = Pool.runs(np.array([1, 3, 2])), Pool.of(np.array([0, 1, 1, 1, 2, 2]))
+    assert np.array_equal(runs.mean(rows), numbered.mean(rows))
+    assert np.array_equal(runs.group, numbered.group)
+    assert runs.sum(rows).tolist() == [[0, 1], [12, 15], [18, 20]]

@@ -1,0 +1,133 @@
+"""Pages judged as a whole: one row of numbers, by hand and on any page."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import blockml
+from blockml.decision import expected_f1, logit
+from blockml.features.view import View
+from blockml.trees import Trees
+from blockml.wholepage import COLUMNS, foretold, likeness, more_careful, of_page, page_row
+
+
+def floats(*values: float) -> NDArray[np.float64]:
+    """Numbers of blocks."""
+    return np.array(values, np.float64)
+
+
+def probabilities(*values: float) -> NDArray[np.float32]:
+    """Of blocks."""
+    return np.array(values, np.float32)
+
+
+def named(row: NDArray[np.float32]) -> dict[str, float]:
+    """A row's numbers by their names."""
+    return dict(zip(COLUMNS, row.tolist(), strict=True))
+
+
+def leaf(value: float) -> Trees:
+    """A tree that says the same of all pages."""
+    end = np.array([-1], np.int32)
+    return Trees(end, np.zeros(1), end, end, np.array([value]), np.array([0], np.int32))
+
+
+def test_a_row_by_hand() -> None:
+    """Four blocks, of which the second and the last are kept; trees alone would keep the last only."""
+    words, linked, prose = floats(10, 100, 20, 50), floats(10, 5, 20, 0), floats(0, 100, 0, 50)
+    final = probabilities(0.1, 0.7, 0.3, 0.9)
+    alone = probabilities(0.01, 0.02, 0.01, 0.95)
+    hits = 0.9 * 50 + 0.7 * 100
+    expected = 2 * hits / (150 + hits + 0.3 * 20 + 0.1 * 10)
+    assert named(page_row(words, linked, prose, alone, final)) == pytest.approx(
+        {
+            "expected": expected,
+            "border": math.log(0.7 / 0.3),
+            "kept": 150 / 180,
+            "words": math.log(151),
+            "pagewords": math.log(181),
+            "unsure": 120 / 150,
+            "agreement": 2 * 50 / (150 + 50),
+            "pieces": 2 / 2,
+            "links": 5 / 150,
+            "prose": 1,
+            "pageprose": 150 / 180,
+            "low": 2 * 50 / (150 + 50),
+            "high": 2 * 150 / (150 + 170),
+        },
+        rel=1e-5,
+    )
+
+
+def test_neighbours_are_one_piece() -> None:
+    """Runs of kept blocks by kept blocks."""
+    words = np.ones(6)
+    final = probabilities(0.9, 0.9, 0.01, 0.9, 0.9, 0.9)
+    assert named(page_row(words, words, words, final, final))["pieces"] == pytest.approx(2 / 5)
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(0, 1, width=32), st.floats(0, 1, width=32), st.integers(0, 400), st.integers(0, 400)),
+        max_size=20,
+    )
+)
+def test_any_page_has_a_row(blocks: list[tuple[float, float, int, int]]) -> None:
+    """Finite; shares are shares; without blocks or words too."""
+    words = floats(*(block[2] for block in blocks))
+    part = floats(*(min(block[2], block[3]) for block in blocks))
+    final = probabilities(*(block[1] for block in blocks))
+    row = page_row(words, part, part, probabilities(*(block[0] for block in blocks)), final)
+    assert row.shape == (len(COLUMNS),)
+    assert row.dtype == np.float32
+    assert np.isfinite(row).all()
+    found = named(row)
+    for name in ("expected", "kept", "agreement", "pieces", "links", "prose", "pageprose", "low", "high"):
+        assert 0 <= found[name] <= 1, name
+    assert found["expected"] == pytest.approx(expected_f1(final, words)[1], rel=1e-6)
+
+
+def test_of_a_parsed_page() -> None:
+    """Its words, linked words and running text."""
+    view = View(blockml.parse(f"<p><a>Home</a> x</p><p>{'word ' * 12}</p>"))
+    final = probabilities(0.1, 0.8)
+    row = of_page(view, final, final)
+    assert np.array_equal(row, page_row(floats(2, 12), floats(1, 0), floats(0, 12), final, final))
+    assert of_page(View(blockml.parse("")), probabilities(), probabilities()).shape == (len(COLUMNS),)
+
+
+@pytest.mark.parametrize("value", [-1e4, -3.0, 0.0, 0.4, 1.5, 1e4])
+def test_what_trees_say_is_a_share(value: float) -> None:
+    """Log odds of an article become a probability; a foretold F1 outside of [0, 1] is cut."""
+    rows = np.zeros((3, len(COLUMNS)), np.float32)
+    assert likeness(leaf(value), rows) == pytest.approx([1 / (1 + math.exp(-max(value, -700)))] * 3, rel=1e-5)
+    assert foretold(leaf(value), rows).tolist() == [min(max(value, 0), 1)] * 3
+    assert foretold(leaf(value), rows[:0]).shape == (0,)
+
+
+some = st.lists(st.floats(0, 1, width=32), max_size=20)
+
+
+@given(some)
+def test_no_care_changes_nothing(values: list[float]) -> None:
+    """To the last bit: scores that equal a threshold still do."""
+    given_scores = probabilities(*values)
+    assert np.array_equal(more_careful(given_scores, 0.0), given_scores)
+
+
+@given(some, st.floats(0.01, 8))
+def test_care_lowers_odds(values: list[float], care: float) -> None:
+    """By that much; the order stays."""
+    before = np.sort(probabilities(*values))
+    after = more_careful(before, care)
+    assert after.dtype == np.float32
+    assert (after <= before + 1e-6).all()
+    assert (np.diff(after) >= 0).all()
+    inner = (before > 0.01) & (before < 0.99)
+    assert logit(before[inner]) - logit(after[inner]) == pytest.approx(np.full(inner.sum(), care), abs=0.01)
