@@ -9,7 +9,7 @@ JOBS ?= 2
 CORPORA := $(or $(BLOCKML_CORPORA),$(realpath ../shared/corpora))
 COMPARED := $(if $(CORPORA),$(addprefix $(CORPORA)/,wcxb l3s-gn1 cleaneval cleanportaleval),data/sites data/pages)
 
-.PHONY: help demo test lint format data model wheel oldest peers gate pin bench paper compare parameters templates clean
+.PHONY: help demo test lint format data model wheel oldest peers gate pin bench paper compare parameters templates default clean
 
 help:
 	@echo "make demo    train on data/, extract, predict in batch, compare, write the report (in $(OUT)/)"
@@ -25,6 +25,7 @@ help:
 	@echo "make bench   cost of an extraction against lxml's parse (needs BLOCKML_CORPORA)"
 	@echo "make paper   the paper's experiment on L3S-GN1, all readings (needs BLOCKML_CORPORA)"
 	@echo "make templates  distances, clusterings, linked pages and what siblings are worth (needs BLOCKML_CORPORA)"
+	@echo "make default  what the model recipe default is made of: parts, features, pages, trust (needs BLOCKML_CORPORA)"
 	@echo "make parameters  what the parameters of the untrained extractors do (needs BLOCKML_CORPORA)"
 
 $(VENV)/.installed: pyproject.toml constraints.txt
@@ -109,6 +110,9 @@ compare: $(VENV)/.peers
 templates: $(VENV)/.installed
 	$(BIN)/python benchmarks/templates.py --jobs $(JOBS)
 	$(BIN)/python benchmarks/siblings.py --jobs $(JOBS)
+
+default: $(VENV)/.installed
+	$(BIN)/python -m benchmarks.default --jobs $(JOBS)
 
 parameters: $(VENV)/.installed
 	$(BIN)/python benchmarks/parameters.py --jobs $(JOBS)

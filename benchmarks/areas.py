@@ -1,7 +1,7 @@
-"""How well blocks are told apart by what they are, and what it is worth to know readers' comments.
+"""How well the released model tells blocks apart by what they are, and what it is worth to know readers' comments.
 
-Needs BLOCKML_CORPORA. Areas are learnt from dataset-popular, WCXB (weak labels) and the made pages in ``data``. They
-are measured on L3S-GN1, which nothing is learnt from, and by folds over sites on pages whose labels people gave.
+Needs BLOCKML_CORPORA. The model's areas are learnt from WCXB (weak labels) and the made pages in ``data``. They are
+measured on L3S-GN1 and dataset-popular, whose labels people gave and which nothing is learnt from.
 """
 
 from __future__ import annotations
@@ -16,13 +16,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import blockml
 from blockml.areas import Areas
 from blockml.cli.output import print_rows
 from blockml.datasets import Dataset, open_dataset
 from blockml.evaluation.areas import Confusion, confusion
+from blockml.evaluation.bootstrap import bootstrap_mean
+from blockml.evaluation.run import evaluate_extractor
+from blockml.extractors import Supervised
 from blockml.features import build
-from blockml.learning.areas import AREAS, AreaRows, area_rows, fit_areas, merged
-from blockml.modelfile import Parsing
+from blockml.learning.areas import AreaRows, area_rows, fit_areas, merged
+from blockml.modelfile import Model, Parsing
 from blockml.page import Label
 from blockml.parsing import parse
 
@@ -33,7 +37,8 @@ REST = "rest"
 L3S = (Label.MAIN, Label.HEADING, Label.COMMENT, Label.RELATED)
 THRESHOLDS = (0.3, 0.5, 0.6, 0.7, 0.8, 0.9)
 BLANKS = (0.0, 0.5, 0.8)
-FOLDS = 3
+#: Collections that the model never saw, by folder.
+UNSEEN = ("l3s-gn1", "cleaneval", "ir-research-big9-chaos", "cleanportaleval")
 
 
 class Measured:
@@ -45,28 +50,27 @@ class Measured:
         for labelled in dataset.pages:
             html, gold = labelled.load()
             page = parse(html, url=labelled.url, charset=labelled.charset, **parsing)
-            told = gold.label(page).labels if gold is not None else None
-            if told is None or not len(page.blocks):
+            told = gold.label(page) if gold is not None else None
+            if told is None or told.labels is None or not told.known.any():
                 continue
-            matrices.append(build(page, "page"))
-            names += [str(merged(label)) for label in told]
-            words.append(page.blocks.n_words)
-            sizes.append(len(told))
+            matrices.append(build(page, "page")[told.known])
+            names += [str(merged(label)) for label, known in zip(told.labels, told.known, strict=True) if known]
+            words.append(page.blocks.n_words[told.known])
+            sizes.append(int(told.known.sum()))
         self.matrix = np.concatenate(matrices)
         self.names = np.array(names)
         self.words = np.concatenate(words)
         self.page = np.repeat(np.arange(len(sizes)), sizes)
 
 
-def training_sets(corpora: Path) -> list[Dataset]:
-    """What areas may be learnt from: public domain, our own, annotations under CC-BY-4.0."""
-    specs = [corpora / "dataset-popular", corpora / "wcxb", ROOT / "data" / "sites", ROOT / "data" / "pages"]
-    return [open_dataset(spec) for spec in specs]
-
-
 def l3s(corpora: Path) -> Measured:
     """The pages that are only measured on."""
     return Measured(open_dataset(f"l3s={corpora / 'l3s-gn1' / 'pages_annotated'}", layout="annotated"))
+
+
+def popular(corpora: Path) -> Measured:
+    """Home pages with areas that people marked; blocks outside all of them are left out."""
+    return Measured(open_dataset(f"popular={corpora / 'dataset-popular'}"))
 
 
 def as_l3s(names: NDArray[np.str_]) -> list[str]:
@@ -119,19 +123,45 @@ def comments(areas: Areas, measured: Measured) -> list[dict[str, Any]]:
     return rows
 
 
-def by_site(rows: AreaRows, whole: AreaRows, seed: int = 0) -> list[dict[str, Any]]:
-    """Folds over sites of pages that people labelled, ``whole``; weakly labelled pages are learnt from in each."""
-    sites = sorted(set(whole.sites))
-    order = np.random.default_rng(seed).permutation(len(sites))
-    fold_of = {sites[place]: number % FOLDS for number, place in enumerate(order.tolist())}
-    fold, whole_fold = (np.array([fold_of.get(site, -1) for site in part.sites]) for part in (rows, whole))
-    labels = list(map(str, AREAS))
-    total = confusion([], [], labels)
-    for number in range(FOLDS):
-        areas = fit_areas(rows.of_pages(fold != number), seed=seed)
-        left = whole.of_pages(whole_fold == number)
-        total += confusion([labels[i] for i in left.label], list(map(str, areas.label(left.matrix))), labels)
-    return list(table_of("pages labelled by people, folds over sites", total))
+def on_popular(areas: Areas, measured: Measured) -> list[dict[str, Any]]:
+    """Confusion by blocks and by words on home pages."""
+    said = [str(label) for label in areas.label(measured.matrix)]
+    labels = [str(label) for label in areas.labels]
+    return [
+        row
+        for unit, weights in (("blocks", None), ("words", measured.words))
+        for row in table_of(f"dataset-popular, {unit}", confusion(measured.names.tolist(), said, labels, weights))
+    ]
+
+
+def leaving_out(model: Model, corpora: Path, jobs: int) -> list[dict[str, Any]]:
+    """Page F1 with comments left out, and as if the model knew no areas, on collections it never saw."""
+    rows = []
+    for name in UNSEEN:
+        dataset = open_dataset(corpora / name)
+        f1 = [
+            np.array(
+                [
+                    page.bag.f1
+                    for page in evaluate_extractor(Supervised(kind), dataset, jobs=jobs)
+                    if page.bag is not None
+                ]
+            )
+            for kind in (model, replace(model, areas=None))
+        ]
+        gain = bootstrap_mean(f1[0] - f1[1])
+        rows.append(
+            {
+                "data set": name,
+                "pages": len(f1[0]),
+                "comments left out": round(float(f1[0].mean()), 4),
+                "kept": round(float(f1[1].mean()), 4),
+                "difference": round(gain.mean, 4),
+                "low": round(gain.low, 4),
+                "high": round(gain.high, 4),
+            }
+        )
+    return rows
 
 
 def blanking(rows: AreaRows, measured: Measured) -> list[dict[str, Any]]:
@@ -147,29 +177,29 @@ def blanking(rows: AreaRows, measured: Measured) -> list[dict[str, Any]]:
 def main(argv: Sequence[str] | None = None) -> None:
     """Print the tables asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("part", choices=["l3s", "comments", "sites", "blanking"], nargs="+")
+    parser.add_argument("part", choices=["l3s", "popular", "comments", "leaving-out", "blanking"], nargs="+")
     parser.add_argument("--format", choices=["table", "json"], default="table")
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args(argv)
     corpora = Path(os.environ["BLOCKML_CORPORA"])
-    sets = training_sets(corpora)
-    rows = area_rows(sets, seed=arguments.seed, jobs=arguments.jobs)
-    result: list[dict[str, Any]] = []
-    if {"l3s", "comments", "blanking"} & set(arguments.part):
-        measured = l3s(corpora)
-    if {"l3s", "comments"} & set(arguments.part):
-        areas = fit_areas(rows, seed=arguments.seed)
+    model = blockml.load("default").model
+    if model.areas is None:
+        parser.error("the released model has no areas")
     for part in arguments.part:
         if part == "l3s":
-            result = on_l3s(areas, measured)
+            result = on_l3s(model.areas, l3s(corpora))
+        elif part == "popular":
+            result = on_popular(model.areas, popular(corpora))
         elif part == "comments":
-            result = comments(areas, measured)
-        elif part == "blanking":
-            result = blanking(rows, measured)
+            result = comments(model.areas, l3s(corpora))
+        elif part == "leaving-out":
+            result = leaving_out(model, corpora, arguments.jobs)
         else:
-            people = [replace(data, pages=()) if data.name == "wcxb" else data for data in sets]
-            result = by_site(rows, area_rows(people, most=None, jobs=arguments.jobs), arguments.seed)
+            sets = [
+                open_dataset(corpora / "wcxb"),
+                *(open_dataset(ROOT / "data" / name) for name in ("sites", "pages")),
+            ]
+            result = blanking(area_rows(sets, jobs=arguments.jobs), l3s(corpora))
         print_rows(result, arguments.format)
 
 

@@ -8,6 +8,7 @@ work.
 ``calibration``  probabilities of blocks, and the foretold F1 of pages
 ``fresh``        the same recipe on folds of another seed
 ``learning``     training on an eighth, a quarter, half and all of the sites
+``texts``        what is extracted from unseen pages, as files for ``blockml compare --outputs``
 ``ablation``     families of features: what each is worth, and what it costs
 """
 
@@ -27,6 +28,7 @@ import numpy as np
 from benchmarks.default_families import ablation
 from benchmarks.default_parts import fresh, learning, parts
 from benchmarks.default_study import Study, Table
+from benchmarks.default_texts import texts
 from benchmarks.default_trust import trust
 from blockml.cli.output import note, write_output
 from blockml.datasets import open_dataset
@@ -39,20 +41,13 @@ SECTIONS: Mapping[str, Section] = {
     "calibration": lambda study, options: trust(study, options.figures),
     "fresh": lambda study, _: fresh(study),
     "learning": lambda study, options: learning(study, options.figures),
-    "ablation": lambda study, options: ablation(study, full=options.full),
+    "texts": lambda study, options: texts(study, Path(options.texts)),
+    "ablation": lambda study, options: ablation(study, full=options.full, timed=options.timed),
 }
 
 
 def markdown(rows: Table) -> str:
-    """Rows as a Markdown table.
-
-    Examples
-    --------
-    >>> print(markdown([{"": "a", "F1": Interval(0.5, 0.4, 0.6), "gain": Difference(-0.01, -0.02, 0.0, False)}]))
-    |  | F1 | gain |
-    | --- | --- | --- |
-    | a | .500 [.400, .600] | -.010 [-.020, +.000] |
-    """
+    """Rows as a Markdown table."""
     names = list(rows[0])
     lines = [names, ["---"] * len(names), *([cell(row[name]) for name in names] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
@@ -94,9 +89,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--trees", type=int, help="trees instead of the recipe's own number")
     parser.add_argument("--nets", type=int, help="nets instead of the recipe's own number, from 1")
     parser.add_argument("--full", action="store_true", help="ablation with nets and all trees")
+    parser.add_argument("--timed", type=int, default=60, help="pages that computing is timed on (default: %(default)s)")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--format", choices=("table", "json"), default="table")
     parser.add_argument("--figures", default="docs", help="folder of the pictures (default: %(default)s)")
+    parser.add_argument("--texts", default="out/unseen", help="folder of the texts (default: %(default)s)")
     options = parser.parse_args(argv)
     if unknown := set(options.sections) - set(SECTIONS):
         parser.error(f"no such section: {', '.join(sorted(unknown))}; choose from {', '.join(SECTIONS)}")

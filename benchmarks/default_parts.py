@@ -18,6 +18,8 @@ from blockml.learning.recipes import RECIPES, Recipe
 THRESHOLDS = tuple([round(0.05 + 0.025 * i, 3) for i in range(37)])
 #: Shares of the training sites.
 SHARES = (0.125, 0.25, 0.5, 1.0)
+#: How names of the variant end that is the recipe as it stands.
+_RECIPE = "(default)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,11 @@ class Measured:
     """(n_pages,) NaN where there is no gold text."""
     n_empty: int
     """Pages of which nothing is kept."""
+
+    @property
+    def is_recipe(self) -> bool:
+        """Whether it is the recipe as it stands."""
+        return self.name.endswith(_RECIPE)
 
 
 def judges(study: Study, judged: Judged, seed: int) -> list[Measured]:
@@ -42,8 +49,10 @@ def judges(study: Study, judged: Judged, seed: int) -> list[Measured]:
     for name, chosen in {"one net alone": (0,), f"{n} nets alone": numbers}.items():
         net = judged.net(*chosen)
         found.append(measured(study, judged, name, recipe, net, net, seed))
+    even = judged.both(*numbers, net_share=0.5)
+    found.append(measured(study, judged, f"trees + {n} nets, equal weights", recipe, trees, even, seed))
     single = {f"trees + net {number + 1}": (number,) for number in numbers}
-    for name, chosen in {**single, f"trees + {n} nets (default)": numbers}.items():
+    for name, chosen in {**single, f"trees + {n} nets {_RECIPE}": numbers}.items():
         found.append(measured(study, judged, name, recipe, trees, judged.both(*chosen), seed))
     return found
 
@@ -58,7 +67,7 @@ def rules(study: Study, judged: Judged, seed: int) -> list[Measured]:
         "expected F1": plain,
         "+ abstention": abstaining,
         "+ caution": replace(abstaining, caution=recipe.caution),
-        "+ caution with articles (default)": recipe,
+        f"+ caution with articles {_RECIPE}": recipe,
         "default without abstention": replace(recipe, least_words=0.0),
         "default without caution": replace(recipe, caution=0.0),
         "default, caution with articles for all": replace(
@@ -128,8 +137,8 @@ def parts(study: Study) -> dict[str, Table]:
     last = first[-1]
     return {
         "Judges of blocks": compared(study, first, last),
-        "Rules": compared(study, [last if item.name.endswith("(default)") else item for item in second], last),
-        "By page type": by_type(study, [*first, *[item for item in second if not item.name.endswith("(default)")]]),
+        "Rules": compared(study, [last if item.is_recipe else item for item in second], last),
+        "By page type": by_type(study, [*first, *[item for item in second if not item.is_recipe]]),
     }
 
 
@@ -138,7 +147,7 @@ def fresh(study: Study) -> dict[str, Table]:
     seed = study.seed + 1
     both = [(number, study.judged(number, study.recipe.nets)) for number in (study.seed, seed)]
     first, second = [rules(study, judged, number) for number, judged in both]
-    before, last = [next(item for item in found if item.name.endswith("(default)")) for found in (first, second)]
+    before, last = [next(item for item in found if item.is_recipe) for found in (first, second)]
     rows: Table = [
         {
             "pages": f"{name}, {int(pages.sum())}",

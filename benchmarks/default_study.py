@@ -38,6 +38,8 @@ class Judged:
     """(n_rows,) log odds by the trees."""
     nets: Probabilities
     """(n_nets, n_rows)."""
+    net_share: float
+    """Weight of the nets beside the trees."""
 
     @property
     def trees(self) -> Probabilities:
@@ -48,9 +50,9 @@ class Judged:
         """(n_rows,) by some of the nets."""
         return logistic(logit(self.nets[list(numbers)]).mean(axis=0))
 
-    def both(self, *numbers: int) -> Probabilities:
-        """(n_rows,) by trees and some of the nets."""
-        return blended(self.odds, self.net(*numbers))
+    def both(self, *numbers: int, net_share: float | None = None) -> Probabilities:
+        """(n_rows,) by trees and some of the nets, whose weight may be another one."""
+        return blended(self.odds, self.net(*numbers), self.net_share if net_share is None else net_share)
 
     @property
     def all_nets(self) -> tuple[int, ...]:
@@ -143,7 +145,7 @@ def cross_judged(
     for number, (by_trees, by_nets) in zip(numbers, parts, strict=True):
         here = fold[table.page_of_row] == number
         odds[here], nets[:, here] = by_trees, by_nets
-    return Judged(fold, odds, nets)
+    return Judged(fold, odds, nets, recipe.net_share)
 
 
 def training_rows(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from blockml.errors import ModelFormatError, UnknownNameError, UsageError
 from blockml.page import Label
-from blockml.trees import Trees
+from blockml.trees import Trees, joined
 
 __all__ = ["ARRAYS", "COMMENT", "Areas"]
 
@@ -188,23 +188,7 @@ class Areas:
 
 def _joint(parts: Sequence[Trees]) -> tuple[Trees, NDArray[np.int32]]:
     """All trees one after another, and for each which part it is from."""
-    sizes = [len(part.feature) for part in parts]
-    starts = np.cumsum([0, *sizes[:-1]])
-
-    def shifted(name: str) -> NDArray[np.int32]:
-        columns = [np.where(part.feature >= 0, getattr(part, name) + start, -1) for part, start in pairs]
-        return np.concatenate(columns).astype(np.int32)
-
-    pairs = list(zip(parts, starts.tolist(), strict=True))
-    joint = Trees(
-        feature=np.concatenate([part.feature for part in parts]),
-        threshold=np.concatenate([part.threshold for part in parts]),
-        left=shifted("left"),
-        right=shifted("right"),
-        value=np.concatenate([part.value for part in parts]),
-        roots=np.concatenate([part.roots + start for part, start in pairs]).astype(np.int32),
-    )
-    return joint, np.repeat(np.arange(len(parts), dtype=np.int32), [len(part.roots) for part in parts])
+    return joined(parts), np.repeat(np.arange(len(parts), dtype=np.int32), [len(part.roots) for part in parts])
 
 
 def _parted(columns: Mapping[str, NDArray[Any]], roots: NDArray[Any], first: NDArray[np.intp]) -> tuple[Trees, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from blockml.errors import ModelFormatError, UsageError
 
-__all__ = ["Trees"]
+__all__ = ["Trees", "joined"]
 
 #: More than any model here needs; bounds what a damaged or hostile file can make us do.
 MAX_NODES = 50_000_000
@@ -119,3 +120,29 @@ class Trees:
         for node in np.flatnonzero(self.feature >= 0).tolist():
             depth[self.left[node]] = depth[self.right[node]] = depth[node] + 1
         return int(depth.max())
+
+
+def joined(parts: Sequence[Trees]) -> Trees:
+    """Put the trees of several ensembles into one, in order: its prediction is the sum of theirs.
+
+    Examples
+    --------
+    >>> leaf = Trees(np.array([-1]), np.zeros(1), np.array([-1]), np.array([-1]), np.array([.25]), np.array([0]))
+    >>> joined([leaf, leaf]).predict(np.zeros((1, 1), np.float32)).tolist()
+    [0.5]
+    """
+    starts = np.cumsum([0, *[len(part.feature) for part in parts[:-1]]])
+    return Trees(
+        feature=np.concatenate([part.feature for part in parts]),
+        threshold=np.concatenate([part.threshold for part in parts]),
+        left=_moved([part.left for part in parts], starts),
+        right=_moved([part.right for part in parts], starts),
+        value=np.concatenate([part.value for part in parts]),
+        roots=_moved([part.roots for part in parts], starts),
+    )
+
+
+def _moved(columns: Sequence[NDArray[np.int32]], starts: NDArray[np.intp]) -> NDArray[np.int32]:
+    """Node numbers of each part, counted from where it starts; -1 stays."""
+    moved = [np.where(column >= 0, column + start, -1) for column, start in zip(columns, starts, strict=True)]
+    return np.concatenate(moved).astype(np.int32)

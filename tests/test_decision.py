@@ -150,10 +150,10 @@ def test_the_dial_turns_one_way_on_such_scores_too(rows: list[tuple[float, int]]
 
 @given(judged_pages, st.floats(0, 2000))
 def test_too_little_content_is_none(rows: list[tuple[float, int]], least: float) -> None:
-    """With fewer words expected than asked for nothing is kept, else as without that demand."""
+    """With fewer words expected than asked for, and F1 below 0.5, nothing is kept; else as without that demand."""
     probabilities, words = arrays(rows)
     scores = around_border(probabilities, words, least)
-    if float((words * probabilities).sum()) < least:
+    if float((words * probabilities).sum()) < least and expected_f1(probabilities, words)[1] < 0.5:
         assert (scores < 0.5).all()
     else:
         assert np.array_equal(scores, around_border(probabilities, words))
@@ -187,6 +187,14 @@ def test_logistic_rises_and_never_overflows(values: list[float]) -> None:
     assert logistic(np.array([-3.0, 0.0])).tolist() == pytest.approx([1 / (1 + math.exp(3)), 0.5])
 
 
+def test_short_pages_that_are_clear_are_kept() -> None:
+    """However few words there are; and dropped if they are unlikely too."""
+    words = np.array([4.0, 40.0])
+    assert around_border(np.array([0.9, 0.01]), words, 100).tolist()[0] >= 0.5
+    assert around_border(np.array([0.2, 0.01]), words, 100).max() < 0.5
+    assert around_border(np.array([0.2, 0.01]), words).max() >= 0.5
+
+
 @given(st.lists(st.tuples(st.floats(-12, 12), between), max_size=20))
 def test_blends_lie_between_two_judges(rows: list[tuple[float, float]]) -> None:
     """Who agree, agree; and opposite odds cancel."""
@@ -196,4 +204,7 @@ def test_blends_lie_between_two_judges(rows: list[tuple[float, float]]) -> None:
     assert (both >= np.minimum(one, other) - 1e-6).all()
     assert (both <= np.maximum(one, other) + 1e-6).all()
     assert blended(logit(other), other) == pytest.approx(other, abs=1e-6)
+    assert np.array_equal(blended(odds, other, 0.0), one)
+    assert blended(odds, other, 1.0) == pytest.approx(other, abs=1e-6)
+    assert logit(blended(odds, other, 0.75)) == pytest.approx(odds / 4 + logit(other) * 3 / 4, abs=0.1)
     assert blended(-logit(other), other) == pytest.approx(np.full(len(other), 0.5), abs=1e-6)

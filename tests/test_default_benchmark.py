@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -19,12 +20,13 @@ from benchmarks.default_study import Judged, Study, split, training_rows, withou
 from benchmarks.default_trust import best_possible, spearman
 from blockml.datasets import LabelledPage, open_dataset
 from blockml.datasets.defects import REPLACED, UNFIT_FOR_JUDGING, UNFIT_FOR_TRAINING, screened
+from blockml.decision import logistic, logit
 from blockml.evaluation.bootstrap import Difference, Interval
 from blockml.features import feature_set
+from blockml.learning.blending import fit_blend
 from blockml.learning.crossval import cross_validate
 from blockml.learning.leafwise import fit_leafwise
 from blockml.learning.recipes import recipe
-from blockml.nets import Net
 
 DATA = Path(__file__).parent.parent / "data"
 TINY = replace(recipe("default").but(n_trees=4), nets=2)
@@ -85,20 +87,15 @@ def test_fewer_nets_are_those_that_were_trained_first(study: Study, judged: Judg
     assert len(study.known) == 1
 
 
-def test_a_joined_net_can_be_split() -> None:
-    """Each of the parts gives its own log odds."""
-    rng = np.random.default_rng(0)
-    shapes: dict[str, tuple[int, ...]] = {
-        "first": (3, 8), "first_bias": (8,), "words": (0, 0), "lift": (2, 0, 4), "own": (2, 4, 4), "page": (2, 8, 4),
-        "alike": (2, 4, 4), "second_bias": (2, 1, 4), "out": (2, 4, 1), "out_bias": (2, 1, 1),
-    }  # fmt: skip
-    drawn: dict[str, Any] = {name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
-    both = Net(np.zeros(3, dtype=bool), np.zeros(3, np.float32), np.ones(3, np.float32), **drawn)
-    rows, group = rng.normal(size=(5, 3)).astype(np.float32), [np.array([0, 0, 1, 1, 2])]
-    said = [net.predict(rows, group, np.ones(5)).astype(np.float64) for net in split(both)]
-    odds = np.mean([np.log(p / (1 - p)) for p in said], axis=0)
-    np.testing.assert_allclose(1 / (1 + np.exp(-odds)), both.predict(rows, group, np.ones(5)), atol=1e-5)
-    assert np.abs(said[0] - said[1]).max() > 0.01
+def test_a_joined_net_can_be_split(study: Study) -> None:
+    """Each of the parts gives its own log odds; all together give those of the whole."""
+    net = fit_blend(study.table, TINY, training_rows(study.table, study.folds(0), 0)).net
+    assert net is not None
+    page, rows = study.table.pages[0], study.table.matrix[study.table.rows_of(0)]
+    said = [part.predict(rows, page.groups, page.words, page.bags) for part in split(net)]
+    together = logistic(np.mean([logit(p) for p in said], axis=0))
+    np.testing.assert_allclose(together, net.predict(rows, page.groups, page.words, page.bags), atol=1e-5)
+    assert np.abs(said[0] - said[1]).max() > 0.001
 
 
 def test_smaller_shares_of_the_sites_are_part_of_larger_ones(study: Study) -> None:
@@ -107,7 +104,7 @@ def test_smaller_shares_of_the_sites_are_part_of_larger_ones(study: Study) -> No
     shares = [training_rows(study.table, fold, 1, 0, share) for share in (0.4, 0.7, 1.0)]
     sizes = [int(rows.sum()) for rows in shares]
     assert sizes == sorted(set(sizes))
-    assert all((larger | ~smaller).all() for smaller, larger in zip(shares, shares[1:], strict=False))
+    assert all((larger | ~smaller).all() for smaller, larger in itertools.pairwise(shares))
     assert not shares[-1][(fold == 1)[study.table.page_of_row]].any()
 
 
@@ -121,7 +118,7 @@ def test_screening_by_known_defects_is_screening(tmp_path: Path) -> None:
 
     own = flagged(first, *REPLACED), flagged(second, "odd"), third
     some = replace(dataset, path=tmp_path, pages=own)
-    only_judging = sorted(UNFIT_FOR_JUDGING - UNFIT_FOR_TRAINING)[0]
+    only_judging = min(UNFIT_FOR_JUDGING - UNFIT_FOR_TRAINING)
     found = {first.id: tuple(REPLACED), second.id: ("odd", only_judging)}
     assert [page.flags for page in without_defects(some, found).pages] == [(), ("odd",), ()]
     assert [page.flags for page in screened(some).pages] == [(), ("odd",), ()]
@@ -190,7 +187,7 @@ def test_learning_and_ablation_run(capsys: pytest.CaptureFixture[str], tmp_path:
     assert rows[-1]["trees, difference"] is None
     drawing = etree.fromstring((tmp_path / "learning-curve.svg").read_bytes())
     assert [len(str(line.get("points")).split()) for line in drawing.findall("{*}polyline")] == [4, 4]
-    tables = run(capsys, "ablation")["ablation"]
+    tables = run(capsys, "ablation", "--timed", "2")["ablation"]
     (title, table), (_, costs) = tables.items()
     assert title == "Families of features (3 trees alone)"
     assert {row[""].removeprefix("without ") for row in table} >= set(columns_by_family("page"))
@@ -215,7 +212,7 @@ def test_ranks_and_the_best_that_routing_can_do() -> None:
 def test_cells_of_tables() -> None:
     """Intervals and differences with their ends; nothing where there is nothing."""
     rows: list[dict[str, object]] = [
-        {"": "a", "b": Interval(0.8, 0.75, 1.0), "c": Difference(-0.0004, -0.01, 0.02, False), "d": None}
+        {"": "a", "b": Interval(0.8, 0.75, 1.0), "c": Difference(-0.0004, -0.01, 0.02, significant=False), "d": None}
     ]
     assert markdown(rows).splitlines()[2] == "| a | .800 [.750, 1.000] | +.000 [-.010, +.020] |  |"
     assert [cell(value) for value in (7, 0.25, 12.5, "x")] == ["7", ".250", "12.500", "x"]

@@ -518,6 +518,7 @@ def whole_model(**changes: object) -> Model:
     values: dict[str, object] = {
         "link": "logistic",
         "rule": "expected_f1",
+        "net_share": 0.7,
         "least_words": 10,
         "caution": 0.3,
         "article_caution": 0.6,
@@ -674,10 +675,12 @@ def test_unknown_parts(place: Path, complete: bytes, parts: object) -> None:
         load_bytes(place, with_header(complete, parts=parts))
 
 
-@pytest.mark.parametrize("name", ["least_words", "caution", "article_caution"])
+@pytest.mark.parametrize("name", ["net_share", "least_words", "caution", "article_caution"])
 @pytest.mark.parametrize("value", [-0.1, float("nan"), float("inf"), 10**400, "1", None, [], ...])
 def test_amounts_of_the_header_are_checked(place: Path, complete: bytes, name: str, value: object) -> None:
-    """From 0 on, and finite."""
+    """From 0 on, and finite; a share is at most 1."""
+    with pytest.raises(ModelFormatError):
+        load_bytes(place, with_header(complete, net_share=1.01))
     with pytest.raises(ModelFormatError):
         load_bytes(place, with_header(complete, **{name: value}))
 
@@ -740,14 +743,17 @@ def test_format_1_is_still_read(place: Path, tmp_path: Path) -> None:
     assert again == saved(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["rule", "least_words", "caution", "article_caution", "parts", "area_labels", "notes"])
+@pytest.mark.parametrize(
+    "name",
+    ["rule", "net_share", "least_words", "caution", "article_caution", "parts", "area_labels", "notes"],
+)
 def test_what_format_1_lacked_is_needed_since(place: Path, name: str) -> None:
     """Under the number of the newest format such a file is damaged."""
     whole = with_header(format_1(), format=FORMAT)
     with pytest.raises(ModelFormatError):
         load_bytes(place, whole)
-    header = {"rule": "threshold", "least_words": 0, "caution": 0, "article_caution": 0}
-    header |= {"parts": [], "area_labels": [], "notes": []}  # type: ignore[dict-item]
+    header: dict[str, object] = {"rule": "threshold", "parts": [], "area_labels": [], "notes": []}
+    header |= {"net_share": 0.5, "least_words": 0, "caution": 0, "article_caution": 0}
     load_bytes(place, with_header(whole, **header))
     with pytest.raises(ModelFormatError, match=name):
         load_bytes(place, with_header(whole, **(header | {name: ...})))

@@ -38,7 +38,7 @@ def test_default_extracts_an_article() -> None:
     html = (ROOT / "data" / "sites" / "harbour-courier" / "courier-article-04" / "page.html").read_bytes()
     result = blockml.extract(html)
     assert result.status == "ok"
-    assert result.model.startswith("kim2013 ")
+    assert result.model.startswith("default ")
     assert "For the first time since 1968" in result.text
     assert "Founded 1887" not in result.text
     assert len(result.scores) == len(result.kept) == len(result.reasons) == len(result.page.blocks)

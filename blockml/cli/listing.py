@@ -15,7 +15,6 @@ from blockml.datasets.defects import UNFIT_FOR_JUDGING, UNFIT_FOR_TRAINING
 from blockml.datasets.tags import tag_distribution
 from blockml.datasets.validation import KINDS, Kind, validate
 from blockml.extractors import EXTRACTORS, load, model_names
-from blockml.extractors.registry import DEFAULT_MODEL
 from blockml.features import COLUMNS, FEATURE_SETS, describe, feature_set
 from blockml.modelfile import Model
 
@@ -106,7 +105,7 @@ def run_models(arguments: argparse.Namespace) -> int:
             {
                 "name": name,
                 "version": model.version,
-                "default": name == DEFAULT_MODEL,
+                "default": name == "default",
                 "features": model.features,
                 "trained on": ", ".join(entry["name"] for entry in model.training),
             }

@@ -20,7 +20,6 @@ from blockml.errors import DatasetError, UnknownNameError, UsageError
 from blockml.evaluation.siblings import at_their_site
 from blockml.extract import extract
 from blockml.extractors import EXTRACTORS, Supervised, model_names, resolve
-from blockml.extractors.registry import DEFAULT_MODEL
 from blockml.modelfile import Model, Parsing
 
 __all__ = ["GROUPS", "Chosen", "Output", "Run", "System", "choose", "read_outputs"]
@@ -158,7 +157,6 @@ def _make_peer(name: str, parameters: Mapping[str, Any], siblings: Sequence[Labe
 
 def _own(spec: str) -> System:
     source, parameters = _parted(spec)
-    source = DEFAULT_MODEL if source == "default" else source
     try:
         extractor = resolve(source)
     except UnknownNameError as error:

@@ -16,7 +16,7 @@ from blockml.extractors.site import SITE_METHODS
 from blockml.extractors.supervised import Supervised
 from blockml.modelfile import Model, load_model
 
-__all__ = ["DEFAULT_MODEL", "EXTRACTORS", "load", "model_names", "resolve"]
+__all__ = ["EXTRACTORS", "load", "model_names", "resolve"]
 
 #: Extractors that need no training, by public name.
 EXTRACTORS: Mapping[str, type[Extractor]] = {
@@ -24,9 +24,6 @@ EXTRACTORS: Mapping[str, type[Extractor]] = {
     **{kind.name: kind for kind in (Union, Intersection, Majority, Serial)},
     **SITE_METHODS,
 }
-
-#: What the name ``default`` stands for.
-DEFAULT_MODEL = "kim2013"
 
 SUFFIX = ".blockml"
 
@@ -72,16 +69,15 @@ def load(name_or_path: str | os.PathLike[str] = "default") -> Supervised:
     'kim2013-onehot'
     """
     name = os.fspath(name_or_path)
-    released = DEFAULT_MODEL if name == "default" else name
-    if released in model_names():
-        return Supervised(_released(released))
+    if name in model_names():
+        return Supervised(_released(name))
     try:
         is_file = Path(name).is_file()
     except (OSError, ValueError):  # no possible file name
         is_file = False
     if is_file:
         return Supervised(load_model(name))
-    raise UnknownNameError("model", name, [*model_names(), "default", "(path of a model file)"])
+    raise UnknownNameError("model", name, [*model_names(), "(path of a model file)"])
 
 
 def resolve(name_or_path: str | os.PathLike[str], parameters: Mapping[str, Any] | None = None) -> Extractor:

@@ -128,9 +128,9 @@ class Supervised(Extractor):
         rows = matrix(page, self.model.features, template, view)
         alone = final = self.model.score(rows)
         if self.model.net is not None and len(view):
-            final = blended(
-                self.model.trees.predict(rows), self.model.net.predict(rows, alike(view), view.words, bags(view))
-            )
+            odds = self.model.trees.predict(rows)
+            net = self.model.net.predict(rows, alike(view), view.words, bags(view))
+            final = blended(odds, net, self.model.net_share)
         row = of_page(view, alone, final)[None]
         final = more_careful(final, self.model.caution)
         if self.model.article is not None:

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from blockml.decision import blended, logistic
 from blockml.errors import UsageError
-from blockml.features.catalogue import feature_set, nominal_columns
 from blockml.features.repetition import ALIKE
 from blockml.features.tokens import Bags
 from blockml.learning.boosting import fit_boosted
@@ -111,11 +110,8 @@ def fit_blend(table: BlockTable, recipe: Recipe, training: NDArray[np.bool_], se
         return Blend(trees, None, recipe.net_share)
     pages = net_pages(table)
     chosen = np.unique(table.page_of_row[training])
-    codes = nominal_columns(feature_set(recipe.features).columns)
     with joblib.Parallel(n_jobs=jobs, max_nbytes="1M") as parallel:
-        members = parallel(
-            joblib.delayed(fit_net)(pages, chosen, skip=codes, seed=seed + number) for number in range(recipe.nets)
-        )
+        members = parallel(joblib.delayed(fit_net)(pages, chosen, seed=seed + number) for number in range(recipe.nets))
     return Blend(trees, join(members).calibrated(*_CALIBRATION), recipe.net_share)
 
 

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from blockml.errors import UsageError
 from blockml.learning.boosting import Boosting
-from blockml.learning.joining import joined
-from blockml.trees import Trees
+from blockml.trees import Trees, joined
 
 __all__ = ["fit_leafwise"]
 

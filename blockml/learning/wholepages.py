@@ -84,6 +84,8 @@ def fit_whole_pages(table: BlockTable, recipe: Recipe, unseen: Unseen, seed: int
     f1[measured] = table.page_f1(scores >= np.float32(0.5), measured)
     known = np.zeros(n_pages, dtype=bool)
     known[measured] = True
+    if np.count_nonzero(trained & known) < 2:
+        return WholePages(article, None, alike, unseen.final, scores, f1)
     quality, guess = _crossed(rows, f1, trained & known, unseen.fold, seed, regression=True)
     return WholePages(article, quality, alike, unseen.final, scores, guess.astype(np.float64))
 
@@ -111,7 +113,10 @@ def _crossed(
     *,
     regression: bool = False,
 ) -> tuple[Trees, NDArray[np.float32]]:
-    """Trees grown on all pages that may be learnt from; and what trees of the other folds say of each page."""
+    """Trees grown on all pages that may be learnt from; and what trees of the other folds say of each page.
+
+    A fold whose other folds teach nothing gets what all pages say in the mean.
+    """
 
     def grown(chosen: NDArray[np.bool_]) -> Trees:
         weight = np.ones(int(chosen.sum()))
@@ -119,7 +124,9 @@ def _crossed(
         return fit_leafwise(rows[chosen], target[chosen], weight, regression=regression, **settings)
 
     judge = foretold if regression else likeness
-    said = np.zeros(len(rows), dtype=np.float32)
+    said = np.full(len(rows), target[trained].astype(np.float64).mean(), dtype=np.float32)
     for number in np.unique(fold):
-        said[fold == number] = judge(grown(trained & (fold != number)), rows[fold == number])
+        others = trained & (fold != number)
+        if np.count_nonzero(others) > 1:
+            said[fold == number] = judge(grown(others), rows[fold == number])
     return grown(trained), said

@@ -204,7 +204,9 @@ def test_word_density_is_that_of_the_slow_loop(blocks: list[list[int]]) -> None:
 
 
 @pytest.mark.parametrize("backend", sorted(BACKENDS))
-@pytest.mark.parametrize("name", sorted(set(FEATURE_SETS) - {"votes", "kim2013-site"}))  # made from pages and sites
+@pytest.mark.parametrize(
+    "name", sorted(set(FEATURE_SETS) - {"votes", "kim2013-site", "page"})
+)  # made from whole pages and sites
 @settings(max_examples=25)
 @given(html=messy_html, profile=st.sampled_from(["anchor", "boilerpipe"]), keep_wordless=st.booleans())
 def test_matrices_keep_the_catalogues_promises(

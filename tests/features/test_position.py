@@ -18,7 +18,7 @@ LONG = "word " * 12
 def columns(html: str) -> dict[str, list[float]]:
     """Both families by name."""
     view = View(blockml.parse(html))
-    return {name: values.astype(float).tolist() for name, values in (position(view) | around(view)).items()}
+    return {name: values.astype(float).tolist() for name, values in {**position(view), **around(view)}.items()}
 
 
 def test_places_by_hand() -> None:
@@ -90,7 +90,7 @@ def test_windows_are_sums_over_their_blocks(blocks: list[tuple[int, int]]) -> No
     weight = {k: value / sum(kernel.values()) for k, value in kernel.items()}
     for block in range(n):
         near = [(weight[i - block], *blocks[i]) for i in range(n) if abs(i - block) <= 12]
-        words = sum(w * min(60, free + linked) for w, free, linked in near)
-        links = sum(w * min(60, linked) for w, _, linked in near)
-        assert found["blurredwords"][block] == pytest.approx(words)
-        assert found["blurredlinks"][block] == pytest.approx(links / max(0.1, words))
+        smooth = sum([w * min(60, free + linked) for w, free, linked in near])
+        smooth_links = sum([w * min(60, linked) for w, _, linked in near])
+        assert found["blurredwords"][block] == pytest.approx(smooth)
+        assert found["blurredlinks"][block] == pytest.approx(smooth_links / max(0.1, smooth))

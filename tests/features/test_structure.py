@@ -16,7 +16,7 @@ from tests.strategies import messy_html, path_of
 def columns(html: str) -> dict[str, list[float]]:
     """Both families by name."""
     view = View(blockml.parse(html))
-    return {name: values.astype(float).tolist() for name, values in (path(view) | ancestors(view)).items()}
+    return {name: values.astype(float).tolist() for name, values in {**path(view), **ancestors(view)}.items()}
 
 
 def test_tags_and_landmarks_by_hand() -> None:
@@ -71,6 +71,13 @@ def test_what_elements_above_hold() -> None:
     assert found["inp0up"] == pytest.approx([1, 0, 12 / 17])
     for k in LEVELS[-2:]:  # beyond the outermost element it is that one
         assert found[f"words{k}up"] == [17, 17, 17]
+
+
+def test_words_in_paragraphs_need_not_be_running_text() -> None:
+    """Nor the other way round; quotes and preformatted text count as paragraphs."""
+    found = columns(f"<div><p>a b<pre>c</pre><blockquote>d</blockquote><div>{'w ' * 12}</div></div>")
+    assert found["inp1up"][:3] == pytest.approx([4 / 16] * 3)
+    assert found["prose1up"][:3] == pytest.approx([12 / 16] * 3)
 
 
 @given(html=messy_html)

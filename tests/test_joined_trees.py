@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from blockml.learning.boosting import fit_boosted
-from blockml.learning.joining import joined
-from blockml.trees import Trees
+from blockml.trees import Trees, joined
 
 
 def some_rows(seed: int) -> NDArray[np.float32]:
