@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UnknownNameError, UsageError
-from blockml.page import Flag, Label, Page, Reason
+from blockml.page import Blocks, Flag, Joint, Label, Page, Reason
 
 __all__ = [
     "Decision",
@@ -23,6 +23,7 @@ __all__ = [
     "label_names",
     "logistic",
     "logit",
+    "with_signs",
 ]
 
 
@@ -157,7 +158,9 @@ def _pooled(scores: NDArray[np.float32], page: Page) -> NDArray[np.float32]:
     marked = (nodes.flags & Flag.PREFORMATTED) > 0
     outermost = np.flatnonzero(marked & ~marked[nodes.parent])  # no root is preformatted
     _, number = np.unique(np.searchsorted(outermost, blocks.node[inside], side="right"), return_inverse=True)
-    weight = np.maximum(blocks.n_words, 1)[inside]
+    # Brackets and commas of coloured code are blocks without words: they have no say where there are words.
+    weight = blocks.n_words[inside].astype(np.float64)
+    weight[np.bincount(number, weight)[number] == 0] = 1.0
     pooled = scores.copy()
     pooled[inside] = (np.bincount(number, weight * scores[inside]) / np.bincount(number, weight))[number]
     return pooled
@@ -266,6 +269,25 @@ def around_border(
     if f1 < _LEAST_F1 and float((words * probabilities).sum()) < least_words:
         border = beyond
     return logistic(odds - min(border, beyond))  # no words, no border
+
+
+def with_signs(scores: NDArray[np.float32], blocks: Blocks) -> NDArray[np.float32]:
+    """Scores, with that of the text before for blocks without words that go on in its line.
+
+    Where an emphasis ends before a full stop, the full stop is a block. No gold tells what becomes of it, and a text
+    without its signs is no text.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page = blockml.parse("<p>It is <b>so</b>.</p><p>…</p>")
+    >>> with_signs(np.array([.9, .8, .1, .1], np.float32), page.blocks).round(1).tolist()
+    [0.8999999761581421, 0.800000011920929, 0.800000011920929, 0.10000000149011612]
+    """
+    follows = (blocks.n_words == 0) & (blocks.joints <= Joint.SPACE)
+    follows[:1] = False
+    source = np.maximum.accumulate(np.where(follows, -1, np.arange(len(scores))))
+    return scores[source]
 
 
 def logistic(log_odds: NDArray[np.float64]) -> NDArray[np.float32]:

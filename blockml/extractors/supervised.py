@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.decision import around_border, blended
+from blockml.decision import around_border, blended, with_signs
 from blockml.errors import UsageError
 from blockml.extractors.base import Between, Extractor, Judgement, Traits
 from blockml.extractors.matrix import matrix, uses_siblings
@@ -137,7 +137,7 @@ class Supervised(Extractor):
             final = more_careful(final, self.model.article_caution * float(likeness(self.model.article, row)[0]))
         confidence = None if self.model.quality is None else float(foretold(self.model.quality, row)[0])
         if self.model.rule == "expected_f1":
-            final = around_border(final, view.words, self.model.least_words)
+            final = with_signs(around_border(final, view.words, self.model.least_words), page.blocks)
         labels = None
         if self.model.areas is not None:
             labels = self.model.areas.told(rows, final >= _BORDER)
