@@ -30,9 +30,6 @@ ARRAYS: Mapping[str, type[np.generic]] = {
 #: recall .766 there, in words; .7 gives .969 and .722 (``benchmarks/areas.py``).
 COMMENT = 0.5
 
-#: Rows times trees looked at together: bounds memory at some 40 MB.
-_TOGETHER = 1_000_000
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Areas:
@@ -81,12 +78,10 @@ class Areas:
         if len(matrix) and matrix.shape[1] <= asked:
             raise UsageError(f"the trees ask for column {asked}; the matrix has {matrix.shape[1]}")
         joint, label = _joint(self.trees)
-        step = max(1, _TOGETHER // len(label))
         sums = np.zeros((len(self.trees), len(matrix)))
-        for start in range(0, len(matrix), step):
-            values = _leaf_values(joint, matrix[start : start + step])
-            for tree, number in enumerate(label.tolist()):  # numpy's sum of one row would add in another order
-                sums[number, start : start + step] += values[tree]
+        for rows, values in joint.leaf_values(matrix):
+            for number, value in zip(label.tolist(), values, strict=True):
+                sums[number, rows] += value
         return np.ascontiguousarray(sums.T)
 
     def label(self, matrix: NDArray[np.float32]) -> tuple[Label, ...]:
@@ -205,23 +200,3 @@ def _parted(columns: Mapping[str, NDArray[Any]], roots: NDArray[Any], first: NDA
         own_roots = (roots[begin : ends[number]] - start).astype(np.int32)
         parts.append(Trees(**(cut | children), roots=own_roots))
     return tuple(parts)
-
-
-def _leaf_values(trees: Trees, matrix: NDArray[np.float32]) -> NDArray[np.float64]:
-    """(n_trees, n_rows) value of the leaf that each row reaches in each tree: all trees one level further a round.
-
-    Hundreds of small trees one by one would cost a page many times what its numbers do.
-    """
-    n_rows, n_columns = matrix.shape
-    flat = np.ascontiguousarray(matrix).ravel()
-    node = np.repeat(trees.roots, n_rows)
-    row_start = np.tile(np.arange(n_rows) * n_columns, len(trees.roots))
-    active = np.flatnonzero(trees.feature[node] >= 0)
-    while len(active):
-        here = node[active]
-        goes_left = flat[row_start[active] + trees.feature[here]] <= trees.threshold[here]
-        there = np.where(goes_left, trees.left[here], trees.right[here])
-        node[active] = there
-        active = active[trees.feature[there] >= 0]
-    values: NDArray[np.float64] = trees.value[node].reshape(len(trees.roots), n_rows)
-    return values

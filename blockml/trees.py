@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,8 @@ __all__ = ["Trees", "joined"]
 
 #: More than any model here needs; bounds what a damaged or hostile file can make us do.
 MAX_NODES = 50_000_000
+#: Rows times trees looked at together: bounds memory at some 40 MB.
+_TOGETHER = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,19 +64,37 @@ class Trees:
             return total
         if matrix.shape[1] <= self.feature.max():
             raise UsageError(f"the trees ask for column {self.feature.max()}; the matrix has {matrix.shape[1]}")
-        flat = np.ascontiguousarray(matrix).ravel()
-        row_start = np.arange(len(matrix)) * matrix.shape[1]
-        for root in self.roots.tolist():
-            node = np.full(len(matrix), root, dtype=np.int32)
-            active = np.arange(len(matrix)) if self.feature[root] >= 0 else np.empty(0, np.intp)
-            while len(active):  # one level of the tree per round, rows in leaves drop out
+        for rows, values in self.leaf_values(matrix):
+            for value in values:  # one after the other: numpy would add up a single row in another order
+                total[rows] += value
+        return total
+
+    def leaf_values(self, matrix: NDArray[np.float32]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        """Value of the leaf that each row reaches in each tree, for some rows at a time.
+
+        All trees go one level further in a round: hundreds of small trees one by one would cost a page many times what
+        its numbers do.
+
+        Yields
+        ------
+        rows, values
+            Which rows, and (n_trees, n_rows) float64.
+        """
+        n_columns, n_trees = matrix.shape[1], len(self.roots)
+        step = max(1, _TOGETHER // n_trees)
+        for start in range(0, len(matrix), step):
+            part = matrix[start : start + step]
+            flat = np.ascontiguousarray(part).ravel()
+            node = np.repeat(self.roots, len(part))
+            row_start = np.tile(np.arange(len(part)) * n_columns, n_trees)
+            active = np.flatnonzero(self.feature[node] >= 0)
+            while len(active):  # rows in leaves drop out
                 here = node[active]
                 goes_left = flat[row_start[active] + self.feature[here]] <= self.threshold[here]
                 there = np.where(goes_left, self.left[here], self.right[here])
                 node[active] = there
                 active = active[self.feature[there] >= 0]
-            total += self.value[node]
-        return total
+            yield slice(start, start + len(part)), self.value[node].reshape(n_trees, len(part))
 
     def check(self, n_features: int) -> None:
         """Check that prediction can neither fail, loop nor read outside the arrays.
