@@ -108,7 +108,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         note(f"{name}: {time.perf_counter() - start:.0f} s")
         if options.format == "table":
             for title, rows in results[name].items():
-                write_output(f"### {title}\n\n{markdown(rows)}\n", None)
+                write_output(f"### {title}\n\n{markdown(rows)}\n\n", None)
     if options.format == "json":
         held = {
             name: {

@@ -37,10 +37,10 @@ def chart(
     if not diagonal:
         y = axis_over([value for point in points for value in point[1:]], _BOTTOM, _TOP, least=0.02)
     drawn = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_RIGHT + 130:.0f} {_BOTTOM + 50:.0f}" '
-        f'width="{_RIGHT + 130:.0f}" font-family="sans-serif" font-size="11">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_RIGHT + 180:.0f} {_BOTTOM + 50:.0f}" '
+        f'width="{_RIGHT + 180:.0f}" font-family="sans-serif" font-size="11">',
         f"<title>{escape(title)}</title>",
-        f'<rect width="{_RIGHT + 130:.0f}" height="{_BOTTOM + 50:.0f}" fill="white"/>',
+        f'<rect width="{_RIGHT + 180:.0f}" height="{_BOTTOM + 50:.0f}" fill="white"/>',
         f'<text x="{_LEFT:.0f}" y="20">{escape(title)}</text>',
     ]
     for at, text in x.ticks:

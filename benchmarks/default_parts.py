@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -104,7 +105,7 @@ def best_threshold(study: Study, judged: Judged, final: Probabilities) -> Measur
     return kept_by(study, name, final >= chosen[study.table.page_of_row].astype(np.float32))
 
 
-def compared(study: Study, variants: list[Measured], last: Measured) -> Table:
+def compared(study: Study, variants: Sequence[Measured], last: Measured) -> Table:
     """Mean F1 of each variant, and how far it is from that of one of them, on each group of pages."""
     rows: Table = []
     for variant in variants:
@@ -119,15 +120,22 @@ def compared(study: Study, variants: list[Measured], last: Measured) -> Table:
     return rows
 
 
-def by_type(study: Study, variants: list[Measured]) -> Table:
-    """Mean F1 of each variant on the pages of each type."""
+def by_type(study: Study, variants: Sequence[Measured], last: Measured) -> tuple[Table, Table]:
+    """Mean F1 of each variant on the pages of each type, and how far it is from that of one of them."""
     kinds = np.array([page.page_type or "unknown" for page in study.table.pages])
     of_kind = {kind: study.groups["all"] & (kinds == kind) for kind in np.unique(kinds).tolist()}
-    return [
-        {"": variant.name}
-        | {f"{kind} {pages.sum()}": float(variant.f1[pages].mean()) for kind, pages in of_kind.items() if pages.any()}
+    named = {f"{kind}, {int(pages.sum())} pages": pages for kind, pages in of_kind.items() if pages.any()}
+    means: Table = [
+        {"": variant.name} | {name: float(variant.f1[pages].mean()) for name, pages in named.items()}
         for variant in variants
     ]
+    differences: Table = [
+        {"": variant.name}
+        | {name: paired_difference(variant.f1[pages], last.f1[pages]) for name, pages in named.items()}
+        for variant in variants
+        if variant is not last
+    ]
+    return means, differences
 
 
 def parts(study: Study) -> dict[str, Table]:
@@ -135,10 +143,12 @@ def parts(study: Study) -> dict[str, Table]:
     judged = study.judged(study.seed, study.recipe.nets)
     first, second = judges(study, judged, study.seed), rules(study, judged, study.seed)
     last = first[-1]
+    means, differences = by_type(study, [*first, *[item for item in second if not item.is_recipe]], last)
     return {
         "Judges of blocks": compared(study, first, last),
         "Rules": compared(study, [last if item.is_recipe else item for item in second], last),
-        "By page type": by_type(study, [*first, *[item for item in second if not item.is_recipe]]),
+        "By page type": means,
+        "By page type, difference to the default": differences,
     }
 
 
@@ -157,7 +167,12 @@ def fresh(study: Study) -> dict[str, Table]:
         }
         for name, pages in study.groups.items()
     ]
-    return {"The same recipe on other folds": rows, f"Rules on folds of seed {seed}": compared(study, second, last)}
+    by_judge = judges(study, both[1][1], seed)
+    return {
+        "The same recipe on other folds": rows,
+        f"Judges of blocks on folds of seed {seed}": compared(study, by_judge, by_judge[-1]),
+        f"Rules on folds of seed {seed}": compared(study, second, last),
+    }
 
 
 def learning(study: Study, figures: str) -> dict[str, Table]:

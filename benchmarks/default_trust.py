@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from benchmarks.default_chart import chart
 from benchmarks.default_study import Probabilities, Study, Table
 from blockml.cli.output import write_output
-from blockml.decision import expected_f1, logit
+from blockml.decision import confidence, expected_f1, logit
 from blockml.evaluation import bootstrap_mean
 from blockml.evaluation.bootstrap import Resampled, bootstrap_systems
 from blockml.learning.netfit import calibration as best_line
@@ -19,7 +19,7 @@ from blockml.learning.netfit import calibration as best_line
 #: Bins of probabilities, and groups of pages by their foretold F1.
 N_BINS = 10
 #: Shares of the pages that are sent elsewhere, those with the lowest foretold F1.
-SENT = (0.05, 0.1, 0.2, 0.3)
+SENT = (0.05, 0.1, 0.2)
 
 Floats = NDArray[np.float64]
 
@@ -43,10 +43,11 @@ def trust(study: Study, figures: str) -> dict[str, Table]:
     )
     foretold = study.whole(judged, study.recipe, judged.trees, final, study.seed)
     f1 = study.f1(foretold.scores >= np.float32(0.5))
-    pages = range(len(study.table.pages))
-    words = [study.table.pages[page].words for page in pages]
-    expected = np.array([expected_f1(final[study.table.rows_of(page)], words[page])[1] for page in pages])
-    guesses = {"judged by trees": foretold.foretold, "expected by probabilities": expected}
+    guesses = {
+        "expected by probabilities": expected(study, final),
+        "judged by trees": foretold.foretold,
+        "words right, by scores": words_right(study, foretold.scores),
+    }
     tenths, lines = by_tenths(study, f1, guesses)
     write_output(
         chart(
@@ -58,14 +59,30 @@ def trust(study: Study, figures: str) -> dict[str, Table]:
         ),
         str(Path(figures) / "confidence.svg"),
     )
+    both = (guesses["expected by probabilities"] + guesses["judged by trees"]) / 2
     routes = [row for name, guess in guesses.items() for row in routing(study, f1, name, guess)]
     return {
         "Probabilities of blocks, by tenths": bins,
         "Probabilities of blocks": summary,
         "Foretold F1, by tenths of the pages": tenths,
-        "Foretold F1": agreement(study, f1, guesses),
+        "Foretold F1": agreement(study, f1, {**guesses, "mean of the first two": both}),
         "Pages sent elsewhere": routes,
     }
+
+
+def expected(study: Study, probabilities: Probabilities) -> Floats:
+    """(n_pages,) the best expected F1 of each page."""
+    pages = enumerate(study.table.pages)
+    return np.array([expected_f1(probabilities[study.table.rows_of(i)], page.words)[1] for i, page in pages])
+
+
+def words_right(study: Study, scores: Probabilities) -> Floats:
+    """(n_pages,) share of the words of each page whose decision is right, if scores are probabilities."""
+    found = []
+    for i, page in enumerate(study.table.pages):
+        here = scores[study.table.rows_of(i)]
+        found.append(confidence(here, here >= np.float32(0.5), page.words.astype(np.int32)))
+    return np.array(found)
 
 
 def reliability(
@@ -156,7 +173,7 @@ def agreement(study: Study, f1: Floats, guesses: Mapping[str, Floats]) -> Table:
                     "pages": f"{group}, {len(pages)}",
                     "foretold": name,
                     "Spearman": ranks.intervals()[place],
-                    "difference": ranks.differences()[0, 1] if not place else None,
+                    "lost against the first": ranks.differences().get((0, place)),
                     "mean foretold - F1": bootstrap_mean(guess[pages] - f1[pages]),
                     "mean absolute error": bootstrap_mean(np.abs(guess[pages] - f1[pages])),
                 }
@@ -198,9 +215,9 @@ def routing(study: Study, f1: Floats, name: str, guess: Floats) -> Table:
                     "their F1": bootstrap_mean(f1[sent]),
                     "F1 of the rest": bootstrap_mean(f1[stay]) if len(stay) else None,
                     "share of what is lost": share(lost / loss) if loss else None,
-                    "F1 if they were perfect": float(f1[pages].mean()) + lost / len(pages),
-                    "worst at random, perfect": float(f1[pages].mean()) + part * loss / len(pages),
-                    "worst known, perfect": best_possible(f1[pages], n),
+                    "mean if those were perfect": float(f1[pages].mean()) + lost / len(pages),
+                    "as many at random": float(f1[pages].mean()) + part * loss / len(pages),
+                    "the worst ones": best_possible(f1[pages], n),
                 }
             )
     return rows

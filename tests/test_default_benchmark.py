@@ -69,7 +69,7 @@ def test_parts_and_calibration_share_their_judges(capsys: pytest.CaptureFixture[
     assert guesses == sorted(guesses)
     for name in ("calibration.svg", "confidence.svg"):
         curves = etree.fromstring((tmp_path / name).read_bytes()).findall("{*}polyline")
-        assert len(curves) == {"calibration.svg": 3, "confidence.svg": 2}[name]
+        assert len(curves) == {"calibration.svg": 3, "confidence.svg": 3}[name]
 
 
 def test_the_variant_that_is_the_recipe_is_what_cross_validation_finds(study: Study, judged: Judged) -> None:
