@@ -1,7 +1,7 @@
 """How well the released model tells blocks apart by what they are, and what it is worth to know readers' comments.
 
-Needs BLOCKML_CORPORA. The model's areas are learnt from WCXB (weak labels) and the made pages in ``data``. They are
-measured on L3S-GN1 and dataset-popular, whose labels people gave and which nothing is learnt from.
+Needs BLOCKML_CORPORA. The model's areas are learnt from dataset-popular, WCXB (weak labels) and the made pages in
+``data``. They are measured on L3S-GN1, whose labels people gave and which nothing is learnt from.
 """
 
 from __future__ import annotations
@@ -68,11 +68,6 @@ def l3s(corpora: Path) -> Measured:
     return Measured(open_dataset(f"l3s={corpora / 'l3s-gn1' / 'pages_annotated'}", layout="annotated"))
 
 
-def popular(corpora: Path) -> Measured:
-    """Home pages with areas that people marked; blocks outside all of them are left out."""
-    return Measured(open_dataset(f"popular={corpora / 'dataset-popular'}"))
-
-
 def as_l3s(names: NDArray[np.str_]) -> list[str]:
     """Names of labels that L3S-GN1 doesn't tell apart become one."""
     wanted = {str(label) for label in L3S}
@@ -123,17 +118,6 @@ def comments(areas: Areas, measured: Measured) -> list[dict[str, Any]]:
     return rows
 
 
-def on_popular(areas: Areas, measured: Measured) -> list[dict[str, Any]]:
-    """Confusion by blocks and by words on home pages."""
-    said = [str(label) for label in areas.label(measured.matrix)]
-    labels = [str(label) for label in areas.labels]
-    return [
-        row
-        for unit, weights in (("blocks", None), ("words", measured.words))
-        for row in table_of(f"dataset-popular, {unit}", confusion(measured.names.tolist(), said, labels, weights))
-    ]
-
-
 def leaving_out(model: Model, corpora: Path, jobs: int) -> list[dict[str, Any]]:
     """Page F1 with comments left out, and as if the model knew no areas, on collections it never saw."""
     rows = []
@@ -177,7 +161,7 @@ def blanking(rows: AreaRows, measured: Measured) -> list[dict[str, Any]]:
 def main(argv: Sequence[str] | None = None) -> None:
     """Print the tables asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("part", choices=["l3s", "popular", "comments", "leaving-out", "blanking"], nargs="+")
+    parser.add_argument("part", choices=["l3s", "comments", "leaving-out", "blanking"], nargs="+")
     parser.add_argument("--format", choices=["table", "json"], default="table")
     parser.add_argument("--jobs", type=int, default=1)
     arguments = parser.parse_args(argv)
@@ -188,8 +172,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     for part in arguments.part:
         if part == "l3s":
             result = on_l3s(model.areas, l3s(corpora))
-        elif part == "popular":
-            result = on_popular(model.areas, popular(corpora))
         elif part == "comments":
             result = comments(model.areas, l3s(corpora))
         elif part == "leaving-out":

@@ -26,8 +26,8 @@ ARRAYS: Mapping[str, type[np.generic]] = {
     "areas_label": np.int32,
 }
 
-#: Probability from which on a block is a comment. On L3S-GN1 (621 pages, never learnt from) precision is .957 and
-#: recall .766 there, in words; .7 gives .969 and .722 (``benchmarks/areas.py``).
+#: Probability from which on a block is a comment. On L3S-GN1 (621 pages, never learnt from) precision is .945 and
+#: recall .724 there, in words; .7 gives .940 and .448 (``benchmarks/areas.py comments``).
 COMMENT = 0.5
 
 

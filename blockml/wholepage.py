@@ -128,7 +128,7 @@ def is_forum(matrix: NDArray[np.float32], columns: Sequence[str], words: NDArray
     """Whether a page is a forum, where what readers write is the content.
 
     Its address says so; or most of its words stand in elements that are named threads or messages, on a page that is
-    not called an article. On WCXB's page types: precision .80, recall .84 (``benchmarks/areas.py``).
+    not called an article. On WCXB's page types: precision .80, recall .84 (docs/areas.md).
 
     Parameters
     ----------
