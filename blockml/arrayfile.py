@@ -7,6 +7,7 @@ import json
 import os
 import zipfile
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ _MAX_HEADER, _MAX_ARRAYS = 2**24, 2**30
 #: Every member carries this date, so that the same content is the same bytes.
 _DATE = (1980, 1, 1, 0, 0, 0)
 _HEADER = "header.json"
+_NO_MARK: Mapping[str, object] = MappingProxyType({})
 
 
 def write_arrays(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -65,7 +67,9 @@ def _write(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
     archive.writestr(info, data)
 
 
-def read_arrays(path: str | os.PathLike[str], kind: str, newest: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def read_arrays(
+    path: str | os.PathLike[str], kind: str, newest: int, mark: Mapping[str, object] = _NO_MARK
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read a file that :func:`write_arrays` wrote. What header and arrays say is for the caller to check.
 
     Parameters
@@ -76,6 +80,8 @@ def read_arrays(path: str | os.PathLike[str], kind: str, newest: int) -> tuple[d
         What the file is called in messages.
     newest
         Number of the newest format that is known.
+    mark
+        Header fields by which files of this kind are known, whatever their format.
 
     Raises
     ------
@@ -83,7 +89,7 @@ def read_arrays(path: str | os.PathLike[str], kind: str, newest: int) -> tuple[d
         There is no such file, it is damaged, no file of this kind, or of a newer format.
     """
     members = _members(path, kind)
-    header = _header(members.pop(_HEADER), newest)
+    header = _header(members.pop(_HEADER), newest, kind, mark)
     return header, {name.removesuffix(".npy"): _array(data) for name, data in members.items()}
 
 
@@ -119,13 +125,15 @@ def _read(archive: zipfile.ZipFile, name: str, limit: int, kind: str) -> bytes:
     return data
 
 
-def _header(data: bytes, newest: int) -> dict[str, Any]:
+def _header(data: bytes, newest: int, kind: str, mark: Mapping[str, object]) -> dict[str, Any]:
     try:
         header = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise ModelFormatError(f"the header is no JSON ({error})") from None
     if not isinstance(header, dict) or not isinstance(header.get("format"), int):
         raise ModelFormatError("the header names no format")
+    if any(header.get(name) != value for name, value in mark.items()):
+        raise ModelFormatError(f"not a {kind}")
     if not 1 <= header["format"] <= newest:
         raise ModelFormatError(
             f"it has format {header['format']}, this version reads 1 to {newest}: use a newer blockml"

@@ -217,6 +217,7 @@ _PARSING_TYPES: Mapping[str, type] = {"backend": str, "profile": str, "keep_word
 
 def _build(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Model:
     """Check everything and make the model."""
+    trees = _read_trees(arrays)
     _check_kinds(header)
     parsing = Parsing(**{name: header["parsing"][name] for name in _PARSING_TYPES})
     _check_values(header, parsing)
@@ -226,7 +227,6 @@ def _build(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Mod
             f"it was trained on feature set {header['features']!r} ({header['features_hash']}), "
             f"which this version {'does not know' if known is None else 'computes otherwise'}: train it again"
         )
-    trees = _read_trees(arrays)
     trees.check(len(known.columns))
     if header["link"] == "mean" and ((trees.value < 0) | (trees.value > 1)).any():
         raise ModelFormatError("leaf values that are averaged must be between 0 and 1")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import blockml
-from blockml import areas as module
+from blockml import trees as module
 from blockml.areas import Areas
 from blockml.batch import Item, predict
 from blockml.decision import by_label, decide, label_names

@@ -33,7 +33,6 @@ _FIXED: Mapping[str, Any] = {
 }
 #: Our names of its settings.
 _NAMES: Mapping[str, str] = {
-    "n_trees": "num_iterations",
     "leaves": "num_leaves",
     "rate": "learning_rate",
     "min_leaf": "min_data_in_leaf",
@@ -87,10 +86,11 @@ def fit_leafwise(
         raise UsageError(f"{len(target)} targets and {len(weight)} weights for {len(matrix)} rows")
     if len(matrix) < 2:
         raise UsageError("boosting needs two rows or more")
-    chosen = {**_FIXED, **{_NAMES[name]: value for name, value in settings.items()}}
+    n_trees = settings.get("n_trees", 100)
+    chosen = {**_FIXED, **{_NAMES[name]: value for name, value in settings.items() if name != "n_trees"}}
     chosen["objective"] = "regression" if regression else "binary"
     rows = lightgbm.Dataset(matrix, np.asarray(target, dtype=np.float64), weight=weight, params=chosen)
-    booster = lightgbm.train(chosen, rows)
+    booster = lightgbm.train(chosen, rows, n_trees)
     return joined([_flat(tree["tree_structure"]) for tree in booster.dump_model()["tree_info"]])
 
 

@@ -217,9 +217,7 @@ class SiteTemplate:
             There is no such file, it is no site template, damaged, or of a newer format.
         """
         try:
-            header, arrays = read_arrays(path, "site template", FORMAT)
-            if header.get("kind") != "site":
-                raise ModelFormatError("not a site template")
+            header, arrays = read_arrays(path, "site template", FORMAT, {"kind": "site"})
             try:
                 return cls(
                     name=str(header["name"]),
