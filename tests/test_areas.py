@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import blockml
-from blockml import trees as module
+from blockml import areas as module
+from blockml import trees as walking
 from blockml.areas import Areas
 from blockml.batch import Item, predict
 from blockml.decision import by_label, decide, label_names
@@ -49,7 +50,7 @@ def test_prediction_is_the_softmax_of_the_trees(learnt: Areas, seed: int, n_rows
     """However many rows are looked at together, sums are those of the trees one by one, to the last bit."""
     matrix = rows(seed, n_rows)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_TOGETHER", together)
+        patch.setattr(walking, "_TOGETHER", together)
         sums, shares = learnt.logits(matrix), learnt.predict(matrix)
     assert np.array_equal(sums, np.stack([trees.predict(matrix) for trees in learnt.trees], axis=1))
     expected = np.exp(sums) / np.exp(sums).sum(axis=1, keepdims=True)
