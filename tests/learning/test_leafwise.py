@@ -30,8 +30,10 @@ def rows(seed: int, n_rows: int = 300) -> NDArray[np.float32]:
 
 def plain(lightgbm: Any, matrix: Any, target: Any, weight: Any, objective: str, chosen: dict[str, Any]) -> Any:
     """LightGBM, called as its own users call it."""
-    parameters = {**_FIXED, **{_NAMES[name]: value for name, value in chosen.items()}, "objective": objective}
-    return lightgbm.train(parameters, lightgbm.Dataset(matrix, target, weight=weight, params=parameters))
+    n_trees = chosen["n_trees"]
+    own = {_NAMES[name]: value for name, value in chosen.items() if name != "n_trees"}
+    parameters = {**_FIXED, **own, "objective": objective}
+    return lightgbm.train(parameters, lightgbm.Dataset(matrix, target, weight=weight, params=parameters), n_trees)
 
 
 @settings(max_examples=20)
