@@ -51,7 +51,7 @@ def render_card(model: Model) -> str:
             ],
         ),
         "## Measured",
-        *_measured(model.metrics),
+        *_measured(model.metrics, model.rule),
         *_judged(model.metrics.get("site") or model.metrics.get("page") or {}),
         "## Limits",
         "The numbers hold for pages like those it was trained on. "
@@ -67,7 +67,7 @@ def render_card(model: Model) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _measured(metrics: Any) -> list[str]:  # noqa: ANN401 (a parsed JSON object)
+def _measured(metrics: Any, rule: str) -> list[str]:  # noqa: ANN401 (a parsed JSON object)
     protocols = [metrics[name] for name in ("block", "page", "site") if name in metrics]
     if not protocols:
         return ["Nothing was measured."]
@@ -85,8 +85,9 @@ def _measured(metrics: Any) -> list[str]:  # noqa: ANN401 (a parsed JSON object)
             ]
         )
     parts = [
-        "Cross-validation. Block scores at 0.5, main-content class only; page scores are bag-of-words F1 at a "
-        "threshold tuned on the training folds, averaged over pages, with a 95 % bootstrap interval.",
+        "Cross-validation. Block scores at 0.5, main-content class only; page scores are bag-of-words F1 at "
+        + ("a threshold tuned on the training folds" if rule == "threshold" else "each page's own border")
+        + ", averaged over pages, with a 95 % bootstrap interval.",
         _table(["protocol", "block P", "block R", "block F1", "F1 over folds", "page bag F1"], rows),
     ]
     if "block" in metrics:
