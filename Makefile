@@ -18,7 +18,7 @@ help:
 	@echo "make data    write the generated pages in data/ anew"
 	@echo "make model   train the released models anew (needs BLOCKML_CORPORA)"
 	@echo "make wheel   build the wheel and test it in an environment of its own"
-	@echo "make oldest  run the tests with the oldest dependencies that pyproject.toml allows"
+	@echo "make oldest  run the tests with the oldest dependencies that pyproject.toml allows, in Python alone"
 	@echo "make gate    no extractor is worse on data/ than pinned; make pin raises the floors"
 	@echo "make compare every extractor, model and other people's tools on the labelled corpora, or on data/ without them"
 	@echo "make peers   test the adapters of other people's tools"
@@ -28,7 +28,7 @@ help:
 	@echo "make default  what the model recipe default is made of: parts, features, pages, trust (needs BLOCKML_CORPORA)"
 	@echo "make parameters  what the parameters of the untrained extractors do (needs BLOCKML_CORPORA)"
 
-$(VENV)/.installed: pyproject.toml constraints.txt
+$(VENV)/.installed: pyproject.toml constraints.txt hatch_build.py $(wildcard blockml/kernel/*.c blockml/kernel/*.h)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[all]" --group dev
@@ -88,8 +88,8 @@ oldest:
 	@mkdir -p $(OUT)
 	$(PYTHON) -m venv --clear $(OUT)/oldest-venv
 	$(OUT)/oldest-venv/bin/python -m pip install --quiet --upgrade pip
-	$(OUT)/oldest-venv/bin/python -m pip install --quiet --constraint constraints-oldest.txt --editable ".[all]" --group test
-	$(OUT)/oldest-venv/bin/python -m pytest -n $(JOBS) -q
+	BLOCKML_PURE=1 $(OUT)/oldest-venv/bin/python -m pip install --quiet --constraint constraints-oldest.txt --editable ".[all]" --group test
+	BLOCKML_PURE=1 $(OUT)/oldest-venv/bin/python -m pytest -n $(JOBS) -q
 
 $(VENV)/.peers: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[compare]"

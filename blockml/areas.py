@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml import kernel
 from blockml.errors import ModelFormatError, UnknownNameError, UsageError
 from blockml.page import Label
 from blockml.trees import Trees, joined
@@ -77,6 +78,8 @@ class Areas:
         asked = max(int(trees.feature.max()) for trees in self.trees)
         if len(matrix) and matrix.shape[1] <= asked:
             raise UsageError(f"the trees ask for column {asked}; the matrix has {matrix.shape[1]}")
+        if kernel.compiled is not None:
+            return np.stack([trees.predict(matrix) for trees in self.trees], axis=1)
         joint, label = _joint(self.trees)
         sums = np.zeros((len(self.trees), len(matrix)))
         for rows, values in joint.leaf_values(matrix):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml import kernel
 from blockml.errors import ModelFormatError, UsageError
 
 __all__ = ["Trees", "joined"]
@@ -64,6 +65,10 @@ class Trees:
             return total
         if matrix.shape[1] <= self.feature.max():
             raise UsageError(f"the trees ask for column {self.feature.max()}; the matrix has {matrix.shape[1]}")
+        if kernel.compiled is not None:
+            columns = (self.feature, self.threshold, self.left, self.right, self.value, self.roots)
+            kernel.compiled.tree_sums(*columns, np.ascontiguousarray(matrix), total)
+            return total
         for rows, values in self.leaf_values(matrix):
             for value in values:  # one after the other: numpy would add up a single row in another order
                 total[rows] += value

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from blockml import kernel
+
 # Parsers load lazily and the machine may be busy, so neither a first call nor a slow one is a fault.
 # A change is judged on the same examples every time; new ones are looked for while working.
 settings.register_profile(
@@ -30,3 +32,21 @@ def corpora() -> Path:
     if not path.is_dir():
         pytest.skip(f"needs labelled corpora: BLOCKML_CORPORA is no folder: {folder}")
     return path
+
+
+@pytest.fixture(params=["python", "compiled"])
+def twin(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Runs a test with the loops in Python, and with the compiled ones."""
+    if request.param == "python":
+        monkeypatch.setattr(kernel, "compiled", None)
+    elif kernel.compiled is None:
+        pytest.skip("needs the compiled kernel: there was no compiler, or BLOCKML_PURE is set")
+    return str(request.param)
+
+
+@pytest.fixture
+def compiled() -> kernel.Compiled:
+    """The compiled kernel."""
+    if kernel.compiled is None:
+        pytest.skip("needs the compiled kernel: there was no compiler, or BLOCKML_PURE is set")
+    return kernel.compiled

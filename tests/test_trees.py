@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
+from blockml import kernel
 from blockml.errors import ModelFormatError
 from blockml.learning.flattree import FlatTree
 from blockml.trees import Trees
@@ -191,3 +192,28 @@ def test_what_check_accepts_can_be_predicted(nodes: list[tuple[int, float, int, 
     expected = [slow_predict(trees, row) for row in rows.tolist()]
     assert trees.predict(rows).tolist() == pytest.approx(expected)
     assert 0 <= trees.max_depth() < len(nodes)
+
+
+@settings(max_examples=40)
+@given(seed=st.integers(0, 2**32 - 1), n_rows=st.integers(0, 100), depth=st.sampled_from([None, 1, 4]))
+def test_compiled_prediction_is_that_of_python(seed: int, n_rows: int, depth: int | None) -> None:
+    """To the last bit, also where a value lies at a threshold, and where the threshold is no single-precision number."""
+    if kernel.compiled is None:
+        pytest.skip("needs the compiled kernel")
+    rng = np.random.default_rng(seed)
+    learnt = rng.integers(-3, 4, (60, 4)).astype(np.float32)
+    trees = forest(
+        *[
+            FlatTree.from_sklearn(
+                DecisionTreeClassifier(max_depth=depth, random_state=number).fit(learnt, rng.integers(0, 2, 60))
+            )
+            for number in range(3)
+        ]
+    )
+    nudged = dataclasses.replace(trees, threshold=trees.threshold + rng.choice([-1e-12, 0.0, 1e-12], len(trees.value)))
+    matrix = (rng.integers(-6, 8, (n_rows, 4)) / 2).astype(np.float32)
+    found = nudged.predict(matrix)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernel, "compiled", None)
+        expected = nudged.predict(matrix)
+    assert found.tobytes() == expected.tobytes()
