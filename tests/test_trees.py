@@ -197,7 +197,7 @@ def test_what_check_accepts_can_be_predicted(nodes: list[tuple[int, float, int, 
 @settings(max_examples=40)
 @given(seed=st.integers(0, 2**32 - 1), n_rows=st.integers(0, 100), depth=st.sampled_from([None, 1, 4]))
 def test_compiled_prediction_is_that_of_python(seed: int, n_rows: int, depth: int | None) -> None:
-    """To the last bit, also where a value lies at a threshold, and where the threshold is no single-precision number."""
+    """To the last bit, also where a value lies at a threshold, or a threshold between two single-precision numbers."""
     if kernel.compiled is None:
         pytest.skip("needs the compiled kernel")
     rng = np.random.default_rng(seed)
