@@ -121,7 +121,10 @@ class Model:
 
     def score(self, matrix: NDArray[np.float32]) -> NDArray[np.float32]:
         """Probability of content for each row of a feature matrix, (n_rows,) in [0, 1]: the first look."""
-        total = self.trees.predict(matrix)
+        return self.linked(self.trees.predict(matrix))
+
+    def linked(self, total: NDArray[np.float64]) -> NDArray[np.float32]:
+        """Probabilities of sums of leaf values, both (n_rows,)."""
         if self.link == "logistic":
             return logistic(total)
         return (total / len(self.trees.roots)).astype(np.float32)

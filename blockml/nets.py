@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml import kernel
 from blockml.errors import ModelFormatError, UsageError
 from blockml.features.tokens import BUCKETS, Bags
 
@@ -78,6 +79,9 @@ class Pool:
 
     def mean(self, rows: FloatArray) -> FloatArray:
         """(n_groups, k) means of rows (n, k)."""
+        if kernel.compiled is not None and rows.dtype == np.float32:
+            order = np.arange(len(rows)) if self.order is None else self.order
+            return _row_means(kernel.compiled, rows, order, self.starts, skip_zeros=False)
         means: FloatArray = np.divide(self.sum(rows), self.size)
         return means
 
@@ -99,11 +103,29 @@ def means(vectors: FloatArray, bags: Bags) -> FloatArray:
     >>> means(np.array([[0], [1], [3]], np.float32), bags).tolist()
     [[2.0], [0.0]]
     """
+    if kernel.compiled is not None and vectors.dtype == np.float32:
+        return _row_means(kernel.compiled, vectors, bags.buckets, bags.starts[:-1], skip_zeros=True)
     found = vectors[bags.buckets]
     pool = Pool.runs(np.diff(bags.starts))
     counts = pool.sum((found != 0).any(axis=1)[:, None].astype(np.float32))
     mean: FloatArray = np.divide(pool.sum(found), np.maximum(counts, 1))
     return mean
+
+
+def _row_means(
+    compiled: kernel.Compiled,
+    rows: FloatArray,
+    index: NDArray[np.integer[Any]],
+    starts: NDArray[np.integer[Any]],
+    *,
+    skip_zeros: bool,
+) -> FloatArray:
+    """(n_groups, k) means of the rows that each group names; rows of zeros may not count."""
+    width = rows.shape[1]
+    means = np.empty((len(starts), width), dtype=np.float32)
+    chosen, begins = (np.ascontiguousarray(numbers, dtype=np.int64) for numbers in (index, starts))
+    compiled.row_means(np.ascontiguousarray(rows), width, chosen, begins, int(skip_zeros), means)
+    return means
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -214,7 +236,7 @@ class Net:
         for way, numbers in enumerate(groups):
             pool = Pool.of(numbers)
             weights = self.alike[:, way * units : (way + 1) * units]
-            second += (_split(pool.mean(hidden), members) @ weights)[:, pool.group]
+            second += (_split(pool.mean(hidden), members) @ weights).take(pool.group, axis=1)
         odds = (np.maximum(second, 0, out=second) @ self.out + self.out_bias).mean(axis=0)[:, 0]
         # The logistic function, written so that it can't overflow.
         probabilities: FloatArray = np.float32(0.5) + np.float32(0.5) * np.tanh(np.float32(0.5) * odds)
@@ -229,7 +251,7 @@ class Net:
                 raise UsageError("the net needs the words of tags and classes above each block")
             members = len(self.lift)
             lifted = _split(means(self.words, bags), members) @ self.lift
-            hidden += lifted.swapaxes(0, 1).reshape(lifted.shape[1], -1)[bags.bag]
+            hidden += lifted.swapaxes(0, 1).reshape(lifted.shape[1], -1).take(bags.bag, axis=0)
         return np.maximum(hidden, 0, out=hidden)
 
     def calibrated(self, slope: float, offset: float) -> Net:

@@ -126,9 +126,9 @@ class Supervised(Extractor):
                 remarks = (f"without siblings: {Doubt.TOO_FEW_PAGES}",)
         view = View(page)
         rows = matrix(page, self.model.features, template, view)
-        alone = final = self.model.score(rows)
+        odds = self.model.trees.predict(rows)
+        alone = final = self.model.linked(odds)
         if self.model.net is not None and len(view):
-            odds = self.model.trees.predict(rows)
             net = self.model.net.predict(rows, alike(view), view.words, bags(view))
             final = blended(odds, net, self.model.net_share)
         row = of_page(view, alone, final)[None]

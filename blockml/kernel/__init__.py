@@ -33,6 +33,18 @@ class Compiled(Protocol):
     ) -> None:
         """Add to ``sums`` (n_rows,) the leaf values of each row: :meth:`blockml.trees.Trees.predict`."""
 
+    @staticmethod
+    def row_means(
+        rows: NDArray[np.float32],
+        width: int,
+        index: NDArray[np.int64],
+        starts: NDArray[np.int64],
+        skip_zeros: int,
+        means: NDArray[np.float32],
+        /,
+    ) -> None:
+        """Write into ``means`` the mean of the rows of each group: :meth:`blockml.nets.Pool.mean`."""
+
 
 def _found() -> Compiled | None:
     """The compiled module, if there is one and it is wanted."""

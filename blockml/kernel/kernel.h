@@ -13,4 +13,7 @@ int open_array(PyObject *array, Py_buffer *view, Py_ssize_t size, int writable);
 /* trees.c */
 PyObject *tree_sums(PyObject *module, PyObject *arguments);
 
+/* means.c */
+PyObject *row_means(PyObject *module, PyObject *arguments);
+
 #endif

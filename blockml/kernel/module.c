@@ -13,6 +13,7 @@ int open_array(PyObject *array, Py_buffer *view, Py_ssize_t size, int writable) 
 
 static PyMethodDef functions[] = {
     {"tree_sums", tree_sums, METH_VARARGS, NULL},
+    {"row_means", row_means, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -1,0 +1,129 @@
+/* Means of chosen rows: the twin of blockml.nets.Pool.mean and blockml.nets.means.
+
+   Floating-point sums depend on their order. To give what numpy gives, this adds as its reductions do: the first row
+   and the pairwise sum of the others (Higham 1993, "The accuracy of floating point summation"), in eight partial sums
+   up to 128 rows, in halves above. Each step takes whole rows, so the compiler can take several columns at once. */
+#include "kernel.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Rows that numpy adds up without halving them, and partial sums that it keeps. */
+enum { UNDIVIDED = 128, PARTIAL = 8 };
+
+typedef struct {
+    const float *rows;
+    Py_ssize_t width;
+} Rows;
+
+static void add_to(float *restrict sum, const float *restrict row, Py_ssize_t width) {
+    for (Py_ssize_t k = 0; k < width; k++) sum[k] += row[k];
+}
+
+static const float *row_at(Rows table, int64_t number) { return table.rows + number * table.width; }
+
+/* Sum of rows[index[0]] … rows[index[n - 1]]; `space` holds eight rows for each halving that is still to come. */
+static void pairwise(Rows table, const int64_t *index, int64_t n, float *out, float *space) {
+    Py_ssize_t width = table.width;
+    size_t bytes = (size_t)width * sizeof(float);
+    if (n < PARTIAL) {
+        memset(out, 0, bytes);
+        for (int64_t i = 0; i < n; i++) add_to(out, row_at(table, index[i]), width);
+    } else if (n <= UNDIVIDED) {
+        int64_t i = PARTIAL;
+        for (int j = 0; j < PARTIAL; j++) memcpy(space + j * width, row_at(table, index[j]), bytes);
+        for (; i < n - n % PARTIAL; i += PARTIAL)
+            for (int j = 0; j < PARTIAL; j++) add_to(space + j * width, row_at(table, index[i + j]), width);
+        for (Py_ssize_t k = 0; k < width; k++) {
+            const float *r = space + k;
+            out[k] = ((r[0] + r[width]) + (r[2 * width] + r[3 * width])) +
+                     ((r[4 * width] + r[5 * width]) + (r[6 * width] + r[7 * width]));
+        }
+        for (; i < n; i++) add_to(out, row_at(table, index[i]), width);
+    } else {
+        int64_t half = n / 2;
+        half -= half % PARTIAL;
+        pairwise(table, index, half, out, space + PARTIAL * width);
+        pairwise(table, index + half, n - half, space, space + PARTIAL * width);
+        add_to(out, space, width);
+    }
+}
+
+/* Rows that aren't all zero. */
+static int64_t counted(Rows table, const int64_t *index, int64_t n) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const float *row = row_at(table, index[i]);
+        Py_ssize_t k = 0;
+        while (k < table.width && row[k] == 0) k++;
+        count += k < table.width;
+    }
+    return count;
+}
+
+static int halvings(int64_t n) {
+    int count = 1;
+    for (; n > UNDIVIDED; n = n - n / 2 + PARTIAL) count++;
+    return count;
+}
+
+static void group_mean(Rows table, const int64_t *index, int64_t n, int skip_zeros, float *out, float *space) {
+    Py_ssize_t width = table.width;
+    int64_t count = skip_zeros ? counted(table, index, n) : n;
+    memcpy(out, row_at(table, index[0]), (size_t)width * sizeof(float));
+    if (n > 1) {
+        pairwise(table, index + 1, n - 1, space, space + width);
+        add_to(out, space, width);
+    }
+    for (Py_ssize_t k = 0; k < width && count > 1; k++) out[k] /= (float)count;
+}
+
+/* Whether every index is one of a row, and every group has one at least. */
+static int sound(const int64_t *index, Py_ssize_t n_index, const int64_t *starts, Py_ssize_t n_groups,
+                 Py_ssize_t n_rows) {
+    for (Py_ssize_t i = 0; i < n_index; i++)
+        if (index[i] < 0 || index[i] >= n_rows) return 0;
+    for (Py_ssize_t group = 0; group < n_groups; group++)
+        if (starts[group] < 0 || starts[group] >= (group + 1 < n_groups ? starts[group + 1] : n_index)) return 0;
+    return 1;
+}
+
+/* row_means(rows, width, index, starts, skip_zeros, out): group g has the rows index[starts[g]] … up to where the next
+   group starts. */
+PyObject *row_means(PyObject *module, PyObject *arguments) {
+    PyObject *object[4], *result = NULL;
+    Py_ssize_t width;
+    int skip_zeros, opened = 0;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "OnOOiO", &object[0], &width, &object[1], &object[2], &skip_zeros, &object[3]))
+        return NULL;
+    static const Py_ssize_t sizes[4] = {4, 8, 8, 4};
+    Py_buffer view[4];
+    for (; opened < 4; opened++)
+        if (open_array(object[opened], &view[opened], sizes[opened], opened == 3) < 0) goto done;
+    const int64_t *index = view[1].buf, *starts = view[2].buf;
+    Py_ssize_t n_index = view[1].len / 8, n_groups = view[2].len / 8;
+    if (width <= 0 || view[3].len / 4 / width < n_groups ||
+        !sound(index, n_index, starts, n_groups, view[0].len / 4 / width)) {
+        PyErr_SetString(PyExc_ValueError, "groups of rows that aren't there");
+        goto done;
+    }
+    size_t rows_of_space = 1 + PARTIAL * (size_t)halvings(n_index);
+    float *space = malloc(rows_of_space * (size_t)width * sizeof(float));
+    if (space == NULL) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    Rows table = {view[0].buf, width};
+    Py_BEGIN_ALLOW_THREADS;
+    for (Py_ssize_t group = 0; group < n_groups; group++) {
+        int64_t end = group + 1 < n_groups ? starts[group + 1] : n_index;
+        group_mean(table, index + starts[group], end - starts[group], skip_zeros, (float *)view[3].buf + group * width,
+                   space);
+    }
+    Py_END_ALLOW_THREADS;
+    free(space);
+    result = Py_NewRef(Py_None);
+done:
+    while (opened--) PyBuffer_Release(&view[opened]);
+    return result;
+}
