@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from benchmarks.default_chart import chart
 from benchmarks.default_study import Probabilities, Study, Table
 from blockml.cli.output import write_output
-from blockml.decision import confidence, expected_f1, logit
+from blockml.decision import confidence, logit
 from blockml.evaluation import bootstrap_mean
 from blockml.evaluation.bootstrap import Resampled, bootstrap_systems
 from blockml.learning.netfit import calibration as best_line
@@ -41,12 +41,11 @@ def trust(study: Study, figures: str) -> dict[str, Table]:
         ),
         str(Path(figures) / "calibration.svg"),
     )
-    foretold = study.whole(judged, study.recipe, judged.trees, final, study.seed)
-    f1 = study.f1(foretold.scores >= np.float32(0.5))
+    whole = study.whole(judged, study.recipe, judged.trees, final, study.seed)
+    f1 = study.f1(whole.scores >= np.float32(0.5))
     guesses = {
-        "expected by probabilities": expected(study, final),
-        "judged by trees": foretold.foretold,
-        "words right, by scores": words_right(study, foretold.scores),
+        "expected F1": whole.foretold,
+        "words right, by scores": words_right(study, whole.scores),
     }
     tenths, lines = by_tenths(study, f1, guesses)
     write_output(
@@ -59,21 +58,14 @@ def trust(study: Study, figures: str) -> dict[str, Table]:
         ),
         str(Path(figures) / "confidence.svg"),
     )
-    both = (guesses["expected by probabilities"] + guesses["judged by trees"]) / 2
     routes = [row for name, guess in guesses.items() for row in routing(study, f1, name, guess)]
     return {
         "Probabilities of blocks, by tenths": bins,
         "Probabilities of blocks": summary,
         "Foretold F1, by tenths of the pages": tenths,
-        "Foretold F1": agreement(study, f1, {**guesses, "mean of the first two": both}),
+        "Foretold F1": agreement(study, f1, guesses),
         "Pages sent elsewhere": routes,
     }
-
-
-def expected(study: Study, probabilities: Probabilities) -> Floats:
-    """(n_pages,) the best expected F1 of each page."""
-    pages = enumerate(study.table.pages)
-    return np.array([expected_f1(probabilities[study.table.rows_of(i)], page.words)[1] for i, page in pages])
 
 
 def words_right(study: Study, scores: Probabilities) -> Floats:

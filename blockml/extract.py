@@ -124,8 +124,10 @@ def extract_page(
         scores=scores,
         kept=decision.kept,
         reasons=decision.reasons,
-        # Scores are about content, so what was asked for besides says nothing about them.
-        confidence=confidence(scores, by_score.kept, page.blocks.n_words),
+        # Both are about content, so what was asked for besides says nothing about them.
+        confidence=confidence(scores, by_score.kept, page.blocks.n_words)
+        if judgement.confidence is None
+        else judgement.confidence,
         model=extractor.id,
         remarks=judgement.remarks,
         labels=judgement.labels,

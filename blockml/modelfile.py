@@ -97,8 +97,6 @@ class Model:
     """By how much the log odds of blocks are lowered on every page."""
     article_caution: float = 0.0
     """By how much more on a page that certainly is an article."""
-    quality: Trees | None = None
-    """Trees that foretell the F1 of the page."""
     areas: Areas | None = None
     """Tells what blocks are, beyond main content or not."""
     recipe: Mapping[str, Any] = field(default_factory=dict)
@@ -146,9 +144,8 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
     header["parts"] = [name for name in _PARTS if getattr(model, name) is not None]
     header["area_labels"] = [] if model.areas is None else [str(label) for label in model.areas.labels]
     arrays = _tree_arrays(model.trees)
-    for name in _PAGE_TREES:
-        if (trees := getattr(model, name)) is not None:
-            arrays |= _tree_arrays(trees, f"{name}_")
+    if model.article is not None:
+        arrays |= _tree_arrays(model.article, "article_")
     if model.net is not None:
         arrays |= {f"net_{name}": array for name, array in model.net.arrays().items()}
     if model.areas is not None:
@@ -191,9 +188,7 @@ def _typed(arrays: Mapping[str, NDArray[Any]], name: str, dtype: type[np.generic
 
 
 #: What a model may have beside its trees.
-_PARTS = ("net", "article", "quality", "areas")
-#: Those of them that are trees over a row for the page.
-_PAGE_TREES = ("article", "quality")
+_PARTS = ("net", "article", "areas")
 #: Header fields that format 1 did not have, with what they were then.
 _SINCE_2: Mapping[str, Any] = {
     "rule": "threshold",
@@ -288,10 +283,9 @@ def _check_values(header: Mapping[str, Any], parsing: Parsing) -> None:
 def _parts(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], n_columns: int) -> dict[str, Any]:
     """What the model has beside its trees, checked."""
     parts: dict[str, Any] = {}
-    for name in _PAGE_TREES:
-        if name in header["parts"]:
-            parts[name] = _read_trees(arrays, f"{name}_")
-            parts[name].check(len(WHOLE_COLUMNS))
+    if "article" in header["parts"]:
+        parts["article"] = _read_trees(arrays, "article_")
+        parts["article"].check(len(WHOLE_COLUMNS))
     if "net" in header["parts"]:
         net = Net.from_arrays({name.removeprefix("net_"): array for name, array in arrays.items()})
         net.check(n_columns)

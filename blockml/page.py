@@ -359,7 +359,8 @@ class Extraction:
     reasons: tuple[Reason, ...]
     """(n_blocks,) why."""
     confidence: float
-    """Expected share of the words whose decision is right, in [0, 1], if the scores are probabilities."""
+    """How good this is likely to be, in [0, 1]: the F1 that a model expects of its own decision; of other extractors the
+    share of words whose decision is right, if their scores are probabilities."""
     model: str
     """Name and version of the model or extractor."""
     remarks: tuple[str, ...] = ()

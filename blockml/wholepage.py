@@ -1,13 +1,8 @@
-"""Judges a page as a whole once its blocks have probabilities: is it an article, how good will its extraction be.
+"""Judges a page as a whole once its blocks have probabilities: is it an article, is it a forum.
 
-Both are told by small trees over one row of numbers a page. They are grown on pages that the model had not seen, for
-on its own training pages it is surer than it should be.
-
-*Articles.* What counts as the content of an article is clearer than of a list or a shop: its body. On pages that read
-like articles blocks have to be more certain to be kept.
-
-*Quality.* The expected F1 of a decision trusts each block's probability; but pages that a model misjudges it misjudges
-as a whole.
+What counts as the content of an article is clearer than of a list or a shop: its body. On pages that read like articles
+blocks have to be more certain to be kept. Whether one does is told by small trees over one row of numbers a page. They
+are grown on pages that the model had not seen, for on its own training pages it is surer than it should be.
 """
 
 from __future__ import annotations
@@ -22,7 +17,7 @@ from blockml.features.structure import FAR
 from blockml.features.view import View
 from blockml.trees import Trees
 
-__all__ = ["COLUMNS", "foretold", "is_forum", "likeness", "more_careful", "of_page", "page_row"]
+__all__ = ["COLUMNS", "EXPECTED", "is_forum", "likeness", "more_careful", "of_page", "page_row"]
 
 #: Columns, one row a page.
 COLUMNS = (
@@ -40,6 +35,10 @@ COLUMNS = (
     "low",  # F1 of what is kept, if blocks are content from a probability of .8 on
     "high",  # the same from .2 on
 )
+
+#: The column that foretells the F1 of the page. Trees grown to foretell it from all columns ranked pages worse
+#: (docs/default.md).
+EXPECTED = COLUMNS.index("expected")
 
 
 def page_row(
@@ -104,11 +103,6 @@ def of_page(view: View, alone: NDArray[np.float32], final: NDArray[np.float32]) 
 def likeness(article: Trees, rows: NDArray[np.float32]) -> NDArray[np.float32]:
     """(n_pages,) probability of being an article, from rows (n_pages, len(COLUMNS))."""
     return logistic(article.predict(rows))
-
-
-def foretold(quality: Trees, rows: NDArray[np.float32]) -> NDArray[np.float64]:
-    """(n_pages,) foretold F1 in [0, 1], from rows (n_pages, len(COLUMNS))."""
-    return np.clip(quality.predict(rows), 0.0, 1.0)
 
 
 def more_careful(probabilities: NDArray[np.float32], log_odds: float) -> NDArray[np.float32]:

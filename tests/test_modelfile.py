@@ -18,7 +18,9 @@ from hypothesis import strategies as st
 
 import blockml
 from blockml.areas import Areas
+from blockml.decision import confidence, expected_f1
 from blockml.errors import FeatureMismatchError, ModelError, ModelFormatError
+from blockml.extract import extract_page
 from blockml.extractors.supervised import Supervised
 from blockml.features.tokens import BUCKETS, Bags
 from blockml.learning.netfit import NetOptions, NetPages, fit_net
@@ -30,7 +32,7 @@ from tests.models import small_model, small_trees
 
 ARRAYS = ("feature", "threshold", "left", "right", "value", "roots")
 #: Fields of a model that are no fields of the header.
-PARTS = ("net", "article", "quality", "areas")
+PARTS = ("net", "article", "areas")
 
 
 def saved(folder: Path, model: Model | None = None) -> bytes:
@@ -463,7 +465,7 @@ def test_parsing_options_are_checked(place: Path, whole: bytes, option: str, val
 def test_parsing_option_names_the_legal_values(place: Path, whole: bytes) -> None:
     """As everywhere."""
     parsing = json.loads(members(whole)["header.json"])["parsing"] | {"backend": "bs4"}
-    with pytest.raises(ModelFormatError, match="html5lib, lxml"):
+    with pytest.raises(ModelFormatError, match="html5lib, lexbor, lxml"):
         load_bytes(place, with_header(whole, parsing=parsing))
 
 
@@ -524,7 +526,6 @@ def whole_model(**changes: object) -> Model:
         "article_caution": 0.6,
         "net": some_net(),
         "article": page_trees(-1.0, 1.0),
-        "quality": page_trees(-0.2, 0.7),
         "areas": Areas((Label.MAIN, Label.FOOTER), (small_trees(), small_trees())),
         "notes": ("knows two languages",),
     }
@@ -564,17 +565,26 @@ def test_names_of_members(complete: bytes) -> None:
     assert prefixes == set(PARTS)
 
 
-def test_confidence_is_what_quality_foretells() -> None:
-    """Within [0, 1], and of an empty page too."""
-    for model, page, expected in (
-        (whole_model(), PAGE, 0.7),
-        (whole_model(), blockml.parse(""), 0.0),
-        (whole_model(quality=page_trees(7.0, 7.0)), PAGE, 1.0),
-        (whole_model(quality=None), PAGE, None),
-    ):
-        judgement = Supervised(model).judge(page)
-        assert judgement.confidence == pytest.approx(expected)
-        assert ((judgement.scores >= 0) & (judgement.scores <= 1)).all()
+def test_confidence_is_the_expected_f1() -> None:
+    """Of the probabilities before caution; of an empty page too. A model that has one threshold foretells none."""
+    bare = whole_model(net=None, article=None, areas=None)
+    judgement = Supervised(bare).judge(PAGE)
+    page_words = PAGE.blocks.n_words.astype(float)
+    expected = expected_f1(bare.score(blockml.features.build(PAGE, bare.features)), page_words)[1]
+    assert 0 < expected < 1
+    assert judgement.confidence == pytest.approx(expected)
+    assert blockml.extract("<p>one</p>", model=Supervised(bare)).confidence <= 1
+    assert Supervised(whole_model()).judge(blockml.parse("")).confidence == 0
+    assert Supervised(small_model()).judge(PAGE).confidence is None
+
+
+def test_an_extraction_has_the_confidence_of_its_judge() -> None:
+    """Where there is none, the share of words whose decision is right."""
+    whole = Supervised(whole_model())
+    result = extract_page(PAGE, whole)
+    assert result.confidence == whole.judge(PAGE).confidence
+    plain = extract_page(PAGE, Supervised(small_model()))
+    assert plain.confidence == confidence(plain.scores, plain.kept, PAGE.blocks.n_words)
 
 
 def test_articles_are_judged_with_more_care() -> None:
@@ -643,13 +653,13 @@ def test_numbers_of_parts_are_finite(place: Path, complete: bytes, value: float)
     "changes",
     [
         {"article": page_trees(0.0, 1.0, column=13)},
-        {"quality": page_trees(0.0, 1.0, column=-2)},
+        {"article": page_trees(0.0, 1.0, column=-2)},
         {"net": some_net(columns=5)},
         {"net": some_net(ways=1)},
         {"areas": Areas((Label.MAIN, Label.MAIN), (small_trees(), small_trees()))},
         {"areas": Areas((Label.MAIN, Label.FOOTER), (small_trees(), page_trees(0.0, 1.0, column=6)))},
     ],
-    ids=["article", "quality", "columns", "ways", "labels", "areas"],
+    ids=["article", "before", "columns", "ways", "labels", "areas"],
 )
 def test_parts_that_do_not_fit_are_not_written(tmp_path: Path, changes: dict[str, object]) -> None:
     """Columns that there aren't, labels twice."""

@@ -14,7 +14,7 @@ import blockml
 from blockml.decision import expected_f1, logit
 from blockml.features.view import View
 from blockml.trees import Trees
-from blockml.wholepage import COLUMNS, foretold, likeness, more_careful, of_page, page_row
+from blockml.wholepage import COLUMNS, likeness, more_careful, of_page, page_row
 
 
 def floats(*values: float) -> NDArray[np.float64]:
@@ -104,11 +104,10 @@ def test_of_a_parsed_page() -> None:
 
 @pytest.mark.parametrize("value", [-1e4, -3.0, 0.0, 0.4, 1.5, 1e4])
 def test_what_trees_say_is_a_share(value: float) -> None:
-    """Log odds of an article become a probability; a foretold F1 outside of [0, 1] is cut."""
+    """Log odds of an article become a probability."""
     rows = np.zeros((3, len(COLUMNS)), np.float32)
     assert likeness(leaf(value), rows) == pytest.approx([1 / (1 + math.exp(-max(value, -700)))] * 3, rel=1e-5)
-    assert foretold(leaf(value), rows).tolist() == [min(max(value, 0), 1)] * 3
-    assert foretold(leaf(value), rows[:0]).shape == (0,)
+    assert likeness(leaf(value), rows[:0]).shape == (0,)
 
 
 some = st.lists(st.floats(0, 1, width=32), max_size=20)

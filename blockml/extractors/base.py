@@ -68,7 +68,7 @@ class Judgement:
     labels: tuple[Label, ...] | None = None
     """(n_blocks,) what each block is; None from extractors that only tell content from the rest."""
     confidence: float | None = None
-    """Foretold F1 of what is kept, in [0, 1], where the extractor foretells it."""
+    """Expected F1 of what is kept, in [0, 1], where the extractor foretells it."""
 
 
 class Extractor(ABC):

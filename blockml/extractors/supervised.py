@@ -21,7 +21,7 @@ from blockml.modelfile import Model, Parsing
 from blockml.page import Label, Page
 from blockml.templates.frequency import Doubt, too_few
 from blockml.templates.site import SiteTemplate, loaded
-from blockml.wholepage import foretold, is_forum, likeness, more_careful, of_page
+from blockml.wholepage import EXPECTED, is_forum, likeness, more_careful, of_page
 
 __all__ = ["Supervised"]
 
@@ -131,12 +131,13 @@ class Supervised(Extractor):
         if self.model.net is not None and len(view):
             net = self.model.net.predict(rows, alike(view), view.words, bags(view))
             final = blended(odds, net, self.model.net_share)
-        row = of_page(view, alone, final)[None]
+        row = of_page(view, alone, final)
         final = more_careful(final, self.model.caution)
         if self.model.article is not None:
-            final = more_careful(final, self.model.article_caution * float(likeness(self.model.article, row)[0]))
-        confidence = None if self.model.quality is None else float(foretold(self.model.quality, row)[0])
+            final = more_careful(final, self.model.article_caution * float(likeness(self.model.article, row[None])[0]))
+        confidence = None
         if self.model.rule == "expected_f1":
+            confidence = float(row[EXPECTED])
             final = with_signs(around_border(final, view.words, self.model.least_words), page.blocks)
         labels = None
         if self.model.areas is not None:

@@ -47,22 +47,18 @@ def fit_leafwise(
     matrix: NDArray[np.float32],
     target: NDArray[np.generic],
     weight: NDArray[np.float64],
-    *,
-    regression: bool = False,
     **settings: Unpack[Boosting],
 ) -> Trees:
-    """Grow boosted trees.
+    """Grow boosted trees whose leaf values add up to the log odds of class 1.
 
     Parameters
     ----------
     matrix
         (n_rows, n_columns) finite numbers.
     target
-        (n_rows,) 0 and 1, or any numbers for regression.
+        (n_rows,) 0 and 1.
     weight
         (n_rows,) how much each row counts.
-    regression
-        Whether leaf values add up to the target itself; else to the log odds of class 1.
     **settings
         See :class:`blockml.learning.boosting.Boosting`; columns are drawn for each tree, and 70 % of the rows.
 
@@ -88,7 +84,7 @@ def fit_leafwise(
         raise UsageError("boosting needs two rows or more")
     n_trees = settings.get("n_trees", 100)
     chosen = {**_FIXED, **{_NAMES[name]: value for name, value in settings.items() if name != "n_trees"}}
-    chosen["objective"] = "regression" if regression else "binary"
+    chosen["objective"] = "binary"
     rows = lightgbm.Dataset(matrix, np.asarray(target, dtype=np.float64), weight=weight, params=chosen)
     booster = lightgbm.train(chosen, rows, n_trees)
     return joined([_flat(tree["tree_structure"]) for tree in booster.dump_model()["tree_info"]])

@@ -78,7 +78,7 @@ def train(
     metrics, whole = measure(table, recipe, protocols, n_folds=n_folds, seed=seed, jobs=jobs, report=report)
     learnt = _learn(table, recipe, seed, jobs, report)
     if whole is not None:
-        learnt |= {"article": whole.article, "quality": whole.quality}
+        learnt["article"] = whole.article
     report(f"{len(learnt['trees'].feature)} tree nodes")
     chosen = feature_set(recipe.features)
     return Model(

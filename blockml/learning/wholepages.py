@@ -13,7 +13,7 @@ from blockml.learning.leafwise import fit_leafwise
 from blockml.learning.recipes import Recipe
 from blockml.learning.table import BlockTable
 from blockml.trees import Trees
-from blockml.wholepage import foretold, likeness, more_careful, page_row
+from blockml.wholepage import EXPECTED, likeness, more_careful, page_row
 
 __all__ = ["Unseen", "WholePages", "fit_whole_pages"]
 
@@ -40,7 +40,6 @@ class WholePages:
     """What was learnt about pages, and what it gives for those it was learnt from, each by trees of other folds."""
 
     article: Trees | None
-    quality: Trees | None
     likeness: NDArray[np.float32]
     """(n_pages,) probability of being an article."""
     probabilities: NDArray[np.float32]
@@ -48,11 +47,11 @@ class WholePages:
     scores: NDArray[np.float32]
     """(n_rows,) scores of blocks, what the model's threshold is for."""
     foretold: NDArray[np.float64]
-    """(n_pages,) foretold F1."""
+    """(n_pages,) F1 that the probabilities promise."""
 
 
 def fit_whole_pages(table: BlockTable, recipe: Recipe, unseen: Unseen, seed: int = 0) -> WholePages:
-    """Learn what an article is, and how good the extraction of a page is.
+    """Learn what an article is, and score blocks by it.
 
     Parameters
     ----------
@@ -77,17 +76,7 @@ def fit_whole_pages(table: BlockTable, recipe: Recipe, unseen: Unseen, seed: int
     for page in range(n_pages):
         here = table.rows_of(page)
         scores[here] = page_scores(recipe, unseen.final[here], table.pages[page].words, float(alike[page]))
-    measured = table.pages_with_text()
-    if not measured:
-        return WholePages(article, None, alike, unseen.final, scores, np.zeros(n_pages))
-    f1 = np.zeros(n_pages)
-    f1[measured] = table.page_f1(scores >= np.float32(0.5), measured)
-    known = np.zeros(n_pages, dtype=bool)
-    known[measured] = True
-    if np.count_nonzero(trained & known) < 2:
-        return WholePages(article, None, alike, unseen.final, scores, f1)
-    quality, guess = _crossed(rows, f1, trained & known, unseen.fold, seed, regression=True)
-    return WholePages(article, quality, alike, unseen.final, scores, guess.astype(np.float64))
+    return WholePages(article, alike, unseen.final, scores, rows[:, EXPECTED].astype(np.float64))
 
 
 def page_scores(
@@ -110,8 +99,6 @@ def _crossed(
     trained: NDArray[np.bool_],
     fold: NDArray[np.int64],
     seed: int,
-    *,
-    regression: bool = False,
 ) -> tuple[Trees, NDArray[np.float32]]:
     """Trees grown on all pages that may be learnt from; and what trees of the other folds say of each page.
 
@@ -121,12 +108,11 @@ def _crossed(
     def grown(chosen: NDArray[np.bool_]) -> Trees:
         weight = np.ones(int(chosen.sum()))
         settings: Boosting = {**_SMALL, "seed": seed}
-        return fit_leafwise(rows[chosen], target[chosen], weight, regression=regression, **settings)
+        return fit_leafwise(rows[chosen], target[chosen], weight, **settings)
 
-    judge = foretold if regression else likeness
     said = np.full(len(rows), target[trained].astype(np.float64).mean(), dtype=np.float32)
     for number in np.unique(fold):
         others = trained & (fold != number)
         if np.count_nonzero(others) > 1:
-            said[fold == number] = judge(grown(others), rows[fold == number])
+            said[fold == number] = likeness(grown(others), rows[fold == number])
     return grown(trained), said

@@ -21,7 +21,7 @@ from blockml.learning.table import BlockTable, PageRows, build_table
 from blockml.learning.training import train
 from blockml.learning.wholepages import Unseen, WholePages, fit_whole_pages, page_scores
 from blockml.modelfile import Model, load_model, save_model
-from blockml.wholepage import foretold, likeness, more_careful, page_row
+from blockml.wholepage import likeness, more_careful, page_row
 
 pytest.importorskip("lightgbm", reason="needs LightGBM, of the extra boost")
 
@@ -94,7 +94,7 @@ def test_articles_are_known_by_their_running_text(table: BlockTable, whole: Whol
     assert whole.likeness[~is_article].max() < 0.2
 
 
-def test_quality_is_foretold(table: BlockTable, whole: WholePages) -> None:
+def test_f1_is_foretold(table: BlockTable, whole: WholePages) -> None:
     """Pages on which probabilities are noise get less."""
     assert ((whole.foretold >= 0) & (whole.foretold <= 1)).all()
     f1 = table.page_f1(whole.scores >= np.float32(0.5), range(N_PAGES))
@@ -118,16 +118,11 @@ def test_a_page_is_judged_by_trees_that_did_not_see_it(table: BlockTable, unseen
     other = fit_whole_pages(replace(table, pages=tuple(kinds)), DEFAULT, unseen)
     assert np.array_equal(whole.likeness[inside], other.likeness[inside])
     assert not np.array_equal(whole.likeness[~inside], other.likeness[~inside])
-    gold = [replace(item, gold_counts=np.ones(10 * N_BLOCKS, np.int64)) if inside[i] else item for i, item in pages]
-    other = fit_whole_pages(replace(table, pages=tuple(gold)), DEFAULT, unseen)
-    assert np.array_equal(whole.foretold[inside], other.foretold[inside])
-    assert not np.array_equal(whole.foretold[~inside], other.foretold[~inside])
 
 
 def test_trees_of_the_model_are_grown_on_all_pages(table: BlockTable, unseen: Unseen, whole: WholePages) -> None:
     """And agree with those of the folds."""
     assert whole.article is not None
-    assert whole.quality is not None
     rows = np.array(
         [
             page_row(
@@ -137,9 +132,7 @@ def test_trees_of_the_model_are_grown_on_all_pages(table: BlockTable, unseen: Un
         ]
     )
     whole.article.check(rows.shape[1])
-    whole.quality.check(rows.shape[1])
     assert np.corrcoef(likeness(whole.article, rows), whole.likeness)[0, 1] > 0.95
-    assert np.corrcoef(foretold(whole.quality, rows), whole.foretold)[0, 1] > 0.9
 
 
 @pytest.mark.parametrize(
@@ -160,13 +153,12 @@ def test_without_two_kinds_of_pages_nothing_is_an_article(
     assert np.array_equal(whole.scores[here], expected)
 
 
-def test_without_gold_texts_no_quality_is_foretold(unseen: Unseen) -> None:
-    """There is nothing to learn it from."""
+def test_gold_texts_are_not_needed(unseen: Unseen, whole: WholePages) -> None:
+    """Page types tell articles, probabilities foretell."""
     table = BlockTable.stack([page(number, page_type=types(number), gold=False) for number in range(N_PAGES)])
-    whole = fit_whole_pages(table, DEFAULT, unseen)
-    assert whole.quality is None
-    assert not whole.foretold.any()
-    assert whole.article is not None
+    without = fit_whole_pages(table, DEFAULT, unseen)
+    assert np.array_equal(without.foretold, whole.foretold)
+    assert without.article is not None
 
 
 def test_more_of_an_article_more_care() -> None:
@@ -206,7 +198,6 @@ def test_parts_of_a_model(model: Model) -> None:
     """Those its recipe asks for, and what it says of itself."""
     chosen = QUICK[model.name]
     assert (model.net is not None, model.article is not None) == (bool(chosen.nets), bool(chosen.article_caution))
-    assert model.quality is not None
     assert (model.rule, model.link, model.threshold) == ("expected_f1", "logistic", 0.5)
     for name in ("least_words", "caution", "article_caution", "net_share"):
         assert getattr(model, name) == getattr(chosen, name), name
@@ -310,5 +301,5 @@ def test_training_is_deterministic_to_the_byte(dataset: Dataset, tmp_path: Path)
     made = [train([few], QUICK["default"], protocols=(), seed=3) for _ in range(2)]
     for number, item in enumerate(made):
         save_model(item, tmp_path / str(number))
-        assert (item.article, item.quality) == (None, None)
+        assert item.article is None
     assert (tmp_path / "0").read_bytes() == (tmp_path / "1").read_bytes()
