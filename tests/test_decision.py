@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import blockml
-from blockml.decision import around_border, blended, confidence, decide, expected_f1, logistic, logit
+from blockml.decision import around_border, blended, by_line, confidence, decide, expected_f1, lines, logistic, logit
 from blockml.errors import UsageError
 from blockml.page import Reason
 
@@ -208,3 +208,36 @@ def test_blends_lie_between_two_judges(rows: list[tuple[float, float]]) -> None:
     assert blended(odds, other, 1.0) == pytest.approx(other, abs=1e-6)
     assert logit(blended(odds, other, 0.75)) == pytest.approx(odds / 4 + logit(other) * 3 / 4, abs=0.1)
     assert blended(-logit(other), other) == pytest.approx(np.full(len(other), 0.5), abs=1e-6)
+
+
+# --- lines ------------------------------------------------------------------------------------------------------------
+
+
+def test_blocks_of_a_line() -> None:
+    """Emphases, links and what follows them; cells, items and paragraphs are lines of their own."""
+    html = (
+        "<p>one <b>two</b>, <i>three</i>.</p><ul><li>four<li>five <b>six</b></ul><table><tr><td>seven<td>eight</table>"
+    )
+    blocks = blockml.parse(html).blocks
+    number = lines(blocks).tolist()
+    of = dict(zip([text.strip(" ,.") for text in blocks.texts], number, strict=True))
+    assert of["one"] == of["two"] == of["three"] == 0
+    assert of["five"] == of["six"] != of["four"]
+    assert of["seven"] != of["eight"]
+    assert lines(blockml.parse("").blocks).tolist() == []
+
+
+@given(st.lists(st.tuples(st.floats(0, 1, width=32), st.integers(0, 60), st.booleans()), max_size=30))
+def test_a_line_is_judged_as_one(blocks: list[tuple[float, int, bool]]) -> None:
+    """By a mean of its blocks; one that is alone keeps its probability, and signs alone decide nothing."""
+    probability = np.array([item[0] for item in blocks], np.float32)
+    words = np.array([item[1] for item in blocks], float)
+    line = np.cumsum([False, *(item[2] for item in blocks)][: len(blocks)]).astype(np.intp)
+    pooled = by_line(probability, words, line)
+    for number in np.unique(line):
+        here = line == number
+        assert len(set(pooled[here].tolist())) == 1
+        assert probability[here].min() - 2e-6 <= pooled[here][0] <= probability[here].max() + 2e-6
+    for place in np.flatnonzero(words >= 10):
+        if words[line == line[place]].sum() == words[place]:
+            assert pooled[place] == pytest.approx(probability[place], abs=0.01)

@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.decision import around_border, blended, with_signs
+from blockml.decision import around_border, blended, by_line, lines
 from blockml.errors import UsageError
 from blockml.extractors.base import Between, Extractor, Judgement, Traits
 from blockml.extractors.matrix import matrix, uses_siblings
@@ -138,7 +138,8 @@ class Supervised(Extractor):
         confidence = None
         if self.model.rule == "expected_f1":
             confidence = float(row[EXPECTED])
-            final = with_signs(around_border(final, view.words, self.model.least_words), page.blocks)
+            final = by_line(final, view.words, lines(page.blocks))
+            final = around_border(final, view.words, self.model.least_words)
         labels = None
         if self.model.areas is not None:
             labels = self.model.areas.told(rows, final >= _BORDER)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from blockml.datasets import Dataset, LabelledPage
 from blockml.datasets.gold import block_tokens
 from blockml.datasets.validation import content_hash
+from blockml.decision import lines
 from blockml.errors import DatasetError
 from blockml.evaluation.siblings import MOST_SIBLINGS, by_site, parsed
 from blockml.extractors.matrix import matrix, uses_siblings
@@ -62,6 +63,8 @@ class PageRows:
     """(n_blocks,) linked words."""
     prose: NDArray[np.float64]
     """(n_blocks,) words of running text."""
+    line: NDArray[np.intp]
+    """(n_blocks,) number of the line that each block stands in, from 0."""
     groups: tuple[NDArray[np.int32], ...]
     """(n_blocks,) number of the group of blocks built alike, for each of :data:`blockml.features.repetition.ALIKE`."""
     bags: Bags | None = None
@@ -178,7 +181,7 @@ def page_rows(labelled: LabelledPage, recipe: Recipe, site: SiteTemplate | None 
         site=labelled.site,
         page_type=labelled.page_type,
         usable=labelled.trusted,
-        matrix=matrix(page, recipe.features, site),
+        matrix=matrix(page, recipe.features, site, view),
         main=labels.main,
         known=labels.known,
         owner=owner,
@@ -189,6 +192,7 @@ def page_rows(labelled: LabelledPage, recipe: Recipe, site: SiteTemplate | None 
         sketch=_sketch(tokens),
         linked=view.linked,
         prose=view.prose,
+        line=lines(page.blocks),
         groups=alike(view),
         bags=bags(view) if recipe.nets and len(view) else None,
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.decision import around_border
+from blockml.decision import around_border, by_line
 from blockml.learning.boosting import Boosting
 from blockml.learning.leafwise import fit_leafwise
 from blockml.learning.recipes import Recipe
@@ -73,19 +73,25 @@ def fit_whole_pages(table: BlockTable, recipe: Recipe, unseen: Unseen, seed: int
     if recipe.article_caution and len(np.unique(kinds[trained & (kinds != "")] == _ARTICLE)) == 2:
         article, alike = _crossed(rows, kinds == _ARTICLE, trained & (kinds != ""), unseen.fold, seed)
     scores = np.empty_like(unseen.final)
-    for page in range(n_pages):
+    for page, item in enumerate(table.pages):
         here = table.rows_of(page)
-        scores[here] = page_scores(recipe, unseen.final[here], table.pages[page].words, float(alike[page]))
+        scores[here] = page_scores(recipe, unseen.final[here], item.words, item.line, float(alike[page]))
     return WholePages(article, alike, unseen.final, scores, rows[:, EXPECTED].astype(np.float64))
 
 
 def page_scores(
-    recipe: Recipe, probabilities: NDArray[np.float32], words: NDArray[np.float64], alike: float
+    recipe: Recipe,
+    probabilities: NDArray[np.float32],
+    words: NDArray[np.float64],
+    line: NDArray[np.intp],
+    alike: float,
 ) -> NDArray[np.float32]:
     """Scores of the blocks of one page that is an article with a probability of ``alike``."""
     careful = more_careful(probabilities, recipe.caution)
     careful = more_careful(careful, recipe.article_caution * alike)
-    return around_border(careful, words, recipe.least_words) if recipe.rule == "expected_f1" else careful
+    if recipe.rule == "expected_f1":
+        return around_border(by_line(careful, words, line), words, recipe.least_words)
+    return careful
 
 
 def _row(table: BlockTable, unseen: Unseen, page: int) -> NDArray[np.float32]:

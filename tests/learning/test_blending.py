@@ -45,6 +45,7 @@ def page(number: int, words: list[float], *, usable: bool = True) -> PageRows:
         sketch=frozenset(),
         linked=np.zeros(n),
         prose=np.zeros(n),
+        line=np.arange(n),
         groups=(np.zeros(n, np.int32), np.zeros(n, np.int32)),
     )
 

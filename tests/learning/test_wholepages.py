@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import blockml
 from blockml.datasets import Dataset, open_dataset
-from blockml.decision import around_border
+from blockml.decision import around_border, by_line
 from blockml.errors import UsageError
 from blockml.extractors.supervised import Supervised
 from blockml.learning.blending import Blend
@@ -51,6 +51,7 @@ def page(number: int, *, page_type: str | None, gold: bool = True) -> PageRows:
         sketch=frozenset(),
         linked=np.zeros(N_BLOCKS),
         prose=words if page_type == "article" else np.zeros(N_BLOCKS),
+        line=np.arange(N_BLOCKS),
         groups=(np.zeros(N_BLOCKS, np.int32),) * 2,
     )
 
@@ -106,7 +107,7 @@ def test_scores_are_those_of_one_page_at_a_time(table: BlockTable, unseen: Unsee
     """Careful by as much as the page is like an article."""
     for number, item in enumerate(table.pages):
         here = table.rows_of(number)
-        expected = page_scores(DEFAULT, unseen.final[here], item.words, float(whole.likeness[number]))
+        expected = page_scores(DEFAULT, unseen.final[here], item.words, item.line, float(whole.likeness[number]))
         assert np.array_equal(whole.scores[here], expected)
 
 
@@ -149,7 +150,9 @@ def test_without_two_kinds_of_pages_nothing_is_an_article(
     assert whole.article is None
     assert not whole.likeness.any()
     here = table.rows_of(1)
-    expected = around_border(more_careful(unseen.final[here], chosen.caution), table.pages[1].words, chosen.least_words)
+    words, line = table.pages[1].words, table.pages[1].line
+    careful = by_line(more_careful(unseen.final[here], chosen.caution), words, line)
+    expected = around_border(careful, words, chosen.least_words)
     assert np.array_equal(whole.scores[here], expected)
 
 
@@ -164,13 +167,13 @@ def test_gold_texts_are_not_needed(unseen: Unseen, whole: WholePages) -> None:
 def test_more_of_an_article_more_care() -> None:
     """Each block loses; with a common threshold scores are probabilities as they were."""
     final = np.array([0.9, 0.6, 0.2], np.float32)
-    words = np.array([50.0, 20.0, 10.0])
+    words, line = np.array([50.0, 20.0, 10.0]), np.arange(3)
     plain = replace(DEFAULT, rule="threshold")
-    some, more = page_scores(plain, final, words, 0.0), page_scores(plain, final, words, 1.0)
+    some, more = page_scores(plain, final, words, line, 0.0), page_scores(plain, final, words, line, 1.0)
     assert np.array_equal(some, more_careful(final, DEFAULT.caution))
     assert (more < some).all()
-    assert np.array_equal(page_scores(replace(plain, caution=0.0), final, words, 0.0), final)
-    assert (page_scores(DEFAULT, final / np.float32(5), words / 10, 0.0) < 0.5).all()
+    assert np.array_equal(page_scores(replace(plain, caution=0.0), final, words, line, 0.0), final)
+    assert (page_scores(DEFAULT, final / np.float32(5), words / 10, line, 0.0) < 0.5).all()
 
 
 # --- from pages to a model --------------------------------------------------------------------------------------------
@@ -252,9 +255,8 @@ def test_a_model_scores_like_its_cross_validation(model: Model, dataset: Dataset
         if model.article is not None:
             row = page_row(item.words, item.linked, item.prose, alone, final)[None]
             alike = float(likeness(model.article, row)[0])
-        expected = page_scores(chosen, final, item.words, alike)
-        worded = item.words > 0  # signs go with the text before them, in use only
-        assert scores[number][worded] == pytest.approx(expected[worded], abs=1e-6)
+        expected = page_scores(chosen, final, item.words, item.line, alike)
+        assert scores[number] == pytest.approx(expected, abs=1e-6)
 
 
 def blend_look(model: Model, matrix: NDArray[np.float32], item: PageRows) -> NDArray[np.float32]:
