@@ -88,11 +88,11 @@ _NOTES = (
     "labelled by what their markup calls its parts, from the pages in data/ and from dataset-popular (Kreuzer 2013; "
     "public domain). On pages that are no forum, comments "
     "are left out; the numbers above were measured without that rule. How good areas are: docs/areas.md.",
-    "Known weaknesses: what the content of a product page or a list is, people do not agree on either; there it keeps "
-    "too much more often than too little. Pages whose content comes by script give what their noscript text gives, or "
-    "nothing. Headlines that stand apart from their text are often left out, lines such as 'Related Posts' at the end of "
-    "an article sometimes kept; of home pages about half of the teasers are kept. Its calibration was chosen on the folds "
-    "that it is measured on: docs/model-log.md has other folds.",
+    "Known weaknesses: what the content of a product page or a list is, people do not agree on either; there it keeps"
+    " too much more often than too little. Pages whose content comes by script give what their noscript text gives, "
+    "or nothing. Headlines that stand apart from their text are often left out, lines such as 'Related Posts' at the "
+    "end of an article sometimes kept; of home pages about half of the teasers are kept. Its calibration was chosen "
+    "on the folds that it is measured on: docs/model-log.md has other folds.",
 )
 RELEASES = (
     Release("kim2013", "wcxb", "CC-BY-4.0", _WCXB),
