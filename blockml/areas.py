@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml import kernel
 from blockml.errors import ModelFormatError, UnknownNameError, UsageError
 from blockml.page import Label
 from blockml.trees import Trees, joined
@@ -32,7 +32,7 @@ ARRAYS: Mapping[str, type[np.generic]] = {
 COMMENT = 0.5
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Areas:
     """Tells the label of blocks by their features."""
 
@@ -78,14 +78,14 @@ class Areas:
         asked = max(int(trees.feature.max()) for trees in self.trees)
         if len(matrix) and matrix.shape[1] <= asked:
             raise UsageError(f"the trees ask for column {asked}; the matrix has {matrix.shape[1]}")
-        if kernel.compiled is not None:
-            return np.stack([trees.predict(matrix) for trees in self.trees], axis=1)
-        joint, label = _joint(self.trees)
-        sums = np.zeros((len(self.trees), len(matrix)))
-        for rows, values in joint.leaf_values(matrix):
-            for number, value in zip(label.tolist(), values, strict=True):
-                sums[number, rows] += value
-        return np.ascontiguousarray(sums.T)
+        joint, label = self._joint
+        return joint.sums(matrix, label, len(self.trees))
+
+    @cached_property
+    def _joint(self) -> tuple[Trees, NDArray[np.int32]]:
+        """All trees one after another, and for each which label it is of."""
+        numbers = np.arange(len(self.trees), dtype=np.int32)
+        return joined(self.trees), np.repeat(numbers, [len(trees.roots) for trees in self.trees])
 
     def label(self, matrix: NDArray[np.float32]) -> tuple[Label, ...]:
         """Return the most probable label of each row; of equally probable ones the first."""
@@ -137,7 +137,7 @@ class Areas:
 
     def to_arrays(self) -> dict[str, NDArray[np.generic]]:
         """Write the trees as the arrays of a model file, :data:`ARRAYS`; the labels go into its header."""
-        joint, label = _joint(self.trees)
+        joint, label = self._joint
         columns = {
             f"areas_{name}": getattr(joint, name)
             for name in ("feature", "threshold", "left", "right", "value", "roots")
@@ -184,13 +184,8 @@ class Areas:
         return cls(tuple(map(Label, labels)), _parted(found, roots, np.searchsorted(label, np.arange(len(labels)))))
 
 
-def _joint(parts: Sequence[Trees]) -> tuple[Trees, NDArray[np.int32]]:
-    """All trees one after another, and for each which part it is from."""
-    return joined(parts), np.repeat(np.arange(len(parts), dtype=np.int32), [len(part.roots) for part in parts])
-
-
 def _parted(columns: Mapping[str, NDArray[Any]], roots: NDArray[Any], first: NDArray[np.intp]) -> tuple[Trees, ...]:
-    """Undo :func:`_joint`; part ``i`` begins with tree ``first[i]``."""
+    """Undo ``Areas._joint``; part ``i`` begins with tree ``first[i]``."""
     borders = [*roots[first].tolist(), len(columns["feature"])]
     ends = [*first[1:].tolist(), len(roots)]
     parts = []

@@ -60,21 +60,52 @@ class Trees:
         >>> stump.predict(np.array([[7, 0], [7, 1]], np.float32)).tolist()
         [0.1, 0.9]
         """
-        total = np.zeros(len(matrix), dtype=np.float64)
         if not len(matrix):
-            return total
+            return np.zeros(0, dtype=np.float64)
         if matrix.shape[1] <= self.feature.max():
             raise UsageError(f"the trees ask for column {self.feature.max()}; the matrix has {matrix.shape[1]}")
+        return self.sums(matrix, np.zeros(len(self.roots), dtype=np.int32), 1)[:, 0]
+
+    def sums(self, matrix: NDArray[np.float32], group: NDArray[np.int32], n_groups: int) -> NDArray[np.float64]:
+        """Sums of the leaf values that each row reaches, over groups of trees.
+
+        Parameters
+        ----------
+        matrix
+            (n_rows, n_features) float32 without NaN, with all columns that the trees ask for.
+        group
+            (n_trees,) group of each tree, from 0.
+        n_groups
+            Number of groups.
+
+        Returns
+        -------
+        NDArray[np.float64]
+            (n_rows, n_groups).
+        """
+        total = np.zeros((len(matrix), n_groups), dtype=np.float64)
         if kernel.compiled is not None:
-            columns = (self.feature, self.threshold, self.left, self.right, self.value, self.roots)
-            kernel.compiled.tree_sums(*columns, np.ascontiguousarray(matrix), total)
+            # Made by hand or cut out of others, they may be of other types.
+            kernel.compiled.tree_sums(
+                np.ascontiguousarray(self.feature, dtype=np.int32),
+                np.ascontiguousarray(self.threshold, dtype=np.float64),
+                np.ascontiguousarray(self.left, dtype=np.int32),
+                np.ascontiguousarray(self.right, dtype=np.int32),
+                np.ascontiguousarray(self.value, dtype=np.float64),
+                np.ascontiguousarray(self.roots, dtype=np.int32),
+                np.ascontiguousarray(group, dtype=np.int32),
+                np.ascontiguousarray(matrix, dtype=np.float32),
+                total,
+                n_groups,
+            )
             return total
-        for rows, values in self.leaf_values(matrix):
-            for value in values:  # one after the other: numpy would add up a single row in another order
-                total[rows] += value
+        for rows, values in self._leaf_values(matrix):
+            # One after the other: numpy would add up a single row in another order.
+            for number, value in zip(group.tolist(), values, strict=True):
+                total[rows, number] += value
         return total
 
-    def leaf_values(self, matrix: NDArray[np.float32]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    def _leaf_values(self, matrix: NDArray[np.float32]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
         """Value of the leaf that each row reaches in each tree, for some rows at a time.
 
         All trees go one level further in a round: hundreds of small trees one by one would cost a page many times what

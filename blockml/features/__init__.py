@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
@@ -11,10 +12,11 @@ from numpy.typing import NDArray
 
 from blockml.errors import UsageError
 from blockml.features.catalogue import COLUMNS, FEATURE_SETS, FeatureSet, describe, feature_set, split_name
+from blockml.features.column import Family
 from blockml.features.view import View
 from blockml.page import Page
 
-__all__ = ["COLUMNS", "FEATURE_SETS", "FeatureSet", "build", "describe", "feature_set", "shift"]
+__all__ = ["COLUMNS", "FEATURE_SETS", "FeatureSet", "build", "describe", "feature_set"]
 
 
 _NOTHING: Mapping[str, NDArray[np.float32]] = MappingProxyType({})
@@ -62,74 +64,111 @@ def build(
     [[0.0, 0.0, 1.0, 0.0, 4.0, 0.25], [1.0, 0.0, 4.0, 0.25, 0.0, 0.0]]
     """
     chosen = feature_set(features) if isinstance(features, str) else features
-    numeric, one_hot = _plan(chosen.columns)
     n = len(page.blocks)
     matrix = np.zeros((n, len(chosen.columns)), dtype=np.float32)
-    if n == 0:
-        return matrix
-    used = sorted({base for base, _, _ in numeric} | {base for base, _, _ in one_hot})
-    bases = _bases(view or View(page), used, given)
-    for base, offset, column in numeric:
-        matrix[:, column] = shift(bases[base], offset, COLUMNS[base].empty)
-    rows = np.arange(n)
-    for base, offset, column_of_code in one_hot:
-        codes = shift(bases[base], offset, COLUMNS[base].empty).astype(np.intp)
-        columns = np.array(column_of_code)[codes]
-        wanted = columns >= 0
-        matrix[rows[wanted], columns[wanted]] = 1
+    if n:
+        view = view or View(page)
+        # A family's values are dropped before the next one's are made: memory is soon warm, and little of it is needed.
+        for part in _plan(chosen.columns):
+            _fill(matrix, part, _values(part, view, given))
     return matrix
 
 
-def _bases(
-    view: View, used: Sequence[str], given: Mapping[str, NDArray[np.float32]]
-) -> Mapping[str, NDArray[np.float32]]:
-    """Values of base columns by name; a family is computed once."""
-    values = dict(given)
-    for base in used:
-        column = COLUMNS[base]
+def _values(
+    part: _Part, view: View, given: Mapping[str, NDArray[np.float32]]
+) -> Mapping[str, NDArray[np.generic] | float]:
+    """Values of the base columns of a part by name."""
+    if part.family is not None:
+        return {**part.family(view), **given}
+    values: dict[str, NDArray[np.generic] | float] = dict(given)
+    for base in part.bases:
+        compute = COLUMNS[base].compute
         if base in values:
             continue
-        if column.family is not None:
-            together = column.family(view)
-            values |= {name: together[name].astype(np.float32) for name in together if name not in given}
-        elif column.compute is not None:
-            values[base] = column.compute(view.blocks)
-        else:
+        if compute is None:
             raise UsageError(f"blocks alone don't tell the column {base!r}: use blockml.extractors.matrix.matrix")
+        values[base] = compute(view.blocks)
     return values
 
 
-def shift(values: NDArray[np.float32], offset: int, empty: float) -> NDArray[np.float32]:
-    """Values of the blocks ``offset`` further on; ``empty`` beyond the ends.
+def _fill(matrix: NDArray[np.float32], part: _Part, values: Mapping[str, NDArray[np.generic] | float]) -> None:
+    """Write the columns of a part."""
+    if part.own:
+        # Each is written to one place, as the types are changed; turned together.
+        rows = np.empty((len(part.own), len(matrix)), dtype=np.float32)
+        for row, base in enumerate(part.own):
+            rows[row] = values[base]
+        matrix[:, part.places] = rows.T
+    for base, offset, place in part.others:
+        _shifted(values[base], offset, COLUMNS[base].empty, matrix[:, place])
+    codes, blocks = np.empty(len(matrix), dtype=np.float32), np.arange(len(matrix))
+    for base, offset, place_of_code in part.one_hot:
+        _shifted(values[base], offset, COLUMNS[base].empty, codes)
+        places = place_of_code[codes.astype(np.intp)]
+        wanted = places >= 0
+        matrix[blocks[wanted], places[wanted]] = 1
+
+
+def _shifted(values: NDArray[np.generic] | float, offset: int, empty: float, column: NDArray[np.float32]) -> None:
+    """Write the values of the blocks ``offset`` further on into a column; ``empty`` beyond the ends.
 
     Examples
     --------
-    >>> shift(np.array([1, 2, 3], np.float32), -1, 0).tolist()
-    [0.0, 1.0, 2.0]
+    >>> column = np.zeros(3, np.float32)
+    >>> _shifted(np.array([1, 2, 3]), -1, 9, column)
+    >>> column.tolist()
+    [9.0, 1.0, 2.0]
     """
-    if offset == 0:
-        return values
-    result = np.full_like(values, empty)
-    if offset > 0:
-        result[:-offset] = values[offset:]
-    else:
-        result[-offset:] = values[:offset]
-    return result
+    n = len(column)
+    near = max(0, n - abs(offset))
+    inside, outside, moved = slice(near), slice(near, n), slice(n - near, n)
+    if offset < 0:
+        inside, outside, moved = moved, slice(n - near), inside
+    column[outside] = empty
+    column[inside] = values[moved] if isinstance(values, np.ndarray) else values
 
 
-Numeric = tuple[str, int, int]
-OneHot = tuple[str, int, tuple[int, ...]]
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """How the columns of a set that one family computes are made, or those that none does."""
+
+    family: Family | None
+    bases: tuple[str, ...]
+    """Base columns that are needed."""
+    own: tuple[str, ...]
+    """Base columns of the block itself."""
+    places: slice | NDArray[np.intp]
+    """Their positions."""
+    others: tuple[tuple[str, int, int], ...]
+    """Columns of other blocks: base, offset and position."""
+    one_hot: tuple[tuple[str, int, NDArray[np.intp]], ...]
+    """Columns of one value each: base, offset, and the position for each code, or -1."""
 
 
 @functools.cache
-def _plan(columns: tuple[str, ...]) -> tuple[tuple[Numeric, ...], tuple[OneHot, ...]]:
-    """Plain columns as (base, offset, position), one-hot groups as (base, offset, position of each code or -1)."""
-    numeric: list[Numeric] = []
-    groups: dict[tuple[str, int], list[int]] = {}
-    for position, name in enumerate(columns):
+def _plan(columns: tuple[str, ...]) -> tuple[_Part, ...]:
+    """Sort columns by what computes them."""
+    names: dict[Family | None, list[tuple[int, str, int, int | None]]] = {}
+    for place, name in enumerate(columns):
         base, offset, code = split_name(name)
-        if code is None:
-            numeric.append((base, offset, position))
-        else:
-            groups.setdefault((base, offset), [-1] * len(COLUMNS[base].values))[code] = position
-    return tuple(numeric), tuple((base, offset, tuple(places)) for (base, offset), places in groups.items())
+        names.setdefault(COLUMNS[base].family, []).append((place, base, offset, code))
+    return tuple(_part(family, parts) for family, parts in names.items())
+
+
+def _part(family: Family | None, names: list[tuple[int, str, int, int | None]]) -> _Part:
+    """Sort columns, as position, base, offset and code, by how they are made."""
+    own = [(base, place) for place, base, offset, code in names if code is None and not offset]
+    others = [(base, offset, place) for place, base, offset, code in names if code is None and offset]
+    groups: dict[tuple[str, int], NDArray[np.intp]] = {}
+    for place, base, offset, code in names:
+        if code is not None:
+            groups.setdefault((base, offset), np.full(len(COLUMNS[base].values), -1, dtype=np.intp))[code] = place
+    places = np.array([place for _, place in own], dtype=np.intp)
+    return _Part(
+        family,
+        tuple(dict.fromkeys(base for _, base, _, _ in names)),
+        tuple([base for base, _ in own]),
+        slice(own[0][1], own[-1][1] + 1) if own and (np.diff(places) == 1).all() else places,
+        tuple(others),
+        tuple([(base, offset, place_of_code) for (base, offset), place_of_code in groups.items()]),
+    )

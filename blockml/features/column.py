@@ -17,8 +17,8 @@ __all__ = ["Column", "Family", "Row", "columns_of"]
 #: Unit of a column, or unit, smallest and largest value.
 Row: TypeAlias = str | tuple[str, float, float]
 
-#: Computes columns that share their work: a page to (n_blocks,) numbers by the column's name.
-Family: TypeAlias = Callable[[View], Mapping[str, NDArray[np.generic]]]
+#: Computes columns that share their work: a page to (n_blocks,) numbers by the column's name, or one for all blocks.
+Family: TypeAlias = Callable[[View], Mapping[str, NDArray[np.generic]] | Mapping[str, NDArray[np.generic] | float]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,15 +39,14 @@ CANDIDATES: Mapping[str, str] = {
 }
 
 
-def container(view: View) -> Mapping[str, NDArray[np.generic]]:
+def container(view: View) -> Mapping[str, NDArray[np.generic] | float]:
     """Levels, blocks and shares of text between a block and each candidate."""
     nodes = view.nodes
-    prose = view.total(view.prose)
-    clean = view.total(np.where(_surrounded(view), 0.0, view.prose))
-    plain = view.total(view.words)
+    clean_prose = np.where(_surrounded(view), 0.0, view.prose)
+    prose, clean, plain, linked = view.total(np.array([view.prose, clean_prose, view.words, view.linked]))
     mass = prose if view.prose.any() else plain  # no running text: then any text
     cleaned = clean if clean.max(initial=0) > 0 else mass
-    scores = _paragraph_scores(view)
+    scores = _paragraph_scores(view) * (1 - linked / np.maximum(1, plain))
     found = {
         "half": smallest_holding(view, mass, 0.5),
         "most": smallest_holding(view, mass, 0.8),
@@ -59,11 +58,12 @@ def container(view: View) -> Mapping[str, NDArray[np.generic]]:
         "article": _largest(nodes.named({"article"}), plain),
         "main": _largest(nodes.named({"main"}) | _has_role(view, "main"), plain),
     }
-    columns: dict[str, NDArray[np.generic]] = {}
+    placed = {node: relative_to(view, node) for node in set(found.values())}  # several may be the same element
+    columns: dict[str, NDArray[np.generic] | float] = {}
     for name, node in found.items():
-        columns |= relative_to(view, node, name)
-        columns[f"share{name}"] = np.full(len(view), plain[node] / view.n_words if node >= 0 else -1.0)
-        columns[f"prose{name}"] = np.full(len(view), prose[node] / max(1.0, plain[node]) if node >= 0 else -1.0)
+        columns |= {f"{what}{name}": values for what, values in placed[node].items()}
+        columns[f"share{name}"] = float(plain[node]) / view.n_words if node >= 0 else -1.0
+        columns[f"prose{name}"] = float(prose[node]) / max(1.0, float(plain[node])) if node >= 0 else -1.0
     best = max(1e-9, float(scores.max(initial=0)))
     columns["scoreup"] = np.append(scores, 0)[view.chain].max(axis=0) / best
     columns["scoreparent"] = scores[view.blocks.parent] / best
@@ -79,15 +79,14 @@ def smallest_holding(view: View, mass: NDArray[np.float64], share: float) -> int
     return int(enough[view.nodes.depth[enough].argmax()])
 
 
-def relative_to(view: View, node: int, name: str) -> dict[str, NDArray[np.generic]]:
+def relative_to(view: View, node: int) -> Mapping[str, NDArray[np.generic] | float]:
     """Levels from a node up to an element that holds the block, levels below it, and blocks before or after it.
 
     Where there is no node (-1), levels are -2 and blocks 0.
     """
-    n = len(view)
     if node < 0:
-        nothing = np.full(n, -2)
-        return {f"outof{name}": nothing, f"below{name}": nothing, f"off{name}": np.zeros(n)}
+        return {"outof": -2, "below": -2, "off": 0}
+    n = len(view)
     depth = view.nodes.depth
     line = [node, *view.nodes.ancestors(node)[:MOST_LEVELS]]
     lows, highs = view.low[line].tolist(), view.high[line].tolist()
@@ -95,12 +94,11 @@ def relative_to(view: View, node: int, name: str) -> dict[str, NDArray[np.generi
     for step in range(len(line) - 1, -1, -1):  # blocks inside of an element are a range
         steps[lows[step] : highs[step]] = step
     low, high = lows[0], highs[0]
-    index = np.arange(n)
-    return {
-        f"outof{name}": steps,
-        f"below{name}": np.where(steps == 0, depth[view.blocks.parent] - depth[node], -1),
-        f"off{name}": np.where(index < low, index - low, np.where(index >= high, index - high + 1, 0)),
-    }
+    below, off = np.full(n, -1), np.zeros(n, dtype=np.intp)
+    below[low:high] = depth[view.blocks.parent[low:high]] - depth[node]
+    off[:low] = np.arange(-low, 0)
+    off[high:] = np.arange(1, n - high + 1)
+    return {"outof": steps, "below": below, "off": off}
 
 
 def _surrounded(view: View) -> NDArray[np.bool_]:
@@ -113,10 +111,10 @@ def _surrounded(view: View) -> NDArray[np.bool_]:
 
 
 def _paragraph_scores(view: View) -> NDArray[np.float64]:
-    """(n_nodes,) score of elements by the running text just below them.
+    """(n_nodes,) score of elements by the running text just below them, before links take their share away.
 
     A paragraph gives 1, 1 for each clause and up to 3 for its length to its parent, half of it to the next element
-    above; links take their share away (Readability's public source).
+    above (Readability's public source).
     """
     reading = np.flatnonzero(view.prose > 0)
     scores = np.zeros(len(view.nodes))
@@ -125,12 +123,13 @@ def _paragraph_scores(view: View) -> NDArray[np.float64]:
     worth = 1 + view.characters(CLAUSE)[reading] + np.minimum(view.lengths[reading] // 100, 3)
     names = view.nodes.named({"p", "span", "strong", "b", "em", "i", "font", "pre", "td", "blockquote"})
     parent = view.blocks.parent[reading]
+    up = np.append(view.nodes.parent, -1)
     holder = np.where(names[parent], view.nodes.parent[parent], parent)
     for part in (1.0, 0.5, 0.33):
         held = holder >= 0
         scores += np.bincount(holder[held], part * worth[held], minlength=len(scores))
-        holder = np.append(view.nodes.parent, -1)[holder]
-    return scores * (1 - view.total(view.linked) / np.maximum(1, view.total(view.words)))
+        holder = up[holder]
+    return scores
 
 
 def _with_heading(view: View, mass: NDArray[np.float64]) -> int:
@@ -151,9 +150,10 @@ def _largest(marked: NDArray[np.bool_], mass: NDArray[np.float64]) -> int:
 
 
 def _has_role(view: View, role: str) -> NDArray[np.bool_]:
-    has = np.zeros(len(view.nodes), dtype=bool)
-    attributes = view.nodes.attributes
-    has[[node for node in view.elements if attributes[node].get("role") == role]] = True
+    """(n_nodes,) whether elements have this role and no other."""
+    if role not in view.names.values:
+        return np.zeros(len(view.nodes), dtype=bool)
+    has: NDArray[np.bool_] = view.names.of["role"][:-1] == view.names.values.index(role)
     return has
 
 

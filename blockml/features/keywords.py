@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 
-__all__ = ["KEYWORDS", "keyword_bits"]
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml import kernel
+
+__all__ = ["KEYWORDS", "all_bits", "keyword_bits"]
 
 #: Words in ``class`` and ``id`` by what they tell. Collected from public design systems' and content management
 #: systems' markup; which of them matter is learnt.
@@ -67,3 +73,43 @@ def keyword_bits(value: str) -> int:
     for word in _WORDS.findall(value.lower()):
         bits |= 1 << _GROUP_OF[word]
     return bits
+
+
+def all_bits(values: list[str]) -> NDArray[np.int64]:
+    """(n,) the bits of many values; see :func:`keyword_bits`."""
+    bits = np.full(len(values), -1, dtype=np.int64)
+    if kernel.compiled is not None:
+        kernel.compiled.keyword_bits(values, *_tree(), bits)
+    for place in np.flatnonzero(bits < 0).tolist():
+        bits[place] = keyword_bits(values[place])
+    return bits
+
+
+@functools.cache
+def _tree() -> tuple[NDArray[np.uint8], NDArray[np.int16], NDArray[np.int8]]:
+    """All words as one tree of letters, state 0 its root.
+
+    Returns
+    -------
+    letters, steps, groups
+        (128,) column of each ASCII character, 0 for one that no word holds; (n_states, n_columns) the next state, 0 for
+        none; (n_states,) the group of the word that ends there, -1 for none.
+    """
+    letters = np.zeros(128, dtype=np.uint8)
+    for column, letter in enumerate(sorted(set("".join(_GROUP_OF))), 1):
+        letters[[ord(letter), ord(letter.upper())]] = column
+    rows, group_of_state = [[0] * (int(letters.max()) + 1)], [-1]
+    for word, group in _GROUP_OF.items():
+        state = 0
+        for letter in word:
+            column = int(letters[ord(letter)])
+            if not rows[state][column]:
+                rows[state][column] = len(rows)
+                rows.append([0] * len(rows[0]))
+                group_of_state.append(-1)
+            state = rows[state][column]
+        group_of_state[state] = group
+    steps, groups = np.array(rows, dtype=np.int16), np.array(group_of_state, dtype=np.int8)
+    for part in (letters, steps, groups):
+        part.flags.writeable = False
+    return letters, steps, groups

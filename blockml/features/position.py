@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 
 import numpy as np
@@ -22,23 +23,20 @@ _MOST_WORDS = 60.0
 _HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
 
 
-def position(view: View) -> Mapping[str, NDArray[np.generic]]:
+def position(view: View) -> Mapping[str, NDArray[np.generic] | float]:
     """Place of a block in the page, counted in blocks and words, from both ends and from headings and running text."""
     n = len(view)
     index = np.arange(n, dtype=np.float64)
     before = np.cumsum(view.words) - view.words
     prose_before = np.cumsum(view.prose) - view.prose
     n_prose = max(1.0, float(view.prose.sum()))
-    level = view.named_tags(_HEADINGS, 0)[np.maximum(view.chain[:4], -1)]
-    heading = np.where(level > 0, level, 9).min(axis=0)
-    first = _last_marked(heading == 1)
-    any_heading = _last_marked(heading < 9)
-    before_at = np.append(before, 0.0)
+    level = view.named_tags(_HEADINGS, 9)[view.chain[:4]]
+    heading = level.min(axis=0)
+    is_heading, reading = heading < 9, view.prose > 0
+    first, any_heading, since = _last_marked(np.array([heading == 1, is_heading, reading]))
+    next_heading, until = _next_marked(np.array([is_heading, reading]))
     has_first, has_any = first >= 0, any_heading >= 0
-    h1 = np.flatnonzero(heading == 1)
-    first_h1 = int(h1[0]) if len(h1) else -1
-    reading = view.prose > 0
-    since, until = _last_marked(reading), _next_marked(reading)
+    first_h1 = int((heading == 1).argmax()) if has_first[-1] else -1
     return {
         "place": index / max(1, n - 1),
         "index": index,
@@ -47,28 +45,28 @@ def position(view: View) -> Mapping[str, NDArray[np.generic]]:
         "wordsbefore": before,
         "wordsafter": view.n_words - before - view.words,
         "proseplace": prose_before / n_prose,
-        "heading": np.where(heading < 9, heading, 0),
+        "heading": np.where(is_heading, heading, 0),
         "sinceh1": np.where(has_first, index - first, -1),
-        "wordssinceh1": np.where(has_first, before - before_at[first], -1),
-        "fromfirsth1": index - first_h1 if first_h1 >= 0 else np.full(n, -9999.0),
+        "wordssinceh1": np.where(has_first, before - before[first], -1),
+        "fromfirsth1": index - first_h1 if first_h1 >= 0 else -9999.0,
         "sinceheading": np.where(has_any, index - any_heading, -1),
-        "wordssinceheading": np.where(has_any, before - before_at[any_heading], -1),
+        "wordssinceheading": np.where(has_any, before - before[any_heading], -1),
         "lastheading": np.where(has_any, heading[any_heading], 0),
-        "untilheading": _next_marked(heading < 9) - index,
+        "untilheading": next_heading - index,
         "sinceprose": np.where(since >= 0, index - since, -1),
         "untilprose": np.where(until < n, until - index, -1),
     }
 
 
 def _last_marked(marked: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """(n,) the last marked place up to here; -1 if there is none."""
-    return np.maximum.accumulate(np.where(marked, np.arange(len(marked)), -1))
+    """(…, n) the last marked place up to here; -1 if there is none."""
+    return np.maximum.accumulate(np.where(marked, np.arange(marked.shape[-1]), -1), axis=-1)
 
 
 def _next_marked(marked: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """(n,) the next marked place from here on; n if there is none."""
-    n = len(marked)
-    return n - 1 - _last_marked(marked[::-1])[::-1]
+    """(…, n) the next marked place from here on; n if there is none."""
+    places: NDArray[np.intp] = marked.shape[-1] - 1 - _last_marked(marked[..., ::-1])[..., ::-1]
+    return places
 
 
 def around(view: View) -> Mapping[str, NDArray[np.generic]]:
@@ -76,26 +74,36 @@ def around(view: View) -> Mapping[str, NDArray[np.generic]]:
 
     Smoothing a page's code and text is content code blurring (Gottron 2008); here blocks are what is smoothed.
     """
-    columns: dict[str, NDArray[np.generic]] = {}
     words, linked = np.minimum(view.words, _MOST_WORDS), np.minimum(view.linked, _MOST_WORDS)
-    for reach in WINDOWS:
-        amount, links = _window(view.words, reach), _window(view.linked, reach)
-        columns[f"words{reach}around"] = amount
-        columns[f"links{reach}around"] = links / np.maximum(amount, 1)
-    kernel = np.exp(-0.5 * (np.arange(-12, 13) / _BLUR) ** 2)
-    kernel /= kernel.sum()
+    amounts, links = _windows(np.array([view.words, view.linked]))
+    shares = links / np.maximum(amounts, 1)
+    kernel = _kernel()
     smooth = np.convolve(words, kernel, "full")[12:-12]
-    columns["blurredwords"] = smooth
-    columns["blurredlinks"] = np.convolve(linked, kernel, "full")[12:-12] / np.maximum(smooth, 0.1)
-    return columns
+    return {
+        **{f"words{reach}around": row for reach, row in zip(WINDOWS, amounts, strict=True)},
+        **{f"links{reach}around": row for reach, row in zip(WINDOWS, shares, strict=True)},
+        "blurredwords": smooth,
+        "blurredlinks": np.convolve(linked, kernel, "full")[12:-12] / np.maximum(smooth, 0.1),
+    }
 
 
-def _window(values: NDArray[np.float64], reach: int) -> NDArray[np.float64]:
-    """(n,) sum from ``reach`` places before to ``reach`` places after."""
-    n = len(values)
-    before = np.concatenate([[0.0], np.cumsum(values)])
-    index = np.arange(n)
-    sums: NDArray[np.float64] = before[np.minimum(index + reach + 1, n)] - before[np.maximum(index - reach, 0)]
+@functools.cache
+def _kernel() -> NDArray[np.float64]:
+    """(25,) weights of the smoothing, 1 in all."""
+    weights: NDArray[np.float64] = np.exp(-0.5 * (np.arange(-12, 13) / _BLUR) ** 2)
+    weights /= weights.sum()
+    weights.flags.writeable = False
+    return weights
+
+
+def _windows(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(…, len(WINDOWS), n) sums of values (…, n) from so many places before to as many after."""
+    n = values.shape[-1]
+    before = np.zeros((*values.shape[:-1], n + 1))
+    np.cumsum(values, axis=-1, out=before[..., 1:])
+    index, reach = np.arange(n), np.array(WINDOWS)[:, None]
+    until, since = np.minimum(index + reach + 1, n), np.maximum(index - reach, 0)
+    sums: NDArray[np.float64] = before.take(until, axis=-1) - before.take(since, axis=-1)
     return sums
 
 

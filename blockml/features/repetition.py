@@ -7,93 +7,64 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.features.alike import GROUPS
 from blockml.features.column import Row, columns_of
+from blockml.features.ranks import ranked
 from blockml.features.view import View
 
-__all__ = ["ALIKE", "COLUMNS", "GROUPS", "alike", "groups", "repetition"]
+__all__ = ["ALIKE", "COLUMNS", "alike", "repetition"]
 
-#: Multiplier of a polynomial hash (odd, from the golden ratio; Knuth, *The Art of Computer Programming* 3, 6.4).
-_FACTOR = np.uint64(0x9E3779B97F4A7C15)
-
-#: Ways to call two blocks alike.
-GROUPS: Mapping[str, str] = {
-    "path": "all tags above",
-    "near": "tags and classes of the three nearest ancestors",
-    "far": "tags and classes of all ancestors from the third on",
-}
 #: The ways in which nets see what a block is like.
 ALIKE = ("near", "far")
 #: Levels above the parent whose siblings are counted.
 LEVELS = (0, 1, 2, 3)
 
 
-def groups(view: View) -> Mapping[str, NDArray[np.intp]]:
-    """(n_blocks,) number of the group of each block, for each way in :data:`GROUPS`."""
-    chain = view.chain
-    kinds = (view.kind_of_node + 1).astype(np.uint64)
-    kinds[-1] = 0
-    tags = np.append(view.nodes.tag + 1, 0).astype(np.uint64)
-    keys = {
-        "path": _hash(tags[chain]),
-        "near": _hash(kinds[chain[:3]]),
-        "far": _hash(kinds[chain[2:]]) if len(chain) > 2 else np.zeros(len(view), dtype=np.uint64),
-    }
-    return {name: np.unique(key, return_inverse=True)[1] for name, key in keys.items()}
-
-
 def alike(view: View) -> tuple[NDArray[np.int32], ...]:
     """(n_blocks,) number of the group of each block, for each of :data:`ALIKE`; of any page, without blocks too."""
-    found = groups(view) if len(view) else {}
+    found = view.groups if len(view) else {}
     return tuple([found.get(name, np.empty(0)).astype(np.int32) for name in ALIKE])
-
-
-def _hash(levels: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    key = np.zeros(levels.shape[1], dtype=np.uint64)
-    for level in levels[::-1]:
-        key = key * _FACTOR + level
-        key ^= key >> np.uint64(31)
-    return key
 
 
 def repetition(view: View) -> Mapping[str, NDArray[np.generic]]:
     """Size, text and links of the groups of blocks that are built alike, and of like siblings of the ancestors."""
-    n = len(view)
     columns: dict[str, NDArray[np.generic]] = {}
-    index = np.arange(n)
-    for name, group in groups(view).items():
+    index = np.arange(len(view))
+    for name, group in view.groups.items():
         size = np.bincount(group)
         words, links = np.bincount(group, view.words), np.bincount(group, view.linked)
-        first = np.full(len(size), n)
-        np.minimum.at(first, group, index)
-        last = np.zeros(len(size))
-        np.maximum.at(last, group, index)
-        columns[f"size{name}"] = size[group]
-        columns[f"share{name}"] = (words / view.n_words)[group]
-        columns[f"density{name}"] = (words / size)[group]
-        columns[f"links{name}"] = (links / np.maximum(words, 1))[group]
-        columns[f"prose{name}"] = (np.bincount(group, view.prose) / np.maximum(words, 1))[group]
-        columns[f"tight{name}"] = (size / (last - first + 1))[group]
-    for k in LEVELS:
-        columns |= _siblings(view, k)
-    return columns
+        first, last = np.empty(len(size)), np.empty(len(size))
+        first[group[::-1]] = index[::-1]  # what is written last stays
+        last[group] = index
+        some = np.maximum(words, 1)
+        measures = {
+            "size": size,
+            "share": words / view.n_words,
+            "density": words / size,
+            "links": links / some,
+            "prose": np.bincount(group, view.prose) / some,
+            "tight": size / (last - first + 1),
+        }
+        columns |= {f"{measure}{name}": values[group] for measure, values in measures.items()}
+    return columns | _siblings(view)
 
 
-def _siblings(view: View, k: int) -> dict[str, NDArray[np.generic]]:
-    """How many siblings with the same tag and class an ancestor has, and how their texts are."""
+def _siblings(view: View) -> dict[str, NDArray[np.generic]]:
+    """How many siblings with the same tag and class ancestors have, and how their texts are."""
     nodes = view.nodes
     elements = np.flatnonzero(nodes.tag != 0)
     kind = view.kind_of_node[:-1]
     key = (nodes.parent[elements].astype(np.int64) + 1) * (int(kind.max()) + 1) + kind[elements]
-    _, group, size = np.unique(key, return_inverse=True, return_counts=True)
+    _, group = ranked(key.astype(np.uint64))
+    size = np.bincount(group)
     of_node = np.zeros(len(nodes), dtype=np.intp)
     of_node[elements] = group
-    here = of_node[view.level(k)]
-    words = np.bincount(group, view.total(view.words)[elements])
-    links = np.bincount(group, view.total(view.linked)[elements])
+    here = of_node[view.levels(LEVELS)]
+    totals = view.total_of(elements, np.array([view.words, view.linked]))
+    words, links = (np.bincount(group, total) for total in totals)
+    measures = {"alike": size, "wordsalike": words / size, "linksalike": links / np.maximum(words, 1)}
     return {
-        f"alike{k}up": size[here],
-        f"wordsalike{k}up": (words / size)[here],
-        f"linksalike{k}up": (links / np.maximum(words, 1))[here],
+        f"{name}{k}up": row for name, values in measures.items() for k, row in zip(LEVELS, values[here], strict=True)
     }
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml import kernel
 from blockml.features.column import Row, columns_of
 from blockml.features.view import View
 from blockml.page import Flag
+from blockml.parsing.characters import SENTENCE
 
 __all__ = ["COLUMNS", "FAR", "ancestors", "nearest_levels", "path"]
 
@@ -47,7 +50,7 @@ def path(view: View) -> Mapping[str, NDArray[np.generic]]:
     columns["depth"] = view.nodes.depth[view.blocks.parent]
     names = {tag: 1 << number for number, group in enumerate(LANDMARKS.values()) for tag in group}
     bits = view.named_tags(names, 0)
-    columns |= nearest_levels(view, bits, [f"to{name}" for name in LANDMARKS])
+    columns |= zip([f"to{name}" for name in LANDMARKS], nearest_levels(view, bits, len(LANDMARKS)), strict=True)
     flags = view.blocks.flags
     columns["hidden"] = (flags & Flag.HIDDEN) > 0
     columns["noscript"] = (flags & Flag.NOSCRIPT) > 0
@@ -55,35 +58,54 @@ def path(view: View) -> Mapping[str, NDArray[np.generic]]:
     return columns
 
 
-def nearest_levels(view: View, bits: NDArray[np.intp], names: list[str]) -> dict[str, NDArray[np.generic]]:
-    """Levels from a block's parent up to the nearest ancestor whose bits (n_nodes + 1,) hold ``1 << i``, by name."""
-    above = bits[view.chain]
-    columns: dict[str, NDArray[np.generic]] = {}
-    for number, name in enumerate(names):
-        found = (above >> number) & 1 > 0
-        columns[name] = np.where(found.any(axis=0), found.argmax(axis=0), FAR)
-    return columns
+def nearest_levels(view: View, bits: NDArray[np.integer[Any]], n_groups: int) -> NDArray[np.float32]:
+    """Levels from each block's parent up to the nearest ancestor that is in a group; :data:`FAR` without one.
+
+    Parameters
+    ----------
+    view
+        The page.
+    bits
+        (n_nodes + 1,) groups of each node, bit ``1 << i`` for group ``i``; at the end those of "no node".
+    n_groups
+        At most 64.
+
+    Returns
+    -------
+    NDArray[np.float32]
+        (n_groups, n_blocks).
+    """
+    chain = view.chain
+    levels = np.full((n_groups, len(view)), FAR, dtype=np.float32)
+    if kernel.compiled is not None:
+        kernel.compiled.nearest_levels(chain, len(view), FAR, bits.astype(np.uint64), levels)
+        return levels
+    # A row of Booleans for each node, as numpy unpacks them; then from the top down, so that the nearest is what stays.
+    marked = np.unpackbits(bits.astype("<u8").view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")[:, :n_groups]
+    rows = np.full(levels.T.shape, FAR, dtype=np.float32)
+    for level in range(len(chain) - 1, -1, -1):
+        np.copyto(rows, np.float32(level), where=marked[chain[level]].view(bool))
+    return np.ascontiguousarray(rows.T)
 
 
 def ancestors(view: View) -> Mapping[str, NDArray[np.generic]]:
     """How much text the elements above a block hold, and what share of it is linked, running, in paragraphs."""
-    words, links = view.total(view.words), view.total(view.linked)
-    prose, blocks = view.total(view.prose), view.total(np.ones(len(view)))
-    sentences = view.total(view.characters(64))
-    in_p = view.total(np.where(np.isin(view.blocks.parents, ("p", "pre", "blockquote")), view.words, 0))
-    columns: dict[str, NDArray[np.generic]] = {}
-    for k in LEVELS:
-        node = view.level(k)
-        amount = np.maximum(words[node], 1)
-        columns[f"words{k}up"] = words[node]
-        columns[f"share{k}up"] = words[node] / view.n_words
-        columns[f"links{k}up"] = links[node] / amount
-        columns[f"prose{k}up"] = prose[node] / amount
-        columns[f"inp{k}up"] = in_p[node] / amount
-        columns[f"blocks{k}up"] = blocks[node]
-        columns[f"density{k}up"] = words[node] / np.maximum(blocks[node], 1)
-        columns[f"sentences{k}up"] = sentences[node] / amount
-    return columns
+    in_p = np.where(view.parents_named({"p", "pre", "blockquote"}), view.words, 0)
+    sentences = view.characters(SENTENCE)
+    values = np.array([view.words, view.linked, view.prose, in_p, np.ones(len(view)), sentences])
+    words, links, prose, in_p, blocks, sentences = view.total_of(view.levels(LEVELS), values)
+    amount = np.maximum(words, 1)
+    measures = {
+        "words": words,
+        "share": words / view.n_words,
+        "links": links / amount,
+        "prose": prose / amount,
+        "inp": in_p / amount,
+        "blocks": blocks,
+        "density": words / np.maximum(blocks, 1),
+        "sentences": sentences / amount,
+    }
+    return {f"{name}{k}up": row for name, rows in measures.items() for k, row in zip(LEVELS, rows, strict=True)}
 
 
 def _level(k: int) -> dict[str, Row]:

@@ -10,6 +10,8 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml import kernel
+from blockml.features.ranks import ranked
 from blockml.features.view import View
 from blockml.keys import text_keys
 
@@ -76,42 +78,94 @@ def bags(view: View) -> Bags:
     >>> found.bag.tolist(), np.diff(found.starts).tolist()
     ([0, 0, 1], [8, 4])
     """
-    if not len(view):
+    n = len(view)
+    if not n:
         return Bags(np.zeros(1, dtype=np.intp), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.intp))
-    above = np.full((_LEVELS, len(view)), -1, dtype=np.intp)
+    above = np.full((_LEVELS, n), -1, dtype=np.intp)
     above[: len(view.chain)] = view.chain[:_LEVELS]
-    elements, here = np.unique(above, return_inverse=True)
-    texts, words, of_element = _texts(view, elements)
-    # The number of each text above a block, twice as large, and odd where it is far up.
-    found = 2 * of_element[here.reshape(above.shape)]
-    found[_NEAR:] += 1
-    rows, bag = np.unique(found.transpose(1, 0, 2).reshape(len(view), -1), axis=0, return_inverse=True)
-    places, starts = _spans(texts[rows >> 1].ravel(), (texts[(rows >> 1) + 1] - texts[rows >> 1]).ravel())
-    far = np.repeat((rows & 1).ravel(), np.diff(starts)).astype(np.uint64)
+    marked = np.zeros(len(view.nodes) + 1, dtype=bool)
+    marked[above] = True
+    elements = np.flatnonzero(marked)  # rising; "no node" at the end
+    starts, words, of_element = _texts(view, elements)
+    first, kind = _different(of_element, len(starts))
+    # The words of each different element, then those of the elements above each bag's blocks.
+    texts = of_element[first].ravel()
+    places, bounds = _spans(starts[texts], starts[texts + 1] - starts[texts])
+    words, starts = words[places], bounds[:: of_element.shape[1]]
+    place = np.zeros(len(marked), dtype=np.intp)
+    place[elements] = kind
+    rows = place[above].T
+    chosen, bag = _different(rows, len(first))
+    kinds = rows[chosen].ravel()
+    lengths = starts[kinds + 1] - starts[kinds]
+    places, bounds = _spans(starts[kinds], lengths)
+    far = np.repeat(np.tile(np.arange(_LEVELS) >= _NEAR, len(chosen)), lengths).astype(np.uint64)
     buckets = (words[places] ^ (far * _FACTOR)) & np.uint64(BUCKETS - 1)
-    return Bags(starts[:: rows.shape[1]], buckets.astype(np.int32), bag.reshape(-1))
+    return Bags(bounds[::_LEVELS], buckets.astype(np.int32), bag)
+
+
+def _different(rows: NDArray[np.int64], bound: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Different rows of numbers from 0 to ``bound`` - 1, in their order: the first place and, of each row, which it is.
+
+    Rows are written as one number each; where that grows too large, as the rank of what was written so far.
+
+    Examples
+    --------
+    >>> [found.tolist() for found in _different(np.array([[2, 0], [1, 9], [2, 0]]), 10)]
+    [[1, 0], [1, 0, 1]]
+    """
+    key = rows[:, 0].astype(np.int64)
+    most = bound
+    for column in rows.T[1:]:
+        if most * bound >= 2**62:
+            first, key = ranked(key.view(np.uint64))
+            most = len(first)
+        key = key * bound + column
+        most *= bound
+    return ranked(key.view(np.uint64))
 
 
 def _texts(view: View, elements: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.uint64], NDArray[np.intp]]:
     """Tags and attribute values, each once: where the words of each begin, keys of the words, the texts of elements.
 
-    Text 0 has no words; text 1 is the tag of what is no element, -1.
+    Text 0 has no words; text 1 is the tag of what is no element. Values follow in the order in which elements have
+    them.
     """
-    tags = ["<", *(f"<{name}" for name in view.nodes.names)]
-    values: dict[str, int] = {}
-    of_element = np.zeros((len(elements), 1 + len(_ATTRIBUTES)), dtype=np.intp)
+    tags = ["<", *[f"<{name}" for name in view.nodes.names]]
+    numbers = np.array([view.names.of[name] for name in _ATTRIBUTES])[:, elements].T
+    read = numbers.ravel()[::-1]
+    first = np.zeros(len(view.names.values), dtype=np.intp)
+    first[read] = np.arange(len(read), 0, -1)  # what is written last stays
+    first[0] = 0  # no value
+    used = np.flatnonzero(first)
+    used = used[first[used].argsort()]
+    text_of_value = np.zeros(len(first), dtype=np.intp)
+    text_of_value[used] = np.arange(len(used)) + len(tags) + 1
+    lengths, keys = _keys([view.names.values[number] for number in used.tolist()])
+    of_element = np.empty((len(elements), 1 + len(_ATTRIBUTES)), dtype=np.intp)
     of_element[:, 0] = np.append(view.nodes.tag + 2, 1)[elements]
-    for place, node in enumerate(elements.tolist()):
-        held = view.nodes.attributes[node] if node >= 0 else None
-        if held:
-            for column, name in enumerate(_ATTRIBUTES, 1):
-                if value := held.get(name):
-                    of_element[place, column] = values.setdefault(value, len(values) + len(tags) + 1)
-    in_texts = [(), *((tag,) for tag in tags), *map(_parts, values)]
-    numbers: dict[str, int] = {}
-    flat = [numbers.setdefault(word, len(numbers)) for word in chain.from_iterable(in_texts)]
-    starts = np.append(0, np.cumsum([len(words) for words in in_texts]))
-    return starts, text_keys(numbers)[flat], of_element
+    of_element[:, 1:] = text_of_value[numbers]
+    starts = np.concatenate([[0, 0], np.arange(1, len(tags)), len(tags) + np.append(0, np.cumsum(lengths))])
+    return starts, np.concatenate([text_keys(tags), keys]), of_element
+
+
+def _keys(values: list[str]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    """How many words each value has, and their keys one after the other."""
+    lengths = np.full(len(values), -1, dtype=np.int64)
+    rows = np.zeros((len(values), _MOST_NAMES + _MOST_WORDS), dtype=np.uint64)
+    if kernel.compiled is not None:
+        kernel.compiled.name_words(values, _MOST_NAMES, _MOST_WORDS, lengths, rows)
+    left = np.flatnonzero(lengths < 0).tolist()
+    if left:
+        in_values = [_parts(values[number]) for number in left]
+        numbers: dict[str, int] = {}
+        flat = [numbers.setdefault(word, len(numbers)) for word in chain.from_iterable(in_values)]
+        lengths[left] = [len(words) for words in in_values]
+        is_left = np.zeros(len(values), dtype=bool)
+        is_left[left] = True
+        filled = np.arange(rows.shape[1]) < lengths[:, None]
+        rows[filled & is_left[:, None]] = text_keys(numbers)[flat]
+    return lengths, rows[np.arange(rows.shape[1]) < lengths[:, None]]
 
 
 def _parts(value: str) -> tuple[str, ...]:

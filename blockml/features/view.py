@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.features.keywords import keyword_bits
+from blockml import kernel
+from blockml.features.alike import grouped
+from blockml.features.keywords import all_bits
+from blockml.features.names import Names, numbered
 from blockml.page import Blocks, Nodes, Page
-from blockml.parsing.characters import classes, code_points
+from blockml.parsing.characters import ALNUM, CJK, CLAUSE, DIGIT, SENTENCE, SPACE, UPPER, classes, code_points
 
 __all__ = ["REACH", "View"]
 
 #: Ancestors that are looked at above each block (our choice: of real blocks, 1 in 1,000 has more). Bounds the cost of
 #: a deep page.
 REACH = 32
+
+#: Classes of characters that families count: all of them are counted at once.
+_COUNTED = np.array([ALNUM, SPACE, DIGIT, SENTENCE, CLAUSE, UPPER | ALNUM, CJK | ALNUM], dtype=np.uint8)
 
 
 class View:
@@ -43,42 +49,72 @@ class View:
         return len(self.blocks)
 
     @cached_property
-    def chain(self) -> NDArray[np.intp]:
+    def chain(self) -> NDArray[np.int64]:
         """(levels, n_blocks) the block's parent, the parent's parent … at most :data:`REACH`; -1 above a root."""
         levels = []
-        here = self.blocks.parent.astype(np.intp)
-        up = np.append(self.nodes.parent, -1)
+        here = self.blocks.parent.astype(np.int64)
+        up = np.append(self.nodes.parent, -1).astype(np.int64)
         for _ in range(REACH):
             levels.append(here)
             here = up[here]
-            if (here < 0).all():
+            if here.max(initial=-1) < 0:
                 break
         return np.array(levels)
 
-    def level(self, k: int) -> NDArray[np.intp]:
+    @cached_property
+    def reached(self) -> NDArray[np.int64]:
+        """Nodes of :attr:`chain`, each once, rising."""
+        marked = np.zeros(len(self.nodes) + 1, dtype=bool)
+        marked[self.chain] = True
+        return np.flatnonzero(marked[:-1]).astype(np.int64, copy=False)
+
+    @cached_property
+    def _outermost(self) -> NDArray[np.intp]:
+        """(n_blocks,) level of the outermost ancestor."""
+        outermost: NDArray[np.intp] = np.maximum((self.chain >= 0).sum(axis=0) - 1, 0)
+        return outermost
+
+    def level(self, k: int) -> NDArray[np.int64]:
         """(n_blocks,) the ancestor ``k`` levels above the parent; the outermost one where there are less."""
-        last = np.maximum((self.chain >= 0).sum(axis=0) - 1, 0)
-        chosen: NDArray[np.intp] = self.chain[np.minimum(k, last), np.arange(len(self))]
+        chosen: NDArray[np.int64] = self.levels((k,))[0]
         return chosen
+
+    def levels(self, ks: Sequence[int]) -> NDArray[np.int64]:
+        """(len(ks), n_blocks) :meth:`level` of several levels."""
+        rows = np.minimum(np.array(ks, dtype=np.intp)[:, None], self._outermost)
+        return self.chain.ravel().take(rows * len(self) + np.arange(len(self)))
 
     def chain_names(self, k: int) -> list[str]:
         """Names of the elements of :meth:`level`."""
         return [self.nodes.name(node) for node in self.level(k).tolist()]
 
     @cached_property
+    def _started(self) -> NDArray[np.intp]:
+        """(n_nodes + 1,) blocks that start before each node, and all of them."""
+        started = np.zeros(len(self.nodes) + 1, dtype=np.intp)
+        np.cumsum(np.bincount(self.blocks.node, minlength=len(self.nodes)), out=started[1:])
+        return started
+
+    @cached_property
     def low(self) -> NDArray[np.intp]:
         """(n_nodes,) the first block that starts at the node or behind its start."""
-        return np.searchsorted(self.blocks.node, np.arange(len(self.nodes)))
+        return self._started[:-1]
 
     @cached_property
     def high(self) -> NDArray[np.intp]:
         """(n_nodes,) one past the last block that starts inside of the node."""
-        return np.searchsorted(self.blocks.node, self.nodes.end)
+        return self._started[self.nodes.end]
 
     def total(self, values: NDArray[np.generic]) -> NDArray[np.float64]:
-        """(n_nodes,) sum of values (n_blocks,) over the blocks of each node."""
-        before = np.concatenate([[0.0], np.cumsum(values, dtype=np.float64)])
-        sums: NDArray[np.float64] = before[self.high] - before[self.low]
+        """(…, n_nodes) sums of values (…, n_blocks) over the blocks of each node."""
+        before = _sums_before(values)
+        sums: NDArray[np.float64] = before.take(self.high, axis=-1) - before.take(self.low, axis=-1)
+        return sums
+
+    def total_of(self, nodes: NDArray[np.intp], values: NDArray[np.generic]) -> NDArray[np.float64]:
+        """(…, *nodes.shape) sums of values (…, n_blocks) over the blocks of some nodes."""
+        before = _sums_before(values)
+        sums: NDArray[np.float64] = before.take(self.high[nodes], axis=-1) - before.take(self.low[nodes], axis=-1)
         return sums
 
     @cached_property
@@ -102,20 +138,36 @@ class View:
         return classes(code_points([*self.blocks.texts, ""]))
 
     @cached_property
-    def starts(self) -> NDArray[np.intp]:
+    def starts(self) -> NDArray[np.int64]:
         """(n_blocks,) where each text starts in :attr:`kinds`."""
-        lengths = self.lengths.astype(np.intp)
-        starts: NDArray[np.intp] = np.cumsum(lengths + 1) - lengths - 1
+        lengths = self.lengths.astype(np.int64)
+        starts: NDArray[np.int64] = np.cumsum(lengths + 1) - lengths - 1
         return starts
 
     @cached_property
     def lengths(self) -> NDArray[np.float64]:
         """(n_blocks,) characters."""
-        return np.array([len(text) for text in self.blocks.texts], dtype=np.float64)
+        return np.array(list(map(len, self.blocks.texts)), dtype=np.float64)
 
     def characters(self, bits: int) -> NDArray[np.float64]:
         """(n_blocks,) characters of a class, or of several at once; see :mod:`blockml.parsing.characters`."""
-        return np.add.reduceat((self.kinds & bits) == bits, self.starts, dtype=np.int64).astype(np.float64)
+        counts: NDArray[np.float64] | None = self._counts.get(bits)
+        return self._counted(np.array([bits], dtype=np.uint8)).ravel() if counts is None else counts
+
+    @cached_property
+    def _counts(self) -> Mapping[int, NDArray[np.float64]]:
+        """(n_blocks,) characters of the classes that families count."""
+        return dict(zip(_COUNTED.tolist(), self._counted(_COUNTED), strict=True))
+
+    def _counted(self, masks: NDArray[np.uint8]) -> NDArray[np.float64]:
+        """(n_masks, n_blocks) characters that have all bits of a mask."""
+        counts = np.empty((len(masks), len(self)))
+        if kernel.compiled is not None:
+            kernel.compiled.class_counts(self.kinds, self.starts, masks, counts)
+            return counts
+        for row, mask in zip(counts, masks, strict=True):
+            row[:] = np.add.reduceat((self.kinds & mask) == mask, self.starts, dtype=np.int64)
+        return counts
 
     @cached_property
     def prose(self) -> NDArray[np.float64]:
@@ -128,23 +180,35 @@ class View:
     def named_tags(self, codes: Mapping[str, int], other: int) -> NDArray[np.intp]:
         """(n_nodes + 1,) code of each node's name; the entry at the end, for "no node", has ``other``."""
         code = np.array([codes.get(name, other) for name in self.nodes.names], dtype=np.intp)
-        return np.append(code[self.nodes.tag], other)
+        named = np.empty(len(self.nodes) + 1, dtype=np.intp)
+        code.take(self.nodes.tag, out=named[:-1])
+        named[-1] = other
+        return named
+
+    def parents_named(self, names: Set[str]) -> NDArray[np.bool_]:
+        """(n_blocks,) whether the block's parent has one of these names."""
+        return np.array([name in names for name in self.nodes.names], dtype=bool)[self._parent_tags]
 
     @cached_property
-    def elements(self) -> list[int]:
-        """Indices of elements that have attributes."""
-        return [node for node, attribute in enumerate(self.nodes.attributes) if attribute]
+    def _parent_tags(self) -> NDArray[np.int32]:
+        """(n_blocks,) tag of each block's parent."""
+        return self.nodes.tag[self.blocks.parent]
+
+    @cached_property
+    def names(self) -> Names:
+        """What attributes call the elements."""
+        return numbered(self.nodes, self.reached)
 
     @cached_property
     def styles(self) -> NDArray[np.intp]:
-        """(n_nodes + 1,) number of each element's ``class``, the same for the same text; 0 without one."""
-        numbers: dict[str, int] = {"": 0}
-        column = np.zeros(len(self.nodes) + 1, dtype=np.intp)
-        attributes = self.nodes.attributes
-        for node in self.elements:
-            if (style := attributes[node].get("class")) is not None:
-                column[node] = numbers.setdefault(style, len(numbers))
-        return column
+        """(n_nodes + 1,) number of each element's ``class``, in document order; 0 without one."""
+        numbers = self.names.of["class"]
+        read = numbers[numbers > 0]
+        style = np.zeros(len(self.names.values), dtype=np.intp)
+        style[read[::-1]] = np.arange(len(read), 0, -1)  # place of the first one: what is written last stays
+        used = np.flatnonzero(style)
+        style[used[style[used].argsort()]] = np.arange(1, len(used) + 1)
+        return style[numbers]
 
     @cached_property
     def kind_of_node(self) -> NDArray[np.intp]:
@@ -152,15 +216,41 @@ class View:
         return np.append(self.nodes.tag, 0) + len(self.nodes.names) * self.styles
 
     @cached_property
+    def groups(self) -> Mapping[str, NDArray[np.int64]]:
+        """(n_blocks,) number of each block's group, for each way in :data:`blockml.features.alike.GROUPS`."""
+        kinds = (self.kind_of_node + 1).astype(np.uint64)
+        kinds[-1] = 0
+        return grouped(self.chain, np.append(self.nodes.tag + 1, 0).astype(np.uint64), kinds)
+
+    @cached_property
     def keywords(self) -> NDArray[np.int64]:
-        """(n_nodes + 1,) bits of the groups of words in ``class`` and ``id``; see :func:`keyword_bits`."""
-        known: dict[str, int] = {}
+        """(n_nodes + 1,) bits of the groups of words in ``class`` and ``id`` of the nodes above blocks; 0 for others.
+
+        See :func:`blockml.features.keywords.keyword_bits`.
+        """
+        first, second = (self.names.of[name][self.reached] for name in ("class", "id"))
+        of_value = np.zeros(len(self.names.values), dtype=np.int64)
+        of_value[first] = of_value[second] = 1
+        used = np.flatnonzero(of_value)
+        of_value[used] = all_bits([self.names.values[number] for number in used.tolist()])
         bits = np.zeros(len(self.nodes) + 1, dtype=np.int64)
-        for node in self.elements:
-            attribute = self.nodes.attributes[node]
-            for key in ("class", "id"):
-                if value := attribute.get(key):
-                    if value not in known:
-                        known[value] = keyword_bits(value)
-                    bits[node] |= known[value]
+        bits[self.reached] = of_value[first] | of_value[second]
         return bits
+
+    @cached_property
+    def meta(self) -> Mapping[str, str]:
+        """Contents of the page's ``meta`` elements by name or property; the first one counts."""
+        found: dict[str, str] = {}
+        if "meta" in self.nodes.names:
+            for node in np.flatnonzero(self.nodes.named({"meta"})).tolist():
+                attribute = self.nodes.attributes[node]
+                if name := attribute.get("property") or attribute.get("name"):
+                    found.setdefault(name.lower(), attribute.get("content") or "")
+        return found
+
+
+def _sums_before(values: NDArray[np.generic]) -> NDArray[np.float64]:
+    """(…, n + 1) sums of all values (…, n) before each, and of all."""
+    before = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
+    np.cumsum(values, axis=-1, dtype=np.float64, out=before[..., 1:])
+    return before

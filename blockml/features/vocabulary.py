@@ -26,25 +26,34 @@ ROLES: Mapping[str, tuple[str, ...]] = {
 
 _ROLE_OF = {word: number for number, words in enumerate(ROLES.values()) for word in words}
 _ROLE_ATTRIBUTES = ("role", "itemprop", "property")
+_NAMES = (*(f"cls{name}" for name in KEYWORDS), *ROLES)
 
 
 def called(view: View) -> Mapping[str, NDArray[np.generic]]:
     """Levels up to the nearest element whose class or id holds a word of a group, or that has such a role."""
-    nodes = view.nodes
-    roles = np.zeros(len(nodes) + 1, dtype=np.int64)
-    for node in view.elements:
-        attribute = nodes.attributes[node]
-        for key in _ROLE_ATTRIBUTES:
-            if value := attribute.get(key):
-                for word in value.lower().split():
-                    roles[node] |= 1 << _ROLE_OF[word] if word in _ROLE_OF else 0
-    return nearest_levels(view, view.keywords, [f"cls{name}" for name in KEYWORDS]) | nearest_levels(
-        view, roles, list(ROLES)
-    )
+    numbers = [view.names.of[name][view.reached] for name in _ROLE_ATTRIBUTES]
+    of_value = np.zeros(len(view.names.values), dtype=np.int64)
+    for column in numbers:
+        of_value[column] = 1
+    for number in np.flatnonzero(of_value).tolist():
+        of_value[number] = _role_bits(view.names.values[number])
+    bits = view.keywords.copy()
+    for column in numbers:
+        bits[view.reached] |= of_value[column] << len(KEYWORDS)
+    return dict(zip(_NAMES, nearest_levels(view, bits, len(_NAMES)), strict=True))
+
+
+def _role_bits(value: str) -> int:
+    """Bit ``1 << i`` for the ``i``-th group of :data:`ROLES` that has one of the words in an attribute's value."""
+    bits = 0
+    for word in value.lower().split():
+        if word in _ROLE_OF:
+            bits |= 1 << _ROLE_OF[word]
+    return bits
 
 
 COLUMNS = columns_of(
     called,
     "class, id, ARIA role and microdata vocabulary of the elements above a block",
-    dict.fromkeys((*(f"cls{name}" for name in KEYWORDS), *ROLES), ("levels", 0, FAR)),
+    dict.fromkeys(_NAMES, ("levels", 0, FAR)),
 )

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -27,11 +29,13 @@ class Compiled(Protocol):
         right: NDArray[np.int32],
         value: NDArray[np.float64],
         roots: NDArray[np.int32],
+        group: NDArray[np.int32],
         matrix: NDArray[np.float32],
         sums: NDArray[np.float64],
+        n_groups: int,
         /,
     ) -> None:
-        """Add to ``sums`` (n_rows,) the leaf values of each row: :meth:`blockml.trees.Trees.predict`."""
+        """Add to ``sums`` (n_rows, n_groups) the leaf values of groups of trees: :meth:`blockml.trees.Trees.sums`."""
 
     @staticmethod
     def row_means(
@@ -44,6 +48,122 @@ class Compiled(Protocol):
         /,
     ) -> None:
         """Write into ``means`` the mean of the rows of each group: :meth:`blockml.nets.Pool.mean`."""
+
+    @staticmethod
+    def nodes_builder(
+        special: Mapping[str, int],
+        max_nodes: int,
+        max_depth: int,
+        limit_reached: type[Exception],
+        invisible: re.Pattern[str],
+        controls: re.Pattern[str],
+        no_attributes: Mapping[str, str],
+        /,
+    ) -> tuple[Callable[..., Any], ...]:
+        """Functions of a new builder: start, end, data, close, note_depth, limits_hit, and one that gives the columns.
+
+        They are what :class:`blockml.parsing.builder.NodesBuilder` offers. The columns come as names, tag, parent,
+        depth, end (bytes of int32), flags (bytes of uint8), attributes and texts.
+        """
+
+    @staticmethod
+    def cut_blocks(
+        tag: NDArray[np.int32],
+        parent: NDArray[np.int32],
+        depth: NDArray[np.int32],
+        end: NDArray[np.int32],
+        flags: NDArray[np.uint8],
+        texts: list[str],
+        properties: NDArray[np.uint8],
+        classes: NDArray[np.uint8],
+        tokenizer: int,
+        /,
+    ) -> tuple[Any, ...]:
+        """Columns of the blocks of a page: :func:`blockml.parsing.segmentation.segment`.
+
+        Nine columns from ``n_words`` to ``joints`` and ``word_lengths`` as bytes of int32, and ``texts``.
+        """
+
+    @staticmethod
+    def text_keys(texts: list[str], keys: NDArray[np.uint64], /) -> None:
+        """Write the key of each text: :func:`blockml.keys.text_keys`."""
+
+    @staticmethod
+    def numbered(
+        attributes: list[Mapping[str, str]],
+        names: tuple[str, ...],
+        wanted: NDArray[np.uint8],
+        numbers: dict[str, int],
+        columns: NDArray[np.int32],
+        /,
+    ) -> None:
+        """Write columns (n_names, n_nodes + 1) of values' numbers: :func:`blockml.features.names.numbered`."""
+
+    @staticmethod
+    def keyword_bits(
+        values: list[str],
+        letters: NDArray[np.uint8],
+        steps: NDArray[np.int16],
+        groups: NDArray[np.int8],
+        bits: NDArray[np.int64],
+        /,
+    ) -> None:
+        """Write the bits of each ASCII value, -1 for others: :func:`blockml.features.keywords.all_bits`."""
+
+    @staticmethod
+    def name_words(
+        values: list[str], most_names: int, most_parts: int, lengths: NDArray[np.int64], keys: NDArray[np.uint64], /
+    ) -> None:
+        """Write keys of the words in each ASCII value, length -1 for others: :mod:`blockml.features.tokens`."""
+
+    @staticmethod
+    def nearest_levels(
+        chain: NDArray[np.int64],
+        n_blocks: int,
+        far: float,
+        bits: NDArray[np.uint64],
+        levels: NDArray[np.float32],
+        /,
+    ) -> None:
+        """Write levels (n_groups, n_blocks): :func:`blockml.features.structure.nearest_levels`."""
+
+    @staticmethod
+    def chain_keys(
+        chain: NDArray[np.int64], n_blocks: int, factor: int, codes: NDArray[np.uint64], keys: NDArray[np.uint64], /
+    ) -> None:
+        """Write the key (n_blocks,) of each block's chain: :mod:`blockml.features.alike`."""
+
+    @staticmethod
+    def class_counts(
+        kinds: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        masks: NDArray[np.uint8],
+        counts: NDArray[np.float64],
+        /,
+    ) -> None:
+        """Write counts (n_masks, n_blocks): :meth:`blockml.features.view.View.characters`."""
+
+    @staticmethod
+    def line_densities(
+        lengths: NDArray[np.int32], counts: NDArray[np.int32], line_width: int, densities: NDArray[np.float32], /
+    ) -> None:
+        """Write the density (n_blocks,) of each block's words: :func:`blockml.features.density.word_density`."""
+
+    @staticmethod
+    def shared_words(
+        texts: list[str],
+        wanted: list[str],
+        sets: NDArray[np.uint8],
+        word_bits: NDArray[np.uint8],
+        case_bits: NDArray[np.uint8],
+        counts: NDArray[np.float64],
+        /,
+    ) -> None:
+        """Write counts (n_texts, 3) of different words: :func:`blockml.features.metadata.resemblance`."""
+
+    @staticmethod
+    def ranked(keys: NDArray[np.uint64], first: NDArray[np.int64], which: NDArray[np.int64], /) -> int:
+        """Write places and ranks, return how many keys are different: :func:`blockml.features.ranks.ranked`."""
 
 
 def _found() -> Compiled | None:

@@ -16,4 +16,42 @@ PyObject *tree_sums(PyObject *module, PyObject *arguments);
 /* means.c */
 PyObject *row_means(PyObject *module, PyObject *arguments);
 
+/* builder.c */
+PyObject *nodes_builder(PyObject *module, PyObject *arguments);
+
+/* characters.c */
+enum { TEXT_CLEAN, TEXT_BLANK, TEXT_CONTROLS };
+int point_is_space(Py_UCS4 point);
+int text_kind(PyObject *text);
+int style_hides(PyObject *style);
+
+/* segment.c */
+PyObject *cut_blocks(PyObject *module, PyObject *arguments);
+
+/* hashing.c */
+uint64_t key_of(const char *bytes, size_t length); /* the first eight bytes of BLAKE2b, little end first */
+PyObject *text_keys(PyObject *module, PyObject *arguments);
+
+/* names.c */
+PyObject *numbered(PyObject *module, PyObject *arguments);
+const char *ascii(PyObject *text, Py_ssize_t *length); /* characters; NULL without an exception for a text of others */
+PyObject *keyword_bits(PyObject *module, PyObject *arguments);
+
+/* words.c */
+PyObject *name_words(PyObject *module, PyObject *arguments);
+
+/* above.c */
+PyObject *nearest_levels(PyObject *module, PyObject *arguments);
+PyObject *chain_keys(PyObject *module, PyObject *arguments);
+
+/* counts.c */
+PyObject *class_counts(PyObject *module, PyObject *arguments);
+PyObject *line_densities(PyObject *module, PyObject *arguments);
+
+/* shared.c */
+PyObject *shared_words(PyObject *module, PyObject *arguments);
+
+/* ranks.c */
+PyObject *ranked(PyObject *module, PyObject *arguments);
+
 #endif

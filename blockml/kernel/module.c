@@ -14,6 +14,18 @@ int open_array(PyObject *array, Py_buffer *view, Py_ssize_t size, int writable) 
 static PyMethodDef functions[] = {
     {"tree_sums", tree_sums, METH_VARARGS, NULL},
     {"row_means", row_means, METH_VARARGS, NULL},
+    {"nodes_builder", nodes_builder, METH_VARARGS, NULL},
+    {"cut_blocks", cut_blocks, METH_VARARGS, NULL},
+    {"text_keys", text_keys, METH_VARARGS, NULL},
+    {"numbered", numbered, METH_VARARGS, NULL},
+    {"keyword_bits", keyword_bits, METH_VARARGS, NULL},
+    {"name_words", name_words, METH_VARARGS, NULL},
+    {"nearest_levels", nearest_levels, METH_VARARGS, NULL},
+    {"chain_keys", chain_keys, METH_VARARGS, NULL},
+    {"class_counts", class_counts, METH_VARARGS, NULL},
+    {"shared_words", shared_words, METH_VARARGS, NULL},
+    {"ranked", ranked, METH_VARARGS, NULL},
+    {"line_densities", line_densities, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

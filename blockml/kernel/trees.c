@@ -1,4 +1,4 @@
-/* Sums of leaf values of many trees: the twin of blockml.trees.Trees.predict.
+/* Sums of leaf values of many trees: the twin of blockml.trees.Trees.sums.
 
    A step waits for the node and then for the row's value. So several rows go through a tree at once, and a leaf sends
    its rows to itself, so that they can go on together without a branch. The values are added tree by tree, as in
@@ -23,30 +23,44 @@ static float rounded_down(double threshold) {
     return (double)rounded > threshold ? nextafterf(rounded, -INFINITY) : rounded;
 }
 
-static Node *packed(const int32_t *feature, const double *threshold, const int32_t *left, const int32_t *right,
-                    Py_ssize_t n) {
-    Node *nodes = malloc((size_t)n * sizeof(Node));
-    if (nodes == NULL) return NULL;
-    for (Py_ssize_t i = 0; i < n; i++) {
-        if (feature[i] < 0) {
-            nodes[i] = (Node){INFINITY, 0, {(int32_t)i, (int32_t)i}};
-        } else {
-            nodes[i] = (Node){rounded_down(threshold[i]), feature[i], {left[i], right[i]}};
-        }
+/* Whether each column is the same in all rows: those that tell of the page as a whole are, and many others. */
+static void find_constant(const float *matrix, Py_ssize_t n_rows, Py_ssize_t n_columns, unsigned char *constant) {
+    memset(constant, 1, (size_t)n_columns);
+    for (Py_ssize_t row = 1; row < n_rows; row++) {
+        const float *values = matrix + row * n_columns;
+        for (Py_ssize_t k = 0; k < n_columns; k++) constant[k] &= values[k] == matrix[k];
     }
-    return nodes;
 }
 
-static void walk(const Node *nodes, const double *value, const int32_t *roots, Py_ssize_t n_trees, const float *matrix,
-                 Py_ssize_t n_rows, Py_ssize_t n_columns, double *sums) {
+/* Nodes as they stand for one page: a test of a constant column is decided for all rows, so that its node is passed
+   over. `end` has the node where a way that comes to a node goes on. Children come after their parents. */
+static void pack(const int32_t *feature, const double *threshold, const int32_t *left, const int32_t *right,
+                 Py_ssize_t n, const float *first_row, const unsigned char *constant, Node *nodes, int32_t *end) {
+    for (Py_ssize_t i = n - 1; i >= 0; i--) {
+        end[i] = (int32_t)i;
+        if (feature[i] < 0) {
+            nodes[i] = (Node){INFINITY, 0, {(int32_t)i, (int32_t)i}};
+        } else if (constant[feature[i]]) {
+            end[i] = end[first_row[feature[i]] <= threshold[i] ? left[i] : right[i]];
+        } else {
+            nodes[i] = (Node){rounded_down(threshold[i]), feature[i], {end[left[i]], end[right[i]]}};
+        }
+    }
+}
+
+static void walk(const Node *nodes, const int32_t *end_of, const double *value, const int32_t *roots,
+                 const int32_t *group, Py_ssize_t n_trees, const float *matrix, Py_ssize_t n_rows, Py_ssize_t n_columns,
+                 double *sums, Py_ssize_t n_groups) {
     for (Py_ssize_t begin = 0; begin < n_rows; begin += BATCH) {
         Py_ssize_t end = begin + BATCH < n_rows ? begin + BATCH : n_rows;
         for (Py_ssize_t tree = 0; tree < n_trees; tree++) {
             Py_ssize_t row = begin;
+            const int32_t root = end_of[roots[tree]];
+            double *out = sums + group[tree];
             for (; row + TOGETHER <= end; row += TOGETHER) {
                 int32_t at[TOGETHER];
                 int32_t moved;
-                for (int k = 0; k < TOGETHER; k++) at[k] = roots[tree];
+                for (int k = 0; k < TOGETHER; k++) at[k] = root;
                 do {
                     moved = 0;
                     for (int k = 0; k < TOGETHER; k++) {
@@ -57,44 +71,62 @@ static void walk(const Node *nodes, const double *value, const int32_t *roots, P
                         at[k] = next;
                     }
                 } while (moved);
-                for (int k = 0; k < TOGETHER; k++) sums[row + k] += value[at[k]];
+                for (int k = 0; k < TOGETHER; k++) out[(row + k) * n_groups] += value[at[k]];
             }
             for (; row < end; row++) {
-                int32_t at = roots[tree], before;
+                int32_t at = root, before;
                 do {
                     before = at;
                     at = nodes[at].child[!(matrix[row * n_columns + nodes[at].feature] <= nodes[at].threshold)];
                 } while (at != before);
-                sums[row] += value[at];
+                out[row * n_groups] += value[at];
             }
         }
     }
 }
 
-/* tree_sums(feature, threshold, left, right, value, roots, matrix, sums): adds to sums. The arrays were checked by
-   Trees.check, and the matrix has all columns: neither is looked at again. A value that is no number would never leave
-   a leaf's comparison false both ways, so infinite thresholds only stand in leaves, whose children are the same. */
+static int in_range(const int32_t *group, Py_ssize_t n, Py_ssize_t n_groups) {
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (group[i] < 0 || group[i] >= n_groups) return 0;
+    return 1;
+}
+
+/* tree_sums(feature, threshold, left, right, value, roots, group, matrix, sums, n_groups): adds the values of tree i to
+   column group[i] of sums. The trees were checked by Trees.check, and the matrix has all columns that they ask for:
+   neither is looked at again. */
 PyObject *tree_sums(PyObject *module, PyObject *arguments) {
-    PyObject *object[8];
+    PyObject *object[9], *result = NULL;
+    Py_ssize_t n_groups;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOOO", &object[0], &object[1], &object[2], &object[3], &object[4], &object[5],
-                          &object[6], &object[7]))
+    if (!PyArg_ParseTuple(arguments, "OOOOOOOOOn", &object[0], &object[1], &object[2], &object[3], &object[4],
+                          &object[5], &object[6], &object[7], &object[8], &n_groups))
         return NULL;
-    static const Py_ssize_t sizes[8] = {4, 8, 4, 4, 8, 4, 4, 8};
-    Py_buffer view[8];
-    PyObject *result = NULL;
+    static const Py_ssize_t sizes[9] = {4, 8, 4, 4, 8, 4, 4, 4, 8};
+    Py_buffer view[9];
     int opened = 0;
-    for (; opened < 8; opened++)
-        if (open_array(object[opened], &view[opened], sizes[opened], opened == 7) < 0) goto done;
-    Py_ssize_t n_rows = view[7].len / 8;
-    Node *nodes = packed(view[0].buf, view[1].buf, view[2].buf, view[3].buf, view[0].len / 4);
+    for (; opened < 9; opened++)
+        if (open_array(object[opened], &view[opened], sizes[opened], opened == 8) < 0) goto done;
+    Py_ssize_t n = view[0].len / 4, n_trees = view[5].len / 4;
+    Py_ssize_t n_rows = n_groups > 0 ? view[8].len / 8 / n_groups : 0;
+    Py_ssize_t n_columns = n_rows > 0 ? view[7].len / 4 / n_rows : 0;
+    if (n_groups <= 0 || view[6].len / 4 != n_trees || !in_range(view[6].buf, n_trees, n_groups)) {
+        PyErr_SetString(PyExc_ValueError, "each tree needs a group");
+        goto done;
+    }
+    Node *nodes = malloc((size_t)n * (sizeof(Node) + sizeof(int32_t)) + (size_t)n_columns);
     if (nodes == NULL) {
         PyErr_NoMemory();
         goto done;
     }
+    int32_t *end = (int32_t *)(nodes + n);
+    unsigned char *constant = (unsigned char *)(end + n);
     Py_BEGIN_ALLOW_THREADS;
-    walk(nodes, view[4].buf, view[5].buf, view[5].len / 4, view[6].buf, n_rows,
-         n_rows ? view[6].len / 4 / n_rows : 0, view[7].buf);
+    if (n_rows > 0) {
+        find_constant(view[7].buf, n_rows, n_columns, constant);
+        pack(view[0].buf, view[1].buf, view[2].buf, view[3].buf, n, view[7].buf, constant, nodes, end);
+        walk(nodes, end, view[4].buf, view[5].buf, view[6].buf, n_trees, view[7].buf, n_rows, n_columns, view[8].buf,
+             n_groups);
+    }
     Py_END_ALLOW_THREADS;
     free(nodes);
     result = Py_NewRef(Py_None);

@@ -48,7 +48,8 @@ def parse(
     charset
         Encoding label of the transport (HTTP's Content-Type), if there is one.
     backend
-        ``lxml`` (default) or ``html5lib`` (the HTML standard's tree, some fifty times slower).
+        ``lxml`` (default), ``lexbor`` (the HTML standard's tree; an optional package) or ``html5lib`` (the same tree by
+        the referee, some thirty times slower). See docs/backends.md.
     profile
         ``anchor``: every tag but ``<a>`` ends a block (Kim et al. 2013). ``boilerpipe``: inline tags don't.
     keep_wordless
@@ -64,6 +65,8 @@ def parse(
     ------
     UsageError
         ``html`` is neither bytes nor str, or an option has no such value.
+    MissingExtraError
+        The back end is an optional package that is not installed.
 
     Examples
     --------
@@ -83,7 +86,7 @@ def parse(
     if cut:
         unit = "characters" if isinstance(html, str) else "bytes"
         warnings.append(f"only the first {limits.bytes} {unit} were parsed")
-    builder = build(decoded.text, backend, limits)
+    builder = build(decoded.text, backend, limits, utf8=decoded.utf8)
     nodes = builder.nodes()
     if (mended := _close_title(decoded.text, nodes)) is not None:
         warnings.append("a title without an end tag was closed")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from lxml import etree
 
 from blockml.errors import UnknownNameError
+from blockml.parsing import lexbor
 from blockml.parsing.builder import DROPPED, LimitReached, NodesBuilder
 from blockml.parsing.lines import VOID
 
@@ -24,27 +25,28 @@ if TYPE_CHECKING:
 __all__ = ["BACKENDS", "build"]
 
 
-def _lxml(text: str, builder: NodesBuilder, limits: Limits) -> None:  # noqa: ARG001 (same signature for all)
+def _lxml(source: bytes, builder: NodesBuilder, limits: Limits) -> None:  # noqa: ARG001 (same signature for all)
     """Feed libxml2's events. In event mode it has no depth limit and keeps what follows the first ``</html>``."""
     with suppress(LimitReached):
-        _lxml_events(text, builder)
+        _lxml_events(source, builder)
 
 
-def _lxml_events(text: str, target: Any) -> None:  # noqa: ANN401 (anything with start, end, data and close)
+def _lxml_events(source: bytes, target: Any) -> None:  # noqa: ANN401 (anything with start, end, data and close)
     # A parser per call: a shared one carries state from page to page and between threads. huge_tree lifts the
     # 10 MB limit on a text node, beyond which the rest of the page would be lost without a word. The encoding is
     # given because the source may declare another one, which no longer holds.
     parser = etree.HTMLParser(target=target, encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
-    parser.feed(text.encode("utf-8"))
+    parser.feed(source)
     parser.close()
 
 
-def _html5lib(text: str, builder: NodesBuilder, limits: Limits) -> None:
+def _html5lib(source: bytes, builder: NodesBuilder, limits: Limits) -> None:
     """Walk the tree that html5lib builds by the HTML standard's algorithm; slow, and the referee."""
     import html5lib  # a page by lxml needn't load it
 
+    text = source.decode("utf-8")
     flattener = _Flattener(limits.depth)
-    _lxml_events(text, flattener)
+    _lxml_events(source, flattener)
     if flattener.too_deep:
         builder.note_depth()
         text = "".join(flattener.markup)
@@ -55,6 +57,18 @@ def _html5lib(text: str, builder: NodesBuilder, limits: Limits) -> None:
         root = parser.parse(text)
     with suppress(LimitReached):
         _walk(root, builder)
+
+
+def _lexbor(source: bytes, builder: NodesBuilder, limits: Limits) -> None:
+    """Walk the tree that lexbor builds by the HTML standard's algorithm; an optional package.
+
+    A page that this algorithm could take very long for is left to libxml2.
+    """
+    if lexbor.is_costly(source):
+        _lxml(source, builder, limits)
+        return
+    with suppress(LimitReached):
+        lexbor.feed(source, builder)
 
 
 class _Flattener:
@@ -127,20 +141,37 @@ def _walk(root: Any, builder: NodesBuilder) -> None:  # noqa: ANN401 (an Element
 
 
 #: Back ends by public name.
-BACKENDS: Mapping[str, Callable[[str, NodesBuilder, Any], None]] = {"lxml": _lxml, "html5lib": _html5lib}
+BACKENDS: Mapping[str, Callable[[bytes, NodesBuilder, Any], None]] = {
+    "lxml": _lxml,
+    "html5lib": _html5lib,
+    "lexbor": _lexbor,
+}
 
 
-def build(text: str, backend: str, limits: Limits) -> NodesBuilder:
+def build(text: str, backend: str, limits: Limits, *, utf8: bytes | None = None) -> NodesBuilder:
     """Parse ``text`` with the named back end.
+
+    Parameters
+    ----------
+    text
+        The page, without lone surrogates.
+    backend
+        A key of :data:`BACKENDS`.
+    limits
+        Bounds on nodes and depth.
+    utf8
+        The same in UTF-8, if it is at hand.
 
     Raises
     ------
     UnknownNameError
         No such back end.
+    MissingExtraError
+        The back end is an optional package that is not installed.
     """
     if backend not in BACKENDS:
         raise UnknownNameError("backend", backend, BACKENDS)
     builder = NodesBuilder(limits)
-    BACKENDS[backend](text, builder, limits)
+    BACKENDS[backend](text.encode("utf-8") if utf8 is None else utf8, builder, limits)
     builder.close()
     return builder

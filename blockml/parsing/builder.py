@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml import kernel
 from blockml.page import Flag, Nodes
 from blockml.parsing.limits import Limits
 from blockml.parsing.lines import VOID
@@ -61,147 +63,54 @@ _KINDS: Mapping[str, int] = {
 }
 
 
+#: What the compiled builder knows of a name: its kind, its flags from bit 8 on, and in bit 16 whether it may stand in
+#: ``head``.
+_SPECIAL: Mapping[str, int] = {
+    name: _KINDS.get(name, _PLAIN)
+    | sum(flag for flag, names in FLAGGED.items() if name in names) << 8
+    | (name in _HEAD_CONTENT) << 16
+    for name in (*_KINDS, *_HEAD_CONTENT, *frozenset().union(*FLAGGED.values()))
+}
+
+
+class _Events(NamedTuple):
+    """What a parser calls, and what it led to."""
+
+    start: Callable[[str, Mapping[str, str]], None]
+    end: Callable[[str], None]
+    data: Callable[[str], None]
+    close: Callable[[], None]
+    note_depth: Callable[[], None]
+    limits_hit: Callable[[], tuple[bool, bool]]
+    nodes: Callable[[], Nodes]
+
+
 class NodesBuilder:
     """Collects parser events; :meth:`nodes` turns them into columns.
 
-    Events are balanced: each ``start`` has its ``end``. ``start``, ``end`` and ``data`` are closures over local lists
-    instead of methods: they run once per tag, and attribute look-ups on ``self`` would double their cost. None of
-    them refers to ``self``, so that a page is freed as soon as it is let go.
+    Events are balanced: each ``start`` has its ``end``. ``start``, ``end`` and ``data`` are compiled functions, or
+    closures over local lists, instead of methods: they run once per tag, and attribute look-ups on ``self`` would
+    double their cost. None of them refers to ``self``, so that a page is freed as soon as it is let go.
     """
 
-    __slots__ = ("_columns", "_limits_hit", "close", "data", "end", "note_depth", "start")
+    __slots__ = ("_limits_hit", "close", "data", "end", "nodes", "note_depth", "start")
 
-    _limits_hit: Callable[[], tuple[bool, bool]]
+    start: Callable[[str, Mapping[str, str]], None]
+    """Open an element with a name and attributes."""
+    end: Callable[[str], None]
+    """Close the innermost element, of this name."""
+    data: Callable[[str], None]
+    """Add text."""
+    close: Callable[[], None]
+    """End the page; may be called again."""
+    note_depth: Callable[[], None]
+    """Note that the back end flattened elements."""
+    nodes: Callable[[], Nodes]
+    """Turn the events into columns, once the page is closed."""
 
     def __init__(self, limits: Limits) -> None:
-        tags: list[str] = []
-        parents: list[int] = []
-        ends: list[int] = []
-        attributes: list[Mapping[str, str]] = []
-        texts: list[str] = []
-        path: list[int] = [-1]  # open nodes
-        dropped: list[str] = []  # the open dropped element and what is open inside it
-        pieces: list[str] = []  # text since the last tag
-        space = ""  # white space since the last text
-        n_preformatted = 0  # open preformatted elements
-        n_flattened = 0  # open elements beyond the depth limit
-        has_head = False
-        head_level = 0  # length of path while only head and its ancestors are open
-        max_nodes, max_depth = limits.nodes, limits.depth
-        too_deep = too_many = False
-        kind_of = _KINDS.get
-
-        def add(tag: str, attribute: Mapping[str, str], text: str) -> int:
-            nonlocal too_many
-            node = len(tags)
-            if node >= max_nodes:
-                too_many = True
-                raise LimitReached
-            tags.append(tag)
-            parents.append(path[-1])
-            attributes.append(attribute)
-            texts.append(text)
-            ends.append(node + 1)
-            return node
-
-        def leave_head() -> None:
-            # libxml2 leaves elements it doesn't know in a head without an end tag. The standard begins the body here.
-            nonlocal head_level
-            head_level = 0
-            ends[path.pop()] = len(tags)
-            path.append(add("body", _NO_ATTRIBUTES, ""))
-
-        def flush() -> None:
-            nonlocal space
-            text = "".join(pieces)
-            pieces.clear()
-            if text.isspace():
-                # It only parts its neighbours: hand it to the next text.
-                space += text
-                return
-            if not text.isprintable():  # cheap, and mostly enough
-                text = _CONTROLS.sub("", text)
-                if not text or text.isspace():
-                    space += text
-                    return
-            if head_level and len(path) == head_level:
-                leave_head()
-            if space:
-                text = (space if n_preformatted else " ") + text
-                space = ""
-            add("#text", _NO_ATTRIBUTES, text)
-
-        def start(tag: str, attribute: Mapping[str, str]) -> None:
-            nonlocal space, n_preformatted, n_flattened, has_head, head_level, too_deep
-            if dropped:
-                dropped.append(tag)
-                return
-            if pieces:
-                flush()
-            if head_level and len(path) == head_level and tag not in _HEAD_CONTENT:
-                leave_head()
-            kind = kind_of(tag, _PLAIN)
-            if kind == _BODY and not has_head:
-                # The HTML standard's tree always has a head; libxml2 leaves an empty one out.
-                has_head = True
-                add("head", _NO_ATTRIBUTES, "")
-            node = add(tag, attribute, "")
-            if kind == _VOID:
-                return  # libxml2 puts text into those that it doesn't know
-            if kind == _DROPPED:
-                dropped.append(tag)
-            elif len(path) > max_depth:
-                too_deep = True
-                n_flattened += 1
-            else:
-                path.append(node)
-                if kind == _HEAD:
-                    has_head = True
-                    head_level = len(path)
-                elif kind == _PREFORMATTED:
-                    n_preformatted += 1
-                    space = ""
-
-        def end(tag: str) -> None:
-            nonlocal n_preformatted, n_flattened, head_level
-            if dropped:
-                dropped.pop()
-                if not dropped:
-                    pieces.clear()
-                return
-            if pieces:
-                flush()
-            kind = kind_of(tag, _PLAIN)
-            if kind == _VOID or len(path) == 1:
-                return
-            if n_flattened:
-                n_flattened -= 1
-                pieces.append(" ")  # its end parts texts all the same
-                return
-            if len(path) == head_level:
-                head_level = 0
-            ends[path.pop()] = len(tags)
-            if kind == _PREFORMATTED:
-                n_preformatted -= 1
-
-        def close() -> None:
-            if pieces and not dropped:
-                flush()
-            for node in path[1:]:
-                ends[node] = len(tags)
-            del path[1:]
-
-        def note_depth() -> None:
-            nonlocal too_deep
-            too_deep = True
-
-        self.start = start
-        self.end = end
-        self.data = pieces.append
-        self.close = close
-        self.note_depth = note_depth
-        self._columns = (tags, parents, ends, attributes, texts)
-        self._limits_hit = lambda: (too_deep, too_many)
+        events = _in_python(limits) if kernel.compiled is None else _compiled(kernel.compiled, limits)
+        self.start, self.end, self.data, self.close, self.note_depth, self._limits_hit, self.nodes = events
 
     @property
     def too_deep(self) -> bool:
@@ -213,9 +122,153 @@ class NodesBuilder:
         """Whether nodes were left out at the node limit."""
         return self._limits_hit()[1]
 
-    def nodes(self) -> Nodes:
-        """Turn the events so far into columns."""
-        tags, parents, ends, attributes, texts = self._columns
+
+def _compiled(compiled: kernel.Compiled, limits: Limits) -> _Events:
+    """Events to columns by the kernel."""
+    start, end, data, close, note_depth, limits_hit, columns = compiled.nodes_builder(
+        _SPECIAL, limits.nodes, limits.depth, LimitReached, _INVISIBLE, _CONTROLS, _NO_ATTRIBUTES
+    )
+
+    def nodes() -> Nodes:
+        names, tag, parent, depth, ends, flags, attributes, texts = columns()
+        return Nodes(
+            names=names,
+            tag=np.frombuffer(tag, np.int32),
+            parent=np.frombuffer(parent, np.int32),
+            depth=np.frombuffer(depth, np.int32),
+            end=np.frombuffer(ends, np.int32),
+            flags=np.frombuffer(flags, np.uint8),
+            attributes=attributes,
+            texts=texts,
+        )
+
+    return _Events(start, end, data, close, note_depth, limits_hit, nodes)
+
+
+def _in_python(limits: Limits) -> _Events:
+    """Events to columns by Python's own means."""
+    tags: list[str] = []
+    parents: list[int] = []
+    ends: list[int] = []
+    attributes: list[Mapping[str, str]] = []
+    texts: list[str] = []
+    path: list[int] = [-1]  # open nodes
+    dropped: list[str] = []  # the open dropped element and what is open inside it
+    pieces: list[str] = []  # text since the last tag
+    space = ""  # white space since the last text
+    n_preformatted = 0  # open preformatted elements
+    n_flattened = 0  # open elements beyond the depth limit
+    has_head = False
+    head_level = 0  # length of path while only head and its ancestors are open
+    max_nodes, max_depth = limits.nodes, limits.depth
+    too_deep = too_many = False
+    kind_of = _KINDS.get
+
+    def add(tag: str, attribute: Mapping[str, str], text: str) -> int:
+        nonlocal too_many
+        node = len(tags)
+        if node >= max_nodes:
+            too_many = True
+            raise LimitReached
+        tags.append(tag)
+        parents.append(path[-1])
+        attributes.append(attribute)
+        texts.append(text)
+        ends.append(node + 1)
+        return node
+
+    def leave_head() -> None:
+        # libxml2 leaves elements it doesn't know in a head without an end tag. The standard begins the body here.
+        nonlocal head_level
+        head_level = 0
+        ends[path.pop()] = len(tags)
+        path.append(add("body", _NO_ATTRIBUTES, ""))
+
+    def flush() -> None:
+        nonlocal space
+        text = "".join(pieces)
+        pieces.clear()
+        if text.isspace():
+            # It only parts its neighbours: hand it to the next text.
+            space += text
+            return
+        if not text.isprintable():  # cheap, and mostly enough
+            text = _CONTROLS.sub("", text)
+            if not text or text.isspace():
+                space += text
+                return
+        if head_level and len(path) == head_level:
+            leave_head()
+        if space:
+            text = (space if n_preformatted else " ") + text
+            space = ""
+        add("#text", _NO_ATTRIBUTES, text)
+
+    def start(tag: str, attribute: Mapping[str, str]) -> None:
+        nonlocal space, n_preformatted, n_flattened, has_head, head_level, too_deep
+        if dropped:
+            dropped.append(tag)
+            return
+        if pieces:
+            flush()
+        if head_level and len(path) == head_level and tag not in _HEAD_CONTENT:
+            leave_head()
+        kind = kind_of(tag, _PLAIN)
+        if kind == _BODY and not has_head:
+            # The HTML standard's tree always has a head; libxml2 leaves an empty one out.
+            has_head = True
+            add("head", _NO_ATTRIBUTES, "")
+        node = add(tag, attribute, "")
+        if kind == _VOID:
+            return  # libxml2 puts text into those that it doesn't know
+        if kind == _DROPPED:
+            dropped.append(tag)
+        elif len(path) > max_depth:
+            too_deep = True
+            n_flattened += 1
+        else:
+            path.append(node)
+            if kind == _HEAD:
+                has_head = True
+                head_level = len(path)
+            elif kind == _PREFORMATTED:
+                n_preformatted += 1
+                space = ""
+
+    def end(tag: str) -> None:
+        nonlocal n_preformatted, n_flattened, head_level
+        if dropped:
+            dropped.pop()
+            if not dropped:
+                pieces.clear()
+            return
+        if pieces:
+            flush()
+        kind = kind_of(tag, _PLAIN)
+        if kind == _VOID or len(path) == 1:
+            return
+        if n_flattened:
+            n_flattened -= 1
+            pieces.append(" ")  # its end parts texts all the same
+            return
+        if len(path) == head_level:
+            head_level = 0
+        ends[path.pop()] = len(tags)
+        if kind == _PREFORMATTED:
+            n_preformatted -= 1
+
+    def close() -> None:
+        if pieces and not dropped:
+            flush()
+        for node in path[1:]:
+            ends[node] = len(tags)
+        del path[1:]
+
+    def note_depth() -> None:
+        nonlocal too_deep
+        too_deep = True
+
+    def nodes() -> Nodes:
         ids = {tag: number for number, tag in enumerate(dict.fromkeys(["#text", *tags]))}
         tag_column = np.array([ids[tag] for tag in tags], dtype=np.int32)
         end_column = np.array(ends, dtype=np.int32)
@@ -229,6 +282,8 @@ class NodesBuilder:
             attributes=attributes,
             texts=texts,
         )
+
+    return _Events(start, end, pieces.append, close, note_depth, lambda: (too_deep, too_many), nodes)
 
 
 def _depths(end: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -9,7 +9,19 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ALNUM", "CJK", "CLAUSE", "DIGIT", "JOINER", "SENTENCE", "SPACE", "UPPER", "classes", "code_points"]
+__all__ = [
+    "ALNUM",
+    "CJK",
+    "CLAUSE",
+    "DIGIT",
+    "JOINER",
+    "SENTENCE",
+    "SPACE",
+    "UPPER",
+    "class_table",
+    "classes",
+    "code_points",
+]
 
 SPACE = 1  #: what ``str.split`` splits at
 ALNUM = 2  #: letters, digits and other numbers: ``str.isalnum``
@@ -36,8 +48,15 @@ _LAST_CAPITAL = 0x1F200
 
 
 @functools.cache
-def _table() -> NDArray[np.uint8]:
-    """Class bits of every code point."""
+def class_table() -> NDArray[np.uint8]:
+    """Class bits of every code point.
+
+    Examples
+    --------
+    >>> table = class_table()
+    >>> len(table), bool(table[ord("7")] & DIGIT), table.flags.writeable
+    (1114112, True, False)
+    """
     size = 0x110000
     everything = np.arange(size, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
     table = np.zeros(size, dtype=np.uint8)
@@ -68,4 +87,4 @@ def classes(points: NDArray[np.uint32]) -> NDArray[np.uint8]:
     >>> (classes(code_points(["a 你"])) & ALNUM > 0).tolist()
     [True, False, True]
     """
-    return _table()[points]
+    return class_table()[points]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import webencodings
@@ -18,10 +18,10 @@ Detector = Callable[[bytes], str | None]
 #: The standard looks for a declaration in this many bytes before it guesses (HTML, "prescan a byte stream").
 _PRESCAN = 1024
 
-#: What can't hold a declaration. An unclosed one reaches to the end.
-_NO_MARKUP = re.compile(
-    rb"<!--.*?(?:-->|\Z)|<(script|style|title|textarea)\b.*?(?:</\1\b|\Z)", re.DOTALL | re.IGNORECASE
-)
+#: Where begins what can't hold a declaration, in lower case. An unclosed one reaches to the end.
+_NO_MARKUP = re.compile(rb"<(?:!--|(script|style|title|textarea)\b)")
+#: Bytes that are looked through for a declaration at once; it mostly stands near the beginning.
+_AT_ONCE = 4096
 _META = re.compile(rb"<meta[\s/]([^<>]*)>", re.IGNORECASE)
 _ATTRIBUTE = re.compile(rb"""([^\s"'/=]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"']+))?""")
 _CHARSET = re.compile(rb"""charset\s*=\s*["']?\s*([^\s"';]+)""", re.IGNORECASE)
@@ -54,6 +54,8 @@ class Decoded:
     warnings: tuple[str, ...] = ()
     is_text: bool = True
     """False if the bytes are an image, an archive or the like; the text is then empty."""
+    utf8: bytes | None = field(default=None, repr=False, compare=False)
+    """The text in UTF-8, where that came along; None elsewhere."""
 
 
 def decode(source: bytes | str, charset: str | None = None, detector: Detector | None = None) -> Decoded:
@@ -87,23 +89,25 @@ def decode(source: bytes | str, charset: str | None = None, detector: Detector |
     if rule != "bom" and encoding not in ("utf-16le", "utf-16be") and _is_binary(source):
         return Decoded("", "binary", "signature", ("the bytes are not text",), is_text=False)
     codec: Any = webencodings.lookup(encoding)
-    text, _ = webencodings.decode(source, codec, errors="replace")
-    if "\ufffd" in text:
-        try:
-            webencodings.decode(source, codec, errors="strict")
-        except UnicodeDecodeError:
+    try:
+        text, _ = webencodings.decode(source, codec, errors="strict")
+    except UnicodeDecodeError:
+        text, _ = webencodings.decode(source, codec, errors="replace")
+        if "\ufffd" in text:
             warnings = (*warnings, f"some bytes are no {encoding} and were replaced")
-    return Decoded(text, encoding, rule, warnings)
+        return Decoded(text, encoding, rule, warnings)
+    as_it_is = encoding == "utf-8" and not source.startswith(codecs.BOM_UTF8)
+    return Decoded(text, encoding, rule, warnings, utf8=source if as_it_is else None)
 
 
 def _clean_str(source: str) -> Decoded:
     text = source.removeprefix("\ufeff")
     try:
-        text.encode("utf-8")
+        utf8 = text.encode("utf-8")
     except UnicodeEncodeError:
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
         return Decoded(text, "utf-8", "str", ("lone surrogates were replaced",))
-    return Decoded(text, "utf-8", "str")
+    return Decoded(text, "utf-8", "str", utf8=utf8)
 
 
 def _sniff(source: bytes, charset: str | None, detector: Detector | None) -> tuple[str, str, tuple[str, ...]]:
@@ -160,7 +164,7 @@ def _declared(source: bytes, warnings: dict[str, None]) -> str | None:
     """Encoding of the first ``<meta>`` that declares a known one."""
     if b"charset" not in source and b"charset" not in source.lower():
         return None
-    for meta in _META.finditer(_NO_MARKUP.sub(b"", source)):
+    for meta in _metas(source):
         attributes: dict[bytes, bytes] = {}
         for attribute in _ATTRIBUTE.finditer(meta[1]):
             attributes.setdefault(attribute[1].lower(), (attribute[2] or b"").strip(b"\"'"))
@@ -174,6 +178,42 @@ def _declared(source: bytes, warnings: dict[str, None]) -> str | None:
             return _as_declared(name)
         warnings[f"the page declares the unknown charset {label.decode('ascii', 'replace')!r}"] = None
     return None
+
+
+def _metas(source: bytes) -> Iterator[re.Match[bytes]]:
+    """Each ``<meta>`` of the page with all that can't hold a declaration cut out; one may come several times."""
+    pieces: list[bytes] = []
+    size = 0
+    wanted = _AT_ONCE
+    for piece in _markup(source):
+        pieces.append(piece)
+        size += len(piece)
+        if size < wanted:
+            continue
+        text = b"".join(pieces)
+        yield from _META.finditer(text)
+        rest = text[text.rfind(b"<") :] if b"<" in text else b""  # a tag may go on in the next piece
+        pieces, size = [rest], len(rest)
+        wanted = max(_AT_ONCE, 2 * size)
+    yield from _META.finditer(b"".join(pieces))
+
+
+def _markup(source: bytes) -> Iterator[bytes]:
+    """Pieces of the page between comments, scripts and the like."""
+    lowered = source.lower()
+    begin = 0
+    while opened := _NO_MARKUP.search(lowered, begin):
+        yield source[begin : opened.start()]
+        if opened[1] is None:
+            closed = lowered.find(b"-->", opened.end())
+            begin = closed + 3
+        else:
+            end_tag = re.compile(rb"</%b\b" % opened[1]).search(lowered, opened.end())
+            closed = end_tag.start() if end_tag else -1
+            begin = end_tag.end() if end_tag else -1
+        if closed < 0:
+            return
+    yield source[begin:]
 
 
 def _utf16_pattern(source: bytes) -> str | None:

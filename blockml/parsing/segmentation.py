@@ -8,9 +8,11 @@ from collections.abc import Mapping, Set
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml import kernel
 from blockml.errors import UnknownNameError
 from blockml.page import Blocks, Flag, Joint, Nodes
-from blockml.parsing.lines import line_numbers
+from blockml.parsing.characters import class_table
+from blockml.parsing.lines import VOID, line_numbers
 from blockml.parsing.words import TOKENIZERS, find_words
 
 __all__ = ["BREAKING", "PROFILES", "segment"]
@@ -67,6 +69,59 @@ def segment(nodes: Nodes, *, profile: str = "anchor", keep_wordless: bool = True
         raise UnknownNameError("profile", profile, PROFILES)
     if tokenizer not in TOKENIZERS:
         raise UnknownNameError("tokenizer", tokenizer, TOKENIZERS)
+    if kernel.compiled is None:
+        blocks = _in_python(nodes, profile, tokenizer)
+    else:
+        blocks = _compiled(kernel.compiled, nodes, profile, tokenizer)
+    return blocks if keep_wordless else _select(blocks, blocks.n_words > 0)
+
+
+#: What the compiled segmentation knows of a name.
+_SEPARATES, _PART, _CELL, _LINE, _PARAGRAPH, _VOID = (1 << bit for bit in range(6))
+_LAYOUT_BITS = {Joint.CELL: _CELL, Joint.LINE: _LINE, Joint.PARAGRAPH: _PARAGRAPH}
+_PROPERTIES: Mapping[str, int] = {
+    name: sum(bit for joint, bit in _LAYOUT_BITS.items() if name in _LAYOUT[joint]) | _VOID * (name in VOID)
+    for name in BREAKING | VOID
+}
+
+
+def _compiled(compiled: kernel.Compiled, nodes: Nodes, profile: str, tokenizer: str) -> Blocks:
+    """Blocks by the kernel."""
+    inline = PROFILES[profile]
+    names = [
+        _PROPERTIES.get(name, 0) | _SEPARATES * (name not in inline) | _PART * (name != "wbr") for name in nodes.names
+    ]
+    *columns, texts = compiled.cut_blocks(
+        np.ascontiguousarray(nodes.tag, np.int32),
+        np.ascontiguousarray(nodes.parent, np.int32),
+        np.ascontiguousarray(nodes.depth, np.int32),
+        np.ascontiguousarray(nodes.end, np.int32),
+        np.ascontiguousarray(nodes.flags, np.uint8),
+        nodes.texts if isinstance(nodes.texts, list) else list(nodes.texts),
+        np.array(names, np.uint8),
+        class_table(),
+        tuple(TOKENIZERS).index(tokenizer),
+    )
+    *counts, parent, node, last_node, flags, joints, word_lengths = [np.frombuffer(held, np.int32) for held in columns]
+    n_words, n_linked, first_line, last_line = counts
+    return Blocks(
+        texts=texts,
+        n_words=n_words,
+        n_linked=n_linked,
+        first_line=first_line,
+        last_line=last_line,
+        parent=parent,
+        node=node,
+        last_node=last_node,
+        flags=flags.astype(np.uint8),
+        joints=joints.astype(np.uint8),
+        word_lengths=word_lengths,
+        parents=tuple([nodes.names[tag] for tag in nodes.tag[parent].tolist()]),
+    )
+
+
+def _in_python(nodes: Nodes, profile: str, tokenizer: str) -> Blocks:
+    """Blocks by counting over whole columns."""
     text_nodes = np.flatnonzero((nodes.tag == 0) & ((nodes.flags & Flag.HEAD) == 0)).astype(np.int32)
     if not len(text_nodes):
         return _no_blocks()
@@ -74,8 +129,7 @@ def segment(nodes: Nodes, *, profile: str = "anchor", keep_wordless: bool = True
     joints = _joints(nodes, text_nodes, raw)
     first = _separated(nodes, text_nodes, (nodes.tag != 0) & ~nodes.named(PROFILES[profile]))
     owner, length = find_words(raw, tokenizer)
-    blocks = _columns(nodes, text_nodes, raw, joints, first, owner, length)
-    return blocks if keep_wordless else _select(blocks, blocks.n_words > 0)
+    return _columns(nodes, text_nodes, raw, joints, first, owner, length)
 
 
 def _separated(nodes: Nodes, text_nodes: NDArray[np.int32], separates: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -164,7 +218,7 @@ def _common_ancestor(nodes: Nodes, first: NDArray[np.int32], last: NDArray[np.in
         depth = np.append(nodes.depth, 0)  # reduceat wants every index inside the array
         target = np.minimum.reduceat(depth, ranges)[::2] - 1
         climbing = ancestor[several]
-        while (above := nodes.depth[climbing] > target).any():
+        while (above := (climbing >= 0) & (nodes.depth[climbing] > target)).any():
             climbing = np.where(above, nodes.parent[climbing], climbing)
         ancestor[several] = climbing
     return ancestor

@@ -11,7 +11,8 @@ from blockml.page import Flag, Joint, Page
 
 __all__ = ["render_text"]
 
-_SEPARATOR = {Joint.GLUED: "", Joint.SPACE: " ", Joint.LINE: "\n", Joint.PARAGRAPH: "\n"}
+#: What stands between two blocks, by joint.
+_SEPARATORS = ("", " ", "\t", "\n", "\n")
 
 
 def render_text(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str:
@@ -28,36 +29,33 @@ def render_text(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str:
     'One boldly said.\\nTwo\\nThree'
     """
     blocks = page.blocks
-    parts: list[str] = []
-    previous = -1
-    joints = blocks.joints.tolist()
-    preformatted = (blocks.flags & Flag.PREFORMATTED) > 0
-    n_cells = _cells_before(page)
-    for index in np.flatnonzero(np.asarray(kept, dtype=bool)).tolist():
-        verbatim = bool(preformatted[index])
-        text = _verbatim(page, index) if verbatim else blocks.texts[index]
-        if parts:
-            # What was removed between two blocks may have held the break between them, and parts them in any case.
-            joint = Joint(max(joints[previous + 1 : index + 1]))
-            removed = range(previous + 1, index)
-            if verbatim and preformatted[previous] and joint <= Joint.SPACE:
-                lost = "".join(_verbatim(page, i) for i in removed)
-                separator = "\n" if "\n" in lost else " " if lost else ""
-            elif joint is Joint.CELL:
-                separator = "\t" * max(1, int(n_cells[index] - n_cells[previous]))
-            else:
-                separator = _SEPARATOR[max(joint, Joint.SPACE) if removed else joint]
-            parts.append(separator)
-        parts.append(text)
-        previous = index
-    return "".join(parts).strip("\n")
+    rows = np.flatnonzero(np.asarray(kept, dtype=bool))
+    if not len(rows):
+        return ""
+    verbatim = (blocks.flags[rows] & Flag.PREFORMATTED) > 0
+    # What was removed between two blocks may have held the break between them, and parts them in any case.
+    joints = np.maximum.reduceat(blocks.joints[: rows[-1] + 1], np.concatenate([[0], rows[:-1] + 1]))
+    joints[1:][np.diff(rows) > 1] = np.maximum(joints[1:][np.diff(rows) > 1], Joint.SPACE)
+    separators = [_SEPARATORS[joint] for joint in joints.tolist()]
+    texts = [blocks.texts[row] for row in rows.tolist()]
+    _part_cells(page, rows, joints, separators)
+    for place in np.flatnonzero(verbatim).tolist():
+        texts[place] = _verbatim(page, int(rows[place]))
+    for place in np.flatnonzero(verbatim[1:] & verbatim[:-1] & (joints[1:] <= Joint.SPACE)).tolist():
+        lost = "".join(_verbatim(page, row) for row in range(int(rows[place]) + 1, int(rows[place + 1])))
+        separators[place + 1] = "\n" if "\n" in lost else " " if lost else ""
+    separators[0] = ""
+    return "".join([piece for pair in zip(separators, texts, strict=True) for piece in pair]).strip("\n")
 
 
-def _cells_before(page: Page) -> NDArray[np.int64]:
-    """(n_blocks,) number of table cells begun before each block: empty ones are columns as well."""
-    is_cell = np.array([name in ("td", "th") for name in page.nodes.names], dtype=bool)[page.nodes.tag]
-    cells: NDArray[np.int64] = np.cumsum(is_cell)[page.blocks.node]
-    return cells
+def _part_cells(page: Page, rows: NDArray[np.intp], joints: NDArray[np.uint8], separators: list[str]) -> None:
+    """Write the tabs between cells of a table row, one more for each empty cell between them."""
+    places = np.flatnonzero(joints[1:] == Joint.CELL) + 1
+    if len(places):
+        nodes = page.nodes
+        cells = np.cumsum(nodes.named({"td", "th"}))[page.blocks.node[rows]]
+        for place in places.tolist():
+            separators[place] = "\t" * max(1, int(cells[place] - cells[place - 1]))
 
 
 def _verbatim(page: Page, index: int) -> str:

@@ -24,7 +24,7 @@ PAGE = (
 def columns(html: str) -> dict[str, list[float]]:
     """The family by name."""
     view = View(blockml.parse(html))
-    return {name: values.astype(float).tolist() for name, values in container(view).items()}
+    return {name: np.broadcast_to(values, len(view)).astype(float).tolist() for name, values in container(view).items()}
 
 
 def test_candidates_by_hand() -> None:
@@ -104,20 +104,20 @@ def test_relations_are_those_of_walking_up(html: str, data: st.DataObject) -> No
     if not elements:
         return
     node = data.draw(st.sampled_from(elements))
-    found: dict[str, Any] = relative_to(view, node, "x")
+    found: dict[str, Any] = dict(relative_to(view, node))
     way = path_of(nodes, node)[::-1]
     inside = []
     for block, first in enumerate(view.blocks.node.tolist()):
         holding = [level for level, above in enumerate(way) if above <= first < nodes.end[above]]
-        assert found["outofx"][block] == min([*holding, len(way), MOST_LEVELS + 1])
+        assert found["outof"][block] == min([*holding, len(way), MOST_LEVELS + 1])
         inside.append(holding[:1] == [0])
         depth = len(path_of(nodes, int(view.blocks.parent[block]))) - len(way)
-        assert found["belowx"][block] == (depth if inside[-1] else -1)
+        assert found["below"][block] == (depth if inside[-1] else -1)
     if any(inside):
         first, last = inside.index(True), len(inside) - 1 - inside[::-1].index(True)
-        assert found["offx"].tolist() == [min(0, i - first) + max(0, i - last) for i in range(len(inside))]
+        assert found["off"].tolist() == [min(0, i - first) + max(0, i - last) for i in range(len(inside))]
     else:
-        assert (found["offx"] != 0).all()
+        assert (found["off"] != 0).all()
 
 
 @given(html=messy_html, share=st.sampled_from([0.5, 0.8, 0.95, 1.0]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +19,8 @@ LONG = "word " * 12
 def columns(html: str) -> dict[str, list[float]]:
     """Both families by name."""
     view = View(blockml.parse(html))
-    return {name: values.astype(float).tolist() for name, values in {**position(view), **around(view)}.items()}
+    found = {**position(view), **around(view)}
+    return {name: np.broadcast_to(values, len(view)).astype(float).tolist() for name, values in found.items()}
 
 
 def test_places_by_hand() -> None:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 
 import blockml
-from blockml.features.repetition import ALIKE, GROUPS, LEVELS, alike, groups, repetition
+from blockml.features.alike import GROUPS
+from blockml.features.repetition import ALIKE, LEVELS, alike, repetition
 from blockml.features.view import REACH, View
 from blockml.page import Nodes
 from tests.strategies import messy_html, path_of
@@ -70,7 +71,7 @@ def test_blocks_are_alike_if_the_same_stands_above_them(html: str) -> None:
     if not len(view):
         return
     above = [keys(view.nodes, parent) for parent in view.blocks.parent.tolist()]
-    found = groups(view)
+    found = view.groups
     assert set(found) == set(GROUPS)
     for name, numbers in found.items():
         written = [repr(item[name]) for item in above]
@@ -101,6 +102,6 @@ def test_what_nets_see() -> None:
     assert len(found) == len(ALIKE) == 2
     for name, numbers in zip(ALIKE, found, strict=True):
         assert numbers.dtype == np.int32
-        assert np.array_equal(numbers, groups(view)[name])
+        assert np.array_equal(numbers, view.groups[name])
     none = alike(View(blockml.parse("")))
     assert [(len(numbers), numbers.dtype) for numbers in none] == [(0, np.dtype(np.int32))] * 2

@@ -172,8 +172,7 @@ def assert_promises_kept(page: Page) -> None:
     bases = {name: column for family in FAMILIES for name, column in family(View(page)).items()}
     for number, written in enumerate(COLUMNS):
         base, _, where = written.partition("_")
-        column = bases[base].astype(np.float32)
-        assert column.shape == (len(page.blocks),)
+        column = np.broadcast_to(bases[base], len(page.blocks)).astype(np.float32)
         shifted = {"0": column, "m1": np.append(0, column[:-1]), "p1": np.append(column[1:], 0)}[where]
         assert np.array_equal(matrix[:, number], shifted), written
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -17,7 +18,15 @@ from blockml.parsing import BACKENDS, Limits
 from blockml.parsing.lines import VOID
 from tests.strategies import messy_bytes, messy_html, path_of
 
-both = pytest.mark.parametrize("backend", sorted(BACKENDS))
+without_selectolax = pytest.mark.skipif(find_spec("selectolax") is None, reason="needs selectolax")
+every = pytest.mark.parametrize(
+    "backend", ["html5lib", pytest.param("lexbor", marks=without_selectolax), "lxml"], ids=str
+)
+
+
+def test_every_back_end_is_tested() -> None:
+    """Those of the registry."""
+    assert set(BACKENDS) == {"html5lib", "lexbor", "lxml"}
 
 
 def texts(html: bytes | str, **options: Any) -> list[str]:
@@ -59,7 +68,7 @@ def test_html5lib_beyond_pythons_recursion_limit() -> None:
     assert (page.status, page.blocks.texts) == (Status.OK, ("deep",))
 
 
-@both
+@every
 @pytest.mark.parametrize(
     "html", ["", " \n\t ", "<!-- only a comment -->", "<!DOCTYPE html>", "<div></div>", b"", "<title>T</title>"]
 )
@@ -70,7 +79,7 @@ def test_pages_without_text(html: bytes | str, backend: str) -> None:
     assert len(page.blocks) == len(list(page.blocks)) == 0
 
 
-@both
+@every
 def test_encoding_declared_inside_a_str_is_over(backend: str) -> None:
     """A str is decoded already, whatever its XML declaration says."""
     for encoding in ("utf-16", "iso-8859-1", "klingon"):
@@ -78,14 +87,14 @@ def test_encoding_declared_inside_a_str_is_over(backend: str) -> None:
         assert texts(html, backend=backend) == ["Crème 你好"]
 
 
-@both
+@every
 def test_content_after_the_end_of_html(backend: str) -> None:
     """Concatenated pages are one page to the reader."""
     html = "<html><body><p>one</p></body></html>two<p>three</p><html><body><div>four</div></body></html><a>five</a>"
     assert texts(html, backend=backend) == ["one", "two", "three", "four", "five"]
 
 
-@both
+@every
 @pytest.mark.parametrize(
     "html",
     [
@@ -104,7 +113,7 @@ def test_unclosed_title_does_not_swallow_the_page(html: str, backend: str) -> No
     assert any("title" in warning for warning in page.warnings)
 
 
-@both
+@every
 @pytest.mark.parametrize("html", ["<title>1 < 2</title>", "<title>x &lt;y</title>", "<a>menu</a><title>1 <2</title>"])
 def test_closed_title_is_left_alone(html: str, backend: str) -> None:
     """A "<" inside a title doesn't mean that its end tag is missing."""
@@ -113,7 +122,7 @@ def test_closed_title_is_left_alone(html: str, backend: str) -> None:
     assert page.warnings == ()
 
 
-@both
+@every
 def test_head_ends_at_the_first_element_that_is_not_its_own(backend: str) -> None:
     """Tags of head and body may be left out (HTML standard, "optional tags"); no text gets lost by it."""
     for tag in (
@@ -135,7 +144,7 @@ def test_head_ends_at_the_first_element_that_is_not_its_own(backend: str) -> Non
         ], tag
 
 
-@both
+@every
 def test_nul_and_control_characters(backend: str) -> None:
     """They neither end the page nor reach a block."""
     page = blockml.parse("<p>a\x00b\x01c\x7fd\x9fe</p><p>f</p>", backend=backend)
@@ -143,7 +152,7 @@ def test_nul_and_control_characters(backend: str) -> None:
     assert page.blocks.texts[1] == "f"
 
 
-@both
+@every
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig", "utf-8"])
 def test_unicode_encodings(encoding: str, backend: str) -> None:
     """UTF-16 is read with and without a mark."""
@@ -151,7 +160,7 @@ def test_unicode_encodings(encoding: str, backend: str) -> None:
     assert texts(html.encode(encoding), backend=backend) == ["Some plain English words, then Crème 你好"]
 
 
-@both
+@every
 @pytest.mark.parametrize("tag", ["script", "style", "template", "iframe", "noembed", "noframes"])
 def test_code_is_never_in_a_block(tag: str, backend: str) -> None:
     """Its text is gone; the element itself still parts what stands around it."""
@@ -160,7 +169,7 @@ def test_code_is_never_in_a_block(tag: str, backend: str) -> None:
     assert "code" not in "".join(page.nodes.texts)
 
 
-@both
+@every
 def test_noscript_and_hidden_text_is_kept_and_flagged(backend: str) -> None:
     """Whether to use it is somebody else's decision."""
     html = (
@@ -176,7 +185,7 @@ def test_noscript_and_hidden_text_is_kept_and_flagged(backend: str) -> None:
 # --- limits -----------------------------------------------------------------------------------------------------------
 
 
-@both
+@every
 def test_byte_limit(backend: str) -> None:
     """The rest is cut off, with a warning."""
     for html in ("<p>one</p><p>two</p>", b"<p>one</p><p>two</p>"):
@@ -186,7 +195,7 @@ def test_byte_limit(backend: str) -> None:
         assert blockml.parse(html, backend=backend, limits=Limits(bytes=20)).status is Status.OK
 
 
-@both
+@every
 def test_node_limit(backend: str) -> None:
     """What comes later is left out, with a warning."""
     html = "<html><head></head><body><p>one</p><p>two</p></body></html>"
@@ -196,7 +205,7 @@ def test_node_limit(backend: str) -> None:
     assert blockml.parse(html, backend=backend, limits=Limits(nodes=7)).status is Status.OK
 
 
-@both
+@every
 def test_depth_limit(backend: str) -> None:
     """Deeper elements are flattened, with a warning; text stays in order."""
     html = "<html><head></head><body><div><div><div>one</div>two</div>three</div>"
@@ -206,7 +215,7 @@ def test_depth_limit(backend: str) -> None:
     assert blockml.parse(html, backend=backend, limits=Limits(depth=6)).status is Status.OK
 
 
-@both
+@every
 @pytest.mark.parametrize("depth", range(44, 56))
 def test_tables_at_the_depth_limit(backend: str, depth: int) -> None:
     """Elements that the standard wants to find open may be beyond the limit; the page is a page all the same."""
@@ -215,14 +224,14 @@ def test_tables_at_the_depth_limit(backend: str, depth: int) -> None:
     assert "".join(page.blocks.texts).replace(" ", "") == "twothree"
 
 
-@both
+@every
 def test_flattened_elements_still_part_words(backend: str) -> None:
     """Words of different elements don't grow together at the depth limit."""
     page = blockml.parse("<p>one</p><p>two</p>three<br>four", backend=backend, limits=Limits(depth=2))
     assert " ".join(page.blocks.texts).split() == ["one", "two", "three", "four"]
 
 
-@both
+@every
 def test_code_is_never_in_a_block_at_the_depth_limit(backend: str) -> None:
     """A script that is too deep is still a script, and a title still a title."""
     html = "<div><div><div><div><script>code</script>text<style>code</style></div>"
@@ -240,7 +249,7 @@ def test_limits_below_one_are_refused(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("option", "legal"),
-    [("backend", "html5lib, lxml"), ("profile", "anchor, boilerpipe"), ("tokenizer", "boilerpipe, cjk, space")],
+    [("backend", "html5lib, lexbor, lxml"), ("profile", "anchor, boilerpipe"), ("tokenizer", "boilerpipe, cjk, space")],
 )
 @pytest.mark.parametrize("html", ["<p>x</p>", ""])
 def test_wrong_options_name_the_legal_values(option: str, legal: str, html: str) -> None:
@@ -287,7 +296,7 @@ def check_tree(nodes: Nodes) -> None:
     assert len(nodes.attributes) == len(nodes.texts) == len(nodes.flags) == n
 
 
-@both
+@every
 @pytest.mark.parametrize("tag", sorted(VOID - {"base", "col", "link", "meta"}))
 def test_void_elements_hold_nothing(tag: str, backend: str) -> None:
     """What follows an element without an end tag is not inside it, and one such tag ends no more than one block."""
@@ -297,7 +306,7 @@ def test_void_elements_hold_nothing(tag: str, backend: str) -> None:
     assert page.nodes.end[element] == element + 1
 
 
-@both
+@every
 @settings(max_examples=60)
 @given(html=messy_html)
 def test_tree_is_consistent(backend: str, html: str) -> None:
@@ -305,7 +314,7 @@ def test_tree_is_consistent(backend: str, html: str) -> None:
     check_tree(blockml.parse(html, backend=backend).nodes)
 
 
-@both
+@every
 @settings(max_examples=60)
 @given(html=messy_html)
 def test_every_element_is_found_by_its_xpath(backend: str, html: str) -> None:
@@ -315,7 +324,7 @@ def test_every_element_is_found_by_its_xpath(backend: str, html: str) -> None:
     assert [nodes.find(nodes.xpath(node)) for node in elements] == elements
 
 
-@both
+@every
 @settings(max_examples=30)
 @given(html=messy_html)
 def test_xpath_of_a_text_is_that_of_its_parent(backend: str, html: str) -> None:
@@ -336,7 +345,7 @@ def test_xpath_of_a_text_is_that_of_its_parent(backend: str, html: str) -> None:
         assert nodes.xpath(node) == "/" + "/".join(steps)
 
 
-@both
+@every
 def test_elements_with_odd_names_are_found_by_their_xpath(backend: str) -> None:
     """A tag's name may hold brackets, colons and signs."""
     nodes = blockml.parse("<body><x[1]>a</x[1]><x[1]>b</x[1]><o:p>c</o:p><a-b.c@d>e", backend=backend).nodes
@@ -344,7 +353,7 @@ def test_elements_with_odd_names_are_found_by_their_xpath(backend: str) -> None:
     assert [nodes.find(nodes.xpath(node)) for node in elements] == elements
 
 
-@both
+@every
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_very_small_depth_limits(backend: str, depth: int) -> None:
     """Any legal limit gives a page with all its text."""
@@ -361,7 +370,7 @@ def test_find_gives_none_for_what_is_not_there(xpath: str) -> None:
     assert blockml.parse("<p>a</p><p>b</p>").nodes.find(xpath) is None
 
 
-@both
+@every
 @settings(max_examples=60)
 @given(
     html=st.one_of(messy_html, st.text(), messy_bytes),
@@ -375,7 +384,7 @@ def test_no_page_raises_under_any_limit(backend: str, html: bytes | str, limits:
     assert page.status is not Status.TRUNCATED or page.warnings
 
 
-@both
+@every
 @settings(max_examples=60)
 @given(html=st.one_of(messy_html, st.text(), messy_bytes), profile=st.sampled_from(["anchor", "boilerpipe"]))
 def test_no_page_raises(backend: str, html: bytes | str, profile: str) -> None:

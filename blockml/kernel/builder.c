@@ -1,0 +1,385 @@
+/* Parser events to columns: the twin of the closures in blockml/parsing/builder.py, whose rules these are.
+
+   A builder is a capsule; the functions that a parser calls are bound to it, so that each call finds its state without
+   a look-up. Numbers go to arrays that grow, attributes and texts to lists. Depth and flags of a node follow from its
+   parent's when it is added. */
+#include "kernel.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* As in builder.py. */
+enum { PLAIN, VOID_, DROPPED, HEAD, BODY, PREFORMATTED };
+/* What `special` holds for a name: its kind, its flags from bit 8 on, and whether it may stand in a head. */
+enum { KIND = 0xff, FLAGS_AT = 8, HEAD_CONTENT = 1 << 16 };
+/* Flag.HIDDEN in page.py. */
+enum { HIDDEN = 4 };
+
+typedef struct {
+    int32_t *tag, *parent, *depth, *end;
+    uint8_t *flags;
+    Py_ssize_t n, room;
+    int32_t *path; /* open nodes */
+    Py_ssize_t n_open, path_room;
+    int32_t *of_tag; /* by tag: what `special` holds */
+    Py_ssize_t tag_room;
+    Py_ssize_t n_dropped;      /* the open dropped element and what is open inside it */
+    Py_ssize_t n_preformatted; /* open preformatted elements */
+    Py_ssize_t n_flattened;    /* open elements beyond the depth limit */
+    Py_ssize_t head_level;     /* open nodes while only head and its ancestors are open */
+    Py_ssize_t max_nodes, max_depth;
+    int has_head, has_space, too_deep, too_many;
+    PyObject *special, *limit_reached, *invisible, *controls, *no_attributes; /* from builder.py */
+    PyObject *ids, *attributes, *texts;
+    PyObject *piece, *pieces;   /* text since the last tag: the first piece, and the others */
+    PyObject *spaces;           /* white space since the last text */
+    PyObject *nothing, *blank, *text_name, *head_name, *body_name, *hidden, *style;
+} Builder;
+
+static const char *const CAPSULE = "blockml.kernel.builder";
+
+static void builder_free(PyObject *capsule) {
+    Builder *b = PyCapsule_GetPointer(capsule, CAPSULE);
+    if (b == NULL) return;
+    PyObject *held[] = {b->special, b->limit_reached, b->invisible, b->controls,  b->no_attributes, b->ids,
+                        b->attributes, b->texts,      b->piece,     b->pieces,    b->spaces,        b->nothing,
+                        b->blank,   b->text_name,     b->head_name, b->body_name, b->hidden,        b->style};
+    for (size_t i = 0; i < sizeof held / sizeof *held; i++) Py_XDECREF(held[i]);
+    free(b->tag), free(b->parent), free(b->depth), free(b->end), free(b->flags), free(b->path), free(b->of_tag);
+    free(b);
+}
+
+/* Makes room in one array. Returns 0, or -1 with an exception set. */
+static int widen(void **array, Py_ssize_t room, size_t size) {
+    void *wider = (size_t)room > PY_SSIZE_T_MAX / size ? NULL : realloc(*array, (size_t)room * size);
+    if (wider == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    *array = wider;
+    return 0;
+}
+
+/* What `special` holds for a name; -1 with an exception set. */
+static int32_t special_of(Builder *b, PyObject *name) {
+    PyObject *held = PyDict_GetItemWithError(b->special, name);
+    if (held == NULL) return PyErr_Occurred() ? -1 : 0;
+    return (int32_t)PyLong_AsLong(held);
+}
+
+/* Number of a name, or -1 if it has none yet; -2 with an exception set. */
+static Py_ssize_t id_of(Builder *b, PyObject *name) {
+    PyObject *held = PyDict_GetItemWithError(b->ids, name);
+    if (held == NULL) return PyErr_Occurred() ? -2 : -1;
+    return PyLong_AsSsize_t(held);
+}
+
+static Py_ssize_t new_id(Builder *b, PyObject *name) {
+    Py_ssize_t id = PyDict_Size(b->ids);
+    if (id >= b->tag_room) {
+        Py_ssize_t room = b->tag_room ? 2 * b->tag_room : 64;
+        if (widen((void **)&b->of_tag, room, sizeof(int32_t)) < 0) return -2;
+        b->tag_room = room;
+    }
+    if ((b->of_tag[id] = special_of(b, name)) < 0) return -2;
+    PyObject *number = PyLong_FromSsize_t(id);
+    int failed = number == NULL || PyDict_SetItem(b->ids, name, number) < 0;
+    Py_XDECREF(number);
+    return failed ? -2 : id;
+}
+
+/* Adds a node below the innermost open one. Returns its index, or -1 with an exception set. */
+static Py_ssize_t add(Builder *b, PyObject *name, Py_ssize_t id, PyObject *attributes, PyObject *text, int own) {
+    Py_ssize_t node = b->n;
+    if (node >= b->max_nodes) {
+        b->too_many = 1;
+        PyErr_SetNone(b->limit_reached);
+        return -1;
+    }
+    if (node >= b->room) {
+        Py_ssize_t room = b->room ? 2 * b->room : 1024;
+        if (widen((void **)&b->tag, room, 4) < 0 || widen((void **)&b->parent, room, 4) < 0 ||
+            widen((void **)&b->depth, room, 4) < 0 || widen((void **)&b->end, room, 4) < 0 ||
+            widen((void **)&b->flags, room, 1) < 0)
+            return -1;
+        b->room = room;
+    }
+    if (id < 0 && (id = id_of(b, name)) == -1) id = new_id(b, name);
+    if (id < 0 || PyList_Append(b->attributes, attributes) < 0 || PyList_Append(b->texts, text) < 0) return -1;
+    int32_t parent = b->n_open ? b->path[b->n_open - 1] : -1;
+    b->tag[node] = (int32_t)id;
+    b->parent[node] = parent;
+    b->depth[node] = (int32_t)b->n_open;
+    b->end[node] = (int32_t)node + 1;
+    b->flags[node] = (uint8_t)((parent < 0 ? 0 : b->flags[parent]) | (b->of_tag[id] >> FLAGS_AT & 0xff) | own);
+    b->n++;
+    return node;
+}
+
+static int open_node(Builder *b, Py_ssize_t node) {
+    if (b->n_open >= b->path_room) {
+        Py_ssize_t room = b->path_room ? 2 * b->path_room : 64;
+        if (widen((void **)&b->path, room, sizeof(int32_t)) < 0) return -1;
+        b->path_room = room;
+    }
+    b->path[b->n_open++] = (int32_t)node;
+    return 0;
+}
+
+static void close_node(Builder *b) {
+    b->n_open--;
+    b->end[b->path[b->n_open]] = (int32_t)b->n;
+}
+
+static int leave_head(Builder *b) {
+    b->head_level = 0;
+    close_node(b);
+    Py_ssize_t node = add(b, b->body_name, -1, b->no_attributes, b->nothing, 0);
+    return node < 0 ? -1 : open_node(b, node);
+}
+
+static int keep_space(Builder *b, PyObject *text) {
+    if (PyUnicode_GetLength(text) > 0) b->has_space = 1;
+    return PyList_Append(b->spaces, text);
+}
+
+static int forget(PyObject *list) {
+    return PyList_Size(list) ? PyList_SetSlice(list, 0, PyList_Size(list), NULL) : 0;
+}
+
+static int forget_space(Builder *b) {
+    b->has_space = 0;
+    return forget(b->spaces);
+}
+
+/* The text since the last tag, as a new reference. */
+static PyObject *take_text(Builder *b) {
+    PyObject *text = b->piece;
+    b->piece = NULL;
+    if (PyList_Size(b->pieces)) {
+        int failed = PyList_Insert(b->pieces, 0, text) < 0;
+        Py_DECREF(text);
+        text = failed ? NULL : PyUnicode_Join(b->nothing, b->pieces);
+        if (forget(b->pieces) < 0) Py_CLEAR(text);
+    }
+    return text;
+}
+
+/* Text with the white space before it, as a new reference; takes over `text`. */
+static PyObject *spaced(Builder *b, PyObject *text) {
+    PyObject *space = b->n_preformatted ? PyUnicode_Join(b->nothing, b->spaces) : Py_NewRef(b->blank);
+    PyObject *whole = space == NULL ? NULL : PyUnicode_Concat(space, text);
+    Py_XDECREF(space);
+    Py_DECREF(text);
+    if (forget_space(b) < 0) Py_CLEAR(whole);
+    return whole;
+}
+
+static int flush(Builder *b) {
+    PyObject *text = take_text(b);
+    if (text == NULL) return -1;
+    int kind = text_kind(text);
+    if (kind == TEXT_CONTROLS) {
+        PyObject *cleaned = PyObject_CallMethod(b->controls, "sub", "OO", b->nothing, text);
+        Py_DECREF(text);
+        if ((text = cleaned) == NULL) return -1;
+        kind = PyUnicode_GetLength(text) ? text_kind(text) : TEXT_BLANK;
+    }
+    int failed = kind < 0;
+    if (kind == TEXT_BLANK) {
+        failed = keep_space(b, text) < 0; /* it only parts its neighbours: hand it to the next text */
+    } else if (!failed) {
+        failed = b->head_level && b->n_open == b->head_level && leave_head(b) < 0;
+        if (!failed && b->has_space) failed = (text = spaced(b, text)) == NULL;
+        if (!failed) failed = add(b, b->text_name, 0, b->no_attributes, text, 0) < 0;
+    }
+    Py_XDECREF(text);
+    return failed ? -1 : 0;
+}
+
+/* Whether attributes hide an element: 0 or HIDDEN, -1 with an exception set. */
+static int hides(Builder *b, PyObject *attributes) {
+    PyObject *style = NULL;
+    if (PyDict_CheckExact(attributes)) {
+        if (!PyDict_Size(attributes)) return 0;
+        if (PyDict_GetItemWithError(attributes, b->hidden) != NULL) return HIDDEN;
+        style = PyErr_Occurred() ? NULL : Py_XNewRef(PyDict_GetItemWithError(attributes, b->style));
+        if (style == NULL) return PyErr_Occurred() ? -1 : 0;
+    } else {
+        int held = PyObject_IsTrue(attributes);
+        if (held <= 0) return held;
+        if ((held = PySequence_Contains(attributes, b->hidden))) return held < 0 ? -1 : HIDDEN;
+        if ((held = PySequence_Contains(attributes, b->style)) <= 0) return held;
+        if ((style = PyObject_GetItem(attributes, b->style)) == NULL) return -1;
+    }
+    int found = style_hides(style);
+    if (found < 0 && !PyErr_Occurred()) { /* let the regular expression look at it */
+        PyObject *match = PyObject_CallMethod(b->invisible, "search", "O", style);
+        found = match == NULL ? -1 : match != Py_None;
+        Py_XDECREF(match);
+    }
+    Py_DECREF(style);
+    return found > 0 ? HIDDEN : found;
+}
+
+static PyObject *start(PyObject *capsule, PyObject *const *argument, Py_ssize_t n) {
+    Builder *b = PyCapsule_GetPointer(capsule, CAPSULE);
+    if (b == NULL) return NULL;
+    if (n != 2) return PyErr_Format(PyExc_TypeError, "start takes a tag and its attributes");
+    if (b->n_dropped) {
+        b->n_dropped++;
+        return Py_NewRef(Py_None);
+    }
+    PyObject *name = argument[0], *attributes = argument[1];
+    if (b->piece != NULL && flush(b) < 0) return NULL;
+    Py_ssize_t id = id_of(b, name);
+    if (id < -1) return NULL;
+    int32_t special = id < 0 ? special_of(b, name) : b->of_tag[id];
+    if (special < 0) return NULL;
+    int kind = special & KIND, own = hides(b, attributes);
+    if (own < 0) return NULL;
+    if (b->head_level && b->n_open == b->head_level && !(special & HEAD_CONTENT) && leave_head(b) < 0) return NULL;
+    if (kind == BODY && !b->has_head) {
+        b->has_head = 1;
+        if (add(b, b->head_name, -1, b->no_attributes, b->nothing, 0) < 0) return NULL;
+    }
+    Py_ssize_t node = add(b, name, id, attributes, b->nothing, own);
+    if (node < 0) return NULL;
+    if (kind == VOID_) return Py_NewRef(Py_None); /* libxml2 puts text into those that it doesn't know */
+    if (kind == DROPPED) {
+        b->n_dropped = 1;
+    } else if (b->n_open >= b->max_depth) {
+        b->too_deep = 1;
+        b->n_flattened++;
+    } else {
+        if (open_node(b, node) < 0) return NULL;
+        if (kind == HEAD) {
+            b->has_head = 1;
+            b->head_level = b->n_open;
+        } else if (kind == PREFORMATTED) {
+            b->n_preformatted++;
+            if (forget_space(b) < 0) return NULL;
+        }
+    }
+    return Py_NewRef(Py_None);
+}
+
+static int take_piece(Builder *b, PyObject *text) {
+    if (b->piece != NULL) return PyList_Append(b->pieces, text);
+    b->piece = Py_NewRef(text);
+    return 0;
+}
+
+static PyObject *end(PyObject *capsule, PyObject *name) {
+    Builder *b = PyCapsule_GetPointer(capsule, CAPSULE);
+    if (b == NULL) return NULL;
+    if (b->n_dropped) {
+        b->n_dropped--;
+        return Py_NewRef(Py_None);
+    }
+    if (b->piece != NULL && flush(b) < 0) return NULL;
+    Py_ssize_t id = id_of(b, name);
+    int32_t special = id < 0 ? id < -1 ? -1 : special_of(b, name) : b->of_tag[id];
+    if (special < 0) return NULL;
+    if ((special & KIND) == VOID_ || !b->n_open) return Py_NewRef(Py_None);
+    if (b->n_flattened) {
+        b->n_flattened--;
+        return take_piece(b, b->blank) < 0 ? NULL : Py_NewRef(Py_None); /* its end parts texts all the same */
+    }
+    if (b->n_open == b->head_level) b->head_level = 0;
+    close_node(b);
+    if ((special & KIND) == PREFORMATTED) b->n_preformatted--;
+    return Py_NewRef(Py_None);
+}
+
+static PyObject *data(PyObject *capsule, PyObject *text) {
+    Builder *b = PyCapsule_GetPointer(capsule, CAPSULE);
+    if (b == NULL) return NULL;
+    if (!PyUnicode_Check(text)) return PyErr_Format(PyExc_TypeError, "data takes a str");
+    if (!b->n_dropped && take_piece(b, text) < 0) return NULL;
+    return Py_NewRef(Py_None);
+}
+
+static PyObject *close_all(PyObject *capsule, PyObject *none) {
+    Builder *b = PyCapsule_GetPointer(capsule, CAPSULE);
+    (void)none;
+    if (b == NULL || (b->piece != NULL && !b->n_dropped && flush(b) < 0)) return NULL;
+    while (b->n_open) close_node(b);
+    return Py_NewRef(Py_None);
+}
+
+static PyObject *note_depth(PyObject *capsule, PyObject *none) {
+    Builder *b = PyCapsule_GetPointer(capsule, CAPSULE);
+    (void)none;
+    if (b == NULL) return NULL;
+    b->too_deep = 1;
+    return Py_NewRef(Py_None);
+}
+
+static PyObject *limits_hit(PyObject *capsule, PyObject *none) {
+    Builder *b = PyCapsule_GetPointer(capsule, CAPSULE);
+    (void)none;
+    return b == NULL ? NULL : Py_BuildValue("NN", PyBool_FromLong(b->too_deep), PyBool_FromLong(b->too_many));
+}
+
+static PyObject *bytes_of(const void *array, Py_ssize_t n, Py_ssize_t size) {
+    return PyByteArray_FromStringAndSize(array, n * size);
+}
+
+/* Names, tag, parent, depth, end, flags, attributes, texts: what Nodes holds, in its order. */
+static PyObject *columns(PyObject *capsule, PyObject *none) {
+    Builder *b = PyCapsule_GetPointer(capsule, CAPSULE);
+    (void)none;
+    if (b == NULL) return NULL;
+    return Py_BuildValue("NNNNNNOO", PySequence_Tuple(b->ids), bytes_of(b->tag, b->n, 4), bytes_of(b->parent, b->n, 4),
+                         bytes_of(b->depth, b->n, 4), bytes_of(b->end, b->n, 4), bytes_of(b->flags, b->n, 1),
+                         b->attributes, b->texts);
+}
+
+static PyMethodDef events[] = {
+    {"start", (PyCFunction)(void (*)(void))start, METH_FASTCALL, NULL},
+    {"end", end, METH_O, NULL},
+    {"data", data, METH_O, NULL},
+    {"close", close_all, METH_NOARGS, NULL},
+    {"note_depth", note_depth, METH_NOARGS, NULL},
+    {"limits_hit", limits_hit, METH_NOARGS, NULL},
+    {"columns", columns, METH_NOARGS, NULL},
+};
+enum { N_EVENTS = sizeof events / sizeof *events };
+
+/* nodes_builder(special, max_nodes, max_depth, limit_reached, invisible, controls, no_attributes): the functions above,
+   bound to a new builder. */
+PyObject *nodes_builder(PyObject *module, PyObject *arguments) {
+    PyObject *special, *limit_reached, *invisible, *controls, *no_attributes;
+    Py_ssize_t max_nodes, max_depth;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "O!nnOOOO", &PyDict_Type, &special, &max_nodes, &max_depth, &limit_reached,
+                          &invisible, &controls, &no_attributes))
+        return NULL;
+    Builder *b = calloc(1, sizeof(Builder));
+    if (b == NULL) return PyErr_NoMemory();
+    PyObject *capsule = PyCapsule_New(b, CAPSULE, builder_free);
+    if (capsule == NULL) {
+        free(b);
+        return NULL;
+    }
+    b->max_nodes = max_nodes < INT32_MAX ? max_nodes : INT32_MAX - 1;
+    b->max_depth = max_depth;
+    b->special = Py_NewRef(special), b->limit_reached = Py_NewRef(limit_reached), b->invisible = Py_NewRef(invisible);
+    b->controls = Py_NewRef(controls), b->no_attributes = Py_NewRef(no_attributes);
+    b->ids = PyDict_New(), b->attributes = PyList_New(0), b->texts = PyList_New(0);
+    b->pieces = PyList_New(0), b->spaces = PyList_New(0);
+    b->nothing = PyUnicode_FromString(""), b->blank = PyUnicode_InternFromString(" ");
+    b->text_name = PyUnicode_InternFromString("#text"), b->head_name = PyUnicode_InternFromString("head");
+    b->body_name = PyUnicode_InternFromString("body");
+    b->hidden = PyUnicode_InternFromString("hidden"), b->style = PyUnicode_InternFromString("style");
+    PyObject *result = NULL;
+    if (b->ids && b->attributes && b->texts && b->pieces && b->spaces && b->nothing && b->blank && b->text_name &&
+        b->head_name && b->body_name && b->hidden && b->style && new_id(b, b->text_name) == 0)
+        result = PyTuple_New(N_EVENTS);
+    for (Py_ssize_t i = 0; result != NULL && i < N_EVENTS; i++) {
+        PyObject *bound = PyCFunction_New(&events[i], capsule);
+        if (bound == NULL || PyTuple_SetItem(result, i, bound) < 0) Py_CLEAR(result);
+    }
+    Py_DECREF(capsule); /* the functions hold it */
+    return result;
+}

@@ -1,0 +1,75 @@
+/* Characters of a text as code points, and the questions that the builder asks about them. */
+#include "kernel.h"
+
+/* Code points that are looked at together: they fit the first cache. */
+enum { CHUNK = 2048 };
+
+/* Copies up to CHUNK characters from `begin` on. Returns their number, or -1 with an exception set. */
+static Py_ssize_t points_of(PyObject *text, Py_ssize_t begin, Py_ssize_t length, Py_UCS4 *points) {
+    Py_ssize_t n = length - begin < CHUNK ? length - begin : CHUNK;
+    PyObject *part = n == length ? Py_NewRef(text) : PyUnicode_Substring(text, begin, begin + n);
+    int failed = part == NULL || PyUnicode_AsUCS4(part, points, CHUNK, 0) == NULL;
+    Py_XDECREF(part);
+    return failed ? -1 : n;
+}
+
+/* str.isspace of one character. */
+int point_is_space(Py_UCS4 c) {
+    if (c < 0x80) return c == ' ' || (c >= 9 && c <= 13) || (c >= 0x1c && c <= 0x1f);
+    return c == 0x85 || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 ||
+           c == 0x202f || c == 0x205f || c == 0x3000;
+}
+
+/* TEXT_BLANK if str.isspace, TEXT_CONTROLS if it is not and holds a control character that is no white space, else
+   TEXT_CLEAN; -1 with an exception set. */
+int text_kind(PyObject *text) {
+    Py_UCS4 points[CHUNK];
+    Py_ssize_t length = PyUnicode_GetLength(text);
+    int blank = length > 0;
+    for (Py_ssize_t begin = 0; begin < length; begin += CHUNK) {
+        Py_ssize_t n = points_of(text, begin, length, points), i = 0;
+        if (n < 0) return -1;
+        while (blank && i < n) blank = point_is_space(points[i++]);
+        unsigned controls = 0;
+        for (i = 0; i < n; i++) {
+            Py_UCS4 c = points[i];
+            controls |= (c < 9) | (c - 0x0e < 0x0e) | ((c - 0x7f < 0x21) & (c != 0x85));
+        }
+        if (controls) return TEXT_CONTROLS;
+    }
+    return blank ? TEXT_BLANK : TEXT_CLEAN;
+}
+
+/* Behind `word` (lower case) at `begin`, whatever its case; -1 if it is not there. */
+static Py_ssize_t behind(const Py_UCS4 *points, Py_ssize_t n, Py_ssize_t begin, const char *word) {
+    for (; *word; word++, begin++)
+        if (begin >= n || (points[begin] | 0x20) != (Py_UCS4)*word) return -1;
+    return begin;
+}
+
+/* Whether `property : value` is at `begin`, with any white space around the colon. */
+static int declared(const Py_UCS4 *points, Py_ssize_t n, Py_ssize_t begin, const char *property, const char *value) {
+    if ((begin = behind(points, n, begin, property)) < 0) return 0;
+    while (begin < n && point_is_space(points[begin])) begin++;
+    if (begin >= n || points[begin++] != ':') return 0;
+    while (begin < n && point_is_space(points[begin])) begin++;
+    return behind(points, n, begin, value) >= 0;
+}
+
+/* Whether a style makes an element invisible: 0 or 1; -1 without an exception if it is long or not all ASCII, and the
+   regular expression is to tell; -1 with one if there was an error. */
+int style_hides(PyObject *style) {
+    Py_UCS4 points[CHUNK];
+    Py_ssize_t length = PyUnicode_Check(style) ? PyUnicode_GetLength(style) : CHUNK + 1;
+    if (length > CHUNK) return -1;
+    Py_ssize_t n = points_of(style, 0, length, points);
+    if (n < 0) return -1;
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (points[i] >= 0x80) return -1;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        Py_UCS4 c = points[i] | 0x20;
+        if (c == 'd' && declared(points, n, i, "display", "none")) return 1;
+        if (c == 'v' && declared(points, n, i, "visibility", "hidden")) return 1;
+    }
+    return 0;
+}

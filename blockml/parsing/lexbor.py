@@ -1,0 +1,177 @@
+"""Feeds the builder from the tree that lexbor builds by the HTML standard's algorithm, through selectolax.
+
+selectolax is an optional package, loaded only when the back end is chosen.
+
+The standard's algorithm has costs that no linear parser has: it looks through all open elements at nearly every tag, it
+opens formatting elements that were left open again wherever text follows, and it compares each attribute of a tag
+with those before. A few hostile megabytes would take lexbor hours and all memory, and it can't be told to stop. So
+:func:`is_costly` bounds that cost beforehand by what the text holds, and a page beyond the bound goes to libxml2.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.errors import MissingExtraError
+from blockml.parsing.builder import DROPPED, NodesBuilder
+
+__all__ = ["feed", "is_costly"]
+
+# Start tags that a page is trusted with: when none of them is ever closed, lexbor takes 0.25 s (0.6 s for 16,000). Of
+# 2,857 labelled pages three have more.
+_START_TAGS = 10_000
+
+# Elements that the standard opens again: at most as many as there are formatting elements that tell themselves apart by
+# attributes, each time that something was closed. Lexbor takes 0.6 s and 740 MB for two million.
+_REOPENED = 2_000_000
+
+# Attributes that one tag may have: each is compared with all before it. 0.4 s.
+_ATTRIBUTES = 10_000
+
+# The standard keeps no more than three that are written alike (HTML standard, "Noah's Ark clause"), and no more
+# than one open <a> or <nobr>.
+_FORMATTING = re.compile(rb"<(?:b|big|code|em|font|i|s|small|strike|strong|tt|u)[\s/]", re.IGNORECASE)
+
+_START_TAG = re.compile(rb"<[a-zA-Z]")
+
+#: Bytes that may part two attributes.
+_PARTING = b" \t\n\r\f/\"'"
+
+(_LESS,) = b"<"
+
+
+def _tables() -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Whether a byte begins a name, and whether two bytes may begin a name that :data:`_FORMATTING` finds."""
+    letter, formatting = np.zeros(256, np.bool_), np.zeros((256, 256), np.bool_)
+    letter[list(string.ascii_letters.encode())] = True
+    for first, seconds in {"b": "i", "c": "o", "e": "m", "f": "o", "i": "", "s": "tm", "t": "t", "u": ""}.items():
+        for initial in first + first.upper():
+            formatting[ord(initial), list(f"{seconds}{seconds.upper()}{string.whitespace}/".encode())] = True
+    letter.flags.writeable = formatting.flags.writeable = False
+    return letter, formatting
+
+
+_LETTER, _PAIR = _tables()
+
+# Lexbor's number of a text: a constant of its public header lexbor/tag/const.h. Numbers of unknown elements tell them
+# apart in one document only.
+_TEXT = 2
+
+
+def is_costly(source: bytes) -> bool:
+    """Tell whether the standard's algorithm could take more than about a second.
+
+    Parameters
+    ----------
+    source
+        A page in UTF-8.
+
+    Examples
+    --------
+    >>> is_costly(b"<div><p>cats" * 1000), is_costly(b"<div>" * 20_000)
+    (False, True)
+    """
+    codes = np.frombuffer(source, np.uint8)
+    # Of n tags so many may be formatting ones that the product is n² / 4. So most pages are through after one look.
+    if np.count_nonzero(codes == _LESS) ** 2 > 4 * _REOPENED:
+        tags = np.flatnonzero(codes[:-2] == _LESS)
+        initial = codes[tags + 1]
+        started = np.count_nonzero(_LETTER[initial])
+        if started > _START_TAGS:
+            return True
+        maybe = tags[_PAIR[initial, codes[tags + 2]]].tolist()
+        if started * sum(_FORMATTING.match(source, tag) is not None for tag in maybe) > _REOPENED:
+            return True
+    return any(_has_many_attributes(stretch) for stretch in _stretches(source, 2 * _ATTRIBUTES))
+
+
+def _stretches(source: bytes, least: int) -> Iterator[bytes]:
+    """Stretches of at least so many bytes without a ``>``: a tag that long lies in one of them.
+
+    A ``>`` in a quoted value hides what follows it. Broken markup may have a whole article in a tag, but only malice
+    writes thousands of those there.
+    """
+    position = 0
+    while position + least <= len(source):
+        last = source.rfind(b">", position, position + least)
+        if last < 0:
+            last = source.find(b">", position + least)
+            if last < 0:
+                last = len(source)
+            yield source[position:last]
+        position = last + 1
+
+
+def _has_many_attributes(stretch: bytes) -> bool:
+    """Tell whether a tag that begins in a stretch and goes on to its end could have too many attributes."""
+    tag = _START_TAG.search(stretch)
+    rest = stretch[tag.start() :] if tag else b""
+    return len(rest) - len(rest.translate(None, _PARTING)) > _ATTRIBUTES
+
+
+def feed(source: bytes, builder: NodesBuilder) -> None:
+    """Parse a page and walk its tree, without recursion.
+
+    Parameters
+    ----------
+    source
+        The page in UTF-8; one that :func:`is_costly` may take very long.
+    builder
+        Takes the events.
+
+    Raises
+    ------
+    MissingExtraError
+        selectolax is not installed.
+    LimitReached
+        By the builder.
+    """
+    try:
+        from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser
+    except ImportError as error:
+        raise MissingExtraError("the back end lexbor", "fast") from error
+    # A parser per call: it is not safe to share one. Without its own events lexbor doesn't copy the chosen option into
+    # <selectedcontent>, where a browser would show it once more.
+    parser = LexborHTMLParser(source, options=LexborDocumentOptions.WO_EVENTS)
+    start, data, end = builder.start, builder.data, builder.end
+    names: dict[int, str | None] = {}
+    name: str | None
+    open_elements: list[tuple[Any, str]] = []
+    node: Any = parser.root
+    while True:
+        # Every property makes a new object, so each is asked for once; a tag's number is the cheapest.
+        number = node.tag_id
+        if number == _TEXT:
+            data(node.text_content)
+        else:
+            try:
+                name = names[number]
+            except KeyError:
+                name = names[number] = _name(node)
+            if name is not None:
+                attributes = node.attributes
+                if None in attributes.values():
+                    attributes = {key: value or "" for key, value in attributes.items()}
+                start(name, attributes)
+                if name not in DROPPED and (child := node.first_child) is not None:
+                    open_elements.append((node, name))
+                    node = child
+                    continue
+                end(name)
+        while (following := node.next) is None:
+            if not open_elements:
+                return
+            node, name = open_elements.pop()
+            end(name)
+        node = following
+
+
+def _name(node: Any) -> str | None:  # noqa: ANN401 (selectolax may be missing where types are checked)
+    """Name of an element in lower case, as all back ends give it; None of a comment or an instruction."""
+    return node.tag.lower() if node.is_element_node else None

@@ -1,0 +1,263 @@
+"""Compiled functions of the features against their twins in Python: the same to the last bit, whatever comes in."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import blockml
+from blockml import features, kernel
+from blockml.features.density import word_density
+from blockml.features.keywords import KEYWORDS, all_bits, keyword_bits
+from blockml.features.metadata import resemblance
+from blockml.features.names import numbered
+from blockml.features.ranks import ranked
+from blockml.features.repetition import alike
+from blockml.features.structure import FAR, nearest_levels
+from blockml.features.tokens import _keys, bags
+from blockml.features.view import View
+from blockml.keys import text_keys
+from blockml.page import Blocks, Nodes, Page
+from tests.strategies import messy_html
+
+pytestmark = pytest.mark.skipif(kernel.compiled is None, reason="needs the compiled kernel")
+
+Result = TypeVar("Result")
+
+#: Characters whose small ones are several, depend on their neighbours or are ASCII; signs in and between words; what is
+#: no character at all.
+ODD = (
+    "aZzBk09_-. \t\x00\x1c\x1f\x7f\x85\xa0\u2028éßİıſKΣςǅŉ١²Ⓐⓐ你カ\u0301\u200d"
+    "\U00010400\U0001e900😀\ud800\udfff\U0010ffff"
+)
+texts = st.text(st.sampled_from(ODD) | st.characters(), max_size=60)
+names = st.lists(
+    st.sampled_from([word for words in KEYWORDS.values() for word in words]) | texts | st.sampled_from("aB1-_ İK"),
+    max_size=8,
+).map("".join)
+
+
+def both(function: Callable[[], Result]) -> tuple[Result, Result]:
+    """What comes out compiled, and in Python."""
+    with pytest.MonkeyPatch.context() as patch:
+        fast = function()
+        patch.setattr(kernel, "compiled", None)
+        return fast, function()
+
+
+def same(fast: Any, slow: Any) -> bool:
+    """Whether two results are equal in types, shapes and bits."""
+    if isinstance(slow, dict | MappingProxyType):
+        return list(fast) == list(slow) and all(same(fast[key], slow[key]) for key in slow)
+    if isinstance(slow, tuple):
+        return len(fast) == len(slow) and all(map(same, fast, slow))
+    if isinstance(slow, np.ndarray):
+        return fast.dtype == slow.dtype and fast.shape == slow.shape and bool(fast.tobytes() == slow.tobytes())
+    return bool(fast == slow)
+
+
+def everything(page: Page) -> tuple[Any, ...]:
+    """All that features make of a page."""
+    view = View(page)
+    found = bags(view)
+    matrix = features.build(page, "page", view=view)
+    return matrix, alike(view), found.starts, found.buckets, found.bag, features.build(page, "kim2013-onehot")
+
+
+@given(html=messy_html)
+def test_messy_pages_give_the_same(html: str) -> None:
+    """All features, bags and groups."""
+    assert same(*both(lambda: everything(blockml.parse(html))))
+
+
+@given(
+    title=texts,
+    description=texts,
+    blocks=st.lists(st.tuples(names, names, names, texts), min_size=1, max_size=6),
+)
+def test_odd_names_and_words_give_the_same(
+    title: str, description: str, blocks: list[tuple[str, str, str, str]]
+) -> None:
+    """In classes, ids, roles, texts, titles, as far as the parser lets them pass."""
+
+    def quoted(value: str) -> str:
+        return value.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+
+    html = f'<title>{quoted(title)}</title><meta name=description content="{quoted(description)}">' + "".join(
+        f'<div class="{quoted(style)}" id="{quoted(name)}"><p role="{quoted(role)}">{quoted(text)}</p></div>'
+        for style, name, role, text in blocks
+    )
+    assert same(*both(lambda: everything(blockml.parse(html.encode("utf-8", "replace").decode()))))
+
+
+@pytest.mark.parametrize("folder", ["wcxb", "cleaneval", "l3s-gn1", "dataset-popular"])
+def test_pages_of_corpora_give_the_same(corpora: Path, folder: str) -> None:
+    """Some of each."""
+    files = sorted(path for path in (corpora / folder).rglob("*") if path.name.endswith((".html", ".html.gz")))
+    for path in files[:: max(1, len(files) // 12)]:
+        raw = path.read_bytes()
+        page = blockml.parse(gzip.decompress(raw) if path.suffix == ".gz" else raw)
+        assert same(*both(lambda page=page: everything(page))), path.name  # type: ignore[misc]
+
+
+@given(st.lists(texts, max_size=5))
+def test_keys_are_those_of_hashlib(values: list[str]) -> None:
+    """Of anything that is a str."""
+    assert same(*both(lambda: text_keys(iter(values))))
+
+
+@pytest.mark.parametrize("length", [0, 1, 127, 128, 129, 255, 256, 257, 100_000])
+def test_keys_of_all_lengths(length: int) -> None:
+    """Blocks of the hash have 128 bytes; the last one is special."""
+    digest = hashlib.blake2b(b"x" * length, digest_size=8).digest()
+    assert text_keys(["x" * length]).tolist() == [int.from_bytes(digest, "little")]
+
+
+@given(st.lists(names, max_size=6))
+def test_bits_of_names(values: list[str]) -> None:
+    """One value at a time is the third witness."""
+    fast, slow = both(lambda: all_bits(values))
+    assert same(fast, slow)
+    assert fast.tolist() == [keyword_bits(value) for value in values]
+
+
+@given(st.lists(names, max_size=6))
+def test_words_of_names(values: list[str]) -> None:
+    """Whole, and in parts."""
+    assert same(*both(lambda: _keys(values)))
+
+
+@pytest.mark.parametrize(
+    "value", ["aB" * 5000, "a1" * 5000, "x " * 5000, "é" * 5000, "." * 5000, "A" * 511 + "bC", "\0a"]
+)
+def test_long_names(value: str) -> None:
+    """They are cut at the same place; and many different words are all kept."""
+    assert same(*both(lambda: (_keys([value, value[::-1]]), all_bits([value]))))
+    assert same(*both(lambda: _keys([f"{value[:9]}{number:x}" for number in range(3000)])))
+
+
+@given(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 3), max_size=40))
+def test_ranks(keys: list[int]) -> None:
+    """Against sorting."""
+    column = np.array(keys, dtype=np.uint64)
+    fast, slow = both(lambda: ranked(column))
+    assert same(fast, slow)
+    assert [sorted(set(keys)).index(key) for key in keys] == fast[1].tolist()
+    assert [keys.index(key) for key in sorted(set(keys))] == fast[0].tolist()
+
+
+@given(html=messy_html, data=st.data())
+def test_levels_to_any_group(html: str, data: st.DataObject) -> None:
+    """Up to 64 of them, and of what is no node."""
+    view = View(blockml.parse(html))
+    if not len(view):
+        return
+    n_groups = data.draw(st.sampled_from([1, 2, 44, 63, 64]))
+    size = len(view.nodes) + 1
+    drawn = data.draw(st.lists(st.integers(0, 2**n_groups - 1), min_size=size, max_size=size))
+    bits = np.array(drawn, dtype=np.uint64)
+    fast, slow = both(lambda: nearest_levels(view, bits, n_groups))
+    assert same(fast, slow)
+    for group in (0, n_groups - 1):
+        for block in range(len(view)):
+            found = [level for level, node in enumerate(view.chain[:, block]) if drawn[node] >> group & 1]
+            assert fast[group, block] == min(found, default=FAR)
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 100) | st.just(2**30), max_size=60), max_size=5),
+)
+def test_word_densities(lengths: list[list[int]]) -> None:
+    """Of words of any length."""
+    none = np.zeros(len(lengths), dtype=np.int32)
+    blocks = Blocks(
+        ("",) * len(lengths), np.array([len(words) for words in lengths], dtype=np.int32), none, none, none, none, none,
+        none, none.astype(np.uint8), none.astype(np.uint8),
+        np.array([length for words in lengths for length in words], dtype=np.int32), ("",) * len(lengths),
+    )  # fmt: skip
+    assert same(*both(lambda: word_density(blocks)))
+
+
+def test_attributes_of_any_mapping() -> None:
+    """Tuples of read-only mappings as well as lists of dicts; None is no value."""
+    column = np.array([1, 1, 1, 0], dtype=np.int32)
+    held: list[Any] = [{"class": "a", "id": "a"}, MappingProxyType({"class": "b", "role": "a"}), {"class": None}, {}]
+    for attributes in (held, tuple(held)):
+        nodes = Nodes(("#text", "p"), column, column, column, column, column.astype(np.uint8), attributes, ("",) * 4)
+        fast, slow = both(lambda nodes=nodes: numbered(nodes, np.array([0, 2])))  # type: ignore[misc]
+        assert fast.values == slow.values == ("", "a", "b")
+        assert same(fast.of, slow.of)
+        assert fast.of["id"].tolist() == [1, 0, 0, 0, 0]
+
+
+def test_thousands_of_words_in_a_short_block() -> None:
+    """They are counted as one at a time."""
+    many = "-".join(f"w{number}" for number in range(20_000))
+    view = View(blockml.parse(f"<title>cat w7</title><p>{many}<p>cat {many}"))
+    fast, slow = both(lambda: dict(resemblance(view)))
+    assert same(fast, slow)
+    assert fast["oftitle"].tolist() == [0.5, 1]
+
+
+def colliding(n_slots: int) -> list[str]:
+    """Words of four letters that hash to the same slot (FNV-1a)."""
+    letters = np.array(np.meshgrid(*[np.arange(97, 123, dtype=np.uint64)] * 4)).reshape(4, -1)
+    hashes = np.full(letters.shape[1], 0xCBF29CE484222325, dtype=np.uint64)
+    for letter in letters:
+        hashes = (hashes ^ letter) * np.uint64(0x100000001B3)
+    chosen = ((hashes ^ hashes >> np.uint64(32)) & np.uint64(n_slots - 1)) == 7
+    return ["".join(map(chr, word)) for word in letters[:, chosen].T.tolist()]
+
+
+def test_words_made_up_to_collide() -> None:
+    """They cost more, and nothing else."""
+    words = colliding(1024)
+    assert len(words) > 200
+    assert same(*both(lambda: _keys([" ".join(words[start : start + 8]) for start in range(0, 200, 8)])))
+    text = "-".join(words[:120] * 2)
+    view = View(blockml.parse(f"<title>{words[3]} cat</title><p>{text}<p>{text}-cat"))
+    fast, slow = both(lambda: dict(resemblance(view)))
+    assert same(fast, slow)
+    assert fast["oftitle"].tolist() == [0.5, 1]
+
+
+def test_wrong_arrays_are_refused() -> None:
+    """Nothing is read or written beyond an array."""
+    compiled = kernel.compiled
+    assert compiled is not None
+    longs, few = np.zeros(4, dtype=np.int64), np.zeros(1, dtype=np.uint64)
+    outside = np.array([0, 99, -2, 1])
+    calls: list[Callable[[], object]] = [
+        lambda: compiled.text_keys(["a"], longs.view(np.uint64)),
+        lambda: compiled.nearest_levels(outside, 4, 9.0, few, np.zeros(4, np.float32)),
+        lambda: compiled.chain_keys(outside, 4, 1, few, longs.view(np.uint64)),
+        lambda: compiled.ranked(longs.view(np.uint64), longs[:1], longs),
+        lambda: compiled.class_counts(np.zeros(2, np.uint8), outside, np.ones(1, np.uint8), np.zeros(4)),
+        lambda: compiled.name_words(["a"], 8, 32, longs[:1], few),
+        lambda: compiled.numbered([{}], ("a",), np.ones(1, np.uint8), {}, np.zeros(1, np.int32)),
+        lambda: compiled.line_densities(np.ones(1, np.int32), np.full(1, 2, np.int32), 80, np.zeros(1, np.float32)),
+        lambda: compiled.shared_words(
+            ["a"], [], few.view(np.uint8), few.view(np.uint8), few.view(np.uint8), np.zeros(3)
+        ),
+        lambda: compiled.keyword_bits([7], few.view(np.uint8), few.view(np.int16), few.view(np.int8), longs),  # type: ignore[list-item]
+    ]
+    for call in calls:
+        with pytest.raises((IndexError, TypeError, ValueError)):
+            call()
+
+
+def test_a_small_set_leaves_the_rest_of_the_view_alone() -> None:
+    """What a feature set doesn't use isn't computed."""
+    view = View(blockml.parse("<div class=a><p>one two<p>three"))
+    kept = set(view.__dict__)
+    features.build(view.page, "kim2013", view=view)
+    assert set(view.__dict__) == kept
