@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from blockml.errors import ModelFormatError, UnknownNameError, UsageError
 from blockml.page import Label
 from blockml.trees import Trees, joined
 
-__all__ = ["ARRAYS", "COMMENT", "Areas"]
+__all__ = ["ARRAYS", "COMMENT", "Areas", "Told"]
 
 #: Arrays of a file that holds areas, and their types. ``areas_label`` has the number of the label of each tree.
 ARRAYS: Mapping[str, type[np.generic]] = {
@@ -182,6 +182,54 @@ class Areas:
         ):
             raise ModelFormatError("trees of areas must stand in the order of their labels, one or more for each")
         return cls(tuple(map(Label, labels)), _parted(found, roots, np.searchsorted(label, np.arange(len(labels)))))
+
+
+class Told(Sequence[Label]):
+    """Labels of the blocks of one page, worked out when they are first looked at: most users want the text alone.
+
+    Parameters
+    ----------
+    areas
+        What tells them.
+    matrix
+        (n_blocks, n_features).
+    kept
+        (n_blocks,) the decision that they agree with; see :meth:`Areas.told`.
+    """
+
+    def __init__(self, areas: Areas, matrix: NDArray[np.float32], kept: NDArray[np.bool_]) -> None:
+        self._tell: Callable[[], tuple[Label, ...]] | None = partial(areas.told, matrix, kept)
+        self._n = len(kept)
+        self._labels: tuple[Label, ...] = ()
+
+    def _told(self) -> tuple[Label, ...]:
+        """All of them; what they are worked out from is let go."""
+        if (tell := self._tell) is not None:
+            self._labels = tell()
+            self._tell = None
+        return self._labels
+
+    def __len__(self) -> int:
+        return self._n
+
+    @overload
+    def __getitem__(self, index: int) -> Label: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Label, ...]: ...
+    def __getitem__(self, index: int | slice) -> Label | tuple[Label, ...]:
+        return self._told()[index]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, tuple | Told) and self._told() == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(self._told())
+
+    def __repr__(self) -> str:
+        return repr(self._told())
+
+    def __reduce__(self) -> tuple[type[tuple[Label, ...]], tuple[tuple[Label, ...]]]:
+        return tuple, (self._told(),)  # pickled without the matrix
 
 
 def _parted(columns: Mapping[str, NDArray[Any]], roots: NDArray[Any], first: NDArray[np.intp]) -> tuple[Trees, ...]:

@@ -359,13 +359,13 @@ class Extraction:
     reasons: tuple[Reason, ...]
     """(n_blocks,) why."""
     confidence: float
-    """How good this is likely to be, in [0, 1]: the F1 that a model expects of its own decision; of other extractors the
-    share of words whose decision is right, if their scores are probabilities."""
+    """How good this is likely to be, in [0, 1]: the F1 that a model expects of its own decision; of other extractors
+    the share of words whose decision is right, if their scores are probabilities."""
     model: str
     """Name and version of the model or extractor."""
     remarks: tuple[str, ...] = ()
     """What the extractor says about the page as a whole, one sentence each."""
-    labels: tuple[Label, ...] | None = None
+    labels: Sequence[Label] | None = None
     """(n_blocks,) what each block is; None if the extractor only tells content from the rest."""
 
     @property

@@ -15,6 +15,8 @@ __all__ = ["Trees", "joined"]
 
 #: More than any model here needs; bounds what a damaged or hostile file can make us do.
 MAX_NODES = 50_000_000
+#: Values of a matrix that the compiled twin can count.
+_MOST_VALUES = 2**31 - 1
 #: Rows times trees looked at together: bounds memory at some 40 MB.
 _TOGETHER = 1_000_000
 
@@ -84,7 +86,8 @@ class Trees:
             (n_rows, n_groups).
         """
         total = np.zeros((len(matrix), n_groups), dtype=np.float64)
-        if kernel.compiled is not None:
+        if kernel.compiled is not None and matrix.size <= _MOST_VALUES:
+            by_column = matrix.flags.f_contiguous
             # Made by hand or cut out of others, they may be of other types.
             kernel.compiled.tree_sums(
                 np.ascontiguousarray(self.feature, dtype=np.int32),
@@ -94,7 +97,8 @@ class Trees:
                 np.ascontiguousarray(self.value, dtype=np.float64),
                 np.ascontiguousarray(self.roots, dtype=np.int32),
                 np.ascontiguousarray(group, dtype=np.int32),
-                np.ascontiguousarray(matrix, dtype=np.float32),
+                np.asarray(matrix.T if by_column else matrix, dtype=np.float32, order="C"),
+                int(by_column),
                 total,
                 n_groups,
             )

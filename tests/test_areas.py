@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import pickle
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 import blockml
 from blockml import areas as module
 from blockml import trees as walking
-from blockml.areas import Areas
+from blockml.areas import Areas, Told
 from blockml.batch import Item, predict
 from blockml.decision import by_label, decide, label_names
 from blockml.errors import ModelFormatError, UnknownNameError, UsageError
@@ -235,3 +236,21 @@ def test_names_of_labels() -> None:
         label_names(["comments"], ())
     with pytest.raises(UsageError, match="at once: heading"):
         label_names(["heading", "main"], ["heading"])
+
+
+def test_labels_are_told_when_they_are_looked_at(learnt: Areas) -> None:
+    """As a tuple would, also after pickling, and once."""
+    matrix, kept = rows(3, 50), np.arange(50) % 3 == 0
+    expected = learnt.told(matrix, kept)
+    told = Told(learnt, matrix, kept)
+    assert len(told) == 50
+    assert told == expected
+    assert expected == told
+    assert (told[0], told[-3:], list(told)) == (expected[0], expected[-3:], list(expected))
+    assert hash(told) == hash(expected)
+    assert repr(told) == repr(expected)
+    assert told != expected[:-1]
+    again = pickle.loads(pickle.dumps(Told(learnt, matrix, kept)))  # noqa: S301 (our own bytes)
+    assert type(again) is tuple
+    assert again == expected
+    assert told != list(expected)

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from blockml.batch.inputs import Item
+from blockml.blas import one_thread
 from blockml.errors import UsageError
 from blockml.extract import check_labels, extract
 from blockml.extractors import Extractor
@@ -125,7 +126,8 @@ def _chosen(extractor: Extractor, include: str | Iterable[str], exclude: str | I
 def _work(
     chunk: list[Item], extractor: Extractor, knowing: Mapping[str, Extractor], options: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    return [_page(item, knowing.get(item.site, extractor), options) for item in chunk]
+    with one_thread():  # pages are spread over processes already
+        return [_page(item, knowing.get(item.site, extractor), options) for item in chunk]
 
 
 def _page(item: Item, extractor: Extractor, options: Mapping[str, Any]) -> dict[str, Any]:

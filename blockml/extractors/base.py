@@ -6,7 +6,7 @@ import inspect
 import numbers
 import reprlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -65,7 +65,7 @@ class Judgement:
     """(n_blocks,) in [0, 1], higher for content."""
     remarks: tuple[str, ...] = ()
     """About the page as a whole, one sentence each."""
-    labels: tuple[Label, ...] | None = None
+    labels: Sequence[Label] | None = None
     """(n_blocks,) what each block is; None from extractors that only tell content from the rest."""
     confidence: float | None = None
     """Expected F1 of what is kept, in [0, 1], where the extractor foretells it."""

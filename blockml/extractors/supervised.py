@@ -9,6 +9,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.areas import Areas, Told
 from blockml.decision import around_border, blended, by_line, lines
 from blockml.errors import UsageError
 from blockml.extractors.base import Between, Extractor, Judgement, Traits
@@ -18,7 +19,7 @@ from blockml.features.repetition import alike
 from blockml.features.tokens import bags
 from blockml.features.view import View
 from blockml.modelfile import Model, Parsing
-from blockml.page import Label, Page
+from blockml.page import Page
 from blockml.templates.frequency import Doubt, too_few
 from blockml.templates.site import SiteTemplate, loaded
 from blockml.wholepage import EXPECTED, is_forum, likeness, more_careful, of_page
@@ -27,8 +28,8 @@ __all__ = ["Supervised"]
 
 #: Scores from here on are content, where each page has a border of its own.
 _BORDER = np.float32(0.5)
-#: What is left of a comment's score where comments are no content: it falls below the border whatever it was, and a
-#: low enough threshold still keeps it.
+#: What is left of the score of a comment that would be kept where comments are no content: it falls below the border
+#: whatever it was, and a low enough threshold still keeps it.
 _COMMENT = np.float32(0.49)
 
 
@@ -142,8 +143,19 @@ class Supervised(Extractor):
             final = around_border(final, view.words, self.model.least_words)
         labels = None
         if self.model.areas is not None:
-            labels = self.model.areas.told(rows, final >= _BORDER)
+            kept = final >= _BORDER
+            labels = Told(self.model.areas, rows, kept)
             if not is_forum(rows, feature_set(self.model.features).columns, view.words):
-                comment = np.array([label is Label.COMMENT for label in labels], dtype=bool)
-                final = np.where(comment, final * _COMMENT, final)
+                final = _without_comments(self.model.areas, rows, final, kept)
         return Judgement(final, remarks, confidence=confidence, labels=labels)
+
+
+def _without_comments(
+    areas: Areas, rows: NDArray[np.float32], scores: NDArray[np.float32], kept: NDArray[np.bool_]
+) -> NDArray[np.float32]:
+    """Scores, with those of comments among the kept blocks moved below the border."""
+    places = np.flatnonzero(kept)
+    comments = places[areas.comments(areas.predict(rows[places]))]
+    lowered = scores.copy()
+    lowered[comments] *= _COMMENT
+    return lowered

@@ -47,7 +47,7 @@ def build(
     Returns
     -------
     NDArray[np.float32]
-        (n_blocks, n_columns). A page without blocks gives no rows.
+        (n_blocks, n_columns), column by column in memory. A page without blocks gives no rows.
 
     Raises
     ------
@@ -65,13 +65,13 @@ def build(
     """
     chosen = feature_set(features) if isinstance(features, str) else features
     n = len(page.blocks)
-    matrix = np.zeros((n, len(chosen.columns)), dtype=np.float32)
+    columns = np.zeros((len(chosen.columns), n), dtype=np.float32)
     if n:
         view = view or View(page)
         # A family's values are dropped before the next one's are made: memory is soon warm, and little of it is needed.
         for part in _plan(chosen.columns):
-            _fill(matrix, part, _values(part, view, given))
-    return matrix
+            _fill(columns, part, _values(part, view, given))
+    return columns.T
 
 
 def _values(
@@ -91,22 +91,19 @@ def _values(
     return values
 
 
-def _fill(matrix: NDArray[np.float32], part: _Part, values: Mapping[str, NDArray[np.generic] | float]) -> None:
+def _fill(columns: NDArray[np.float32], part: _Part, values: Mapping[str, NDArray[np.generic] | float]) -> None:
     """Write the columns of a part."""
-    if part.own:
-        # Each is written to one place, as the types are changed; turned together.
-        rows = np.empty((len(part.own), len(matrix)), dtype=np.float32)
-        for row, base in enumerate(part.own):
-            rows[row] = values[base]
-        matrix[:, part.places] = rows.T
+    for base, place in part.own:
+        columns[place] = values[base]
     for base, offset, place in part.others:
-        _shifted(values[base], offset, COLUMNS[base].empty, matrix[:, place])
-    codes, blocks = np.empty(len(matrix), dtype=np.float32), np.arange(len(matrix))
+        _shifted(values[base], offset, COLUMNS[base].empty, columns[place])
+    n = columns.shape[1]
+    codes, blocks = np.empty(n, dtype=np.float32), np.arange(n)
     for base, offset, place_of_code in part.one_hot:
         _shifted(values[base], offset, COLUMNS[base].empty, codes)
         places = place_of_code[codes.astype(np.intp)]
         wanted = places >= 0
-        matrix[blocks[wanted], places[wanted]] = 1
+        columns[places[wanted], blocks[wanted]] = 1
 
 
 def _shifted(values: NDArray[np.generic] | float, offset: int, empty: float, column: NDArray[np.float32]) -> None:
@@ -135,10 +132,8 @@ class _Part:
     family: Family | None
     bases: tuple[str, ...]
     """Base columns that are needed."""
-    own: tuple[str, ...]
-    """Base columns of the block itself."""
-    places: slice | NDArray[np.intp]
-    """Their positions."""
+    own: tuple[tuple[str, int], ...]
+    """Columns of the block itself: base and position."""
     others: tuple[tuple[str, int, int], ...]
     """Columns of other blocks: base, offset and position."""
     one_hot: tuple[tuple[str, int, NDArray[np.intp]], ...]
@@ -163,12 +158,10 @@ def _part(family: Family | None, names: list[tuple[int, str, int, int | None]]) 
     for place, base, offset, code in names:
         if code is not None:
             groups.setdefault((base, offset), np.full(len(COLUMNS[base].values), -1, dtype=np.intp))[code] = place
-    places = np.array([place for _, place in own], dtype=np.intp)
     return _Part(
         family,
         tuple(dict.fromkeys(base for _, base, _, _ in names)),
-        tuple([base for base, _ in own]),
-        slice(own[0][1], own[-1][1] + 1) if own and (np.diff(places) == 1).all() else places,
+        tuple(own),
         tuple(others),
         tuple([(base, offset, place_of_code) for (base, offset), place_of_code in groups.items()]),
     )

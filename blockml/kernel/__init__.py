@@ -31,6 +31,7 @@ class Compiled(Protocol):
         roots: NDArray[np.int32],
         group: NDArray[np.int32],
         matrix: NDArray[np.float32],
+        by_column: int,
         sums: NDArray[np.float64],
         n_groups: int,
         /,
