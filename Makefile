@@ -9,7 +9,7 @@ JOBS ?= 2
 CORPORA := $(or $(BLOCKML_CORPORA),$(realpath ../shared/corpora))
 COMPARED := $(if $(CORPORA),$(addprefix $(CORPORA)/,wcxb l3s-gn1 cleaneval cleanportaleval),data/sites data/pages)
 
-.PHONY: help demo test lint format data model wheel oldest peers gate pin bench paper compare parameters templates default clean
+.PHONY: help demo test lint format data model wheel oldest peers gate pin bench paper compare parameters templates default backends clean
 
 help:
 	@echo "make demo    train on data/, extract, predict in batch, compare, write the report (in $(OUT)/)"
@@ -22,10 +22,11 @@ help:
 	@echo "make gate    no extractor is worse on data/ than pinned; make pin raises the floors"
 	@echo "make compare every extractor, model and other people's tools on the labelled corpora, or on data/ without them"
 	@echo "make peers   test the adapters of other people's tools"
-	@echo "make bench   cost of an extraction against lxml's parse (needs BLOCKML_CORPORA)"
+	@echo "make bench   cost of an extraction against lxml's parse, its growth; fills docs/performance.md (needs BLOCKML_CORPORA)"
 	@echo "make paper   the paper's experiment on L3S-GN1, all readings (needs BLOCKML_CORPORA)"
 	@echo "make templates  distances, clusterings, linked pages and what siblings are worth (needs BLOCKML_CORPORA)"
 	@echo "make default  what the model recipe default is made of: parts, features, pages, trust (needs BLOCKML_CORPORA)"
+	@echo "make backends  what another HTML parser changes: speed, blocks, extractions (needs BLOCKML_CORPORA)"
 	@echo "make parameters  what the parameters of the untrained extractors do (needs BLOCKML_CORPORA)"
 
 $(VENV)/.installed: pyproject.toml constraints.txt hatch_build.py $(wildcard blockml/kernel/*.c blockml/kernel/*.h)
@@ -114,11 +115,16 @@ templates: $(VENV)/.installed
 default: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.default --jobs $(JOBS)
 
+backends: $(VENV)/.installed
+	$(BIN)/python benchmarks/backends.py
+
 parameters: $(VENV)/.installed
 	$(BIN)/python benchmarks/parameters.py --jobs $(JOBS)
 
-bench: $(VENV)/.installed
-	$(BIN)/python benchmarks/speed.py
+bench: $(VENV)/.peers
+	@mkdir -p $(OUT)
+	$(BIN)/python -m benchmarks.speed -o $(OUT)/speed.json
+	$(BIN)/python -m benchmarks.speed.document $(OUT)/speed.json docs/performance.md
 
 paper: $(VENV)/.installed
 	$(BIN)/python benchmarks/paper.py --jobs $(JOBS)

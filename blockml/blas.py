@@ -8,44 +8,19 @@ cores away from them.
 from __future__ import annotations
 
 import functools
-import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["OneThread", "one_thread"]
+__all__ = ["one_thread"]
 
 
-class OneThread:
-    """Holds the process to one thread for matrix products for a while: ``with one_thread(): …``.
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Hold the process's matrix products to one thread for a while. Results do not depend on it.
 
-    The number of threads is the process's, whoever sets it. So whoever comes first sets it to one, and whoever leaves
-    last sets it back, among as many threads of Python as there are. Results do not depend on it.
-    """
-
-    def __init__(self) -> None:
-        from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  # scikit-learn brings it
-
-        # To find the libraries takes milliseconds, to set their number of threads microseconds.
-        self._libraries = ThreadpoolController().select(user_api="blas")
-        self._lock = threading.Lock()
-        self._inside = 0
-        self._before: Any = None
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if not self._inside:
-                self._before = self._libraries.limit(limits=1)
-            self._inside += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._inside -= 1
-            if not self._inside:
-                self._before.restore_original_limits()
-
-
-@functools.cache
-def one_thread() -> OneThread:
-    """Return the one there is in a process.
+    Whoever finds them held already leaves them alone. So among threads that come and go they are never held for good;
+    at worst, the products of one that stays are made by several threads after another one has left.
 
     Examples
     --------
@@ -54,4 +29,17 @@ def one_thread() -> OneThread:
     ...     (np.ones((2, 3)) @ np.ones((3, 1))).tolist()
     [[3.0], [3.0]]
     """
-    return OneThread()
+    libraries = _libraries()
+    if all(library.get_num_threads() == 1 for library in libraries.lib_controllers):
+        yield
+        return
+    with libraries.limit(limits=1):
+        yield
+
+
+@functools.cache
+def _libraries() -> Any:  # noqa: ANN401 (a type of a package without types)
+    """What numpy calls for matrix products: to find it takes milliseconds, to set its threads microseconds."""
+    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  # scikit-learn brings it
+
+    return ThreadpoolController().select(user_api="blas")

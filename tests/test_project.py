@@ -15,7 +15,7 @@ def test_oldest_pins_are_the_lower_bounds() -> None:
     """What is promised as a minimum is what is tested."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    names = ("markdown", "progress", "report", "warc", "http", "scale", "boost")
+    names = ("markdown", "progress", "report", "warc", "http", "scale", "boost", "fast")
     wanted = [*project["dependencies"], *(item for name in names for item in extras[name])]
     lower = {re.split(r">=", item)[0]: re.split(r">=", item)[1] for item in wanted}
     pins = dict(line.split("==") for line in (ROOT / "constraints-oldest.txt").read_text().splitlines() if "==" in line)

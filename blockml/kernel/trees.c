@@ -11,6 +11,10 @@
 /* Rows that take a step together, and rows that pass all trees before the next ones come (they fit the first cache). */
 enum { TOGETHER = 8, BATCH = 32 };
 
+/* Nodes that a row comes to in a tree, about: where all rows together come to less nodes than there are, packing them
+   all would take longer than the walk. */
+enum { USUAL_DEPTH = 16 };
+
 /* A matrix: where the next row and the next column begin. */
 typedef struct {
     const float *values;
@@ -97,6 +101,19 @@ static void walk(const Node *nodes, const int32_t *end_of, const double *value, 
     }
 }
 
+/* The same without packing, row by row: for a few rows and many nodes, most of which no row comes to. */
+static void walk_unpacked(const int32_t *feature, const double *threshold, const int32_t *left, const int32_t *right,
+                          const double *value, const int32_t *roots, const int32_t *group, Py_ssize_t n_trees,
+                          Matrix matrix, double *sums, Py_ssize_t n_groups) {
+    for (Py_ssize_t tree = 0; tree < n_trees; tree++)
+        for (Py_ssize_t row = 0; row < matrix.n_rows; row++) {
+            const float *x = matrix.values + row * matrix.row_step;
+            int32_t at = roots[tree];
+            while (feature[at] >= 0) at = x[feature[at] * matrix.column_step] <= threshold[at] ? left[at] : right[at];
+            sums[row * n_groups + group[tree]] += value[at];
+        }
+}
+
 static int in_range(const int32_t *group, Py_ssize_t n, Py_ssize_t n_groups) {
     for (Py_ssize_t i = 0; i < n; i++)
         if (group[i] < 0 || group[i] >= n_groups) return 0;
@@ -135,7 +152,10 @@ PyObject *tree_sums(PyObject *module, PyObject *arguments) {
     unsigned char *constant = (unsigned char *)(end + n);
     Matrix matrix = {view[7].buf, n_rows, n_columns, by_column ? 1 : n_columns, by_column ? n_rows : 1};
     Py_BEGIN_ALLOW_THREADS;
-    if (n_rows > 0) {
+    if (n / USUAL_DEPTH > n_rows * n_trees) {
+        walk_unpacked(view[0].buf, view[1].buf, view[2].buf, view[3].buf, view[4].buf, view[5].buf, view[6].buf, n_trees,
+                      matrix, view[8].buf, n_groups);
+    } else if (n_rows > 0) {
         find_constant(matrix, constant);
         pack(view[0].buf, view[1].buf, view[2].buf, view[3].buf, n, matrix, constant, nodes, end);
         walk(nodes, end, view[4].buf, view[5].buf, view[6].buf, n_trees, matrix, view[8].buf, n_groups);

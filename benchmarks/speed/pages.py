@@ -1,0 +1,81 @@
+"""What is extracted while the clock runs: a sample of real pages, and pages of any size, width and depth."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import blockml
+from blockml.datasets import open_dataset
+from blockml.parsing.decoding import decode
+
+__all__ = ["Source", "blocks", "long_page", "nested", "sample"]
+
+_BODY = re.compile(r"<body\b[^>]*>(.*)</body>", re.IGNORECASE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A page as it is handed to extractors."""
+
+    html: bytes
+    url: str | None = None
+    charset: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The page decoded, as other people's tools are given it."""
+        return decode(self.html, self.charset).text
+
+
+def sample(folder: Path, count: int, kilobytes: tuple[float, float] = (0, 10**6)) -> list[Source]:
+    """Draw pages that have blocks, the same ones every time.
+
+    Parameters
+    ----------
+    folder
+        A data set.
+    count
+        How many; fewer where there are not as many.
+    kilobytes
+        Smallest and largest size of a page.
+    """
+    pages = sorted(open_dataset(folder).pages, key=lambda page: page.id)
+    random.Random(0).shuffle(pages)  # noqa: S311 (a sample, no secret)
+    low, high = (1000 * size for size in kilobytes)
+    found = (Source(page.load()[0], page.url, page.charset) for page in pages)
+    fitting = (item for item in found if low <= len(item.html) <= high and len(blockml.parse(item.html).blocks))
+    return list(itertools.islice(fitting, count))
+
+
+def long_page(sources: Sequence[Source], size: int) -> bytes:
+    """One page of so many bytes, of what stands between the ``body`` tags of a real one, again and again.
+
+    The page is the one with the middle share of text among its bytes: pages differ in it tenfold, and a mixture would
+    be another one at each size.
+    """
+    bodies = [match[1] for source in sources if (match := _BODY.search(source.text))]
+    bodies.sort(key=lambda body: sum(map(len, blockml.parse(body).blocks.texts)) / max(1, len(body)))
+    text = bodies[len(bodies) // 2].encode() if bodies else b"<p>No body.</p>"
+    whole = text * (size // max(1, len(text)) + 1)
+    return b"<html><body>" + whole[:size]
+
+
+#: A block as it is on pages: some words, one of them a link.
+_BLOCK = (
+    '<div class="item entry-{}"><p>The ferry leaves the harbour at noon, says <a href="/time">the table</a>.</p></div>'
+)
+
+
+def blocks(count: int) -> bytes:
+    """Make a page of so many blocks, or one more: each has a container with a class of its own among ten."""
+    return "<html><body>{}</body></html>".format("".join(_BLOCK.format(i % 10) for i in range(count))).encode()
+
+
+def nested(levels: int) -> bytes:
+    """Make a page of so many elements within each other, each with words of its own."""
+    return b"<html><body>" + b"<div>of words " * levels + b"</div>" * levels + b"</body></html>"

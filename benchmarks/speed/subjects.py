@@ -1,0 +1,105 @@
+"""Whatever turns a page into something as a whole: parsers, models, extractors, other people's tools."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from importlib.util import find_spec
+from typing import Any
+
+from lxml import etree
+
+import blockml
+from benchmarks.speed.clock import FLOOR, WHOLE, Laps, Subject
+from benchmarks.speed.pages import Source
+from blockml import kernel
+from blockml.comparison.peers import PEERS, Adapter
+from blockml.extractors import EXTRACTORS, Extractor, Supervised, model_names, resolve
+from blockml.parsing import BACKENDS
+
+__all__ = ["LEXBOR", "backends", "extracting", "extractors", "floor", "models", "on_backend", "parse_only", "peers"]
+
+LEXBOR = "lexbor's parse"
+#: html5lib takes some fifty times as long as lxml.
+_SLOW_BACKENDS = ("html5lib",)
+
+
+def parse_only(source: bytes) -> object:
+    """Parse as every lxml user does: the floor."""
+    return etree.fromstring(source, etree.HTMLParser(encoding="utf-8", huge_tree=True))
+
+
+def floor() -> list[Subject]:
+    """Parsers alone."""
+    found = [Subject(FLOOR, lambda laps, source: laps(WHOLE, lambda: parse_only(source.html)))]
+    if find_spec("selectolax"):
+        lexbor: Any = importlib.import_module("selectolax.lexbor")
+
+        def parse(laps: Laps, source: Source) -> None:
+            text = source.text
+            laps(WHOLE, lambda: lexbor.LexborHTMLParser(text))
+
+        found.append(Subject(LEXBOR, parse))
+    return found
+
+
+def backends() -> list[str]:
+    """Back ends that can be used here, the default first."""
+    needs = {"lexbor": "selectolax"}
+    return [name for name in BACKENDS if find_spec(needs.get(name, "blockml"))]
+
+
+def on_backend(model: str, backend: str) -> Extractor:
+    """A released model whose pages are parsed by another back end than it was trained with."""
+    extractor = resolve(model)
+    if not isinstance(extractor, Supervised):
+        return extractor
+    changed = replace(extractor.model, parsing=replace(extractor.parsing, backend=backend))
+    return Supervised(changed)
+
+
+def extracting(name: str, extractor: Extractor, *, most: int | None = None, compiled: bool = True) -> Subject:
+    """Whole extractions, from bytes to text."""
+
+    def run(laps: Laps, source: Source) -> None:
+        laps(WHOLE, lambda: blockml.extract(source.html, url=source.url, charset=source.charset, model=extractor))
+
+    return Subject(name, run, most, compiled)
+
+
+def models(few: int) -> list[Subject]:
+    """Each released model on each back end, compiled and in Python; slow back ends on a quarter of the few pages."""
+    found = []
+    for name in model_names():
+        for backend in backends():
+            extractor = on_backend(name, backend)
+            most = max(1, few // 4) if backend in _SLOW_BACKENDS else None
+            found.append(extracting(f"{name}, {backend}", extractor, most=most))
+            if kernel.compiled is not None and backend not in _SLOW_BACKENDS:
+                found.append(extracting(f"{name}, {backend}, in Python", extractor, compiled=False))
+    return found
+
+
+def extractors(few: int) -> list[Subject]:
+    """Each extractor that is not trained."""
+    return [extracting(name, resolve(name), most=few) for name in EXTRACTORS]
+
+
+def peers(few: int) -> list[Subject]:
+    """Other people's tools that are installed; they are given the page decoded."""
+    return [
+        Subject(name, functools.partial(_by_peer, peer.adapter), few, may_fail=True)
+        for name, peer in PEERS.items()
+        if peer.version is not None
+    ]
+
+
+def _by_peer(adapter: Adapter, laps: Laps, source: Source) -> None:
+    text = source.text
+    laps(WHOLE, lambda: adapter(text, source.url))
+
+
+#: What makes the subjects of each section, given the number of pages for slow ones.
+SECTIONS: dict[str, Callable[[int], Sequence[Subject]]] = {"models": models, "extractors": extractors, "peers": peers}

@@ -1,0 +1,195 @@
+"""Threads that share a model get the same, workers have one thread each, and what isn't asked for isn't computed."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from types import CodeType, FrameType, FunctionType
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+import blockml
+from blockml.batch import Item, predict
+from blockml.blas import one_thread
+from blockml.extractors import Extractor, Plain, Supervised, Traits
+from blockml.features import COLUMNS, feature_set
+from blockml.features.catalogue import split_name
+from blockml.features.view import View
+from blockml.page import Extraction, Page
+from blockml.parsing import BACKENDS
+
+DATA = Path(__file__).parent.parent / "data"
+PAGES = [path.read_bytes() for path in sorted(DATA.rglob("page.html"))]
+NEEDED = {"lexbor": "selectolax"}
+
+
+def on_backend(name: str, backend: str) -> Supervised:
+    """A released model whose pages are parsed by another back end."""
+    model = blockml.load(name).model
+    return Supervised(replace(model, parsing=replace(model.parsing, backend=backend)))
+
+
+def told(result: Extraction) -> tuple[object, ...]:
+    """All that an extraction says, to the last bit."""
+    return (
+        result.status, result.text, result.scores.tobytes(), result.kept.tobytes(), result.confidence, result.labels,
+        result.remarks, result.page.warnings, result.page.title,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("backend", sorted(set(BACKENDS) - {"html5lib"}))
+@pytest.mark.parametrize("model", ["default", "kim2013"])
+def test_threads_that_share_a_model_get_the_same(model: str, backend: str, twin: str) -> None:
+    """Sixteen at once, each with the same pages in an order of its own."""
+    if find_spec(NEEDED.get(backend, "blockml")) is None:
+        pytest.skip(f"needs {NEEDED[backend]}")
+    extractor = on_backend(model, backend)
+    pages = PAGES[:: len(PAGES) // (6 if twin == "compiled" else 3)]
+    expected = [told(blockml.extract(page, model=extractor)) for page in pages]
+    barrier = threading.Barrier(16)
+
+    def work(number: int) -> dict[int, tuple[object, ...]]:
+        order = np.random.default_rng(number).permutation(len(pages)).tolist()
+        barrier.wait(timeout=60)
+        return {i: told(blockml.extract(pages[i], model=extractor)) for i in order}
+
+    with ThreadPoolExecutor(16) as pool:
+        found = list(pool.map(work, range(16)))
+    for results in found:
+        assert [results[i] for i in range(len(pages))] == expected
+
+
+@pytest.mark.parametrize("model", ["default", "kim2013"])
+def test_an_extraction_starts_no_threads_of_python(model: str) -> None:
+    """Those of numpy's matrix products are none of Python's; see below."""
+    before = threading.active_count()
+    blockml.extract(PAGES[0], model=model)
+    assert threading.active_count() == before
+
+
+class Counting(Extractor):
+    """Keeps the block as often as the process has threads for matrix products: told by its confidence alone."""
+
+    traits: ClassVar[Traits] = Plain.traits
+
+    @property
+    def id(self) -> str:
+        """The number of those threads, and of this process."""
+        return f"{blas_threads()} in {os.getpid()}"
+
+    def score(self, page: Page) -> NDArray[np.float32]:
+        """Keep all."""
+        return np.ones(len(page.blocks), dtype=np.float32)
+
+
+def blas_threads() -> list[int]:
+    """Threads that numpy's library for matrix products may use; others may have brought libraries of their own."""
+    return [lib.num_threads for lib in blas().lib_controllers if "numpy" in lib.filepath]
+
+
+@functools.cache
+def blas() -> ThreadpoolController:
+    """The process's libraries for matrix products."""
+    return ThreadpoolController().select(user_api="blas")
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_pages_of_a_batch_are_worked_on_with_one_thread(jobs: int) -> None:
+    """In this process and in workers; what was set before is set again."""
+    with ThreadpoolController().limit(limits=2, user_api="blas"):
+        if blas_threads() != [2]:
+            pytest.skip("numpy's matrix products know no threads here")
+        items = [Item(str(i), html=f"<p>page {i}</p>") for i in range(40)]
+        models = {record["model"] for record in predict(items, Counting(), jobs=jobs)}
+        assert blas_threads() == [2]
+    assert {model.split(" in ")[0] for model in models} == {"[1]"}
+    assert (f"{os.getpid()}" in {model.split(" in ")[1] for model in models}) == (jobs == 1)
+
+
+def test_one_thread_for_products_and_then_as_many_as_before() -> None:
+    """In this thread and in another, one within the other, whatever is raised, and among many that come and go."""
+    before = blas_threads()
+    if not before or max(before) < 2:
+        pytest.skip("numpy's matrix products have one thread here")
+
+    def inside() -> list[int]:
+        with one_thread():
+            with pytest.raises(KeyError), one_thread():
+                raise KeyError
+            return blas_threads()
+
+    with ThreadPoolExecutor(1) as pool:
+        assert inside() == pool.submit(inside).result() == [1] * len(before)
+    assert blas_threads() == before
+
+    def hold(number: int) -> None:
+        for _ in range(20):
+            with one_thread():
+                time.sleep(0.0001 * number)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(hold, range(8)))
+    assert blas_threads() == before
+
+
+def called(work: Callable[[], object]) -> Counter[CodeType]:
+    """How often each function of Python is called by some work."""
+    calls: Counter[CodeType] = Counter()
+
+    def count(frame: FrameType, event: str, _: object) -> None:
+        calls[frame.f_code] += event == "call"
+
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def code_of(function: object) -> CodeType:
+    """The code of a function of Python."""
+    assert isinstance(function, FunctionType)
+    return function.__code__
+
+
+@pytest.mark.parametrize("name", ["default", "kim2013"])
+def test_only_what_the_model_reads_is_computed_and_once(name: str) -> None:
+    """Families of its features, once a page, and columns that stand for themselves; no others."""
+    extractor = blockml.load(name)
+    calls = called(lambda: blockml.extract(PAGES[0], model=extractor))
+    bases = {split_name(column)[0] for column in feature_set(extractor.model.features).columns}
+    families = {code_of(family) for base in bases if (family := COLUMNS[base].family)}
+    wanted = families | {code_of(compute) for base in bases if (compute := COLUMNS[base].compute)}
+    known = {code_of(made) for column in COLUMNS.values() for made in (column.family, column.compute) if made}
+    assert known & set(calls) == wanted
+    assert 0 < len(wanted) < len(known)
+    assert all(calls[family] == 1 for family in families)
+
+
+def test_a_model_without_words_of_classes_does_not_look_at_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor at attributes, subtrees or ancestors."""
+    expected = told(blockml.extract(PAGES[0], model="kim2013"))
+
+    def fail(_: View) -> object:
+        raise AssertionError("computed for nothing")
+
+    parts = [name for name, part in vars(View).items() if isinstance(part, functools.cached_property)]
+    dear = set(parts) - {"words", "linked", "prose", "n_words"}
+    assert {"keywords", "chain", "low", "high", "kinds"} <= dear
+    for name in dear:
+        monkeypatch.setattr(View, name, property(fail))
+    assert told(blockml.extract(PAGES[0], model="kim2013")) == expected
