@@ -45,6 +45,8 @@ _PATTERNS = {
 
 #: No capital letter has a higher code point (Unicode 15: Adlam and the mathematical alphabets end before).
 _LAST_CAPITAL = 0x1F200
+#: Nothing of any class has a higher code point: planes 4 to 13 are unassigned, 14 to 16 hold tags and private use.
+_LAST_CLASSIFIED = 0x40000
 
 
 @functools.cache
@@ -57,9 +59,8 @@ def class_table() -> NDArray[np.uint8]:
     >>> len(table), bool(table[ord("7")] & DIGIT), table.flags.writeable
     (1114112, True, False)
     """
-    size = 0x110000
-    everything = np.arange(size, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
-    table = np.zeros(size, dtype=np.uint8)
+    everything = np.arange(_LAST_CLASSIFIED, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
+    table = np.zeros(0x110000, dtype=np.uint8)
     for bit, pattern in _PATTERNS.items():
         for run in re.finditer(pattern, everything):
             table[run.start() : run.end()] |= bit

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import sys
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import blockml
 from blockml.errors import UnknownNameError
-from blockml.parsing.characters import ALNUM, CJK, SPACE, classes, code_points
+from blockml.parsing.characters import ALNUM, CJK, SPACE, class_table, classes, code_points
 from blockml.parsing.words import TOKENIZERS, find_spans, find_words
 from tests.strategies import messy_texts, slow_words
 
@@ -107,3 +108,11 @@ def test_spans_are_the_words_and_lie_in_their_text(texts: list[str], tokenizer: 
         word = texts[text][first : first + size]
         assert len(word) == size
         assert find_words([word], tokenizer)[1].tolist() == [size]
+
+
+def test_no_class_has_members_beyond_the_table() -> None:
+    """Of this Python's Unicode: the table stops looking where nothing is assigned that has a class."""
+    beyond = np.arange(0x40000, 0x110000, dtype="<u4").tobytes().decode("utf-32-le")
+    assert not re.search(r"[^\W_]|\s|\d", beyond)
+    assert not any(map(str.isupper, beyond))
+    assert not class_table()[0x40000:].any()
