@@ -40,9 +40,11 @@ def numbered(nodes: Nodes, above: NDArray[np.int64]) -> Names:
     Examples
     --------
     >>> import blockml
-    >>> names = numbered(blockml.parse("<p class=a id=b>one<p class=b>two").nodes, np.array([2]))
-    >>> names.values, names.of["class"].tolist(), names.of["id"].tolist()
-    (('', 'a', 'b'), [0, 0, 1, 0, 2, 0, 0], [0, 0, 2, 0, 0, 0, 0])
+    >>> nodes = blockml.parse("<p class=a id=b>one<p class=b id=c>two").nodes
+    >>> paragraphs = np.flatnonzero(nodes.named({"p"}))
+    >>> names = numbered(nodes, paragraphs[:1])
+    >>> names.values, names.of["class"][paragraphs].tolist(), names.of["id"][paragraphs].tolist()
+    (('', 'a', 'b'), [1, 2], [2, 0])
     """
     numbers = {"": 0}
     wanted = (nodes.tag != 0) * np.uint8(_EVERYWHERE)
