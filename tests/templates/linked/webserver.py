@@ -74,6 +74,8 @@ def send(handler: BaseHTTPRequestHandler, status: int, headers: dict[str, str], 
     handler.send_response(status)
     for name, value in {"Content-Length": str(len(body)), **headers}.items():
         handler.send_header(name, value)
+    if handler.close_connection:  # said, so that the client doesn't send its next request into a closing connection
+        handler.send_header("Connection", "close")
     handler.end_headers()
     handler.wfile.write(body)
 
