@@ -26,8 +26,8 @@ from blockml.features.view import View
 from blockml.learning.blending import fit_blend
 from blockml.learning.recipes import RECIPES, Recipe
 from blockml.learning.table import BlockTable
-from blockml.learning.wholepages import page_scores
 from blockml.parsing import parse
+from blockml.wholepage import page_scores
 
 #: Columns of the blocks on both sides; they cost next to nothing.
 NEIGHBOURS = "neighbours"

@@ -8,11 +8,16 @@ cores away from them.
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 __all__ = ["one_thread"]
+
+#: Of threads that come at the same time, the second one must find what the first one has set; else it would later set
+#: that again as what was before.
+_TURN = threading.Lock()
 
 
 @contextmanager
@@ -30,11 +35,15 @@ def one_thread() -> Iterator[None]:
     [[3.0], [3.0]]
     """
     libraries = _libraries()
-    if all(library.get_num_threads() == 1 for library in libraries.lib_controllers):
-        yield
-        return
-    with libraries.limit(limits=1):
-        yield
+    with ExitStack() as limit:
+        with _TURN:
+            if any(library.get_num_threads() != 1 for library in libraries.lib_controllers):
+                limit.enter_context(libraries.limit(limits=1))
+        try:
+            yield
+        finally:
+            with _TURN:
+                limit.close()
 
 
 @functools.cache

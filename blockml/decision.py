@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from blockml.page import Blocks, Flag, Joint, Label, Page, Reason
 
 __all__ = [
     "Decision",
+    "Rule",
     "around_border",
     "blended",
     "by_label",
@@ -27,6 +28,10 @@ __all__ = [
     "logit",
 ]
 
+Rule: TypeAlias = Literal["threshold", "expected_f1"]
+"""How scores become a decision. ``threshold``: they are probabilities, the same threshold for all pages.
+``expected_f1``: each page has its own border, where the expected F1 of what is kept is best, and scores tell on which
+side of it a block is: see :func:`around_border`."""
 
 _REASONS = (
     Reason.SCORE_BELOW_THRESHOLD,

@@ -28,11 +28,11 @@ def text_keys(texts: Iterable[str]) -> NDArray[np.uint64]:
     >>> [hex(key) for key in text_keys(["Home", "", "Home"]).tolist()]
     ['0x35a31db0b6780e40', '0xb4b2797457a0a6e4', '0x35a31db0b6780e40']
     """
-    # "surrogatepass": a text made by hand may hold what UTF-8 can't, and no page may raise.
     if kernel.compiled is not None:
         listed = list(texts)
         keys = np.empty(len(listed), dtype=np.uint64)
         kernel.compiled.text_keys(listed, keys)
         return keys
+    # "surrogatepass": a text made by hand may hold what UTF-8 can't, and no page may raise.
     digests = [hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in texts]
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)

@@ -11,14 +11,14 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml.areas import Areas
 from blockml.arrayfile import read_arrays, write_arrays
-from blockml.decision import logistic
+from blockml.decision import Rule, logistic
 from blockml.errors import FeatureMismatchError, ModelError, ModelFormatError, UnknownNameError
 from blockml.features import FEATURE_SETS
 from blockml.features.repetition import ALIKE
@@ -43,12 +43,6 @@ _ARRAYS: Mapping[str, type[np.generic]] = {
     "value": np.float64,
     "roots": np.int32,
 }
-
-
-Rule: TypeAlias = Literal["threshold", "expected_f1"]
-"""How scores become a decision. ``threshold``: they are probabilities, the same threshold for all pages.
-``expected_f1``: each page has its own border, where the expected F1 of what is kept is best, and scores tell on which
-side of it a block is: see :func:`blockml.decision.around_border`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Judges a page as a whole once its blocks have probabilities: is it an article, is it a forum.
+"""Judges a page as a whole once its blocks have probabilities: is it an article, is it a forum, what is its border.
 
 What counts as the content of an article is clearer than of a list or a shop: its body. On pages that read like articles
 blocks have to be more certain to be kept. Whether one does is told by small trees over one row of numbers a page. They
@@ -8,16 +8,17 @@ are grown on pages that the model had not seen, for on its own training pages it
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.decision import expected_f1, logistic, logit
+from blockml.decision import Rule, around_border, by_line, expected_f1, logistic, logit
 from blockml.features.structure import FAR
 from blockml.features.view import View
 from blockml.trees import Trees
 
-__all__ = ["COLUMNS", "EXPECTED", "is_forum", "likeness", "more_careful", "of_page", "page_row"]
+__all__ = ["COLUMNS", "EXPECTED", "is_forum", "likeness", "more_careful", "of_page", "page_row", "page_scores"]
 
 #: Columns, one row a page.
 COLUMNS = (
@@ -116,6 +117,51 @@ def more_careful(probabilities: NDArray[np.float32], log_odds: float) -> NDArray
     if not log_odds:  # there and back would round them
         return probabilities
     return logistic(logit(probabilities) - log_odds)
+
+
+class Rules(Protocol):
+    """What a recipe or a model says of how probabilities become scores."""
+
+    @property
+    def rule(self) -> Rule:
+        """How scores become a decision."""
+
+    @property
+    def least_words(self) -> float:
+        """Expected words of content below which a page may be taken to have none."""
+
+    @property
+    def caution(self) -> float:
+        """By how much the log odds of blocks are lowered on every page."""
+
+    @property
+    def article_caution(self) -> float:
+        """By how much more on a page that certainly is an article."""
+
+
+def page_scores(
+    rules: Rules,
+    probabilities: NDArray[np.float32],
+    words: NDArray[np.float64],
+    line: NDArray[np.intp],
+    alike: float,
+) -> NDArray[np.float32]:
+    """Scores of the blocks of one page that is an article with a probability of ``alike``.
+
+    Parameters
+    ----------
+    rules
+        A recipe or a model.
+    probabilities, words, line
+        (n_blocks,) of being content, words, and numbers of lines: see :func:`blockml.decision.lines`.
+    alike
+        In [0, 1].
+    """
+    careful = more_careful(probabilities, rules.caution)
+    careful = more_careful(careful, rules.article_caution * alike)
+    if rules.rule == "expected_f1":
+        return around_border(by_line(careful, words, line), words, rules.least_words)
+    return careful
 
 
 def is_forum(matrix: NDArray[np.float32], columns: Sequence[str], words: NDArray[np.float64]) -> bool:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from blockml.areas import Areas, Told
 from blockml.blas import one_thread
-from blockml.decision import around_border, blended, by_line, lines
+from blockml.decision import blended, lines
 from blockml.errors import UsageError
 from blockml.extractors.base import Between, Extractor, Judgement, Traits
 from blockml.extractors.matrix import matrix, uses_siblings
@@ -23,7 +23,7 @@ from blockml.modelfile import Model, Parsing
 from blockml.page import Page
 from blockml.templates.frequency import Doubt, too_few
 from blockml.templates.site import SiteTemplate, loaded
-from blockml.wholepage import EXPECTED, is_forum, likeness, more_careful, of_page
+from blockml.wholepage import EXPECTED, is_forum, likeness, of_page, page_scores
 
 __all__ = ["Supervised"]
 
@@ -134,17 +134,13 @@ class Supervised(Extractor):
             with one_thread():  # more of them wait busily: three times the CPU time, and no wall time saved
                 net = self.model.net.predict(rows, alike(view), view.words, bags(view))
             final = blended(odds, net, self.model.net_share)
-        careful, confidence = more_careful(final, self.model.caution), None
-        if self.model.article is not None or self.model.rule == "expected_f1":
+        likely, confidence, promises = 0.0, None, self.model.rule == "expected_f1"
+        if self.model.article is not None or promises:
             row = of_page(view, alone, final)
             if self.model.article is not None:
-                article = float(likeness(self.model.article, row[None])[0])
-                careful = more_careful(careful, self.model.article_caution * article)
-            confidence = float(row[EXPECTED]) if self.model.rule == "expected_f1" else None
-        final = careful
-        if self.model.rule == "expected_f1":
-            final = by_line(final, view.words, lines(page.blocks))
-            final = around_border(final, view.words, self.model.least_words)
+                likely = float(likeness(self.model.article, row[None])[0])
+            confidence = float(row[EXPECTED]) if promises else None
+        final = page_scores(self.model, final, view.words, lines(page.blocks), likely)
         labels = None
         if self.model.areas is not None:
             kept = final >= _BORDER

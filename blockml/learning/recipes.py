@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from blockml.decision import Rule
 from blockml.errors import UnknownNameError, UsageError
 from blockml.features.catalogue import FEATURE_SETS, feature_set, nominal_columns
-from blockml.modelfile import Parsing, Rule
+from blockml.modelfile import Parsing
 from blockml.page import MAIN_LABELS, Label
 
 __all__ = ["RECIPES", "Recipe", "recipe"]

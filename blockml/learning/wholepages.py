@@ -7,13 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.decision import around_border, by_line
 from blockml.learning.boosting import Boosting
 from blockml.learning.leafwise import fit_leafwise
 from blockml.learning.recipes import Recipe
 from blockml.learning.table import BlockTable
 from blockml.trees import Trees
-from blockml.wholepage import EXPECTED, likeness, more_careful, page_row
+from blockml.wholepage import EXPECTED, likeness, page_row, page_scores
 
 __all__ = ["Unseen", "WholePages", "fit_whole_pages"]
 
@@ -77,21 +76,6 @@ def fit_whole_pages(table: BlockTable, recipe: Recipe, unseen: Unseen, seed: int
         here = table.rows_of(page)
         scores[here] = page_scores(recipe, unseen.final[here], item.words, item.line, float(alike[page]))
     return WholePages(article, alike, unseen.final, scores, rows[:, EXPECTED].astype(np.float64))
-
-
-def page_scores(
-    recipe: Recipe,
-    probabilities: NDArray[np.float32],
-    words: NDArray[np.float64],
-    line: NDArray[np.intp],
-    alike: float,
-) -> NDArray[np.float32]:
-    """Scores of the blocks of one page that is an article with a probability of ``alike``."""
-    careful = more_careful(probabilities, recipe.caution)
-    careful = more_careful(careful, recipe.article_caution * alike)
-    if recipe.rule == "expected_f1":
-        return around_border(by_line(careful, words, line), words, recipe.least_words)
-    return careful
 
 
 def _row(table: BlockTable, unseen: Unseen, page: int) -> NDArray[np.float32]:

@@ -92,6 +92,7 @@ def parse(
         warnings.append("a title without an end tag was closed")
         builder = build(mended, backend, limits)
         nodes = builder.nodes()
+    warnings.extend(builder.remarks)
     if builder.too_many:
         warnings.append(f"only the first {limits.nodes} nodes were kept")
     if builder.too_deep:

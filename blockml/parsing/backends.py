@@ -62,9 +62,10 @@ def _html5lib(source: bytes, builder: NodesBuilder, limits: Limits) -> None:
 def _lexbor(source: bytes, builder: NodesBuilder, limits: Limits) -> None:
     """Walk the tree that lexbor builds by the HTML standard's algorithm; an optional package.
 
-    A page that this algorithm could take very long for is left to libxml2.
+    A page that this algorithm could take very long for is left to libxml2, and says so.
     """
     if lexbor.is_costly(source):
+        builder.remarks.append("parsed by lxml: it could have taken lexbor very long")
         _lxml(source, builder, limits)
         return
     with suppress(LimitReached):

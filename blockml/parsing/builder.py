@@ -93,7 +93,7 @@ class NodesBuilder:
     double their cost. None of them refers to ``self``, so that a page is freed as soon as it is let go.
     """
 
-    __slots__ = ("_limits_hit", "close", "data", "end", "nodes", "note_depth", "start")
+    __slots__ = ("_limits_hit", "close", "data", "end", "nodes", "note_depth", "remarks", "start")
 
     start: Callable[[str, Mapping[str, str]], None]
     """Open an element with a name and attributes."""
@@ -107,10 +107,13 @@ class NodesBuilder:
     """Note that the back end flattened elements."""
     nodes: Callable[[], Nodes]
     """Turn the events into columns, once the page is closed."""
+    remarks: list[str]
+    """What the user of the page should know of how the back end read it."""
 
     def __init__(self, limits: Limits) -> None:
         events = _in_python(limits) if kernel.compiled is None else _compiled(kernel.compiled, limits)
         self.start, self.end, self.data, self.close, self.note_depth, self._limits_hit, self.nodes = events
+        self.remarks = []
 
     @property
     def too_deep(self) -> bool:

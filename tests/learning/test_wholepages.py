@@ -19,9 +19,9 @@ from blockml.learning.crossval import cross_validate
 from blockml.learning.recipes import Recipe, recipe
 from blockml.learning.table import BlockTable, PageRows, build_table
 from blockml.learning.training import train
-from blockml.learning.wholepages import Unseen, WholePages, fit_whole_pages, page_scores
+from blockml.learning.wholepages import Unseen, WholePages, fit_whole_pages
 from blockml.modelfile import Model, load_model, save_model
-from blockml.wholepage import likeness, more_careful, page_row
+from blockml.wholepage import likeness, more_careful, page_row, page_scores
 
 pytest.importorskip("lightgbm", reason="needs LightGBM, of the extra boost")
 
