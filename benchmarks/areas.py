@@ -26,6 +26,7 @@ from blockml.evaluation.run import evaluate_extractor
 from blockml.extractors import Supervised
 from blockml.features import build
 from blockml.learning.areas import AreaRows, area_rows, fit_areas, merged
+from blockml.learning.recipes import recipe
 from blockml.modelfile import Model, Parsing
 from blockml.page import Label
 from blockml.parsing import parse
@@ -53,7 +54,7 @@ class Measured:
             told = gold.label(page) if gold is not None else None
             if told is None or told.labels is None or not told.known.any():
                 continue
-            matrices.append(build(page, "page")[told.known])
+            matrices.append(build(page, recipe("default").features)[told.known])
             names += [str(merged(label)) for label, known in zip(told.labels, told.known, strict=True) if known]
             words.append(page.blocks.n_words[told.known])
             sizes.append(int(told.known.sum()))

@@ -30,6 +30,8 @@ ARRAYS: Mapping[str, type[np.generic]] = {
 #: Probability from which on a block is a comment. On L3S-GN1 (621 pages, never learnt from) precision is .945 and
 #: recall .724 there, in words; .7 gives .940 and .448 (``benchmarks/areas.py comments``).
 COMMENT = 0.5
+#: By how much log odds must differ before rounding can't turn them.
+_SURE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,9 +85,7 @@ class Areas:
 
     @cached_property
     def _joint(self) -> tuple[Trees, NDArray[np.int32]]:
-        """All trees one after another, and for each which label it is of."""
-        numbers = np.arange(len(self.trees), dtype=np.int32)
-        return joined(self.trees), np.repeat(numbers, [len(trees.roots) for trees in self.trees])
+        return _side_by_side(self.trees)
 
     def label(self, matrix: NDArray[np.float32]) -> tuple[Label, ...]:
         """Return the most probable label of each row; of equally probable ones the first."""
@@ -114,6 +114,29 @@ class Areas:
             return np.zeros(len(shares), dtype=bool)
         found: NDArray[np.bool_] = shares[:, self.labels.index(Label.COMMENT)] >= COMMENT
         return found
+
+    def find_comments(self, matrix: NDArray[np.float32]) -> NDArray[np.bool_]:
+        """(n_rows,) :meth:`comments` of rows (n_rows, n_features), with most of the trees left alone.
+
+        What is likelier main content than a comment is none, whatever the other labels' trees say.
+        """
+        found = np.zeros(len(matrix), dtype=bool)
+        if Label.COMMENT not in self.labels:
+            return found
+        rows = np.arange(len(matrix))
+        if self._rivals is not None:
+            trees, label = self._rivals
+            comment, main = trees.sums(matrix, label, 2).T
+            rows = np.flatnonzero(comment > main - _SURE)
+        found[rows] = self.comments(self.predict(matrix[rows]))
+        return found
+
+    @cached_property
+    def _rivals(self) -> tuple[Trees, NDArray[np.int32]] | None:
+        """Trees of comments and of main content; None where no such content is told apart."""
+        if Label.MAIN not in self.labels:
+            return None
+        return _side_by_side([self.trees[self.labels.index(label)] for label in (Label.COMMENT, Label.MAIN)])
 
     def check(self, n_features: int) -> None:
         """Check that prediction can neither fail, loop nor read outside the arrays.
@@ -230,6 +253,12 @@ class Told(Sequence[Label]):
 
     def __reduce__(self) -> tuple[type[tuple[Label, ...]], tuple[tuple[Label, ...]]]:
         return tuple, (self._told(),)  # pickled without the matrix
+
+
+def _side_by_side(parts: Sequence[Trees]) -> tuple[Trees, NDArray[np.int32]]:
+    """All trees one after another, and for each which of the parts it is of."""
+    numbers = np.arange(len(parts), dtype=np.int32)
+    return joined(parts), np.repeat(numbers, [len(trees.roots) for trees in parts])
 
 
 def _parted(columns: Mapping[str, NDArray[Any]], roots: NDArray[Any], first: NDArray[np.intp]) -> tuple[Trees, ...]:

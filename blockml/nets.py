@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from blockml import kernel
 from blockml.errors import ModelFormatError, UsageError
+from blockml.features.ranks import ranked
 from blockml.features.tokens import BUCKETS, Bags
 
 __all__ = ["Net", "Pool", "join", "means", "signed_logarithms"]
@@ -55,22 +56,18 @@ class Pool:
         >>> pool.mean(np.array([[1], [2], [3]], np.float32)).tolist(), pool.group.tolist()
         ([[2.0], [2.0]], [1, 0, 1])
         """
-        order = np.argsort(numbers, kind="stable")
-        ordered = numbers[order]
-        fresh = np.append(True, ordered[1:] != ordered[:-1])[: len(numbers)]
-        group = np.empty(len(numbers), dtype=np.intp)
-        group[order] = np.cumsum(fresh) - 1
-        return cls._made(order, np.flatnonzero(fresh), group)
+        _, group = ranked(numbers.astype(np.uint64))
+        small = group.astype(np.uint16) if len(group) < 2**16 else group  # sorted several times faster
+        return cls._made(np.argsort(small, kind="stable"), np.bincount(group), group)
 
     @classmethod
     def runs(cls, lengths: NDArray[np.integer[Any]]) -> Pool:
         """Groups that lie one after the other, of one row or more each."""
-        return cls._made(None, np.cumsum(lengths) - lengths, np.repeat(np.arange(len(lengths)), lengths))
+        return cls._made(None, lengths, np.repeat(np.arange(len(lengths)), lengths))
 
     @classmethod
-    def _made(cls, order: NDArray[np.intp] | None, starts: NDArray[np.intp], group: NDArray[np.intp]) -> Pool:
-        size = np.diff(np.append(starts, len(group))).astype(np.float32)
-        return cls(order, starts, group, size[:, None])
+    def _made(cls, order: NDArray[np.intp] | None, lengths: NDArray[np.integer[Any]], group: NDArray[np.intp]) -> Pool:
+        return cls(order, np.cumsum(lengths) - lengths, group, lengths.astype(np.float32)[:, None])
 
     def sum(self, rows: FloatArray) -> FloatArray:
         """(n_groups, k) sums of rows (n, k)."""
@@ -173,9 +170,13 @@ class Net:
 
     def scaled(self, matrix: FloatArray) -> FloatArray:
         """(n, f) columns as the first layer takes them: signed logarithms, standardised, bounded."""
+        return self._scaled(matrix, slice(None))
+
+    def _scaled(self, matrix: FloatArray, columns: NDArray[np.intp] | slice) -> FloatArray:
+        """The same of some columns."""
         values = signed_logarithms(matrix)
-        values -= self.centre
-        values *= self.scale
+        values -= self.centre[columns]
+        values *= self.scale[columns]
         return np.clip(values, -_BOUND, _BOUND, out=values)
 
     def predict(
@@ -226,32 +227,38 @@ class Net:
             )
         if not len(matrix):
             return np.zeros(0, dtype=np.float32)
-        members, units = self.own.shape[:2]
+        units = self.own.shape[1]
         hidden = self._hidden(matrix, bags)
         share = n_words.astype(np.float32)
         share /= max(float(share.sum()), 1.0)
-        second = _split(hidden, members) @ self.own
-        second += _split(np.stack([hidden.mean(axis=0), share @ hidden]), members).reshape(members, 1, -1) @ self.page
-        second += self.second_bias
+        second = hidden @ self.own
+        page = np.concatenate([hidden.mean(axis=1), share @ hidden], axis=1)
+        second += page[:, None] @ self.page + self.second_bias
         for way, numbers in enumerate(groups):
             pool = Pool.of(numbers)
-            weights = self.alike[:, way * units : (way + 1) * units]
-            second += (_split(pool.mean(hidden), members) @ weights).take(pool.group, axis=1)
+            means_of_groups = np.stack([pool.mean(rows) for rows in hidden])
+            second += (means_of_groups @ self.alike[:, way * units : (way + 1) * units]).take(pool.group, axis=1)
         odds = (np.maximum(second, 0, out=second) @ self.out + self.out_bias).mean(axis=0)[:, 0]
         # The logistic function, written so that it can't overflow.
         probabilities: FloatArray = np.float32(0.5) + np.float32(0.5) * np.tanh(np.float32(0.5) * odds)
         return probabilities
 
     def _hidden(self, matrix: FloatArray, bags: Bags | None) -> FloatArray:
-        """(n, m · h) what the first layer gives."""
-        hidden: FloatArray = self.scaled(matrix) @ self.first
-        hidden += self.first_bias
+        """(m, n, h) what the first layer gives."""
+        members, units = self.own.shape[:2]
+        first = self.first.reshape(-1, members, units).swapaxes(0, 1)
+        # What is the same in all rows, as all that is said of the page as a whole, is worked out once.
+        columns = matrix.T
+        varying = np.flatnonzero((columns != columns[:, :1]).any(axis=1))
+        constant = self.scaled(matrix[:1])
+        constant[:, varying] = 0
+        hidden: FloatArray = self._scaled(columns[varying].T, varying) @ first[:, varying]
+        hidden += constant @ first + self.first_bias.reshape(members, 1, units)
         if self.reads_words:
             if bags is None:
                 raise UsageError("the net needs the words of tags and classes above each block")
-            members = len(self.lift)
-            lifted = _split(means(self.words, bags), members) @ self.lift
-            hidden += lifted.swapaxes(0, 1).reshape(lifted.shape[1], -1).take(bags.bag, axis=0)
+            words = means(self.words, bags)
+            hidden += (words.reshape(len(words), members, -1).swapaxes(0, 1) @ self.lift).take(bags.bag, axis=1)
         return np.maximum(hidden, 0, out=hidden)
 
     def calibrated(self, slope: float, offset: float) -> Net:
@@ -314,11 +321,6 @@ class Net:
             raise ModelFormatError(
                 f"the net's numbers must be finite, ± {_LARGEST:.0f} at most, its scale not negative"
             )
-
-
-def _split(rows: FloatArray, members: int) -> FloatArray:
-    """(m, n, h) of rows (n, m · h): each member multiplies its own."""
-    return np.ascontiguousarray(rows.reshape(len(rows), members, -1).swapaxes(0, 1))
 
 
 def join(nets: Sequence[Net]) -> Net:

@@ -61,6 +61,19 @@ def test_prediction_is_the_softmax_of_the_trees(learnt: Areas, seed: int, n_rows
     assert learnt.label(matrix) == tuple(LABELS[i] for i in expected.argmax(axis=1))
 
 
+@given(seed=st.integers(0, 2**32 - 1), n_rows=st.integers(0, 40))
+def test_comments_are_found_by_few_of_the_trees(learnt: Areas, seed: int, n_rows: int) -> None:
+    """The same as by all of them; and where main content, or comments, are no labels."""
+    matrix = rows(seed, n_rows)
+    without_main = dataclasses.replace(learnt, labels=(Label.OTHER, Label.COMMENT, Label.FOOTER))
+    for areas in (learnt, without_main):
+        found = areas.find_comments(matrix)
+        assert np.array_equal(found, areas.comments(areas.predict(matrix)))
+        assert n_rows < 40 or found.any()
+    without_comments = dataclasses.replace(learnt, labels=(Label.MAIN, Label.OTHER, Label.FOOTER))
+    assert not without_comments.find_comments(matrix).any()
+
+
 def test_large_sums_do_not_overflow() -> None:
     """Warnings are errors."""
     end = np.array([-1], np.int32)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -195,23 +195,36 @@ def test_what_check_accepts_can_be_predicted(nodes: list[tuple[int, float, int, 
 
 
 @settings(max_examples=40)
-@given(seed=st.integers(0, 2**32 - 1), n_rows=st.integers(0, 100), depth=st.sampled_from([None, 1, 4]))
-def test_compiled_prediction_is_that_of_python(seed: int, n_rows: int, depth: int | None) -> None:
-    """To the last bit, also where a value lies at a threshold, or a threshold between two single-precision numbers."""
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_rows=st.integers(0, 100),
+    depth=st.sampled_from([None, 1, 4]),
+    n_learnt=st.sampled_from([60, 300]),
+    n_constant=st.integers(0, 4),
+    order=st.sampled_from(["C", "F"]),
+)
+def test_compiled_prediction_is_that_of_python(
+    seed: int, n_rows: int, depth: int | None, n_learnt: int, n_constant: int, order: Literal["C", "F"]
+) -> None:
+    """To the last bit, also where a value lies at a threshold, or a threshold between two single-precision numbers.
+
+    Small trees and large ones, on matrices that lie row by row or column by column, some columns of which are constant.
+    """
     if kernel.compiled is None:
         pytest.skip("needs the compiled kernel")
     rng = np.random.default_rng(seed)
-    learnt = rng.integers(-3, 4, (60, 4)).astype(np.float32)
+    learnt = rng.integers(-3, 4, (n_learnt, 4)).astype(np.float32)
     trees = forest(
         *[
             FlatTree.from_sklearn(
-                DecisionTreeClassifier(max_depth=depth, random_state=number).fit(learnt, rng.integers(0, 2, 60))
+                DecisionTreeClassifier(max_depth=depth, random_state=number).fit(learnt, rng.integers(0, 2, n_learnt))
             )
             for number in range(3)
         ]
     )
     nudged = dataclasses.replace(trees, threshold=trees.threshold + rng.choice([-1e-12, 0.0, 1e-12], len(trees.value)))
-    matrix = (rng.integers(-6, 8, (n_rows, 4)) / 2).astype(np.float32)
+    matrix = (rng.integers(-6, 8, (n_rows, 4)) / 2).astype(np.float32, order=order)
+    matrix[:, :n_constant] = matrix[:1, :n_constant] if n_rows else 0
     found = nudged.predict(matrix)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernel, "compiled", None)

@@ -41,7 +41,7 @@ DOORS = (
     ("blockml.extractors.supervised", "lines", "the page's border"),
     ("blockml.wholepage", "by_line", "the page's border"),
     ("blockml.wholepage", "around_border", "the page's border"),
-    ("blockml.areas", "Areas.predict", "areas"),
+    ("blockml.areas", "Areas.find_comments", "areas"),
     ("blockml.extractors.supervised", "is_forum", "areas"),
     ("blockml.extract", "decide", "decide"),
     ("blockml.extract", "confidence", "decide"),

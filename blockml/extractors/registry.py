@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -46,9 +45,17 @@ def model_names() -> list[str]:
     return sorted(path.stem for path in _model_folder().glob(f"*{SUFFIX}"))
 
 
-@functools.cache
-def _released(name: str) -> Model:
-    return load_model(_model_folder() / f"{name}{SUFFIX}")
+#: Released models that were read already.
+_READ: dict[str, Model] = {}
+
+
+def _released(name: str) -> Model | None:
+    """A released model; None if there is none of that name."""
+    if name not in _READ:
+        if name not in model_names():
+            return None
+        _READ[name] = load_model(_model_folder() / f"{name}{SUFFIX}")
+    return _READ[name]
 
 
 def load(name_or_path: str | os.PathLike[str] = "default") -> Supervised:
@@ -69,8 +76,8 @@ def load(name_or_path: str | os.PathLike[str] = "default") -> Supervised:
     'kim2013-onehot'
     """
     name = os.fspath(name_or_path)
-    if name in model_names():
-        return Supervised(_released(name))
+    if (released := _released(name)) is not None:
+        return Supervised(released)
     try:
         is_file = Path(name).is_file()
     except (OSError, ValueError):  # no possible file name

@@ -10,37 +10,37 @@ from numpy.typing import NDArray
 from blockml import kernel
 from blockml.features.ranks import ranked
 
-__all__ = ["GROUPS", "grouped"]
+__all__ = ["GROUPS", "grouped", "same_codes"]
 
 #: Multiplier of a polynomial hash (odd, from the golden ratio; Knuth, *The Art of Computer Programming* 3, 6.4).
 _FACTOR = 0x9E3779B97F4A7C15
 
 #: Ways to call two blocks alike.
 GROUPS: Mapping[str, str] = {
-    "path": "all tags above",
     "near": "tags and classes of the three nearest ancestors",
     "far": "tags and classes of all ancestors from the third on",
 }
 
 
-def grouped(
-    chain: NDArray[np.int64], tags: NDArray[np.uint64], kinds: NDArray[np.uint64]
-) -> Mapping[str, NDArray[np.int64]]:
+def grouped(chain: NDArray[np.int64], kinds: NDArray[np.uint64]) -> Mapping[str, NDArray[np.int64]]:
     """(n_blocks,) number of the group of each block, for each way in :data:`GROUPS`.
 
     Parameters
     ----------
     chain
         (levels, n_blocks) what stands above each block: indices of nodes, -1 above a root.
-    tags, kinds
-        (n_nodes + 1,) codes of tags, and of tags and classes; 0 at the end, for "no node".
+    kinds
+        (n_nodes + 1,) codes of tags and classes; 0 at the end, for "no node".
     """
-    keys = {
-        "path": _hash(chain, tags),
-        "near": _hash(chain[:3], kinds),
-        "far": _hash(chain[2:], kinds) if len(chain) > 2 else np.zeros(chain.shape[1], dtype=np.uint64),
-    }
-    return {name: ranked(key)[1] for name, key in keys.items()}
+    return {"near": same_codes(chain[:3], kinds), "far": same_codes(chain[2:], kinds)}
+
+
+def same_codes(chain: NDArray[np.int64], codes: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """(n_blocks,) number of the group of blocks with the same codes above, from (levels, n_blocks) and (n_nodes + 1,).
+
+    Without levels all are one group.
+    """
+    return ranked(_hash(chain, codes))[1]
 
 
 def _hash(chain: NDArray[np.int64], codes: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -7,6 +7,7 @@ several candidates are only hints here, and what is learnt is how far from them 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +17,19 @@ from blockml.features.keywords import KEYWORDS
 from blockml.features.view import View
 from blockml.parsing.characters import CLAUSE
 
-__all__ = ["COLUMNS", "MOST_LEVELS", "container", "relative_to", "smallest_holding"]
+__all__ = ["COLUMNS", "MOST_LEVELS", "container", "further", "relative_to", "smallest_holding"]
 
 #: Levels that are told apart above a candidate.
 MOST_LEVELS = 40
 
 #: Elements and words whose text hardly ever is the content: a candidate is looked for without them.
-_SURROUNDINGS = ("nav", "footer", "aside", "header", "form")
+_SURROUNDINGS = frozenset({"nav", "footer", "aside", "header", "form"})
 _SURROUNDING_WORDS = ("comment", "side", "navigation", "foot", "related", "popular", "consent", "overlay", "subscribe")
+
+#: Elements around everything.
+_WHOLE = frozenset({"html", "body"})
+#: Elements that hold text without being its paragraph.
+_INLINE = frozenset({"p", "span", "strong", "b", "em", "i", "font", "pre", "td", "blockquote"})
 
 #: Candidates by what they hold most of.
 CANDIDATES: Mapping[str, str] = {
@@ -40,43 +46,89 @@ CANDIDATES: Mapping[str, str] = {
 
 
 def container(view: View) -> Mapping[str, NDArray[np.generic] | float]:
-    """Levels, blocks and shares of text between a block and each candidate."""
-    nodes = view.nodes
+    """Levels, blocks and shares of text between a block and candidates, and the scores above it."""
     clean_prose = np.where(_surrounded(view), 0.0, view.prose)
-    prose, clean, plain, linked = view.total(np.array([view.prose, clean_prose, view.words, view.linked]))
-    mass = prose if view.prose.any() else plain  # no running text: then any text
-    cleaned = clean if clean.max(initial=0) > 0 else mass
-    scores = _paragraph_scores(view) * (1 - linked / np.maximum(1, plain))
-    found = {
-        "half": smallest_holding(view, mass, 0.5),
-        "most": smallest_holding(view, mass, 0.8),
-        "all": smallest_holding(view, mass, 0.95),
-        "clean": smallest_holding(view, cleaned, 0.6),
-        "cleanall": smallest_holding(view, cleaned, 0.9),
-        "scored": int(scores.argmax()) if scores.any() else -1,
-        "titled": _with_heading(view, mass),
-        "article": _largest(nodes.named({"article"}), plain),
-        "main": _largest(nodes.named({"main"}) | _has_role(view, "main"), plain),
-    }
-    placed = {node: relative_to(view, node) for node in set(found.values())}  # several may be the same element
-    columns: dict[str, NDArray[np.generic] | float] = {}
-    for name, node in found.items():
-        columns |= {f"{what}{name}": values for what, values in placed[node].items()}
-        columns[f"share{name}"] = float(plain[node]) / view.n_words if node >= 0 else -1.0
-        columns[f"prose{name}"] = float(prose[node]) / max(1.0, float(plain[node])) if node >= 0 else -1.0
-    best = max(1e-9, float(scores.max(initial=0)))
-    columns["scoreup"] = np.append(scores, 0)[view.chain].max(axis=0) / best
+    masses = _masses(view, clean_prose, view.linked)
+    clean, linked = masses.others
+    cleaned = clean if clean.max(initial=0) > 0 else masses.any
+    scores = _paragraph_scores(view)
+    above = scores[view.reached] * (1 - linked / np.maximum(1, masses.words))
+    best_of = int(above.argmax()) if above.any() else -1
+    is_main = view.nodes.named({"main"})[view.reached] | _has_role(view, "main")
+    columns = _around(
+        view,
+        masses,
+        {
+            "half": smallest_holding(view, masses.any, 0.5),
+            "most": smallest_holding(view, masses.any, 0.8),
+            "clean": smallest_holding(view, cleaned, 0.6),
+            "cleanall": smallest_holding(view, cleaned, 0.9),
+            "scored": best_of,
+            "main": _largest(is_main, masses.words),
+        },
+    )
+    best = max(1e-9, float(above.max(initial=0)))
+    scores[:] = 0
+    scores[view.reached] = above
+    columns["scoreup"] = scores[view.chain].max(axis=0) / best  # "no node" is the last entry, 0
     columns["scoreparent"] = scores[view.blocks.parent] / best
     return columns
 
 
+def further(view: View) -> Mapping[str, NDArray[np.generic] | float]:
+    """The same for candidates that tell little beside the others."""
+    masses = _masses(view)
+    return _around(
+        view,
+        masses,
+        {
+            "all": smallest_holding(view, masses.any, 0.95),
+            "titled": _with_heading(view, masses.any),
+            "article": _largest(view.nodes.named({"article"})[view.reached], masses.words),
+        },
+    )
+
+
+class _Masses(NamedTuple):
+    """Text of each of the elements :attr:`~blockml.features.view.View.reached`, all (n_reached,)."""
+
+    words: NDArray[np.float64]
+    prose: NDArray[np.float64]
+    any: NDArray[np.float64]
+    """Running text, or words where there is none."""
+    others: NDArray[np.float64]
+    """(n, n_reached) of other values."""
+
+
+def _masses(view: View, *others: NDArray[np.float64]) -> _Masses:
+    """Sums over the blocks of each element, of words, running text, and other values (n_blocks,)."""
+    words, prose, *rest = view.total_of(view.reached, np.array([view.words, view.prose, *others]))
+    return _Masses(words, prose, prose if view.prose.any() else words, np.array(rest))
+
+
+def _around(view: View, masses: _Masses, found: Mapping[str, int]) -> dict[str, NDArray[np.generic] | float]:
+    """Columns of candidates, given as places in :attr:`~blockml.features.view.View.reached`, or -1."""
+    nodes = {place: int(view.reached[place]) if place >= 0 else -1 for place in found.values()}
+    placed = {place: relative_to(view, node) for place, node in nodes.items()}  # several may be the same element
+    columns: dict[str, NDArray[np.generic] | float] = {}
+    for name, place in found.items():
+        words = float(masses.words[place]) if place >= 0 else 0.0
+        columns |= {f"{what}{name}": values for what, values in placed[place].items()}
+        columns[f"share{name}"] = words / view.n_words if place >= 0 else -1.0
+        columns[f"prose{name}"] = float(masses.prose[place]) / max(1.0, words) if place >= 0 else -1.0
+    return columns
+
+
 def smallest_holding(view: View, mass: NDArray[np.float64], share: float) -> int:
-    """Deepest node with at least this share of the largest mass (n_nodes,); -1 if there is no mass."""
+    """Deepest element with at least this share of the largest mass (n_reached,); -1 if there is no mass.
+
+    Elements are given, here as elsewhere, as places in :attr:`~blockml.features.view.View.reached`.
+    """
     top = float(mass.max(initial=0))
     if top <= 0:
         return -1
     enough = np.flatnonzero(mass >= share * top)
-    return int(enough[view.nodes.depth[enough].argmax()])
+    return int(enough[view.nodes.depth[view.reached[enough]].argmax()])
 
 
 def relative_to(view: View, node: int) -> Mapping[str, NDArray[np.generic] | float]:
@@ -101,46 +153,50 @@ def relative_to(view: View, node: int) -> Mapping[str, NDArray[np.generic] | flo
     return {"outof": steps, "below": below, "off": off}
 
 
+_SURROUNDING_BITS = sum(1 << number for number, name in enumerate(KEYWORDS) if name in _SURROUNDING_WORDS)
+
+
 def _surrounded(view: View) -> NDArray[np.bool_]:
     """(n_blocks,) whether an element above is one of the surroundings, by its tag or by its class or id."""
-    wanted = sum(1 << number for number, name in enumerate(KEYWORDS) if name in _SURROUNDING_WORDS)
-    marked = np.append(view.nodes.named(set(_SURROUNDINGS)), False) | (view.keywords & wanted > 0)
+    marked = view.keywords & _SURROUNDING_BITS > 0
+    marked[:-1] |= view.nodes.named(_SURROUNDINGS)
     # body and html carry class names of the whole page
-    marked[:-1] &= ~view.nodes.named({"html", "body"})
+    marked[:-1] &= ~view.nodes.named(_WHOLE)
     return np.asarray(marked[view.chain].any(axis=0), dtype=bool)
 
 
 def _paragraph_scores(view: View) -> NDArray[np.float64]:
-    """(n_nodes,) score of elements by the running text just below them, before links take their share away.
+    """(n_nodes + 1,) score of elements by the running text just below them, before links take their share away.
 
     A paragraph gives 1, 1 for each clause and up to 3 for its length to its parent, half of it to the next element
-    above (Readability's public source).
+    above (Readability's public source). The entry at the end, for "no node", is 0.
     """
     reading = np.flatnonzero(view.prose > 0)
-    scores = np.zeros(len(view.nodes))
+    scores = np.zeros(len(view.nodes) + 1)
     if not len(reading):
         return scores
     worth = 1 + view.characters(CLAUSE)[reading] + np.minimum(view.lengths[reading] // 100, 3)
-    names = view.nodes.named({"p", "span", "strong", "b", "em", "i", "font", "pre", "td", "blockquote"})
     parent = view.blocks.parent[reading]
     up = np.append(view.nodes.parent, -1)
-    holder = np.where(names[parent], view.nodes.parent[parent], parent)
+    inline = np.array([name in _INLINE for name in view.nodes.names], dtype=bool)[view.nodes.tag[parent]]
+    holder = np.where(inline, view.nodes.parent[parent], parent)
     for part in (1.0, 0.5, 0.33):
         held = holder >= 0
-        scores += np.bincount(holder[held], part * worth[held], minlength=len(scores))
+        np.add.at(scores, holder[held], part * worth[held])
         holder = up[holder]
     return scores
 
 
 def _with_heading(view: View, mass: NDArray[np.float64]) -> int:
-    """Smallest node that holds the first ``h1`` and half of the mass; -1 without an ``h1``."""
+    """Smallest element that holds the first ``h1`` and half of the mass; -1 without an ``h1``."""
     headings = np.flatnonzero(view.nodes.named({"h1"}))
     if not len(headings):
         return -1
     top = float(mass.max(initial=0))
     for node in [int(headings[0]), *view.nodes.ancestors(int(headings[0]))]:
-        if mass[node] >= 0.5 * top:
-            return node
+        place = int(np.searchsorted(view.reached, node))
+        if place < len(view.reached) and view.reached[place] == node and mass[place] >= 0.5 * top:
+            return place
     return -1
 
 
@@ -150,10 +206,10 @@ def _largest(marked: NDArray[np.bool_], mass: NDArray[np.float64]) -> int:
 
 
 def _has_role(view: View, role: str) -> NDArray[np.bool_]:
-    """(n_nodes,) whether elements have this role and no other."""
+    """(n_reached,) whether elements have this role and no other."""
     if role not in view.names.values:
-        return np.zeros(len(view.nodes), dtype=bool)
-    has: NDArray[np.bool_] = view.names.of["role"][:-1] == view.names.values.index(role)
+        return np.zeros(len(view.reached), dtype=bool)
+    has: NDArray[np.bool_] = view.names.of["role"][view.reached] == view.names.values.index(role)
     return has
 
 
@@ -168,13 +224,21 @@ def _candidate(name: str) -> dict[str, Row]:
     }
 
 
+#: Candidates of :func:`further`.
+_FURTHER = {"all", "titled", "article"}
 _SCORES: dict[str, Row] = {
     "scoreup": ("best score of paragraphs in an element above / the page's best", 0, 1),
     "scoreparent": ("score of paragraphs in the parent / the page's best", 0, 1),
 }
 
-COLUMNS = columns_of(
-    container,
-    "candidates for the container of the content, after Readability's public source and the ratio methods",
-    {name: row for candidate in CANDIDATES for name, row in _candidate(candidate).items()} | _SCORES,
+_SOURCE = "candidates for the container of the content, after Readability's public source and the ratio methods"
+COLUMNS = tuple(
+    column
+    for family, names, rest in ((container, set(CANDIDATES) - _FURTHER, _SCORES), (further, _FURTHER, {}))
+    for column in columns_of(
+        family,
+        _SOURCE,
+        {name: row for candidate in CANDIDATES if candidate in names for name, row in _candidate(candidate).items()}
+        | rest,
+    )
 )

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from blockml import kernel
 from blockml.page import Nodes
 
-__all__ = ["Names", "numbered"]
+__all__ = ["NAMES", "Names", "numbered"]
 
-#: Attributes whose values are told apart; the first of them on all elements, the others on those above blocks only.
-_NAMES, _EVERYWHERE = ("class", "role", "id", "itemprop", "property"), 2
+#: Attributes whose values are told apart.
+NAMES = ("class", "role", "id", "itemprop", "property")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,19 +23,23 @@ class Names:
 
     values: tuple[str, ...]
     """Value of each number, in document order; the first is empty."""
+    columns: NDArray[np.int32]
+    """(n_attributes, n_nodes + 1) number of each element's value; 0 without one, and at the end, for "no node"."""
     of: Mapping[str, NDArray[np.int32]]
-    """(n_nodes + 1,) number of each element's value, by attribute; 0 without one, and at the end, for "no node"."""
+    """The same by attribute."""
 
 
-def numbered(nodes: Nodes, above: NDArray[np.int64]) -> Names:
-    """Number the values of ``class`` and ``role`` of all elements, and of other attributes of some.
+def numbered(nodes: Nodes, chosen: NDArray[np.int64], names: tuple[str, ...] = NAMES) -> Names:
+    """Number the values of naming attributes of some elements; others have number 0.
 
     Parameters
     ----------
     nodes
         The tree.
-    above
-        Elements whose ``id``, ``itemprop`` and ``property`` are wanted; others have number 0.
+    chosen
+        Elements, rising.
+    names
+        Attributes.
 
     Examples
     --------
@@ -44,19 +48,17 @@ def numbered(nodes: Nodes, above: NDArray[np.int64]) -> Names:
     >>> paragraphs = np.flatnonzero(nodes.named({"p"}))
     >>> names = numbered(nodes, paragraphs[:1])
     >>> names.values, names.of["class"][paragraphs].tolist(), names.of["id"][paragraphs].tolist()
-    (('', 'a', 'b'), [1, 2], [2, 0])
+    (('', 'a', 'b'), [1, 0], [2, 0])
     """
     numbers = {"": 0}
-    wanted = (nodes.tag != 0) * np.uint8(_EVERYWHERE)
-    wanted[above] = len(_NAMES)
     attributes = nodes.attributes if isinstance(nodes.attributes, list) else list(nodes.attributes)
-    columns = np.zeros((len(_NAMES), len(nodes) + 1), dtype=np.int32)
+    columns = np.zeros((len(names), len(nodes) + 1), dtype=np.int32)
     if kernel.compiled is not None:
-        kernel.compiled.numbered(attributes, _NAMES, wanted, numbers, columns)
+        kernel.compiled.numbered(attributes, names, chosen, numbers, columns)
     else:
-        for node in np.flatnonzero(wanted).tolist():
+        for node in chosen.tolist():
             if held := attributes[node]:
-                for column, name in zip(columns[: wanted[node]], _NAMES, strict=False):
+                for column, name in zip(columns, names, strict=True):
                     if (value := held.get(name)) is not None:
                         column[node] = numbers.setdefault(value, len(numbers))
-    return Names(tuple(numbers), dict(zip(_NAMES, columns, strict=True)))
+    return Names(tuple(numbers), columns, dict(zip(names, columns, strict=True)))

@@ -30,8 +30,7 @@ def position(view: View) -> Mapping[str, NDArray[np.generic] | float]:
     before = np.cumsum(view.words) - view.words
     prose_before = np.cumsum(view.prose) - view.prose
     n_prose = max(1.0, float(view.prose.sum()))
-    level = view.named_tags(_HEADINGS, 9)[view.chain[:4]]
-    heading = level.min(axis=0)
+    heading = view.codes_above(_HEADINGS, 9, 9).min(axis=0)
     is_heading, reading = heading < 9, view.prose > 0
     first, any_heading, since = _last_marked(np.array([heading == 1, is_heading, reading]))
     next_heading, until = _next_marked(np.array([is_heading, reading]))

@@ -12,7 +12,7 @@ from blockml.features.column import Row, columns_of
 from blockml.features.ranks import ranked
 from blockml.features.view import View
 
-__all__ = ["ALIKE", "COLUMNS", "alike", "repetition"]
+__all__ = ["ALIKE", "COLUMNS", "alike", "like_siblings", "repetition", "same_path"]
 
 #: The ways in which nets see what a block is like.
 ALIKE = ("near", "far")
@@ -27,39 +27,48 @@ def alike(view: View) -> tuple[NDArray[np.int32], ...]:
 
 
 def repetition(view: View) -> Mapping[str, NDArray[np.generic]]:
-    """Size, text and links of the groups of blocks that are built alike, and of like siblings of the ancestors."""
-    columns: dict[str, NDArray[np.generic]] = {}
+    """Size, text and links of the groups of blocks that are built alike."""
+    return {name: values for way, group in view.groups.items() for name, values in _group(view, way, group).items()}
+
+
+def same_path(view: View) -> Mapping[str, NDArray[np.generic]]:
+    """The same of the groups of blocks with the same tags above."""
+    return _group(view, "path", view.same_path)
+
+
+def _group(view: View, way: str, group: NDArray[np.int64]) -> dict[str, NDArray[np.generic]]:
     index = np.arange(len(view))
-    for name, group in view.groups.items():
-        size = np.bincount(group)
-        words, links = np.bincount(group, view.words), np.bincount(group, view.linked)
-        first, last = np.empty(len(size)), np.empty(len(size))
-        first[group[::-1]] = index[::-1]  # what is written last stays
-        last[group] = index
-        some = np.maximum(words, 1)
-        measures = {
-            "size": size,
-            "share": words / view.n_words,
-            "density": words / size,
-            "links": links / some,
-            "prose": np.bincount(group, view.prose) / some,
-            "tight": size / (last - first + 1),
-        }
-        columns |= {f"{measure}{name}": values[group] for measure, values in measures.items()}
-    return columns | _siblings(view)
+    size = np.bincount(group)
+    words, links = np.bincount(group, view.words), np.bincount(group, view.linked)
+    first, last = np.empty(len(size)), np.empty(len(size))
+    first[group[::-1]] = index[::-1]  # what is written last stays
+    last[group] = index
+    some = np.maximum(words, 1)
+    measures = {
+        "size": size,
+        "share": words / view.n_words,
+        "density": words / size,
+        "links": links / some,
+        "prose": np.bincount(group, view.prose) / some,
+        "tight": size / (last - first + 1),
+    }
+    return {f"{measure}{way}": values[group] for measure, values in measures.items()}
 
 
-def _siblings(view: View) -> dict[str, NDArray[np.generic]]:
+def like_siblings(view: View) -> Mapping[str, NDArray[np.generic]]:
     """How many siblings with the same tag and class ancestors have, and how their texts are."""
     nodes = view.nodes
-    elements = np.flatnonzero(nodes.tag != 0)
-    kind = view.kind_of_node[:-1]
-    key = (nodes.parent[elements].astype(np.int64) + 1) * (int(kind.max()) + 1) + kind[elements]
+    ancestors = view.levels(LEVELS)
+    has_ancestors = np.zeros(len(nodes) + 1, dtype=bool)  # the entry at the end is for roots, which have no parent
+    has_ancestors[nodes.parent[ancestors]] = True
+    elements = np.flatnonzero((nodes.tag != 0) & has_ancestors[nodes.parent]).astype(np.int64, copy=False)
+    kind = view.built(elements)[elements]
+    key = (nodes.parent[elements].astype(np.int64) + 1) * (int(kind.max()) + 1) + kind
     _, group = ranked(key.astype(np.uint64))
     size = np.bincount(group)
     of_node = np.zeros(len(nodes), dtype=np.intp)
     of_node[elements] = group
-    here = of_node[view.levels(LEVELS)]
+    here = of_node[ancestors]
     totals = view.total_of(elements, np.array([view.words, view.linked]))
     words, links = (np.bincount(group, total) for total in totals)
     measures = {"alike": size, "wordsalike": words / size, "linksalike": links / np.maximum(words, 1)}
@@ -68,14 +77,14 @@ def _siblings(view: View) -> dict[str, NDArray[np.generic]]:
     }
 
 
-def _group(name: str) -> dict[str, Row]:
+def _rows(way: str, what: str) -> dict[str, Row]:
     return {
-        f"size{name}": f"blocks with the same {GROUPS[name]}",
-        f"share{name}": ("their words / words of the page", 0, 1),
-        f"density{name}": "their words / their number",
-        f"links{name}": ("their linked words / words", 0, 1),
-        f"prose{name}": ("their running text / words", 0, 1),
-        f"tight{name}": ("their number / blocks from the first to the last of them", 0, 1),
+        f"size{way}": f"blocks with the same {what}",
+        f"share{way}": ("their words / words of the page", 0, 1),
+        f"density{way}": "their words / their number",
+        f"links{way}": ("their linked words / words", 0, 1),
+        f"prose{way}": ("their running text / words", 0, 1),
+        f"tight{way}": ("their number / blocks from the first to the last of them", 0, 1),
     }
 
 
@@ -87,9 +96,11 @@ def _level(k: int) -> dict[str, Row]:
     }
 
 
-COLUMNS = columns_of(
-    repetition,
-    "repeated structure, as Chakrabarti et al. 2007 and others use it for templates, within one page",
-    {name: row for group in GROUPS for name, row in _group(group).items()}
-    | {name: row for k in LEVELS for name, row in _level(k).items()},
+_SOURCE = "repeated structure, as Chakrabarti et al. 2007 and others use it for templates, within one page"
+COLUMNS = (
+    *columns_of(same_path, _SOURCE, _rows("path", "tags above")),
+    *columns_of(
+        repetition, _SOURCE, {name: row for way, what in GROUPS.items() for name, row in _rows(way, what).items()}
+    ),
+    *columns_of(like_siblings, _SOURCE, {name: row for k in LEVELS for name, row in _level(k).items()}),
 )

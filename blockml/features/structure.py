@@ -34,6 +34,9 @@ LANDMARKS: Mapping[str, tuple[str, ...]] = {
     "emphasis": ("strong", "b", "em", "i"),
 }  # fmt: skip
 
+_CODES = {name: code for code, name in enumerate(TAGS)}
+_LANDMARK_BITS = {tag: 1 << number for number, group in enumerate(LANDMARKS.values()) for tag in group}
+
 #: Levels above the parent whose contents are measured.
 LEVELS = (0, 1, 2, 3, 4, 6)
 #: A distance to something that isn't there.
@@ -42,14 +45,12 @@ FAR = 99
 
 def path(view: View) -> Mapping[str, NDArray[np.generic]]:
     """Tags of the nearest ancestors, depth, and how many levels up the landmarks are."""
-    codes = view.named_tags({name: code for code, name in enumerate(TAGS)}, 1)
-    codes[-1] = 0
+    codes = view.codes_above(_CODES, 1, 0)
     columns: dict[str, NDArray[np.generic]] = {}
     for k in range(4):
-        columns[f"tag{k}"] = codes[view.chain[k]] if k < len(view.chain) else np.zeros(len(view))
+        columns[f"tag{k}"] = codes[k] if k < len(codes) else np.zeros(len(view))
     columns["depth"] = view.nodes.depth[view.blocks.parent]
-    names = {tag: 1 << number for number, group in enumerate(LANDMARKS.values()) for tag in group}
-    bits = view.named_tags(names, 0)
+    bits = view.named_tags(_LANDMARK_BITS, 0)
     columns |= zip([f"to{name}" for name in LANDMARKS], nearest_levels(view, bits, len(LANDMARKS)), strict=True)
     flags = view.blocks.flags
     columns["hidden"] = (flags & Flag.HIDDEN) > 0
@@ -76,13 +77,13 @@ def nearest_levels(view: View, bits: NDArray[np.integer[Any]], n_groups: int) ->
         (n_groups, n_blocks).
     """
     chain = view.chain
-    levels = np.full((n_groups, len(view)), FAR, dtype=np.float32)
     if kernel.compiled is not None:
+        levels = np.empty((n_groups, len(view)), dtype=np.float32)
         kernel.compiled.nearest_levels(chain, len(view), FAR, bits.astype(np.uint64), levels)
         return levels
     # A row of Booleans for each node, as numpy unpacks them; then from the top down, so that the nearest is what stays.
     marked = np.unpackbits(bits.astype("<u8").view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")[:, :n_groups]
-    rows = np.full(levels.T.shape, FAR, dtype=np.float32)
+    rows = np.full((len(view), n_groups), FAR, dtype=np.float32)
     for level in range(len(chain) - 1, -1, -1):
         np.copyto(rows, np.float32(level), where=marked[chain[level]].view(bool))
     return np.ascontiguousarray(rows.T)

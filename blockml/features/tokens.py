@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml import kernel
-from blockml.features.ranks import ranked
+from blockml.features.names import NAMES
 from blockml.features.view import View
-from blockml.keys import text_keys
 
 __all__ = ["BUCKETS", "Bags", "bags"]
 
@@ -23,16 +24,16 @@ BUCKETS = 2**13
 #: Elements above a block whose words are taken, and how many of them count as near: a word has one number there and
 #: another one further up (our choice).
 _LEVELS, _NEAR = 4, 2
-#: Attributes that name what an element is.
-_ATTRIBUTES = ("class", "id", "itemprop", "role")
+#: Attributes that name what an element is: class, role, id and itemprop.
+_ATTRIBUTES = NAMES[:4]
 #: Characters of one attribute that are read, names that are taken whole, and parts: pages with hundreds of classes on
 #: an element exist (our choice).
 _MOST_CHARACTERS, _MOST_NAMES, _MOST_WORDS = 512, 8, 32
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _WORD = re.compile(r"[a-z]+|\d+")
-#: Tells the numbers of a word far up from those near by (odd, from the golden ratio; Knuth, *The Art of Computer
-#: Programming* 3, 6.4).
-_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+#: Tells the number of a word far up from that near by: bits that differ (low ones of the golden ratio's; Knuth, *The
+#: Art of Computer Programming* 3, 6.4).
+_FAR = 0x1C15
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,91 +82,64 @@ def bags(view: View) -> Bags:
     n = len(view)
     if not n:
         return Bags(np.zeros(1, dtype=np.intp), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.intp))
-    above = np.full((_LEVELS, n), -1, dtype=np.intp)
+    above = np.full((_LEVELS, n), -1, dtype=np.int64)
     above[: len(view.chain)] = view.chain[:_LEVELS]
-    marked = np.zeros(len(view.nodes) + 1, dtype=bool)
-    marked[above] = True
-    elements = np.flatnonzero(marked)  # rising; "no node" at the end
-    starts, words, of_element = _texts(view, elements)
-    first, kind = _different(of_element, len(starts))
-    # The words of each different element, then those of the elements above each bag's blocks.
-    texts = of_element[first].ravel()
-    places, bounds = _spans(starts[texts], starts[texts + 1] - starts[texts])
-    words, starts = words[places], bounds[:: of_element.shape[1]]
-    place = np.zeros(len(marked), dtype=np.intp)
-    place[elements] = kind
-    rows = place[above].T
-    chosen, bag = _different(rows, len(first))
-    kinds = rows[chosen].ravel()
-    lengths = starts[kinds + 1] - starts[kinds]
-    places, bounds = _spans(starts[kinds], lengths)
-    far = np.repeat(np.tile(np.arange(_LEVELS) >= _NEAR, len(chosen)), lengths).astype(np.uint64)
-    buckets = (words[places] ^ (far * _FACTOR)) & np.uint64(BUCKETS - 1)
-    return Bags(bounds[::_LEVELS], buckets.astype(np.int32), bag)
+    names = view.nodes.names
+    tag = np.append(view.nodes.tag, np.int32(len(names)))  # the entry at the end is for "no node", here as below
+    numbers = view.names.columns[: len(_ATTRIBUTES)]
+    sums = np.array([*[_sum(f"<{name}") for name in names], _sum("<")], dtype=np.uint32)
+    return _of_elements(above, tag, numbers, sums, view.names.values)
 
 
-def _different(rows: NDArray[np.int64], bound: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Different rows of numbers from 0 to ``bound`` - 1, in their order: the first place and, of each row, which it is.
-
-    Rows are written as one number each; where that grows too large, as the rank of what was written so far.
-
-    Examples
-    --------
-    >>> [found.tolist() for found in _different(np.array([[2, 0], [1, 9], [2, 0]]), 10)]
-    [[1, 0], [1, 0, 1]]
-    """
-    key = rows[:, 0].astype(np.int64)
-    most = bound
-    for column in rows.T[1:]:
-        if most * bound >= 2**62:
-            first, key = ranked(key.view(np.uint64))
-            most = len(first)
-        key = key * bound + column
-        most *= bound
-    return ranked(key.view(np.uint64))
+def _of_elements(
+    above: NDArray[np.int64],
+    tag: NDArray[np.int32],
+    numbers: NDArray[np.int32],
+    tag_sums: NDArray[np.uint32],
+    values: tuple[str, ...],
+) -> Bags:
+    """Bags of what stands above each block (levels, n_blocks): tags and values of nodes by their numbers."""
+    if kernel.compiled is None:
+        return _in_python(above, tag, numbers, tag_sums, values)
+    bag, starts = np.empty(above.shape[1], dtype=np.int64), np.empty(above.shape[1] + 1, dtype=np.int64)
+    bounds = (_MOST_NAMES, _MOST_WORDS, _NEAR, _FAR, BUCKETS - 1)
+    n_bags, words = kernel.compiled.bags_above(
+        above, tag, numbers, tag_sums, values, _sums_of_value, *bounds, bag, starts
+    )
+    return Bags(starts[: n_bags + 1], np.frombuffer(words, dtype=np.int32), bag)
 
 
-def _texts(view: View, elements: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.uint64], NDArray[np.intp]]:
-    """Tags and attribute values, each once: where the words of each begin, keys of the words, the texts of elements.
+def _in_python(
+    above: NDArray[np.int64],
+    tag: NDArray[np.int32],
+    numbers: NDArray[np.int32],
+    tag_sums: NDArray[np.uint32],
+    values: tuple[str, ...],
+) -> Bags:
+    """The same, slowly."""
+    nodes = np.unique(above).tolist()
+    kinds = dict(zip(nodes, zip(tag[nodes].tolist(), *numbers[:, nodes].tolist(), strict=True), strict=True))
+    bag_of: dict[tuple[tuple[int, ...], ...], int] = {}
+    bag = [bag_of.setdefault(tuple([kinds[node] for node in line]), len(bag_of)) for line in above.T.tolist()]
+    words_of = functools.cache(lambda number: np.frombuffer(_sums_of_value(values[number]), np.uint32).tolist())
+    starts, words = [0], list[int]()
+    for line in bag_of:
+        for level, (name, *held) in enumerate(line):
+            mark = 0 if level < _NEAR else _FAR
+            sums = [int(tag_sums[name]), *chain.from_iterable(words_of(number) for number in held if number)]
+            words += [(word & (BUCKETS - 1)) ^ mark for word in sums]
+        starts.append(len(words))
+    return Bags(np.array(starts, dtype=np.intp), np.array(words, dtype=np.int32), np.array(bag, dtype=np.intp))
 
-    Text 0 has no words; text 1 is the tag of what is no element. Values follow in the order in which elements have
-    them.
-    """
-    tags = ["<", *[f"<{name}" for name in view.nodes.names]]
-    numbers = np.array([view.names.of[name] for name in _ATTRIBUTES])[:, elements].T
-    read = numbers.ravel()[::-1]
-    first = np.zeros(len(view.names.values), dtype=np.intp)
-    first[read] = np.arange(len(read), 0, -1)  # what is written last stays
-    first[0] = 0  # no value
-    used = np.flatnonzero(first)
-    used = used[first[used].argsort()]
-    text_of_value = np.zeros(len(first), dtype=np.intp)
-    text_of_value[used] = np.arange(len(used)) + len(tags) + 1
-    lengths, keys = _keys([view.names.values[number] for number in used.tolist()])
-    of_element = np.empty((len(elements), 1 + len(_ATTRIBUTES)), dtype=np.intp)
-    of_element[:, 0] = np.append(view.nodes.tag + 2, 1)[elements]
-    of_element[:, 1:] = text_of_value[numbers]
-    starts = np.concatenate([[0, 0], np.arange(1, len(tags)), len(tags) + np.append(0, np.cumsum(lengths))])
-    return starts, np.concatenate([text_keys(tags), keys]), of_element
+
+def _sums_of_value(value: str) -> bytes:
+    """Checksums of the words in an attribute's value, as bytes of uint32."""
+    return np.array(list(map(_sum, _parts(value))), dtype=np.uint32).tobytes()
 
 
-def _keys(values: list[str]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    """How many words each value has, and their keys one after the other."""
-    lengths = np.full(len(values), -1, dtype=np.int64)
-    rows = np.zeros((len(values), _MOST_NAMES + _MOST_WORDS), dtype=np.uint64)
-    if kernel.compiled is not None:
-        kernel.compiled.name_words(values, _MOST_NAMES, _MOST_WORDS, lengths, rows)
-    left = np.flatnonzero(lengths < 0).tolist()
-    if left:
-        in_values = [_parts(values[number]) for number in left]
-        numbers: dict[str, int] = {}
-        flat = [numbers.setdefault(word, len(numbers)) for word in chain.from_iterable(in_values)]
-        lengths[left] = [len(words) for words in in_values]
-        is_left = np.zeros(len(values), dtype=bool)
-        is_left[left] = True
-        filled = np.arange(rows.shape[1]) < lengths[:, None]
-        rows[filled & is_left[:, None]] = text_keys(numbers)[flat]
-    return lengths, rows[np.arange(rows.shape[1]) < lengths[:, None]]
+def _sum(word: str) -> int:
+    """CRC-32: spreads words over the numbers as well as a costlier hash, and is the same everywhere."""
+    return crc32(word.encode("utf-8", "surrogatepass"))
 
 
 def _parts(value: str) -> tuple[str, ...]:

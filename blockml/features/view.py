@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml import kernel
-from blockml.features.alike import grouped
+from blockml.features.alike import grouped, same_codes
 from blockml.features.keywords import all_bits
 from blockml.features.names import Names, numbered
 from blockml.page import Blocks, Nodes, Page
@@ -36,7 +36,7 @@ class View:
     >>> view = View(blockml.parse("<div><p>one two<p>three</div>four"))
     >>> view.chain_names(1)
     ['div', 'div', 'html']
-    >>> view.total(view.blocks.n_words)[view.chain[1]].tolist()
+    >>> view.total_of(view.chain[1], view.blocks.n_words).tolist()
     [3.0, 3.0, 4.0]
     """
 
@@ -51,6 +51,10 @@ class View:
     @cached_property
     def chain(self) -> NDArray[np.int64]:
         """(levels, n_blocks) the block's parent, the parent's parent … at most :data:`REACH`; -1 above a root."""
+        if kernel.compiled is not None:
+            chain = np.empty((REACH, len(self)), dtype=np.int64)
+            parents, first = (np.ascontiguousarray(x.parent, dtype=np.int32) for x in (self.nodes, self.blocks))
+            return chain[: kernel.compiled.chains(parents, first, chain)]
         levels = []
         here = self.blocks.parent.astype(np.int64)
         up = np.append(self.nodes.parent, -1).astype(np.int64)
@@ -104,12 +108,6 @@ class View:
     def high(self) -> NDArray[np.intp]:
         """(n_nodes,) one past the last block that starts inside of the node."""
         return self._started[self.nodes.end]
-
-    def total(self, values: NDArray[np.generic]) -> NDArray[np.float64]:
-        """(…, n_nodes) sums of values (…, n_blocks) over the blocks of each node."""
-        before = _sums_before(values)
-        sums: NDArray[np.float64] = before.take(self.high, axis=-1) - before.take(self.low, axis=-1)
-        return sums
 
     def total_of(self, nodes: NDArray[np.intp], values: NDArray[np.generic]) -> NDArray[np.float64]:
         """(…, *nodes.shape) sums of values (…, n_blocks) over the blocks of some nodes."""
@@ -177,6 +175,15 @@ class View:
         """
         return np.where((self.words >= 10) & (self.linked <= 0.3 * self.words), self.words, 0.0)
 
+    @cached_property
+    def tags_above(self) -> NDArray[np.int32]:
+        """(at most 4, n_blocks) tag of the block's parent, the parent's parent …; the number of tags above a root."""
+        return np.append(self.nodes.tag, np.int32(len(self.nodes.names)))[self.chain[:4]]
+
+    def codes_above(self, codes: Mapping[str, int], other: int, none: int) -> NDArray[np.intp]:
+        """(at most 4, n_blocks) :attr:`tags_above` by a code for each name; ``none`` above a root."""
+        return np.array([*[codes.get(name, other) for name in self.nodes.names], none], dtype=np.intp)[self.tags_above]
+
     def named_tags(self, codes: Mapping[str, int], other: int) -> NDArray[np.intp]:
         """(n_nodes + 1,) code of each node's name; the entry at the end, for "no node", has ``other``."""
         code = np.array([codes.get(name, other) for name in self.nodes.names], dtype=np.intp)
@@ -199,28 +206,24 @@ class View:
         """What attributes call the elements."""
         return numbered(self.nodes, self.reached)
 
-    @cached_property
-    def styles(self) -> NDArray[np.intp]:
-        """(n_nodes + 1,) number of each element's ``class``, in document order; 0 without one."""
-        numbers = self.names.of["class"]
-        read = numbers[numbers > 0]
-        style = np.zeros(len(self.names.values), dtype=np.intp)
-        style[read[::-1]] = np.arange(len(read), 0, -1)  # place of the first one: what is written last stays
-        used = np.flatnonzero(style)
-        style[used[style[used].argsort()]] = np.arange(1, len(used) + 1)
-        return style[numbers]
+    def built(self, elements: NDArray[np.int64]) -> NDArray[np.intp]:
+        """(n_nodes + 1,) number of the tag and ``class`` together, of some elements; rising indices."""
+        return self._built(numbered(self.nodes, elements, ("class",)).of["class"])
 
-    @cached_property
-    def kind_of_node(self) -> NDArray[np.intp]:
-        """(n_nodes + 1,) number of each element's tag and ``class`` together."""
-        return np.append(self.nodes.tag, 0) + len(self.nodes.names) * self.styles
+    def _built(self, classes: NDArray[np.int32]) -> NDArray[np.intp]:
+        return np.append(self.nodes.tag, 0) + len(self.nodes.names) * classes.astype(np.intp)
 
     @cached_property
     def groups(self) -> Mapping[str, NDArray[np.int64]]:
         """(n_blocks,) number of each block's group, for each way in :data:`blockml.features.alike.GROUPS`."""
-        kinds = (self.kind_of_node + 1).astype(np.uint64)
+        kinds = (self._built(self.names.of["class"]) + 1).astype(np.uint64)
         kinds[-1] = 0
-        return grouped(self.chain, np.append(self.nodes.tag + 1, 0).astype(np.uint64), kinds)
+        return grouped(self.chain, kinds)
+
+    @cached_property
+    def same_path(self) -> NDArray[np.int64]:
+        """(n_blocks,) number of the group of blocks with the same tags above."""
+        return same_codes(self.chain, np.append(self.nodes.tag + 1, 0).astype(np.uint64))
 
     @cached_property
     def keywords(self) -> NDArray[np.int64]:

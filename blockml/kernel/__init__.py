@@ -93,7 +93,7 @@ class Compiled(Protocol):
     def numbered(
         attributes: list[Mapping[str, str]],
         names: tuple[str, ...],
-        wanted: NDArray[np.uint8],
+        chosen: NDArray[np.int64],
         numbers: dict[str, int],
         columns: NDArray[np.int32],
         /,
@@ -112,10 +112,30 @@ class Compiled(Protocol):
         """Write the bits of each ASCII value, -1 for others: :func:`blockml.features.keywords.all_bits`."""
 
     @staticmethod
-    def name_words(
-        values: list[str], most_names: int, most_parts: int, lengths: NDArray[np.int64], keys: NDArray[np.uint64], /
-    ) -> None:
-        """Write keys of the words in each ASCII value, length -1 for others: :mod:`blockml.features.tokens`."""
+    def bags_above(
+        above: NDArray[np.int64],
+        tag: NDArray[np.int32],
+        numbers: NDArray[np.int32],
+        tag_sums: NDArray[np.uint32],
+        values: tuple[str, ...],
+        elsewhere: Callable[[str], bytes],
+        most_names: int,
+        most_parts: int,
+        near: int,
+        far: int,
+        mask: int,
+        bag: NDArray[np.int64],
+        starts: NDArray[np.int64],
+        /,
+    ) -> tuple[int, bytes]:
+        """Write bags of blocks and where bags start; return their number and their words as bytes of int32.
+
+        See :func:`blockml.features.tokens.bags`. ``elsewhere`` gives bytes of uint32 for a value that isn't ASCII.
+        """
+
+    @staticmethod
+    def chains(parents: NDArray[np.int32], first: NDArray[np.int32], chain: NDArray[np.int64], /) -> int:
+        """Write the levels of a chain, return how many there are: :attr:`blockml.features.view.View.chain`."""
 
     @staticmethod
     def nearest_levels(

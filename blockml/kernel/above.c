@@ -1,8 +1,8 @@
 /* What stands above blocks, from a chain (levels, n_blocks) of nodes: the parent of each block, its parent and so on;
    -1 above a root.
 
-   nearest_levels: the twin of blockml.features.structure.nearest_levels. chain_keys: of the hash in
-   blockml.features.repetition. */
+   chains: the twin of blockml.features.view.View.chain. nearest_levels: of
+   blockml.features.structure.nearest_levels. chain_keys: of the hash in blockml.features.alike. */
 #include "kernel.h"
 #include <string.h>
 
@@ -23,6 +23,40 @@ static int in_range(const int64_t *chain, Py_ssize_t length, Py_ssize_t n_nodes)
             return 0;
         }
     return 1;
+}
+
+/* chains(parents, first, chain): the chain (most_levels, n_blocks) of blocks whose parents come first; returns how many
+   levels there are, which are all that is written. */
+PyObject *chains(PyObject *module, PyObject *arguments) {
+    PyObject *object[3];
+    Py_buffer view[3];
+    static const Py_ssize_t sizes[3] = {4, 4, 8};
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "OOO", &object[0], &object[1], &object[2])) return NULL;
+    int count = opened(object, view, sizes, 3);
+    PyObject *result = NULL;
+    if (count < 3) goto done;
+    const int32_t *parents = view[0].buf, *first = view[1].buf;
+    int64_t *chain = view[2].buf;
+    Py_ssize_t n_nodes = view[0].len / 4, n = view[1].len / 4, most = n > 0 ? view[2].len / 8 / n : 0, level = 0;
+    for (int any = n > 0; any && level < most; level++) {
+        int64_t *row = chain + level * n;
+        any = 0;
+        for (Py_ssize_t block = 0; block < n; block++) {
+            int64_t below = level ? row[block - n] : 0;
+            int64_t node = !level ? first[block] : below < 0 ? -1 : parents[below];
+            if (node < -1 || node >= n_nodes) {
+                PyErr_SetString(PyExc_IndexError, "no such node");
+                goto done;
+            }
+            row[block] = node;
+            any |= node >= 0 && parents[node] >= 0;
+        }
+    }
+    result = PyLong_FromSsize_t(level);
+done:
+    while (count--) PyBuffer_Release(&view[count]);
+    return result;
 }
 
 /* nearest_levels(chain, n_blocks, far, bits, levels): levels (n_groups, n_blocks) up to the nearest node of a chain

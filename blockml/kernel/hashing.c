@@ -65,7 +65,7 @@ static void compress(uint64_t state[8], const unsigned char *block, uint64_t len
     for (int i = 0; i < 8; i++) state[i] ^= v[i] ^ v[i + 8];
 }
 
-uint64_t key_of(const char *bytes, size_t length) {
+static uint64_t key_of(const char *bytes, size_t length) {
     const unsigned char *at = (const unsigned char *)bytes;
     uint64_t state[8];
     memcpy(state, START, sizeof state);

@@ -29,7 +29,6 @@ int style_hides(PyObject *style);
 PyObject *cut_blocks(PyObject *module, PyObject *arguments);
 
 /* hashing.c */
-uint64_t key_of(const char *bytes, size_t length); /* the first eight bytes of BLAKE2b, little end first */
 PyObject *text_keys(PyObject *module, PyObject *arguments);
 
 /* names.c */
@@ -38,9 +37,10 @@ const char *ascii(PyObject *text, Py_ssize_t *length); /* characters; NULL witho
 PyObject *keyword_bits(PyObject *module, PyObject *arguments);
 
 /* words.c */
-PyObject *name_words(PyObject *module, PyObject *arguments);
+PyObject *bags_above(PyObject *module, PyObject *arguments);
 
 /* above.c */
+PyObject *chains(PyObject *module, PyObject *arguments);
 PyObject *nearest_levels(PyObject *module, PyObject *arguments);
 PyObject *chain_keys(PyObject *module, PyObject *arguments);
 

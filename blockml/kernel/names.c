@@ -6,16 +6,41 @@
 #include "kernel.h"
 #include <string.h>
 
-/* The value of an attribute: a new reference, or NULL without an exception where there is none. */
-static PyObject *value_of(PyObject *attributes, PyObject *name) {
-    if (PyDict_CheckExact(attributes)) {
-        PyObject *value = PyDict_GetItemWithError(attributes, name);
-        return value == NULL || value == Py_None ? NULL : Py_NewRef(value);
+enum { MOST_NAMES = 8 };
+
+typedef struct {
+    PyObject *object;
+    const char *text;
+    Py_ssize_t length;
+} Name;
+
+/* Writes the values of the named attributes, NULL where there is none; new references. 0 with an exception.
+
+   Elements have few attributes: to look at all of them costs less than to look up each name. */
+static int values_of(PyObject *attributes, const Name *names, Py_ssize_t n, PyObject **values) {
+    for (Py_ssize_t k = 0; k < n; k++) values[k] = NULL;
+    if (!PyDict_CheckExact(attributes)) {
+        for (Py_ssize_t k = 0; k < n; k++) {
+            values[k] = PyObject_CallMethod(attributes, "get", "O", names[k].object);
+            if (values[k] == NULL) return 0;
+        }
+    } else {
+        PyObject *key, *value;
+        Py_ssize_t place = 0, length;
+        while (PyDict_Next(attributes, &place, &key, &value)) {
+            const char *text = PyUnicode_Check(key) ? PyUnicode_AsUTF8AndSize(key, &length) : NULL;
+            if (text == NULL) {
+                PyErr_Clear(); /* no text, or lone surrogates: none of the names */
+                continue;
+            }
+            for (Py_ssize_t k = 0; k < n; k++)
+                if (values[k] == NULL && length == names[k].length && memcmp(text, names[k].text, (size_t)length) == 0)
+                    values[k] = Py_NewRef(value);
+        }
     }
-    PyObject *value = PyObject_CallMethod(attributes, "get", "O", name);
-    if (value != Py_None) return value;
-    Py_DECREF(value);
-    return NULL;
+    for (Py_ssize_t k = 0; k < n; k++)
+        if (values[k] == Py_None) Py_CLEAR(values[k]);
+    return 1;
 }
 
 /* The number of a value, the next one if it has none yet; -1 with an exception. */
@@ -34,32 +59,40 @@ static long number_of(PyObject *numbers, PyObject *value) {
     return failed < 0 ? -1 : (long)next;
 }
 
-/* numbered(attributes, names, wanted, numbers, columns): columns (n_names, n_nodes + 1) of the numbers of values, of
-   the first wanted[node] names of each node. */
+/* numbered(attributes, names, chosen, numbers, columns): columns (n_names, n_nodes + 1) of the numbers of the values of
+   the chosen nodes. */
 PyObject *numbered(PyObject *module, PyObject *arguments) {
-    PyObject *attributes, *names, *wanted_array, *numbers, *column_array;
-    Py_buffer wanted, columns;
+    PyObject *attributes, *names, *chosen_array, *numbers, *column_array;
+    Py_buffer chosen, columns;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "O!O!OO!O", &PyList_Type, &attributes, &PyTuple_Type, &names, &wanted_array,
+    if (!PyArg_ParseTuple(arguments, "O!O!OO!O", &PyList_Type, &attributes, &PyTuple_Type, &names, &chosen_array,
                           &PyDict_Type, &numbers, &column_array))
         return NULL;
-    if (open_array(wanted_array, &wanted, 1, 0) < 0) return NULL;
+    if (open_array(chosen_array, &chosen, 8, 0) < 0) return NULL;
     if (open_array(column_array, &columns, 4, 1) < 0) {
-        PyBuffer_Release(&wanted);
+        PyBuffer_Release(&chosen);
         return NULL;
     }
     PyObject *result = NULL, *held = NULL, *empty = NULL;
-    Py_ssize_t n_names = PyTuple_Size(names), n = wanted.len;
-    if (columns.len / 4 < n_names * (n + 1)) {
+    Py_ssize_t n_names = PyTuple_Size(names), n = PyList_Size(attributes);
+    Name named[MOST_NAMES];
+    if (n_names > MOST_NAMES || columns.len / 4 < n_names * (n + 1)) {
         PyErr_SetString(PyExc_ValueError, "no room for all numbers");
         goto done;
     }
-    for (Py_ssize_t node = 0; node < n; node++) {
-        Py_ssize_t most = ((const uint8_t *)wanted.buf)[node];
-        if (most == 0) continue;
+    for (Py_ssize_t k = 0; k < n_names; k++) {
+        named[k].object = PyTuple_GetItem(names, k);
+        named[k].text = named[k].object == NULL ? NULL : PyUnicode_AsUTF8AndSize(named[k].object, &named[k].length);
+        if (named[k].text == NULL) goto done;
+    }
+    for (Py_ssize_t i = 0; i < chosen.len / 8; i++) {
+        Py_ssize_t node = (Py_ssize_t)((const int64_t *)chosen.buf)[i];
         Py_XDECREF(held);
-        held = PyList_GetItem(attributes, node);
-        if (held == NULL) goto done;
+        held = node < 0 || node >= n ? NULL : PyList_GetItem(attributes, node);
+        if (held == NULL) {
+            if (!PyErr_Occurred()) PyErr_SetString(PyExc_IndexError, "no such node");
+            goto done;
+        }
         Py_INCREF(held); /* looking up may run a mapping's own code */
         if (held == empty) continue; /* elements without attributes mostly share one mapping */
         Py_ssize_t size = PyDict_CheckExact(held) ? PyDict_Size(held) : PyObject_Size(held);
@@ -69,23 +102,24 @@ PyObject *numbered(PyObject *module, PyObject *arguments) {
             empty = Py_NewRef(held);
             continue;
         }
-        for (Py_ssize_t name = 0; name < n_names && name < most; name++) {
-            PyObject *value = value_of(held, PyTuple_GetItem(names, name));
-            if (value == NULL) {
-                if (PyErr_Occurred()) goto done;
-                continue;
-            }
-            long number = number_of(numbers, value);
-            Py_DECREF(value);
-            if (number < 0) goto done;
-            ((int32_t *)columns.buf)[name * (n + 1) + node] = (int32_t)number;
+        PyObject *values[MOST_NAMES];
+        int failed = !values_of(held, named, n_names, values);
+        for (Py_ssize_t k = 0; k < n_names; k++) {
+            if (values[k] == NULL) continue;
+            long number = failed ? -1 : number_of(numbers, values[k]);
+            Py_DECREF(values[k]);
+            if (number < 0)
+                failed = 1;
+            else
+                ((int32_t *)columns.buf)[k * (n + 1) + node] = (int32_t)number;
         }
+        if (failed) goto done;
     }
     result = Py_NewRef(Py_None);
 done:
     Py_XDECREF(held);
     Py_XDECREF(empty);
-    PyBuffer_Release(&wanted);
+    PyBuffer_Release(&chosen);
     PyBuffer_Release(&columns);
     return result;
 }

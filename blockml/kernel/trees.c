@@ -1,15 +1,13 @@
-/* Sums of leaf values of many trees: the twin of blockml.trees.Trees.sums.
-
-   A step waits for the node and then for the row's value. So several rows go through a tree at once, and a leaf sends
-   its rows to itself, so that they can go on together without a branch. The values are added tree by tree, as in
+/* Sums of leaf values of many trees: the twin of blockml.trees.Trees.sums. The values are added tree by tree, as in
    Python, so the sums are the same to the last bit. */
 #include "kernel.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows that take a step together, and rows that pass all trees before the next ones come (they fit the first cache). */
-enum { TOGETHER = 8, BATCH = 32 };
+/* Rows that take a step together: each waits for its node and then for its value. A leaf sends its rows to itself, so
+   that they can go on together without a branch. */
+enum { TOGETHER = 8 };
 
 /* Nodes that a row comes to in a tree, about: where all rows together come to less nodes than there are, packing them
    all would take longer than the walk. */
@@ -43,74 +41,200 @@ static void find_constant(Matrix matrix, unsigned char *constant) {
     }
 }
 
-/* Nodes as they stand for one page: a test of a constant column is decided for all rows, so that its node is passed
-   over. `end` has the node where a way that comes to a node goes on. Children come after their parents. */
-static void pack(const int32_t *feature, const double *threshold, const int32_t *left, const int32_t *right,
-                 Py_ssize_t n, Matrix matrix, const unsigned char *constant, Node *nodes, int32_t *end) {
-    for (Py_ssize_t i = n - 1; i >= 0; i--) {
-        end[i] = (int32_t)i;
-        if (feature[i] < 0) {
-            nodes[i] = (Node){INFINITY, 0, {(int32_t)i, (int32_t)i}};
+/* Trees as they come, and the rows that go through them. */
+typedef struct {
+    const int32_t *feature, *left, *right, *roots, *group;
+    const double *threshold, *value;
+    Py_ssize_t n, n_trees;
+    Matrix matrix;
+    const unsigned char *constant; /* of each column */
+    double *sums;
+    Py_ssize_t n_groups;
+} Work;
+
+/* Nodes of a tree as they stand for one page: a test of a constant column is decided for all rows, so that its node is
+   passed over. `end` has the node where a way that comes to a node goes on. Children come after their parents. */
+static void pack(const Work *work, int32_t root, int32_t stop, Node *nodes, int32_t *end) {
+    for (int32_t i = stop - 1; i >= root; i--) {
+        int32_t here = i - root;
+        end[here] = here;
+        if (work->feature[i] < 0) {
+            nodes[here] = (Node){INFINITY, 0, {here, here}};
             continue;
         }
-        Py_ssize_t column = feature[i] * matrix.column_step;
-        if (constant[feature[i]]) {
-            end[i] = end[matrix.values[column] <= threshold[i] ? left[i] : right[i]];
+        Py_ssize_t column = work->feature[i] * work->matrix.column_step;
+        int32_t left = end[work->left[i] - root], right = end[work->right[i] - root];
+        if (work->constant[work->feature[i]])
+            end[here] = work->matrix.values[column] <= work->threshold[i] ? left : right;
+        else
+            nodes[here] = (Node){rounded_down(work->threshold[i]), (int32_t)column, {left, right}};
+    }
+}
+
+/* Adds the values of a packed tree, whose first node is `root`. */
+static void walk(const Node *nodes, int32_t root, const double *value, Matrix matrix, double *out,
+                 Py_ssize_t n_groups) {
+    Py_ssize_t row = 0;
+    for (; row + TOGETHER <= matrix.n_rows; row += TOGETHER) {
+        int32_t at[TOGETHER], moved;
+        const float *rows[TOGETHER];
+        for (int k = 0; k < TOGETHER; k++) {
+            at[k] = root;
+            rows[k] = matrix.values + (row + k) * matrix.row_step;
+        }
+        do {
+            moved = 0;
+            for (int k = 0; k < TOGETHER; k++) {
+                const Node *node = nodes + at[k];
+                int32_t next = node->child[!(rows[k][node->column] <= node->threshold)];
+                moved |= next ^ at[k];
+                at[k] = next;
+            }
+        } while (moved);
+        for (int k = 0; k < TOGETHER; k++) out[(row + k) * n_groups] += value[at[k]];
+    }
+    for (; row < matrix.n_rows; row++) {
+        int32_t at = root, before;
+        do {
+            before = at;
+            const float *x = matrix.values + row * matrix.row_step + nodes[at].column;
+            at = nodes[at].child[!(*x <= nodes[at].threshold)];
+        } while (at != before);
+        out[row * n_groups] += value[at];
+    }
+}
+
+/* A test of a small tree, and the leaves that are still possible where its answer is "more". */
+typedef struct {
+    float threshold;
+    int32_t column;
+    uint32_t left;
+} Test;
+
+/* Small trees are not walked: each of their tests takes leaves away from all rows at once, and the first that is left
+   is the row's (Lucchese et al. 2015, "QuickScorer"). A few more tests than on a walk, but none waits for another. */
+enum { MOST_LEAVES = 32, LEAST_ROWS = 8 };
+
+static void take_away_slowly(const Test *tests, int n_tests, uint32_t possible, const float *values, Py_ssize_t n_rows,
+                             uint32_t *left) {
+    for (Py_ssize_t row = 0; row < n_rows; row++) {
+        left[row] = possible;
+        for (int i = 0; i < n_tests; i++)
+            left[row] &= tests[i].left | -(uint32_t)(values[tests[i].column + row] <= tests[i].threshold);
+    }
+}
+
+#if defined(__GNUC__)
+typedef float Floats __attribute__((vector_size(32), aligned(4), may_alias)); /* they may begin anywhere */
+typedef int32_t Masks __attribute__((vector_size(32)));
+enum { LANES = 8, VECTORS = 4 }; /* as many rows as fit the registers */
+
+#if !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
+__attribute__((target_clones("avx2", "default"))) /* twice as fast where the machine has it */
+#endif
+static void take_away(const Test *tests, int n_tests, uint32_t possible, const float *values, Py_ssize_t n_rows,
+                      uint32_t *left) {
+    if (n_rows < VECTORS * LANES) {
+        take_away_slowly(tests, n_tests, possible, values, n_rows, left);
+        return;
+    }
+    for (Py_ssize_t row = 0; row < n_rows; row += VECTORS * LANES) {
+        if (row > n_rows - VECTORS * LANES) row = n_rows - VECTORS * LANES; /* the last ones, some of them again */
+        Masks bits[VECTORS];
+        for (int k = 0; k < VECTORS; k++) bits[k] = (Masks){0} + (int32_t)possible;
+        for (int i = 0; i < n_tests; i++) {
+            const Masks others = (Masks){0} + (int32_t)tests[i].left;
+            const Floats *x = (const Floats *)(values + tests[i].column + row);
+            for (int k = 0; k < VECTORS; k++) bits[k] &= others | (x[k] <= tests[i].threshold);
+        }
+        memcpy(left + row, bits, sizeof bits);
+    }
+}
+#else
+#define take_away take_away_slowly
+#endif
+
+static int first_bit(uint32_t bits) {
+#if defined(__GNUC__)
+    return __builtin_ctz(bits);
+#else
+    int place = 0;
+    while (!(bits >> place & 1)) place++;
+    return place;
+#endif
+}
+
+/* A tree as tests of columns that aren't constant, and the leaves that constant ones leave possible. */
+typedef struct {
+    Test tests[MOST_LEAVES];
+    double values[MOST_LEAVES]; /* of leaves, from left to right */
+    int n_tests;
+    uint32_t possible;
+} Small;
+
+/* Bits from `first` on, so many. */
+static uint32_t run_of_bits(int first, int count) { return (uint32_t)((((uint64_t)1 << count) - 1) << first); }
+
+/* Makes a small tree of the nodes from `root` to `stop`; 0 if it has too many leaves. */
+static int make_small(const Work *work, int32_t root, int32_t stop, Small *small) {
+    int32_t first[2 * MOST_LEAVES], count[2 * MOST_LEAVES]; /* leaves of each node */
+    if (stop - root >= 2 * MOST_LEAVES) return 0;
+    for (int32_t i = stop - 1; i >= root; i--) {
+        int is_leaf = work->feature[i] < 0;
+        first[i - root] = -1;
+        count[i - root] = is_leaf ? 1 : count[work->left[i] - root] + count[work->right[i] - root];
+    }
+    first[0] = 0;
+    small->n_tests = 0;
+    small->possible = run_of_bits(0, count[0]);
+    for (int32_t i = root; i < stop; i++) {
+        int32_t begin = first[i - root];
+        if (begin < 0) continue; /* no way leads here */
+        if (work->feature[i] < 0) {
+            small->values[begin] = work->value[i];
+            continue;
+        }
+        int32_t left = work->left[i] - root, right = work->right[i] - root;
+        first[left] = begin;
+        first[right] = begin + count[left];
+        Py_ssize_t column = work->feature[i] * work->matrix.column_step;
+        uint32_t if_more = ~run_of_bits(first[left], count[left]), if_less = ~run_of_bits(first[right], count[right]);
+        if (work->constant[work->feature[i]])
+            small->possible &= work->matrix.values[column] <= work->threshold[i] ? if_less : if_more;
+        else
+            small->tests[small->n_tests++] = (Test){rounded_down(work->threshold[i]), (int32_t)column, if_more};
+    }
+    return 1;
+}
+
+/* Adds the values of all trees, one after another. `possible` has room for all rows, the others for all nodes. */
+static void score(const Work *work, uint32_t *possible, Node *nodes, int32_t *end) {
+    int at_once = work->matrix.row_step == 1 && work->matrix.n_rows >= LEAST_ROWS;
+    for (Py_ssize_t tree = 0; tree < work->n_trees; tree++) {
+        int32_t root = work->roots[tree], stop = (int32_t)(tree + 1 < work->n_trees ? work->roots[tree + 1] : work->n);
+        double *out = work->sums + work->group[tree];
+        Small small;
+        if (at_once && make_small(work, root, stop, &small)) {
+            take_away(small.tests, small.n_tests, small.possible, work->matrix.values, work->matrix.n_rows, possible);
+            for (Py_ssize_t row = 0; row < work->matrix.n_rows; row++)
+                out[row * work->n_groups] += small.values[first_bit(possible[row])];
         } else {
-            nodes[i] = (Node){rounded_down(threshold[i]), (int32_t)column, {end[left[i]], end[right[i]]}};
+            pack(work, root, stop, nodes, end);
+            walk(nodes, end[0], work->value + root, work->matrix, out, work->n_groups);
         }
     }
 }
 
-static void walk(const Node *nodes, const int32_t *end_of, const double *value, const int32_t *roots,
-                 const int32_t *group, Py_ssize_t n_trees, Matrix matrix, double *sums, Py_ssize_t n_groups) {
-    for (Py_ssize_t begin = 0; begin < matrix.n_rows; begin += BATCH) {
-        Py_ssize_t end = begin + BATCH < matrix.n_rows ? begin + BATCH : matrix.n_rows;
-        for (Py_ssize_t tree = 0; tree < n_trees; tree++) {
-            Py_ssize_t row = begin;
-            const int32_t root = end_of[roots[tree]];
-            double *out = sums + group[tree];
-            for (; row + TOGETHER <= end; row += TOGETHER) {
-                int32_t at[TOGETHER], moved;
-                const float *rows[TOGETHER];
-                for (int k = 0; k < TOGETHER; k++) {
-                    at[k] = root;
-                    rows[k] = matrix.values + (row + k) * matrix.row_step;
-                }
-                do {
-                    moved = 0;
-                    for (int k = 0; k < TOGETHER; k++) {
-                        const Node *node = nodes + at[k];
-                        int32_t next = node->child[!(rows[k][node->column] <= node->threshold)];
-                        moved |= next ^ at[k];
-                        at[k] = next;
-                    }
-                } while (moved);
-                for (int k = 0; k < TOGETHER; k++) out[(row + k) * n_groups] += value[at[k]];
-            }
-            for (; row < end; row++) {
-                int32_t at = root, before;
-                do {
-                    before = at;
-                    const float *x = matrix.values + row * matrix.row_step + nodes[at].column;
-                    at = nodes[at].child[!(*x <= nodes[at].threshold)];
-                } while (at != before);
-                out[row * n_groups] += value[at];
-            }
-        }
-    }
-}
-
-/* The same without packing, row by row: for a few rows and many nodes, most of which no row comes to. */
-static void walk_unpacked(const int32_t *feature, const double *threshold, const int32_t *left, const int32_t *right,
-                          const double *value, const int32_t *roots, const int32_t *group, Py_ssize_t n_trees,
-                          Matrix matrix, double *sums, Py_ssize_t n_groups) {
-    for (Py_ssize_t tree = 0; tree < n_trees; tree++)
-        for (Py_ssize_t row = 0; row < matrix.n_rows; row++) {
-            const float *x = matrix.values + row * matrix.row_step;
-            int32_t at = roots[tree];
-            while (feature[at] >= 0) at = x[feature[at] * matrix.column_step] <= threshold[at] ? left[at] : right[at];
-            sums[row * n_groups + group[tree]] += value[at];
+/* The same row by row, without looking at each node: for a few rows and many nodes, most of which no row comes to. */
+static void walk_unpacked(const Work *work) {
+    for (Py_ssize_t tree = 0; tree < work->n_trees; tree++)
+        for (Py_ssize_t row = 0; row < work->matrix.n_rows; row++) {
+            const float *x = work->matrix.values + row * work->matrix.row_step;
+            int32_t at = work->roots[tree];
+            while (work->feature[at] >= 0)
+                at = x[work->feature[at] * work->matrix.column_step] <= work->threshold[at] ? work->left[at]
+                                                                                           : work->right[at];
+            work->sums[row * work->n_groups + work->group[tree]] += work->value[at];
         }
 }
 
@@ -120,9 +244,9 @@ static int in_range(const int32_t *group, Py_ssize_t n, Py_ssize_t n_groups) {
     return 1;
 }
 
-/* tree_sums(feature, threshold, left, right, value, roots, group, matrix, by_column, sums, n_groups): adds the values of
-   tree i to column group[i] of sums. The matrix lies row by row, or column by column. The trees were checked by Trees.check, and the matrix has all columns that they ask for:
-   neither is looked at again. */
+/* tree_sums(feature, threshold, left, right, value, roots, group, matrix, by_column, sums, n_groups): adds the values
+   of tree i to column group[i] of sums. The matrix lies row by row, or column by column. The trees were checked by
+   Trees.check, and the matrix has all columns that they ask for: neither is looked at again. */
 PyObject *tree_sums(PyObject *module, PyObject *arguments) {
     PyObject *object[9], *result = NULL;
     Py_ssize_t n_groups;
@@ -139,26 +263,29 @@ PyObject *tree_sums(PyObject *module, PyObject *arguments) {
     Py_ssize_t n = view[0].len / 4, n_trees = view[5].len / 4;
     Py_ssize_t n_rows = n_groups > 0 ? view[8].len / 8 / n_groups : 0;
     Py_ssize_t n_columns = n_rows > 0 ? view[7].len / 4 / n_rows : 0;
-    if (n_groups <= 0 || view[7].len / 4 > INT32_MAX || view[6].len / 4 != n_trees || !in_range(view[6].buf, n_trees, n_groups)) {
+    if (n_groups <= 0 || view[7].len / 4 > INT32_MAX || view[6].len / 4 != n_trees ||
+        !in_range(view[6].buf, n_trees, n_groups)) {
         PyErr_SetString(PyExc_ValueError, "each tree needs a group, and a matrix has less than two billion numbers");
         goto done;
     }
-    Node *nodes = malloc((size_t)n * (sizeof(Node) + sizeof(int32_t)) + (size_t)n_columns);
+    Node *nodes = malloc((size_t)n * (sizeof(Node) + sizeof(int32_t)) + (size_t)n_rows * sizeof(uint32_t) +
+                         (size_t)n_columns);
     if (nodes == NULL) {
         PyErr_NoMemory();
         goto done;
     }
     int32_t *end = (int32_t *)(nodes + n);
-    unsigned char *constant = (unsigned char *)(end + n);
+    uint32_t *possible = (uint32_t *)(end + n);
+    unsigned char *constant = (unsigned char *)(possible + n_rows);
     Matrix matrix = {view[7].buf, n_rows, n_columns, by_column ? 1 : n_columns, by_column ? n_rows : 1};
+    Work work = {view[0].buf, view[2].buf, view[3].buf, view[5].buf, view[6].buf, view[1].buf, view[4].buf,
+                 n, n_trees, matrix, constant, view[8].buf, n_groups};
     Py_BEGIN_ALLOW_THREADS;
     if (n / USUAL_DEPTH > n_rows * n_trees) {
-        walk_unpacked(view[0].buf, view[1].buf, view[2].buf, view[3].buf, view[4].buf, view[5].buf, view[6].buf, n_trees,
-                      matrix, view[8].buf, n_groups);
+        walk_unpacked(&work);
     } else if (n_rows > 0) {
         find_constant(matrix, constant);
-        pack(view[0].buf, view[1].buf, view[2].buf, view[3].buf, n, matrix, constant, nodes, end);
-        walk(nodes, end, view[4].buf, view[5].buf, view[6].buf, n_trees, matrix, view[8].buf, n_groups);
+        score(&work, possible, nodes, end);
     }
     Py_END_ALLOW_THREADS;
     free(nodes);

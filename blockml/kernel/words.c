@@ -1,76 +1,32 @@
-/* Keys of the words in attributes' values: the twin of blockml.features.tokens._keys.
+/* Words in the tags and attributes above blocks: the twin of blockml.features.tokens.bags.
 
    Values of ASCII characters only are read here, as nearly all are; all others are left to Python, for which case and
-   white space are Unicode's. Pages name many things alike, so a word's key is made once a page. */
+   white space are Unicode's. */
 #include "kernel.h"
 #include <stdlib.h>
 #include <string.h>
 
 /* As blockml.features.tokens._MOST_CHARACTERS, and more words than it asks for. */
-enum { MOST_CHARACTERS = 512, MOST_WORDS = 64, MOST_PROBES = 32 };
+enum { MOST_CHARACTERS = 512, MOST_WORDS = 64 };
 
 /* What str.split splits at, of ASCII. */
 static int is_space(int c) { return (c >= 9 && c <= 13) || (c >= 28 && c <= 32); }
 static int is_letter(int c) { return c >= 'a' && c <= 'z'; }
 static int is_digit(int c) { return c >= '0' && c <= '9'; }
 
-typedef struct {
-    uint64_t hash, key;
-    size_t begin; /* in the text of all words */
-    size_t length; /* 0: free */
-} Slot;
-
-/* Words and their keys. */
-typedef struct {
-    Slot *slots;
-    size_t n_slots, n_words; /* a power of two, half of it full at most */
-    char *text;
-    size_t used, room;
-} Known;
-
-static int grown(Known *known) {
-    size_t n_slots = known->n_slots ? 2 * known->n_slots : 1024;
-    Slot *slots = calloc(n_slots, sizeof(Slot));
-    if (slots == NULL) return 0;
-    for (size_t i = 0; i < known->n_slots; i++) {
-        if (known->slots[i].length == 0) continue;
-        size_t at = (size_t)known->slots[i].hash & (n_slots - 1);
-        while (slots[at].length) at = (at + 1) & (n_slots - 1);
-        slots[at] = known->slots[i];
+/* CRC-32 as in zlib (ISO 3309), four bits at a time. */
+static uint32_t crc_of(const char *bytes, size_t length) {
+    static const uint32_t table[16] = {
+        0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
+        0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
+    };
+    uint32_t crc = ~(uint32_t)0;
+    for (size_t i = 0; i < length; i++) {
+        crc ^= (unsigned char)bytes[i];
+        crc = (crc >> 4) ^ table[crc & 15];
+        crc = (crc >> 4) ^ table[crc & 15];
     }
-    free(known->slots);
-    known->slots = slots;
-    known->n_slots = n_slots;
-    return 1;
-}
-
-/* The key of a word of one character at least. Where there is no memory, or someone made up words that collide, it is
-   made anew. */
-static uint64_t key_of_word(Known *known, const char *word, size_t length) {
-    if (2 * known->n_words >= known->n_slots && !grown(known)) return key_of(word, length);
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a (Fowler, Noll, Vo) */
-    for (size_t i = 0; i < length; i++) hash = (hash ^ (unsigned char)word[i]) * 0x100000001b3u;
-    hash ^= hash >> 32;
-    size_t at = (size_t)hash & (known->n_slots - 1);
-    for (int probes = 0; known->slots[at].length; at = (at + 1) & (known->n_slots - 1)) {
-        const Slot *slot = &known->slots[at];
-        if (slot->hash == hash && slot->length == length && memcmp(known->text + slot->begin, word, length) == 0)
-            return slot->key;
-        if (++probes == MOST_PROBES) return key_of(word, length);
-    }
-    uint64_t key = key_of(word, length);
-    if (known->used + length > known->room) {
-        size_t room = 2 * known->room + length + 8192;
-        char *text = realloc(known->text, room);
-        if (text == NULL) return key;
-        known->text = text;
-        known->room = room;
-    }
-    memcpy(known->text + known->used, word, length);
-    known->slots[at] = (Slot){hash, key, known->used, length};
-    known->used += length;
-    known->n_words++;
-    return key;
+    return ~crc;
 }
 
 typedef struct {
@@ -78,9 +34,8 @@ typedef struct {
     size_t length;
 } Word;
 
-/* Writes the keys of a value's different words in their order; returns how many there are. Room is for all of them. */
-static int keys_of_value(Known *known, const char *text, size_t length, int most_names, int most_parts,
-                         uint64_t *keys) {
+/* Writes the checksums of a value's different words in their order; returns how many there are. Room is for all. */
+static int sums_of_value(const char *text, size_t length, int most_names, int most_parts, uint32_t *sums) {
     char apart[2 * MOST_CHARACTERS], whole[3 * MOST_CHARACTERS];
     Word words[MOST_WORDS];
     size_t n = 0, at = 0, end = 0;
@@ -111,54 +66,222 @@ static int keys_of_value(Known *known, const char *text, size_t length, int most
         words[count++] = word;
         parts++;
     }
-    int n_keys = 0;
+    int n_sums = 0;
     for (int i = 0; i < count; i++) {
         int before = 0;
         while (before < i && (words[before].length != words[i].length ||
                               memcmp(words[before].at, words[i].at, words[i].length) != 0))
             before++;
-        if (before == i) keys[n_keys++] = key_of_word(known, words[i].at, words[i].length);
+        if (before == i) sums[n_sums++] = crc_of(words[i].at, words[i].length);
     }
-    return n_keys;
+    return n_sums;
 }
 
-/* name_words(values, most_names, most_parts, lengths, keys): keys (n, most_names + most_parts) of the words of each
-   value, and how many there are; -1 for what isn't ASCII. */
-PyObject *name_words(PyObject *module, PyObject *arguments) {
-    PyObject *values, *length_array, *key_array;
+/* Numbers that grow in number. */
+typedef struct {
+    uint32_t *items;
+    size_t n, room;
+} Numbers;
+
+static int has_room(Numbers *numbers, size_t more) {
+    if (numbers->n + more <= numbers->room) return 1;
+    size_t room = 2 * (numbers->n + more);
+    uint32_t *items = realloc(numbers->items, room * sizeof(uint32_t));
+    if (items == NULL) return 0;
+    numbers->items = items;
+    numbers->room = room;
+    return 1;
+}
+
+/* Checksums of the words of values, made when they are first asked for. */
+typedef struct {
+    PyObject *values;  /* a tuple */
+    PyObject *elsewhere; /* gives the checksums of a value that isn't ASCII, as bytes */
     int most_names, most_parts;
-    Py_buffer lengths, keys;
-    Known known = {NULL, 0, 0, NULL, 0, 0};
-    (void)module;
-    if (!PyArg_ParseTuple(arguments, "O!iiOO", &PyList_Type, &values, &most_names, &most_parts, &length_array,
-                          &key_array))
-        return NULL;
-    if (open_array(length_array, &lengths, 8, 1) < 0) return NULL;
-    if (open_array(key_array, &keys, 8, 1) < 0) {
-        PyBuffer_Release(&lengths);
-        return NULL;
+    int64_t *begin; /* of each value; -1 for one that wasn't asked for */
+    int64_t *end;
+    Numbers sums;
+} Words;
+
+/* Makes the checksums of a value; 0 with an exception. */
+static int read_value(Words *words, int32_t number) {
+    PyObject *value = PyTuple_GetItem(words->values, number);
+    if (value == NULL) return 0;
+    Py_ssize_t length;
+    const char *text = ascii(value, &length);
+    words->begin[number] = (int64_t)words->sums.n;
+    if (text != NULL) {
+        if (!has_room(&words->sums, MOST_WORDS)) return PyErr_NoMemory() != NULL;
+        words->sums.n += (size_t)sums_of_value(text, (size_t)length, words->most_names, words->most_parts,
+                                               words->sums.items + words->sums.n);
+    } else {
+        PyObject *found = PyObject_CallFunctionObjArgs(words->elsewhere, value, NULL);
+        char *bytes;
+        if (found == NULL || PyBytes_AsStringAndSize(found, &bytes, &length) < 0) {
+            Py_XDECREF(found);
+            return 0;
+        }
+        int fits = has_room(&words->sums, (size_t)length / 4);
+        if (fits) {
+            memcpy(words->sums.items + words->sums.n, bytes, (size_t)length / 4 * 4);
+            words->sums.n += (size_t)length / 4;
+        }
+        Py_DECREF(found);
+        if (!fits) return PyErr_NoMemory() != NULL;
     }
-    PyObject *result = NULL;
-    Py_ssize_t n = lengths.len / 8;
-    int fits = most_names >= 0 && most_parts >= 0 && most_names <= MOST_WORDS && most_parts <= MOST_WORDS - most_names;
-    if (!fits || keys.len / 8 < n * (most_names + most_parts)) {
-        PyErr_SetString(PyExc_ValueError, "no room for all keys");
+    words->end[number] = (int64_t)words->sums.n;
+    return 1;
+}
+
+enum { LEVELS = 4, ATTRIBUTES = 4 };
+
+/* What the elements above blocks are: of each its tag and the numbers of its attributes' values. */
+typedef struct {
+    const int64_t *above; /* (LEVELS, n), -1 for no node */
+    const int32_t *tag, *numbers; /* (n_nodes + 1,) and (ATTRIBUTES, n_nodes + 1), the last for "no node" */
+    Py_ssize_t n, n_nodes;
+} Above;
+
+static Py_ssize_t node_at(const Above *a, int level, Py_ssize_t block) {
+    int64_t node = a->above[level * a->n + block];
+    return node < 0 ? a->n_nodes : (Py_ssize_t)node;
+}
+
+static int32_t number_at(const Above *a, int attribute, Py_ssize_t node) {
+    return a->numbers[attribute * (a->n_nodes + 1) + node];
+}
+
+static int nodes_alike(const Above *a, Py_ssize_t one, Py_ssize_t other) {
+    if (one == other) return 1;
+    if (a->tag[one] != a->tag[other]) return 0;
+    for (int k = 0; k < ATTRIBUTES; k++)
+        if (number_at(a, k, one) != number_at(a, k, other)) return 0;
+    return 1;
+}
+
+static int blocks_alike(const Above *a, Py_ssize_t one, Py_ssize_t other) {
+    for (int level = 0; level < LEVELS; level++)
+        if (!nodes_alike(a, node_at(a, level, one), node_at(a, level, other))) return 0;
+    return 1;
+}
+
+static uint64_t hash_of(const Above *a, Py_ssize_t block) {
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a (Fowler, Noll, Vo), a number at a time */
+    for (int level = 0; level < LEVELS; level++) {
+        Py_ssize_t node = node_at(a, level, block);
+        hash = (hash ^ (uint32_t)a->tag[node]) * 0x100000001b3u;
+        for (int k = 0; k < ATTRIBUTES; k++) hash = (hash ^ (uint32_t)number_at(a, k, node)) * 0x100000001b3u;
+    }
+    return hash ^ (hash >> 32);
+}
+
+/* Numbers the blocks that have the same above them, in their order; first has the first block of each bag. Returns how
+   many bags there are, or -1 without memory. */
+static Py_ssize_t find_bags(const Above *a, int64_t *bag, int64_t *first) {
+    size_t n_slots = 16;
+    while (n_slots < 2 * (size_t)a->n) n_slots *= 2;
+    int64_t *slots = malloc(n_slots * sizeof(int64_t)); /* numbers of bags, -1: free */
+    if (slots == NULL) return -1;
+    memset(slots, 255, n_slots * sizeof(int64_t));
+    Py_ssize_t n_bags = 0;
+    for (Py_ssize_t block = 0; block < a->n; block++) {
+        if (block && a->above[block] == a->above[block - 1]) { /* the same parent */
+            bag[block] = bag[block - 1];
+            continue;
+        }
+        size_t at = (size_t)hash_of(a, block) & (n_slots - 1);
+        while (slots[at] >= 0 && !blocks_alike(a, (Py_ssize_t)first[slots[at]], block)) at = (at + 1) & (n_slots - 1);
+        if (slots[at] < 0) {
+            first[n_bags] = block;
+            slots[at] = n_bags++;
+        }
+        bag[block] = slots[at];
+    }
+    free(slots);
+    return n_bags;
+}
+
+/* Whether all nodes, tags and numbers of values are such; an exception is set if not. */
+static int is_sound(const Above *a, Py_ssize_t n_tags, Py_ssize_t n_values) {
+    int sound = 1;
+    for (Py_ssize_t i = 0; i < LEVELS * a->n; i++) sound &= a->above[i] >= -1 && a->above[i] < a->n_nodes;
+    for (Py_ssize_t i = 0; i <= a->n_nodes; i++) sound &= a->tag[i] >= 0 && a->tag[i] < n_tags;
+    for (Py_ssize_t i = 0; i < ATTRIBUTES * (a->n_nodes + 1); i++)
+        sound &= a->numbers[i] >= 0 && a->numbers[i] < n_values;
+    if (!sound) PyErr_SetString(PyExc_IndexError, "no such node, tag or value");
+    return sound;
+}
+
+/* bags_above(above, tag, numbers, tag_sums, values, elsewhere, most_names, most_parts, near, far, mask, bag, starts):
+   writes the bag of each block and where each bag starts; returns how many bags there are and, as bytes, the numbers
+   of their words: those of the tag and of the values of each element, `far` from level `near` on. */
+PyObject *bags_above(PyObject *module, PyObject *arguments) {
+    PyObject *object[6], *result = NULL;
+    Py_buffer view[6];
+    static const Py_ssize_t sizes[6] = {8, 4, 4, 4, 8, 8};
+    Words words = {NULL, NULL, 0, 0, NULL, NULL, {NULL, 0, 0}};
+    Numbers found = {NULL, 0, 0};
+    int near;
+    unsigned int far, mask;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "OOOOO!OiiiIIOO", &object[0], &object[1], &object[2], &object[3], &PyTuple_Type,
+                          &words.values, &words.elsewhere, &words.most_names, &words.most_parts, &near, &far, &mask,
+                          &object[4], &object[5]))
+        return NULL;
+    int opened = 0;
+    for (; opened < 6; opened++)
+        if (open_array(object[opened], &view[opened], sizes[opened], opened > 3) < 0) goto done;
+    Above a = {view[0].buf, view[1].buf, view[2].buf, view[0].len / 8 / LEVELS, view[1].len / 4 - 1};
+    const uint32_t *tag_sums = view[3].buf;
+    int64_t *bag = view[4].buf, *starts = view[5].buf;
+    Py_ssize_t n_values = PyTuple_Size(words.values);
+    if (a.n_nodes < 0 || view[2].len / 4 < ATTRIBUTES * (a.n_nodes + 1) || view[4].len / 8 < a.n ||
+        view[5].len / 8 < a.n + 1 || words.most_names < 0 || words.most_parts < 0 || words.most_names > MOST_WORDS ||
+        words.most_parts > MOST_WORDS - words.most_names) {
+        PyErr_SetString(PyExc_ValueError, "no room for all bags or words");
         goto done;
     }
-    for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *value = PyList_GetItem(values, i);
-        if (value == NULL) goto done;
-        Py_ssize_t length;
-        const char *text = ascii(value, &length);
-        uint64_t *row = (uint64_t *)keys.buf + i * (most_names + most_parts);
-        ((int64_t *)lengths.buf)[i] =
-            text == NULL ? -1 : keys_of_value(&known, text, (size_t)length, most_names, most_parts, row);
+    if (!is_sound(&a, view[3].len / 4, n_values)) goto done;
+    words.begin = malloc((size_t)(n_values + 1) * sizeof(int64_t));
+    words.end = malloc((size_t)(n_values + 1) * sizeof(int64_t));
+    Py_ssize_t n_bags = words.begin == NULL || words.end == NULL ? -1 : find_bags(&a, bag, starts);
+    if (n_bags < 0) {
+        PyErr_NoMemory();
+        goto done;
     }
-    result = Py_NewRef(Py_None);
+    for (Py_ssize_t i = 0; i < n_values; i++) words.begin[i] = -1;
+    if (n_values > 0) words.begin[0] = words.end[0] = 0; /* no value */
+    for (Py_ssize_t number = 0; number < n_bags; number++) {
+        Py_ssize_t block = (Py_ssize_t)starts[number];
+        starts[number] = (int64_t)found.n;
+        for (int level = 0; level < LEVELS; level++) {
+            Py_ssize_t node = node_at(&a, level, block);
+            uint32_t mark = level < near ? 0 : far;
+            if (!has_room(&found, 1)) {
+                PyErr_NoMemory();
+                goto done;
+            }
+            found.items[found.n++] = (tag_sums[a.tag[node]] & mask) ^ mark;
+            for (int k = 0; k < ATTRIBUTES; k++) {
+                int32_t value = number_at(&a, k, node);
+                if (words.begin[value] < 0 && !read_value(&words, value)) goto done;
+                size_t length = (size_t)(words.end[value] - words.begin[value]);
+                if (!has_room(&found, length)) {
+                    PyErr_NoMemory();
+                    goto done;
+                }
+                const uint32_t *sums = words.sums.items + words.begin[value];
+                for (size_t i = 0; i < length; i++) found.items[found.n++] = (sums[i] & mask) ^ mark;
+            }
+        }
+    }
+    starts[n_bags] = (int64_t)found.n;
+    result = Py_BuildValue("ny#", n_bags, found.items == NULL ? "" : (const char *)found.items, (Py_ssize_t)(found.n * sizeof(uint32_t)));
 done:
-    free(known.slots);
-    free(known.text);
-    PyBuffer_Release(&lengths);
-    PyBuffer_Release(&keys);
+    while (opened--) PyBuffer_Release(&view[opened]);
+    free(words.begin);
+    free(words.end);
+    free(words.sums.items);
+    free(found.items);
     return result;
 }

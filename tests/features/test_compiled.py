@@ -23,7 +23,7 @@ from blockml.features.names import numbered
 from blockml.features.ranks import ranked
 from blockml.features.repetition import alike
 from blockml.features.structure import FAR, nearest_levels
-from blockml.features.tokens import _keys, bags
+from blockml.features.tokens import _of_elements, bags
 from blockml.features.view import View
 from blockml.keys import text_keys
 from blockml.page import Blocks, Nodes, Page
@@ -130,10 +130,19 @@ def test_bits_of_names(values: list[str]) -> None:
     assert fast.tolist() == [keyword_bits(value) for value in values]
 
 
+def words_of(values: list[str]) -> tuple[Any, ...]:
+    """Bags of one block for each value of an attribute."""
+    n = len(values)
+    above, numbers = np.full((4, n), -1, dtype=np.int64), np.zeros((4, n + 1), dtype=np.int32)
+    above[0], numbers[n % 4, :n] = np.arange(n), np.arange(1, n + 1)
+    found = _of_elements(above, np.zeros(n + 1, np.int32), numbers, np.ones(1, np.uint32), ("", *values))
+    return found.starts, found.buckets, found.bag
+
+
 @given(st.lists(names, max_size=6))
 def test_words_of_names(values: list[str]) -> None:
     """Whole, and in parts."""
-    assert same(*both(lambda: _keys(values)))
+    assert same(*both(lambda: words_of(values)))
 
 
 @pytest.mark.parametrize(
@@ -141,8 +150,8 @@ def test_words_of_names(values: list[str]) -> None:
 )
 def test_long_names(value: str) -> None:
     """They are cut at the same place; and many different words are all kept."""
-    assert same(*both(lambda: (_keys([value, value[::-1]]), all_bits([value]))))
-    assert same(*both(lambda: _keys([f"{value[:9]}{number:x}" for number in range(3000)])))
+    assert same(*both(lambda: (words_of([value, value[::-1]]), all_bits([value]))))
+    assert same(*both(lambda: words_of([f"{value[:9]}{number:x}" for number in range(3000)])))
 
 
 @given(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 3), max_size=40))
@@ -193,7 +202,7 @@ def test_attributes_of_any_mapping() -> None:
     held: list[Any] = [{"class": "a", "id": "a"}, MappingProxyType({"class": "b", "role": "a"}), {"class": None}, {}]
     for attributes in (held, tuple(held)):
         nodes = Nodes(("#text", "p"), column, column, column, column, column.astype(np.uint8), attributes, ("",) * 4)
-        fast, slow = both(lambda nodes=nodes: numbered(nodes, np.array([0, 2])))  # type: ignore[misc]
+        fast, slow = both(lambda nodes=nodes: numbered(nodes, np.array([0, 1, 2])))  # type: ignore[misc]
         assert fast.values == slow.values == ("", "a", "b")
         assert same(fast.of, slow.of)
         assert fast.of["id"].tolist() == [1, 0, 0, 0, 0]
@@ -222,12 +231,35 @@ def test_words_made_up_to_collide() -> None:
     """They cost more, and nothing else."""
     words = colliding(1024)
     assert len(words) > 200
-    assert same(*both(lambda: _keys([" ".join(words[start : start + 8]) for start in range(0, 200, 8)])))
     text = "-".join(words[:120] * 2)
     view = View(blockml.parse(f"<title>{words[3]} cat</title><p>{text}<p>{text}-cat"))
     fast, slow = both(lambda: dict(resemblance(view)))
     assert same(fast, slow)
     assert fast["oftitle"].tolist() == [0.5, 1]
+
+
+ZEROS, ONES, LONGS = np.zeros(2, np.int32), np.ones(2, np.int32), np.zeros(5, np.int64)
+#: Arguments of ``bags_above``, for four blocks and one node: of which each is wrong in its place.
+WRONG: list[tuple[int, Any]] = [
+    (0, np.array([0, 99, -2, 1] * 4)),
+    (1, ONES),
+    (2, ONES.repeat(4)),
+    (2, ZEROS),
+    (4, [""]),
+    (6, 64),
+    (11, LONGS[:3]),
+    (12, LONGS[:4]),
+]
+
+
+def bags_with(place: int, argument: object) -> object:
+    """Bags with one argument replaced."""
+    tag_sums = np.zeros(1, np.uint32)
+    arguments: list[Any] = [LONGS[:1].repeat(16), ZEROS, ZEROS.repeat(4), tag_sums, ("",), bytes, 8, 32, 2, 1, 1]
+    arguments += [LONGS.copy(), LONGS.copy()]
+    arguments[place] = argument
+    assert kernel.compiled is not None
+    return kernel.compiled.bags_above(*arguments)
 
 
 def test_wrong_arrays_are_refused() -> None:
@@ -239,16 +271,18 @@ def test_wrong_arrays_are_refused() -> None:
     calls: list[Callable[[], object]] = [
         lambda: compiled.text_keys(["a"], longs.view(np.uint64)),
         lambda: compiled.nearest_levels(outside, 4, 9.0, few, np.zeros(4, np.float32)),
+        lambda: compiled.chains(np.zeros(1, np.int32), outside.astype(np.int32), np.zeros(4, np.int64)),
         lambda: compiled.chain_keys(outside, 4, 1, few, longs.view(np.uint64)),
         lambda: compiled.ranked(longs.view(np.uint64), longs[:1], longs),
         lambda: compiled.class_counts(np.zeros(2, np.uint8), outside, np.ones(1, np.uint8), np.zeros(4)),
-        lambda: compiled.name_words(["a"], 8, 32, longs[:1], few),
-        lambda: compiled.numbered([{}], ("a",), np.ones(1, np.uint8), {}, np.zeros(1, np.int32)),
+        lambda: compiled.numbered([{}], ("a",), np.zeros(1, np.int64), {}, np.zeros(1, np.int32)),
+        lambda: compiled.numbered([{}], ("a",), np.ones(1, np.int64), {}, np.zeros(2, np.int32)),
         lambda: compiled.line_densities(np.ones(1, np.int32), np.full(1, 2, np.int32), 80, np.zeros(1, np.float32)),
         lambda: compiled.shared_words(
             ["a"], [], few.view(np.uint8), few.view(np.uint8), few.view(np.uint8), np.zeros(3)
         ),
         lambda: compiled.keyword_bits([7], few.view(np.uint8), few.view(np.int16), few.view(np.int8), longs),  # type: ignore[list-item]
+        *[lambda place=place, array=array: bags_with(place, array) for place, array in WRONG],
     ]
     for call in calls:
         with pytest.raises((IndexError, TypeError, ValueError)):

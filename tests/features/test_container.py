@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import blockml
-from blockml.features.container import CANDIDATES, MOST_LEVELS, container, relative_to, smallest_holding
+from blockml.features.container import CANDIDATES, MOST_LEVELS, container, further, relative_to, smallest_holding
 from blockml.features.view import View
 from tests.strategies import messy_html, path_of
 
@@ -22,9 +22,10 @@ PAGE = (
 
 
 def columns(html: str) -> dict[str, list[float]]:
-    """The family by name."""
+    """The families by name."""
     view = View(blockml.parse(html))
-    return {name: np.broadcast_to(values, len(view)).astype(float).tolist() for name, values in container(view).items()}
+    found = {**container(view), **further(view)}
+    return {name: np.broadcast_to(values, len(view)).astype(float).tolist() for name, values in found.items()}
 
 
 def test_candidates_by_hand() -> None:
@@ -124,14 +125,14 @@ def test_relations_are_those_of_walking_up(html: str, data: st.DataObject) -> No
 def test_the_smallest_holding_enough(html: str, share: float) -> None:
     """It has its share, and nothing below it has."""
     view = View(blockml.parse(html))
-    mass = view.total(view.words)
-    node = smallest_holding(view, mass, share)
+    mass = view.total_of(np.arange(len(view.nodes)), view.words)[view.reached]
+    place = smallest_holding(view, mass, share)
     if not view.words.any():
-        assert node == -1
+        assert place == -1
         return
-    assert mass[node] >= share * mass.max()
-    deeper = view.nodes.depth > view.nodes.depth[node]
-    assert (mass[deeper] < share * mass.max()).all()
+    assert mass[place] >= share * mass.max()
+    depth = view.nodes.depth[view.reached]
+    assert (mass[depth > depth[place]] < share * mass.max()).all()
 
 
 def test_each_candidate_is_described() -> None:

@@ -10,16 +10,17 @@ from hypothesis import given
 
 import blockml
 from blockml.features.alike import GROUPS
-from blockml.features.repetition import ALIKE, LEVELS, alike, repetition
+from blockml.features.repetition import ALIKE, LEVELS, alike, like_siblings, repetition, same_path
 from blockml.features.view import REACH, View
 from blockml.page import Nodes
 from tests.strategies import messy_html, path_of
 
 
 def columns(html: str) -> dict[str, list[float]]:
-    """The family by name."""
+    """The families by name."""
     view = View(blockml.parse(html))
-    return {name: values.astype(float).tolist() for name, values in repetition(view).items()}
+    found = {name: values for family in (same_path, repetition, like_siblings) for name, values in family(view).items()}
+    return {name: values.astype(float).tolist() for name, values in found.items()}
 
 
 def test_groups_by_hand() -> None:
@@ -71,8 +72,8 @@ def test_blocks_are_alike_if_the_same_stands_above_them(html: str) -> None:
     if not len(view):
         return
     above = [keys(view.nodes, parent) for parent in view.blocks.parent.tolist()]
-    found = view.groups
-    assert set(found) == set(GROUPS)
+    assert set(view.groups) == set(GROUPS)
+    found = {"path": view.same_path, **view.groups}
     for name, numbers in found.items():
         written = [repr(item[name]) for item in above]
         pairs = set(zip(written, numbers.tolist(), strict=True))
@@ -85,8 +86,8 @@ def test_siblings_are_those_with_the_same_parent_tag_and_class(html: str) -> Non
     view = View(blockml.parse(html))
     if not len(view):
         return
-    nodes, words = view.nodes, view.total(view.words)
-    found: dict[str, Any] = dict(repetition(view))
+    nodes, words = view.nodes, view.total_of(np.arange(len(view.nodes)), view.words)
+    found: dict[str, Any] = dict(like_siblings(view))
     kinds = [(int(nodes.parent[i]), nodes.name(i), nodes.attributes[i].get("class", "")) for i in range(len(nodes))]
     for k in LEVELS:
         for block, node in enumerate(view.level(k).tolist()):

@@ -37,8 +37,11 @@ FAMILIES: tuple[Family, ...] = (
     structure.path,
     structure.ancestors,
     container.container,
+    container.further,
     vocabulary.called,
+    repetition.same_path,
     repetition.repetition,
+    repetition.like_siblings,
     metadata.resemblance,
     metadata.about,
 )
@@ -72,7 +75,7 @@ def test_chains_lead_up(html: str) -> None:
 def test_totals_are_sums_over_blocks_that_start_inside(html: str) -> None:
     """Of each node, texts included."""
     view = View(blockml.parse(html))
-    total = view.total(view.words)
+    total = view.total_of(np.arange(len(view.nodes)), view.words)
     starts = list(zip(view.blocks.node.tolist(), view.words.tolist(), strict=True))
     for node, end in enumerate(view.nodes.end.tolist()):
         assert total[node] == sum(words for start, words in starts if node <= start < end)
@@ -111,13 +114,13 @@ def test_running_text_is_ten_words_of_which_few_are_linked(html: str, prose: flo
 
 
 def test_classes_and_ids_are_read_once_per_element() -> None:
-    """Equal classes are one style; an element without, and one with an empty class, have none."""
+    """Equal classes are one; an element without, and one with an empty class, have none."""
     view = View(blockml.parse("<p class=a>x<p class=b>x<p class=a>x<p class=''>x<p>x<div class=a id=footer>x"))
     parents = view.blocks.parent
-    styles = view.styles[parents].tolist()
-    assert styles[0] == styles[2] == styles[5] != styles[1]
-    assert styles[3] == styles[4] == view.styles[-1] == 0
-    kinds = view.kind_of_node[parents].tolist()
+    classes = view.names.of["class"][parents].tolist()
+    assert classes[0] == classes[2] == classes[5] != classes[1]
+    assert classes[3] == classes[4] == view.names.of["class"][-1] == 0
+    kinds = view.built(np.unique(parents).astype(np.int64))[parents].tolist()
     assert kinds[0] == kinds[2] != kinds[5]
     assert kinds[3] == kinds[4]
     assert view.keywords[parents].tolist() == [0] * 5 + [keyword_bits("footer")]
