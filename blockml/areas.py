@@ -27,8 +27,8 @@ ARRAYS: Mapping[str, type[np.generic]] = {
     "areas_label": np.int32,
 }
 
-#: Probability from which on a block is a comment. On L3S-GN1 (621 pages, never learnt from) precision is .945 and
-#: recall .724 there, in words; .7 gives .940 and .448 (``benchmarks/areas.py comments``).
+#: Probability from which on a block is a comment. On L3S-GN1 (621 pages, never learnt from) precision is .906 and
+#: recall .408 there, in words; .7 gives .907 and .214 (``benchmarks/areas.py comments``).
 COMMENT = 0.5
 #: By how much log odds must differ before rounding can't turn them.
 _SURE = 1e-3
