@@ -43,9 +43,8 @@ def judges(study: Study, judged: Judged, seed: int) -> list[Measured]:
     """Measure trees and nets, alone and together, all else as the recipe has it; the last one is the recipe's own."""
     trees, recipe, numbers = judged.trees, study.recipe, judged.all_nets
     n = len(numbers)
-    baseline = study.baseline(seed)
     found = [
-        measured(study, judged, "recipe boosted", RECIPES["boosted"], baseline, baseline, seed),
+        measured(study, judged, "recipe boosted", RECIPES["boosted"], trees, trees, seed),
         measured(study, judged, "trees alone", recipe, trees, trees, seed),
     ]
     for name, chosen in {"one net alone": (0,), f"{n} nets alone": numbers}.items():

@@ -17,7 +17,7 @@ from blockml.datasets import Dataset
 from blockml.datasets.defects import REPLACED, UNFIT_FOR_JUDGING, UNFIT_FOR_TRAINING, defects
 from blockml.decision import blended, logistic, logit
 from blockml.learning.blending import fit_blend
-from blockml.learning.recipes import RECIPES, Recipe
+from blockml.learning.recipes import Recipe
 from blockml.learning.splits import folds
 from blockml.learning.table import BlockTable, build_table
 from blockml.learning.wholepages import Unseen, WholePages, fit_whole_pages
@@ -65,7 +65,6 @@ class Study:
     """Pages, and what was found out about them so far."""
 
     dataset: Dataset
-    """The pages, and which of them have defects that are known."""
     table: BlockTable
     recipe: Recipe
     groups: Mapping[str, NDArray[np.bool_]]
@@ -75,16 +74,13 @@ class Study:
     jobs: int
     known: dict[tuple[int, int, float], Judged] = field(default_factory=dict)
     """What was cross-validated already, by seed, number of nets and share of the sites."""
-    baselines: dict[int, Probabilities] = field(default_factory=dict)
-    """The same of the baseline, by seed."""
 
     @classmethod
     def opened(cls, dataset: Dataset, recipe: Recipe, *, n_folds: int, seed: int, jobs: int) -> Study:
         """Measure all pages of a data set."""
         found = defects(dataset, jobs=jobs)
-        marked = without_defects(dataset, found)
-        table = build_table([marked], recipe, jobs=jobs)
-        return cls(marked, table, recipe, measured_groups(dataset, table, found), n_folds, seed, jobs)
+        table = build_table([without_defects(dataset, found)], recipe, jobs=jobs)
+        return cls(dataset, table, recipe, measured_groups(dataset, table, found), n_folds, seed, jobs)
 
     def judged(self, seed: int, nets: int, share: float = 1.0) -> Judged:
         """Cross-validate, by site, trees and so many nets that learn from a share of the training sites."""
@@ -96,14 +92,6 @@ class Study:
         )
         self.known[seed, nets, share] = fresh
         return fresh
-
-    def baseline(self, seed: int) -> Probabilities:
-        """(n_rows,) by the trees of the recipe ``boosted`` on its own columns, which have not seen the page."""
-        if seed not in self.baselines:
-            recipe = RECIPES["boosted"]
-            table = build_table([self.dataset], recipe, jobs=self.jobs)
-            self.baselines[seed] = cross_judged(table, recipe, self.folds(seed), seed=seed, jobs=self.jobs).trees
-        return self.baselines[seed]
 
     def folds(self, seed: int) -> NDArray[np.int64]:
         """(n_pages,) fold of each page."""

@@ -25,10 +25,10 @@ def texts(study: Study, folder: Path) -> dict[str, Table]:
     """Write ``default.jsonl`` and ``boosted.jsonl``, a line ``{"id", "text"}`` for each page."""
     folder.mkdir(parents=True, exist_ok=True)
     judged = study.judged(study.seed, study.recipe.nets)
-    both, baseline = judged.both(*judged.all_nets), study.baseline(study.seed)
+    both = judged.both(*judged.all_nets)
     scores = {
         "default": study.whole(judged, study.recipe, judged.trees, both, study.seed).scores,
-        "boosted": study.whole(judged, recipe("boosted"), baseline, baseline, study.seed).scores,
+        "boosted": study.whole(judged, recipe("boosted"), judged.trees, judged.trees, study.seed).scores,
     }
     lines: dict[str, list[str]] = {name: [] for name in scores}
     for number, labelled in enumerate(study.dataset.pages):

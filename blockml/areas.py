@@ -77,11 +77,14 @@ class Areas:
 
     def logits(self, matrix: NDArray[np.float32]) -> NDArray[np.float64]:
         """(n_rows, k) sums of leaf values, those that ``trees[i].predict(matrix)`` gives; see :meth:`predict`."""
+        self._check_width(matrix)
+        joint, label = self._joint
+        return joint.sums(matrix, label, len(self.trees))
+
+    def _check_width(self, matrix: NDArray[np.float32]) -> None:
         asked = max(int(trees.feature.max()) for trees in self.trees)
         if len(matrix) and matrix.shape[1] <= asked:
             raise UsageError(f"the trees ask for column {asked}; the matrix has {matrix.shape[1]}")
-        joint, label = self._joint
-        return joint.sums(matrix, label, len(self.trees))
 
     @cached_property
     def _joint(self) -> tuple[Trees, NDArray[np.int32]]:
@@ -119,7 +122,13 @@ class Areas:
         """(n_rows,) :meth:`comments` of rows (n_rows, n_features), with most of the trees left alone.
 
         What is likelier main content than a comment is none, whatever the other labels' trees say.
+
+        Raises
+        ------
+        UsageError
+            The matrix has fewer columns than the trees ask for.
         """
+        self._check_width(matrix)
         found = np.zeros(len(matrix), dtype=bool)
         if Label.COMMENT not in self.labels:
             return found

@@ -146,6 +146,8 @@ def test_narrow_matrices_are_refused(learnt: Areas) -> None:
     """Instead of reading the next row's values."""
     with pytest.raises(UsageError, match="the matrix has 2"):
         learnt.predict(rows(0, 3)[:, :2])
+    with pytest.raises(UsageError, match="the matrix has 2"):
+        learnt.find_comments(rows(0, 3)[:, :2])
 
 
 class Named(Extractor):

@@ -93,14 +93,8 @@ def _values(
 
 def _fill(columns: NDArray[np.float32], part: _Part, values: Mapping[str, NDArray[np.generic] | float]) -> None:
     """Write the columns of a part."""
-    own = [values[base] for base, _ in part.own]
-    if part.in_a_row and all(isinstance(column, np.ndarray) for column in own):
-        first = part.own[0][1]
-        # One call for all: to assign each costs as much for a small page as to compute it.
-        np.concatenate(own, out=columns[first : first + len(own)].reshape(-1), casting="same_kind")
-    else:
-        for (_, place), column in zip(part.own, own, strict=True):
-            columns[place] = column
+    for base, place in part.own:
+        columns[place] = values[base]
     for base, offset, place in part.others:
         _shifted(values[base], offset, COLUMNS[base].empty, columns[place])
     n = columns.shape[1]
@@ -140,8 +134,6 @@ class _Part:
     """Base columns that are needed."""
     own: tuple[tuple[str, int], ...]
     """Columns of the block itself: base and position."""
-    in_a_row: bool
-    """Whether these are one after another, and there are some."""
     others: tuple[tuple[str, int, int], ...]
     """Columns of other blocks: base, offset and position."""
     one_hot: tuple[tuple[str, int, NDArray[np.intp]], ...]
@@ -170,7 +162,6 @@ def _part(family: Family | None, names: list[tuple[int, str, int, int | None]]) 
         family,
         tuple(dict.fromkeys(base for _, base, _, _ in names)),
         tuple(own),
-        bool(own) and [place for _, place in own] == list(range(own[0][1], own[0][1] + len(own))),
         tuple(others),
         tuple([(base, offset, place_of_code) for (base, offset), place_of_code in groups.items()]),
     )
