@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,7 @@ class Measured:
     """Pages with whole labels: gold names, words, page numbers, and a matrix of all blocks."""
 
     def __init__(self, dataset: Dataset) -> None:
-        parsing = asdict(Parsing(tokenizer="cjk"))
+        parsing = Parsing(tokenizer="cjk").options()
         matrices, names, words, sizes = [], [], [], []
         for labelled in dataset.pages:
             html, gold = labelled.load()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import joblib
@@ -159,7 +159,7 @@ def seconds_of(
 ) -> dict[str, float]:
     """CPU time of a page for each piece of work, all, all but each, and lxml's parse; nothing without blocks."""
     html, _ = labelled.load()
-    page = parse(html, url=labelled.url, charset=labelled.charset, **asdict(recipe.parsing))
+    page = parse(html, url=labelled.url, charset=labelled.charset, **recipe.parsing.options())
     if not len(page.blocks):
         return {}
 

@@ -7,7 +7,6 @@ by what was learnt from the other folds.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks.default_study import Study, Table
@@ -33,7 +32,7 @@ def texts(study: Study, folder: Path) -> dict[str, Table]:
     lines: dict[str, list[str]] = {name: [] for name in scores}
     for number, labelled in enumerate(study.dataset.pages):
         html, _ = labelled.load()
-        page = parse(html, url=labelled.url, charset=labelled.charset, **asdict(study.recipe.parsing))
+        page = parse(html, url=labelled.url, charset=labelled.charset, **study.recipe.parsing.options())
         for name, values in scores.items():
             kept = decide(values[study.table.rows_of(number)], _BORDER, page).kept
             row = {"id": labelled.id, "text": render_text(page, kept)}

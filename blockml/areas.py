@@ -82,9 +82,13 @@ class Areas:
         return joint.sums(matrix, label, len(self.trees))
 
     def _check_width(self, matrix: NDArray[np.float32]) -> None:
-        asked = max(int(trees.feature.max()) for trees in self.trees)
-        if len(matrix) and matrix.shape[1] <= asked:
-            raise UsageError(f"the trees ask for column {asked}; the matrix has {matrix.shape[1]}")
+        if len(matrix) and matrix.shape[1] <= self._last_column:
+            raise UsageError(f"the trees ask for column {self._last_column}; the matrix has {matrix.shape[1]}")
+
+    @cached_property
+    def _last_column(self) -> int:
+        """The last column that the trees ask for."""
+        return max(int(trees.feature.max()) for trees in self.trees)
 
     @cached_property
     def _joint(self) -> tuple[Trees, NDArray[np.int32]]:

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml import kernel
 from blockml.errors import UnknownNameError, UsageError
 from blockml.page import Blocks, Flag, Joint, Label, Page, Reason
 
@@ -142,6 +143,8 @@ def label_names(
     >>> sorted(map(str, included)), sorted(map(str, excluded))
     (['comment'], ['heading', 'related'])
     """
+    if not include and not exclude:  # as mostly; labels needn't be listed for that
+        return frozenset(), frozenset()
     legal = [str(label) for label in Label]
     chosen: list[frozenset[Label]] = []
     for names in (include, exclude):
@@ -230,6 +233,10 @@ def expected_f1(probabilities: NDArray[np.floating[Any]], words: NDArray[np.floa
     >>> round(border, 2), round(f1, 3)
     (0.4, 0.723)
     """
+    if kernel.compiled is not None:
+        return kernel.compiled.best_border(
+            np.ascontiguousarray(probabilities, dtype=np.float64), np.ascontiguousarray(words, dtype=np.float64)
+        )
     order = np.argsort(-probabilities, kind="stable")
     kept = np.cumsum(words[order])
     hits = np.cumsum((words * probabilities)[order])

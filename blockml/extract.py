@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import asdict
 
 import numpy as np
 
@@ -75,7 +74,7 @@ def extract(
     """
     extractor = model if isinstance(model, Extractor) else resolve(model)
     include, exclude = check_labels(extractor, include, exclude)
-    options = asdict(extractor.parsing)
+    options = extractor.parsing.options()
     page = parse(html, url=url, charset=charset, limits=limits, detector=detector, **options)
     return extract_page(page, extractor, threshold=threshold, include=include, exclude=exclude)
 

@@ -54,6 +54,15 @@ class Parsing:
     keep_wordless: bool = True
     tokenizer: str = "space"
 
+    def options(self) -> dict[str, Any]:
+        """As arguments of :func:`blockml.parse`."""
+        return {
+            "backend": self.backend,
+            "profile": self.profile,
+            "keep_wordless": self.keep_wordless,
+            "tokenizer": self.tokenizer,
+        }
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Model:

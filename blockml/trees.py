@@ -64,8 +64,9 @@ class Trees:
         """
         if not len(matrix):
             return np.zeros(0, dtype=np.float64)
-        if matrix.shape[1] <= self.feature.max():
-            raise UsageError(f"the trees ask for column {self.feature.max()}; the matrix has {matrix.shape[1]}")
+        last = self.feature.max()
+        if matrix.shape[1] <= last:
+            raise UsageError(f"the trees ask for column {last}; the matrix has {matrix.shape[1]}")
         return self.sums(matrix, np.zeros(len(self.roots), dtype=np.int32), 1)[:, 0]
 
     def sums(self, matrix: NDArray[np.float32], group: NDArray[np.int32], n_groups: int) -> NDArray[np.float64]:

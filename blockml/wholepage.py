@@ -7,12 +7,14 @@ are grown on pages that the model had not seen, for on its own training pages it
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml import kernel
 from blockml.decision import Rule, around_border, by_line, expected_f1, logistic, logit
 from blockml.features.structure import FAR
 from blockml.features.view import View
@@ -63,31 +65,75 @@ def page_row(
     NDArray[np.float32]
         (len(COLUMNS),).
     """
-    border, expected = expected_f1(final, words)
-    kept = final >= border
-    n_kept, n_words = max(1.0, float(words[kept].sum())), max(1.0, float(words.sum()))
-    kept_alone = alone >= expected_f1(alone, words)[0]
-    runs = int(np.count_nonzero(kept[1:] & ~kept[:-1])) + int(kept[:1].sum())
+    if kernel.compiled is None:
+        of = page_numbers(words, linked, prose, alone, final)
+    else:
+        of = Numbers(*kernel.compiled.page_numbers(words, linked, prose, alone, final))
+    n_kept, n_words = max(1.0, of.kept_words), max(1.0, of.words)
     values = {
-        "expected": expected,
-        "border": float(logit(np.array(border))),
+        "expected": of.expected,
+        "border": float(logit(np.array(of.border))),
         "kept": n_kept / n_words,
         "words": np.log1p(n_kept),
         "pagewords": np.log1p(n_words),
-        "unsure": float(words[(final > 0.2) & (final < 0.8)].sum()) / n_kept,
-        "agreement": _overlap(kept, kept_alone, words),
-        "pieces": runs / max(1, int(kept.sum())),
-        "links": float(linked[kept].sum()) / n_kept,
-        "prose": float(prose[kept].sum()) / n_kept,
-        "pageprose": float(prose.sum()) / n_words,
-        "low": _overlap(kept, final >= 0.8, words),
-        "high": _overlap(kept, final >= 0.2, words),
+        "unsure": of.unsure / n_kept,
+        "agreement": of.agreement,
+        "pieces": of.runs / max(1, of.n_kept),
+        "links": of.kept_linked / n_kept,
+        "prose": of.kept_prose / n_kept,
+        "pageprose": of.prose / n_words,
+        "low": of.low,
+        "high": of.high,
     }
     return np.array([values[name] for name in COLUMNS], dtype=np.float32)
 
 
+class Numbers(NamedTuple):
+    """What a page's row is made of; amounts are words."""
+
+    border: float
+    expected: float
+    words: float
+    prose: float
+    kept_words: float
+    kept_linked: float
+    kept_prose: float
+    unsure: float
+    n_kept: int
+    runs: int
+    agreement: float
+    low: float
+    high: float
+
+
+def page_numbers(
+    words: NDArray[np.float64],
+    linked: NDArray[np.float64],
+    prose: NDArray[np.float64],
+    alone: NDArray[np.float32],
+    final: NDArray[np.float32],
+) -> Numbers:
+    """Count what :func:`page_row` is made of, from the same columns."""
+    border, expected = expected_f1(final, words)
+    kept = final >= np.float32(border)
+    return Numbers(
+        border,
+        expected,
+        words=float(words.sum()),
+        prose=float(prose.sum()),
+        kept_words=float(words[kept].sum()),
+        kept_linked=float(linked[kept].sum()),
+        kept_prose=float(prose[kept].sum()),
+        unsure=float(words[(final > np.float32(0.2)) & (final < np.float32(0.8))].sum()),
+        n_kept=int(kept.sum()),
+        runs=int(np.count_nonzero(kept[1:] & ~kept[:-1])) + int(kept[:1].sum()),
+        agreement=_overlap(kept, alone >= np.float32(expected_f1(alone, words)[0]), words),
+        low=_overlap(kept, final >= np.float32(0.8), words),
+        high=_overlap(kept, final >= np.float32(0.2), words),
+    )
+
+
 _FORUM_COLUMNS = ("urlforum_0", "isarticle_0", "urlnews_0", "clsthread_0")
-_FORUM = frozenset(_FORUM_COLUMNS)
 
 
 def _overlap(kept: NDArray[np.bool_], other: NDArray[np.bool_], words: NDArray[np.float64]) -> float:
@@ -164,6 +210,14 @@ def page_scores(
     return careful
 
 
+@functools.cache
+def _forum_places(columns: tuple[str, ...]) -> tuple[int, ...]:
+    """Places of the columns that tell a forum; none if not all are there."""
+    if not set(_FORUM_COLUMNS).issubset(columns):
+        return ()
+    return tuple([columns.index(name) for name in _FORUM_COLUMNS])
+
+
 def is_forum(matrix: NDArray[np.float32], columns: Sequence[str], words: NDArray[np.float64]) -> bool:
     """Whether a page is a forum, where what readers write is the content.
 
@@ -179,9 +233,10 @@ def is_forum(matrix: NDArray[np.float32], columns: Sequence[str], words: NDArray
     words
         (n_blocks,).
     """
-    if not len(matrix) or not _FORUM.issubset(columns):
+    places = _forum_places(tuple(columns))
+    if not len(matrix) or not places:
         return False
-    by_address, article, news, thread = (matrix[:, columns.index(name)] for name in _FORUM_COLUMNS)
+    by_address, article, news, thread = (matrix[:, place] for place in places)
     if by_address[0] > 0:
         return True
     in_thread = float(words[thread < FAR].sum()) / max(1.0, float(words.sum()))

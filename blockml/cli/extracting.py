@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +128,7 @@ def _at_linked_site(arguments: argparse.Namespace, extractor: Extractor, html: b
     """Let the extractor learn the site from the pages that the page links to."""
     if arguments.template:
         raise UsageError("--template is what was learnt before, --source learns anew: give one of them")
-    parsing = asdict(extractor.parsing)
+    parsing = extractor.parsing.options()
     with opened(arguments.source, parsing=parsing) as source:
         url = key_url(arguments.page, arguments.url, source)
         page = parse(html, url=url, charset=arguments.charset, **parsing)

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -139,7 +139,7 @@ class Reference:
             raise DatasetError(f"page {labelled.id!r} has no gold", source=labelled.path)
         default = Parsing()
         pages = {
-            parsing: parse(data, url=labelled.url, charset=labelled.charset, **asdict(parsing))
+            parsing: parse(data, url=labelled.url, charset=labelled.charset, **parsing.options())
             for parsing in {default, *parsings}
         }
         text = gold.text()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
-from dataclasses import asdict
 
 from blockml.datasets import LabelledPage
 from blockml.extractors import Extractor
@@ -55,7 +54,7 @@ def parsed(pages: Iterable[LabelledPage], parsing: Parsing) -> Iterator[Page]:
     DatasetError
         A page can't be read.
     """
-    options = asdict(parsing)
+    options = parsing.options()
     for labelled in pages:
         html, _ = labelled.load()
         yield parse(html, url=labelled.url, charset=labelled.charset, **options)

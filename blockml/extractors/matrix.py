@@ -76,6 +76,7 @@ def matrix(
     return features.build(page, features_name, given, view)
 
 
+@functools.cache
 def uses_siblings(features_name: str) -> bool:
     """Whether a feature set has columns about other pages of the site.
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from blockml.errors import UsageError
 from blockml.features.catalogue import COLUMNS, FEATURE_SETS, FeatureSet, describe, feature_set, split_name
-from blockml.features.column import Family
+from blockml.features.column import Family, Rows
 from blockml.features.view import View
 from blockml.page import Page
 
@@ -68,9 +68,12 @@ def build(
     columns = np.zeros((len(chosen.columns), n), dtype=np.float32)
     if n:
         view = view or View(page)
+        plan = _plan(chosen.columns)
+        view.places = {part.run_of: columns[part.run] for part in plan if part.run_of}
         # A family's values are dropped before the next one's are made: memory is soon warm, and little of it is needed.
-        for part in _plan(chosen.columns):
+        for part in plan:
             _fill(columns, part, _values(part, view, given))
+        view.places = {}
     return columns.T
 
 
@@ -79,7 +82,8 @@ def _values(
 ) -> Mapping[str, NDArray[np.generic] | float]:
     """Values of the base columns of a part by name."""
     if part.family is not None:
-        return {**part.family(view), **given}
+        found = part.family(view)
+        return {**found, **given} if given else found
     values: dict[str, NDArray[np.generic] | float] = dict(given)
     for base in part.bases:
         compute = COLUMNS[base].compute
@@ -93,8 +97,12 @@ def _values(
 
 def _fill(columns: NDArray[np.float32], part: _Part, values: Mapping[str, NDArray[np.generic] | float]) -> None:
     """Write the columns of a part."""
-    for base, place in part.own:
-        columns[place] = values[base]
+    if isinstance(values, Rows) and values.names == part.run_of:
+        if values.array.base is not columns:
+            columns[part.run] = values.array
+    else:
+        for base, place in part.own:
+            columns[place] = values[base]
     for base, offset, place in part.others:
         _shifted(values[base], offset, COLUMNS[base].empty, columns[place])
     n = columns.shape[1]
@@ -134,6 +142,10 @@ class _Part:
     """Base columns that are needed."""
     own: tuple[tuple[str, int], ...]
     """Columns of the block itself: base and position."""
+    run_of: tuple[str, ...]
+    """Their base columns, if they lie side by side; else none."""
+    run: slice
+    """Where they lie then."""
     others: tuple[tuple[str, int, int], ...]
     """Columns of other blocks: base, offset and position."""
     one_hot: tuple[tuple[str, int, NDArray[np.intp]], ...]
@@ -162,6 +174,8 @@ def _part(family: Family | None, names: list[tuple[int, str, int, int | None]]) 
         family,
         tuple(dict.fromkeys(base for _, base, _, _ in names)),
         tuple(own),
+        tuple([base for base, _ in own]) if own and own[-1][1] - own[0][1] + 1 == len(own) else (),
+        slice(own[0][1], own[-1][1] + 1) if own else slice(0),
         tuple(others),
         tuple([(base, offset, place_of_code) for (base, offset), place_of_code in groups.items()]),
     )

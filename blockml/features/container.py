@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.features.column import Row, columns_of
+from blockml import kernel
+from blockml.features.column import Row, Rows, columns_of, names_of
 from blockml.features.keywords import KEYWORDS
 from blockml.features.view import View
 from blockml.parsing.characters import CLAUSE
@@ -26,8 +27,8 @@ MOST_LEVELS = 40
 _SURROUNDINGS = frozenset({"nav", "footer", "aside", "header", "form"})
 _SURROUNDING_WORDS = ("comment", "side", "navigation", "foot", "related", "popular", "consent", "overlay", "subscribe")
 
-#: Elements around everything.
-_WHOLE = frozenset({"html", "body"})
+#: By tag: 1 for surroundings, -1 for elements around everything, whose class names are of the whole page.
+_TAGS_AROUND = {**dict.fromkeys(_SURROUNDINGS, 1), "html": -1, "body": -1}
 #: Elements that hold text without being its paragraph.
 _INLINE = frozenset({"p", "span", "strong", "b", "em", "i", "font", "pre", "td", "blockquote"})
 
@@ -54,8 +55,11 @@ def container(view: View) -> Mapping[str, NDArray[np.generic] | float]:
     scores = _paragraph_scores(view)
     above = scores[view.reached] * (1 - linked / np.maximum(1, masses.words))
     best_of = int(above.argmax()) if above.any() else -1
-    is_main = view.nodes.named({"main"})[view.reached] | _has_role(view, "main")
-    columns = _around(
+    is_main = _named(view, "main") | _has_role(view, "main")
+    best = max(1e-9, float(above.max(initial=0)))
+    scores[:] = 0
+    scores[view.reached] = above
+    return _around(
         view,
         masses,
         {
@@ -66,13 +70,11 @@ def container(view: View) -> Mapping[str, NDArray[np.generic] | float]:
             "scored": best_of,
             "main": _largest(is_main, masses.words),
         },
+        {
+            "scoreup": view.most_above(scores) / best,  # "no node" is the last entry, 0
+            "scoreparent": scores[view.blocks.parent] / best,
+        },
     )
-    best = max(1e-9, float(above.max(initial=0)))
-    scores[:] = 0
-    scores[view.reached] = above
-    columns["scoreup"] = scores[view.chain].max(axis=0) / best  # "no node" is the last entry, 0
-    columns["scoreparent"] = scores[view.blocks.parent] / best
-    return columns
 
 
 def further(view: View) -> Mapping[str, NDArray[np.generic] | float]:
@@ -84,8 +86,9 @@ def further(view: View) -> Mapping[str, NDArray[np.generic] | float]:
         {
             "all": smallest_holding(view, masses.any, 0.95),
             "titled": _with_heading(view, masses.any),
-            "article": _largest(view.nodes.named({"article"})[view.reached], masses.words),
+            "article": _largest(_named(view, "article"), masses.words),
         },
+        {},
     )
 
 
@@ -102,21 +105,43 @@ class _Masses(NamedTuple):
 
 def _masses(view: View, *others: NDArray[np.float64]) -> _Masses:
     """Sums over the blocks of each element, of words, running text, and other values (n_blocks,)."""
-    words, prose, *rest = view.total_of(view.reached, np.array([view.words, view.prose, *others]))
-    return _Masses(words, prose, prose if view.prose.any() else words, np.array(rest))
+    values = np.array([view.words, view.prose, *others])
+    if kernel.compiled is not None:
+        sums = np.empty((len(values), len(view.reached)))
+        kernel.compiled.masses(view.started, view.nodes.end, view.reached, values, sums)
+    else:
+        sums = view.total_of(view.reached, values)
+    words, prose = sums[:2]
+    return _Masses(words, prose, prose if view.prose.any() else words, sums[2:])
 
 
-def _around(view: View, masses: _Masses, found: Mapping[str, int]) -> dict[str, NDArray[np.generic] | float]:
-    """Columns of candidates, given as places in :attr:`~blockml.features.view.View.reached`, or -1."""
-    nodes = {place: int(view.reached[place]) if place >= 0 else -1 for place in found.values()}
-    placed = {place: relative_to(view, node) for place, node in nodes.items()}  # several may be the same element
+def _around(
+    view: View, masses: _Masses, found: Mapping[str, int], rest: Mapping[str, NDArray[np.float64]]
+) -> Mapping[str, NDArray[np.generic] | float]:
+    """Columns of candidates, given as places in :attr:`~blockml.features.view.View.reached`, or -1; and the rest."""
+    places = list(found.values())
+    nodes = [int(view.reached[place]) if place >= 0 else -1 for place in places]
+    shares = [
+        (float(masses.words[place]) / view.n_words, float(masses.prose[place]) / max(1.0, float(masses.words[place])))
+        if place >= 0
+        else (-1.0, -1.0)
+        for place in places
+    ]
+    if kernel.compiled is not None:
+        names = _FURTHER_NAMES if not rest else _NAMES
+        rows = view.rows(names)
+        tree = (view.nodes.parent, view.nodes.depth, view.nodes.end, view.started, view.blocks.parent)
+        kernel.compiled.relative_rows(
+            np.array(nodes, dtype=np.int64), MOST_LEVELS, *tree, np.array(shares), rows[: len(names) - len(rest)]
+        )
+        for row, values in zip(rows[len(names) - len(rest) :], rest.values(), strict=True):
+            row[:] = values
+        return Rows(names, rows)
     columns: dict[str, NDArray[np.generic] | float] = {}
-    for name, place in found.items():
-        words = float(masses.words[place]) if place >= 0 else 0.0
-        columns |= {f"{what}{name}": values for what, values in placed[place].items()}
-        columns[f"share{name}"] = words / view.n_words if place >= 0 else -1.0
-        columns[f"prose{name}"] = float(masses.prose[place]) / max(1.0, words) if place >= 0 else -1.0
-    return columns
+    for name, node, (share, prose) in zip(found, nodes, shares, strict=True):
+        columns |= {f"{what}{name}": values for what, values in relative_to(view, node).items()}
+        columns |= {f"share{name}": share, f"prose{name}": prose}
+    return {**columns, **rest}
 
 
 def smallest_holding(view: View, mass: NDArray[np.float64], share: float) -> int:
@@ -124,6 +149,8 @@ def smallest_holding(view: View, mass: NDArray[np.float64], share: float) -> int
 
     Elements are given, here as elsewhere, as places in :attr:`~blockml.features.view.View.reached`.
     """
+    if kernel.compiled is not None:
+        return kernel.compiled.deepest_holding(view.nodes.depth, view.reached, mass, share)
     top = float(mass.max(initial=0))
     if top <= 0:
         return -1
@@ -158,11 +185,11 @@ _SURROUNDING_BITS = sum(1 << number for number, name in enumerate(KEYWORDS) if n
 
 def _surrounded(view: View) -> NDArray[np.bool_]:
     """(n_blocks,) whether an element above is one of the surroundings, by its tag or by its class or id."""
-    marked = view.keywords & _SURROUNDING_BITS > 0
-    marked[:-1] |= view.nodes.named(_SURROUNDINGS)
-    # body and html carry class names of the whole page
-    marked[:-1] &= ~view.nodes.named(_WHOLE)
-    return np.asarray(marked[view.chain].any(axis=0), dtype=bool)
+    marked = (view.keywords & _SURROUNDING_BITS > 0).astype(np.float64)
+    tags = view.tag_codes(_TAGS_AROUND, 0, 0)[:-1][view.nodes.tag]
+    marked[:-1][tags > 0] = 1
+    marked[:-1][tags < 0] = 0
+    return view.most_above(marked) > 0
 
 
 def _paragraph_scores(view: View) -> NDArray[np.float64]:
@@ -171,15 +198,19 @@ def _paragraph_scores(view: View) -> NDArray[np.float64]:
     A paragraph gives 1, 1 for each clause and up to 3 for its length to its parent, half of it to the next element
     above (Readability's public source). The entry at the end, for "no node", is 0.
     """
-    reading = np.flatnonzero(view.prose > 0)
     scores = np.zeros(len(view.nodes) + 1)
+    is_inline = np.array([name in _INLINE for name in view.nodes.names], dtype=bool)
+    if kernel.compiled is not None:
+        texts = (view.prose, view.characters(CLAUSE), view.lengths, view.blocks.parent)
+        kernel.compiled.paragraph_scores(*texts, is_inline, view.nodes.tag, view.nodes.parent, scores)
+        return scores
+    reading = np.flatnonzero(view.prose > 0)
     if not len(reading):
         return scores
     worth = 1 + view.characters(CLAUSE)[reading] + np.minimum(view.lengths[reading] // 100, 3)
     parent = view.blocks.parent[reading]
     up = np.append(view.nodes.parent, -1)
-    inline = np.array([name in _INLINE for name in view.nodes.names], dtype=bool)[view.nodes.tag[parent]]
-    holder = np.where(inline, view.nodes.parent[parent], parent)
+    holder = np.where(is_inline[view.nodes.tag[parent]], view.nodes.parent[parent], parent)
     for part in (1.0, 0.5, 0.33):
         held = holder >= 0
         np.add.at(scores, holder[held], part * worth[held])
@@ -203,6 +234,14 @@ def _with_heading(view: View, mass: NDArray[np.float64]) -> int:
 def _largest(marked: NDArray[np.bool_], mass: NDArray[np.float64]) -> int:
     candidates = np.flatnonzero(marked)
     return int(candidates[mass[candidates].argmax()]) if len(candidates) else -1
+
+
+def _named(view: View, name: str) -> NDArray[np.bool_]:
+    """(n_reached,) whether elements have this name."""
+    if name not in view.nodes.names:
+        return np.zeros(len(view.reached), dtype=bool)
+    has: NDArray[np.bool_] = view.nodes.tag[view.reached] == view.nodes.names.index(name)
+    return has
 
 
 def _has_role(view: View, role: str) -> NDArray[np.bool_]:
@@ -242,3 +281,5 @@ COLUMNS = tuple(
         | rest,
     )
 )
+
+_NAMES, _FURTHER_NAMES = names_of(COLUMNS, container), names_of(COLUMNS, further)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml import kernel
-from blockml.features.column import columns_of
+from blockml.features.column import Rows, columns_of, names_of
 from blockml.features.view import View
 from blockml.parsing.characters import ALNUM, classes
 from blockml.tokens import metric_tokens
@@ -42,11 +42,32 @@ _URL_WORDS = re.compile(
 )
 _URL_KINDS = ("forum", "shop", "shelf", "news", "docs")
 
+#: Elements that are counted, by column.
+_COUNTED: Mapping[str, tuple[str, ...]] = {
+    "pagearticles": ("article",),
+    "pagemains": ("main",),
+    "pageimages": ("img",),
+    "pageforms": ("form",),
+    "pageinputs": ("input", "button"),
+    "pageh1": ("h1",),
+    "pageh2": ("h2",),
+    "pagepars": ("p",),
+    "pagescripts": ("script",),
+}
+
 
 def resemblance(view: View) -> Mapping[str, NDArray[np.generic]]:
     """Share of a block's words that stand in the title or the description, and the other way round."""
     title = set(metric_tokens(f"{view.page.title} {view.meta.get('og:title', '')}"))
     description = set(metric_tokens(view.meta.get("og:description", "") or view.meta.get("description", "")))
+    if kernel.compiled is not None:
+        either = title | description
+        sets = np.array([(word in title) + 2 * (word in description) for word in either], dtype=np.uint8)
+        rows = view.rows(_RESEMBLANCE)
+        kernel.compiled.resemblance_rows(
+            view.blocks.texts, view.words, _TITLE_WORDS, list(either), sets, *_bits(), len(title), rows
+        )
+        return Rows(_RESEMBLANCE, rows)
     short = np.flatnonzero((view.words > 0) & (view.words <= 3 * _TITLE_WORDS))
     found = np.zeros((len(view), 3))
     if (title or description) and len(short):
@@ -70,10 +91,6 @@ def _shared(view: View, blocks: NDArray[np.intp], title: Set[str], description: 
     shared = np.zeros((len(blocks), 3))
     either = title | description
     texts = [view.blocks.texts[block] for block in blocks.tolist()]
-    if kernel.compiled is not None:
-        sets = np.array([(word in title) + 2 * (word in description) for word in either], dtype=np.uint8)
-        kernel.compiled.shared_words(texts, list(either), sets, *_bits(), shared)
-        return shared
     for row, text in zip(shared, texts, strict=True):
         words = metric_tokens(text)
         if not either.isdisjoint(words):
@@ -105,50 +122,64 @@ def _bits() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     return found[0], found[1]
 
 
-def about(view: View) -> Mapping[str, float]:
+def about(view: View) -> Rows:
     """Page-level columns, the same for each block: size, links, structure, and the kind it calls itself."""
-    nodes, words = view.nodes, view.words
-    counts = np.bincount(nodes.tag, minlength=len(nodes.names))
-    count = {name: float(counts[number]) for number, name in enumerate(nodes.names)}
-    in_heading = view.parents_named({"h1", "h2", "h3", "h4", "h5", "h6"})
-    share = np.sort(words)[::-1] / view.n_words
-    values: dict[str, float] = {
+    values = {**_size(view), **_counted(view), **_kinds(view), **_address(view)}
+    return Rows(_ABOUT, np.array(list(values.values()), dtype=np.float32)[:, None])
+
+
+def _size(view: View) -> dict[str, float]:
+    """How much text there is, and what it stands in."""
+    linked, prose = view.amounts[1:].sum(axis=1).tolist()
+    tags, n = view.nodes.tag[view.blocks.parent], len(view.nodes.names)
+    words_in, blocks_in = np.bincount(tags, view.words, minlength=n), np.bincount(tags, minlength=n)
+    number_of = {name: number for number, name in enumerate(view.nodes.names)}
+
+    def total(amounts: NDArray[np.generic], *names: str) -> float:
+        return float(sum(amounts[number_of[name]] for name in names if name in number_of))
+
+    longest = np.sort(view.words)[::-1][:5] / view.n_words
+    return {
         "pagewords": view.n_words,
         "pageblocks": len(view),
-        "pagelinks": float(view.linked.sum()) / view.n_words,
-        "pageprose": float(view.prose.sum()) / view.n_words,
-        "pageprosewords": float(view.prose.sum()),
-        "pageinp": float(words[view.parents_named({"p"})].sum()) / view.n_words,
-        "pageinli": float(words[view.parents_named({"li"})].sum()) / view.n_words,
-        "pageintd": float(words[view.parents_named({"td", "th"})].sum()) / view.n_words,
-        "pagehead": float(in_heading.sum()) / max(1, len(view)),
-        "pagetop": float(share[:1].sum()),
-        "pagetop5": float(share[:5].sum()),
-        "pagearticles": count.get("article", 0),
-        "pagemains": count.get("main", 0),
-        "pageimages": count.get("img", 0),
-        "pageforms": count.get("form", 0),
-        "pageinputs": count.get("input", 0) + count.get("button", 0),
-        "pageh1": count.get("h1", 0),
-        "pageh2": count.get("h2", 0),
-        "pagepars": count.get("p", 0),
-        "pagescripts": count.get("script", 0),
-        "pagedepth": float(nodes.depth.max()) if len(nodes) else 0,
+        "pagelinks": linked / view.n_words,
+        "pageprose": prose / view.n_words,
+        "pageprosewords": prose,
+        "pageinp": total(words_in, "p") / view.n_words,
+        "pageinli": total(words_in, "li") / view.n_words,
+        "pageintd": total(words_in, "td", "th") / view.n_words,
+        "pagehead": total(blocks_in, "h1", "h2", "h3", "h4", "h5", "h6") / len(view),
+        "pagetop": float(longest[:1].sum()),
+        "pagetop5": float(longest.sum()),
     }
-    meta = view.meta
-    own = _KIND_OF.get(meta.get("og:type", "").lower(), -1)
+
+
+def _counted(view: View) -> dict[str, float]:
+    """How many elements of some kinds there are, and how deep they lie."""
+    counts = np.bincount(view.nodes.tag, minlength=len(view.nodes.names)).tolist()
+    count = dict(zip(view.nodes.names, counts, strict=True))
+    found = {column: sum(count.get(name, 0) for name in names) for column, names in _COUNTED.items()}
+    return {**found, "pagedepth": float(view.nodes.depth.max())}
+
+
+def _kinds(view: View) -> dict[str, float]:
+    """Kinds that the page calls itself."""
+    own = _KIND_OF.get(view.meta.get("og:type", "").lower(), -1)
     types = {_KIND_OF[word] for word in map(str.lower, _types(view.page.source or "")) if word in _KIND_OF}
-    for number, name in enumerate(KINDS):
-        values[f"is{name}"] = (own == number) + 2 * (number in types)
-    address = meta.get("og:url", "") or _canonical(view)
+    return {f"is{name}": (own == number) + 2 * (number in types) for number, name in enumerate(KINDS)}
+
+
+def _address(view: View) -> dict[str, float]:
+    """What the page's canonical address looks like."""
+    address = view.meta.get("og:url", "") or _canonical(view)
     route = address.split("//")[-1].partition("/")[2].lower()
-    values["urlparts"] = float(len([part for part in route.split("/") if part])) if address else -1
-    values["urldashes"] = float(route.count("-"))
-    values["urldigits"] = float(sum(map(str.isdigit, route)))
     kinds = {match.lastgroup for match in _URL_WORDS.finditer("/" + route)}
-    for name in _URL_KINDS:
-        values[f"url{name}"] = float(name in kinds)
-    return values
+    return {
+        "urlparts": len([part for part in route.split("/") if part]) if address else -1,
+        "urldashes": route.count("-"),
+        "urldigits": sum(map(str.isdigit, route)),
+        **{f"url{name}": name in kinds for name in _URL_KINDS},
+    }
 
 
 def _types(source: str) -> Iterator[str]:
@@ -223,3 +254,5 @@ COLUMNS = (
         },
     ),
 )
+
+_RESEMBLANCE, _ABOUT = names_of(COLUMNS, resemblance), names_of(COLUMNS, about)

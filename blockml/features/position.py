@@ -8,7 +8,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.features.column import columns_of
+from blockml import kernel
+from blockml.features.column import Rows, columns_of, names_of
 from blockml.features.view import View
 
 __all__ = ["COLUMNS", "around", "position"]
@@ -26,10 +27,15 @@ _HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
 def position(view: View) -> Mapping[str, NDArray[np.generic] | float]:
     """Place of a block in the page, counted in blocks and words, from both ends and from headings and running text."""
     n = len(view)
+    n_prose = max(1.0, float(view.prose.sum()))
+    if kernel.compiled is not None:
+        rows = view.rows(_POSITION)
+        codes = view.tag_codes(_HEADINGS, 9, 9)
+        kernel.compiled.position_rows(view.tags_above, codes, view.words, view.prose, view.n_words, n_prose, rows)
+        return Rows(_POSITION, rows)
     index = np.arange(n, dtype=np.float64)
     before = np.cumsum(view.words) - view.words
     prose_before = np.cumsum(view.prose) - view.prose
-    n_prose = max(1.0, float(view.prose.sum()))
     heading = view.codes_above(_HEADINGS, 9, 9).min(axis=0)
     is_heading, reading = heading < 9, view.prose > 0
     first, any_heading, since = _last_marked(np.array([heading == 1, is_heading, reading]))
@@ -73,21 +79,26 @@ def around(view: View) -> Mapping[str, NDArray[np.generic]]:
 
     Smoothing a page's code and text is content code blurring (Gottron 2008); here blocks are what is smoothed.
     """
-    words, linked = np.minimum(view.words, _MOST_WORDS), np.minimum(view.linked, _MOST_WORDS)
-    amounts, links = _windows(np.array([view.words, view.linked]))
+    words, linked = np.minimum(view.amounts[:2], _MOST_WORDS)
+    smooth = np.convolve(words, _weights(), "full")[12:-12]
+    links_smooth = np.convolve(linked, _weights(), "full")[12:-12] / np.maximum(smooth, 0.1)
+    if kernel.compiled is not None:
+        rows = view.rows(_AROUND)
+        kernel.compiled.window_rows(view.words, view.linked, np.array(WINDOWS, dtype=np.int64), rows[:-2])
+        rows[-2], rows[-1] = smooth, links_smooth
+        return Rows(_AROUND, rows)
+    amounts, links = _windows(view.amounts[:2])
     shares = links / np.maximum(amounts, 1)
-    kernel = _kernel()
-    smooth = np.convolve(words, kernel, "full")[12:-12]
     return {
         **{f"words{reach}around": row for reach, row in zip(WINDOWS, amounts, strict=True)},
         **{f"links{reach}around": row for reach, row in zip(WINDOWS, shares, strict=True)},
         "blurredwords": smooth,
-        "blurredlinks": np.convolve(linked, kernel, "full")[12:-12] / np.maximum(smooth, 0.1),
+        "blurredlinks": links_smooth,
     }
 
 
 @functools.cache
-def _kernel() -> NDArray[np.float64]:
+def _weights() -> NDArray[np.float64]:
     """(25,) weights of the smoothing, 1 in all."""
     weights: NDArray[np.float64] = np.exp(-0.5 * (np.arange(-12, 13) / _BLUR) ** 2)
     weights /= weights.sum()
@@ -141,3 +152,5 @@ COLUMNS = (
         },
     ),
 )
+
+_POSITION, _AROUND = names_of(COLUMNS, position), names_of(COLUMNS, around)

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml import kernel
 from blockml.features.alike import GROUPS
-from blockml.features.column import Row, columns_of
+from blockml.features.column import Row, Rows, columns_of, names_of
 from blockml.features.ranks import ranked
 from blockml.features.view import View
 
@@ -28,12 +29,24 @@ def alike(view: View) -> tuple[NDArray[np.int32], ...]:
 
 def repetition(view: View) -> Mapping[str, NDArray[np.generic]]:
     """Size, text and links of the groups of blocks that are built alike."""
-    return {name: values for way, group in view.groups.items() for name, values in _group(view, way, group).items()}
+    return _of_groups(view, view.groups, _REPETITION)
 
 
 def same_path(view: View) -> Mapping[str, NDArray[np.generic]]:
     """The same of the groups of blocks with the same tags above."""
-    return _group(view, "path", view.same_path)
+    return _of_groups(view, {"path": view.same_path}, _SAME_PATH)
+
+
+def _of_groups(
+    view: View, groups: Mapping[str, NDArray[np.int64]], names: tuple[str, ...]
+) -> Mapping[str, NDArray[np.generic]]:
+    """Columns of the group of each block, for each way to be alike."""
+    if kernel.compiled is not None:
+        rows = view.rows(names)
+        for group, its in zip(groups.values(), np.split(rows, len(groups)), strict=True):
+            kernel.compiled.group_rows(group, int(group.max()) + 1, view.amounts, view.n_words, its)
+        return Rows(names, rows)
+    return {name: values for way, group in groups.items() for name, values in _group(view, way, group).items()}
 
 
 def _group(view: View, way: str, group: NDArray[np.int64]) -> dict[str, NDArray[np.generic]]:
@@ -58,23 +71,37 @@ def _group(view: View, way: str, group: NDArray[np.int64]) -> dict[str, NDArray[
 def like_siblings(view: View) -> Mapping[str, NDArray[np.generic]]:
     """How many siblings with the same tag and class ancestors have, and how their texts are."""
     nodes = view.nodes
-    ancestors = view.levels(LEVELS)
-    has_ancestors = np.zeros(len(nodes) + 1, dtype=bool)  # the entry at the end is for roots, which have no parent
-    has_ancestors[nodes.parent[ancestors]] = True
-    elements = np.flatnonzero((nodes.tag != 0) & has_ancestors[nodes.parent]).astype(np.int64, copy=False)
-    kind = view.built(elements)[elements]
+    elements = _siblings(view)
+    kind = view.built(elements)
     key = (nodes.parent[elements].astype(np.int64) + 1) * (int(kind.max()) + 1) + kind
     _, group = ranked(key.astype(np.uint64))
+    if kernel.compiled is not None:
+        rows = view.rows(_LIKE_SIBLINGS)
+        chosen, n_groups = np.array(LEVELS, dtype=np.int64), int(group.max()) + 1
+        tree = (view.chain, chosen, view.started, nodes.end)
+        kernel.compiled.sibling_rows(*tree, elements, group, n_groups, view.amounts[:2], rows)
+        return Rows(_LIKE_SIBLINGS, rows)
     size = np.bincount(group)
     of_node = np.zeros(len(nodes), dtype=np.intp)
     of_node[elements] = group
-    here = of_node[ancestors]
+    here = of_node[view.levels(LEVELS)]
     totals = view.total_of(elements, np.array([view.words, view.linked]))
     words, links = (np.bincount(group, total) for total in totals)
     measures = {"alike": size, "wordsalike": words / size, "linksalike": links / np.maximum(words, 1)}
     return {
         f"{name}{k}up": row for name, values in measures.items() for k, row in zip(LEVELS, values[here], strict=True)
     }
+
+
+def _siblings(view: View) -> NDArray[np.int64]:
+    """Elements with the parent of an ancestor whose siblings are counted, rising; all roots are siblings."""
+    nodes = view.nodes
+    if kernel.compiled is not None:
+        found, chosen = np.empty(len(nodes), dtype=np.int64), np.array(LEVELS, dtype=np.int64)
+        return found[: kernel.compiled.siblings_above(view.chain, len(view), chosen, nodes.tag, nodes.parent, found)]
+    has_ancestors = np.zeros(len(nodes) + 1, dtype=bool)  # the entry at the end is for roots, which have no parent
+    has_ancestors[nodes.parent[view.levels(LEVELS)]] = True
+    return np.flatnonzero((nodes.tag != 0) & has_ancestors[nodes.parent]).astype(np.int64, copy=False)
 
 
 def _rows(way: str, what: str) -> dict[str, Row]:
@@ -104,3 +131,6 @@ COLUMNS = (
     ),
     *columns_of(like_siblings, _SOURCE, {name: row for k in LEVELS for name, row in _level(k).items()}),
 )
+
+_SAME_PATH, _REPETITION = names_of(COLUMNS, same_path), names_of(COLUMNS, repetition)
+_LIKE_SIBLINGS = names_of(COLUMNS, like_siblings)

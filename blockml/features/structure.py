@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml import kernel
-from blockml.features.column import Row, columns_of
+from blockml.features.column import Row, Rows, columns_of, names_of
 from blockml.features.view import View
 from blockml.page import Flag
 from blockml.parsing.characters import SENTENCE
@@ -45,22 +45,20 @@ FAR = 99
 
 def path(view: View) -> Mapping[str, NDArray[np.generic]]:
     """Tags of the nearest ancestors, depth, and how many levels up the landmarks are."""
+    rows = view.rows(_PATH)
+    tags, landmarks = rows[:4], rows[5 : 5 + len(LANDMARKS)]
     codes = view.codes_above(_CODES, 1, 0)
-    columns: dict[str, NDArray[np.generic]] = {}
-    for k in range(4):
-        columns[f"tag{k}"] = codes[k] if k < len(codes) else np.zeros(len(view))
-    columns["depth"] = view.nodes.depth[view.blocks.parent]
-    bits = view.named_tags(_LANDMARK_BITS, 0)
-    columns |= zip([f"to{name}" for name in LANDMARKS], nearest_levels(view, bits, len(LANDMARKS)), strict=True)
-    flags = view.blocks.flags
-    columns["hidden"] = (flags & Flag.HIDDEN) > 0
-    columns["noscript"] = (flags & Flag.NOSCRIPT) > 0
-    columns["preformatted"] = (flags & Flag.PREFORMATTED) > 0
-    return columns
+    tags[: len(codes)] = codes
+    tags[len(codes) :] = 0
+    rows[4] = view.nodes.depth[view.blocks.parent]
+    nearest_levels(view, view.named_tags(_LANDMARK_BITS, 0), landmarks)
+    for row, flag in zip(rows[-3:], (Flag.HIDDEN, Flag.NOSCRIPT, Flag.PREFORMATTED), strict=True):
+        row[:] = (view.blocks.flags & flag) > 0
+    return Rows(_PATH, rows)
 
 
-def nearest_levels(view: View, bits: NDArray[np.integer[Any]], n_groups: int) -> NDArray[np.float32]:
-    """Levels from each block's parent up to the nearest ancestor that is in a group; :data:`FAR` without one.
+def nearest_levels(view: View, bits: NDArray[np.integer[Any]], levels: NDArray[np.float32]) -> None:
+    """Write levels from each block's parent up to the nearest ancestor that is in a group; :data:`FAR` without one.
 
     Parameters
     ----------
@@ -68,31 +66,31 @@ def nearest_levels(view: View, bits: NDArray[np.integer[Any]], n_groups: int) ->
         The page.
     bits
         (n_nodes + 1,) groups of each node, bit ``1 << i`` for group ``i``; at the end those of "no node".
-    n_groups
-        At most 64.
-
-    Returns
-    -------
-    NDArray[np.float32]
-        (n_groups, n_blocks).
+    levels
+        (n_groups, n_blocks) where they are written; contiguous, at most 64 groups.
     """
-    chain = view.chain
+    chain, n_groups = view.chain, len(levels)
     if kernel.compiled is not None:
-        levels = np.empty((n_groups, len(view)), dtype=np.float32)
         kernel.compiled.nearest_levels(chain, len(view), FAR, bits.astype(np.uint64), levels)
-        return levels
+        return
     # A row of Booleans for each node, as numpy unpacks them; then from the top down, so that the nearest is what stays.
     marked = np.unpackbits(bits.astype("<u8").view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")[:, :n_groups]
     rows = np.full((len(view), n_groups), FAR, dtype=np.float32)
     for level in range(len(chain) - 1, -1, -1):
         np.copyto(rows, np.float32(level), where=marked[chain[level]].view(bool))
-    return np.ascontiguousarray(rows.T)
+    levels[:] = rows.T
 
 
 def ancestors(view: View) -> Mapping[str, NDArray[np.generic]]:
     """How much text the elements above a block hold, and what share of it is linked, running, in paragraphs."""
     in_p = np.where(view.parents_named({"p", "pre", "blockquote"}), view.words, 0)
     sentences = view.characters(SENTENCE)
+    if kernel.compiled is not None:
+        rows = view.rows(_ANCESTORS)
+        amounts, levels = np.concatenate([view.amounts, [in_p, sentences]]), np.array(LEVELS, dtype=np.int64)
+        tree = (view.chain, view.started, view.nodes.end)
+        kernel.compiled.content_rows(*tree, amounts, levels, view.n_words, rows)
+        return Rows(_ANCESTORS, rows)
     values = np.array([view.words, view.linked, view.prose, in_p, np.ones(len(view)), sentences])
     words, links, prose, in_p, blocks, sentences = view.total_of(view.levels(LEVELS), values)
     amount = np.maximum(words, 1)
@@ -142,3 +140,5 @@ COLUMNS = (
         {name: row for k in LEVELS for name, row in _level(k).items()},
     ),
 )
+
+_PATH, _ANCESTORS = names_of(COLUMNS, path), names_of(COLUMNS, ancestors)

@@ -87,7 +87,7 @@ def bags(view: View) -> Bags:
     names = view.nodes.names
     tag = np.append(view.nodes.tag, np.int32(len(names)))  # the entry at the end is for "no node", here as below
     numbers = view.names.columns[: len(_ATTRIBUTES)]
-    sums = np.array([*[_sum(f"<{name}") for name in names], _sum("<")], dtype=np.uint32)
+    sums = np.array([*map(_tag_sum, names), _tag_sum("")], dtype=np.uint32)
     return _of_elements(above, tag, numbers, sums, view.names.values)
 
 
@@ -140,6 +140,12 @@ def _sums_of_value(value: str) -> bytes:
 def _sum(word: str) -> int:
     """CRC-32: spreads words over the numbers as well as a costlier hash, and is the same everywhere."""
     return crc32(word.encode("utf-8", "surrogatepass"))
+
+
+@functools.lru_cache(maxsize=4096)
+def _tag_sum(name: str) -> int:
+    """Checksum of a tag, and of none."""
+    return _sum(f"<{name}")
 
 
 def _parts(value: str) -> tuple[str, ...]:

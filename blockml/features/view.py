@@ -13,16 +13,28 @@ from blockml.features.alike import grouped, same_codes
 from blockml.features.keywords import all_bits
 from blockml.features.names import Names, numbered
 from blockml.page import Blocks, Nodes, Page
-from blockml.parsing.characters import ALNUM, CJK, CLAUSE, DIGIT, SENTENCE, SPACE, UPPER, classes, code_points
+from blockml.parsing.characters import (
+    ALNUM,
+    CJK,
+    CLAUSE,
+    DIGIT,
+    SENTENCE,
+    SPACE,
+    UPPER,
+    class_table,
+    classes,
+    code_points,
+)
 
-__all__ = ["REACH", "View"]
+__all__ = ["COUNTED", "REACH", "View"]
 
 #: Ancestors that are looked at above each block (our choice: of real blocks, 1 in 1,000 has more). Bounds the cost of
 #: a deep page.
 REACH = 32
 
 #: Classes of characters that families count: all of them are counted at once.
-_COUNTED = np.array([ALNUM, SPACE, DIGIT, SENTENCE, CLAUSE, UPPER | ALNUM, CJK | ALNUM], dtype=np.uint8)
+COUNTED = np.array([ALNUM, SPACE, DIGIT, SENTENCE, CLAUSE, UPPER | ALNUM, CJK | ALNUM], dtype=np.uint8)
+_ROW_OF = {mask: row for row, mask in enumerate(COUNTED.tolist())}
 
 
 class View:
@@ -44,9 +56,16 @@ class View:
         self.page = page
         self.nodes: Nodes = page.nodes
         self.blocks: Blocks = page.blocks
+        self.places: Mapping[tuple[str, ...], NDArray[np.float32]] = {}
+        """Parts of the matrix that is being made, by the names of their columns."""
 
     def __len__(self) -> int:
         return len(self.blocks)
+
+    def rows(self, names: tuple[str, ...]) -> NDArray[np.float32]:
+        """(len(names), n_blocks) where a family writes its columns: where they will lie, if a matrix is being made."""
+        place = self.places.get(names)
+        return np.empty((len(names), len(self)), dtype=np.float32) if place is None else place
 
     @cached_property
     def chain(self) -> NDArray[np.int64]:
@@ -93,21 +112,30 @@ class View:
         return [self.nodes.name(node) for node in self.level(k).tolist()]
 
     @cached_property
-    def _started(self) -> NDArray[np.intp]:
+    def started(self) -> NDArray[np.int64]:
         """(n_nodes + 1,) blocks that start before each node, and all of them."""
-        started = np.zeros(len(self.nodes) + 1, dtype=np.intp)
+        started = np.zeros(len(self.nodes) + 1, dtype=np.int64)
         np.cumsum(np.bincount(self.blocks.node, minlength=len(self.nodes)), out=started[1:])
         return started
 
     @cached_property
     def low(self) -> NDArray[np.intp]:
         """(n_nodes,) the first block that starts at the node or behind its start."""
-        return self._started[:-1]
+        return self.started[:-1]
 
     @cached_property
     def high(self) -> NDArray[np.intp]:
         """(n_nodes,) one past the last block that starts inside of the node."""
-        return self._started[self.nodes.end]
+        return self.started[self.nodes.end]
+
+    def most_above(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(n_blocks,) largest value (n_nodes + 1,), the last for "no node", in each column of the chain."""
+        if kernel.compiled is not None:
+            most = np.empty(len(self))
+            kernel.compiled.most_above(self.chain, len(self), values, most)
+            return most
+        highest: NDArray[np.float64] = values[self.chain].max(axis=0)
+        return highest
 
     def total_of(self, nodes: NDArray[np.intp], values: NDArray[np.generic]) -> NDArray[np.float64]:
         """(…, *nodes.shape) sums of values (…, n_blocks) over the blocks of some nodes."""
@@ -116,46 +144,80 @@ class View:
         return sums
 
     @cached_property
+    def amounts(self) -> NDArray[np.float64]:
+        """(3, n_blocks) words, words in links, and words of running text.
+
+        Blocks that read like running text have ten words or more, hardly any of them linked. Ten words are where
+        Kohlschütter et al. 2010 (section 4) see short text end.
+        """
+        amounts = np.empty((3, len(self)))
+        words, linked, prose = amounts
+        words[:], linked[:] = self.blocks.n_words, self.blocks.n_linked
+        np.multiply(words, (words >= 10) & (linked <= 0.3 * words), out=prose)
+        return amounts
+
+    @cached_property
     def words(self) -> NDArray[np.float64]:
         """(n_blocks,) words."""
-        return self.blocks.n_words.astype(np.float64)
+        words: NDArray[np.float64] = self.amounts[0]
+        return words
 
     @cached_property
     def linked(self) -> NDArray[np.float64]:
         """(n_blocks,) words in links."""
-        return self.blocks.n_linked.astype(np.float64)
+        linked: NDArray[np.float64] = self.amounts[1]
+        return linked
+
+    @cached_property
+    def prose(self) -> NDArray[np.float64]:
+        """(n_blocks,) words of blocks that read like running text."""
+        prose: NDArray[np.float64] = self.amounts[2]
+        return prose
 
     @cached_property
     def n_words(self) -> float:
         """Words of the page, at least 1."""
         return max(1.0, float(self.words.sum()))
 
-    @cached_property
+    @property
     def kinds(self) -> NDArray[np.uint8]:
         """(n_characters,) class bits of all texts, one line break after each."""
-        return classes(code_points([*self.blocks.texts, ""]))
+        return self._characters[0]
 
-    @cached_property
+    @property
     def starts(self) -> NDArray[np.int64]:
         """(n_blocks,) where each text starts in :attr:`kinds`."""
-        lengths = self.lengths.astype(np.int64)
-        starts: NDArray[np.int64] = np.cumsum(lengths + 1) - lengths - 1
-        return starts
+        return self._characters[1]
 
-    @cached_property
+    @property
     def lengths(self) -> NDArray[np.float64]:
         """(n_blocks,) characters."""
-        return np.array(list(map(len, self.blocks.texts)), dtype=np.float64)
+        return self._characters[2]
+
+    @cached_property
+    def _characters(self) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.float64]]:
+        """What :attr:`kinds`, :attr:`starts` and :attr:`lengths` are."""
+        texts = self.blocks.texts
+        if kernel.compiled is not None:
+            starts, lengths = np.empty(len(texts), dtype=np.int64), np.empty(len(texts))
+            kinds = kernel.compiled.text_classes(tuple(texts), class_table(), starts, lengths)
+            return np.frombuffer(kinds, dtype=np.uint8), starts, lengths
+        lengths = np.array(list(map(len, texts)), dtype=np.float64)
+        starts = np.cumsum(lengths.astype(np.int64) + 1)
+        starts -= lengths.astype(np.int64) + 1
+        return classes(code_points([*texts, ""])), starts, lengths
 
     def characters(self, bits: int) -> NDArray[np.float64]:
         """(n_blocks,) characters of a class, or of several at once; see :mod:`blockml.parsing.characters`."""
-        counts: NDArray[np.float64] | None = self._counts.get(bits)
-        return self._counted(np.array([bits], dtype=np.uint8)).ravel() if counts is None else counts
+        if bits not in _ROW_OF:
+            return self._counted(np.array([bits], dtype=np.uint8)).ravel()
+        counts: NDArray[np.float64] = self.counts[_ROW_OF[bits]]
+        return counts
 
     @cached_property
-    def _counts(self) -> Mapping[int, NDArray[np.float64]]:
-        """(n_blocks,) characters of the classes that families count."""
-        return dict(zip(_COUNTED.tolist(), self._counted(_COUNTED), strict=True))
+    def counts(self) -> NDArray[np.float64]:
+        """(len(COUNTED), n_blocks) characters of the classes that families count."""
+        return self._counted(COUNTED)
 
     def _counted(self, masks: NDArray[np.uint8]) -> NDArray[np.float64]:
         """(n_masks, n_blocks) characters that have all bits of a mask."""
@@ -168,21 +230,17 @@ class View:
         return counts
 
     @cached_property
-    def prose(self) -> NDArray[np.float64]:
-        """(n_blocks,) words of blocks that read like running text: ten words or more, hardly any of them linked.
-
-        Ten words are where Kohlschütter et al. 2010 (section 4) see short text end.
-        """
-        return np.where((self.words >= 10) & (self.linked <= 0.3 * self.words), self.words, 0.0)
-
-    @cached_property
     def tags_above(self) -> NDArray[np.int32]:
         """(at most 4, n_blocks) tag of the block's parent, the parent's parent …; the number of tags above a root."""
         return np.append(self.nodes.tag, np.int32(len(self.nodes.names)))[self.chain[:4]]
 
-    def codes_above(self, codes: Mapping[str, int], other: int, none: int) -> NDArray[np.intp]:
-        """(at most 4, n_blocks) :attr:`tags_above` by a code for each name; ``none`` above a root."""
-        return np.array([*[codes.get(name, other) for name in self.nodes.names], none], dtype=np.intp)[self.tags_above]
+    def tag_codes(self, codes: Mapping[str, int], other: int, none: int) -> NDArray[np.int64]:
+        """(n_tags + 1,) a code for the name of each tag; ``none`` at the end, for "no node"."""
+        return np.array([*[codes.get(name, other) for name in self.nodes.names], none], dtype=np.int64)
+
+    def codes_above(self, codes: Mapping[str, int], other: int, none: int) -> NDArray[np.int64]:
+        """(at most 4, n_blocks) :meth:`tag_codes` of :attr:`tags_above`."""
+        return self.tag_codes(codes, other, none)[self.tags_above]
 
     def named_tags(self, codes: Mapping[str, int], other: int) -> NDArray[np.intp]:
         """(n_nodes + 1,) code of each node's name; the entry at the end, for "no node", has ``other``."""
@@ -206,17 +264,17 @@ class View:
         """What attributes call the elements."""
         return numbered(self.nodes, self.reached)
 
-    def built(self, elements: NDArray[np.int64]) -> NDArray[np.intp]:
-        """(n_nodes + 1,) number of the tag and ``class`` together, of some elements; rising indices."""
-        return self._built(numbered(self.nodes, elements, ("class",)).of["class"])
-
-    def _built(self, classes: NDArray[np.int32]) -> NDArray[np.intp]:
-        return np.append(self.nodes.tag, 0) + len(self.nodes.names) * classes.astype(np.intp)
+    def built(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Number of the tag and ``class`` together, of some elements; rising indices."""
+        classes = numbered(self.nodes, elements, ("class",)).of["class"]
+        return self.nodes.tag[elements] + len(self.nodes.names) * classes[elements].astype(np.int64)
 
     @cached_property
     def groups(self) -> Mapping[str, NDArray[np.int64]]:
         """(n_blocks,) number of each block's group, for each way in :data:`blockml.features.alike.GROUPS`."""
-        kinds = (self._built(self.names.of["class"]) + 1).astype(np.uint64)
+        kinds = np.zeros(len(self.nodes) + 1, dtype=np.uint64)
+        kinds[:-1] = self.nodes.tag
+        kinds += len(self.nodes.names) * self.names.of["class"].astype(np.uint64) + np.uint64(1)
         kinds[-1] = 0
         return grouped(self.chain, kinds)
 
@@ -231,13 +289,9 @@ class View:
 
         See :func:`blockml.features.keywords.keyword_bits`.
         """
-        first, second = (self.names.of[name][self.reached] for name in ("class", "id"))
-        of_value = np.zeros(len(self.names.values), dtype=np.int64)
-        of_value[first] = of_value[second] = 1
-        used = np.flatnonzero(of_value)
-        of_value[used] = all_bits([self.names.values[number] for number in used.tolist()])
-        bits = np.zeros(len(self.nodes) + 1, dtype=np.int64)
-        bits[self.reached] = of_value[first] | of_value[second]
+        of_value = all_bits(list(self.names.values))
+        bits: NDArray[np.int64] = of_value[self.names.of["class"]]
+        bits |= of_value[self.names.of["id"]]
         return bits
 
     @cached_property

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.features.column import columns_of
+from blockml.features.column import Rows, columns_of
 from blockml.features.keywords import KEYWORDS
+from blockml.features.names import NAMES
 from blockml.features.structure import FAR, nearest_levels
 from blockml.features.view import View
 
@@ -25,22 +26,23 @@ ROLES: Mapping[str, tuple[str, ...]] = {
 }
 
 _ROLE_OF = {word: number for number, words in enumerate(ROLES.values()) for word in words}
-_ROLE_ATTRIBUTES = ("role", "itemprop", "property")
+#: Attributes that say them, as rows of numbers.
+_ROLE_ROWS = [NAMES.index(name) for name in ("role", "itemprop", "property")]
 _NAMES = (*(f"cls{name}" for name in KEYWORDS), *ROLES)
 
 
 def called(view: View) -> Mapping[str, NDArray[np.generic]]:
     """Levels up to the nearest element whose class or id holds a word of a group, or that has such a role."""
-    numbers = [view.names.of[name][view.reached] for name in _ROLE_ATTRIBUTES]
-    of_value = np.zeros(len(view.names.values), dtype=np.int64)
-    for column in numbers:
-        of_value[column] = 1
-    for number in np.flatnonzero(of_value).tolist():
-        of_value[number] = _role_bits(view.names.values[number])
-    bits = view.keywords.copy()
-    for column in numbers:
-        bits[view.reached] |= of_value[column] << len(KEYWORDS)
-    return dict(zip(_NAMES, nearest_levels(view, bits, len(_NAMES)), strict=True))
+    numbers = view.names.columns[_ROLE_ROWS]
+    used = np.zeros(len(view.names.values), dtype=bool)
+    used[numbers] = True
+    of_value = np.zeros(len(used), dtype=np.int64)
+    for number in np.flatnonzero(used).tolist():
+        of_value[number] = _role_bits(view.names.values[number]) << len(KEYWORDS)
+    bits = view.keywords | np.bitwise_or.reduce(of_value[numbers], axis=0)
+    levels = view.rows(_NAMES)
+    nearest_levels(view, bits, levels)
+    return Rows(_NAMES, levels)
 
 
 def _role_bits(value: str) -> int:

@@ -155,6 +155,145 @@ class Compiled(Protocol):
         """Write the key (n_blocks,) of each block's chain: :mod:`blockml.features.alike`."""
 
     @staticmethod
+    def most_above(
+        chain: NDArray[np.int64], n_blocks: int, values: NDArray[np.float64], most: NDArray[np.float64], /
+    ) -> None:
+        """Write the largest value (n_blocks,) above each block: :meth:`blockml.features.view.View.most_above`."""
+
+    @staticmethod
+    def text_rows(
+        classes: NDArray[np.uint8],
+        kinds: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        amounts: NDArray[np.float64],
+        lengths: NDArray[np.float64],
+        counts: NDArray[np.float64],
+        rows: NDArray[np.float32],
+        /,
+    ) -> None:
+        """Write columns (19, n_blocks): :func:`blockml.features.text.text`."""
+
+    @staticmethod
+    def position_rows(
+        tags_above: NDArray[np.int32],
+        codes: NDArray[np.int64],
+        words: NDArray[np.float64],
+        prose: NDArray[np.float64],
+        n_words: float,
+        n_prose: float,
+        rows: NDArray[np.float32],
+        /,
+    ) -> None:
+        """Write columns (17, n_blocks): :func:`blockml.features.position.position`."""
+
+    @staticmethod
+    def window_rows(
+        words: NDArray[np.float64],
+        linked: NDArray[np.float64],
+        reaches: NDArray[np.int64],
+        rows: NDArray[np.float32],
+        /,
+    ) -> None:
+        """Write columns (2 * n_reaches, n_blocks): :func:`blockml.features.position.around`."""
+
+    @staticmethod
+    def content_rows(
+        chain: NDArray[np.int64],
+        started: NDArray[np.int64],
+        end: NDArray[np.int32],
+        values: NDArray[np.float64],
+        levels: NDArray[np.int64],
+        n_words: float,
+        rows: NDArray[np.float32],
+        /,
+    ) -> None:
+        """Write columns (8 * n_levels, n_blocks): :func:`blockml.features.structure.ancestors`."""
+
+    @staticmethod
+    def group_rows(
+        group: NDArray[np.int64],
+        n_groups: int,
+        values: NDArray[np.float64],
+        n_words: float,
+        rows: NDArray[np.float32],
+        /,
+    ) -> None:
+        """Write columns (6, n_blocks): :func:`blockml.features.repetition.repetition`."""
+
+    @staticmethod
+    def siblings_above(
+        chain: NDArray[np.int64],
+        n_blocks: int,
+        levels: NDArray[np.int64],
+        tag: NDArray[np.int32],
+        parent: NDArray[np.int32],
+        elements: NDArray[np.int64],
+        /,
+    ) -> int:
+        """Write elements, return how many there are: :func:`blockml.features.repetition.like_siblings`."""
+
+    @staticmethod
+    def sibling_rows(
+        chain: NDArray[np.int64],
+        levels: NDArray[np.int64],
+        started: NDArray[np.int64],
+        end: NDArray[np.int32],
+        elements: NDArray[np.int64],
+        group: NDArray[np.int64],
+        n_groups: int,
+        values: NDArray[np.float64],
+        rows: NDArray[np.float32],
+        /,
+    ) -> None:
+        """Write columns (3 * n_levels, n_blocks): :func:`blockml.features.repetition.like_siblings`."""
+
+    @staticmethod
+    def masses(
+        started: NDArray[np.int64],
+        end: NDArray[np.int32],
+        reached: NDArray[np.int64],
+        values: NDArray[np.float64],
+        sums: NDArray[np.float64],
+        /,
+    ) -> None:
+        """Write sums (n_values, n_reached): :mod:`blockml.features.container`."""
+
+    @staticmethod
+    def paragraph_scores(
+        prose: NDArray[np.float64],
+        clauses: NDArray[np.float64],
+        lengths: NDArray[np.float64],
+        holder: NDArray[np.int32],
+        is_inline: NDArray[np.bool_],
+        tag: NDArray[np.int32],
+        parent: NDArray[np.int32],
+        scores: NDArray[np.float64],
+        /,
+    ) -> None:
+        """Write scores (n_nodes + 1,) of elements: :mod:`blockml.features.container`."""
+
+    @staticmethod
+    def deepest_holding(
+        depth: NDArray[np.int32], reached: NDArray[np.int64], mass: NDArray[np.float64], share: float, /
+    ) -> int:
+        """Place of an element, or -1: :func:`blockml.features.container.smallest_holding`."""
+
+    @staticmethod
+    def relative_rows(
+        nodes: NDArray[np.int64],
+        most_levels: int,
+        parent: NDArray[np.int32],
+        depth: NDArray[np.int32],
+        end: NDArray[np.int32],
+        started: NDArray[np.int64],
+        holder: NDArray[np.int32],
+        constants: NDArray[np.float64],
+        rows: NDArray[np.float32],
+        /,
+    ) -> None:
+        """Write columns (5 * n_candidates, n_blocks): :func:`blockml.features.container.relative_to`."""
+
+    @staticmethod
     def class_counts(
         kinds: NDArray[np.uint8],
         starts: NDArray[np.int64],
@@ -171,16 +310,44 @@ class Compiled(Protocol):
         """Write the density (n_blocks,) of each block's words: :func:`blockml.features.density.word_density`."""
 
     @staticmethod
-    def shared_words(
-        texts: list[str],
+    def resemblance_rows(
+        texts: tuple[str, ...],
+        words: NDArray[np.float64],
+        title_words: float,
         wanted: list[str],
         sets: NDArray[np.uint8],
         word_bits: NDArray[np.uint8],
         case_bits: NDArray[np.uint8],
-        counts: NDArray[np.float64],
+        n_title: float,
+        rows: NDArray[np.float32],
         /,
     ) -> None:
-        """Write counts (n_texts, 3) of different words: :func:`blockml.features.metadata.resemblance`."""
+        """Write columns (4, n_texts): :func:`blockml.features.metadata.resemblance`."""
+
+    @staticmethod
+    def text_classes(
+        texts: tuple[str, ...],
+        table: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        lengths: NDArray[np.float64],
+        /,
+    ) -> bytes:
+        """Write where texts start and their lengths, return class bits: :attr:`blockml.features.view.View.kinds`."""
+
+    @staticmethod
+    def best_border(probabilities: NDArray[np.float64], words: NDArray[np.float64], /) -> tuple[float, float]:
+        """Border and F1: :func:`blockml.decision.expected_f1`."""
+
+    @staticmethod
+    def page_numbers(
+        words: NDArray[np.float64],
+        linked: NDArray[np.float64],
+        prose: NDArray[np.float64],
+        alone: NDArray[np.float32],
+        final: NDArray[np.float32],
+        /,
+    ) -> tuple[Any, ...]:
+        """Numbers of a page, in order: ``blockml.wholepage.Numbers``."""
 
     @staticmethod
     def ranked(keys: NDArray[np.uint64], first: NDArray[np.int64], which: NDArray[np.int64], /) -> int:

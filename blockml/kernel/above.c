@@ -2,18 +2,11 @@
    -1 above a root.
 
    chains: the twin of blockml.features.view.View.chain. nearest_levels: of
-   blockml.features.structure.nearest_levels. chain_keys: of the hash in blockml.features.alike. */
+   blockml.features.structure.nearest_levels. most_above: of blockml.features.view.View.most_above. chain_keys: of the hash in blockml.features.alike. */
 #include "kernel.h"
 #include <string.h>
 
 enum { GROUPS = 64 };
-
-/* Opens arrays of items of these sizes, the last one writable; returns how many, less than n with an exception set. */
-static int opened(PyObject **object, Py_buffer *view, const Py_ssize_t *sizes, int n) {
-    int count = 0;
-    while (count < n && open_array(object[count], &view[count], sizes[count], count == n - 1) == 0) count++;
-    return count;
-}
 
 /* Whether all nodes of a chain are nodes, or -1. */
 static int in_range(const int64_t *chain, Py_ssize_t length, Py_ssize_t n_nodes) {
@@ -33,7 +26,7 @@ PyObject *chains(PyObject *module, PyObject *arguments) {
     static const Py_ssize_t sizes[3] = {4, 4, 8};
     (void)module;
     if (!PyArg_ParseTuple(arguments, "OOO", &object[0], &object[1], &object[2])) return NULL;
-    int count = opened(object, view, sizes, 3);
+    int count = open_arrays(object, view, sizes, 3);
     PyObject *result = NULL;
     if (count < 3) goto done;
     const int32_t *parents = view[0].buf, *first = view[1].buf;
@@ -69,7 +62,7 @@ PyObject *nearest_levels(PyObject *module, PyObject *arguments) {
     static const Py_ssize_t sizes[3] = {8, 8, 4};
     (void)module;
     if (!PyArg_ParseTuple(arguments, "OnfOO", &object[0], &n, &far, &object[1], &object[2])) return NULL;
-    int count = opened(object, view, sizes, 3);
+    int count = open_arrays(object, view, sizes, 3);
     PyObject *result = NULL;
     if (count < 3) goto done;
     const int64_t *chain = view[0].buf;
@@ -85,19 +78,63 @@ PyObject *nearest_levels(PyObject *module, PyObject *arguments) {
     Py_BEGIN_ALLOW_THREADS;
     for (Py_ssize_t i = 0; i < n_groups * n; i++) levels[i] = far;
     uint64_t wanted = n_groups == GROUPS ? ~(uint64_t)0 : ((uint64_t)1 << n_groups) - 1;
+    struct {
+        Py_ssize_t group;
+        float level;
+    } near[GROUPS]; /* what was found above a block; of the next one it is mostly the same */
+    int n_near = 0;
     for (Py_ssize_t block = 0; block < n; block++) {
-        uint64_t missing = wanted;
-        for (Py_ssize_t level = 0; level < n_levels && missing; level++) {
-            int64_t node = chain[level * n + block];
-            uint64_t found = bits[node < 0 ? n_nodes : node] & missing;
-            missing &= ~found;
-            for (Py_ssize_t group = 0; found; group++, found >>= 1) {
-                for (; !(found & 255); group += 8) found >>= 8; /* few groups: most bytes are empty */
-                if (found & 1) levels[group * n + block] = (float)level;
+        if (block == 0 || chain[block] != chain[block - 1]) {
+            uint64_t missing = wanted;
+            n_near = 0;
+            for (Py_ssize_t level = 0; level < n_levels && missing; level++) {
+                int64_t node = chain[level * n + block];
+                uint64_t found = bits[node < 0 ? n_nodes : node] & missing;
+                missing &= ~found;
+                for (Py_ssize_t group = 0; found; group++, found >>= 1) {
+                    for (; !(found & 255); group += 8) found >>= 8; /* few groups: most bytes are empty */
+                    if (!(found & 1)) continue;
+                    near[n_near].group = group;
+                    near[n_near++].level = (float)level;
+                }
             }
         }
+        for (int k = 0; k < n_near; k++) levels[near[k].group * n + block] = near[k].level;
     }
     Py_END_ALLOW_THREADS;
+    result = Py_NewRef(Py_None);
+done:
+    while (count--) PyBuffer_Release(&view[count]);
+    return result;
+}
+
+/* most_above(chain, n_blocks, values, most): the largest value (n_nodes + 1,), the last for "no node", of the nodes of each
+   block's chain; of levels beyond a root too. */
+PyObject *most_above(PyObject *module, PyObject *arguments) {
+    PyObject *object[3];
+    Py_ssize_t n;
+    Py_buffer view[3];
+    static const Py_ssize_t sizes[3] = {8, 8, 8};
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "OnOO", &object[0], &n, &object[1], &object[2])) return NULL;
+    int count = open_arrays(object, view, sizes, 3);
+    PyObject *result = NULL;
+    if (count < 3) goto done;
+    const int64_t *chain = view[0].buf;
+    const double *values = view[1].buf;
+    double *most = view[2].buf;
+    Py_ssize_t n_nodes = view[1].len / 8 - 1, n_levels = n > 0 ? view[0].len / 8 / n : 0;
+    if (view[2].len / 8 < n || n_levels < 1) {
+        PyErr_SetString(PyExc_ValueError, "no room for all blocks, or no levels");
+        goto done;
+    }
+    if (!in_range(chain, view[0].len / 8, n_nodes)) goto done;
+    for (Py_ssize_t level = 0; level < n_levels; level++)
+        for (Py_ssize_t block = 0; block < n; block++) {
+            int64_t node = chain[level * n + block];
+            double value = values[node < 0 ? n_nodes : node];
+            if (!level || value > most[block]) most[block] = value;
+        }
     result = Py_NewRef(Py_None);
 done:
     while (count--) PyBuffer_Release(&view[count]);
@@ -114,7 +151,7 @@ PyObject *chain_keys(PyObject *module, PyObject *arguments) {
     static const Py_ssize_t sizes[3] = {8, 8, 8};
     (void)module;
     if (!PyArg_ParseTuple(arguments, "OnKOO", &object[0], &n, &factor, &object[1], &object[2])) return NULL;
-    int count = opened(object, view, sizes, 3);
+    int count = open_arrays(object, view, sizes, 3);
     PyObject *result = NULL;
     if (count < 3) goto done;
     const int64_t *chain = view[0].buf;

@@ -10,6 +10,9 @@
    Returns 0, or -1 with an exception set. */
 int open_array(PyObject *array, Py_buffer *view, Py_ssize_t size, int writable);
 
+/* Opens arrays of items of these sizes, the last one writable. Returns how many, fewer than `n` with an exception set. */
+int open_arrays(PyObject **array, Py_buffer *view, const Py_ssize_t *sizes, int n);
+
 /* trees.c */
 PyObject *tree_sums(PyObject *module, PyObject *arguments);
 
@@ -42,14 +45,39 @@ PyObject *bags_above(PyObject *module, PyObject *arguments);
 /* above.c */
 PyObject *chains(PyObject *module, PyObject *arguments);
 PyObject *nearest_levels(PyObject *module, PyObject *arguments);
+PyObject *most_above(PyObject *module, PyObject *arguments);
 PyObject *chain_keys(PyObject *module, PyObject *arguments);
+
+/* place.c */
+PyObject *text_rows(PyObject *module, PyObject *arguments);
+PyObject *position_rows(PyObject *module, PyObject *arguments);
+PyObject *window_rows(PyObject *module, PyObject *arguments);
+
+/* held.c */
+PyObject *content_rows(PyObject *module, PyObject *arguments);
+PyObject *group_rows(PyObject *module, PyObject *arguments);
+PyObject *siblings_above(PyObject *module, PyObject *arguments);
+PyObject *sibling_rows(PyObject *module, PyObject *arguments);
+
+/* container.c */
+PyObject *masses(PyObject *module, PyObject *arguments);
+PyObject *paragraph_scores(PyObject *module, PyObject *arguments);
+PyObject *deepest_holding(PyObject *module, PyObject *arguments);
+PyObject *relative_rows(PyObject *module, PyObject *arguments);
 
 /* counts.c */
 PyObject *class_counts(PyObject *module, PyObject *arguments);
 PyObject *line_densities(PyObject *module, PyObject *arguments);
 
+/* decide.c */
+PyObject *best_border(PyObject *module, PyObject *arguments);
+PyObject *page_numbers(PyObject *module, PyObject *arguments);
+
+/* texts.c */
+PyObject *text_classes(PyObject *module, PyObject *arguments);
+
 /* shared.c */
-PyObject *shared_words(PyObject *module, PyObject *arguments);
+PyObject *resemblance_rows(PyObject *module, PyObject *arguments);
 
 /* ranks.c */
 PyObject *ranked(PyObject *module, PyObject *arguments);

@@ -11,6 +11,12 @@ int open_array(PyObject *array, Py_buffer *view, Py_ssize_t size, int writable) 
     return 0;
 }
 
+int open_arrays(PyObject **array, Py_buffer *view, const Py_ssize_t *sizes, int n) {
+    int count = 0;
+    while (count < n && open_array(array[count], &view[count], sizes[count], count == n - 1) == 0) count++;
+    return count;
+}
+
 static PyMethodDef functions[] = {
     {"tree_sums", tree_sums, METH_VARARGS, NULL},
     {"row_means", row_means, METH_VARARGS, NULL},
@@ -22,9 +28,24 @@ static PyMethodDef functions[] = {
     {"bags_above", bags_above, METH_VARARGS, NULL},
     {"chains", chains, METH_VARARGS, NULL},
     {"nearest_levels", nearest_levels, METH_VARARGS, NULL},
+    {"most_above", most_above, METH_VARARGS, NULL},
     {"chain_keys", chain_keys, METH_VARARGS, NULL},
+    {"text_rows", text_rows, METH_VARARGS, NULL},
+    {"position_rows", position_rows, METH_VARARGS, NULL},
+    {"window_rows", window_rows, METH_VARARGS, NULL},
+    {"content_rows", content_rows, METH_VARARGS, NULL},
+    {"group_rows", group_rows, METH_VARARGS, NULL},
+    {"siblings_above", siblings_above, METH_VARARGS, NULL},
+    {"sibling_rows", sibling_rows, METH_VARARGS, NULL},
+    {"masses", masses, METH_VARARGS, NULL},
+    {"paragraph_scores", paragraph_scores, METH_VARARGS, NULL},
+    {"deepest_holding", deepest_holding, METH_VARARGS, NULL},
+    {"relative_rows", relative_rows, METH_VARARGS, NULL},
+    {"text_classes", text_classes, METH_VARARGS, NULL},
+    {"best_border", best_border, METH_VARARGS, NULL},
+    {"page_numbers", page_numbers, METH_VARARGS, NULL},
     {"class_counts", class_counts, METH_VARARGS, NULL},
-    {"shared_words", shared_words, METH_VARARGS, NULL},
+    {"resemblance_rows", resemblance_rows, METH_VARARGS, NULL},
     {"ranked", ranked, METH_VARARGS, NULL},
     {"line_densities", line_densities, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},

@@ -1,4 +1,4 @@
-/* Words that texts share with others: the twin of the loop in blockml.features.metadata._shared. */
+/* Words that texts share with a page's title and description: the twin of blockml.features.metadata.resemblance. */
 #include "kernel.h"
 #include <stdlib.h>
 #include <string.h>
@@ -207,49 +207,75 @@ static int prepare(Search *search, Token *wanted, Points *points, PyObject *text
     return 0;
 }
 
-/* shared_words(texts, wanted, sets, word_bits, case_bits, counts): counts (n_texts, 3) of the different words of each
-   text that has a wanted one, in lower case, and of those in the first and in the second set, which hold the wanted
-   words whose sets[i] has the bit; 0 for all others. Words are the longest runs of characters whose word_bits is set. */
-PyObject *shared_words(PyObject *module, PyObject *arguments) {
-    PyObject *texts, *wanted_texts, *object[4];
-    Py_buffer view[4];
-    static const Py_ssize_t sizes[4] = {1, 1, 1, 8};
-    int count = 0;
+/* What a text has in common with title and description. */
+enum { IN_TITLE, OF_TITLE, IN_DESCRIPTION, SINCE_TITLE, N_ROWS };
+
+/* Writes the rows of one block; returns whether it is like the title. */
+static int write_likeness(const double counts[3], double words, double n_title, double title_words, float *row,
+                          Py_ssize_t n) {
+    double some = counts[0] > 1 ? counts[0] : 1;
+    double in_title = counts[0] <= title_words ? counts[1] / some : 0, of_title = counts[1] / (n_title > 1 ? n_title : 1);
+    row[IN_TITLE * n] = (float)in_title;
+    row[OF_TITLE * n] = (float)of_title;
+    row[IN_DESCRIPTION * n] = (float)(counts[2] / some);
+    return in_title > 0.7 && words >= 2 && of_title >= 0.4;
+}
+
+/* resemblance_rows(texts, words, title_words, wanted, sets, word_bits, case_bits, n_title, rows): rows (4, n) of each text:
+   the share of its different words that is in the title, of the title's that is in it, of its own that is in the
+   description, and blocks since the first text that is like the title, -9999 without one. The wanted words are those of
+   the title, which are n_title and whose sets[i] has the first bit, and of the description, with the second. Words are
+   the longest runs of characters whose word_bits is set, in lower case. Texts with none of them, and such of more than
+   three times `title_words` words, have 0; of a text with more than `title_words` different ones none counts as the
+   title's. */
+PyObject *resemblance_rows(PyObject *module, PyObject *arguments) {
+    enum { WORDS, SETS, WORD_BITS, CASE_BITS, ROWS, N };
+    PyObject *texts, *wanted_texts, *object[N];
+    Py_buffer view[N];
+    double n_title, title_words;
+    static const Py_ssize_t sizes[N] = {8, 1, 1, 1, 4};
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "O!O!OOOO", &PyList_Type, &texts, &PyList_Type, &wanted_texts, &object[0],
-                          &object[1], &object[2], &object[3]))
+    if (!PyArg_ParseTuple(arguments, "O!OdO!OOOdO", &PyTuple_Type, &texts, &object[WORDS], &title_words, &PyList_Type,
+                          &wanted_texts, &object[SETS], &object[WORD_BITS], &object[CASE_BITS], &n_title, &object[ROWS]))
         return NULL;
     PyObject *result = NULL;
-    Py_ssize_t n = PyList_Size(texts), n_wanted = PyList_Size(wanted_texts);
+    Py_ssize_t n = PyTuple_Size(texts), n_wanted = PyList_Size(wanted_texts), first = -1;
     Token *wanted = NULL;
     Buffer buffer = {NULL, NULL, 0};
     Points points = {NULL, 0, 0, NULL, NULL}, wanted_points = points;
     Search search = {NULL, (size_t)n_wanted, {0}};
-    for (; count < 4; count++)
-        if (open_array(object[count], &view[count], sizes[count], count == 3) < 0) goto done;
-    Py_ssize_t n_bits = view[1].len < view[2].len ? view[1].len : view[2].len;
-    if (view[0].len < n_wanted || n_bits < 0x110000 / 8 || view[3].len / 8 / 3 < n) {
-        PyErr_SetString(PyExc_ValueError, "no room for all counts, or not all code points");
+    int opened = open_arrays(object, view, sizes, N);
+    if (opened < N) goto done;
+    Py_ssize_t n_bits = view[WORD_BITS].len < view[CASE_BITS].len ? view[WORD_BITS].len : view[CASE_BITS].len;
+    if (view[SETS].len < n_wanted || n_bits < 0x110000 / 8 || view[WORDS].len / 8 != n ||
+        view[ROWS].len / 4 != N_ROWS * n) {
+        PyErr_SetString(PyExc_ValueError, "no room for all rows, or not all code points");
         goto done;
     }
-    points.word_bits = wanted_points.word_bits = view[1].buf;
-    points.case_bits = wanted_points.case_bits = view[2].buf;
+    const double *words = view[WORDS].buf;
+    float *rows = view[ROWS].buf;
+    points.word_bits = wanted_points.word_bits = view[WORD_BITS].buf;
+    points.case_bits = wanted_points.case_bits = view[CASE_BITS].buf;
     wanted = calloc((size_t)n_wanted + 1, sizeof(Token));
     if (wanted == NULL) {
         PyErr_NoMemory();
         goto done;
     }
-    if (prepare(&search, wanted, &wanted_points, wanted_texts, view[0].buf) < 0) goto done;
+    if (prepare(&search, wanted, &wanted_points, wanted_texts, view[SETS].buf) < 0) goto done;
     for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *text = PyList_GetItem(texts, i);
-        points.length = 0;
-        if (text == NULL || append(&points, text, 0) < 0) goto done;
-        if (make_buffer(&buffer, points.length) < 0) {
-            PyErr_NoMemory();
-            goto done;
+        double counts[3] = {0, 0, 0};
+        if (n_wanted && words[i] > 0 && words[i] <= 3 * title_words) {
+            points.length = 0;
+            if (append(&points, PyTuple_GetItem(texts, i), 0) < 0) goto done;
+            if (make_buffer(&buffer, points.length) < 0) {
+                PyErr_NoMemory();
+                goto done;
+            }
+            count_words(&search, points.at, points.length, &buffer, counts);
         }
-        count_words(&search, points.at, points.length, &buffer, (double *)view[3].buf + 3 * i);
+        if (write_likeness(counts, words[i], n_title, title_words, rows + i, n) && first < 0) first = i;
     }
+    for (Py_ssize_t i = 0; i < n; i++) rows[SINCE_TITLE * n + i] = first >= 0 ? (float)(i - first) : -9999;
     result = Py_NewRef(Py_None);
 done:
     free(wanted);
@@ -257,6 +283,6 @@ done:
     free(buffer.slots);
     free(points.at);
     free(wanted_points.at);
-    while (count--) PyBuffer_Release(&view[count]);
+    while (opened--) PyBuffer_Release(&view[opened]);
     return result;
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import string
-from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -31,7 +30,7 @@ _OTHER = str.maketrans(
 def test_any_page_gets_scores(name: str, html: str) -> None:
     """One float32 score in [0, 1] per block, the same each time, whatever the page."""
     extractor = resolve(name)
-    page = blockml.parse(html, **asdict(extractor.parsing))
+    page = blockml.parse(html, **extractor.parsing.options())
     scores = extractor.score(page)
     assert scores.dtype == np.float32
     assert scores.shape == (len(page.blocks),)

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 import blockml
 from blockml import features, kernel
@@ -174,7 +175,13 @@ def test_levels_to_any_group(html: str, data: st.DataObject) -> None:
     size = len(view.nodes) + 1
     drawn = data.draw(st.lists(st.integers(0, 2**n_groups - 1), min_size=size, max_size=size))
     bits = np.array(drawn, dtype=np.uint64)
-    fast, slow = both(lambda: nearest_levels(view, bits, n_groups))
+
+    def levels() -> NDArray[np.float32]:
+        found = np.empty((n_groups, len(view)), dtype=np.float32)
+        nearest_levels(view, bits, found)
+        return found
+
+    fast, slow = both(levels)
     assert same(fast, slow)
     for group in (0, n_groups - 1):
         for block in range(len(view)):
@@ -208,11 +215,16 @@ def test_attributes_of_any_mapping() -> None:
         assert fast.of["id"].tolist() == [1, 0, 0, 0, 0]
 
 
+def likenesses(view: View) -> dict[str, Any]:
+    """What blocks have in common with the title, as the matrix will hold it."""
+    return {name: values.astype(np.float32) for name, values in resemblance(view).items()}
+
+
 def test_thousands_of_words_in_a_short_block() -> None:
     """They are counted as one at a time."""
     many = "-".join(f"w{number}" for number in range(20_000))
     view = View(blockml.parse(f"<title>cat w7</title><p>{many}<p>cat {many}"))
-    fast, slow = both(lambda: dict(resemblance(view)))
+    fast, slow = both(lambda: likenesses(view))
     assert same(fast, slow)
     assert fast["oftitle"].tolist() == [0.5, 1]
 
@@ -233,7 +245,7 @@ def test_words_made_up_to_collide() -> None:
     assert len(words) > 200
     text = "-".join(words[:120] * 2)
     view = View(blockml.parse(f"<title>{words[3]} cat</title><p>{text}<p>{text}-cat"))
-    fast, slow = both(lambda: dict(resemblance(view)))
+    fast, slow = both(lambda: likenesses(view))
     assert same(fast, slow)
     assert fast["oftitle"].tolist() == [0.5, 1]
 
@@ -278,15 +290,65 @@ def test_wrong_arrays_are_refused() -> None:
         lambda: compiled.numbered([{}], ("a",), np.zeros(1, np.int64), {}, np.zeros(1, np.int32)),
         lambda: compiled.numbered([{}], ("a",), np.ones(1, np.int64), {}, np.zeros(2, np.int32)),
         lambda: compiled.line_densities(np.ones(1, np.int32), np.full(1, 2, np.int32), 80, np.zeros(1, np.float32)),
-        lambda: compiled.shared_words(
-            ["a"], [], few.view(np.uint8), few.view(np.uint8), few.view(np.uint8), np.zeros(3)
-        ),
         lambda: compiled.keyword_bits([7], few.view(np.uint8), few.view(np.int16), few.view(np.int8), longs),  # type: ignore[list-item]
         *[lambda place=place, array=array: bags_with(place, array) for place, array in WRONG],
     ]
     for call in calls:
         with pytest.raises((IndexError, TypeError, ValueError)):
             call()
+
+
+class Recorded:
+    """The kernel, with the arguments of the first call of each function kept."""
+
+    def __init__(self, compiled: kernel.Compiled) -> None:
+        self.compiled = compiled
+        self.arguments: dict[str, tuple[Any, ...]] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        function = getattr(self.compiled, name)
+
+        def call(*arguments: Any) -> Any:
+            self.arguments.setdefault(name, arguments)
+            return function(*arguments)
+
+        return call
+
+
+#: Whose arguments were checked when a model was loaded, or a page parsed.
+TRUSTED = {"tree_sums", "row_means", "nodes_builder"}
+
+
+def spoilt(array: NDArray[Any]) -> list[NDArray[Any]]:
+    """The array too short, of other items, and full of what is no index."""
+    found = [array.ravel()[:-1].copy(), array.ravel()[:0].copy(), array.astype(np.complex128)]
+    if array.dtype.kind == "i" and array.dtype.itemsize > 2:  # smaller ones are tables of ours
+        found += [np.full_like(array, value) for value in (-7, 2**30)]
+    return found
+
+
+def test_no_wrong_array_is_read_or_written_beyond_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of any function that the way of a page calls: it refuses the array, or does nothing worse than be wrong."""
+    assert kernel.compiled is not None
+    recorded = Recorded(kernel.compiled)
+    monkeypatch.setattr(kernel, "compiled", recorded)
+    article = f"<article class=a><h1>Cats</h1>{'<p>Cats rule the world, and they sleep by day.' * 9}</article>"
+    blockml.extract(f"<title>Cats</title><ul class=b><li>one<li><a href=x>two</a></ul>{article}")
+    monkeypatch.undo()
+    assert {"text_rows", "relative_rows", "page_numbers", "bags_above"} < set(recorded.arguments)
+    refused = 0
+    for name, arguments in recorded.arguments.items():
+        for place, argument in enumerate(arguments):
+            if name in TRUSTED or not isinstance(argument, np.ndarray):
+                continue
+            for wrong in spoilt(argument):
+                given = [item.copy() if isinstance(item, np.ndarray) else item for item in arguments]
+                given[place] = wrong
+                try:
+                    getattr(kernel.compiled, name)(*given)
+                except (IndexError, TypeError, ValueError):
+                    refused += 1
+    assert refused > 100
 
 
 def test_a_small_set_leaves_the_rest_of_the_view_alone() -> None:

@@ -20,7 +20,7 @@ def likeness(html: str) -> dict[str, list[float]]:
 def page(html: str) -> dict[str, float]:
     """Columns of the page, which are the same for each block."""
     view = View(blockml.parse(html))
-    return {name: float(value) for name, value in about(view).items()}
+    return {name: value.item() for name, value in about(view).items()}
 
 
 def test_likeness_to_the_title() -> None:

@@ -120,7 +120,8 @@ def test_classes_and_ids_are_read_once_per_element() -> None:
     classes = view.names.of["class"][parents].tolist()
     assert classes[0] == classes[2] == classes[5] != classes[1]
     assert classes[3] == classes[4] == view.names.of["class"][-1] == 0
-    kinds = view.built(np.unique(parents).astype(np.int64))[parents].tolist()
+    elements, which = np.unique(parents, return_inverse=True)
+    kinds = view.built(elements.astype(np.int64))[which].tolist()
     assert kinds[0] == kinds[2] != kinds[5]
     assert kinds[3] == kinds[4]
     assert view.keywords[parents].tolist() == [0] * 5 + [keyword_bits("footer")]

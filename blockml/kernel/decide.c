@@ -1,0 +1,144 @@
+/* Which blocks are kept, and what a page is like then.
+
+   best_border: the twin of blockml.decision.expected_f1. page_numbers: of the function of that name in
+   blockml.wholepage. */
+#include "kernel.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    double probability, words;
+} Block;
+
+/* Sorts blocks by falling probability; equal ones stay in order. `other` has room for as many. Returns where they lie. */
+static Block *sorted(Block *blocks, Block *other, size_t n) {
+    for (size_t width = 1; width < n; width *= 2) {
+        for (size_t begin = 0; begin < n; begin += 2 * width) {
+            size_t middle = begin + width < n ? begin + width : n, end = begin + 2 * width < n ? begin + 2 * width : n;
+            size_t left = begin, right = middle, out = begin;
+            while (left < middle && right < end)
+                other[out++] = blocks[left].probability >= blocks[right].probability ? blocks[left++] : blocks[right++];
+            while (left < middle) other[out++] = blocks[left++];
+            while (right < end) other[out++] = blocks[right++];
+        }
+        Block *swapped = blocks;
+        blocks = other;
+        other = swapped;
+    }
+    return blocks;
+}
+
+/* The smallest probability that is kept for the best expected F1, and that F1; `memory` has room for twice n blocks, and
+   the first n are in it. */
+static double best(Block *memory, size_t n, double *f1) {
+    const Block *blocks = sorted(memory, memory + n, n);
+    double all = 0, kept = 0, hits = 0, most = -1, border = 1;
+    for (size_t i = 0; i < n; i++) all += blocks[i].words * blocks[i].probability;
+    *f1 = 0;
+    if (!(all > 0)) return 1;
+    for (size_t i = 0; i < n; i++) {
+        kept += blocks[i].words;
+        hits += blocks[i].words * blocks[i].probability;
+        double quality = 2 * hits / (kept + all);
+        if (quality > most) most = quality, border = blocks[i].probability;
+    }
+    *f1 = most;
+    return border;
+}
+
+static Block *memory_for(size_t n) {
+    Block *memory = malloc((2 * n + 1) * sizeof(Block));
+    if (memory == NULL) PyErr_NoMemory();
+    return memory;
+}
+
+/* best_border(probabilities, words): the border and the F1. */
+PyObject *best_border(PyObject *module, PyObject *arguments) {
+    PyObject *object[2], *result = NULL;
+    Py_buffer view[2];
+    int opened = 0;
+    Block *memory = NULL;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "OO", &object[0], &object[1])) return NULL;
+    for (; opened < 2; opened++)
+        if (open_array(object[opened], &view[opened], 8, 0) < 0) goto done;
+    size_t n = (size_t)view[0].len / 8;
+    if (view[1].len != view[0].len) {
+        PyErr_SetString(PyExc_ValueError, "not as many words as probabilities");
+        goto done;
+    }
+    if ((memory = memory_for(n)) == NULL) goto done;
+    for (size_t i = 0; i < n; i++)
+        memory[i] = (Block){((const double *)view[0].buf)[i], ((const double *)view[1].buf)[i]};
+    double f1, border = best(memory, n, &f1);
+    result = Py_BuildValue("dd", border, f1);
+done:
+    free(memory);
+    while (opened--) PyBuffer_Release(&view[opened]);
+    return result;
+}
+
+static double best_of(Block *memory, const float *probability, const double *words, size_t n, double *f1) {
+    for (size_t i = 0; i < n; i++) memory[i] = (Block){probability[i], words[i]};
+    return best(memory, n, f1);
+}
+
+/* F1 of one choice of blocks measured by another, from the words of both, of one and of the other. */
+static double overlap(double both, double one, double other) {
+    return 2 * both / (one + other > 1 ? one + other : 1);
+}
+
+/* page_numbers(words, linked, prose, alone, final): what blockml.wholepage.Numbers holds, in its order. */
+PyObject *page_numbers(PyObject *module, PyObject *arguments) {
+    enum { WORDS, LINKED, PROSE, ALONE, FINAL, N };
+    PyObject *object[N], *result = NULL;
+    Py_buffer view[N];
+    static const Py_ssize_t sizes[N] = {8, 8, 8, 4, 4};
+    int opened = 0;
+    Block *memory = NULL;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "OOOOO", &object[0], &object[1], &object[2], &object[3], &object[4])) return NULL;
+    for (; opened < N; opened++)
+        if (open_array(object[opened], &view[opened], sizes[opened], 0) < 0) goto done;
+    const double *words = view[WORDS].buf, *linked = view[LINKED].buf, *prose = view[PROSE].buf;
+    const float *alone = view[ALONE].buf, *final = view[FINAL].buf;
+    size_t n = (size_t)view[WORDS].len / 8;
+    for (int k = 0; k < N; k++)
+        if (view[k].len / sizes[k] != (Py_ssize_t)n) {
+            PyErr_SetString(PyExc_ValueError, "columns of blocks differ in length");
+            goto done;
+        }
+    if ((memory = memory_for(n)) == NULL) goto done;
+    double expected, unused, border = best_of(memory, final, words, n, &expected);
+    float least = (float)border, least_alone = (float)best_of(memory, alone, words, n, &unused);
+    double all = 0, all_prose = 0, in = 0, in_linked = 0, in_prose = 0, unsure = 0;
+    double by_trees = 0, high = 0, low = 0, both_trees = 0, both_high = 0, both_low = 0;
+    Py_ssize_t n_kept = 0, runs = 0;
+    int before = 0;
+    for (size_t i = 0; i < n; i++) {
+        int kept = final[i] >= least, trees = alone[i] >= least_alone, sure = final[i] >= 0.8f, maybe = final[i] >= 0.2f;
+        all += words[i];
+        all_prose += prose[i];
+        if (final[i] > 0.2f && final[i] < 0.8f) unsure += words[i];
+        if (trees) by_trees += words[i];
+        if (sure) high += words[i];
+        if (maybe) low += words[i];
+        if (kept) {
+            n_kept++;
+            runs += !before;
+            in += words[i];
+            in_linked += linked[i];
+            in_prose += prose[i];
+            if (trees) both_trees += words[i];
+            if (sure) both_high += words[i];
+            if (maybe) both_low += words[i];
+        }
+        before = kept;
+    }
+    result = Py_BuildValue("ddddddddnnddd", border, expected, all, all_prose, in, in_linked, in_prose, unsure, n_kept, runs,
+                           overlap(both_trees, in, by_trees), overlap(both_high, in, high), overlap(both_low, in, low));
+done:
+    free(memory);
+    while (opened--) PyBuffer_Release(&view[opened]);
+    return result;
+}
