@@ -88,7 +88,7 @@ class Areas:
     @cached_property
     def _last_column(self) -> int:
         """The last column that the trees ask for."""
-        return max(int(trees.feature.max()) for trees in self.trees)
+        return max(trees.last_column for trees in self.trees)
 
     @cached_property
     def _joint(self) -> tuple[Trees, NDArray[np.int32]]:

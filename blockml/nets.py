@@ -85,10 +85,15 @@ class Pool:
 
 def signed_logarithms(matrix: FloatArray) -> FloatArray:
     """sign(x) · log(1 + abs(x)) of each value: amounts of all sizes get comparable, shares hardly change."""
+    values = _logarithms(matrix)
+    return np.copysign(values, matrix, out=values)
+
+
+def _logarithms(matrix: FloatArray) -> FloatArray:
+    """log(1 + abs(x)) of each value."""
     values = np.abs(matrix)
     values += np.float32(1)
-    np.log(values, out=values)
-    return np.copysign(values, matrix, out=values)
+    return np.log(values, out=values)
 
 
 def means(vectors: FloatArray, bags: Bags) -> FloatArray:
@@ -123,6 +128,29 @@ def _row_means(
     chosen, begins = (np.ascontiguousarray(numbers, dtype=np.int64) for numbers in (index, starts))
     compiled.row_means(np.ascontiguousarray(rows), width, chosen, begins, int(skip_zeros), means)
     return means
+
+
+def _varying(columns: FloatArray) -> NDArray[np.int64]:
+    """Places of those columns (n_columns, n_rows) that are not the same in all rows."""
+    if kernel.compiled is not None:
+        places = np.empty(len(columns), dtype=np.int64)
+        return places[: kernel.compiled.varying_columns(columns, columns.shape[1], places)]
+    return np.flatnonzero((columns != columns[:, :1]).any(axis=1)).astype(np.int64, copy=False)
+
+
+def _active(product: FloatArray, page: FloatArray, *groups: tuple[FloatArray, NDArray[np.int64]]) -> FloatArray:
+    """What a layer gives (m, n, h): its product, the page's row (m, 1, h) and the row of each group, cut off at 0.
+
+    Groups are (m, n_groups, h), and the group (n,) of each block.
+    """
+    if kernel.compiled is not None and product.dtype == np.float32:
+        parts = tuple([(np.ascontiguousarray(rows), np.ascontiguousarray(of, np.int64)) for rows, of in groups])
+        kernel.compiled.activate(page, parts, len(product), product)
+        return product
+    product += page
+    for rows, group in groups:
+        product += rows.take(group, axis=1)
+    return np.maximum(product, 0, out=product)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -174,9 +202,15 @@ class Net:
 
     def _scaled(self, matrix: FloatArray, columns: NDArray[np.intp] | slice) -> FloatArray:
         """The same of some columns."""
+        centre, scale = self.centre[columns], self.scale[columns]
+        if kernel.compiled is not None:
+            amounts = np.ascontiguousarray(matrix.T)
+            logarithms = _logarithms(amounts)
+            kernel.compiled.standardise(amounts, centre, scale, _BOUND, logarithms)
+            return logarithms.T
         values = signed_logarithms(matrix)
-        values -= self.centre[columns]
-        values *= self.scale[columns]
+        values -= centre
+        values *= scale
         return np.clip(values, -_BOUND, _BOUND, out=values)
 
     def predict(
@@ -231,14 +265,14 @@ class Net:
         hidden = self._hidden(matrix, bags)
         share = n_words.astype(np.float32)
         share /= max(float(share.sum()), 1.0)
-        second = hidden @ self.own
         page = np.concatenate([hidden.mean(axis=1), share @ hidden], axis=1)
-        second += page[:, None] @ self.page + self.second_bias
+        of_groups = []
         for way, numbers in enumerate(groups):
             pool = Pool.of(numbers)
             means_of_groups = np.stack([pool.mean(rows) for rows in hidden])
-            second += (means_of_groups @ self.alike[:, way * units : (way + 1) * units]).take(pool.group, axis=1)
-        odds = (np.maximum(second, 0, out=second) @ self.out + self.out_bias).mean(axis=0)[:, 0]
+            of_groups.append((means_of_groups @ self.alike[:, way * units : (way + 1) * units], pool.group))
+        second = _active(hidden @ self.own, page[:, None] @ self.page + self.second_bias, *of_groups)
+        odds = (second @ self.out + self.out_bias).mean(axis=0)[:, 0]
         # The logistic function, written so that it can't overflow.
         probabilities: FloatArray = np.float32(0.5) + np.float32(0.5) * np.tanh(np.float32(0.5) * odds)
         return probabilities
@@ -248,18 +282,18 @@ class Net:
         members, units = self.own.shape[:2]
         first = self.first.reshape(-1, members, units).swapaxes(0, 1)
         # What is the same in all rows, as all that is said of the page as a whole, is worked out once.
-        columns = matrix.T
-        varying = np.flatnonzero((columns != columns[:, :1]).any(axis=1))
-        constant = self.scaled(matrix[:1])
+        columns = np.ascontiguousarray(matrix.T)
+        varying = _varying(columns)
+        constant = self.scaled(columns[:, :1].T)
         constant[:, varying] = 0
-        hidden: FloatArray = self._scaled(columns[varying].T, varying) @ first[:, varying]
-        hidden += constant @ first + self.first_bias.reshape(members, 1, units)
-        if self.reads_words:
-            if bags is None:
-                raise UsageError("the net needs the words of tags and classes above each block")
-            words = means(self.words, bags)
-            hidden += (words.reshape(len(words), members, -1).swapaxes(0, 1) @ self.lift).take(bags.bag, axis=1)
-        return np.maximum(hidden, 0, out=hidden)
+        product = self._scaled(columns[varying].T, varying) @ first[:, varying]
+        page = constant @ first + self.first_bias.reshape(members, 1, units)
+        if not self.reads_words:
+            return _active(product, page)
+        if bags is None:
+            raise UsageError("the net needs the words of tags and classes above each block")
+        words = means(self.words, bags)
+        return _active(product, page, (words.reshape(len(words), members, -1).swapaxes(0, 1) @ self.lift, bags.bag))
 
     def calibrated(self, slope: float, offset: float) -> Net:
         """The net whose log odds are these times ``slope`` plus ``offset``."""

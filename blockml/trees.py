@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +23,7 @@ _MOST_VALUES = 2**31 - 1
 _TOGETHER = 1_000_000
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Trees:
     """One or more binary decision trees.
 
@@ -64,9 +66,8 @@ class Trees:
         """
         if not len(matrix):
             return np.zeros(0, dtype=np.float64)
-        last = self.feature.max()
-        if matrix.shape[1] <= last:
-            raise UsageError(f"the trees ask for column {last}; the matrix has {matrix.shape[1]}")
+        if matrix.shape[1] <= self.last_column:
+            raise UsageError(f"the trees ask for column {self.last_column}; the matrix has {matrix.shape[1]}")
         return self.sums(matrix, np.zeros(len(self.roots), dtype=np.int32), 1)[:, 0]
 
     def sums(self, matrix: NDArray[np.float32], group: NDArray[np.int32], n_groups: int) -> NDArray[np.float64]:
@@ -89,14 +90,9 @@ class Trees:
         total = np.zeros((len(matrix), n_groups), dtype=np.float64)
         if kernel.compiled is not None and matrix.size <= _MOST_VALUES:
             by_column = matrix.flags.f_contiguous
-            # Made by hand or cut out of others, they may be of other types.
             kernel.compiled.tree_sums(
-                np.ascontiguousarray(self.feature, dtype=np.int32),
-                np.ascontiguousarray(self.threshold, dtype=np.float64),
-                np.ascontiguousarray(self.left, dtype=np.int32),
-                np.ascontiguousarray(self.right, dtype=np.int32),
-                np.ascontiguousarray(self.value, dtype=np.float64),
-                np.ascontiguousarray(self.roots, dtype=np.int32),
+                *self._columns,
+                self._small,
                 np.ascontiguousarray(group, dtype=np.int32),
                 np.asarray(matrix.T if by_column else matrix, dtype=np.float32, order="C"),
                 int(by_column),
@@ -109,6 +105,28 @@ class Trees:
             for number, value in zip(group.tolist(), values, strict=True):
                 total[rows, number] += value
         return total
+
+    @property
+    def _columns(self) -> tuple[NDArray[Any], ...]:
+        """The arrays as the kernel takes them: made by hand or cut out of others, they may be of other types."""
+        return (
+            np.ascontiguousarray(self.feature, dtype=np.int32),
+            np.ascontiguousarray(self.threshold, dtype=np.float64),
+            np.ascontiguousarray(self.left, dtype=np.int32),
+            np.ascontiguousarray(self.right, dtype=np.int32),
+            np.ascontiguousarray(self.value, dtype=np.float64),
+            np.ascontiguousarray(self.roots, dtype=np.int32),
+        )
+
+    @cached_property
+    def _small(self) -> bytes:
+        """The trees as the kernel goes through them fastest, if all are small; made once, for most pages are small too."""
+        return kernel.compiled.small_trees(*self._columns) if kernel.compiled is not None else b""
+
+    @cached_property
+    def last_column(self) -> int:
+        """The last column that they ask for; -1 for none."""
+        return int(self.feature.max())
 
     def _leaf_values(self, matrix: NDArray[np.float32]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
         """Value of the leaf that each row reaches in each tree, for some rows at a time.

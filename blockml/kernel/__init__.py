@@ -22,6 +22,18 @@ class Compiled(Protocol):
     """What the compiled module holds. Arrays are contiguous and of the types named; nothing else is checked."""
 
     @staticmethod
+    def small_trees(
+        feature: NDArray[np.int32],
+        threshold: NDArray[np.float64],
+        left: NDArray[np.int32],
+        right: NDArray[np.int32],
+        value: NDArray[np.float64],
+        roots: NDArray[np.int32],
+        /,
+    ) -> bytes:
+        """Return trees of few leaves as :meth:`tree_sums` takes them fastest; nothing if one has more."""
+
+    @staticmethod
     def tree_sums(
         feature: NDArray[np.int32],
         threshold: NDArray[np.float64],
@@ -29,6 +41,7 @@ class Compiled(Protocol):
         right: NDArray[np.int32],
         value: NDArray[np.float64],
         roots: NDArray[np.int32],
+        kept: bytes,
         group: NDArray[np.int32],
         matrix: NDArray[np.float32],
         by_column: int,
@@ -49,6 +62,31 @@ class Compiled(Protocol):
         /,
     ) -> None:
         """Write into ``means`` the mean of the rows of each group: :meth:`blockml.nets.Pool.mean`."""
+
+    @staticmethod
+    def varying_columns(columns: NDArray[np.float32], n_rows: int, places: NDArray[np.int64], /) -> int:
+        """Write places of columns (n_columns, n_rows), return how many: :meth:`blockml.nets.Net.predict`."""
+
+    @staticmethod
+    def standardise(
+        values: NDArray[np.float32],
+        centre: NDArray[np.float32],
+        scale: NDArray[np.float32],
+        bound: float,
+        logarithms: NDArray[np.float32],
+        /,
+    ) -> None:
+        """Turn logarithms (k, n) of the amounts of values into a net's input: :meth:`blockml.nets.Net.scaled`."""
+
+    @staticmethod
+    def activate(
+        rows: NDArray[np.float32],
+        parts: tuple[tuple[NDArray[np.float32], NDArray[np.int64]], ...],
+        n_nets: int,
+        sums: NDArray[np.float32],
+        /,
+    ) -> None:
+        """Add rows and rows of groups to sums (m, n, h), and cut them off at 0: :meth:`blockml.nets.Net.predict`."""
 
     @staticmethod
     def nodes_builder(

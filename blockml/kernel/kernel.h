@@ -14,7 +14,13 @@ int open_array(PyObject *array, Py_buffer *view, Py_ssize_t size, int writable);
 int open_arrays(PyObject **array, Py_buffer *view, const Py_ssize_t *sizes, int n);
 
 /* trees.c */
+PyObject *small_trees(PyObject *module, PyObject *arguments);
 PyObject *tree_sums(PyObject *module, PyObject *arguments);
+
+/* layers.c */
+PyObject *varying_columns(PyObject *module, PyObject *arguments);
+PyObject *standardise(PyObject *module, PyObject *arguments);
+PyObject *activate(PyObject *module, PyObject *arguments);
 
 /* means.c */
 PyObject *row_means(PyObject *module, PyObject *arguments);

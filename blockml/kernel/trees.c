@@ -164,64 +164,121 @@ static int first_bit(uint32_t bits) {
 #endif
 }
 
-/* A tree as tests of columns that aren't constant, and the leaves that constant ones leave possible. */
+/* A small tree as it is kept between pages: its tests, from the root on, and then the values of its leaves, from left to
+   right. All are as wide as the value of a leaf, or twice as wide. */
 typedef struct {
-    Test tests[MOST_LEAVES];
-    double values[MOST_LEAVES]; /* of leaves, from left to right */
-    int n_tests;
-    uint32_t possible;
-} Small;
+    uint32_t n_tests, possible; /* leaves that there are */
+} Head;
+
+typedef struct {
+    float threshold;
+    int32_t feature;
+    uint32_t if_more, if_less; /* leaves that are still possible */
+} KeptTest;
 
 /* Bits from `first` on, so many. */
 static uint32_t run_of_bits(int first, int count) { return (uint32_t)((((uint64_t)1 << count) - 1) << first); }
 
-/* Makes a small tree of the nodes from `root` to `stop`; 0 if it has too many leaves. */
-static int make_small(const Work *work, int32_t root, int32_t stop, Small *small) {
+/* Writes the tree of the nodes from `root` to `stop`; returns where the next one is written, or NULL if it has too many
+   leaves. */
+static char *keep(const Work *work, int32_t root, int32_t stop, char *out) {
     int32_t first[2 * MOST_LEAVES], count[2 * MOST_LEAVES]; /* leaves of each node */
-    if (stop - root >= 2 * MOST_LEAVES) return 0;
+    double values[MOST_LEAVES];
+    if (stop - root >= 2 * MOST_LEAVES) return NULL;
     for (int32_t i = stop - 1; i >= root; i--) {
         int is_leaf = work->feature[i] < 0;
         first[i - root] = -1;
         count[i - root] = is_leaf ? 1 : count[work->left[i] - root] + count[work->right[i] - root];
     }
     first[0] = 0;
-    small->n_tests = 0;
-    small->possible = run_of_bits(0, count[0]);
+    Head head = {0, run_of_bits(0, count[0])};
+    char *next = out + sizeof head;
     for (int32_t i = root; i < stop; i++) {
         int32_t begin = first[i - root];
         if (begin < 0) continue; /* no way leads here */
         if (work->feature[i] < 0) {
-            small->values[begin] = work->value[i];
+            values[begin] = work->value[i];
             continue;
         }
         int32_t left = work->left[i] - root, right = work->right[i] - root;
         first[left] = begin;
         first[right] = begin + count[left];
-        Py_ssize_t column = work->feature[i] * work->matrix.column_step;
-        uint32_t if_more = ~run_of_bits(first[left], count[left]), if_less = ~run_of_bits(first[right], count[right]);
-        if (work->constant[work->feature[i]])
-            small->possible &= work->matrix.values[column] <= work->threshold[i] ? if_less : if_more;
-        else
-            small->tests[small->n_tests++] = (Test){rounded_down(work->threshold[i]), (int32_t)column, if_more};
+        KeptTest test = {rounded_down(work->threshold[i]), work->feature[i], ~run_of_bits(first[left], count[left]),
+                         ~run_of_bits(first[right], count[right])};
+        memcpy(next, &test, sizeof test);
+        next += sizeof test;
+        head.n_tests++;
     }
-    return 1;
+    memcpy(out, &head, sizeof head);
+    memcpy(next, values, (head.n_tests + 1) * sizeof(double));
+    return next + (head.n_tests + 1) * sizeof(double);
 }
 
-/* Adds the values of all trees, one after another. `possible` has room for all rows, the others for all nodes. */
-static void score(const Work *work, uint32_t *possible, Node *nodes, int32_t *end) {
-    int at_once = work->matrix.row_step == 1 && work->matrix.n_rows >= LEAST_ROWS;
+/* small_trees(feature, threshold, left, right, value, roots): the trees as they are kept between pages; nothing if one has
+   too many leaves. They were checked by Trees.check. */
+PyObject *small_trees(PyObject *module, PyObject *arguments) {
+    PyObject *object[6], *kept = NULL;
+    Py_buffer view[6];
+    static const Py_ssize_t sizes[6] = {4, 8, 4, 4, 8, 4};
+    int opened = 0;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "OOOOOO", &object[0], &object[1], &object[2], &object[3], &object[4], &object[5]))
+        return NULL;
+    for (; opened < 6; opened++)
+        if (open_array(object[opened], &view[opened], sizes[opened], 0) < 0) goto done;
+    Work work = {0};
+    work.feature = view[0].buf, work.threshold = view[1].buf, work.left = view[2].buf, work.right = view[3].buf;
+    work.value = view[4].buf, work.roots = view[5].buf, work.n = view[0].len / 4, work.n_trees = view[5].len / 4;
+    /* a node is a test or a leaf, and a tree has one leaf more than it has tests */
+    size_t most = (size_t)work.n * sizeof(KeptTest) + (size_t)work.n_trees * (sizeof(Head) + sizeof(double));
+    char *memory = malloc(most + 1), *end = memory;
+    if (memory == NULL) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    for (Py_ssize_t tree = 0; tree < work.n_trees && end != NULL; tree++) {
+        int32_t stop = (int32_t)(tree + 1 < work.n_trees ? work.roots[tree + 1] : work.n);
+        end = keep(&work, work.roots[tree], stop, end);
+    }
+    kept = PyBytes_FromStringAndSize(memory, end == NULL ? 0 : end - memory);
+    free(memory);
+done:
+    while (opened--) PyBuffer_Release(&view[opened]);
+    return kept;
+}
+
+/* Adds the values of the kept trees, one after another. `possible` has room for all rows. */
+static void score_kept(const Work *work, const char *kept, uint32_t *possible) {
+    Py_ssize_t n_rows = work->matrix.n_rows, n_groups = work->n_groups;
+    for (Py_ssize_t tree = 0; tree < work->n_trees; tree++) {
+        double *out = work->sums + work->group[tree], values[MOST_LEAVES];
+        Test tests[MOST_LEAVES];
+        int n_tests = 0;
+        Head head;
+        memcpy(&head, kept, sizeof head);
+        kept += sizeof head;
+        for (uint32_t i = 0; i < head.n_tests; i++, kept += sizeof(KeptTest)) {
+            KeptTest test;
+            memcpy(&test, kept, sizeof test);
+            Py_ssize_t column = test.feature * work->matrix.column_step;
+            if (work->constant[test.feature])
+                head.possible &= work->matrix.values[column] <= test.threshold ? test.if_less : test.if_more;
+            else
+                tests[n_tests++] = (Test){test.threshold, (int32_t)column, test.if_more};
+        }
+        memcpy(values, kept, (head.n_tests + 1) * sizeof(double));
+        kept += (head.n_tests + 1) * sizeof(double);
+        take_away(tests, n_tests, head.possible, work->matrix.values, n_rows, possible);
+        for (Py_ssize_t row = 0; row < n_rows; row++) out[row * n_groups] += values[first_bit(possible[row])];
+    }
+}
+
+/* Adds the values of all trees, one after another. `nodes` and `end` have room for all nodes. */
+static void score(const Work *work, Node *nodes, int32_t *end) {
     for (Py_ssize_t tree = 0; tree < work->n_trees; tree++) {
         int32_t root = work->roots[tree], stop = (int32_t)(tree + 1 < work->n_trees ? work->roots[tree + 1] : work->n);
-        double *out = work->sums + work->group[tree];
-        Small small;
-        if (at_once && make_small(work, root, stop, &small)) {
-            take_away(small.tests, small.n_tests, small.possible, work->matrix.values, work->matrix.n_rows, possible);
-            for (Py_ssize_t row = 0; row < work->matrix.n_rows; row++)
-                out[row * work->n_groups] += small.values[first_bit(possible[row])];
-        } else {
-            pack(work, root, stop, nodes, end);
-            walk(nodes, end[0], work->value + root, work->matrix, out, work->n_groups);
-        }
+        pack(work, root, stop, nodes, end);
+        walk(nodes, end[0], work->value + root, work->matrix, work->sums + work->group[tree], work->n_groups);
     }
 }
 
@@ -244,16 +301,19 @@ static int in_range(const int32_t *group, Py_ssize_t n, Py_ssize_t n_groups) {
     return 1;
 }
 
-/* tree_sums(feature, threshold, left, right, value, roots, group, matrix, by_column, sums, n_groups): adds the values
-   of tree i to column group[i] of sums. The matrix lies row by row, or column by column. The trees were checked by
-   Trees.check, and the matrix has all columns that they ask for: neither is looked at again. */
+/* tree_sums(feature, threshold, left, right, value, roots, kept, group, matrix, by_column, sums, n_groups): adds the
+   values of tree i to column group[i] of sums. The matrix lies row by row, or column by column. `kept` are the same trees
+   by small_trees, or nothing. The trees were checked by Trees.check, and the matrix has all columns that they ask for:
+   neither is looked at again. */
 PyObject *tree_sums(PyObject *module, PyObject *arguments) {
     PyObject *object[9], *result = NULL;
     Py_ssize_t n_groups;
     int by_column;
+    const char *kept;
+    Py_ssize_t kept_size;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOOOiOn", &object[0], &object[1], &object[2], &object[3], &object[4],
-                          &object[5], &object[6], &object[7], &by_column, &object[8], &n_groups))
+    if (!PyArg_ParseTuple(arguments, "OOOOOOy#OOiOn", &object[0], &object[1], &object[2], &object[3], &object[4],
+                          &object[5], &kept, &kept_size, &object[6], &object[7], &by_column, &object[8], &n_groups))
         return NULL;
     static const Py_ssize_t sizes[9] = {4, 8, 4, 4, 8, 4, 4, 4, 8};
     Py_buffer view[9];
@@ -285,7 +345,10 @@ PyObject *tree_sums(PyObject *module, PyObject *arguments) {
         walk_unpacked(&work);
     } else if (n_rows > 0) {
         find_constant(matrix, constant);
-        score(&work, possible, nodes, end);
+        if (kept_size > 0 && by_column && n_rows >= LEAST_ROWS)
+            score_kept(&work, kept, possible);
+        else
+            score(&work, nodes, end);
     }
     Py_END_ALLOW_THREADS;
     free(nodes);
