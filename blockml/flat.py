@@ -147,10 +147,11 @@ def flatten(page: Page, view: str = "raw") -> Flat:
     """
     if view not in VIEWS:
         raise UnknownNameError("view", view, VIEWS)
-    if page.source is None:
+    source = page.source
+    if source is None:
         return _tree(page, None)
-    pieces = _scan(page.source)
-    return _raw(page, pieces, page.source) if view == "raw" else _tree(page, set(pieces.names))
+    pieces = _scan(source)
+    return _raw(page, pieces, source) if view == "raw" else _tree(page, set(pieces.names))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -338,8 +338,13 @@ class Page:
     """The tree."""
     blocks: Blocks
     """The text blocks, in document order."""
-    source: str | None = None
-    """The decoded text that was parsed; None for a page made from another one."""
+    utf8: bytes | None = None
+    """The text that was parsed, in UTF-8; None for a page made from another one."""
+
+    @property
+    def source(self) -> str | None:
+        """The text that was parsed."""
+        return None if self.utf8 is None else self.utf8.decode("utf-8")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

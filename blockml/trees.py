@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,16 @@ MAX_NODES = 50_000_000
 _MOST_VALUES = 2**31 - 1
 #: Rows times trees looked at together: bounds memory at some 40 MB.
 _TOGETHER = 1_000_000
+
+
+_Columns: TypeAlias = tuple[
+    NDArray[np.int32],
+    NDArray[np.float64],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.float64],
+    NDArray[np.int32],
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +116,8 @@ class Trees:
                 total[rows, number] += value
         return total
 
-    @property
-    def _columns(self) -> tuple[NDArray[Any], ...]:
+    @cached_property
+    def _columns(self) -> _Columns:
         """The arrays as the kernel takes them: made by hand or cut out of others, they may be of other types."""
         return (
             np.ascontiguousarray(self.feature, dtype=np.int32),
@@ -120,7 +130,7 @@ class Trees:
 
     @cached_property
     def _small(self) -> bytes:
-        """The trees as the kernel goes through them fastest, if all are small; made once, for most pages are small too."""
+        """The trees as the kernel goes through them fastest, if all are small; made once for all pages."""
         return kernel.compiled.small_trees(*self._columns) if kernel.compiled is not None else b""
 
     @cached_property

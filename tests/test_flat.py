@@ -118,9 +118,9 @@ def test_starts_lead_back_to_the_source() -> None:
 def test_a_page_without_a_source_has_its_tree() -> None:
     """Such a page was made from another; bare tags that every tree has are not counted."""
     page = blockml.parse(NEWS)
-    bare = replace(page, source=None)
+    bare = replace(page, utf8=None)
     assert flatten(bare).names == flatten(page).names[2:-2]
-    assert flatten(replace(blockml.parse("<body class=x>text"), source=None)).names == ("body", "")
+    assert flatten(replace(blockml.parse("<body class=x>text"), utf8=None)).names == ("body", "")
 
 
 def test_an_unknown_view_names_the_legal_ones() -> None:
@@ -159,7 +159,7 @@ def test_scanning_is_linear_on_hostile_sources() -> None:
     for bait in ("<a ", "<a href='", '<p x="', "<!--", "<script>", "<", "</", "<a <b", "<iframe x", "&amp"):
         times = []
         for n in (20_000, 80_000):
-            page = replace(blockml.parse("<p>x</p>"), source=bait * n)
+            page = replace(blockml.parse("<p>x</p>"), utf8=(bait * n).encode())
             start = time.process_time()
             flatten(page)
             times.append(time.process_time() - start)

@@ -381,7 +381,7 @@ def without_blocks(page: Page, removed: NDArray[np.bool_]) -> Page:
     number = np.append(np.cumsum(stays) - stays, stays.sum()).astype(np.int32)  # of a node, among those that stay
     left = _nodes_left(nodes, stays, number)
     status = Status.EMPTY_PAGE if page.status is Status.OK and removed.all() else page.status
-    return replace(page, nodes=left, blocks=_blocks_left(blocks, ~removed, number, left), source=None, status=status)
+    return replace(page, nodes=left, blocks=_blocks_left(blocks, ~removed, number, left), utf8=None, status=status)
 
 
 def _nodes_left(nodes: Nodes, stays: NDArray[np.bool_], number: NDArray[np.int32]) -> Nodes:

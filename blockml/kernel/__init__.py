@@ -89,6 +89,10 @@ class Compiled(Protocol):
         """Add rows and rows of groups to sums (m, n, h), and cut them off at 0: :meth:`blockml.nets.Net.predict`."""
 
     @staticmethod
+    def is_utf8(source: bytes, /) -> bool:
+        """Tell whether bytes are UTF-8: :func:`blockml.parsing.decoding.decode`."""
+
+    @staticmethod
     def nodes_builder(
         special: Mapping[str, int],
         max_nodes: int,

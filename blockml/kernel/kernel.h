@@ -79,6 +79,9 @@ PyObject *line_densities(PyObject *module, PyObject *arguments);
 PyObject *best_border(PyObject *module, PyObject *arguments);
 PyObject *page_numbers(PyObject *module, PyObject *arguments);
 
+/* utf8.c */
+PyObject *is_utf8(PyObject *module, PyObject *source);
+
 /* texts.c */
 PyObject *text_classes(PyObject *module, PyObject *arguments);
 

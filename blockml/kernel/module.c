@@ -48,6 +48,7 @@ static PyMethodDef functions[] = {
     {"text_classes", text_classes, METH_VARARGS, NULL},
     {"best_border", best_border, METH_VARARGS, NULL},
     {"page_numbers", page_numbers, METH_VARARGS, NULL},
+    {"is_utf8", is_utf8, METH_O, NULL},
     {"class_counts", class_counts, METH_VARARGS, NULL},
     {"resemblance_rows", resemblance_rows, METH_VARARGS, NULL},
     {"ranked", ranked, METH_VARARGS, NULL},

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+from numpy.typing import NDArray
 
 from blockml.errors import UsageError
 from blockml.page import Nodes, Page, Status
@@ -86,12 +87,14 @@ def parse(
     if cut:
         unit = "characters" if isinstance(html, str) else "bytes"
         warnings.append(f"only the first {limits.bytes} {unit} were parsed")
-    builder = build(decoded.text, backend, limits, utf8=decoded.utf8)
+    builder = build(decoded.utf8, backend, limits)
     nodes = builder.nodes()
-    if (mended := _close_title(decoded.text, nodes)) is not None:
+    titles = _titles(nodes)
+    if _swallows(nodes, titles) and (mended := _close_title(decoded.text)) is not None:
         warnings.append("a title without an end tag was closed")
-        builder = build(mended, backend, limits)
+        builder = build(mended.encode(), backend, limits)
         nodes = builder.nodes()
+        titles = _titles(nodes)
     warnings.extend(builder.remarks)
     if builder.too_many:
         warnings.append(f"only the first {limits.nodes} nodes were kept")
@@ -101,7 +104,7 @@ def parse(
     truncated = cut or builder.too_many or builder.too_deep
     return Page(
         url=url,
-        title=_title(nodes),
+        title=_title(nodes, titles),
         encoding=decoded.encoding,
         encoding_source=decoded.source,
         backend=backend,
@@ -110,7 +113,7 @@ def parse(
         status=_status(decoded, truncated=truncated, n_blocks=len(blocks)),
         nodes=nodes,
         blocks=blocks,
-        source=decoded.text,
+        utf8=decoded.utf8,
     )
 
 
@@ -122,12 +125,16 @@ def _status(decoded: Decoded, *, truncated: bool, n_blocks: int) -> Status:
     return Status.OK if n_blocks else Status.EMPTY_PAGE
 
 
-def _title(nodes: Nodes) -> str:
-    """Text of the first ``title`` that is no part of a drawing."""
+def _titles(nodes: Nodes) -> NDArray[np.intp]:
+    """Every ``title``."""
     if "title" not in nodes.names:
-        return ""
-    titles = np.flatnonzero(nodes.tag == nodes.names.index("title"))
-    if "svg" in nodes.names:
+        return np.zeros(0, dtype=np.intp)
+    return np.flatnonzero(nodes.tag == nodes.names.index("title"))
+
+
+def _title(nodes: Nodes, titles: NDArray[np.intp]) -> str:
+    """Text of the first ``title`` that is no part of a drawing."""
+    if len(titles) and "svg" in nodes.names:
         drawings = np.flatnonzero(nodes.tag == nodes.names.index("svg"))
         covered = np.maximum.accumulate(nodes.end[drawings])  # to where the drawings so far reach
         before = np.searchsorted(drawings, titles)
@@ -138,16 +145,16 @@ def _title(nodes: Nodes) -> str:
     return " ".join(" ".join(nodes.texts[first + 1 : nodes.end[first]]).split())
 
 
-def _close_title(text: str, nodes: Nodes) -> str | None:
+def _swallows(nodes: Nodes, titles: NDArray[np.intp]) -> bool:
+    """Whether a ``title`` holds markup: it may be unclosed."""
+    return any("<" in text for node in titles.tolist() for text in nodes.texts[node + 1 : nodes.end[node]])
+
+
+def _close_title(text: str) -> str | None:
     """Source with its ``title`` closed, if an unclosed one has swallowed the rest of the page; else None.
 
     The HTML standard reads all up to the end of the file as the title. People who save pages don't.
     """
-    if "title" not in nodes.names:
-        return None
-    titles = np.flatnonzero(nodes.tag == nodes.names.index("title")).tolist()
-    if not any("<" in text for node in titles for text in nodes.texts[node + 1 : nodes.end[node]]):
-        return None
     # Nothing but the last title can be unclosed, and none stands in a comment or script.
     masked = _NO_MARKUP.sub(lambda match: " " * len(match[0]), text)
     last_end = max((match.end() for match in _TITLE_END.finditer(masked)), default=0)

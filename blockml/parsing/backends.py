@@ -148,19 +148,17 @@ BACKENDS: Mapping[str, Callable[[bytes, NodesBuilder, Any], None]] = {
 }
 
 
-def build(text: str, backend: str, limits: Limits, *, utf8: bytes | None = None) -> NodesBuilder:
-    """Parse ``text`` with the named back end.
+def build(source: bytes, backend: str, limits: Limits) -> NodesBuilder:
+    """Parse a page with the named back end.
 
     Parameters
     ----------
-    text
-        The page, without lone surrogates.
+    source
+        The page in UTF-8.
     backend
         A key of :data:`BACKENDS`.
     limits
         Bounds on nodes and depth.
-    utf8
-        The same in UTF-8, if it is at hand.
 
     Raises
     ------
@@ -172,6 +170,6 @@ def build(text: str, backend: str, limits: Limits, *, utf8: bytes | None = None)
     if backend not in BACKENDS:
         raise UnknownNameError("backend", backend, BACKENDS)
     builder = NodesBuilder(limits)
-    BACKENDS[backend](text.encode("utf-8") if utf8 is None else utf8, builder, limits)
+    BACKENDS[backend](source, builder, limits)
     builder.close()
     return builder

@@ -5,10 +5,12 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import webencodings
+
+from blockml import kernel
 
 __all__ = ["Decoded", "Detector", "decode"]
 
@@ -45,7 +47,8 @@ _MARKUP = re.compile(rb"<(?:!doctype|html|head|title|meta|body|div|table|p)\b", 
 class Decoded:
     """Text of a page and how it was found."""
 
-    text: str
+    utf8: bytes
+    """The text in UTF-8, as which parsers want it."""
     encoding: str
     """Name by the WHATWG's encoding standard, lower case."""
     source: str
@@ -54,8 +57,11 @@ class Decoded:
     warnings: tuple[str, ...] = ()
     is_text: bool = True
     """False if the bytes are an image, an archive or the like; the text is then empty."""
-    utf8: bytes | None = field(default=None, repr=False, compare=False)
-    """The text in UTF-8, where that came along; None elsewhere."""
+
+    @property
+    def text(self) -> str:
+        """The text."""
+        return self.utf8.decode("utf-8")
 
 
 def decode(source: bytes | str, charset: str | None = None, detector: Detector | None = None) -> Decoded:
@@ -79,7 +85,7 @@ def decode(source: bytes | str, charset: str | None = None, detector: Detector |
     Examples
     --------
     >>> decode("Crème".encode("latin-1"), charset="iso-8859-1")
-    Decoded(text='Crème', encoding='windows-1252', source='transport', warnings=(), is_text=True)
+    Decoded(utf8=b'Cr\\xc3\\xa8me', encoding='windows-1252', source='transport', warnings=(), is_text=True)
     >>> decode(b'<meta charset="gb2312"><p>\\xc4\\xe3\\xba\\xc3').text
     '<meta charset="gb2312"><p>你好'
     """
@@ -87,7 +93,11 @@ def decode(source: bytes | str, charset: str | None = None, detector: Detector |
         return _clean_str(source)
     encoding, rule, warnings = _sniff(source, charset, detector)
     if rule != "bom" and encoding not in ("utf-16le", "utf-16be") and _is_binary(source):
-        return Decoded("", "binary", "signature", ("the bytes are not text",), is_text=False)
+        return Decoded(b"", "binary", "signature", ("the bytes are not text",), is_text=False)
+    if encoding == "utf-8":  # as nearly all: it is handed on as it is
+        utf8 = source.removeprefix(codecs.BOM_UTF8)
+        if _is_utf8(utf8):
+            return Decoded(utf8, encoding, rule, warnings)
     codec: Any = webencodings.lookup(encoding)
     try:
         text, _ = webencodings.decode(source, codec, errors="strict")
@@ -95,19 +105,16 @@ def decode(source: bytes | str, charset: str | None = None, detector: Detector |
         text, _ = webencodings.decode(source, codec, errors="replace")
         if "\ufffd" in text:
             warnings = (*warnings, f"some bytes are no {encoding} and were replaced")
-        return Decoded(text, encoding, rule, warnings)
-    as_it_is = encoding == "utf-8" and not source.startswith(codecs.BOM_UTF8)
-    return Decoded(text, encoding, rule, warnings, utf8=source if as_it_is else None)
+    return Decoded(text.encode("utf-8"), encoding, rule, warnings)
 
 
 def _clean_str(source: str) -> Decoded:
     text = source.removeprefix("\ufeff")
     try:
-        utf8 = text.encode("utf-8")
+        return Decoded(text.encode("utf-8"), "utf-8", "str")
     except UnicodeEncodeError:
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-        return Decoded(text, "utf-8", "str", ("lone surrogates were replaced",))
-    return Decoded(text, "utf-8", "str", utf8=utf8)
+        return Decoded(text.encode("utf-8"), "utf-8", "str", ("lone surrogates were replaced",))
 
 
 def _sniff(source: bytes, charset: str | None, detector: Detector | None) -> tuple[str, str, tuple[str, ...]]:
@@ -145,7 +152,7 @@ def _look_inside(source: bytes, warnings: dict[str, None]) -> tuple[str | None, 
         if known := _known(label):
             return _as_declared(known), "xml declaration"
         warnings[f"the XML declaration names the unknown charset {label!r}"] = None
-    return ("utf-8", "valid utf-8") if _is_utf8(source) else (None, "")
+    return ("utf-8", "valid utf-8") if _was_utf8(source) else (None, "")
 
 
 def _known(label: str) -> str | None:
@@ -229,10 +236,22 @@ def _utf16_pattern(source: bytes) -> str | None:
 
 
 def _is_utf8(source: bytes) -> bool:
+    if kernel.compiled is not None:  # which needn't make a text of it
+        return kernel.compiled.is_utf8(source)
+    try:
+        source.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _was_utf8(source: bytes) -> bool:
+    """Whether it is UTF-8, be it cut off inside its last character."""
+    if _is_utf8(source):
+        return True
     try:
         source.decode("utf-8")
     except UnicodeDecodeError as error:
-        # A page cut off inside its last character is still UTF-8.
         return error.reason == "unexpected end of data" and error.end == len(source)
     return True
 

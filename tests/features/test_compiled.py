@@ -316,7 +316,7 @@ class Recorded:
 
 
 #: Whose arguments were checked when a model was loaded, or a page parsed.
-TRUSTED = {"tree_sums", "row_means", "nodes_builder"}
+TRUSTED = {"small_trees", "tree_sums", "row_means", "nodes_builder"}
 
 
 def spoilt(array: NDArray[Any]) -> list[NDArray[Any]]:

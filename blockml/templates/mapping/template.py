@@ -87,15 +87,15 @@ def page_template(
     """
     if min_votes is not None and min_votes < 1:
         raise UsageError(f"a template needs one vote at least, not {min_votes}")
-    sources: set[str] = set()
+    sources: set[bytes] = set()
     tree = tree_of(key)
     votes = np.zeros(len(tree), dtype=np.int32)
     n_pages = 0
     for page in others:
-        if page.blocks.texts == key.blocks.texts or page.source in sources:
+        if page.blocks.texts == key.blocks.texts or page.utf8 in sources:
             continue
-        if page.source is not None:
-            sources.add(page.source)
+        if page.utf8 is not None:
+            sources.add(page.utf8)
         votes += map_trees(tree, tree_of(page), equality, matching=matching) >= 0
         n_pages += 1
     if not n_pages:

@@ -1,0 +1,38 @@
+/* Whether bytes are UTF-8, without a text being made of them. */
+#include "kernel.h"
+#include <string.h>
+
+/* How many bytes the character at `byte` has, of which there are `left`; 0 if it is none (Unicode standard, table 3-7). */
+static Py_ssize_t character(const unsigned char *byte, Py_ssize_t left) {
+    unsigned char lead = byte[0], least = 0x80, most = 0xbf;
+    Py_ssize_t length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
+    if (length > left) return 0;
+    if (lead == 0xe0) least = 0xa0; /* shorter forms would do */
+    if (lead == 0xf0) least = 0x90;
+    if (lead == 0xed) most = 0x9f; /* surrogates */
+    if (lead == 0xf4) most = 0x8f; /* beyond the last code point */
+    for (Py_ssize_t i = 1; i < length; i++, least = 0x80, most = 0xbf)
+        if (byte[i] < least || byte[i] > most) return 0;
+    return length;
+}
+
+/* is_utf8(source). */
+PyObject *is_utf8(PyObject *module, PyObject *source) {
+    char *bytes;
+    Py_ssize_t n, at = 0;
+    (void)module;
+    if (PyBytes_AsStringAndSize(source, &bytes, &n) < 0) return NULL;
+    while (at < n) {
+        uint64_t eight;
+        for (; n - at >= 8; at += 8) { /* mostly ASCII */
+            memcpy(&eight, bytes + at, 8);
+            if (eight & 0x8080808080808080u) break;
+        }
+        for (Py_ssize_t stop = at + 8; at < n && at < stop;) {
+            Py_ssize_t length = character((const unsigned char *)bytes + at, n - at);
+            if (length == 0) Py_RETURN_FALSE;
+            at += length;
+        }
+    }
+    Py_RETURN_TRUE;
+}
