@@ -39,10 +39,14 @@ def render_text(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str:
     separators = [_SEPARATORS[joint] for joint in joints.tolist()]
     texts = [blocks.texts[row] for row in rows.tolist()]
     _part_cells(page, rows, joints, separators)
-    for place in np.flatnonzero(verbatim).tolist():
-        texts[place] = _verbatim(page, int(rows[place]))
-    for place in np.flatnonzero(verbatim[1:] & verbatim[:-1] & (joints[1:] <= Joint.SPACE)).tolist():
-        lost = "".join(_verbatim(page, row) for row in range(int(rows[place]) + 1, int(rows[place + 1])))
+    places = np.flatnonzero(verbatim)
+    for place, text in zip(places.tolist(), _verbatim(page, rows[places]), strict=True):
+        texts[place] = text
+    glued = np.flatnonzero(verbatim[1:] & verbatim[:-1] & (joints[1:] <= Joint.SPACE))
+    for place in glued.tolist():
+        separators[place + 1] = ""
+    for place in glued[np.diff(rows)[glued] > 1].tolist():
+        lost = "".join(_verbatim(page, np.arange(rows[place] + 1, rows[place + 1])))
         separators[place + 1] = "\n" if "\n" in lost else " " if lost else ""
     separators[0] = ""
     return "".join([piece for pair in zip(separators, texts, strict=True) for piece in pair]).strip("\n")
@@ -58,8 +62,8 @@ def _part_cells(page: Page, rows: NDArray[np.intp], joints: NDArray[np.uint8], s
             separators[place] = "\t" * max(1, int(cells[place] - cells[place - 1]))
 
 
-def _verbatim(page: Page, index: int) -> str:
-    """Text of a preformatted block as it stands in the source."""
-    nodes = page.nodes
-    span = slice(int(page.blocks.node[index]), int(page.blocks.last_node[index]) + 1)
-    return "".join(nodes.texts[span])
+def _verbatim(page: Page, rows: NDArray[np.intp]) -> list[str]:
+    """Texts of preformatted blocks as they stand in the source."""
+    texts, blocks = page.nodes.texts, page.blocks
+    spans = zip(blocks.node[rows].tolist(), blocks.last_node[rows].tolist(), strict=True)
+    return [texts[first] if first == last else "".join(texts[first : last + 1]) for first, last in spans]
