@@ -27,9 +27,17 @@ class Names:
     """(n_attributes, n_nodes + 1) number of each element's value; 0 without one, and at the end, for "no node"."""
     of: Mapping[str, NDArray[np.int32]]
     """The same by attribute."""
+    numbers: dict[str, int]
+    """Number of each value."""
+
+    def classes_too(self, nodes: Nodes, others: NDArray[np.int64]) -> NDArray[np.int32]:
+        """(n_nodes + 1,) number of each element's ``class``, of other elements too; rising indices."""
+        classes = self.of["class"].copy()
+        _number(nodes, others, ("class",), dict(self.numbers), classes[None])
+        return classes
 
 
-def numbered(nodes: Nodes, chosen: NDArray[np.int64], names: tuple[str, ...] = NAMES) -> Names:
+def numbered(nodes: Nodes, chosen: NDArray[np.int64]) -> Names:
     """Number the values of naming attributes of some elements; others have number 0.
 
     Parameters
@@ -38,8 +46,6 @@ def numbered(nodes: Nodes, chosen: NDArray[np.int64], names: tuple[str, ...] = N
         The tree.
     chosen
         Elements, rising.
-    names
-        Attributes.
 
     Examples
     --------
@@ -51,14 +57,25 @@ def numbered(nodes: Nodes, chosen: NDArray[np.int64], names: tuple[str, ...] = N
     (('', 'a', 'b'), [1, 0], [2, 0])
     """
     numbers = {"": 0}
+    columns = np.zeros((len(NAMES), len(nodes) + 1), dtype=np.int32)
+    _number(nodes, chosen, NAMES, numbers, columns)
+    return Names(tuple(numbers), columns, dict(zip(NAMES, columns, strict=True)), numbers)
+
+
+def _number(
+    nodes: Nodes,
+    chosen: NDArray[np.int64],
+    names: tuple[str, ...],
+    numbers: dict[str, int],
+    columns: NDArray[np.int32],
+) -> None:
+    """Write the numbers (n_names, n_nodes + 1) of values of some elements; new values get the next ones."""
     attributes = nodes.attributes if isinstance(nodes.attributes, list) else list(nodes.attributes)
-    columns = np.zeros((len(names), len(nodes) + 1), dtype=np.int32)
     if kernel.compiled is not None:
         kernel.compiled.numbered(attributes, names, chosen, numbers, columns)
-    else:
-        for node in chosen.tolist():
-            if held := attributes[node]:
-                for column, name in zip(columns, names, strict=True):
-                    if (value := held.get(name)) is not None:
-                        column[node] = numbers.setdefault(value, len(numbers))
-    return Names(tuple(numbers), columns, dict(zip(names, columns, strict=True)))
+        return
+    for node in chosen.tolist():
+        if held := attributes[node]:
+            for column, name in zip(columns, names, strict=True):
+                if (value := held.get(name)) is not None:
+                    column[node] = numbers.setdefault(value, len(numbers))

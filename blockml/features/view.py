@@ -87,9 +87,14 @@ class View:
     @cached_property
     def reached(self) -> NDArray[np.int64]:
         """Nodes of :attr:`chain`, each once, rising."""
+        return np.flatnonzero(self._is_reached[:-1]).astype(np.int64, copy=False)
+
+    @cached_property
+    def _is_reached(self) -> NDArray[np.bool_]:
+        """(n_nodes + 1,) whether a node is one of :attr:`chain`; the last is for "no node"."""
         marked = np.zeros(len(self.nodes) + 1, dtype=bool)
         marked[self.chain] = True
-        return np.flatnonzero(marked[:-1]).astype(np.int64, copy=False)
+        return marked
 
     @cached_property
     def _outermost(self) -> NDArray[np.intp]:
@@ -266,7 +271,8 @@ class View:
 
     def built(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
         """Number of the tag and ``class`` together, of some elements; rising indices."""
-        classes = numbered(self.nodes, elements, ("class",)).of["class"]
+        others = elements[~self._is_reached[elements]]
+        classes = self.names.classes_too(self.nodes, others)
         return self.nodes.tag[elements] + len(self.nodes.names) * classes[elements].astype(np.int64)
 
     @cached_property

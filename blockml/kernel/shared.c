@@ -113,6 +113,7 @@ typedef struct {
     uint32_t *at;
     Py_ssize_t length, room;
     const uint8_t *word_bits, *case_bits; /* one for each code point, low bits first: in words; other in lower case */
+    uint32_t ascii[0x80];                 /* what an ASCII character becomes */
 } Points;
 
 static int make_room(Points *points, Py_ssize_t more) {
@@ -131,18 +132,31 @@ static int has_bit(const uint8_t *bits, uint32_t point) { return bits[point >> 3
 /* Appends what UTF-8 made by Python says: it is valid but for surrogates. Unless `cased`, capital ASCII letters become
    small; and -1 tells of others, whose small ones only Python knows. */
 static int append_utf8(Points *points, const unsigned char *byte, Py_ssize_t n, int cased) {
+    uint32_t *out = points->at + points->length;
     for (Py_ssize_t i = 0; i < n;) {
         uint32_t point = byte[i++];
+        if (point < 0x80 && !cased) {
+            *out++ = points->ascii[point];
+            continue;
+        }
         if (point >= 0x80) {
             int more = point < 0xe0 ? 1 : point < 0xf0 ? 2 : 3;
             for (point &= 0x3fu >> more; more && i < n; more--, i++) point = point << 6 | (byte[i] & 0x3fu);
             if (point >= 0x110000 || (!cased && has_bit(points->case_bits, point))) return -1;
-        } else if (!cased && point >= 'A' && point <= 'Z') {
-            point += 32;
         }
-        points->at[points->length++] = has_bit(points->word_bits, point) ? point : 0;
+        *out++ = has_bit(points->word_bits, point) ? point : 0;
     }
+    points->length = out - points->at;
     return 0;
+}
+
+static void read_bits(Points *points, const uint8_t *word_bits, const uint8_t *case_bits) {
+    points->word_bits = word_bits;
+    points->case_bits = case_bits;
+    for (uint32_t point = 0; point < 0x80; point++) {
+        uint32_t small = point >= 'A' && point <= 'Z' ? point + 32 : point;
+        points->ascii[point] = has_bit(word_bits, small) ? small : 0;
+    }
 }
 
 /* Appends a text, as it is or in lower case; -1 with an exception. */
@@ -242,7 +256,7 @@ PyObject *resemblance_rows(PyObject *module, PyObject *arguments) {
     Py_ssize_t n = PyTuple_Size(texts), n_wanted = PyList_Size(wanted_texts), first = -1;
     Token *wanted = NULL;
     Buffer buffer = {NULL, NULL, 0};
-    Points points = {NULL, 0, 0, NULL, NULL}, wanted_points = points;
+    Points points = {NULL, 0, 0, NULL, NULL, {0}}, wanted_points = points;
     Search search = {NULL, (size_t)n_wanted, {0}};
     int opened = open_arrays(object, view, sizes, N);
     if (opened < N) goto done;
@@ -254,8 +268,8 @@ PyObject *resemblance_rows(PyObject *module, PyObject *arguments) {
     }
     const double *words = view[WORDS].buf;
     float *rows = view[ROWS].buf;
-    points.word_bits = wanted_points.word_bits = view[WORD_BITS].buf;
-    points.case_bits = wanted_points.case_bits = view[CASE_BITS].buf;
+    read_bits(&points, view[WORD_BITS].buf, view[CASE_BITS].buf);
+    read_bits(&wanted_points, view[WORD_BITS].buf, view[CASE_BITS].buf);
     wanted = calloc((size_t)n_wanted + 1, sizeof(Token));
     if (wanted == NULL) {
         PyErr_NoMemory();
