@@ -233,3 +233,27 @@ def test_compiled_means_refuse_rows_that_are_not_there(compiled: kernel.Compiled
     for index, starts in (([3], [0]), ([-1], [0]), ([0], [1]), ([0, 1], [-1]), ([], [0])):
         with pytest.raises(ValueError, match="aren't there"):
             compiled.row_means(rows, 2, np.array(index, np.int64), np.array(starts, np.int64), 0, out)
+
+
+@settings(max_examples=60)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.sampled_from([1, 2, 7, 60]),
+    members=st.integers(1, 3),
+    reads_words=st.booleans(),
+)
+def test_a_compiled_net_is_that_of_numpy(seed: int, n: int, members: int, reads_words: bool) -> None:  # noqa: FBT001
+    """To the last bit: with a column that is the same in all rows, and with and without words."""
+    if kernel.compiled is None:
+        pytest.skip("needs the compiled kernel")
+    net = some_net(seed, members, reads_words=reads_words)
+    matrix, *rest = some_page(seed, n)
+    matrix[:, 1] = matrix[0, 1]
+    both = [matrix, np.asfortranarray(matrix)]
+    found = [(net.scaled(one), net.predict(one, *rest)) for one in both]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernel, "compiled", None)
+        expected = [(net.scaled(one), net.predict(one, *rest)) for one in both]
+    for pair, other in zip(found, expected, strict=True):
+        for numbers, same in zip(pair, other, strict=True):
+            np.testing.assert_array_equal(numbers, same)

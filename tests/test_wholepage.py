@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import blockml
+from blockml import kernel
 from blockml.decision import expected_f1, logit
 from blockml.features.view import View
 from blockml.trees import Trees
-from blockml.wholepage import COLUMNS, likeness, more_careful, of_page, page_row
+from blockml.wholepage import COLUMNS, likeness, more_careful, of_page, page_numbers, page_row
 
 
 def floats(*values: float) -> NDArray[np.float64]:
@@ -130,3 +131,24 @@ def test_care_lowers_odds(values: list[float], care: float) -> None:
     assert (np.diff(after) >= 0).all()
     inner = (before > 0.01) & (before < 0.99)
     assert logit(before[inner]) - logit(after[inner]) == pytest.approx(np.full(inner.sum(), care), abs=0.01)
+
+
+@given(
+    blocks=st.lists(
+        st.tuples(st.integers(0, 400), st.floats(0, 1, width=32), st.sampled_from([0.0, 0.2, 0.5, 0.8, 1.0])),
+        max_size=70,
+    ),
+    share=st.floats(0, 1),
+)
+def test_compiled_numbers_are_those_of_python(blocks: list[tuple[int, float, float]], share: float) -> None:
+    """To the last bit, with probabilities that are equal and that lie at a border."""
+    if kernel.compiled is None:
+        pytest.skip("needs the compiled kernel")
+    words = floats(*(block[0] for block in blocks))
+    linked, prose = np.floor(words * share), words * (words >= 10)
+    final, alone = (probabilities(*(block[place] for block in blocks)) for place in (1, 2))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernel, "compiled", None)
+        expected = [page_numbers(words, linked, prose, *pair) for pair in ((alone, final), (final, alone))]
+    found = [kernel.compiled.page_numbers(words, linked, prose, *pair) for pair in ((alone, final), (final, alone))]
+    assert found == [tuple(numbers) for numbers in expected]
