@@ -41,6 +41,10 @@ _ATTRIBUTES = 10_000
 # than one open <a> or <nobr>.
 _FORMATTING = re.compile(rb"<(?:b|big|code|em|font|i|s|small|strike|strong|tt|u)[\s/]", re.IGNORECASE)
 
+# Bytes of a page whose tree is written as markup, which takes up to six times as many, in three copies. What is longer
+# and not costly has few nodes for its length, so the walk takes no longer.
+_LONGEST_READ = 2**22
+
 _START_TAG = re.compile(rb"<[a-zA-Z]")
 
 #: Bytes that may part two attributes.
@@ -142,10 +146,16 @@ def feed(source: bytes, builder: NodesBuilder) -> None:
     # A parser per call: it is not safe to share one. Without its own events lexbor doesn't copy the chosen option into
     # <selectedcontent>, where a browser would show it once more.
     root: Any = LexborHTMLParser(source, options=LexborDocumentOptions.WO_EVENTS).root
-    # At the very end of a page "<!" becomes a comment that repeats the text before it, which may read like markup.
-    # There is no markup if memory was short.
-    if builder.read_markup is None or source.endswith(b"<!") or not builder.read_markup(root.html or ""):
+    if builder.read_markup is None or not _may_be_read(source) or not builder.read_markup(root.html or ""):
         _walk(root, builder)
+
+
+def _may_be_read(source: bytes) -> bool:
+    """Tell whether a page's tree is written as markup; what the markup itself leaves unclear, its reader tells.
+
+    At the very end of a page ``<!`` becomes a comment that repeats the text before it, which may look like tags.
+    """
+    return len(source) <= _LONGEST_READ and not source.endswith(b"<!")
 
 
 def _walk(root: Any, builder: NodesBuilder) -> None:  # noqa: ANN401 (selectolax may be missing where types are checked)

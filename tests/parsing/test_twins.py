@@ -204,6 +204,7 @@ def fed(html: str) -> tuple[Nodes, bool]:
         ("<svg><foreignObject><br></foreignObject></svg>", False),
         ("<math><annotation-xml encoding=text/html><style>&lt;</style>", False),
         ("x</html>y<!--z-->", True),
+        pytest.param("<p>" + "x" * 2**22, False, id="long"),
         ("", True),
     ],
 )
