@@ -1,8 +1,8 @@
 /* Parser events to columns: the twin of the closures in blockml/parsing/builder.py, whose rules these are.
 
    A builder is a capsule; the functions that a parser calls are bound to it, so that each call finds its state without
-   a look-up. Numbers go to arrays that grow, attributes and texts to lists. Depth and flags of a node follow from its
-   parent's when it is added. */
+   a look-up. A parser in C (markup.c) calls what lies below them. Numbers go to arrays that grow, attributes and texts to
+   lists. Depth and flags of a node follow from its parent's when it is added. */
 #include "kernel.h"
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ enum { KIND = 0xff, FLAGS_AT = 8, HEAD_CONTENT = 1 << 16 };
 /* Flag.HIDDEN in page.py. */
 enum { HIDDEN = 4 };
 
-typedef struct {
+struct Builder {
     int32_t *tag, *parent, *depth, *end;
     uint8_t *flags;
     Py_ssize_t n, room;
@@ -31,9 +31,10 @@ typedef struct {
     PyObject *special, *limit_reached, *invisible, *controls, *no_attributes; /* from builder.py */
     PyObject *ids, *attributes, *texts;
     PyObject *piece, *pieces;   /* text since the last tag: the first piece, and the others */
+    int piece_kind;             /* of the first piece */
     PyObject *spaces;           /* white space since the last text */
     PyObject *nothing, *blank, *text_name, *head_name, *body_name, *hidden, *style;
-} Builder;
+};
 
 static const char *const CAPSULE = "blockml.kernel.builder";
 
@@ -48,8 +49,7 @@ static void builder_free(PyObject *capsule) {
     free(b);
 }
 
-/* Makes room in one array. Returns 0, or -1 with an exception set. */
-static int widen(void **array, Py_ssize_t room, size_t size) {
+int widen(void **array, Py_ssize_t room, size_t size) {
     void *wider = (size_t)room > PY_SSIZE_T_MAX / size ? NULL : realloc(*array, (size_t)room * size);
     if (wider == NULL) {
         PyErr_NoMemory();
@@ -175,9 +175,10 @@ static PyObject *spaced(Builder *b, PyObject *text) {
 }
 
 static int flush(Builder *b) {
+    int kind = PyList_Size(b->pieces) ? UNKNOWN : b->piece_kind;
     PyObject *text = take_text(b);
     if (text == NULL) return -1;
-    int kind = text_kind(text);
+    if (kind == UNKNOWN) kind = text_kind(text);
     if (kind == TEXT_CONTROLS) {
         PyObject *cleaned = PyObject_CallMethod(b->controls, "sub", "OO", b->nothing, text);
         Py_DECREF(text);
@@ -197,7 +198,7 @@ static int flush(Builder *b) {
 }
 
 /* Whether attributes hide an element: 0 or HIDDEN, -1 with an exception set. */
-static int hides(Builder *b, PyObject *attributes) {
+int builder_hides(Builder *b, PyObject *attributes) {
     PyObject *style = NULL;
     if (PyDict_CheckExact(attributes)) {
         if (!PyDict_Size(attributes)) return 0;
@@ -221,86 +222,116 @@ static int hides(Builder *b, PyObject *attributes) {
     return found > 0 ? HIDDEN : found;
 }
 
-static PyObject *start(PyObject *capsule, PyObject *const *argument, Py_ssize_t n) {
-    Builder *b = PyCapsule_GetPointer(capsule, CAPSULE);
-    if (b == NULL) return NULL;
-    if (n != 2) return PyErr_Format(PyExc_TypeError, "start takes a tag and its attributes");
+int builder_start(Builder *b, PyObject *name, Py_ssize_t *id, PyObject *attributes, int own) {
     if (b->n_dropped) {
         b->n_dropped++;
-        return Py_NewRef(Py_None);
+        return 0;
     }
-    PyObject *name = argument[0], *attributes = argument[1];
-    if (b->piece != NULL && flush(b) < 0) return NULL;
-    Py_ssize_t id = id_of(b, name);
-    if (id < -1) return NULL;
-    int32_t special = id < 0 ? special_of(b, name) : b->of_tag[id];
-    if (special < 0) return NULL;
-    int kind = special & KIND, own = hides(b, attributes);
-    if (own < 0) return NULL;
-    if (b->head_level && b->n_open == b->head_level && !(special & HEAD_CONTENT) && leave_head(b) < 0) return NULL;
+    if (b->piece != NULL && flush(b) < 0) return -1;
+    if (*id < 0 && (*id = id_of(b, name)) < -1) return -1;
+    int32_t special = *id < 0 ? special_of(b, name) : b->of_tag[*id];
+    if (special < 0) return -1;
+    int kind = special & KIND;
+    if (own == UNKNOWN && (own = builder_hides(b, attributes)) < 0) return -1;
+    if (b->head_level && b->n_open == b->head_level && !(special & HEAD_CONTENT) && leave_head(b) < 0) return -1;
     if (kind == BODY && !b->has_head) {
         b->has_head = 1;
-        if (add(b, b->head_name, -1, b->no_attributes, b->nothing, 0) < 0) return NULL;
+        if (add(b, b->head_name, -1, b->no_attributes, b->nothing, 0) < 0) return -1;
     }
-    Py_ssize_t node = add(b, name, id, attributes, b->nothing, own);
-    if (node < 0) return NULL;
-    if (kind == VOID_) return Py_NewRef(Py_None); /* libxml2 puts text into those that it doesn't know */
+    Py_ssize_t node = add(b, name, *id, attributes, b->nothing, own);
+    if (node < 0) return -1;
+    *id = b->tag[node];
+    if (kind == VOID_) return 0; /* libxml2 puts text into those that it doesn't know */
     if (kind == DROPPED) {
         b->n_dropped = 1;
     } else if (b->n_open >= b->max_depth) {
         b->too_deep = 1;
         b->n_flattened++;
     } else {
-        if (open_node(b, node) < 0) return NULL;
+        if (open_node(b, node) < 0) return -1;
         if (kind == HEAD) {
             b->has_head = 1;
             b->head_level = b->n_open;
         } else if (kind == PREFORMATTED) {
             b->n_preformatted++;
-            if (forget_space(b) < 0) return NULL;
+            if (forget_space(b) < 0) return -1;
         }
     }
-    return Py_NewRef(Py_None);
-}
-
-static int take_piece(Builder *b, PyObject *text) {
-    if (b->piece != NULL) return PyList_Append(b->pieces, text);
-    b->piece = Py_NewRef(text);
     return 0;
 }
 
-static PyObject *end(PyObject *capsule, PyObject *name) {
-    Builder *b = PyCapsule_GetPointer(capsule, CAPSULE);
-    if (b == NULL) return NULL;
+static int take_piece(Builder *b, PyObject *text, int kind) {
+    if (b->piece != NULL) return PyList_Append(b->pieces, text);
+    b->piece = Py_NewRef(text);
+    b->piece_kind = kind;
+    return 0;
+}
+
+int builder_end(Builder *b, PyObject *name, Py_ssize_t id) {
     if (b->n_dropped) {
         b->n_dropped--;
-        return Py_NewRef(Py_None);
+        return 0;
     }
-    if (b->piece != NULL && flush(b) < 0) return NULL;
-    Py_ssize_t id = id_of(b, name);
+    if (b->piece != NULL && flush(b) < 0) return -1;
+    if (id < 0) id = id_of(b, name);
     int32_t special = id < 0 ? id < -1 ? -1 : special_of(b, name) : b->of_tag[id];
-    if (special < 0) return NULL;
-    if ((special & KIND) == VOID_ || !b->n_open) return Py_NewRef(Py_None);
+    if (special < 0) return -1;
+    if ((special & KIND) == VOID_ || !b->n_open) return 0;
     if (b->n_flattened) {
         b->n_flattened--;
-        return take_piece(b, b->blank) < 0 ? NULL : Py_NewRef(Py_None); /* its end parts texts all the same */
+        return take_piece(b, b->blank, TEXT_BLANK); /* its end parts texts all the same */
     }
     if (b->n_open == b->head_level) b->head_level = 0;
     close_node(b);
     if ((special & KIND) == PREFORMATTED) b->n_preformatted--;
-    return Py_NewRef(Py_None);
+    return 0;
+}
+
+int builder_data(Builder *b, PyObject *text, int kind) { return b->n_dropped ? 0 : take_piece(b, text, kind); }
+
+int builder_drops(const Builder *b) { return b->n_dropped > 0; }
+
+PyObject *builder_no_attributes(const Builder *b) { return b->no_attributes; }
+
+int builder_is_new(const Builder *b) {
+    return !b->n && !b->n_dropped && !b->too_deep && b->piece == NULL && !PyList_Size(b->spaces);
+}
+
+int builder_restart(Builder *b) {
+    b->n = b->n_open = b->n_dropped = b->n_preformatted = b->n_flattened = b->head_level = 0;
+    b->has_head = b->too_deep = b->too_many = 0;
+    Py_CLEAR(b->piece);
+    PyDict_Clear(b->ids);
+    int failed = forget(b->attributes) < 0 || forget(b->texts) < 0 || forget(b->pieces) < 0 || forget_space(b) < 0;
+    return failed || new_id(b, b->text_name) < 0 ? -1 : 0;
+}
+
+Builder *builder_of(PyObject *capsule) { return PyCapsule_GetPointer(capsule, CAPSULE); }
+
+static PyObject *none_unless(int failed) { return failed < 0 ? NULL : Py_NewRef(Py_None); }
+
+static PyObject *start(PyObject *capsule, PyObject *const *argument, Py_ssize_t n) {
+    Builder *b = builder_of(capsule);
+    if (b == NULL) return NULL;
+    if (n != 2) return PyErr_Format(PyExc_TypeError, "start takes a tag and its attributes");
+    Py_ssize_t id = UNKNOWN;
+    return none_unless(builder_start(b, argument[0], &id, argument[1], UNKNOWN));
+}
+
+static PyObject *end(PyObject *capsule, PyObject *name) {
+    Builder *b = builder_of(capsule);
+    return b == NULL ? NULL : none_unless(builder_end(b, name, UNKNOWN));
 }
 
 static PyObject *data(PyObject *capsule, PyObject *text) {
-    Builder *b = PyCapsule_GetPointer(capsule, CAPSULE);
+    Builder *b = builder_of(capsule);
     if (b == NULL) return NULL;
     if (!PyUnicode_Check(text)) return PyErr_Format(PyExc_TypeError, "data takes a str");
-    if (!b->n_dropped && take_piece(b, text) < 0) return NULL;
-    return Py_NewRef(Py_None);
+    return none_unless(builder_data(b, text, UNKNOWN));
 }
 
 static PyObject *close_all(PyObject *capsule, PyObject *none) {
-    Builder *b = PyCapsule_GetPointer(capsule, CAPSULE);
+    Builder *b = builder_of(capsule);
     (void)none;
     if (b == NULL || (b->piece != NULL && !b->n_dropped && flush(b) < 0)) return NULL;
     while (b->n_open) close_node(b);
@@ -308,7 +339,7 @@ static PyObject *close_all(PyObject *capsule, PyObject *none) {
 }
 
 static PyObject *note_depth(PyObject *capsule, PyObject *none) {
-    Builder *b = PyCapsule_GetPointer(capsule, CAPSULE);
+    Builder *b = builder_of(capsule);
     (void)none;
     if (b == NULL) return NULL;
     b->too_deep = 1;
@@ -316,7 +347,7 @@ static PyObject *note_depth(PyObject *capsule, PyObject *none) {
 }
 
 static PyObject *limits_hit(PyObject *capsule, PyObject *none) {
-    Builder *b = PyCapsule_GetPointer(capsule, CAPSULE);
+    Builder *b = builder_of(capsule);
     (void)none;
     return b == NULL ? NULL : Py_BuildValue("NN", PyBool_FromLong(b->too_deep), PyBool_FromLong(b->too_many));
 }
@@ -327,7 +358,7 @@ static PyObject *bytes_of(const void *array, Py_ssize_t n, Py_ssize_t size) {
 
 /* Names, tag, parent, depth, end, flags, attributes, texts: what Nodes holds, in its order. */
 static PyObject *columns(PyObject *capsule, PyObject *none) {
-    Builder *b = PyCapsule_GetPointer(capsule, CAPSULE);
+    Builder *b = builder_of(capsule);
     (void)none;
     if (b == NULL) return NULL;
     return Py_BuildValue("NNNNNNOO", PySequence_Tuple(b->ids), bytes_of(b->tag, b->n, 4), bytes_of(b->parent, b->n, 4),
@@ -342,6 +373,7 @@ static PyMethodDef events[] = {
     {"close", close_all, METH_NOARGS, NULL},
     {"note_depth", note_depth, METH_NOARGS, NULL},
     {"limits_hit", limits_hit, METH_NOARGS, NULL},
+    {"read_markup", read_markup, METH_O, NULL},
     {"columns", columns, METH_NOARGS, NULL},
 };
 enum { N_EVENTS = sizeof events / sizeof *events };

@@ -40,6 +40,18 @@ int text_kind(PyObject *text) {
     return blank ? TEXT_BLANK : TEXT_CLEAN;
 }
 
+int ascii_kind(const char *text, Py_ssize_t length) {
+    int others = 0, controls = 0, unknown = 0;
+    for (Py_ssize_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)text[i];
+        int is_space = (c == ' ') | ((unsigned)c - 9 < 5) | ((unsigned)c - 0x1c < 4);
+        others |= !is_space;
+        controls |= ((c < ' ') & !is_space) | (c == 0x7f);
+        unknown |= c >= 0x80;
+    }
+    return unknown ? UNKNOWN : controls ? TEXT_CONTROLS : others ? TEXT_CLEAN : TEXT_BLANK;
+}
+
 /* Behind `word` (lower case) at `begin`, whatever its case; -1 if it is not there. */
 static Py_ssize_t behind(const Py_UCS4 *points, Py_ssize_t n, Py_ssize_t begin, const char *word) {
     for (; *word; word++, begin++)

@@ -6,6 +6,9 @@
 #include <Python.h>
 #include <stdint.h>
 
+/* What is still to be found out. */
+enum { UNKNOWN = -1 };
+
 /* Opens the buffer of an array: one-dimensional or flat, contiguous, items of `size` bytes, `writable` or not.
    Returns 0, or -1 with an exception set. */
 int open_array(PyObject *array, Py_buffer *view, Py_ssize_t size, int writable);
@@ -25,13 +28,29 @@ PyObject *activate(PyObject *module, PyObject *arguments);
 /* means.c */
 PyObject *row_means(PyObject *module, PyObject *arguments);
 
-/* builder.c */
+/* builder.c. What returns an int returns -1 with an exception set, where it may fail. */
+typedef struct Builder Builder;
 PyObject *nodes_builder(PyObject *module, PyObject *arguments);
+Builder *builder_of(PyObject *capsule); /* NULL with an exception set */
+/* `id` is the name's number, written when it gets one; `hidden` what builder_hides says; either may be UNKNOWN. */
+int builder_start(Builder *b, PyObject *name, Py_ssize_t *id, PyObject *attributes, int hidden);
+int builder_end(Builder *b, PyObject *name, Py_ssize_t id);
+int builder_data(Builder *b, PyObject *text, int kind); /* a str, and its kind or UNKNOWN */
+int builder_hides(Builder *b, PyObject *attributes);
+int builder_drops(const Builder *b); /* whether what comes now is left out */
+PyObject *builder_no_attributes(const Builder *b); /* borrowed */
+int builder_is_new(const Builder *b);
+int builder_restart(Builder *b); /* forgets all events */
+int widen(void **array, Py_ssize_t room, size_t size);
+
+/* markup.c */
+PyObject *read_markup(PyObject *capsule, PyObject *markup);
 
 /* characters.c */
 enum { TEXT_CLEAN, TEXT_BLANK, TEXT_CONTROLS };
 int point_is_space(Py_UCS4 point);
 int text_kind(PyObject *text);
+int ascii_kind(const char *text, Py_ssize_t length); /* UNKNOWN for a text of others */
 int style_hides(PyObject *style);
 
 /* segment.c */

@@ -82,6 +82,7 @@ class _Events(NamedTuple):
     close: Callable[[], None]
     note_depth: Callable[[], None]
     limits_hit: Callable[[], tuple[bool, bool]]
+    read_markup: Callable[[str], bool] | None
     nodes: Callable[[], Nodes]
 
 
@@ -93,7 +94,7 @@ class NodesBuilder:
     double their cost. None of them refers to ``self``, so that a page is freed as soon as it is let go.
     """
 
-    __slots__ = ("_limits_hit", "close", "data", "end", "nodes", "note_depth", "remarks", "start")
+    __slots__ = ("_limits_hit", "close", "data", "end", "nodes", "note_depth", "read_markup", "remarks", "start")
 
     start: Callable[[str, Mapping[str, str]], None]
     """Open an element with a name and attributes."""
@@ -105,6 +106,11 @@ class NodesBuilder:
     """End the page; may be called again."""
     note_depth: Callable[[], None]
     """Note that the back end flattened elements."""
+    read_markup: Callable[[str], bool] | None
+    """Take all events of a tree from its serialisation; False, and none are taken, if they can't be told from it.
+
+    None where there is no compiled kernel.
+    """
     nodes: Callable[[], Nodes]
     """Turn the events into columns, once the page is closed."""
     remarks: list[str]
@@ -112,7 +118,9 @@ class NodesBuilder:
 
     def __init__(self, limits: Limits) -> None:
         events = _in_python(limits) if kernel.compiled is None else _compiled(kernel.compiled, limits)
-        self.start, self.end, self.data, self.close, self.note_depth, self._limits_hit, self.nodes = events
+        self.start, self.end, self.data, self.close, self.note_depth, self._limits_hit, self.read_markup, self.nodes = (
+            events
+        )
         self.remarks = []
 
     @property
@@ -128,7 +136,7 @@ class NodesBuilder:
 
 def _compiled(compiled: kernel.Compiled, limits: Limits) -> _Events:
     """Events to columns by the kernel."""
-    start, end, data, close, note_depth, limits_hit, columns = compiled.nodes_builder(
+    start, end, data, close, note_depth, limits_hit, read_markup, columns = compiled.nodes_builder(
         _SPECIAL, limits.nodes, limits.depth, LimitReached, _INVISIBLE, _CONTROLS, _NO_ATTRIBUTES
     )
 
@@ -145,7 +153,7 @@ def _compiled(compiled: kernel.Compiled, limits: Limits) -> _Events:
             texts=texts,
         )
 
-    return _Events(start, end, data, close, note_depth, limits_hit, nodes)
+    return _Events(start, end, data, close, note_depth, limits_hit, read_markup, nodes)
 
 
 def _in_python(limits: Limits) -> _Events:
@@ -286,7 +294,7 @@ def _in_python(limits: Limits) -> _Events:
             texts=texts,
         )
 
-    return _Events(start, end, pieces.append, close, note_depth, lambda: (too_deep, too_many), nodes)
+    return _Events(start, end, pieces.append, close, note_depth, lambda: (too_deep, too_many), None, nodes)
 
 
 def _depths(end: NDArray[np.int32]) -> NDArray[np.int32]:

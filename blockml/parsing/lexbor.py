@@ -1,6 +1,9 @@
 """Feeds the builder from the tree that lexbor builds by the HTML standard's algorithm, through selectolax.
 
-selectolax is an optional package, loaded only when the back end is chosen.
+selectolax is an optional package, loaded only when the back end is chosen. It makes an object of each node that one
+looks at, which costs more than the parse. So the tree is written as markup, in one call, and the compiled kernel reads
+that: it is regular, and nothing in it is left to be repaired. The few pages whose markup could stand for more than one
+tree are walked node by node, as all are without the kernel; both ways give the same.
 
 The standard's algorithm has costs that no linear parser has: it looks through all open elements at nearly every tag, it
 opens formatting elements that were left open again wherever text follows, and it compares each attribute of a tag
@@ -37,6 +40,10 @@ _ATTRIBUTES = 10_000
 # The standard keeps no more than three that are written alike (HTML standard, "Noah's Ark clause"), and no more
 # than one open <a> or <nobr>.
 _FORMATTING = re.compile(rb"<(?:b|big|code|em|font|i|s|small|strike|strong|tt|u)[\s/]", re.IGNORECASE)
+
+# Bytes of a page whose tree is written as markup, which takes up to six times as many, in three copies. What is longer
+# and not costly has few nodes for its length, so the walk takes no longer.
+_LONGEST_READ = 2**22
 
 _START_TAG = re.compile(rb"<[a-zA-Z]")
 
@@ -116,7 +123,7 @@ def _has_many_attributes(stretch: bytes) -> bool:
 
 
 def feed(source: bytes, builder: NodesBuilder) -> None:
-    """Parse a page and walk its tree, without recursion.
+    """Parse a page and read its tree.
 
     Parameters
     ----------
@@ -138,12 +145,26 @@ def feed(source: bytes, builder: NodesBuilder) -> None:
         raise MissingExtraError("the back end lexbor", "fast") from error
     # A parser per call: it is not safe to share one. Without its own events lexbor doesn't copy the chosen option into
     # <selectedcontent>, where a browser would show it once more.
-    parser = LexborHTMLParser(source, options=LexborDocumentOptions.WO_EVENTS)
+    root: Any = LexborHTMLParser(source, options=LexborDocumentOptions.WO_EVENTS).root
+    if builder.read_markup is None or not _may_be_read(source) or not builder.read_markup(root.html or ""):
+        _walk(root, builder)
+
+
+def _may_be_read(source: bytes) -> bool:
+    """Tell whether a page's tree is written as markup; what the markup itself leaves unclear, its reader tells.
+
+    At the very end of a page ``<!`` becomes a comment that repeats the text before it, which may look like tags.
+    """
+    return len(source) <= _LONGEST_READ and not source.endswith(b"<!")
+
+
+def _walk(root: Any, builder: NodesBuilder) -> None:  # noqa: ANN401 (selectolax may be missing where types are checked)
+    """Walk a tree, without recursion."""
     start, data, end = builder.start, builder.data, builder.end
     names: dict[int, str | None] = {}
     name: str | None
     open_elements: list[tuple[Any, str]] = []
-    node: Any = parser.root
+    node = root
     while True:
         # Every property makes a new object, so each is asked for once; a tag's number is the cheapest.
         number = node.tag_id
