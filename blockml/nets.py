@@ -8,6 +8,7 @@ Sets*, on layers that see the mean of a set).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -56,7 +57,12 @@ class Pool:
         >>> pool.mean(np.array([[1], [2], [3]], np.float32)).tolist(), pool.group.tolist()
         ([[2.0], [2.0]], [1, 0, 1])
         """
-        _, group = ranked(numbers.astype(np.uint64))
+        keys = numbers.astype(np.uint64)
+        if kernel.compiled is not None:
+            order, starts, group = (np.empty(len(keys), dtype=np.int64) for _ in range(3))
+            starts = starts[: kernel.compiled.grouped(keys, order, starts, group)]
+            return cls(order, starts, group, np.diff(starts, append=len(keys)).astype(np.float32)[:, None])
+        _, group = ranked(keys)
         small = group.astype(np.uint16) if len(group) < 2**16 else group  # sorted several times faster
         return cls._made(np.argsort(small, kind="stable"), np.bincount(group), group)
 
@@ -75,10 +81,12 @@ class Pool:
         return sums
 
     def mean(self, rows: FloatArray) -> FloatArray:
-        """(n_groups, k) means of rows (n, k)."""
+        """(…, n_groups, k) means of rows (…, n, k)."""
         if kernel.compiled is not None and rows.dtype == np.float32:
-            order = np.arange(len(rows)) if self.order is None else self.order
+            order = np.arange(rows.shape[-2]) if self.order is None else self.order
             return _row_means(kernel.compiled, rows, order, self.starts, skip_zeros=False)
+        if rows.ndim > 2:
+            return np.stack([self.mean(part) for part in rows])
         means: FloatArray = np.divide(self.sum(rows), self.size)
         return means
 
@@ -122,11 +130,11 @@ def _row_means(
     *,
     skip_zeros: bool,
 ) -> FloatArray:
-    """(n_groups, k) means of the rows that each group names; rows of zeros may not count."""
-    width = rows.shape[1]
-    means = np.empty((len(starts), width), dtype=np.float32)
+    """(…, n_groups, k) means of the rows (…, n, k) that each group names; rows of zeros may not count."""
+    *tables, _, width = rows.shape
+    means = np.empty((*tables, len(starts), width), dtype=np.float32)
     chosen, begins = (np.ascontiguousarray(numbers, dtype=np.int64) for numbers in (index, starts))
-    compiled.row_means(np.ascontiguousarray(rows), width, chosen, begins, int(skip_zeros), means)
+    compiled.row_means(np.ascontiguousarray(rows), math.prod(tables), width, chosen, begins, int(skip_zeros), means)
     return means
 
 
@@ -269,8 +277,7 @@ class Net:
         of_groups = []
         for way, numbers in enumerate(groups):
             pool = Pool.of(numbers)
-            means_of_groups = np.stack([pool.mean(rows) for rows in hidden])
-            of_groups.append((means_of_groups @ self.alike[:, way * units : (way + 1) * units], pool.group))
+            of_groups.append((pool.mean(hidden) @ self.alike[:, way * units : (way + 1) * units], pool.group))
         second = _active(hidden @ self.own, page[:, None] @ self.page + self.second_bias, *of_groups)
         odds = (second @ self.out + self.out_bias).mean(axis=0)[:, 0]
         # The logistic function, written so that it can't overflow.

@@ -54,6 +54,7 @@ class Compiled(Protocol):
     @staticmethod
     def row_means(
         rows: NDArray[np.float32],
+        n_tables: int,
         width: int,
         index: NDArray[np.int64],
         starts: NDArray[np.int64],
@@ -61,7 +62,7 @@ class Compiled(Protocol):
         means: NDArray[np.float32],
         /,
     ) -> None:
-        """Write into ``means`` the mean of the rows of each group: :meth:`blockml.nets.Pool.mean`."""
+        """Write into ``means`` the mean of the rows of each group, of each table: :meth:`blockml.nets.Pool.mean`."""
 
     @staticmethod
     def varying_columns(columns: NDArray[np.float32], n_rows: int, places: NDArray[np.int64], /) -> int:
@@ -394,6 +395,16 @@ class Compiled(Protocol):
         /,
     ) -> tuple[Any, ...]:
         """Numbers of a page, in order: ``blockml.wholepage.Numbers``."""
+
+    @staticmethod
+    def grouped(
+        keys: NDArray[np.uint64],
+        order: NDArray[np.int64],
+        starts: NDArray[np.int64],
+        which: NDArray[np.int64],
+        /,
+    ) -> int:
+        """Write an order, where groups start in it, and groups; return how many: :meth:`blockml.nets.Pool.of`."""
 
     @staticmethod
     def ranked(keys: NDArray[np.uint64], first: NDArray[np.int64], which: NDArray[np.int64], /) -> int:

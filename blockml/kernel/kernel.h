@@ -109,5 +109,6 @@ PyObject *resemblance_rows(PyObject *module, PyObject *arguments);
 
 /* ranks.c */
 PyObject *ranked(PyObject *module, PyObject *arguments);
+PyObject *grouped(PyObject *module, PyObject *arguments);
 
 #endif
