@@ -3,6 +3,10 @@
 What counts as the content of an article is clearer than of a list or a shop: its body. On pages that read like articles
 blocks have to be more certain to be kept. Whether one does is told by small trees over one row of numbers a page. They
 are grown on pages that the model had not seen, for on its own training pages it is surer than it should be.
+
+Teasers beside a text are content together or not at all, while the expected F1 takes each for a draw of its own: beside
+a short text it keeps whole columns of them at a probability of .5. So links have to be more certain where the page has
+text that is.
 """
 
 from __future__ import annotations
@@ -18,7 +22,17 @@ from blockml.features.structure import FAR
 from blockml.features.view import View
 from blockml.trees import Trees
 
-__all__ = ["COLUMNS", "EXPECTED", "is_forum", "likeness", "more_careful", "of_page", "page_row", "page_scores"]
+__all__ = [
+    "COLUMNS",
+    "EXPECTED",
+    "is_forum",
+    "likeness",
+    "more_careful",
+    "of_page",
+    "page_row",
+    "page_scores",
+    "wary_of_links",
+]
 
 #: Columns, one row a page.
 COLUMNS = (
@@ -86,6 +100,10 @@ def page_row(
     return np.array([values[name] for name in COLUMNS], dtype=np.float32)
 
 
+#: Probability from which on text is certain, and how many words of it tell that a page has a text (our choice, on WCXB
+#: and the collections of docs/default.md: docs/model-log.md, round 33). Half the words, or twice, are about as good.
+_CERTAIN, _LEAST_CERTAIN = 0.9, 80.0
+
 _FORUM_COLUMNS = ("urlforum_0", "isarticle_0", "urlnews_0", "clsthread_0")
 _FORUM = frozenset(_FORUM_COLUMNS)
 
@@ -119,6 +137,30 @@ def more_careful(probabilities: NDArray[np.float32], log_odds: float) -> NDArray
     return logistic(logit(probabilities) - log_odds)
 
 
+def wary_of_links(
+    probabilities: NDArray[np.float32],
+    words: NDArray[np.float64],
+    linked: NDArray[np.float64],
+    prose: NDArray[np.float64],
+    log_odds: float,
+) -> NDArray[np.float32]:
+    """Probabilities with the log odds of links lowered by so much on a page that certainly has running text.
+
+    Links are blocks with half of their words linked, or more.
+
+    Examples
+    --------
+    >>> final, words = np.array([.95, .5, .5], np.float32), np.array([100., 8, 8])
+    >>> wary_of_links(final, words, np.array([0., 8, 0]), np.array([100., 0, 0]), 1.0).round(2).tolist()
+    [0.949999988079071, 0.27000001072883606, 0.5]
+    """
+    certain = (prose > 0) & (probabilities >= np.float32(_CERTAIN))
+    if not log_odds or float(words[certain].sum()) < _LEAST_CERTAIN:
+        return probabilities
+    links = (linked > 0) & (2 * linked >= words)
+    return np.where(links, more_careful(probabilities, log_odds), probabilities)
+
+
 class Rules(Protocol):
     """What a recipe or a model says of how probabilities become scores."""
 
@@ -138,11 +180,17 @@ class Rules(Protocol):
     def article_caution(self) -> float:
         """By how much more on a page that certainly is an article."""
 
+    @property
+    def link_caution(self) -> float:
+        """By how much more those of links on a page that certainly has running text."""
+
 
 def page_scores(
     rules: Rules,
     probabilities: NDArray[np.float32],
     words: NDArray[np.float64],
+    linked: NDArray[np.float64],
+    prose: NDArray[np.float64],
     line: NDArray[np.intp],
     alike: float,
 ) -> NDArray[np.float32]:
@@ -152,12 +200,14 @@ def page_scores(
     ----------
     rules
         A recipe or a model.
-    probabilities, words, line
-        (n_blocks,) of being content, words, and numbers of lines: see :func:`blockml.decision.lines`.
+    probabilities, words, linked, prose, line
+        (n_blocks,) of being content, words, linked words, words of running text, and numbers of lines: see
+        :func:`blockml.decision.lines`.
     alike
         In [0, 1].
     """
-    careful = more_careful(probabilities, rules.caution)
+    careful = wary_of_links(probabilities, words, linked, prose, rules.link_caution)
+    careful = more_careful(careful, rules.caution)
     careful = more_careful(careful, rules.article_caution * alike)
     if rules.rule == "expected_f1":
         return around_border(by_line(careful, words, line), words, rules.least_words)
