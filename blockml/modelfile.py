@@ -163,6 +163,8 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     try:
         header, arrays = read_arrays(path, "model file", FORMAT)
         lacking = {1: {**_SINCE_2, **_SINCE_3}, 2: _SINCE_3}.get(header["format"], {})
+        if lacking:
+            arrays.setdefault("net_mix", np.zeros((0, 0), dtype=np.float16))
         return _build({**lacking, **header}, arrays)
     except ModelError as error:
         raise type(error)(str(error), source=os.fspath(path)) from error

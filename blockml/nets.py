@@ -9,7 +9,7 @@ Sets*, on layers that see the mean of a set).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -137,7 +137,7 @@ class Net:
     scale: FloatArray
     """(f,) what it is then multiplied with, from 0; 0 for columns that aren't used."""
     first: FloatArray
-    """(f, m · h) weights of the first layer."""
+    """(f, m · h) weights of the first layer; (f, r) where :attr:`mix` goes on with what comes out."""
     first_bias: FloatArray
     """(m · h,)."""
     words: FloatArray
@@ -157,6 +157,9 @@ class Net:
     """(m, k, 1) weights of the log odds."""
     out_bias: FloatArray
     """(m, 1, 1)."""
+    mix: FloatArray = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
+    """(r, m · h) a second factor of the first layer's weights; (0, 0) where there is none. Units of the first layer are
+    much alike, of one net and of several: with fewer numbers between, there is less to multiply."""
 
     @property
     def ways(self) -> int:
@@ -246,14 +249,20 @@ class Net:
     def _hidden(self, matrix: FloatArray, bags: Bags | None) -> FloatArray:
         """(m, n, h) what the first layer gives."""
         members, units = self.own.shape[:2]
-        first = self.first.reshape(-1, members, units).swapaxes(0, 1)
         # What is the same in all rows, as all that is said of the page as a whole, is worked out once.
         columns = matrix.T
         varying = np.flatnonzero((columns != columns[:, :1]).any(axis=1))
         constant = self.scaled(matrix[:1])
         constant[:, varying] = 0
-        hidden: FloatArray = self._scaled(columns[varying].T, varying) @ first[:, varying]
-        hidden += constant @ first + self.first_bias.reshape(members, 1, units)
+        hidden: FloatArray
+        if len(self.mix):
+            sums = self._scaled(columns[varying].T, varying) @ self.first[varying] + constant @ self.first
+            hidden = sums @ self.mix.reshape(-1, members, units).swapaxes(0, 1)
+            hidden += self.first_bias.reshape(members, 1, units)
+        else:
+            first = self.first.reshape(-1, members, units).swapaxes(0, 1)
+            hidden = self._scaled(columns[varying].T, varying) @ first[:, varying]
+            hidden += constant @ first + self.first_bias.reshape(members, 1, units)
         if self.reads_words:
             if bags is None:
                 raise UsageError("the net needs the words of tags and classes above each block")
@@ -306,9 +315,10 @@ class Net:
         held = {item.name: getattr(self, item.name) for item in fields(self)}
         if any(array.ndim != 3 for array in (self.own, self.alike, self.lift)) or not self.own.size:
             raise ModelFormatError("a net's second layer has weights of three dimensions")
-        (m, h, k), d, f = self.own.shape, self.lift.shape[1], n_features
+        (m, h, k), d, f, r = self.own.shape, self.lift.shape[1], n_features, len(self.mix)
         wanted = {
-            "centre": (f,), "scale": (f,), "first": (f, m * h), "first_bias": (m * h,),
+            "centre": (f,), "scale": (f,), "first": (f, r or m * h), "mix": (r, m * h if r else 0),
+            "first_bias": (m * h,),
             "words": (BUCKETS if d else 0, m * d), "lift": (m, d, h), "page": (m, 2 * h, k),
             "alike": (m, self.ways * h, k), "second_bias": (m, 1, k), "out": (m, k, 1), "out_bias": (m, 1, 1),
         }  # fmt: skip
@@ -337,8 +347,10 @@ def join(nets: Sequence[Net]) -> Net:
     for other in others:
         same = all(np.array_equal(getattr(first, name), getattr(other, name)) for name in _EXACT)
         sizes = [(net.own.shape[1:], net.alike.shape[1:], net.lift.shape[1:]) for net in (first, other)]
-        if not same or sizes[0] != sizes[1]:
-            raise UsageError("only nets that take the same inputs alike, and have the same sizes, can be joined")
+        if not same or sizes[0] != sizes[1] or len(first.mix) or len(other.mix):
+            raise UsageError(
+                "only nets without factors that take the same inputs, and have the same sizes, can be joined"
+            )
     names = [item.name for item in fields(Net) if item.name not in _EXACT]
     side_by_side = ("first", "words")
     return replace(
