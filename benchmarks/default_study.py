@@ -184,7 +184,8 @@ def split(net: Net) -> list[Net]:
     return [
         replace(
             net,
-            first=net.first[:, i * units : (i + 1) * units],
+            first=net.first if len(net.mix) else net.first[:, i * units : (i + 1) * units],
+            mix=net.mix[:, i * units : (i + 1) * units],
             first_bias=net.first_bias[i * units : (i + 1) * units],
             words=net.words[:, i * vector : (i + 1) * vector],
             **{

@@ -248,14 +248,14 @@ def expected_f1(probabilities: NDArray[np.floating[Any]], words: NDArray[np.floa
 
 
 def around_border(
-    probabilities: NDArray[np.floating[Any]], words: NDArray[np.floating[Any]], least_words: float = 0.0
+    odds: NDArray[np.float64], words: NDArray[np.floating[Any]], least_words: float = 0.0
 ) -> NDArray[np.float32]:
-    """Probabilities moved, in log odds, so that the page's own border is at 0.5: then one threshold fits every page.
+    """Probabilities with the page's own border moved to 0.5, so that one threshold fits every page.
 
     Parameters
     ----------
-    probabilities
-        (n_blocks,) of being content.
+    odds
+        (n_blocks,) log odds of being content; see :func:`logit`.
     words
         (n_blocks,) their words.
     least_words
@@ -265,19 +265,19 @@ def around_border(
     Returns
     -------
     NDArray[np.float32]
-        (n_blocks,) in [0, 1], in the order of the probabilities.
+        (n_blocks,) in [0, 1], in the order of the log odds.
 
     Examples
     --------
     >>> p, words = np.array([.9, .4, .1]), np.array([100., 30., 500.])
-    >>> [round(score, 2) for score in around_border(p, words).tolist()]
+    >>> [round(score, 2) for score in around_border(logit(p), words).tolist()]
     [0.93, 0.5, 0.14]
-    >>> bool((around_border(p / 9, words, 200) < 0.5).all())
+    >>> bool((around_border(logit(p / 9), words, 200) < 0.5).all())
     True
     """
-    if not len(probabilities):
+    if not len(odds):
         return np.zeros(0, dtype=np.float32)
-    odds = logit(probabilities)
+    probabilities = logistic(odds)
     value, f1 = expected_f1(probabilities, words)
     border = float(odds[probabilities >= value].min(initial=np.inf))
     beyond = float(odds.max()) + 1
@@ -303,17 +303,15 @@ def lines(blocks: Blocks) -> NDArray[np.intp]:
     return number
 
 
-def by_line(
-    probabilities: NDArray[np.float32], words: NDArray[np.float64], line: NDArray[np.intp]
-) -> NDArray[np.float32]:
-    """Probabilities with the mean over its words, in log odds, for all blocks of a line.
+def by_line(odds: NDArray[np.float64], words: NDArray[np.float64], line: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Log odds with the mean over its words for all blocks of a line.
 
     So no sentence is kept in pieces, and signs go with the words around them.
 
     Parameters
     ----------
-    probabilities
-        (n_blocks,) of being content.
+    odds
+        (n_blocks,) log odds of being content.
     words
         (n_blocks,) their words.
     line
@@ -321,13 +319,12 @@ def by_line(
 
     Examples
     --------
-    >>> pooled = by_line(np.array([.9, .1, .2], np.float32), np.array([9., 1., 0.]), np.array([0, 0, 1]))
-    >>> [round(p, 2) for p in pooled.tolist()]
-    [0.85, 0.85, 0.2]
+    >>> by_line(np.array([2., -2, 1]), np.array([9., 1., 0.]), np.array([0, 0, 1])).tolist()
+    [1.6, 1.6, 1.0]
     """
     weight = np.maximum(words, _WORDLESS)
-    total = np.bincount(line, weight * logit(probabilities))
-    return logistic((total / np.bincount(line, weight))[line])
+    pooled: NDArray[np.float64] = (np.bincount(line, weight * odds) / np.bincount(line, weight))[line]
+    return pooled
 
 
 def logistic(log_odds: NDArray[np.float64]) -> NDArray[np.float32]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -173,7 +173,7 @@ class Net:
     scale: FloatArray
     """(f,) what it is then multiplied with, from 0; 0 for columns that aren't used."""
     first: FloatArray
-    """(f, m · h) weights of the first layer."""
+    """(f, m · h) weights of the first layer; (f, r) where :attr:`mix` goes on with what comes out."""
     first_bias: FloatArray
     """(m · h,)."""
     words: FloatArray
@@ -193,6 +193,9 @@ class Net:
     """(m, k, 1) weights of the log odds."""
     out_bias: FloatArray
     """(m, 1, 1)."""
+    mix: FloatArray = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
+    """(r, m · h) a second factor of the first layer's weights; (0, 0) where there is none. Units of the first layer are
+    much alike, of one net and of several: with fewer numbers between, there is less to multiply."""
 
     @property
     def ways(self) -> int:
@@ -287,14 +290,21 @@ class Net:
     def _hidden(self, matrix: FloatArray, bags: Bags | None) -> FloatArray:
         """(m, n, h) what the first layer gives."""
         members, units = self.own.shape[:2]
-        first = self.first.reshape(-1, members, units).swapaxes(0, 1)
         # What is the same in all rows, as all that is said of the page as a whole, is worked out once.
         columns = np.ascontiguousarray(matrix.T)
         varying = _varying(columns)
         constant = self.scaled(columns[:, :1].T)
         constant[:, varying] = 0
-        product = self._scaled(columns[varying].T, varying) @ first[:, varying]
-        page = constant @ first + self.first_bias.reshape(members, 1, units)
+        ready, bias = self._scaled(columns[varying].T, varying), self.first_bias.reshape(members, 1, units)
+        if len(self.mix):
+            mix = self.mix.reshape(-1, members, units).swapaxes(0, 1)
+            sums: FloatArray = ready @ self.first[varying]
+            product: FloatArray = sums @ mix
+            sums = constant @ self.first
+            page: FloatArray = sums @ mix + bias
+        else:
+            first = self.first.reshape(-1, members, units).swapaxes(0, 1)
+            product, page = ready @ first[:, varying], constant @ first + bias
         if not self.reads_words:
             return _active(product, page)
         if bags is None:
@@ -347,9 +357,10 @@ class Net:
         held = {item.name: getattr(self, item.name) for item in fields(self)}
         if any(array.ndim != 3 for array in (self.own, self.alike, self.lift)) or not self.own.size:
             raise ModelFormatError("a net's second layer has weights of three dimensions")
-        (m, h, k), d, f = self.own.shape, self.lift.shape[1], n_features
+        (m, h, k), d, f, r = self.own.shape, self.lift.shape[1], n_features, len(self.mix)
         wanted = {
-            "centre": (f,), "scale": (f,), "first": (f, m * h), "first_bias": (m * h,),
+            "centre": (f,), "scale": (f,), "first": (f, r or m * h), "mix": (r, m * h if r else 0),
+            "first_bias": (m * h,),
             "words": (BUCKETS if d else 0, m * d), "lift": (m, d, h), "page": (m, 2 * h, k),
             "alike": (m, self.ways * h, k), "second_bias": (m, 1, k), "out": (m, k, 1), "out_bias": (m, 1, 1),
         }  # fmt: skip
@@ -378,8 +389,10 @@ def join(nets: Sequence[Net]) -> Net:
     for other in others:
         same = all(np.array_equal(getattr(first, name), getattr(other, name)) for name in _EXACT)
         sizes = [(net.own.shape[1:], net.alike.shape[1:], net.lift.shape[1:]) for net in (first, other)]
-        if not same or sizes[0] != sizes[1]:
-            raise UsageError("only nets that take the same inputs alike, and have the same sizes, can be joined")
+        if not same or sizes[0] != sizes[1] or len(first.mix) or len(other.mix):
+            raise UsageError(
+                "only nets without factors that take the same inputs, and have the same sizes, can be joined"
+            )
     names = [item.name for item in fields(Net) if item.name not in _EXACT]
     side_by_side = ("first", "words")
     return replace(

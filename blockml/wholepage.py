@@ -3,6 +3,10 @@
 What counts as the content of an article is clearer than of a list or a shop: its body. On pages that read like articles
 blocks have to be more certain to be kept. Whether one does is told by small trees over one row of numbers a page. They
 are grown on pages that the model had not seen, for on its own training pages it is surer than it should be.
+
+Teasers beside a text are content together or not at all, while the expected F1 takes each for a draw of its own: beside
+a short text it keeps whole columns of them at a probability of .5. So links have to be more certain where the page has
+text that is.
 """
 
 from __future__ import annotations
@@ -20,7 +24,15 @@ from blockml.features.structure import FAR
 from blockml.features.view import View
 from blockml.trees import Trees
 
-__all__ = ["COLUMNS", "EXPECTED", "is_forum", "likeness", "more_careful", "of_page", "page_row", "page_scores"]
+__all__ = [
+    "COLUMNS",
+    "EXPECTED",
+    "is_forum",
+    "likeness",
+    "of_page",
+    "page_row",
+    "page_scores",
+]
 
 #: Columns, one row a page.
 COLUMNS = (
@@ -133,6 +145,13 @@ def page_numbers(
     )
 
 
+#: Probability from which on text is certain, and how many words of it tell that a page has a text (our choice, on WCXB
+#: and the collections of docs/default.md: docs/model-log.md, round 33). Half the words, or twice, are about as good.
+_CERTAIN, _LEAST_CERTAIN = 0.9, 80.0
+
+#: A file may ask for any care; more log odds than these change nothing, and could overflow.
+_MOST_CARE = 1e6
+
 _FORUM_COLUMNS = ("urlforum_0", "isarticle_0", "urlnews_0", "clsthread_0")
 
 
@@ -150,19 +169,6 @@ def of_page(view: View, alone: NDArray[np.float32], final: NDArray[np.float32]) 
 def likeness(article: Trees, rows: NDArray[np.float32]) -> NDArray[np.float32]:
     """(n_pages,) probability of being an article, from rows (n_pages, len(COLUMNS))."""
     return logistic(article.predict(rows))
-
-
-def more_careful(probabilities: NDArray[np.float32], log_odds: float) -> NDArray[np.float32]:
-    """Probabilities with the log odds of content lowered by so much; by 0 they stay as they are.
-
-    Examples
-    --------
-    >>> round(float(more_careful(np.array([.5], np.float32), 1.0)[0]), 3)
-    0.269
-    """
-    if not log_odds:  # there and back would round them
-        return probabilities
-    return logistic(logit(probabilities) - log_odds)
 
 
 class Rules(Protocol):
@@ -184,11 +190,17 @@ class Rules(Protocol):
     def article_caution(self) -> float:
         """By how much more on a page that certainly is an article."""
 
+    @property
+    def link_caution(self) -> float:
+        """By how much more those of links on a page that certainly has running text."""
+
 
 def page_scores(
     rules: Rules,
     probabilities: NDArray[np.float32],
     words: NDArray[np.float64],
+    linked: NDArray[np.float64],
+    prose: NDArray[np.float64],
     line: NDArray[np.intp],
     alike: float,
 ) -> NDArray[np.float32]:
@@ -198,16 +210,37 @@ def page_scores(
     ----------
     rules
         A recipe or a model.
-    probabilities, words, line
-        (n_blocks,) of being content, words, and numbers of lines: see :func:`blockml.decision.lines`.
+    probabilities, words, linked, prose, line
+        (n_blocks,) of being content, words, linked words, words of running text, and numbers of lines: see
+        :func:`blockml.decision.lines`.
     alike
         In [0, 1].
     """
-    careful = more_careful(probabilities, rules.caution)
-    careful = more_careful(careful, rules.article_caution * alike)
+    care = _care(rules, probabilities, words, linked, prose, alike)
     if rules.rule == "expected_f1":
-        return around_border(by_line(careful, words, line), words, rules.least_words)
-    return careful
+        return around_border(by_line(logit(probabilities) - care, words, line), words, rules.least_words)
+    # There and back would round them.
+    return logistic(logit(probabilities) - care) if np.any(care) else probabilities
+
+
+def _care(
+    rules: Rules,
+    probabilities: NDArray[np.float32],
+    words: NDArray[np.float64],
+    linked: NDArray[np.float64],
+    prose: NDArray[np.float64],
+    alike: float,
+) -> float | NDArray[np.float64]:
+    """By how much log odds are lowered, of all blocks or (n_blocks,) of each.
+
+    Links, on a page that certainly has running text, are blocks with half of their words linked, or more.
+    """
+    care = min(rules.caution + rules.article_caution * alike, _MOST_CARE)
+    certain = (prose > 0) & (probabilities >= np.float32(_CERTAIN))
+    if not rules.link_caution or float(words[certain].sum()) < _LEAST_CERTAIN:
+        return care
+    links = (linked > 0) & (2 * linked >= words)
+    return np.where(links, min(care + rules.link_caution, _MOST_CARE), care)
 
 
 @functools.cache

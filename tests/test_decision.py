@@ -130,7 +130,9 @@ def test_certain_pages_promise_all() -> None:
 def test_scores_around_the_border_keep_what_promises_most(rows: list[tuple[float, int]]) -> None:
     """Those blocks, and no other, score 0.5 or more; the order stays."""
     probabilities, words = arrays(rows)
-    scores = around_border(probabilities, words)
+    odds = logit(probabilities)
+    probabilities = logistic(odds)  # which are rounded
+    scores = around_border(odds, words)
     assert scores.dtype == np.float32
     assert ((scores >= 0) & (scores <= 1)).all()
     border, _ = expected_f1(probabilities, words)
@@ -143,7 +145,8 @@ def test_scores_around_the_border_keep_what_promises_most(rows: list[tuple[float
 @given(judged_pages, st.floats(0, 1), st.floats(0, 1))
 def test_the_dial_turns_one_way_on_such_scores_too(rows: list[tuple[float, int]], one: float, other: float) -> None:
     """A lower threshold never keeps less."""
-    scores = around_border(*arrays(rows))
+    probabilities, words = arrays(rows)
+    scores = around_border(logit(probabilities), words)
     low, high = sorted((one, other))
     assert not (decide(scores, high).kept & ~decide(scores, low).kept).any()
 
@@ -152,20 +155,22 @@ def test_the_dial_turns_one_way_on_such_scores_too(rows: list[tuple[float, int]]
 def test_too_little_content_is_none(rows: list[tuple[float, int]], least: float) -> None:
     """With fewer words expected than asked for, and F1 below 0.5, nothing is kept; else as without that demand."""
     probabilities, words = arrays(rows)
-    scores = around_border(probabilities, words, least)
+    odds = logit(probabilities)
+    probabilities, scores = logistic(odds), around_border(odds, words, least)
     if float((words * probabilities).sum()) < least and expected_f1(probabilities, words)[1] < 0.5:
         assert (scores < 0.5).all()
     else:
-        assert np.array_equal(scores, around_border(probabilities, words))
+        assert np.array_equal(scores, around_border(odds, words))
 
 
-@pytest.mark.parametrize("sure", [[0.0], [1.0], [0.0, 1.0], [1.0, 1.0, 0.0], [0.5] * 3])
+@pytest.mark.parametrize("sure", [[1.0], [0.0, 1.0], [1.0, 1.0, 0.0], [0.5] * 3])
 def test_certain_blocks_have_scores_too(sure: list[float]) -> None:
     """Of 0 and 1 neither odds nor logarithms overflow; a page without words keeps nothing that isn't certain."""
-    scores = around_border(np.array(sure, np.float32), np.ones(len(sure)))
+    scores = around_border(logit(np.array(sure, np.float32)), np.ones(len(sure)))
     assert np.isfinite(scores).all()
     assert ((scores >= 0.5) == (np.array(sure) >= 0.5)).all()
-    assert around_border(np.array([0.0, 0.9], np.float32), np.zeros(2)).max() < 0.5
+    assert around_border(logit(np.array([0.0, 0.9], np.float32)), np.zeros(2)).max() < 0.5
+    assert around_border(logit(np.zeros(1)), np.ones(1), 1.0).max() < 0.5
     assert around_border(np.empty(0), np.empty(0)).shape == (0,)
 
 
@@ -190,9 +195,9 @@ def test_logistic_rises_and_never_overflows(values: list[float]) -> None:
 def test_short_pages_that_are_clear_are_kept() -> None:
     """However few words there are; and dropped if they are unlikely too."""
     words = np.array([4.0, 40.0])
-    assert around_border(np.array([0.9, 0.01]), words, 100).tolist()[0] >= 0.5
-    assert around_border(np.array([0.2, 0.01]), words, 100).max() < 0.5
-    assert around_border(np.array([0.2, 0.01]), words).max() >= 0.5
+    assert around_border(logit(np.array([0.9, 0.01])), words, 100).tolist()[0] >= 0.5
+    assert around_border(logit(np.array([0.2, 0.01])), words, 100).max() < 0.5
+    assert around_border(logit(np.array([0.2, 0.01])), words).max() >= 0.5
 
 
 @given(st.lists(st.tuples(st.floats(-12, 12), between), max_size=20))
@@ -229,15 +234,15 @@ def test_blocks_of_a_line() -> None:
 
 @given(st.lists(st.tuples(st.floats(0, 1, width=32), st.integers(0, 60), st.booleans()), max_size=30))
 def test_a_line_is_judged_as_one(blocks: list[tuple[float, int, bool]]) -> None:
-    """By a mean of its blocks; one that is alone keeps its probability, and signs alone decide nothing."""
-    probability = np.array([item[0] for item in blocks], np.float32)
+    """By a mean of its blocks; one that is alone keeps its odds, and signs alone decide nothing."""
+    odds = logit(np.array([item[0] for item in blocks], np.float32))
     words = np.array([item[1] for item in blocks], float)
     line = np.cumsum([False, *(item[2] for item in blocks)][: len(blocks)]).astype(np.intp)
-    pooled = by_line(probability, words, line)
+    pooled = by_line(odds, words, line)
     for number in np.unique(line):
         here = line == number
         assert len(set(pooled[here].tolist())) == 1
-        assert probability[here].min() - 2e-6 <= pooled[here][0] <= probability[here].max() + 2e-6
+        assert odds[here].min() - 1e-9 <= pooled[here][0] <= odds[here].max() + 1e-9
     for place in np.flatnonzero(words >= 10):
         if words[line == line[place]].sum() == words[place]:
-            assert pooled[place] == pytest.approx(probability[place], abs=0.01)
+            assert pooled[place] == pytest.approx(odds[place], abs=0.1)

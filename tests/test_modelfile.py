@@ -524,6 +524,7 @@ def whole_model(**changes: object) -> Model:
         "least_words": 10,
         "caution": 0.3,
         "article_caution": 0.6,
+        "link_caution": 0.9,
         "net": some_net(),
         "article": page_trees(-1.0, 1.0),
         "areas": Areas((Label.MAIN, Label.FOOTER), (small_trees(), small_trees())),
@@ -685,7 +686,7 @@ def test_unknown_parts(place: Path, complete: bytes, parts: object) -> None:
         load_bytes(place, with_header(complete, parts=parts))
 
 
-@pytest.mark.parametrize("name", ["net_share", "least_words", "caution", "article_caution"])
+@pytest.mark.parametrize("name", ["net_share", "least_words", "caution", "article_caution", "link_caution"])
 @pytest.mark.parametrize("value", [-0.1, float("nan"), float("inf"), 10**400, "1", None, [], ...])
 def test_amounts_of_the_header_are_checked(place: Path, complete: bytes, name: str, value: object) -> None:
     """From 0 on, and finite; a share is at most 1."""
@@ -695,7 +696,7 @@ def test_amounts_of_the_header_are_checked(place: Path, complete: bytes, name: s
         load_bytes(place, with_header(complete, **{name: value}))
 
 
-@pytest.mark.parametrize("name", ["least_words", "caution", "article_caution"])
+@pytest.mark.parametrize("name", ["least_words", "caution", "article_caution", "link_caution"])
 def test_large_amounts_do_not_overflow(place: Path, complete: bytes, name: str) -> None:
     """A model that keeps nothing is no error."""
     scores = Supervised(load_bytes(place, with_header(complete, **{name: 1e308}))).score(PAGE)
@@ -753,9 +754,15 @@ def test_format_1_is_still_read(place: Path, tmp_path: Path) -> None:
     assert again == saved(tmp_path)
 
 
+def test_format_2_is_still_read(place: Path, complete: bytes) -> None:
+    """It knew no care with links."""
+    model = load_bytes(place, with_header(complete, format=2, link_caution=...))
+    assert_same(model, dataclasses.replace(load_bytes(place, complete), link_caution=0.0))
+
+
 @pytest.mark.parametrize(
     "name",
-    ["rule", "net_share", "least_words", "caution", "article_caution", "parts", "area_labels", "notes"],
+    ["rule", "net_share", "least_words", "caution", "article_caution", "link_caution", "parts", "area_labels", "notes"],
 )
 def test_what_format_1_lacked_is_needed_since(place: Path, name: str) -> None:
     """Under the number of the newest format such a file is damaged."""
@@ -763,7 +770,7 @@ def test_what_format_1_lacked_is_needed_since(place: Path, name: str) -> None:
     with pytest.raises(ModelFormatError):
         load_bytes(place, whole)
     header: dict[str, object] = {"rule": "threshold", "parts": [], "area_labels": [], "notes": []}
-    header |= {"net_share": 0.5, "least_words": 0, "caution": 0, "article_caution": 0}
+    header |= {"net_share": 0.5, "least_words": 0, "caution": 0, "article_caution": 0, "link_caution": 0}
     load_bytes(place, with_header(whole, **header))
     with pytest.raises(ModelFormatError, match=name):
         load_bytes(place, with_header(whole, **(header | {name: ...})))

@@ -17,6 +17,7 @@ from blockml import kernel
 from blockml.arrayfile import read_arrays, write_arrays
 from blockml.errors import ModelFormatError, UsageError
 from blockml.features.tokens import BUCKETS, Bags
+from blockml.learning.netfit import factored
 from blockml.nets import Net, Pool, join, means
 
 COLUMNS, UNITS, VECTOR = 5, 3, 2
@@ -46,6 +47,7 @@ def some_net(seed: int = 0, members: int = 1, ways: int = 2, *, reads_words: boo
             "second_bias": normal(members, 1, h),
             "out": normal(members, h, 1),
             "out_bias": normal(members, 1, 1),
+            "mix": np.zeros((0, 0), np.float16),
         }
     )
 
@@ -127,6 +129,43 @@ def test_joined_nets_average_their_log_odds(reads_words: bool) -> None:  # noqa:
     joined.check(COLUMNS)
     assert joined.predict(*page) == pytest.approx(1 / (1 + np.exp(-np.mean(odds, axis=0))), abs=1e-4)
     assert join([joined, nets[0]]).own.shape[0] == 4
+
+
+def in_two_factors(members: int) -> tuple[Net, Net]:
+    """A net whose first layer has two factors, and the same with their product."""
+    rng = np.random.default_rng(4)
+    net = some_net(1, members)
+    shapes = ((COLUMNS, 2), (2, members * UNITS))
+    first, mix = [rng.normal(size=shape).astype(np.float16).astype(np.float32) for shape in shapes]
+    return replace(net, first=first, mix=mix), replace(net, first=first @ mix)
+
+
+@pytest.mark.parametrize("members", [1, 3])
+def test_two_factors_give_what_their_product_gives(members: int) -> None:
+    """In prediction; and they are kept in files."""
+    net, whole = in_two_factors(members)
+    net.check(COLUMNS)
+    page = some_page(5, 30)
+    assert net.predict(*page) == pytest.approx(whole.predict(*page), abs=1e-5)
+    assert np.array_equal(Net.from_arrays(net.arrays()).predict(*page), net.predict(*page))
+    with pytest.raises(ModelFormatError, match="'mix' has the shape"):
+        replace(net, mix=net.mix[:, 1:]).check(COLUMNS)
+    with pytest.raises(UsageError):
+        join([net, net])
+
+
+def test_factors_are_found_again() -> None:
+    """Where two components are all there is, none is lost; where nothing would be saved, nothing is changed."""
+    _, whole = in_two_factors(3)
+    matrix = some_page(6, 300)[0]
+    found, page = factored(whole, matrix, 2), some_page(7, 40)
+    found.check(COLUMNS)
+    assert found.first.shape == (COLUMNS, 2)
+    assert found.predict(*page) == pytest.approx(whole.predict(*page), abs=0.02)
+    assert factored(whole, matrix, COLUMNS) is whole
+    for net, rows in ((found, matrix), (whole, matrix[:1])):
+        with pytest.raises(UsageError):
+            factored(net, rows, 2)
 
 
 def test_nets_that_differ_in_their_inputs_are_not_joined() -> None:

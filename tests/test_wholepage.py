@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 import blockml
 from blockml import kernel
-from blockml.decision import expected_f1, logit
+from blockml.decision import expected_f1
 from blockml.features.view import View
 from blockml.trees import Trees
-from blockml.wholepage import COLUMNS, likeness, more_careful, of_page, page_numbers, page_row
+from blockml.wholepage import COLUMNS, likeness, of_page, page_numbers, page_row
 
 
 def floats(*values: float) -> NDArray[np.float64]:
@@ -109,28 +109,6 @@ def test_what_trees_say_is_a_share(value: float) -> None:
     rows = np.zeros((3, len(COLUMNS)), np.float32)
     assert likeness(leaf(value), rows) == pytest.approx([1 / (1 + math.exp(-max(value, -700)))] * 3, rel=1e-5)
     assert likeness(leaf(value), rows[:0]).shape == (0,)
-
-
-some = st.lists(st.floats(0, 1, width=32), max_size=20)
-
-
-@given(some)
-def test_no_care_changes_nothing(values: list[float]) -> None:
-    """To the last bit: scores that equal a threshold still do."""
-    given_scores = probabilities(*values)
-    assert np.array_equal(more_careful(given_scores, 0.0), given_scores)
-
-
-@given(some, st.floats(0.01, 8))
-def test_care_lowers_odds(values: list[float], care: float) -> None:
-    """By that much; the order stays."""
-    before = np.sort(probabilities(*values))
-    after = more_careful(before, care)
-    assert after.dtype == np.float32
-    assert (after <= before + 1e-6).all()
-    assert (np.diff(after) >= 0).all()
-    inner = (before > 0.01) & (before < 0.99)
-    assert logit(before[inner]) - logit(after[inner]) == pytest.approx(np.full(inner.sum(), care), abs=0.01)
 
 
 @given(

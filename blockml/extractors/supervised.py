@@ -140,7 +140,7 @@ class Supervised(Extractor):
             if self.model.article is not None:
                 likely = float(likeness(self.model.article, row[None])[0])
             confidence = float(row[EXPECTED]) if promises else None
-        final = page_scores(self.model, final, view.words, lines(page.blocks), likely)
+        final = page_scores(self.model, final, view.words, view.linked, view.prose, lines(page.blocks), likely)
         labels = None
         if self.model.areas is not None:
             kept = final >= _BORDER

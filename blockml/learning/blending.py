@@ -18,7 +18,7 @@ from blockml.features.repetition import ALIKE
 from blockml.features.tokens import Bags
 from blockml.learning.boosting import fit_boosted
 from blockml.learning.leafwise import fit_leafwise
-from blockml.learning.netfit import NetPages, fit_net
+from blockml.learning.netfit import NetPages, factored, fit_net
 from blockml.learning.recipes import Recipe
 from blockml.learning.table import BlockTable
 from blockml.nets import Net, join
@@ -32,6 +32,9 @@ MOST_ROWS = 400
 #: Slope and offset that make the log odds of nets those of unseen pages: soft F1 drives them too far apart. Measured
 #: on WCXB, folds by site (docs/model-log.md).
 _CALIBRATION = (0.59, -0.03)
+#: Numbers between the columns and the first layers of all nets; and every so many rows suffice to find them. With 48
+#: before 3 · 64 units, two fifths of that layer's products are left (docs/model-log.md, round 37).
+_FACTORS, _EVERY = 48, 37
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,7 +115,9 @@ def fit_blend(table: BlockTable, recipe: Recipe, training: NDArray[np.bool_], se
     chosen = np.unique(table.page_of_row[training])
     with joblib.Parallel(n_jobs=jobs, max_nbytes="1M") as parallel:
         members = parallel(joblib.delayed(fit_net)(pages, chosen, seed=seed + number) for number in range(recipe.nets))
-    return Blend(trees, join(members).calibrated(*_CALIBRATION), recipe.net_share)
+    sample = table.matrix[np.flatnonzero(training)[::_EVERY]]
+    net = factored(join(members), sample, _FACTORS) if len(sample) > 1 else join(members)
+    return Blend(trees, net.calibrated(*_CALIBRATION), recipe.net_share)
 
 
 def net_pages(table: BlockTable) -> NetPages:

@@ -17,7 +17,7 @@ from blockml.features.tokens import BUCKETS, Bags
 from blockml.learning.netloss import Batch, Masks, Weights, loss
 from blockml.nets import Net, Pool, signed_logarithms
 
-__all__ = ["NetOptions", "NetPages", "calibration", "fit_net"]
+__all__ = ["NetOptions", "NetPages", "calibration", "factored", "fit_net"]
 
 FloatArray = NDArray[np.float32]
 
@@ -144,6 +144,47 @@ def fit_net(
     return trained
 
 
+def factored(net: Net, matrix: FloatArray, rank: int) -> Net:
+    """The net with the weights of its first layer in two factors, so that there is less to multiply.
+
+    Of what the columns add up to for the layer's units, the principal components are kept (Eckart and Young 1936).
+
+    Parameters
+    ----------
+    net
+        A net without factors; nets are joined before, for their units are alike too.
+    matrix
+        (n, f) rows like those that it will see.
+    rank
+        Components that are kept, from 1. With so many that nothing would be saved the net stays as it is.
+
+    Raises
+    ------
+    UsageError
+        It has factors already, or there are fewer than two rows.
+    """
+    from threadpoolctl import threadpool_limits  # as above
+
+    if len(net.mix) or len(matrix) < 2:
+        raise UsageError("factors are found for a net that has none, and from two rows or more")
+    columns, units = net.first.shape
+    if rank * (columns + units) >= columns * units:
+        return net
+    with threadpool_limits(1, user_api="blas"):
+        sums = net.scaled(matrix).astype(np.float64) @ net.first
+        centre = sums.mean(axis=0)
+        sums -= centre
+        _, vectors = np.linalg.eigh(sums.T @ sums)  # by rising eigenvalue
+        kept = vectors[:, : -rank - 1 : -1]
+        held = {
+            "first": net.first @ kept,
+            "mix": kept.T,
+            "first_bias": net.first_bias + centre - (centre @ kept) @ kept.T,
+        }
+    whole = replace(net, **{name: np.ascontiguousarray(value, dtype=np.float32) for name, value in held.items()})
+    return Net.from_arrays(whole.arrays())
+
+
 def _check(pages: NetPages) -> None:
     n = len(pages.matrix)
     lengths = [len(pages.labels), len(pages.n_words), int(pages.starts[-1]), *map(len, pages.groups)]
@@ -159,6 +200,7 @@ def _untrained(pages: NetPages, used: NDArray[np.integer[Any]], skip: Sequence[i
     scale = np.where(deviation > 0, 1 / (deviation + 1e-3), 0)
     scale[list(skip)] = 0
     zeros = {name: np.zeros(0, dtype=np.float32) for name in Net.__slots__}
+    zeros["mix"] = np.zeros((0, 0), dtype=np.float32)
     columns = {"centre": values.mean(axis=0, dtype=np.float64), "scale": scale}
     return Net(**zeros | {name: column.astype(np.float32) for name, column in columns.items()})
 

@@ -46,6 +46,8 @@ class Recipe:
     """By how much the log odds of blocks are lowered."""
     article_caution: float = 0.0
     """By how much more on pages that are articles; see :mod:`blockml.wholepage`."""
+    link_caution: float = 0.0
+    """By how much more those of links, on pages that certainly have running text."""
     nets: int = 0
     """How many small nets are trained beside boosted trees; see :mod:`blockml.nets`."""
     net_share: float = 0.5
@@ -140,6 +142,7 @@ _RECIPES = (
         least_words=40,
         caution=0.2,
         article_caution=0.6,
+        link_caution=1.0,
         nets=3,
         net_share=0.65,
         source="boosted trees and small nets, and whole pages judged: docs/model-log.md",

@@ -110,6 +110,7 @@ def _learn(table: BlockTable, recipe: Recipe, seed: int, jobs: int, report: Call
             "least_words": recipe.least_words,
             "caution": recipe.caution,
             "article_caution": recipe.article_caution,
+            "link_caution": recipe.link_caution,
             "threshold": 0.5,
             "recipe": {**described, "nets": recipe.nets},
         }

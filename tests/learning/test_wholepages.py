@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import blockml
 from blockml.datasets import Dataset, open_dataset
-from blockml.decision import around_border, by_line
+from blockml.decision import around_border, by_line, logit
 from blockml.errors import UsageError
 from blockml.extractors.supervised import Supervised
 from blockml.learning.blending import Blend
@@ -21,7 +21,7 @@ from blockml.learning.table import BlockTable, PageRows, build_table
 from blockml.learning.training import train
 from blockml.learning.wholepages import Unseen, WholePages, fit_whole_pages
 from blockml.modelfile import Model, load_model, save_model
-from blockml.wholepage import likeness, more_careful, page_row, page_scores
+from blockml.wholepage import likeness, page_row, page_scores
 
 pytest.importorskip("lightgbm", reason="needs LightGBM, of the extra boost")
 
@@ -107,7 +107,9 @@ def test_scores_are_those_of_one_page_at_a_time(table: BlockTable, unseen: Unsee
     """Careful by as much as the page is like an article."""
     for number, item in enumerate(table.pages):
         here = table.rows_of(number)
-        expected = page_scores(DEFAULT, unseen.final[here], item.words, item.line, float(whole.likeness[number]))
+        expected = page_scores(
+            DEFAULT, unseen.final[here], item.words, item.linked, item.prose, item.line, float(whole.likeness[number])
+        )
         assert np.array_equal(whole.scores[here], expected)
 
 
@@ -151,7 +153,7 @@ def test_without_two_kinds_of_pages_nothing_is_an_article(
     assert not whole.likeness.any()
     here = table.rows_of(1)
     words, line = table.pages[1].words, table.pages[1].line
-    careful = by_line(more_careful(unseen.final[here], chosen.caution), words, line)
+    careful = by_line(logit(unseen.final[here]) - chosen.caution, words, line)
     expected = around_border(careful, words, chosen.least_words)
     assert np.array_equal(whole.scores[here], expected)
 
@@ -169,11 +171,28 @@ def test_more_of_an_article_more_care() -> None:
     final = np.array([0.9, 0.6, 0.2], np.float32)
     words, line = np.array([50.0, 20.0, 10.0]), np.arange(3)
     plain = replace(DEFAULT, rule="threshold")
-    some, more = page_scores(plain, final, words, line, 0.0), page_scores(plain, final, words, line, 1.0)
-    assert np.array_equal(some, more_careful(final, DEFAULT.caution))
-    assert (more < some).all()
-    assert np.array_equal(page_scores(replace(plain, caution=0.0), final, words, line, 0.0), final)
-    assert (page_scores(DEFAULT, final / np.float32(5), words / 10, line, 0.0) < 0.5).all()
+    rest = (words, np.zeros(3), words, line)
+    some, more = page_scores(plain, final, *rest, 0.0), page_scores(plain, final, *rest, 1.0)
+    assert logit(some) == pytest.approx(logit(final) - DEFAULT.caution, abs=1e-5)
+    assert logit(more) == pytest.approx(logit(final) - DEFAULT.caution - DEFAULT.article_caution, abs=1e-5)
+    assert np.array_equal(page_scores(replace(plain, caution=0.0), final, *rest, 0.0), final)
+    assert (page_scores(DEFAULT, final / np.float32(5), words / 10, np.zeros(3), words / 10, line, 0.0) < 0.5).all()
+
+
+@pytest.mark.parametrize(
+    ("certain", "prose", "lowered"), [(0.95, 90.0, True), (0.95, 70.0, False), (0.85, 90.0, False), (0.95, 0.0, False)]
+)
+def test_links_beside_a_certain_text(certain: float, prose: float, lowered: bool) -> None:  # noqa: FBT001
+    """They lose, and nothing else does; without eighty words of running text that are certain none loses."""
+    final = np.array([certain, 0.6, 0.6, 0.6, 0.6], np.float32)
+    words = np.array([prose or 90.0, 10.0, 10.0, 10.0, 0.0])
+    linked, running = np.array([0.0, 10.0, 5.0, 4.0, 0.0]), np.array([prose, 0.0, 0.0, 10.0, 0.0])
+    plain = replace(DEFAULT, rule="threshold", caution=0.0, link_caution=1.0)
+    wary = page_scores(plain, final, words, linked, running, np.arange(5), 0.0)
+    expected = logit(final) - np.array([0, lowered, lowered, 0, 0])
+    assert logit(wary) == pytest.approx(expected, abs=1e-5)
+    bold = page_scores(replace(plain, link_caution=0.0), final, words, linked, running, np.arange(5), 0.0)
+    assert np.array_equal(bold, final)
 
 
 # --- from pages to a model --------------------------------------------------------------------------------------------
@@ -202,7 +221,7 @@ def test_parts_of_a_model(model: Model) -> None:
     chosen = QUICK[model.name]
     assert (model.net is not None, model.article is not None) == (bool(chosen.nets), bool(chosen.article_caution))
     assert (model.rule, model.link, model.threshold) == ("expected_f1", "logistic", 0.5)
-    for name in ("least_words", "caution", "article_caution", "net_share"):
+    for name in ("least_words", "caution", "article_caution", "link_caution", "net_share"):
         assert getattr(model, name) == getattr(chosen, name), name
     assert model.parsing.tokenizer == "cjk"
     assert model.recipe["nets"] == chosen.nets
@@ -255,7 +274,7 @@ def test_a_model_scores_like_its_cross_validation(model: Model, dataset: Dataset
         if model.article is not None:
             row = page_row(item.words, item.linked, item.prose, alone, final)[None]
             alike = float(likeness(model.article, row)[0])
-        expected = page_scores(chosen, final, item.words, item.line, alike)
+        expected = page_scores(chosen, final, item.words, item.linked, item.prose, item.line, alike)
         assert scores[number] == pytest.approx(expected, abs=1e-6)
 
 
