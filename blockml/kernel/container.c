@@ -6,8 +6,6 @@
 #include "kernel.h"
 #include <stdlib.h>
 
-static double at_least(double value, double least) { return value > least ? value : least; }
-
 /* masses(started, end, reached, values, sums): sums (k, n_reached) of values (k, n) over the blocks of each element. */
 PyObject *masses(PyObject *module, PyObject *arguments) {
     enum { STARTED, END, REACHED, VALUES, SUMS, N };

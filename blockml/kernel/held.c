@@ -6,8 +6,6 @@
 #include "kernel.h"
 #include <stdlib.h>
 
-static double at_least(double value, double least) { return value > least ? value : least; }
-
 /* The ancestor of a block so many levels above its parent, or the outermost one, from a chain (n_levels, n). Like an
    index in numpy, no node is the last one. */
 static int64_t ancestor(const int64_t *chain, Py_ssize_t n_levels, Py_ssize_t n, Py_ssize_t block, int64_t level,

@@ -20,6 +20,8 @@ int open_arrays(PyObject **array, Py_buffer *view, const Py_ssize_t *sizes, int 
 PyObject *small_trees(PyObject *module, PyObject *arguments);
 PyObject *tree_sums(PyObject *module, PyObject *arguments);
 
+static inline double at_least(double value, double least) { return value > least ? value : least; }
+
 /* layers.c */
 PyObject *varying_columns(PyObject *module, PyObject *arguments);
 PyObject *standardise(PyObject *module, PyObject *arguments);

@@ -4,8 +4,6 @@
 #include "kernel.h"
 #include <stdlib.h>
 
-static double at_least(double value, double least) { return value > least ? value : least; }
-
 /* text_rows(classes, kinds, starts, amounts, lengths, counts, rows): rows (19, n) from the class bits of all characters,
    one line break after each text; amounts (3, n) are words, linked words and those of running text; counts are (7, n),
    one row for each of `classes`: letters and digits, spaces, digits, ends of sentences, clauses, capitals,
