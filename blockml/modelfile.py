@@ -101,7 +101,7 @@ class Model:
     article_caution: float = 0.0
     """By how much more on a page that certainly is an article."""
     link_caution: float = 0.0
-    """By how much more those of links on a page that certainly has running text."""
+    """By how much more those of links on a page that certainly has a body of running text."""
     areas: Areas | None = None
     """Tells what blocks are, beyond main content or not."""
     recipe: Mapping[str, Any] = field(default_factory=dict)

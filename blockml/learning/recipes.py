@@ -47,7 +47,7 @@ class Recipe:
     article_caution: float = 0.0
     """By how much more on pages that are articles; see :mod:`blockml.wholepage`."""
     link_caution: float = 0.0
-    """By how much more those of links, on pages that certainly have running text."""
+    """By how much more those of links, on pages that certainly have a body of running text."""
     nets: int = 0
     """How many small nets are trained beside boosted trees; see :mod:`blockml.nets`."""
     net_share: float = 0.5

@@ -180,12 +180,13 @@ def test_more_of_an_article_more_care() -> None:
 
 
 @pytest.mark.parametrize(
-    ("certain", "prose", "lowered"), [(0.95, 90.0, True), (0.95, 70.0, False), (0.85, 90.0, False), (0.95, 0.0, False)]
+    ("certain", "prose", "lowered"),
+    [(0.95, 130.0, True), (0.95, 110.0, False), (0.85, 130.0, False), (0.95, 0.0, False)],
 )
 def test_links_beside_a_certain_text(certain: float, prose: float, lowered: bool) -> None:  # noqa: FBT001
-    """They lose, and nothing else does; without eighty words of running text that are certain none loses."""
+    """They lose, and nothing else does; without 120 words of running text that are certain none loses."""
     final = np.array([certain, 0.6, 0.6, 0.6, 0.6], np.float32)
-    words = np.array([prose or 90.0, 10.0, 10.0, 10.0, 0.0])
+    words = np.array([prose or 130.0, 10.0, 10.0, 10.0, 0.0])
     linked, running = np.array([0.0, 10.0, 5.0, 4.0, 0.0]), np.array([prose, 0.0, 0.0, 10.0, 0.0])
     plain = replace(DEFAULT, rule="threshold", caution=0.0, link_caution=1.0)
     wary = page_scores(plain, final, words, linked, running, np.arange(5), 0.0)
@@ -193,6 +194,17 @@ def test_links_beside_a_certain_text(certain: float, prose: float, lowered: bool
     assert logit(wary) == pytest.approx(expected, abs=1e-5)
     bold = page_scores(replace(plain, link_caution=0.0), final, words, linked, running, np.arange(5), 0.0)
     assert np.array_equal(bold, final)
+
+
+def test_text_with_links_in_it_is_no_body() -> None:
+    """Of two halves each is too short; a link of few words in a longer block doesn't part them."""
+    final, line = np.array([0.95, 0.6, 0.95, 0.6], np.float32), np.arange(4)
+    words, prose = np.array([70.0, 10.0, 70.0, 10.0]), np.array([70.0, 0.0, 70.0, 0.0])
+    plain = replace(DEFAULT, rule="threshold", caution=0.0, link_caution=1.0)
+    parted = page_scores(plain, final, words, np.array([0.0, 10.0, 0.0, 10.0]), prose, line, 0.0)
+    assert np.array_equal(parted, final)
+    whole = page_scores(plain, final, words, np.array([0.0, 4.0, 0.0, 10.0]), prose, line, 0.0)
+    assert (whole < final).tolist() == [False, False, False, True]
 
 
 # --- from pages to a model --------------------------------------------------------------------------------------------
