@@ -233,18 +233,18 @@ def expected_f1(probabilities: NDArray[np.floating[Any]], words: NDArray[np.floa
     >>> round(border, 2), round(f1, 3)
     (0.4, 0.723)
     """
+    likely: NDArray[np.float64] = np.ascontiguousarray(probabilities, dtype=np.float64)
+    amounts: NDArray[np.float64] = np.ascontiguousarray(words, dtype=np.float64)
     if kernel.compiled is not None:
-        return kernel.compiled.best_border(
-            np.ascontiguousarray(probabilities, dtype=np.float64), np.ascontiguousarray(words, dtype=np.float64)
-        )
-    order = np.argsort(-probabilities, kind="stable")
-    kept = np.cumsum(words[order])
-    hits = np.cumsum((words * probabilities)[order])
+        return kernel.compiled.best_border(likely, amounts)
+    order = np.argsort(-likely, kind="stable")
+    kept = np.cumsum(amounts[order])
+    hits = np.cumsum((amounts * likely)[order])
     if not len(order) or hits[-1] <= 0:
         return 1.0, 0.0
     quality = 2 * hits / (kept + hits[-1])
     best = int(quality.argmax())
-    return float(probabilities[order[best]]), float(quality[best])
+    return float(likely[order[best]]), float(quality[best])
 
 
 def around_border(

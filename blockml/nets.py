@@ -215,7 +215,7 @@ class Net:
         """The same of some columns."""
         centre, scale = self.centre[columns], self.scale[columns]
         if kernel.compiled is not None:
-            amounts = np.ascontiguousarray(matrix.T)
+            amounts = np.ascontiguousarray(matrix.T, dtype=np.float32)
             logarithms = _logarithms(amounts)
             kernel.compiled.standardise(amounts, centre, scale, _BOUND, logarithms)
             return logarithms.T
@@ -291,7 +291,7 @@ class Net:
         """(m, n, h) what the first layer gives."""
         members, units = self.own.shape[:2]
         # What is the same in all rows, as all that is said of the page as a whole, is worked out once.
-        columns = np.ascontiguousarray(matrix.T)
+        columns = np.ascontiguousarray(matrix.T, dtype=np.float32)
         varying = _varying(columns)
         constant = self.scaled(columns[:, :1].T)
         constant[:, varying] = 0
@@ -355,7 +355,11 @@ class Net:
             It says which rule is broken.
         """
         held = {item.name: getattr(self, item.name) for item in fields(self)}
-        if any(array.ndim != 3 for array in (self.own, self.alike, self.lift)) or not self.own.size:
+        if (
+            any(array.ndim != 3 for array in (self.own, self.alike, self.lift))
+            or not self.own.size
+            or self.mix.ndim != 2
+        ):
             raise ModelFormatError("a net's second layer has weights of three dimensions")
         (m, h, k), d, f, r = self.own.shape, self.lift.shape[1], n_features, len(self.mix)
         wanted = {

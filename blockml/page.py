@@ -343,7 +343,7 @@ class Page:
 
     @property
     def source(self) -> str | None:
-        """The text that was parsed."""
+        """The text that was parsed, made anew each time; None for a page made from another one."""
         return None if self.utf8 is None else self.utf8.decode("utf-8")
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,8 @@ class Trees:
 
     Node ``i`` sends a row to ``left[i]`` if its value of column ``feature[i]`` is at most ``threshold[i]``, else to
     ``right[i]``. A leaf has ``feature[i] == -1`` and gives ``value[i]``. ``roots`` holds the first node of each tree;
-    children come after their parent, inside the same tree.
+    children come after their parent, inside the same tree. Prediction trusts that: trees from elsewhere are for
+    :meth:`check` first. The arrays are not changed once they are here.
     """
 
     feature: NDArray[np.int32]
@@ -132,6 +133,10 @@ class Trees:
     def _small(self) -> bytes:
         """The trees as the kernel goes through them fastest, if all are small; made once for all pages."""
         return kernel.compiled.small_trees(*self._columns) if kernel.compiled is not None else b""
+
+    def __getstate__(self) -> dict[str, NDArray[Any]]:
+        """Pickle the arrays alone: what is kept beside them is for the kernel of this machine."""
+        return {item.name: getattr(self, item.name) for item in fields(self)}
 
     @cached_property
     def last_column(self) -> int:

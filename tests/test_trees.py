@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import pickle
 from typing import Any, Literal
 
 import numpy as np
@@ -230,3 +231,22 @@ def test_compiled_prediction_is_that_of_python(
         patch.setattr(kernel, "compiled", None)
         expected = nudged.predict(matrix)
     assert found.tobytes() == expected.tobytes()
+
+
+def test_a_used_ensemble_is_pickled_as_it_was() -> None:
+    """What is kept beside it for the kernel is not."""
+    trees, matrix = small_trees(), np.zeros((40, 30), np.float32, order="F")
+    before = pickle.dumps(trees)
+    expected = trees.predict(matrix)
+    assert pickle.dumps(trees) == before
+    assert np.array_equal(pickle.loads(before).predict(matrix), expected)  # noqa: S301 (our own)
+
+
+def test_kept_trees_that_are_not_whole_are_refused(compiled: kernel.Compiled) -> None:
+    """Cut off, or more than there are."""
+    trees = small_trees()
+    kept = compiled.small_trees(*trees._columns)
+    group, matrix, sums = np.zeros(len(trees.roots), np.int32), np.zeros((30, 40), np.float32), np.zeros((40, 1))
+    for wrong in (kept[:-1], kept[: len(kept) // 2], kept * 2, b"\xff" * len(kept)):
+        with pytest.raises(ValueError, match="all are kept or none"):
+            compiled.tree_sums(*trees._columns, wrong, group, matrix, 1, sums, 1)

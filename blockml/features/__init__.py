@@ -69,11 +69,11 @@ def build(
     if n:
         view = view or View(page)
         plan = _plan(chosen.columns)
-        view.places = {part.run_of: columns[part.run] for part in plan if part.run_of}
-        # A family's values are dropped before the next one's are made: memory is soon warm, and little of it is needed.
-        for part in plan:
-            _fill(columns, part, _values(part, view, given))
-        view.places = {}
+        with view.writing({part.run_of: columns[part.run] for part in plan if part.run_of}):
+            # A family's values are dropped before the next one's are made: memory is soon warm, and little of it is
+            # needed.
+            for part in plan:
+                _fill(columns, part, _values(part, view, given))
     return columns.T
 
 
@@ -130,7 +130,7 @@ def _shifted(values: NDArray[np.generic] | float, offset: int, empty: float, col
     if offset < 0:
         inside, outside, moved = moved, slice(n - near), inside
     column[outside] = empty
-    column[inside] = values[moved] if isinstance(values, np.ndarray) else values
+    column[inside] = values[moved] if isinstance(values, np.ndarray) and len(values) == n else values
 
 
 @dataclass(frozen=True, slots=True, eq=False)

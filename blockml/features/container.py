@@ -7,6 +7,7 @@ several candidates are only hints here, and what is learnt is how far from them 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -70,6 +71,7 @@ def container(view: View) -> Mapping[str, NDArray[np.generic] | float]:
             "scored": best_of,
             "main": _largest(is_main, masses.words),
         },
+        _NAMES,
         {
             "scoreup": view.most_above(scores) / best,  # "no node" is the last entry, 0
             "scoreparent": scores[view.blocks.parent] / best,
@@ -88,7 +90,7 @@ def further(view: View) -> Mapping[str, NDArray[np.generic] | float]:
             "titled": _with_heading(view, masses.any),
             "article": _largest(_named(view, "article"), masses.words),
         },
-        {},
+        _FURTHER_NAMES,
     )
 
 
@@ -116,7 +118,11 @@ def _masses(view: View, *others: NDArray[np.float64]) -> _Masses:
 
 
 def _around(
-    view: View, masses: _Masses, found: Mapping[str, int], rest: Mapping[str, NDArray[np.float64]]
+    view: View,
+    masses: _Masses,
+    found: Mapping[str, int],
+    names: tuple[str, ...],
+    rest: Mapping[str, NDArray[np.float64]] = MappingProxyType({}),
 ) -> Mapping[str, NDArray[np.generic] | float]:
     """Columns of candidates, given as places in :attr:`~blockml.features.view.View.reached`, or -1; and the rest."""
     places = list(found.values())
@@ -128,7 +134,6 @@ def _around(
         for place in places
     ]
     if kernel.compiled is not None:
-        names = _FURTHER_NAMES if not rest else _NAMES
         rows = view.rows(names)
         tree = (view.nodes.parent, view.nodes.depth, view.nodes.end, view.started, view.blocks.parent)
         kernel.compiled.relative_rows(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from functools import cached_property
+from threading import get_ident
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +48,7 @@ class View:
     --------
     >>> import blockml
     >>> view = View(blockml.parse("<div><p>one two<p>three</div>four"))
-    >>> view.chain_names(1)
+    >>> [view.nodes.name(node) for node in view.levels((1,))[0].tolist()]
     ['div', 'div', 'html']
     >>> view.total_of(view.chain[1], view.blocks.n_words).tolist()
     [3.0, 3.0, 4.0]
@@ -56,21 +58,32 @@ class View:
         self.page = page
         self.nodes: Nodes = page.nodes
         self.blocks: Blocks = page.blocks
-        self.places: Mapping[tuple[str, ...], NDArray[np.float32]] = {}
-        """Parts of the matrix that is being made, by the names of their columns."""
+        self._places: dict[int, Mapping[tuple[str, ...], NDArray[np.float32]]] = {}  # of each thread
 
     def __len__(self) -> int:
         return len(self.blocks)
 
     def rows(self, names: tuple[str, ...]) -> NDArray[np.float32]:
         """(len(names), n_blocks) where a family writes its columns: where they will lie, if a matrix is being made."""
-        place = self.places.get(names)
+        place = self._places.get(get_ident(), {}).get(names)
         return np.empty((len(names), len(self)), dtype=np.float32) if place is None else place
+
+    @contextmanager
+    def writing(self, places: Mapping[tuple[str, ...], NDArray[np.float32]]) -> Iterator[None]:
+        """Let families write into parts of a matrix, given by the names of their columns, for a while.
+
+        Each thread that shares the view writes into a matrix of its own.
+        """
+        self._places[get_ident()] = places
+        try:
+            yield
+        finally:
+            del self._places[get_ident()]
 
     @cached_property
     def chain(self) -> NDArray[np.int64]:
         """(levels, n_blocks) the block's parent, the parent's parent … at most :data:`REACH`; -1 above a root."""
-        if kernel.compiled is not None:
+        if kernel.compiled is not None and len(self):
             chain = np.empty((REACH, len(self)), dtype=np.int64)
             parents, first = (np.ascontiguousarray(x.parent, dtype=np.int32) for x in (self.nodes, self.blocks))
             return chain[: kernel.compiled.chains(parents, first, chain)]
@@ -102,19 +115,10 @@ class View:
         outermost: NDArray[np.intp] = np.maximum((self.chain >= 0).sum(axis=0) - 1, 0)
         return outermost
 
-    def level(self, k: int) -> NDArray[np.int64]:
-        """(n_blocks,) the ancestor ``k`` levels above the parent; the outermost one where there are less."""
-        chosen: NDArray[np.int64] = self.levels((k,))[0]
-        return chosen
-
     def levels(self, ks: Sequence[int]) -> NDArray[np.int64]:
-        """(len(ks), n_blocks) :meth:`level` of several levels."""
+        """(len(ks), n_blocks) the ancestors so many levels above the parent; the outermost one where there are less."""
         rows = np.minimum(np.array(ks, dtype=np.intp)[:, None], self._outermost)
         return self.chain.ravel().take(rows * len(self) + np.arange(len(self)))
-
-    def chain_names(self, k: int) -> list[str]:
-        """Names of the elements of :meth:`level`."""
-        return [self.nodes.name(node) for node in self.level(k).tolist()]
 
     @cached_property
     def started(self) -> NDArray[np.int64]:

@@ -19,7 +19,11 @@ __all__ = ["Compiled", "compiled"]
 
 
 class Compiled(Protocol):
-    """What the compiled module holds. Arrays are contiguous and of the types named; nothing else is checked."""
+    """What the compiled module holds. Arrays are contiguous and of the types named.
+
+    Sizes and indices are checked, so that nothing is read or written beyond an array; what is in trees and in a
+    parser's events is not.
+    """
 
     @staticmethod
     def small_trees(

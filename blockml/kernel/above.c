@@ -70,8 +70,8 @@ PyObject *nearest_levels(PyObject *module, PyObject *arguments) {
     float *levels = view[2].buf;
     Py_ssize_t n_nodes = view[1].len / 8 - 1, n_levels = n > 0 ? view[0].len / 8 / n : 0;
     Py_ssize_t n_groups = n > 0 ? view[2].len / 4 / n : 0;
-    if (n_groups > GROUPS) {
-        PyErr_SetString(PyExc_ValueError, "too many groups");
+    if (n_groups > GROUPS || n < 0 || (n && n_levels < 1)) {
+        PyErr_SetString(PyExc_ValueError, "too many groups, or no levels");
         goto done;
     }
     if (!in_range(chain, view[0].len / 8, n_nodes)) goto done;
@@ -124,7 +124,7 @@ PyObject *most_above(PyObject *module, PyObject *arguments) {
     const double *values = view[1].buf;
     double *most = view[2].buf;
     Py_ssize_t n_nodes = view[1].len / 8 - 1, n_levels = n > 0 ? view[0].len / 8 / n : 0;
-    if (view[2].len / 8 < n || n_levels < 1) {
+    if (n < 0 || view[2].len / 8 < n || (n && n_levels < 1)) {
         PyErr_SetString(PyExc_ValueError, "no room for all blocks, or no levels");
         goto done;
     }
@@ -158,7 +158,7 @@ PyObject *chain_keys(PyObject *module, PyObject *arguments) {
     const uint64_t *codes = view[1].buf;
     uint64_t *keys = view[2].buf;
     Py_ssize_t n_nodes = view[1].len / 8 - 1, n_levels = n > 0 ? view[0].len / 8 / n : 0;
-    if (view[2].len / 8 < n) {
+    if (n < 0 || view[2].len / 8 < n) {
         PyErr_SetString(PyExc_ValueError, "no room for all keys");
         goto done;
     }

@@ -156,6 +156,14 @@ PyObject *keyword_bits(PyObject *module, PyObject *arguments) {
     const int8_t *groups = view[2].buf;
     int64_t *bits = view[3].buf;
     Py_ssize_t width = view[2].len ? view[1].len / 2 / view[2].len : 0, n = view[3].len / 8;
+    int sound = view[0].len >= 128 && width > 0;
+    for (Py_ssize_t i = 0; sound && i < view[0].len; i++) sound = letters[i] < width;
+    for (Py_ssize_t i = 0; sound && i < view[1].len / 2; i++) sound = steps[i] >= 0 && steps[i] < view[2].len;
+    for (Py_ssize_t i = 0; sound && i < view[2].len; i++) sound = groups[i] < 63;
+    if (!sound) {
+        PyErr_SetString(PyExc_ValueError, "no tree of letters");
+        goto done;
+    }
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *value = PyList_GetItem(values, i);
         if (value == NULL) goto done;

@@ -247,6 +247,20 @@ done:
     return kept;
 }
 
+/* Whether there are as many kept trees as there should be, and no more. */
+static int is_whole(const char *kept, Py_ssize_t size, Py_ssize_t n_trees) {
+    for (Py_ssize_t tree = 0; tree < n_trees; tree++) {
+        Head head;
+        if (size < (Py_ssize_t)sizeof head) return 0;
+        memcpy(&head, kept, sizeof head);
+        if (head.n_tests >= MOST_LEAVES || head.possible == 0) return 0;
+        Py_ssize_t length = (Py_ssize_t)(sizeof head + head.n_tests * sizeof(KeptTest) + (head.n_tests + 1) * sizeof(double));
+        kept += length;
+        size -= length;
+    }
+    return size == 0;
+}
+
 /* Adds the values of the kept trees, one after another. `possible` has room for all rows. */
 static void score_kept(const Work *work, const char *kept, uint32_t *possible) {
     Py_ssize_t n_rows = work->matrix.n_rows, n_groups = work->n_groups;
@@ -324,8 +338,9 @@ PyObject *tree_sums(PyObject *module, PyObject *arguments) {
     Py_ssize_t n_rows = n_groups > 0 ? view[8].len / 8 / n_groups : 0;
     Py_ssize_t n_columns = n_rows > 0 ? view[7].len / 4 / n_rows : 0;
     if (n_groups <= 0 || view[7].len / 4 > INT32_MAX || view[6].len / 4 != n_trees ||
+        (kept_size > 0 && !is_whole(kept, kept_size, n_trees)) ||
         !in_range(view[6].buf, n_trees, n_groups)) {
-        PyErr_SetString(PyExc_ValueError, "each tree needs a group, and a matrix has less than two billion numbers");
+        PyErr_SetString(PyExc_ValueError, "each tree needs a group, all are kept or none, and a matrix has less than two billion numbers");
         goto done;
     }
     Node *nodes = malloc((size_t)n * (sizeof(Node) + sizeof(int32_t)) + (size_t)n_rows * sizeof(uint32_t) +

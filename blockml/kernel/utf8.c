@@ -18,11 +18,13 @@ static Py_ssize_t character(const unsigned char *byte, Py_ssize_t left) {
 
 /* is_utf8(source). */
 PyObject *is_utf8(PyObject *module, PyObject *source) {
-    char *bytes;
-    Py_ssize_t n, at = 0;
+    Py_buffer view;
     (void)module;
-    if (PyBytes_AsStringAndSize(source, &bytes, &n) < 0) return NULL;
-    while (at < n) {
+    if (PyObject_GetBuffer(source, &view, PyBUF_SIMPLE) < 0) return NULL;
+    const char *bytes = view.buf;
+    Py_ssize_t n = view.len, at = 0;
+    int is_valid = 1;
+    while (is_valid && at < n) {
         uint64_t eight;
         for (; n - at >= 8; at += 8) { /* mostly ASCII */
             memcpy(&eight, bytes + at, 8);
@@ -30,9 +32,13 @@ PyObject *is_utf8(PyObject *module, PyObject *source) {
         }
         for (Py_ssize_t stop = at + 8; at < n && at < stop;) {
             Py_ssize_t length = character((const unsigned char *)bytes + at, n - at);
-            if (length == 0) Py_RETURN_FALSE;
+            if (length == 0) {
+                is_valid = 0;
+                break;
+            }
             at += length;
         }
     }
-    Py_RETURN_TRUE;
+    PyBuffer_Release(&view);
+    return PyBool_FromLong(is_valid);
 }

@@ -59,7 +59,7 @@ def _html5lib(source: bytes, builder: NodesBuilder, limits: Limits) -> None:
 
 
 def _lexbor(source: bytes, builder: NodesBuilder, limits: Limits) -> None:
-    """Walk the tree that lexbor builds by the HTML standard's algorithm; an optional package.
+    """Read the tree that lexbor builds by the HTML standard's algorithm; an optional package.
 
     A page that this algorithm could take very long for is left to libxml2, and says so.
     """

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,9 +13,10 @@ from numpy.typing import NDArray
 
 import blockml
 from blockml import features
-from blockml.errors import UnknownNameError
-from blockml.features import COLUMNS, FEATURE_SETS, describe
+from blockml.errors import UnknownNameError, UsageError
+from blockml.features import COLUMNS, FEATURE_SETS, FeatureSet, build, describe
 from blockml.features.place import PARENT_VALUES
+from blockml.features.view import View
 from blockml.page import Blocks, Page
 from blockml.parsing import BACKENDS
 from blockml.parsing.lines import refined_lines
@@ -260,3 +264,27 @@ def test_distances_are_lines_strictly_between(backend: str, html: str) -> None:
 def test_removed_script_alone_leaves_distance_zero() -> None:
     """It separates, and has no line of its own."""
     assert column("<body>a<script></script>b", "distprev")[1] == 0
+
+
+def test_what_is_said_of_a_page_is_said_of_neighbours_too() -> None:
+    """Of those that there are; beyond the ends it is 0."""
+    page = blockml.parse("<p>one<p>two<p>three<p>four")
+    names = tuple([f"pageblocks_{offset}" for offset in ("m1", "0", "p1", "p2")])
+    found = build(page, FeatureSet("made", 1, names, "made up"))
+    assert found.T.tolist() == [[0, 4, 4, 4], [4] * 4, [4, 4, 4, 0], [4, 4, 0, 0]]
+
+
+def test_threads_may_share_a_view() -> None:
+    """Each writes into a matrix of its own; and an error leaves nothing behind."""
+    page = blockml.parse("<ul class=a>" + "<li><p>one two <a href=x>three</a>" * 40)
+    expected, view = build(page, "page").tobytes(), View(page)
+    with pytest.raises(UsageError):
+        build(page, FeatureSet("made", 1, ("words_0", "sitepages_0"), "made up"), view=view)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(lambda _: build(page, "page", view=view).tobytes(), range(60)))
+    finally:
+        sys.setswitchinterval(before)
+    assert set(found) == {expected}

@@ -90,7 +90,7 @@ def test_siblings_are_those_with_the_same_parent_tag_and_class(html: str) -> Non
     found: dict[str, Any] = dict(like_siblings(view))
     kinds = [(int(nodes.parent[i]), nodes.name(i), nodes.attributes[i].get("class", "")) for i in range(len(nodes))]
     for k in LEVELS:
-        for block, node in enumerate(view.level(k).tolist()):
+        for block, node in enumerate(view.levels((k,))[0].tolist()):
             like = [other for other in range(len(nodes)) if kinds[other] == kinds[node]]
             assert found[f"alike{k}up"][block] == len(like)
             assert found[f"wordsalike{k}up"][block] == pytest.approx(sum(words[other] for other in like) / len(like))

@@ -67,8 +67,8 @@ def test_chains_lead_up(html: str) -> None:
         above = path_of(nodes, parent)[::-1][:REACH]
         assert view.chain[:, block].tolist() == (above + [-1] * len(view.chain))[: len(view.chain)]
         for k in (0, 1, 5):
-            assert view.level(k)[block] == above[min(k, len(above) - 1)]
-            assert view.chain_names(k)[block] == nodes.name(above[min(k, len(above) - 1)])
+            assert view.levels((k,))[0][block] == above[min(k, len(above) - 1)]
+            assert view.levels((k,))[0, block] == above[min(k, len(above) - 1)]
 
 
 @given(html=messy_html)
