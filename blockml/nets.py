@@ -355,11 +355,9 @@ class Net:
             It says which rule is broken.
         """
         held = {item.name: getattr(self, item.name) for item in fields(self)}
-        if (
-            any(array.ndim != 3 for array in (self.own, self.alike, self.lift))
-            or not self.own.size
-            or self.mix.ndim != 2
-        ):
+        if self.mix.ndim != 2:
+            raise ModelFormatError("a net's factors have two dimensions")
+        if any(array.ndim != 3 for array in (self.own, self.alike, self.lift)) or not self.own.size:
             raise ModelFormatError("a net's second layer has weights of three dimensions")
         (m, h, k), d, f, r = self.own.shape, self.lift.shape[1], n_features, len(self.mix)
         wanted = {

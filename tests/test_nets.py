@@ -201,7 +201,7 @@ def test_a_saved_net_is_the_same(tmp_path: Path) -> None:
         (lambda net: {"own": net.own[0]}, "three dimensions"),
         (lambda net: {"own": net.own[:, :0]}, "three dimensions"),
         (lambda net: {"alike": net.alike[:, 1:]}, "'alike' has the shape"),
-        (lambda net: {"mix": net.mix.sum()}, "three dimensions"),
+        (lambda net: {"mix": net.mix.sum()}, "two dimensions"),
         (lambda net: {"out": net.out * np.nan}, "finite"),
         (lambda net: {"centre": net.centre + np.float32(np.inf)}, "finite"),
         (lambda net: {"scale": net.scale - 1}, "not negative"),
