@@ -27,6 +27,9 @@ FloatArray = NDArray[np.float32]
 
 #: Standardised columns are held between ± this: a page unlike all of training must not drown the rest (our choice).
 _BOUND = 4.0
+#: Columns of weights that one row is multiplied with at once: too few for threads (OpenBLAS shares products of a row
+#: from 9,216 weights on).
+_FEW = 16
 #: Bounds of what a damaged or hostile file can make us do; real nets are far from them.
 _MOST_NUMBERS, _LARGEST = 20_000_000, 1e6
 #: Arrays that files hold as they are. The others are weights, which nets hold rounded to half precision, so that a net
@@ -144,6 +147,15 @@ def _varying(columns: FloatArray) -> NDArray[np.int64]:
         places = np.empty(len(columns), dtype=np.int64)
         return places[: kernel.compiled.varying_columns(columns, columns.shape[1], places)]
     return np.flatnonzero((columns != columns[:, :1]).any(axis=1)).astype(np.int64, copy=False)
+
+
+def _row_product(row: FloatArray, weights: FloatArray) -> FloatArray:
+    """(1, k) product of one row (1, f) with weights (f, k), the same whatever threads there are.
+
+    Of a larger one OpenBLAS may share out the terms of each sum among threads, and so round it otherwise.
+    """
+    parts = [row @ weights[:, k : k + _FEW] for k in range(0, weights.shape[1], _FEW)]
+    return np.concatenate(parts, axis=1)
 
 
 def _active(product: FloatArray, page: FloatArray, *groups: tuple[FloatArray, NDArray[np.int64]]) -> FloatArray:
@@ -296,15 +308,15 @@ class Net:
         constant = self.scaled(columns[:, :1].T)
         constant[:, varying] = 0
         ready, bias = self._scaled(columns[varying].T, varying), self.first_bias.reshape(members, 1, units)
+        fixed = _row_product(constant, self.first)
         if len(self.mix):
             mix = self.mix.reshape(-1, members, units).swapaxes(0, 1)
             sums: FloatArray = ready @ self.first[varying]
             product: FloatArray = sums @ mix
-            sums = constant @ self.first
-            page: FloatArray = sums @ mix + bias
+            page: FloatArray = fixed @ mix + bias
         else:
             first = self.first.reshape(-1, members, units).swapaxes(0, 1)
-            product, page = ready @ first[:, varying], constant @ first + bias
+            product, page = ready @ first[:, varying], fixed.reshape(members, 1, units) + bias
         if not self.reads_words:
             return _active(product, page)
         if bags is None:
