@@ -60,23 +60,14 @@ class Pool:
         >>> pool.mean(np.array([[1], [2], [3]], np.float32)).tolist(), pool.group.tolist()
         ([[2.0], [2.0]], [1, 0, 1])
         """
-        keys = numbers.astype(np.uint64)
-        if kernel.compiled is not None:
-            order, starts, group = (np.empty(len(keys), dtype=np.int64) for _ in range(3))
-            starts = starts[: kernel.compiled.grouped(keys, order, starts, group)]
-            return cls(order, starts, group, np.diff(starts, append=len(keys)).astype(np.float32)[:, None])
-        _, group = ranked(keys)
-        small = group.astype(np.uint16) if len(group) < 2**16 else group  # sorted several times faster
-        return cls._made(np.argsort(small, kind="stable"), np.bincount(group), group)
+        order, starts, group = ranked(numbers.astype(np.uint64))
+        return cls(order, starts, group, np.diff(starts, append=len(group)).astype(np.float32)[:, None])
 
     @classmethod
     def runs(cls, lengths: NDArray[np.integer[Any]]) -> Pool:
         """Groups that lie one after the other, of one row or more each."""
-        return cls._made(None, lengths, np.repeat(np.arange(len(lengths)), lengths))
-
-    @classmethod
-    def _made(cls, order: NDArray[np.intp] | None, lengths: NDArray[np.integer[Any]], group: NDArray[np.intp]) -> Pool:
-        return cls(order, np.cumsum(lengths) - lengths, group, lengths.astype(np.float32)[:, None])
+        group, size = np.repeat(np.arange(len(lengths)), lengths), lengths.astype(np.float32)[:, None]
+        return cls(None, np.cumsum(lengths) - lengths, group, size)
 
     def sum(self, rows: FloatArray) -> FloatArray:
         """(n_groups, k) sums of rows (n, k)."""

@@ -5,8 +5,8 @@ blocks have to be more certain to be kept. Whether one does is told by small tre
 are grown on pages that the model had not seen, for on its own training pages it is surer than it should be.
 
 Teasers beside a text are content together or not at all, while the expected F1 takes each for a draw of its own: beside
-a short text it keeps whole columns of them at a probability of .5. So links have to be more certain where the page has
-text that is.
+a short text it keeps whole columns of them at a probability of .5. So links, blocks with half of their words linked or
+more, have to be more certain on pages with a body: running text that is certain, with no such block in it.
 """
 
 from __future__ import annotations
@@ -77,10 +77,7 @@ def page_row(
     NDArray[np.float32]
         (len(COLUMNS),).
     """
-    if kernel.compiled is None:
-        of = page_numbers(words, linked, prose, alone, final)
-    else:
-        of = Numbers(*kernel.compiled.page_numbers(words, linked, prose, alone, final))
+    of = page_numbers(words, linked, prose, alone, final)
     n_kept, n_words = max(1.0, of.kept_words), max(1.0, of.words)
     values = {
         "expected": of.expected,
@@ -126,6 +123,8 @@ def page_numbers(
     final: NDArray[np.float32],
 ) -> Numbers:
     """Count what :func:`page_row` is made of, from the same columns."""
+    if kernel.compiled is not None:
+        return Numbers(*kernel.compiled.page_numbers(words, linked, prose, alone, final))
     border, expected = expected_f1(final, words)
     kept = final >= np.float32(border)
     return Numbers(
@@ -231,12 +230,7 @@ def _care(
     prose: NDArray[np.float64],
     alike: float,
 ) -> float | NDArray[np.float64]:
-    """By how much log odds are lowered, of all blocks or (n_blocks,) of each.
-
-    A column of teasers beside an article is content together or not at all, where the expected F1 takes each of them
-    for a draw of its own. So links, blocks with half of their words linked or more, are lowered on pages with a body:
-    running text that is certain, with no such block in it.
-    """
+    """By how much log odds are lowered, of all blocks or (n_blocks,) of each."""
     care = min(rules.caution + rules.article_caution * alike, _MOST_CARE)
     links = (linked > 0) & (2 * linked >= words)
     certain = (prose > 0) & (probabilities >= np.float32(_CERTAIN))

@@ -40,7 +40,7 @@ def same_codes(chain: NDArray[np.int64], codes: NDArray[np.uint64]) -> NDArray[n
 
     Without levels all are one group.
     """
-    return ranked(_hash(chain, codes))[1]
+    return ranked(_hash(chain, codes))[2]
 
 
 def _hash(chain: NDArray[np.int64], codes: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -51,9 +51,7 @@ class Rows(Mapping[str, NDArray[np.float32]]):
 
 
 #: Computes columns that share their work: a page to (n_blocks,) numbers by the column's name, or one for all blocks.
-Family: TypeAlias = Callable[
-    [View], Mapping[str, NDArray[np.generic]] | Mapping[str, NDArray[np.generic] | float] | Rows
-]
+Family: TypeAlias = Callable[[View], Mapping[str, NDArray[np.generic]] | Mapping[str, NDArray[np.generic] | float]]
 
 
 @dataclass(frozen=True, slots=True)

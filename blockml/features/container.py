@@ -191,9 +191,9 @@ _SURROUNDING_BITS = sum(1 << number for number, name in enumerate(KEYWORDS) if n
 def _surrounded(view: View) -> NDArray[np.bool_]:
     """(n_blocks,) whether an element above is one of the surroundings, by its tag or by its class or id."""
     marked = (view.keywords & _SURROUNDING_BITS > 0).astype(np.float64)
-    tags = view.tag_codes(_TAGS_AROUND, 0, 0)[:-1][view.nodes.tag]
-    marked[:-1][tags > 0] = 1
-    marked[:-1][tags < 0] = 0
+    tags = view.named_tags(_TAGS_AROUND, 0)
+    marked[tags > 0] = 1
+    marked[tags < 0] = 0
     return view.most_above(marked) > 0
 
 

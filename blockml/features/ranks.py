@@ -10,16 +10,24 @@ from blockml import kernel
 __all__ = ["ranked"]
 
 
-def ranked(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(n_different,) where each different key stands first, in rising order of keys; (n,) the rank of each key.
+def ranked(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Sort keys and number the different ones.
+
+    Returns
+    -------
+    order, starts, which
+        (n,) places of the keys in rising order, equal ones as they stand; (n_different,) where each different key
+        begins in that order; (n,) the rank of each key.
 
     Examples
     --------
     >>> [found.tolist() for found in ranked(np.array([7, 3, 7], np.uint64))]
-    [[1, 0], [1, 0, 1]]
+    [[1, 0, 2], [0, 1], [1, 0, 1]]
     """
     if kernel.compiled is not None:
-        first, which = np.empty(len(keys), dtype=np.int64), np.empty(len(keys), dtype=np.int64)
-        return first[: kernel.compiled.ranked(np.ascontiguousarray(keys), first, which)], which
-    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-    return first.astype(np.int64, copy=False), which.astype(np.int64, copy=False)
+        order, starts, which = (np.empty(len(keys), dtype=np.int64) for _ in range(3))
+        return order, starts[: kernel.compiled.ranked(np.ascontiguousarray(keys), order, starts, which)], which
+    _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    which = inverse.astype(np.int64, copy=False)
+    order = np.argsort(which, kind="stable").astype(np.int64, copy=False)
+    return order, (np.cumsum(counts) - counts).astype(np.int64, copy=False), which

@@ -74,12 +74,12 @@ def like_siblings(view: View) -> Mapping[str, NDArray[np.generic]]:
     elements = _siblings(view)
     kind = view.built(elements)
     key = (nodes.parent[elements].astype(np.int64) + 1) * (int(kind.max()) + 1) + kind
-    _, group = ranked(key.astype(np.uint64))
+    _, starts, group = ranked(key.astype(np.uint64))
     if kernel.compiled is not None:
         rows = view.rows(_LIKE_SIBLINGS)
-        chosen, n_groups = np.array(LEVELS, dtype=np.int64), int(group.max()) + 1
+        chosen = np.array(LEVELS, dtype=np.int64)
         tree = (view.chain, chosen, view.started, nodes.end)
-        kernel.compiled.sibling_rows(*tree, elements, group, n_groups, view.amounts[:2], rows)
+        kernel.compiled.sibling_rows(*tree, elements, group, len(starts), view.amounts[:2], rows)
         return Rows(_LIKE_SIBLINGS, rows)
     size = np.bincount(group)
     of_node = np.zeros(len(nodes), dtype=np.intp)

@@ -251,11 +251,10 @@ class View:
         """(at most 4, n_blocks) :meth:`tag_codes` of :attr:`tags_above`."""
         return self.tag_codes(codes, other, none)[self.tags_above]
 
-    def named_tags(self, codes: Mapping[str, int], other: int) -> NDArray[np.intp]:
+    def named_tags(self, codes: Mapping[str, int], other: int) -> NDArray[np.int64]:
         """(n_nodes + 1,) code of each node's name; the entry at the end, for "no node", has ``other``."""
-        code = np.array([codes.get(name, other) for name in self.nodes.names], dtype=np.intp)
-        named = np.empty(len(self.nodes) + 1, dtype=np.intp)
-        code.take(self.nodes.tag, out=named[:-1])
+        named = np.empty(len(self.nodes) + 1, dtype=np.int64)
+        self.tag_codes(codes, other, other).take(self.nodes.tag, out=named[:-1])
         named[-1] = other
         return named
 

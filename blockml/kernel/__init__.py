@@ -398,21 +398,17 @@ class Compiled(Protocol):
         final: NDArray[np.float32],
         /,
     ) -> tuple[Any, ...]:
-        """Numbers of a page, in order: ``blockml.wholepage.Numbers``."""
+        """Numbers of a page, in order: :func:`blockml.wholepage.page_numbers`."""
 
     @staticmethod
-    def grouped(
+    def ranked(
         keys: NDArray[np.uint64],
         order: NDArray[np.int64],
         starts: NDArray[np.int64],
         which: NDArray[np.int64],
         /,
     ) -> int:
-        """Write an order, where groups start in it, and groups; return how many: :meth:`blockml.nets.Pool.of`."""
-
-    @staticmethod
-    def ranked(keys: NDArray[np.uint64], first: NDArray[np.int64], which: NDArray[np.int64], /) -> int:
-        """Write places and ranks, return how many keys are different: :func:`blockml.features.ranks.ranked`."""
+        """Write an order, where keys begin in it, and ranks; return how many: :func:`blockml.features.ranks.ranked`."""
 
 
 def _found() -> Compiled | None:

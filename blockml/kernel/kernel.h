@@ -111,6 +111,5 @@ PyObject *resemblance_rows(PyObject *module, PyObject *arguments);
 
 /* ranks.c */
 PyObject *ranked(PyObject *module, PyObject *arguments);
-PyObject *grouped(PyObject *module, PyObject *arguments);
 
 #endif

@@ -51,7 +51,6 @@ static PyMethodDef functions[] = {
     {"is_utf8", is_utf8, METH_O, NULL},
     {"class_counts", class_counts, METH_VARARGS, NULL},
     {"resemblance_rows", resemblance_rows, METH_VARARGS, NULL},
-    {"grouped", grouped, METH_VARARGS, NULL},
     {"ranked", ranked, METH_VARARGS, NULL},
     {"line_densities", line_densities, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},

@@ -161,8 +161,10 @@ def test_ranks(keys: list[int]) -> None:
     column = np.array(keys, dtype=np.uint64)
     fast, slow = both(lambda: ranked(column))
     assert same(fast, slow)
-    assert [sorted(set(keys)).index(key) for key in keys] == fast[1].tolist()
-    assert [keys.index(key) for key in sorted(set(keys))] == fast[0].tolist()
+    order, starts, which = (found.tolist() for found in fast)
+    assert order == sorted(range(len(keys)), key=lambda place: keys[place])
+    assert which == [sorted(set(keys)).index(key) for key in keys]
+    assert [order[start] for start in starts] == [keys.index(key) for key in sorted(set(keys))]
 
 
 @given(html=messy_html, data=st.data())
@@ -285,7 +287,7 @@ def test_wrong_arrays_are_refused() -> None:
         lambda: compiled.nearest_levels(outside, 4, 9.0, few, np.zeros(4, np.float32)),
         lambda: compiled.chains(np.zeros(1, np.int32), outside.astype(np.int32), np.zeros(4, np.int64)),
         lambda: compiled.chain_keys(outside, 4, 1, few, longs.view(np.uint64)),
-        lambda: compiled.ranked(longs.view(np.uint64), longs[:1], longs),
+        lambda: compiled.ranked(longs.view(np.uint64), longs.copy(), longs[:1].copy(), longs.copy()),
         lambda: compiled.class_counts(np.zeros(2, np.uint8), outside, np.ones(1, np.uint8), np.zeros(4)),
         lambda: compiled.numbered([{}], ("a",), np.zeros(1, np.int64), {}, np.zeros(1, np.int32)),
         lambda: compiled.numbered([{}], ("a",), np.ones(1, np.int64), {}, np.zeros(2, np.int32)),
