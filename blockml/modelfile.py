@@ -56,12 +56,7 @@ class Parsing:
 
     def options(self) -> dict[str, Any]:
         """As arguments of :func:`blockml.parse`."""
-        return {
-            "backend": self.backend,
-            "profile": self.profile,
-            "keep_wordless": self.keep_wordless,
-            "tokenizer": self.tokenizer,
-        }
+        return {item.name: getattr(self, item.name) for item in fields(self)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict
 from pathlib import Path
 
 from blockml.batch.inputs import Item
@@ -81,7 +80,7 @@ def _learn(site: str, items: Iterable[Item], parsing: Parsing, limits: Limits) -
 
 
 def _pages(items: Iterable[Item], parsing: Parsing, limits: Limits) -> Iterator[Page]:
-    options = asdict(parsing)
+    options = parsing.options()
     for item in items:
         try:
             html = item.read(limits.bytes + 1)

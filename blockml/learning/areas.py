@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import joblib
 import numpy as np
@@ -158,7 +158,7 @@ def _page_rows(
 ) -> _Taken:
     """Matrix, label, whether only "not main" is known, whether weak, of the rows taken from one page."""
     html, gold = labelled.load()
-    page = parse(html, url=labelled.url, charset=labelled.charset, **asdict(parsing))
+    page = parse(html, url=labelled.url, charset=labelled.charset, **parsing.options())
     matrix = build(page, features)
     code = np.full(len(page.blocks), -1, dtype=np.int64)
     rest = np.zeros(len(code), dtype=bool)

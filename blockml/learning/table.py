@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 import joblib
 import numpy as np
@@ -163,7 +163,7 @@ def page_rows(labelled: LabelledPage, recipe: Recipe, site: SiteTemplate | None 
     html, gold = labelled.load()
     if gold is None:
         raise DatasetError(f"page {labelled.id!r} has no gold", source=labelled.path)
-    page = parse(html, url=labelled.url, charset=labelled.charset, **asdict(recipe.parsing))
+    page = parse(html, url=labelled.url, charset=labelled.charset, **recipe.parsing.options())
     labels = gold.label(page, recipe.main)
     owner, tokens = block_tokens(page)
     text = gold.text(recipe.main)
