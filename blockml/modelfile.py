@@ -140,7 +140,7 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
     for item in fields(Model):
         if item.name not in ("trees", "parsing", *_PARTS):
             header[item.name] = getattr(model, item.name)
-    header["parsing"] = {item.name: getattr(model.parsing, item.name) for item in fields(Parsing)}
+    header["parsing"] = model.parsing.options()
     header["parts"] = [name for name in _PARTS if getattr(model, name) is not None]
     header["area_labels"] = [] if model.areas is None else [str(label) for label in model.areas.labels]
     arrays = _tree_arrays(model.trees)
