@@ -47,7 +47,7 @@ def compiled(root: Path) -> Path:
     extension = Extension(
         MODULE,
         [source.relative_to(root).as_posix() for source in sources],
-        depends=[(KERNEL / "kernel.h").as_posix()],
+        depends=[header.relative_to(root).as_posix() for header in sorted((root / KERNEL).glob("*.h"))],
         define_macros=[("Py_LIMITED_API", LIMITED_API)],
         # Products and sums are rounded one by one, as numpy rounds them, also where a machine could do both at once.
         extra_compile_args=[] if os.name == "nt" else ["-O3", "-ffp-contract=off"],

@@ -108,14 +108,13 @@ class Compiled(Protocol):
         no_attributes: Mapping[str, str],
         /,
     ) -> tuple[Callable[..., Any], ...]:
-        """Functions of a new builder: start, end, data, close, note_depth, limits_hit, read_markup, and the columns.
+        """Functions of a new builder: start, end, data, close, note_depth, limits_hit, two readers, and the columns.
 
         They are what :class:`blockml.parsing.builder.NodesBuilder` offers. The columns come as names, tag, parent,
         depth, end (bytes of int32), flags (bytes of uint8), attributes and texts.
 
-        ``read_markup(markup)`` gives the builder a tree that was serialised by the HTML standard, as the walk in
-        :mod:`blockml.parsing.lexbor` does. It returns False, and the builder is as new, where the markup could stand
-        for another tree, or isn't of the form that lexbor writes. A builder that has had events is refused.
+        ``read_by_libxml2(source, addresses)`` and ``read_by_lexbor(source, addresses)`` give the builder all events of
+        a page in UTF-8, by the functions at these addresses: see :mod:`blockml.parsing.libraries`.
         """
 
     @staticmethod

@@ -1,8 +1,8 @@
 /* Parser events to columns: the twin of the closures in blockml/parsing/builder.py, whose rules these are.
 
    A builder is a capsule; the functions that a parser calls are bound to it, so that each call finds its state without
-   a look-up. A parser in C (markup.c) calls what lies below them. Numbers go to arrays that grow, attributes and texts to
-   lists. Depth and flags of a node follow from its parent's when it is added. */
+   a look-up. Parsers in C (libxml2.c, lexbor.c) call what lies below them, through tags.c. Numbers go to arrays that
+   grow, attributes and texts to lists. Depth and flags of a node follow from its parent's when it is added. */
 #include "kernel.h"
 #include <stdlib.h>
 #include <string.h>
@@ -293,19 +293,6 @@ int builder_drops(const Builder *b) { return b->n_dropped > 0; }
 
 PyObject *builder_no_attributes(const Builder *b) { return b->no_attributes; }
 
-int builder_is_new(const Builder *b) {
-    return !b->n && !b->n_dropped && !b->too_deep && b->piece == NULL && !PyList_Size(b->spaces);
-}
-
-int builder_restart(Builder *b) {
-    b->n = b->n_open = b->n_dropped = b->n_preformatted = b->n_flattened = b->head_level = 0;
-    b->has_head = b->too_deep = b->too_many = 0;
-    Py_CLEAR(b->piece);
-    PyDict_Clear(b->ids);
-    int failed = forget(b->attributes) < 0 || forget(b->texts) < 0 || forget(b->pieces) < 0 || forget_space(b) < 0;
-    return failed || new_id(b, b->text_name) < 0 ? -1 : 0;
-}
-
 Builder *builder_of(PyObject *capsule) { return PyCapsule_GetPointer(capsule, CAPSULE); }
 
 static PyObject *none_unless(int failed) { return failed < 0 ? NULL : Py_NewRef(Py_None); }
@@ -373,7 +360,8 @@ static PyMethodDef events[] = {
     {"close", close_all, METH_NOARGS, NULL},
     {"note_depth", note_depth, METH_NOARGS, NULL},
     {"limits_hit", limits_hit, METH_NOARGS, NULL},
-    {"read_markup", read_markup, METH_O, NULL},
+    {"read_by_libxml2", read_by_libxml2, METH_VARARGS, NULL},
+    {"read_by_lexbor", read_by_lexbor, METH_VARARGS, NULL},
     {"columns", columns, METH_NOARGS, NULL},
 };
 enum { N_EVENTS = sizeof events / sizeof *events };

@@ -41,12 +41,13 @@ int builder_data(Builder *b, PyObject *text, int kind); /* a str, and its kind o
 int builder_hides(Builder *b, PyObject *attributes);
 int builder_drops(const Builder *b); /* whether what comes now is left out */
 PyObject *builder_no_attributes(const Builder *b); /* borrowed */
-int builder_is_new(const Builder *b);
-int builder_restart(Builder *b); /* forgets all events */
 int widen(void **array, Py_ssize_t room, size_t size);
 
-/* markup.c */
-PyObject *read_markup(PyObject *capsule, PyObject *markup);
+/* libxml2.c */
+PyObject *read_by_libxml2(PyObject *capsule, PyObject *arguments);
+
+/* lexbor.c */
+PyObject *read_by_lexbor(PyObject *capsule, PyObject *arguments);
 
 /* characters.c */
 enum { TEXT_CLEAN, TEXT_BLANK, TEXT_CONTROLS };

@@ -6,6 +6,7 @@ repair broken markup, so a page may be cut differently by each: results name the
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -17,6 +18,7 @@ from lxml import etree
 from blockml.errors import UnknownNameError
 from blockml.parsing import lexbor
 from blockml.parsing.builder import DROPPED, LimitReached, NodesBuilder
+from blockml.parsing.libraries import Addresses, addresses
 from blockml.parsing.lines import VOID
 
 if TYPE_CHECKING:
@@ -27,8 +29,28 @@ __all__ = ["BACKENDS", "build"]
 
 def _lxml(source: bytes, builder: NodesBuilder, limits: Limits) -> None:  # noqa: ARG001 (same signature for all)
     """Feed libxml2's events. In event mode it has no depth limit and keeps what follows the first ``</html>``."""
+    functions = _libxml2() if builder.read_by_libxml2 else None
     with suppress(LimitReached):
-        _lxml_events(source, builder)
+        if builder.read_by_libxml2 and functions:
+            builder.read_by_libxml2(source, functions)
+        else:
+            _lxml_events(source, builder)
+
+
+@functools.cache
+def _libxml2() -> Addresses | None:
+    """What the compiled kernel calls, in its order."""
+    return addresses(
+        etree,
+        (
+            "htmlNewSAXParserCtxt",
+            "htmlCtxtReadMemory",
+            "htmlFreeParserCtxt",
+            "xmlFreeDoc",
+            "xmlSAX2StartDocument",
+            "xmlSAX2InternalSubset",
+        ),
+    )
 
 
 def _lxml_events(source: bytes, target: Any) -> None:  # noqa: ANN401 (anything with start, end, data and close)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from blockml import kernel
 from blockml.page import Flag, Nodes
+from blockml.parsing.libraries import Addresses
 from blockml.parsing.limits import Limits
 from blockml.parsing.lines import VOID
 
@@ -82,7 +83,8 @@ class _Events(NamedTuple):
     close: Callable[[], None]
     note_depth: Callable[[], None]
     limits_hit: Callable[[], tuple[bool, bool]]
-    read_markup: Callable[[str], bool] | None
+    read_by_libxml2: Callable[[bytes, Addresses], None] | None
+    read_by_lexbor: Callable[[bytes, Addresses], None] | None
     nodes: Callable[[], Nodes]
 
 
@@ -94,7 +96,18 @@ class NodesBuilder:
     double their cost. None of them refers to ``self``, so that a page is freed as soon as it is let go.
     """
 
-    __slots__ = ("_limits_hit", "close", "data", "end", "nodes", "note_depth", "read_markup", "remarks", "start")
+    __slots__ = (
+        "_limits_hit",
+        "close",
+        "data",
+        "end",
+        "nodes",
+        "note_depth",
+        "read_by_lexbor",
+        "read_by_libxml2",
+        "remarks",
+        "start",
+    )
 
     start: Callable[[str, Mapping[str, str]], None]
     """Open an element with a name and attributes."""
@@ -106,11 +119,10 @@ class NodesBuilder:
     """End the page; may be called again."""
     note_depth: Callable[[], None]
     """Note that the back end flattened elements."""
-    read_markup: Callable[[str], bool] | None
-    """Take all events of a tree from its serialisation; False, and none are taken, if they can't be told from it.
-
-    None where there is no compiled kernel.
-    """
+    read_by_libxml2: Callable[[bytes, Addresses], None] | None
+    """Parse a page in UTF-8 and take all its events, by functions of libxml2; None without the compiled kernel."""
+    read_by_lexbor: Callable[[bytes, Addresses], None] | None
+    """The same by functions of lexbor."""
     nodes: Callable[[], Nodes]
     """Turn the events into columns, once the page is closed."""
     remarks: list[str]
@@ -118,9 +130,10 @@ class NodesBuilder:
 
     def __init__(self, limits: Limits) -> None:
         events = _in_python(limits) if kernel.compiled is None else _compiled(kernel.compiled, limits)
-        self.start, self.end, self.data, self.close, self.note_depth, self._limits_hit, self.read_markup, self.nodes = (
-            events
-        )
+        self.start, self.end, self.data = events.start, events.end, events.data
+        self.close, self.note_depth, self._limits_hit = events.close, events.note_depth, events.limits_hit
+        self.read_by_libxml2, self.read_by_lexbor = events.read_by_libxml2, events.read_by_lexbor
+        self.nodes = events.nodes
         self.remarks = []
 
     @property
@@ -136,7 +149,7 @@ class NodesBuilder:
 
 def _compiled(compiled: kernel.Compiled, limits: Limits) -> _Events:
     """Events to columns by the kernel."""
-    start, end, data, close, note_depth, limits_hit, read_markup, columns = compiled.nodes_builder(
+    start, end, data, close, note_depth, limits_hit, by_libxml2, by_lexbor, columns = compiled.nodes_builder(
         _SPECIAL, limits.nodes, limits.depth, LimitReached, _INVISIBLE, _CONTROLS, _NO_ATTRIBUTES
     )
 
@@ -153,7 +166,7 @@ def _compiled(compiled: kernel.Compiled, limits: Limits) -> _Events:
             texts=texts,
         )
 
-    return _Events(start, end, data, close, note_depth, limits_hit, read_markup, nodes)
+    return _Events(start, end, data, close, note_depth, limits_hit, by_libxml2, by_lexbor, nodes)
 
 
 def _in_python(limits: Limits) -> _Events:
@@ -294,7 +307,7 @@ def _in_python(limits: Limits) -> _Events:
             texts=texts,
         )
 
-    return _Events(start, end, pieces.append, close, note_depth, lambda: (too_deep, too_many), None, nodes)
+    return _Events(start, end, pieces.append, close, note_depth, lambda: (too_deep, too_many), None, None, nodes)
 
 
 def _depths(end: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -1,9 +1,7 @@
 """Feeds the builder from the tree that lexbor builds by the HTML standard's algorithm, through selectolax.
 
 selectolax is an optional package, loaded only when the back end is chosen. It makes an object of each node that one
-looks at, which costs more than the parse. So the tree is written as markup, in one call, and the compiled kernel reads
-that: it is regular, and nothing in it is left to be repaired. The few pages whose markup could stand for more than one
-tree are walked node by node, as all are without the kernel; both ways give the same.
+looks at, which costs more than the parse. So the compiled kernel walks the tree itself, by lexbor's own functions.
 
 The standard's algorithm has costs that no linear parser has: it looks through all open elements at nearly every tag, it
 opens formatting elements that were left open again wherever text follows, and it compares each attribute of a tag
@@ -13,9 +11,11 @@ with those before. A few hostile megabytes would take lexbor hours and all memor
 
 from __future__ import annotations
 
+import functools
 import re
 import string
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from blockml.errors import MissingExtraError
 from blockml.parsing.builder import DROPPED, NodesBuilder
+from blockml.parsing.libraries import Addresses, addresses
 
 __all__ = ["feed", "is_costly"]
 
@@ -40,10 +41,6 @@ _ATTRIBUTES = 10_000
 # The standard keeps no more than three that are written alike (HTML standard, "Noah's Ark clause"), and no more
 # than one open <a> or <nobr>.
 _FORMATTING = re.compile(rb"<(?:b|big|code|em|font|i|s|small|strike|strong|tt|u)[\s/]", re.IGNORECASE)
-
-# Bytes of a page whose tree is written as markup, which takes up to six times as many, in three copies. What is longer
-# and not costly has few nodes for its length, so the walk takes no longer.
-_LONGEST_READ = 2**22
 
 _START_TAG = re.compile(rb"<[a-zA-Z]")
 
@@ -140,22 +137,42 @@ def feed(source: bytes, builder: NodesBuilder) -> None:
         By the builder.
     """
     try:
-        from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser
+        from selectolax import lexbor
     except ImportError as error:
         raise MissingExtraError("the back end lexbor", "fast") from error
+    functions = _functions(lexbor) if builder.read_by_lexbor else None
+    if builder.read_by_lexbor and functions:
+        builder.read_by_lexbor(source, functions)
+        return
     # A parser per call: it is not safe to share one. Without its own events lexbor doesn't copy the chosen option into
     # <selectedcontent>, where a browser would show it once more.
-    root: Any = LexborHTMLParser(source, options=LexborDocumentOptions.WO_EVENTS).root
-    if builder.read_markup is None or not _may_be_read(source) or not builder.read_markup(root.html or ""):
-        _walk(root, builder)
+    _walk(lexbor.LexborHTMLParser(source, options=lexbor.LexborDocumentOptions.WO_EVENTS).root, builder)
 
 
-def _may_be_read(source: bytes) -> bool:
-    """Tell whether a page's tree is written as markup; what the markup itself leaves unclear, its reader tells.
-
-    At the very end of a page ``<!`` becomes a comment that repeats the text before it, which may look like tags.
-    """
-    return len(source) <= _LONGEST_READ and not source.endswith(b"<!")
+@functools.cache
+def _functions(module: ModuleType) -> Addresses | None:
+    """What the compiled kernel calls, in its order."""
+    return addresses(
+        module,
+        (
+            "lxb_html_document_create",
+            "lxb_html_document_dom_opt_set_noi",
+            "lxb_html_document_parse",
+            "lxb_html_document_destroy",
+            "lxb_dom_document_root",
+            "lxb_dom_document_destroy_text_noi",
+            "lxb_dom_node_type_noi",
+            "lxb_dom_node_first_child_noi",
+            "lxb_dom_node_next_noi",
+            "lxb_dom_node_parent_noi",
+            "lxb_dom_node_text_content",
+            "lxb_dom_element_qualified_name",
+            "lxb_dom_element_first_attribute_noi",
+            "lxb_dom_element_next_attribute_noi",
+            "lxb_dom_attr_qualified_name",
+            "lxb_dom_attr_value_noi",
+        ),
+    )
 
 
 def _walk(root: Any, builder: NodesBuilder) -> None:  # noqa: ANN401 (selectolax may be missing where types are checked)

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 import blockml
 from blockml import kernel
 from blockml.datasets import open_dataset
-from blockml.page import Blocks, Flag, Nodes
-from blockml.parsing import Limits, lexbor, segment
+from blockml.page import Blocks, Flag, Nodes, Status
+from blockml.parsing import Limits, backends, lexbor, segment
 from blockml.parsing.builder import DROPPED, PREFORMATTED, LimitReached, NodesBuilder
 from blockml.parsing.characters import class_table
 from blockml.parsing.lines import VOID
@@ -134,11 +134,66 @@ def test_real_pages(name: str, corpora: Path) -> None:
         both(partial(blockml.parse, labelled.load()[0], charset=labelled.charset))
 
 
-# --- trees that lexbor built ------------------------------------------------------------------------------------------
+# --- parsers in C ----------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def hidden() -> Iterator[None]:
+    """With builds of lxml and selectolax that hide the functions of their libraries."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(backends, "_libxml2", lambda: None)
+        patch.setattr(lexbor, "_functions", lambda module: None)  # noqa: ARG005 (the signature of what it stands for)
+        yield
+
+
+def through_doors(work: Callable[[], object]) -> None:
+    """Do it by the kernel's own parsers, and through the doors of the packages that bring them."""
+    compiled = work()
+    with hidden():
+        assert_same(compiled, work())
+
+
+@settings(max_examples=400)
+@given(html=hostile | messy_html | st.text() | messy_bytes, limits=some_limits)
+def test_any_page_through_the_doors_of_lxml(html: bytes | str, limits: Limits) -> None:
+    """The compiled builder takes lxml's events as well, to the same nodes."""
+    through_doors(lambda: blockml.parse(html, limits=limits))
+
+
+def test_functions_of_libxml2_are_found() -> None:
+    """In the wheels of lxml that are made for this machine; else nothing above would have tested them."""
+    if sys.platform != "linux":
+        pytest.skip("only known of wheels for Linux")
+    assert backends._libxml2() is not None
+
+
+@pytest.mark.parametrize("name", ["read_by_libxml2", "read_by_lexbor"])
+def test_addresses_are_looked_at(name: str) -> None:
+    """As many as there are functions; nothing is called at 0."""
+    read: Any = getattr(NodesBuilder(Limits()), name)
+    for wrong in ((), (1, 2), None, "addresses", (0,) * 6, (0,) * 16, (1.5,) * 6, (1.5,) * 16):
+        with pytest.raises((TypeError, ValueError)):
+            read(b"<p>x", wrong)
+    with pytest.raises(TypeError):
+        read("<p>x", (1,) * 6)
+
+
+def test_the_page_ends_where_there_are_enough_nodes() -> None:
+    """What the parser still tells then is passed over."""
+    page = blockml.parse("<p>x</p>" * 10_000, limits=Limits(nodes=10))
+    assert (len(page.nodes), page.status) == (10, Status.TRUNCATED)
+
+
+def test_no_element_is_in_a_dict_of_another_page() -> None:
+    """Tags that are written alike share their attributes, on one page."""
+    one, other = (blockml.parse("<p class=a>x<p class=a>y").nodes.attributes for _ in range(2))
+    assert one[-2] is one[-4]
+    assert one[-2] is not other[-2]
+
 
 needs_selectolax = pytest.mark.skipif(find_spec("selectolax") is None, reason="needs selectolax")
 
-#: What a serialisation may be unclear about, and what lexbor writes in its own way.
+#: What the standard treats in a way of its own.
 ODD_PIECES = [
     "<plaintext>", "<svg><style>", "<svg><script>", "<svg><xmp>", "<svg><link>", "<svg><foreignObject>", "<svg/>",
     "<math><mi>", "<math><annotation-xml encoding=text/html>", "<svg VIEWBOX=1 xlink:href=2>", "</svg>", "</style>",
@@ -156,144 +211,9 @@ odd = st.lists(st.sampled_from(ODD_PIECES), max_size=30).map("".join)
 @settings(max_examples=400)
 @given(html=odd | hostile | messy_html | st.text(), limits=some_limits)
 def test_any_page_by_lexbor(html: str, limits: Limits) -> None:
-    """Read from its serialisation or walked node by node."""
+    """Its tree walked in C or in Python."""
     both(lambda: blockml.parse(html, backend="lexbor", limits=limits))
-
-
-def fed(html: str) -> tuple[Nodes, bool]:
-    """Nodes of a page by lexbor, and whether they were read from its serialisation."""
-    builder = NodesBuilder(Limits())
-    answers = [False]
-
-    def read_markup(markup: str, read: Any = builder.read_markup) -> bool:
-        answers.append(read(markup))
-        return answers[-1]
-
-    builder.read_markup = read_markup
-    lexbor.feed(html.encode(), builder)
-    builder.close()
-    return builder.nodes(), answers[-1]
-
-
-@needs_selectolax
-@pytest.mark.parametrize(
-    ("html", "is_read"),
-    [
-        ("<p a b='' c='&amp;&nbsp;&lt;&gt;&quot;'>&amp;amp;&nbsp;&lt;b></p>", True),
-        ('<p =a=b c"d=e <f=g É=1 \x00=\x00>x', True),
-        ("<a<b>x</a<b><x\x00y>z<X:Y><li\u212a>x", True),
-        ("<svg VIEWBOX=1 xlink:href=2><linearGradient/><title>&lt;</title></svg>x", True),
-        ("<math definitionurl=1><mi>x<p>y", True),
-        ("<pre>\n\nx</pre><textarea>\n</textarea><listing>\n\n", True),
-        ("<script>a<b></p></script><style>&lt;<p></style><xmp>&lt;<p></xmp><xmp></xmp><noembed><p>", True),
-        ("<script><!-- document.write('<script></scr' + 'ipt>') --></script>x", True),
-        ("<script><!--> <script></script>x", True),
-        ("<script><!--<script></script>--></script>x", False),
-        ("<script><!--<SCRIPT >", False),
-        ("<noscript><p>&lt;</noscript><p>x", True),
-        ("<template>a<p>b<br><script></p></script><template></template></template>c", True),
-        ("<template><svg><style>", False),
-        ("<basefont><bgsound>a<keygen>b<param>c<wbr>d<image>e", True),
-        ("<frameset><frame></frameset><noframes><p>", True),
-        ("a<!--b--><!-->c<!--d--!>e<! -->f<?g h>i</ j>k<![CDATA[l>m]]>", True),
-        ("a --><b></i><!", False),
-        ("a<plaintext></plaintext>&lt;", False),
-        ("<svg><plaintext>a</plaintext></svg>b", False),
-        ("<svg><style>a&lt;/style>b</style></svg>c", False),
-        ("<svg><source>a</source>b</svg>c", False),
-        ("<svg><foreignObject><br></foreignObject></svg>", False),
-        ("<math><annotation-xml encoding=text/html><style>&lt;</style>", False),
-        ("x</html>y<!--z-->", True),
-        pytest.param("<p>" + "x" * 2**22, False, id="long"),
-        ("", True),
-    ],
-)
-def test_what_is_read_from_its_serialisation(html: str, is_read: bool) -> None:  # noqa: FBT001 (a parameter of the test)
-    """All but what could stand for another tree."""
-    nodes, was_read = fed(html)
-    assert was_read == is_read
-    with pure():
-        builder = NodesBuilder(Limits())
-        lexbor.feed(html.encode(), builder)
-        builder.close()
-    assert_same(nodes, builder.nodes())
-
-
-MARKUP_PIECES = [
-    "<", "</", ">", "<html>", "</html>", "<p", "<p>", "</p>", "<p a", ' a="', '"', "=", " ", "a", "é", "&", "&amp;",
-    "&nbsp;", "&x;", "<!--", "-->", "<!", "<?", "<script>", "</script>", "<svg>", "<br>", "</br>", "<template>",
-    "</template>", "<xmp>", "\x00",
-]  # fmt: skip
-
-
-@settings(max_examples=400)
-@given(
-    markup=st.lists(st.sampled_from(MARKUP_PIECES), max_size=12).map("".join) | st.text(max_size=12),
-    limits=some_limits,
-)
-def test_any_markup(markup: str, limits: Limits) -> None:
-    """What is no serialisation is refused, or stands for something; a builder that refused it is as new."""
-    sequence: list[Event] = [("read_markup", (markup,)), *SOME_EVENTS]
-    builder = NodesBuilder(limits)
-    assert builder.read_markup is not None
-    try:
-        was_read = builder.read_markup(markup)
-    except LimitReached:
-        assert builder.too_many
-        return
-    if not was_read:
-        assert_same(built(sequence, limits)[0], built(SOME_EVENTS, limits)[0])
-
-
-@pytest.mark.parametrize(
-    ("markup", "is_read"),
-    [
-        ('<p a b=">" c="1"></p>', True),
-        ('<p b=">"></p>', True),
-        ("<p></p>", True),
-        ("<p a=></p>", False),
-        ("<p a='b'></p>", False),
-        ('<p a="b', False),
-        ('<p a="b"', False),
-        ('<p a="&x;"></p>', False),
-        ("<p >", False),
-        ("<p", False),
-        ("<p>", False),
-        ("</p>", False),
-        ("<p></div>", False),
-        ("<p></p", False),
-        ("<p>&</p>", False),
-        ("<br></br>", False),
-        ("<script></script", False),
-        ("<script>", False),
-        ("<!-- --", False),
-        ("<!DOCTYPE html>", False),
-        ("<?x", False),
-        ("<1></1>", False),
-        ("<", False),
-        ("", False),
-    ],
-)
-def test_which_markup_is_read(markup: str, is_read: bool) -> None:  # noqa: FBT001 (a parameter of the test)
-    """Elements with both tags, quoted values, escapes of the standard."""
-    builder = NodesBuilder(Limits())
-    assert builder.read_markup is not None
-    assert builder.read_markup(markup) is is_read
-
-
-def test_markup_is_a_whole_page() -> None:
-    """A builder that has had events would lose them where the markup is refused."""
-    events: list[Event] = [("start", ("p", {})), ("start", ("script", {})), ("data", ("x",)), ("note_depth", ())]
-    for name, arguments in events:
-        builder = NodesBuilder(Limits())
-        getattr(builder, name)(*arguments)
-        assert builder.read_markup is not None
-        with pytest.raises(ValueError, match="had events"):
-            builder.read_markup("<p></p>")
-    for odd_markup, error in ((b"<p></p>", TypeError), ("\ud800", UnicodeEncodeError)):
-        read: Any = NodesBuilder(Limits()).read_markup
-        with pytest.raises(error):
-            read(odd_markup)
+    through_doors(lambda: blockml.parse(html, backend="lexbor", limits=limits))
 
 
 @needs_selectolax
@@ -309,7 +229,6 @@ def test_markup_is_a_whole_page() -> None:
 )
 def test_large_pages_by_lexbor(html: str) -> None:
     """Arrays grow, and names that share a place take turns."""
-    assert fed(html)[1]
     both(lambda: blockml.parse(html, backend="lexbor"))
 
 

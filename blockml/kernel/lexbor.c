@@ -1,0 +1,120 @@
+/* A page read from the tree that lexbor builds: the twin of _walk in blockml/parsing/lexbor.py, without an object of Python
+   for each node.
+
+   The functions are those of the lexbor that selectolax brings; what follows is of its public headers. */
+#include "tags.h"
+#include <string.h>
+
+/* LXB_DOM_DOCUMENT_OPT_WO_EVENTS, LXB_DOM_NODE_TYPE_ELEMENT and _TEXT, LXB_STATUS_OK. */
+enum { WITHOUT_EVENTS = 1, ELEMENT = 1, TEXT = 3, OK = 0 };
+
+/* In the order of _functions in blockml/parsing/lexbor.py, without lxb_ and _noi. Types of nodes and statuses are enumerations there. */
+typedef struct {
+    void *(*html_document_create)(void);
+    void (*html_document_dom_opt_set)(void *, unsigned int);
+    unsigned int (*html_document_parse)(void *, const unsigned char *, size_t);
+    void *(*html_document_destroy)(void *);
+    void *(*dom_document_root)(void *);
+    void *(*dom_document_destroy_text)(void *, unsigned char *);
+    unsigned int (*dom_node_type)(void *);
+    void *(*dom_node_first_child)(void *);
+    void *(*dom_node_next)(void *);
+    void *(*dom_node_parent)(void *);
+    unsigned char *(*dom_node_text_content)(void *, size_t *);
+    const unsigned char *(*dom_element_qualified_name)(void *, size_t *);
+    void *(*dom_element_first_attribute)(void *);
+    void *(*dom_element_next_attribute)(void *);
+    const unsigned char *(*dom_attr_qualified_name)(void *, size_t *);
+    const unsigned char *(*dom_attr_value)(void *, size_t *);
+} Functions;
+enum { N_FUNCTIONS = sizeof(Functions) / sizeof(void *) };
+
+/* The name of an element; NULL with an exception set. */
+static const char *name_of(const Functions *call, void *node) {
+    size_t length;
+    const char *name = (const char *)call->dom_element_qualified_name(node, &length);
+    if (name == NULL) PyErr_NoMemory();
+    return name;
+}
+
+/* What returns an int returns -1 with an exception set. */
+static int give_start(const Functions *call, Tags *tags, void *node) {
+    size_t length;
+    for (void *attribute = call->dom_element_first_attribute(node); attribute != NULL;
+         attribute = call->dom_element_next_attribute(attribute)) {
+        const char *name = (const char *)call->dom_attr_qualified_name(attribute, &length);
+        const char *value = (const char *)call->dom_attr_value(attribute, &length);
+        if (name == NULL || tags_attribute(tags, name, value == NULL ? "" : value) < 0) return -1;
+    }
+    const char *name = name_of(call, node);
+    return name == NULL ? -1 : tags_start(tags, name);
+}
+
+static int give_end(const Functions *call, Tags *tags, void *node) {
+    const char *name = name_of(call, node);
+    return name == NULL ? -1 : tags_end(tags, name);
+}
+
+static int give_text(const Functions *call, Tags *tags, void *document, void *node) {
+    size_t length;
+    unsigned char *text = call->dom_node_text_content(node, &length); /* a copy */
+    if (text == NULL) return 0;
+    int failed = tags_text(tags, (const char *)text, (Py_ssize_t)length);
+    call->dom_document_destroy_text(document, text);
+    return failed;
+}
+
+static int walk(const Functions *call, Tags *tags, void *document) {
+    size_t n_open = 0;
+    for (void *node = call->dom_document_root(document); node != NULL;) {
+        unsigned int type = call->dom_node_type(node);
+        if (type == TEXT && give_text(call, tags, document, node) < 0) return -1;
+        if (type == ELEMENT) {
+            if (give_start(call, tags, node) < 0) return -1;
+            void *child = tags_drops(tags) ? NULL : call->dom_node_first_child(node);
+            if (child != NULL) {
+                n_open++;
+                node = child;
+                continue;
+            }
+            if (give_end(call, tags, node) < 0) return -1;
+        }
+        void *next;
+        while ((next = call->dom_node_next(node)) == NULL && n_open) {
+            n_open--;
+            node = call->dom_node_parent(node);
+            if (give_end(call, tags, node) < 0) return -1;
+        }
+        node = next;
+    }
+    return 0;
+}
+
+/* read_by_lexbor(source, addresses): gives the builder all events of the tree of a page in UTF-8. */
+PyObject *read_by_lexbor(PyObject *capsule, PyObject *arguments) {
+    const char *source;
+    Py_ssize_t length;
+    PyObject *addresses;
+    void *function[N_FUNCTIONS];
+    Functions call;
+    Builder *b = builder_of(capsule);
+    if (b == NULL || !PyArg_ParseTuple(arguments, "y#O", &source, &length, &addresses)) return NULL;
+    if (read_addresses(addresses, function, N_FUNCTIONS) < 0) return NULL;
+    memcpy(&call, function, sizeof call);
+    Tags *tags = tags_new(b, 1);
+    if (tags == NULL) return NULL;
+    unsigned int status = OK + 1;
+    void *document;
+    Py_BEGIN_ALLOW_THREADS;
+    document = call.html_document_create();
+    if (document != NULL) {
+        call.html_document_dom_opt_set(document, WITHOUT_EVENTS);
+        status = call.html_document_parse(document, (const unsigned char *)source, (size_t)length);
+    }
+    Py_END_ALLOW_THREADS;
+    int failed = status == OK ? walk(&call, tags, document) : -1;
+    if (status != OK) PyErr_NoMemory();
+    if (document != NULL) call.html_document_destroy(document);
+    tags_free(tags);
+    return failed < 0 ? NULL : Py_NewRef(Py_None);
+}

@@ -1,0 +1,22 @@
+/* What a parser in C needs to hand tags and texts to a builder. */
+#ifndef BLOCKML_TAGS_H
+#define BLOCKML_TAGS_H
+
+#include "kernel.h"
+
+typedef struct Tags Tags;
+/* NULL with an exception set. Names of tags may be `lowered` by str.lower. */
+Tags *tags_new(Builder *builder, int lowered);
+void tags_free(Tags *t);
+
+/* What returns an int returns -1 with an exception set. Names, values and texts are UTF-8. */
+int tags_attribute(Tags *t, const char *name, const char *value); /* of the next tag */
+int tags_start(Tags *t, const char *name);
+int tags_end(Tags *t, const char *name);
+int tags_text(Tags *t, const char *text, Py_ssize_t length);
+int tags_drops(const Tags *t); /* whether what comes now is left out */
+
+/* Addresses of functions, from a tuple of as many; -1 with an exception set. */
+int read_addresses(PyObject *addresses, void **function, Py_ssize_t n);
+
+#endif
