@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml import kernel
+from blockml.attributes import Attributes
 from blockml.page import Nodes
 
 __all__ = ["NAMES", "Names", "numbered"]
@@ -70,12 +71,12 @@ def _number(
     columns: NDArray[np.int32],
 ) -> None:
     """Write the numbers (n_names, n_nodes + 1) of values of some elements; new values get the next ones."""
-    attributes = nodes.attributes if isinstance(nodes.attributes, list) else list(nodes.attributes)
-    if kernel.compiled is not None:
-        kernel.compiled.numbered(attributes, names, chosen, numbers, columns)
+    held = nodes.attributes
+    if kernel.compiled is not None and isinstance(held, Attributes):
+        kernel.compiled.numbered(held.number, held.given, held.pairs, held.ends, names, chosen, numbers, columns)
         return
     for node in chosen.tolist():
-        if held := attributes[node]:
+        if its := held[node]:
             for column, name in zip(columns, names, strict=True):
-                if (value := held.get(name)) is not None:
+                if (value := its.get(name)) is not None:
                     column[node] = numbers.setdefault(value, len(numbers))

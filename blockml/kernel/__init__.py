@@ -105,13 +105,13 @@ class Compiled(Protocol):
         limit_reached: type[Exception],
         invisible: re.Pattern[str],
         controls: re.Pattern[str],
-        no_attributes: Mapping[str, str],
         /,
     ) -> tuple[Callable[..., Any], ...]:
         """Functions of a new builder: start, end, data, close, note_depth, limits_hit, two readers, and the columns.
 
         They are what :class:`blockml.parsing.builder.NodesBuilder` offers. The columns come as names, tag, parent,
-        depth, end (bytes of int32), flags (bytes of uint8), attributes and texts.
+        depth, end (bytes of int32), flags (bytes of uint8) and texts; and what
+        :class:`blockml.attributes.Attributes` holds, with bytes of int32 and int64 for its arrays.
 
         ``read_by_libxml2(source, addresses)`` and ``read_by_lexbor(source, addresses)`` give the builder all events of
         a page in UTF-8, by the functions at these addresses: see :mod:`blockml.parsing.libraries`.
@@ -141,7 +141,10 @@ class Compiled(Protocol):
 
     @staticmethod
     def numbered(
-        attributes: list[Mapping[str, str]],
+        number: NDArray[np.int32],
+        given: list[Mapping[str, str] | None],
+        pairs: bytes,
+        ends: NDArray[np.int64],
         names: tuple[str, ...],
         chosen: NDArray[np.int64],
         numbers: dict[str, int],

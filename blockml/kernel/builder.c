@@ -16,8 +16,13 @@ enum { HIDDEN = 4 };
 
 struct Builder {
     int32_t *tag, *parent, *depth, *end;
+    int32_t *set; /* which set of attributes a node has, 0 for none */
     uint8_t *flags;
     Py_ssize_t n, room;
+    char *pairs; /* names and values of attributes, 0 after each, set after set */
+    size_t pairs_length, pairs_room;
+    int64_t *set_end; /* where sets end there */
+    Py_ssize_t n_sets, set_room;
     int32_t *path; /* open nodes */
     Py_ssize_t n_open, path_room;
     int32_t *of_tag; /* by tag: what `special` holds */
@@ -28,8 +33,9 @@ struct Builder {
     Py_ssize_t head_level;     /* open nodes while only head and its ancestors are open */
     Py_ssize_t max_nodes, max_depth;
     int has_head, has_space, too_deep, too_many;
-    PyObject *special, *limit_reached, *invisible, *controls, *no_attributes; /* from builder.py */
-    PyObject *ids, *attributes, *texts;
+    PyObject *special, *limit_reached, *invisible, *controls; /* from builder.py */
+    PyObject *ids, *texts;
+    PyObject *given; /* sets of attributes that came as mappings, None for others */
     PyObject *piece, *pieces;   /* text since the last tag: the first piece, and the others */
     int piece_kind;             /* of the first piece */
     PyObject *spaces;           /* white space since the last text */
@@ -41,11 +47,12 @@ static const char *const CAPSULE = "blockml.kernel.builder";
 static void builder_free(PyObject *capsule) {
     Builder *b = PyCapsule_GetPointer(capsule, CAPSULE);
     if (b == NULL) return;
-    PyObject *held[] = {b->special, b->limit_reached, b->invisible, b->controls,  b->no_attributes, b->ids,
-                        b->attributes, b->texts,      b->piece,     b->pieces,    b->spaces,        b->nothing,
-                        b->blank,   b->text_name,     b->head_name, b->body_name, b->hidden,        b->style};
+    PyObject *held[] = {b->special, b->limit_reached, b->invisible, b->controls,  b->ids,       b->texts,
+                        b->given,   b->piece,         b->pieces,    b->spaces,    b->nothing,   b->blank,
+                        b->text_name, b->head_name,   b->body_name, b->hidden,    b->style};
     for (size_t i = 0; i < sizeof held / sizeof *held; i++) Py_XDECREF(held[i]);
     free(b->tag), free(b->parent), free(b->depth), free(b->end), free(b->flags), free(b->path), free(b->of_tag);
+    free(b->set), free(b->pairs), free(b->set_end);
     free(b);
 }
 
@@ -88,7 +95,7 @@ static Py_ssize_t new_id(Builder *b, PyObject *name) {
 }
 
 /* Adds a node below the innermost open one. Returns its index, or -1 with an exception set. */
-static Py_ssize_t add(Builder *b, PyObject *name, Py_ssize_t id, PyObject *attributes, PyObject *text, int own) {
+static Py_ssize_t add(Builder *b, PyObject *name, Py_ssize_t id, int32_t set, PyObject *text, int own) {
     Py_ssize_t node = b->n;
     if (node >= b->max_nodes) {
         b->too_many = 1;
@@ -99,17 +106,18 @@ static Py_ssize_t add(Builder *b, PyObject *name, Py_ssize_t id, PyObject *attri
         Py_ssize_t room = b->room ? 2 * b->room : 1024;
         if (widen((void **)&b->tag, room, 4) < 0 || widen((void **)&b->parent, room, 4) < 0 ||
             widen((void **)&b->depth, room, 4) < 0 || widen((void **)&b->end, room, 4) < 0 ||
-            widen((void **)&b->flags, room, 1) < 0)
+            widen((void **)&b->set, room, 4) < 0 || widen((void **)&b->flags, room, 1) < 0)
             return -1;
         b->room = room;
     }
     if (id < 0 && (id = id_of(b, name)) == -1) id = new_id(b, name);
-    if (id < 0 || PyList_Append(b->attributes, attributes) < 0 || PyList_Append(b->texts, text) < 0) return -1;
+    if (id < 0 || PyList_Append(b->texts, text) < 0) return -1;
     int32_t parent = b->n_open ? b->path[b->n_open - 1] : -1;
     b->tag[node] = (int32_t)id;
     b->parent[node] = parent;
     b->depth[node] = (int32_t)b->n_open;
     b->end[node] = (int32_t)node + 1;
+    b->set[node] = set;
     b->flags[node] = (uint8_t)((parent < 0 ? 0 : b->flags[parent]) | (b->of_tag[id] >> FLAGS_AT & 0xff) | own);
     b->n++;
     return node;
@@ -133,7 +141,7 @@ static void close_node(Builder *b) {
 static int leave_head(Builder *b) {
     b->head_level = 0;
     close_node(b);
-    Py_ssize_t node = add(b, b->body_name, -1, b->no_attributes, b->nothing, 0);
+    Py_ssize_t node = add(b, b->body_name, -1, 0, b->nothing, 0);
     return node < 0 ? -1 : open_node(b, node);
 }
 
@@ -191,38 +199,81 @@ static int flush(Builder *b) {
     } else if (!failed) {
         failed = b->head_level && b->n_open == b->head_level && leave_head(b) < 0;
         if (!failed && b->has_space) failed = (text = spaced(b, text)) == NULL;
-        if (!failed) failed = add(b, b->text_name, 0, b->no_attributes, text, 0) < 0;
+        if (!failed) failed = add(b, b->text_name, 0, 0, text, 0) < 0;
     }
     Py_XDECREF(text);
     return failed ? -1 : 0;
 }
 
-/* Whether attributes hide an element: 0 or HIDDEN, -1 with an exception set. */
-int builder_hides(Builder *b, PyObject *attributes) {
-    PyObject *style = NULL;
-    if (PyDict_CheckExact(attributes)) {
-        if (!PyDict_Size(attributes)) return 0;
-        if (PyDict_GetItemWithError(attributes, b->hidden) != NULL) return HIDDEN;
-        style = PyErr_Occurred() ? NULL : Py_XNewRef(PyDict_GetItemWithError(attributes, b->style));
-        if (style == NULL) return PyErr_Occurred() ? -1 : 0;
-    } else {
-        int held = PyObject_IsTrue(attributes);
-        if (held <= 0) return held;
-        if ((held = PySequence_Contains(attributes, b->hidden))) return held < 0 ? -1 : HIDDEN;
-        if ((held = PySequence_Contains(attributes, b->style)) <= 0) return held;
-        if ((style = PyObject_GetItem(attributes, b->style)) == NULL) return -1;
-    }
+/* Whether a style hides an element: 0 or HIDDEN, -1 with an exception set. */
+static int hides(Builder *b, PyObject *style) {
     int found = style_hides(style);
     if (found < 0 && !PyErr_Occurred()) { /* let the regular expression look at it */
         PyObject *match = PyObject_CallMethod(b->invisible, "search", "O", style);
         found = match == NULL ? -1 : match != Py_None;
         Py_XDECREF(match);
     }
-    Py_DECREF(style);
     return found > 0 ? HIDDEN : found;
 }
 
-int builder_start(Builder *b, PyObject *name, Py_ssize_t *id, PyObject *attributes, int own) {
+/* Whether a mapping of attributes hides an element: 0 or HIDDEN, -1 with an exception set. */
+static int given_hides(Builder *b, PyObject *attributes) {
+    int held = PySequence_Contains(attributes, b->hidden);
+    if (held) return held < 0 ? -1 : HIDDEN;
+    if ((held = PySequence_Contains(attributes, b->style)) <= 0) return held;
+    PyObject *style = PyObject_GetItem(attributes, b->style);
+    if (style == NULL) return -1;
+    int found = hides(b, style);
+    Py_DECREF(style);
+    return found;
+}
+
+int builder_hides(Builder *b, int32_t set) {
+    size_t length;
+    const char *at = builder_pairs(b, set, &length), *end = at + length, *style = NULL;
+    for (; at < end; at += strlen(at) + 1) {
+        const char *name = at;
+        at += strlen(at) + 1;
+        if (strcmp(name, "hidden") == 0) return HIDDEN;
+        if (strcmp(name, "style") == 0) style = at; /* the last one counts */
+    }
+    if (style == NULL) return 0;
+    PyObject *text = PyUnicode_FromString(style);
+    int found = text == NULL ? -1 : hides(b, text);
+    Py_XDECREF(text);
+    return found;
+}
+
+/* The number of a new set of attributes: a mapping, or what was put last to the pairs. -1 with an exception set. */
+static int32_t new_set(Builder *b, PyObject *given) {
+    if (b->n_sets >= b->set_room) {
+        Py_ssize_t room = b->set_room ? 2 * b->set_room : 256;
+        if (widen((void **)&b->set_end, room, sizeof(int64_t)) < 0) return -1;
+        b->set_room = room;
+    }
+    if (PyList_Append(b->given, given) < 0) return -1;
+    b->set_end[b->n_sets] = (int64_t)b->pairs_length;
+    return (int32_t)b->n_sets++; /* no more than nodes */
+}
+
+int32_t builder_new_set(Builder *b, const char *pairs, size_t length) {
+    size_t end = b->pairs_length + length;
+    if (end > b->pairs_room) {
+        if (widen((void **)&b->pairs, (Py_ssize_t)(2 * end), 1) < 0) return -1;
+        b->pairs_room = 2 * end;
+    }
+    memcpy(b->pairs + b->pairs_length, pairs, length);
+    b->pairs_length = end;
+    return new_set(b, Py_None);
+}
+
+const char *builder_pairs(const Builder *b, int32_t set, size_t *length) {
+    int64_t begin = set ? b->set_end[set - 1] : 0;
+    *length = (size_t)(b->set_end[set] - begin);
+    return b->pairs + begin;
+}
+
+int builder_start(Builder *b, PyObject *name, Py_ssize_t *id, int32_t set, int own) {
     if (b->n_dropped) {
         b->n_dropped++;
         return 0;
@@ -232,13 +283,12 @@ int builder_start(Builder *b, PyObject *name, Py_ssize_t *id, PyObject *attribut
     int32_t special = *id < 0 ? special_of(b, name) : b->of_tag[*id];
     if (special < 0) return -1;
     int kind = special & KIND;
-    if (own == UNKNOWN && (own = builder_hides(b, attributes)) < 0) return -1;
     if (b->head_level && b->n_open == b->head_level && !(special & HEAD_CONTENT) && leave_head(b) < 0) return -1;
     if (kind == BODY && !b->has_head) {
         b->has_head = 1;
-        if (add(b, b->head_name, -1, b->no_attributes, b->nothing, 0) < 0) return -1;
+        if (add(b, b->head_name, -1, 0, b->nothing, 0) < 0) return -1;
     }
-    Py_ssize_t node = add(b, name, *id, attributes, b->nothing, own);
+    Py_ssize_t node = add(b, name, *id, set, b->nothing, own);
     if (node < 0) return -1;
     *id = b->tag[node];
     if (kind == VOID_) return 0; /* libxml2 puts text into those that it doesn't know */
@@ -291,8 +341,6 @@ int builder_data(Builder *b, PyObject *text, int kind) { return b->n_dropped ? 0
 
 int builder_drops(const Builder *b) { return b->n_dropped > 0; }
 
-PyObject *builder_no_attributes(const Builder *b) { return b->no_attributes; }
-
 Builder *builder_of(PyObject *capsule) { return PyCapsule_GetPointer(capsule, CAPSULE); }
 
 static PyObject *none_unless(int failed) { return failed < 0 ? NULL : Py_NewRef(Py_None); }
@@ -301,8 +349,14 @@ static PyObject *start(PyObject *capsule, PyObject *const *argument, Py_ssize_t 
     Builder *b = builder_of(capsule);
     if (b == NULL) return NULL;
     if (n != 2) return PyErr_Format(PyExc_TypeError, "start takes a tag and its attributes");
+    if (b->n_dropped) {
+        b->n_dropped++;
+        return Py_NewRef(Py_None);
+    }
     Py_ssize_t id = UNKNOWN;
-    return none_unless(builder_start(b, argument[0], &id, argument[1], UNKNOWN));
+    int held = PyObject_IsTrue(argument[1]), hidden = held > 0 ? given_hides(b, argument[1]) : held;
+    int32_t set = held > 0 && hidden >= 0 ? new_set(b, argument[1]) : hidden;
+    return none_unless(set < 0 ? -1 : builder_start(b, argument[0], &id, set, hidden));
 }
 
 static PyObject *end(PyObject *capsule, PyObject *name) {
@@ -343,14 +397,17 @@ static PyObject *bytes_of(const void *array, Py_ssize_t n, Py_ssize_t size) {
     return PyByteArray_FromStringAndSize(array, n * size);
 }
 
-/* Names, tag, parent, depth, end, flags, attributes, texts: what Nodes holds, in its order. */
+/* Names, tag, parent, depth, end, flags, texts: what Nodes holds, but attributes; and what Attributes holds, in its
+   order. */
 static PyObject *columns(PyObject *capsule, PyObject *none) {
     Builder *b = builder_of(capsule);
     (void)none;
     if (b == NULL) return NULL;
-    return Py_BuildValue("NNNNNNOO", PySequence_Tuple(b->ids), bytes_of(b->tag, b->n, 4), bytes_of(b->parent, b->n, 4),
-                         bytes_of(b->depth, b->n, 4), bytes_of(b->end, b->n, 4), bytes_of(b->flags, b->n, 1),
-                         b->attributes, b->texts);
+    return Py_BuildValue("NNNNNNONOy#N", PySequence_Tuple(b->ids), bytes_of(b->tag, b->n, 4),
+                         bytes_of(b->parent, b->n, 4), bytes_of(b->depth, b->n, 4), bytes_of(b->end, b->n, 4),
+                         bytes_of(b->flags, b->n, 1), b->texts, bytes_of(b->set, b->n, 4), b->given,
+                         b->pairs == NULL ? "" : b->pairs, (Py_ssize_t)b->pairs_length,
+                         bytes_of(b->set_end, b->n_sets, 8));
 }
 
 static PyMethodDef events[] = {
@@ -366,14 +423,14 @@ static PyMethodDef events[] = {
 };
 enum { N_EVENTS = sizeof events / sizeof *events };
 
-/* nodes_builder(special, max_nodes, max_depth, limit_reached, invisible, controls, no_attributes): the functions above,
-   bound to a new builder. */
+/* nodes_builder(special, max_nodes, max_depth, limit_reached, invisible, controls): the functions above, bound to a new
+   builder. */
 PyObject *nodes_builder(PyObject *module, PyObject *arguments) {
-    PyObject *special, *limit_reached, *invisible, *controls, *no_attributes;
+    PyObject *special, *limit_reached, *invisible, *controls;
     Py_ssize_t max_nodes, max_depth;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "O!nnOOOO", &PyDict_Type, &special, &max_nodes, &max_depth, &limit_reached,
-                          &invisible, &controls, &no_attributes))
+    if (!PyArg_ParseTuple(arguments, "O!nnOOO", &PyDict_Type, &special, &max_nodes, &max_depth, &limit_reached,
+                          &invisible, &controls))
         return NULL;
     Builder *b = calloc(1, sizeof(Builder));
     if (b == NULL) return PyErr_NoMemory();
@@ -385,16 +442,16 @@ PyObject *nodes_builder(PyObject *module, PyObject *arguments) {
     b->max_nodes = max_nodes < INT32_MAX ? max_nodes : INT32_MAX - 1;
     b->max_depth = max_depth;
     b->special = Py_NewRef(special), b->limit_reached = Py_NewRef(limit_reached), b->invisible = Py_NewRef(invisible);
-    b->controls = Py_NewRef(controls), b->no_attributes = Py_NewRef(no_attributes);
-    b->ids = PyDict_New(), b->attributes = PyList_New(0), b->texts = PyList_New(0);
+    b->controls = Py_NewRef(controls);
+    b->ids = PyDict_New(), b->given = PyList_New(0), b->texts = PyList_New(0);
     b->pieces = PyList_New(0), b->spaces = PyList_New(0);
     b->nothing = PyUnicode_FromString(""), b->blank = PyUnicode_InternFromString(" ");
     b->text_name = PyUnicode_InternFromString("#text"), b->head_name = PyUnicode_InternFromString("head");
     b->body_name = PyUnicode_InternFromString("body");
     b->hidden = PyUnicode_InternFromString("hidden"), b->style = PyUnicode_InternFromString("style");
     PyObject *result = NULL;
-    if (b->ids && b->attributes && b->texts && b->pieces && b->spaces && b->nothing && b->blank && b->text_name &&
-        b->head_name && b->body_name && b->hidden && b->style && new_id(b, b->text_name) == 0)
+    if (b->ids && b->given && b->texts && b->pieces && b->spaces && b->nothing && b->blank && b->text_name &&
+        b->head_name && b->body_name && b->hidden && b->style && new_id(b, b->text_name) == 0 && new_set(b, Py_None) == 0)
         result = PyTuple_New(N_EVENTS);
     for (Py_ssize_t i = 0; result != NULL && i < N_EVENTS; i++) {
         PyObject *bound = PyCFunction_New(&events[i], capsule);

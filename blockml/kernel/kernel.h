@@ -34,13 +34,15 @@ PyObject *row_means(PyObject *module, PyObject *arguments);
 typedef struct Builder Builder;
 PyObject *nodes_builder(PyObject *module, PyObject *arguments);
 Builder *builder_of(PyObject *capsule); /* NULL with an exception set */
-/* `id` is the name's number, written when it gets one; `hidden` what builder_hides says; either may be UNKNOWN. */
-int builder_start(Builder *b, PyObject *name, Py_ssize_t *id, PyObject *attributes, int hidden);
+/* `id` is the name's number or UNKNOWN, and written then; `set` that of the attributes, 0 for none; `hidden` what
+   builder_hides says of them. */
+int builder_start(Builder *b, PyObject *name, Py_ssize_t *id, int32_t set, int hidden);
 int builder_end(Builder *b, PyObject *name, Py_ssize_t id);
 int builder_data(Builder *b, PyObject *text, int kind); /* a str, and its kind or UNKNOWN */
-int builder_hides(Builder *b, PyObject *attributes);
+int32_t builder_new_set(Builder *b, const char *pairs, size_t length); /* name, 0, value, 0 and so on */
+const char *builder_pairs(const Builder *b, int32_t set, size_t *length);
+int builder_hides(Builder *b, int32_t set); /* a set of pairs */
 int builder_drops(const Builder *b); /* whether what comes now is left out */
-PyObject *builder_no_attributes(const Builder *b); /* borrowed */
 int widen(void **array, Py_ssize_t room, size_t size);
 
 /* libxml2.c */

@@ -4,42 +4,40 @@
    reads values of ASCII characters only, as nearly all are, and leaves all others to Python, for which case is
    Unicode's. */
 #include "kernel.h"
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_NAMES = 8 };
 
 typedef struct {
-    PyObject *object;
     const char *text;
-    Py_ssize_t length;
+    size_t length; /* with the zero byte behind it */
 } Name;
 
-/* Writes the values of the named attributes, NULL where there is none; new references. 0 with an exception.
+/* Writes the values of the named attributes of a set, new references; NULL where there is none. 0 with an exception.
 
-   Elements have few attributes: to look at all of them costs less than to look up each name. */
-static int values_of(PyObject *attributes, const Name *names, Py_ssize_t n, PyObject **values) {
-    for (Py_ssize_t k = 0; k < n; k++) values[k] = NULL;
-    if (!PyDict_CheckExact(attributes)) {
-        for (Py_ssize_t k = 0; k < n; k++) {
-            values[k] = PyObject_CallMethod(attributes, "get", "O", names[k].object);
-            if (values[k] == NULL) return 0;
-        }
-    } else {
-        PyObject *key, *value;
-        Py_ssize_t place = 0, length;
-        while (PyDict_Next(attributes, &place, &key, &value)) {
-            const char *text = PyUnicode_Check(key) ? PyUnicode_AsUTF8AndSize(key, &length) : NULL;
-            if (text == NULL) {
-                PyErr_Clear(); /* no text, or lone surrogates: none of the names */
-                continue;
-            }
-            for (Py_ssize_t k = 0; k < n; k++)
-                if (values[k] == NULL && length == names[k].length && memcmp(text, names[k].text, (size_t)length) == 0)
-                    values[k] = Py_NewRef(value);
-        }
+   `pairs` are names and values with a zero byte after each; of a name that is there twice the last value counts. */
+static int values_of(const char *pairs, const char *end, const Name *names, Py_ssize_t n, PyObject **values) {
+    const char *found[MOST_NAMES] = {NULL};
+    for (const char *at = pairs; at < end;) {
+        size_t length = strlen(at) + 1;
+        for (Py_ssize_t k = 0; k < n; k++)
+            if (length == names[k].length && memcmp(at, names[k].text, length) == 0) found[k] = at + length;
+        at += length;
+        at += strlen(at) + 1;
     }
     for (Py_ssize_t k = 0; k < n; k++)
+        if (found[k] != NULL && (values[k] = PyUnicode_FromString(found[k])) == NULL) return 0;
+    return 1;
+}
+
+/* The same of a mapping; None is no value. */
+static int given_values_of(PyObject *given, const Name *names, Py_ssize_t n, PyObject **values) {
+    for (Py_ssize_t k = 0; k < n; k++) {
+        values[k] = PyObject_CallMethod(given, "get", "s", names[k].text);
+        if (values[k] == NULL) return 0;
         if (values[k] == Py_None) Py_CLEAR(values[k]);
+    }
     return 1;
 }
 
@@ -59,68 +57,90 @@ static long number_of(PyObject *numbers, PyObject *value) {
     return failed < 0 ? -1 : (long)next;
 }
 
-/* numbered(attributes, names, chosen, numbers, columns): columns (n_names, n_nodes + 1) of the numbers of the values of
-   the chosen nodes. */
-PyObject *numbered(PyObject *module, PyObject *arguments) {
-    PyObject *attributes, *names, *chosen_array, *numbers, *column_array;
-    Py_buffer chosen, columns;
-    (void)module;
-    if (!PyArg_ParseTuple(arguments, "O!O!OO!O", &PyList_Type, &attributes, &PyTuple_Type, &names, &chosen_array,
-                          &PyDict_Type, &numbers, &column_array))
-        return NULL;
-    if (open_array(chosen_array, &chosen, 8, 0) < 0) return NULL;
-    if (open_array(column_array, &columns, 4, 1) < 0) {
-        PyBuffer_Release(&chosen);
-        return NULL;
+/* Whether sets of attributes are as Attributes holds them: ends rise, each set ends with a zero byte. */
+static int is_sound(const int64_t *ends, Py_ssize_t n_sets, const char *pairs, Py_ssize_t length) {
+    int64_t before = 0;
+    for (Py_ssize_t set = 0; set < n_sets; before = ends[set++])
+        if (ends[set] < before || ends[set] > length || (ends[set] > before && pairs[ends[set] - 1])) return 0;
+    return n_sets > 0;
+}
+
+/* Writes the numbers (n_names,) of a set's values. -1 with an exception set. */
+static int number_set(const char *pairs, const char *end, PyObject *given, const Name *named, Py_ssize_t n,
+                      PyObject *numbers, int32_t *of_set) {
+    PyObject *values[MOST_NAMES] = {NULL};
+    int failed = given != Py_None ? !given_values_of(given, named, n, values) : !values_of(pairs, end, named, n, values);
+    for (Py_ssize_t k = 0; k < n; k++) {
+        if (values[k] == NULL) continue;
+        long number = failed ? -1 : number_of(numbers, values[k]);
+        Py_DECREF(values[k]);
+        failed |= number < 0;
+        of_set[k] = (int32_t)number;
     }
-    PyObject *result = NULL, *held = NULL, *empty = NULL;
-    Py_ssize_t n_names = PyTuple_Size(names), n = PyList_Size(attributes);
-    Name named[MOST_NAMES];
-    if (n_names > MOST_NAMES || columns.len / 4 < n_names * (n + 1)) {
-        PyErr_SetString(PyExc_ValueError, "no room for all numbers");
+    return failed ? -1 : 0;
+}
+
+/* numbered(number, given, pairs, ends, names, chosen, numbers, columns): columns (n_names, n_nodes + 1) of the numbers of
+   the values of the chosen nodes, whose sets of attributes are as Attributes holds them. */
+PyObject *numbered(PyObject *module, PyObject *arguments) {
+    enum { NUMBER, ENDS, CHOSEN, COLUMNS, N };
+    PyObject *object[N], *given, *bytes, *names, *numbers, *result = NULL;
+    Py_buffer view[N];
+    static const Py_ssize_t sizes[N] = {4, 8, 8, 4};
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "OO!O!OO!OO!O", &object[NUMBER], &PyList_Type, &given, &PyBytes_Type, &bytes,
+                          &object[ENDS], &PyTuple_Type, &names, &object[CHOSEN], &PyDict_Type, &numbers,
+                          &object[COLUMNS]))
+        return NULL;
+    const char *pairs = PyBytes_AsString(bytes); /* with a zero byte behind them */
+    Py_ssize_t length = PyBytes_Size(bytes);
+    int opened = open_arrays(object, view, sizes, N);
+    int32_t *of_set = NULL;
+    if (opened < N) goto done;
+    const int32_t *number = view[NUMBER].buf;
+    const int64_t *ends = view[ENDS].buf, *chosen = view[CHOSEN].buf;
+    int32_t *columns = view[COLUMNS].buf;
+    Py_ssize_t n = view[NUMBER].len / 4, n_sets = view[ENDS].len / 8, n_names = PyTuple_Size(names);
+    if (n_names > MOST_NAMES || view[COLUMNS].len / 4 < n_names * (n + 1) || PyList_Size(given) != n_sets ||
+        !is_sound(ends, n_sets, pairs, length)) {
+        PyErr_SetString(PyExc_ValueError, "no room for all numbers, or no sets of attributes");
         goto done;
     }
+    Name named[MOST_NAMES];
     for (Py_ssize_t k = 0; k < n_names; k++) {
-        named[k].object = PyTuple_GetItem(names, k);
-        named[k].text = named[k].object == NULL ? NULL : PyUnicode_AsUTF8AndSize(named[k].object, &named[k].length);
+        Py_ssize_t size;
+        named[k].text = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(names, k), &size);
         if (named[k].text == NULL) goto done;
+        named[k].length = (size_t)size + 1;
     }
-    for (Py_ssize_t i = 0; i < chosen.len / 8; i++) {
-        Py_ssize_t node = (Py_ssize_t)((const int64_t *)chosen.buf)[i];
-        Py_XDECREF(held);
-        held = node < 0 || node >= n ? NULL : PyList_GetItem(attributes, node);
-        if (held == NULL) {
-            if (!PyErr_Occurred()) PyErr_SetString(PyExc_IndexError, "no such node");
+    of_set = malloc((size_t)(n_sets * n_names + 1) * sizeof(int32_t)); /* numbers of each set, once they are known */
+    if (of_set == NULL) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    for (Py_ssize_t i = 0; i < n_sets * n_names; i++) of_set[i] = UNKNOWN;
+    for (Py_ssize_t i = 0; i < view[CHOSEN].len / 8; i++) {
+        int64_t node = chosen[i];
+        if (node < 0 || node >= n || number[node] < 0 || number[node] >= n_sets) {
+            PyErr_SetString(PyExc_IndexError, "no such node or set");
             goto done;
         }
-        Py_INCREF(held); /* looking up may run a mapping's own code */
-        if (held == empty) continue; /* elements without attributes mostly share one mapping */
-        Py_ssize_t size = PyDict_CheckExact(held) ? PyDict_Size(held) : PyObject_Size(held);
-        if (size < 0) goto done;
-        if (size == 0) {
-            Py_XDECREF(empty);
-            empty = Py_NewRef(held);
-            continue;
+        int32_t set = number[node], *its = of_set + set * n_names;
+        if (!set) continue;
+        if (n_names && its[0] == UNKNOWN) {
+            memset(its, 0, (size_t)n_names * sizeof(int32_t));
+            PyObject *held = Py_NewRef(PyList_GetItem(given, set)); /* looking up may run a mapping's own code */
+            int failed = number_set(pairs + ends[set - 1], pairs + ends[set], held, named, n_names, numbers, its) < 0;
+            Py_DECREF(held);
+            if (failed) goto done;
         }
-        PyObject *values[MOST_NAMES];
-        int failed = !values_of(held, named, n_names, values);
-        for (Py_ssize_t k = 0; k < n_names; k++) {
-            if (values[k] == NULL) continue;
-            long number = failed ? -1 : number_of(numbers, values[k]);
-            Py_DECREF(values[k]);
-            if (number < 0)
-                failed = 1;
-            else
-                ((int32_t *)columns.buf)[k * (n + 1) + node] = (int32_t)number;
-        }
-        if (failed) goto done;
+        for (Py_ssize_t k = 0; k < n_names; k++)
+            if (its[k]) columns[k * (n + 1) + node] = its[k];
     }
     result = Py_NewRef(Py_None);
 done:
-    Py_XDECREF(held);
-    Py_XDECREF(empty);
-    PyBuffer_Release(&chosen);
-    PyBuffer_Release(&columns);
+    free(of_set);
+    while (opened--) PyBuffer_Release(&view[opened]);
     return result;
 }
 

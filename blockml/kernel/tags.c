@@ -1,18 +1,13 @@
-/* Tags and texts of a page for a builder. Names, attributes and short texts become strings and dicts of Python once for all
-   that are written alike: pages repeat them, and to find one again costs less than to make it.
+/* Tags and texts of a page for a builder. Names, short texts and sets of attributes are made once for all that are
+   written alike: pages repeat them, and to find one again costs less than to make it.
 
    Each table has one place for all keys that share a hash, which a later one takes from an earlier one. */
 #include "tags.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_NAMES = 128, N_STRINGS = 512, N_ATTRIBUTES = 512, LONGEST = 32, LONGEST_ATTRIBUTES = 256 };
+enum { N_NAMES = 128, N_STRINGS = 512, N_ATTRIBUTES = 512, LONGEST = 32 };
 
-/* Bytes that grow. */
-typedef struct {
-    char *bytes;
-    size_t length, room;
-} Buffer;
 
 typedef struct {
     char key[LONGEST];
@@ -22,16 +17,15 @@ typedef struct {
 } String;
 
 typedef struct {
-    size_t begin, length; /* of the key, among all keys */
-    PyObject *held;
+    int32_t set; /* 0 for none */
     int hidden;
 } Attributes;
 
 struct Tags {
     Builder *builder;
     int lowered; /* names are */
-    Buffer pairs; /* attributes of the next tag: name, 0, value, 0, and so on */
-    Buffer keys;  /* the same of tags before */
+    char *pairs; /* attributes of the next tag: name, 0, value, 0, and so on */
+    size_t length, room;
     String long_name; /* the last one that was too long for a key */
     String names[N_NAMES], strings[N_STRINGS];
     Attributes attributes[N_ATTRIBUTES];
@@ -51,9 +45,7 @@ void tags_free(Tags *t) {
     Py_XDECREF(t->long_name.text);
     for (int i = 0; i < N_NAMES; i++) Py_XDECREF(t->names[i].text);
     for (int i = 0; i < N_STRINGS; i++) Py_XDECREF(t->strings[i].text);
-    for (int i = 0; i < N_ATTRIBUTES; i++) Py_XDECREF(t->attributes[i].held);
-    free(t->pairs.bytes);
-    free(t->keys.bytes);
+    free(t->pairs);
     free(t);
 }
 
@@ -110,76 +102,42 @@ static String *name_of(Tags *t, const char *bytes) {
 
 int tags_drops(const Tags *t) { return builder_drops(t->builder); }
 
-/* Puts bytes at the end; -1 with an exception set. */
-static int append(Buffer *buffer, const char *bytes, size_t length) {
-    size_t end = buffer->length + length;
-    if (end > buffer->room) {
-        if (widen((void **)&buffer->bytes, (Py_ssize_t)(2 * end), 1) < 0) return -1;
-        buffer->room = 2 * end;
+int tags_attribute(Tags *t, const char *name, const char *value) {
+    size_t length = strlen(name) + 1, value_length = strlen(value) + 1, end = t->length + length + value_length;
+    if (end > t->room) {
+        if (widen((void **)&t->pairs, (Py_ssize_t)(2 * end), 1) < 0) return -1;
+        t->room = 2 * end;
     }
-    memcpy(buffer->bytes + buffer->length, bytes, length);
-    buffer->length = end;
+    memcpy(t->pairs + t->length, name, length);
+    memcpy(t->pairs + t->length + length, value, value_length);
+    t->length = end;
     return 0;
 }
 
-int tags_attribute(Tags *t, const char *name, const char *value) {
-    return append(&t->pairs, name, strlen(name) + 1) < 0 ? -1 : append(&t->pairs, value, strlen(value) + 1);
-}
-
-/* Attributes as a new dict; NULL with an exception set. */
-static PyObject *dict_of(Tags *t, const Buffer *pairs) {
-    PyObject *held = PyDict_New();
-    const char *at = pairs->bytes, *end = at + pairs->length;
-    while (held != NULL && at < end) {
-        size_t length = strlen(at);
-        PyObject *name = string_of(t, at, length);
-        at += length + 1;
-        length = strlen(at);
-        PyObject *value = name == NULL ? NULL : string_of(t, at, length);
-        at += length + 1;
-        if (value == NULL || PyDict_SetItem(held, name, value) < 0) Py_CLEAR(held);
-        Py_XDECREF(name);
-        Py_XDECREF(value);
-    }
-    return held;
-}
-
-/* The attributes since the last tag, as a new reference, and whether they hide it; NULL with an exception set. */
-static PyObject *attributes_of(Tags *t, int *hidden) {
-    const Buffer *pairs = &t->pairs;
-    *hidden = 0;
-    if (!pairs->length) return Py_NewRef(builder_no_attributes(t->builder));
-    Attributes *known = NULL;
-    if (pairs->length <= LONGEST_ATTRIBUTES) {
-        known = &t->attributes[hash_of(pairs->bytes, pairs->length) % N_ATTRIBUTES];
-        if (known->held != NULL && known->length == pairs->length &&
-            memcmp(t->keys.bytes + known->begin, pairs->bytes, pairs->length) == 0) {
+/* The number of the attributes since the last tag, and whether they hide it; -1 with an exception set. */
+static int32_t set_of(Tags *t, int *hidden) {
+    Attributes *known = &t->attributes[hash_of(t->pairs, t->length) % N_ATTRIBUTES];
+    if (known->set) {
+        size_t length;
+        const char *pairs = builder_pairs(t->builder, known->set, &length);
+        if (length == t->length && memcmp(pairs, t->pairs, length) == 0) {
             *hidden = known->hidden;
-            return Py_NewRef(known->held);
+            return known->set;
         }
     }
-    PyObject *held = dict_of(t, pairs);
-    if (held != NULL && (*hidden = builder_hides(t->builder, held)) < 0) Py_CLEAR(held);
-    if (held == NULL || known == NULL) return held;
-    size_t begin = t->keys.length;
-    if (append(&t->keys, pairs->bytes, pairs->length) < 0) {
-        Py_DECREF(held);
-        return NULL;
-    }
-    Py_XDECREF(known->held);
-    *known = (Attributes){begin, pairs->length, Py_NewRef(held), *hidden};
-    return held;
+    int32_t set = builder_new_set(t->builder, t->pairs, t->length);
+    if (set < 0 || (*hidden = builder_hides(t->builder, set)) < 0) return -1;
+    *known = (Attributes){set, *hidden};
+    return set;
 }
 
 int tags_start(Tags *t, const char *name) {
+    int hidden = 0;
     String *known = name_of(t, name);
     if (known == NULL) return -1;
-    int hidden, failed;
-    PyObject *held = attributes_of(t, &hidden);
-    t->pairs.length = 0;
-    failed = held == NULL || builder_start(t->builder, known->text, &known->id, held, hidden) < 0;
-    Py_XDECREF(held);
-    return failed ? -1 : 0;
+    int32_t set = t->length ? set_of(t, &hidden) : 0;
+    t->length = 0;
+    return set < 0 ? -1 : builder_start(t->builder, known->text, &known->id, set, hidden);
 }
 
 int tags_end(Tags *t, const char *name) {

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml import kernel
+from blockml.attributes import NO_ATTRIBUTES, Attributes
 from blockml.page import Flag, Nodes
 from blockml.parsing.libraries import Addresses
 from blockml.parsing.limits import Limits
@@ -39,7 +40,6 @@ FLAGGED: Mapping[Flag, frozenset[str]] = {
 }
 
 _INVISIBLE = re.compile(r"(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
-_NO_ATTRIBUTES: Mapping[str, str] = {}
 
 
 #: Elements that may stand in ``head`` (HTML standard, "metadata content"); any other one ends it.
@@ -150,11 +150,12 @@ class NodesBuilder:
 def _compiled(compiled: kernel.Compiled, limits: Limits) -> _Events:
     """Events to columns by the kernel."""
     start, end, data, close, note_depth, limits_hit, by_libxml2, by_lexbor, columns = compiled.nodes_builder(
-        _SPECIAL, limits.nodes, limits.depth, LimitReached, _INVISIBLE, _CONTROLS, _NO_ATTRIBUTES
+        _SPECIAL, limits.nodes, limits.depth, LimitReached, _INVISIBLE, _CONTROLS
     )
 
     def nodes() -> Nodes:
-        names, tag, parent, depth, ends, flags, attributes, texts = columns()
+        names, tag, parent, depth, ends, flags, texts, number, given, pairs, set_ends = columns()
+        attributes = Attributes(np.frombuffer(number, np.int32), given, pairs, np.frombuffer(set_ends, np.int64))
         return Nodes(
             names=names,
             tag=np.frombuffer(tag, np.int32),
@@ -206,7 +207,7 @@ def _in_python(limits: Limits) -> _Events:
         nonlocal head_level
         head_level = 0
         ends[path.pop()] = len(tags)
-        path.append(add("body", _NO_ATTRIBUTES, ""))
+        path.append(add("body", NO_ATTRIBUTES, ""))
 
     def flush() -> None:
         nonlocal space
@@ -226,7 +227,7 @@ def _in_python(limits: Limits) -> _Events:
         if space:
             text = (space if n_preformatted else " ") + text
             space = ""
-        add("#text", _NO_ATTRIBUTES, text)
+        add("#text", NO_ATTRIBUTES, text)
 
     def start(tag: str, attribute: Mapping[str, str]) -> None:
         nonlocal space, n_preformatted, n_flattened, has_head, head_level, too_deep
@@ -241,7 +242,7 @@ def _in_python(limits: Limits) -> _Events:
         if kind == _BODY and not has_head:
             # The HTML standard's tree always has a head; libxml2 leaves an empty one out.
             has_head = True
-            add("head", _NO_ATTRIBUTES, "")
+            add("head", NO_ATTRIBUTES, "")
         node = add(tag, attribute, "")
         if kind == _VOID:
             return  # libxml2 puts text into those that it doesn't know

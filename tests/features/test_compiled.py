@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 import blockml
 from blockml import features, kernel
+from blockml.attributes import Attributes
 from blockml.features.density import word_density
 from blockml.features.keywords import KEYWORDS, all_bits, keyword_bits
 from blockml.features.metadata import resemblance
@@ -205,16 +207,36 @@ def test_word_densities(lengths: list[list[int]]) -> None:
     assert same(*both(lambda: word_density(blocks)))
 
 
+def nodes_with(attributes: Sequence[Mapping[str, str]]) -> Nodes:
+    """As many paragraphs side by side."""
+    column = np.ones(len(attributes), dtype=np.int32)
+    return Nodes(
+        ("#text", "p"), column, column, column, column, column.astype(np.uint8), attributes, ("",) * len(attributes)
+    )
+
+
 def test_attributes_of_any_mapping() -> None:
-    """Tuples of read-only mappings as well as lists of dicts; None is no value."""
-    column = np.array([1, 1, 1, 0], dtype=np.int32)
-    held: list[Any] = [{"class": "a", "id": "a"}, MappingProxyType({"class": "b", "role": "a"}), {"class": None}, {}]
-    for attributes in (held, tuple(held)):
-        nodes = Nodes(("#text", "p"), column, column, column, column, column.astype(np.uint8), attributes, ("",) * 4)
-        fast, slow = both(lambda nodes=nodes: numbered(nodes, np.array([0, 1, 2])))  # type: ignore[misc]
-        assert fast.values == slow.values == ("", "a", "b")
+    """Read-only mappings as well as dicts, and sets that are none yet; None is no value."""
+    given: list[Any] = [None, {"class": "a", "id": "a"}, MappingProxyType({"class": "b", "role": "a"}), {"class": None}]
+    pairs = b"class\0a\0id\0\xc3\xa9\0class\0b\0"
+    ends = np.array([0, 0, 0, 0, len(pairs)])
+    lazy = Attributes(np.array([1, 2, 3, 0, 4, 4], dtype=np.int32), [*given, None], pairs, ends)
+    expected = ("", "a", "b", "é")
+    for attributes in (lazy, list(lazy), tuple(lazy)):
+        fast, slow = both(lambda held=attributes: numbered(nodes_with(held), np.arange(5)))  # type: ignore[misc]
+        assert fast.values == slow.values == expected
         assert same(fast.of, slow.of)
-        assert fast.of["id"].tolist() == [1, 0, 0, 0, 0]
+        assert fast.of["id"].tolist() == [1, 0, 0, 0, 3, 0, 0]
+        assert fast.of["class"].tolist() == [1, 2, 0, 0, 2, 0, 0]
+
+
+@pytest.mark.parametrize("pairs", [b"class\0", b"class\0a", b"class\0\xff\0", b"class"])
+@pytest.mark.parametrize("ends", [[0, 7], [0, 6], [0, 9], [0, -1], [7, 0], [0], []])
+def test_sets_of_attributes_that_are_none(pairs: bytes, ends: list[int]) -> None:
+    """They are refused, or nothing worse than wrong."""
+    held = Attributes(np.array([1], dtype=np.int32), [None] * len(ends), pairs, np.array(ends, dtype=np.int64))
+    with suppress(IndexError, ValueError):
+        numbered(nodes_with(held), np.zeros(1, dtype=np.int64))
 
 
 def likenesses(view: View) -> dict[str, Any]:
@@ -289,8 +311,10 @@ def test_wrong_arrays_are_refused() -> None:
         lambda: compiled.chain_keys(outside, 4, 1, few, longs.view(np.uint64)),
         lambda: compiled.ranked(longs.view(np.uint64), longs.copy(), longs[:1].copy(), longs.copy()),
         lambda: compiled.class_counts(np.zeros(2, np.uint8), outside, np.ones(1, np.uint8), np.zeros(4)),
-        lambda: compiled.numbered([{}], ("a",), np.zeros(1, np.int64), {}, np.zeros(1, np.int32)),
-        lambda: compiled.numbered([{}], ("a",), np.ones(1, np.int64), {}, np.zeros(2, np.int32)),
+        lambda: compiled.numbered(ZEROS, [None], b"", LONGS[:1], ("a",), LONGS[:1], {}, ZEROS),
+        lambda: compiled.numbered(ZEROS, [None], b"", LONGS[:1], ("a",), LONGS[:1] + 2, {}, ZEROS.repeat(2)),
+        lambda: compiled.numbered(ONES, [None], b"", LONGS[:1], ("a",), LONGS[:1], {}, ZEROS.repeat(2)),
+        lambda: compiled.numbered(ZEROS, [], b"", LONGS[:1], ("a",), LONGS[:1], {}, ZEROS.repeat(2)),
         lambda: compiled.line_densities(np.ones(1, np.int32), np.full(1, 2, np.int32), 80, np.zeros(1, np.float32)),
         lambda: compiled.keyword_bits([7], few.view(np.uint8), few.view(np.int16), few.view(np.int8), longs),  # type: ignore[list-item]
         *[lambda place=place, array=array: bags_with(place, array) for place, array in WRONG],

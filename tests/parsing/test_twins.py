@@ -47,14 +47,15 @@ def assert_same(one: Any, other: Any) -> None:
     assert type(one) is type(other)
     for name in one.__slots__:
         a, b = getattr(one, name), getattr(other, name)
+        if name == "attributes":  # any sequence of mappings
+            assert [list(held.items()) for held in a] == [list(held.items()) for held in b]
+            continue
         assert type(a) is type(b), name
         if isinstance(a, np.ndarray):
             assert a.dtype == b.dtype, name
             assert a.tolist() == b.tolist(), name
         elif isinstance(a, Nodes | Blocks):
             assert_same(a, b)
-        elif name == "attributes":
-            assert [list(held.items()) for held in a] == [list(held.items()) for held in b]
         else:
             assert a == b, name
 

@@ -1,0 +1,77 @@
+"""Attributes of a page's nodes: each set of them is held once, and is made a mapping when it is asked for.
+
+Most elements are written like others of their page, and what is made of a page looks at few of their attributes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["NO_ATTRIBUTES", "Attributes"]
+
+NO_ATTRIBUTES: Mapping[str, str] = {}
+
+
+class Attributes(Sequence[Mapping[str, str]]):
+    """Attributes of each node, by lower-case name. Nodes may share a mapping, so none is to be changed.
+
+    Parameters
+    ----------
+    number
+        (n_nodes,) which set of attributes a node has, 0 for none.
+    given
+        (n_sets,) mappings; None for those that are made from what follows.
+    pairs
+        Names and values in UTF-8, a zero byte after each, set after set.
+    ends
+        (n_sets,) where each set ends in them.
+
+    Examples
+    --------
+    >>> held = Attributes(np.array([0, 1, 1]), [None, None], b"class\\0a b\\0hidden\\0\\0", np.array([0, 19]))
+    >>> held[2], held[0], len(held)
+    ({'class': 'a b', 'hidden': ''}, {}, 3)
+    """
+
+    __slots__ = ("ends", "given", "number", "pairs")
+
+    def __init__(
+        self,
+        number: NDArray[np.int32],
+        given: list[Mapping[str, str] | None],
+        pairs: bytes,
+        ends: NDArray[np.int64],
+    ) -> None:
+        self.number = number
+        self.given = given
+        self.pairs = pairs
+        self.ends = ends
+
+    def __len__(self) -> int:
+        return len(self.number)
+
+    @overload
+    def __getitem__(self, node: int) -> Mapping[str, str]: ...
+    @overload
+    def __getitem__(self, node: slice) -> list[Mapping[str, str]]: ...
+    def __getitem__(self, node: int | slice) -> Mapping[str, str] | list[Mapping[str, str]]:
+        if isinstance(node, slice):
+            return [self._set(number) for number in self.number[node].tolist()]
+        return self._set(int(self.number[node]))
+
+    def __iter__(self) -> Iterator[Mapping[str, str]]:
+        return map(self._set, self.number.tolist())
+
+    def _set(self, number: int) -> Mapping[str, str]:
+        """A set of attributes."""
+        if not number:
+            return NO_ATTRIBUTES
+        held = self.given[number]
+        if held is None:
+            parts = self.pairs[self.ends[number - 1] : self.ends[number]].decode().split("\0")
+            held = self.given[number] = dict(zip(parts[:-1:2], parts[1::2], strict=True))
+        return held
