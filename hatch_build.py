@@ -50,7 +50,8 @@ def compiled(root: Path) -> Path:
         depends=[header.relative_to(root).as_posix() for header in sorted((root / KERNEL).glob("*.h"))],
         define_macros=[("Py_LIMITED_API", LIMITED_API)],
         # Products and sums are rounded one by one, as numpy rounds them, also where a machine could do both at once.
-        extra_compile_args=[] if os.name == "nt" else ["-O3", "-ffp-contract=off"],
+        # Names are the kernel's own: another library may have a function of the same name.
+        extra_compile_args=[] if os.name == "nt" else ["-O3", "-ffp-contract=off", "-fvisibility=hidden"],
         py_limited_api=True,
     )
     before = Path.cwd()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from blockml.errors import UsageError
 from blockml.features.catalogue import COLUMNS, FEATURE_SETS, FeatureSet, describe, feature_set, split_name
-from blockml.features.column import Family, Rows
+from blockml.features.column import Family, Rows, names_of
 from blockml.features.view import View
 from blockml.page import Page
 
@@ -65,11 +65,11 @@ def build(
     """
     chosen = feature_set(features) if isinstance(features, str) else features
     n = len(page.blocks)
-    columns = np.zeros((len(chosen.columns), n), dtype=np.float32)
+    plan = _plan(chosen.columns)
+    columns = np.empty((len(chosen.columns), n), dtype=np.float32)
     if n:
         view = view or View(page)
-        plan = _plan(chosen.columns)
-        with view.writing({part.run_of: columns[part.run] for part in plan if part.run_of}):
+        with view.writing({part.run_of[0]: columns[part.run] for part in plan if part.is_whole}):
             # A family's values are dropped before the next one's are made: memory is soon warm, and little of it is
             # needed.
             for part in plan:
@@ -97,7 +97,7 @@ def _values(
 
 def _fill(columns: NDArray[np.float32], part: _Part, values: Mapping[str, NDArray[np.generic] | float]) -> None:
     """Write the columns of a part."""
-    if isinstance(values, Rows) and values.names == part.run_of:
+    if part.is_whole and isinstance(values, Rows):
         if values.array.base is not columns:
             columns[part.run] = values.array
     else:
@@ -105,9 +105,10 @@ def _fill(columns: NDArray[np.float32], part: _Part, values: Mapping[str, NDArra
             columns[place] = values[base]
     for base, offset, place in part.others:
         _shifted(values[base], offset, COLUMNS[base].empty, columns[place])
-    n = columns.shape[1]
-    codes, blocks = np.empty(n, dtype=np.float32), np.arange(n)
     for base, offset, place_of_code in part.one_hot:
+        n = columns.shape[1]
+        codes, blocks = np.empty(n, dtype=np.float32), np.arange(n)
+        columns[place_of_code[place_of_code >= 0]] = 0
         _shifted(values[base], offset, COLUMNS[base].empty, codes)
         places = place_of_code[codes.astype(np.intp)]
         wanted = places >= 0
@@ -146,6 +147,8 @@ class _Part:
     """Their base columns, if they lie side by side; else none."""
     run: slice
     """Where they lie then."""
+    is_whole: bool
+    """Whether they are all that the family has, in its order."""
     others: tuple[tuple[str, int, int], ...]
     """Columns of other blocks: base, offset and position."""
     one_hot: tuple[tuple[str, int, NDArray[np.intp]], ...]
@@ -170,12 +173,15 @@ def _part(family: Family | None, names: list[tuple[int, str, int, int | None]]) 
     for place, base, offset, code in names:
         if code is not None:
             groups.setdefault((base, offset), np.full(len(COLUMNS[base].values), -1, dtype=np.intp))[code] = place
+    side_by_side = bool(own) and own[-1][1] - own[0][1] + 1 == len(own)
+    run_of = tuple([base for base, _ in own]) if side_by_side else ()
     return _Part(
         family,
         tuple(dict.fromkeys(base for _, base, _, _ in names)),
         tuple(own),
-        tuple([base for base, _ in own]) if own and own[-1][1] - own[0][1] + 1 == len(own) else (),
+        run_of,
         slice(own[0][1], own[-1][1] + 1) if own else slice(0),
+        family is not None and run_of == names_of(COLUMNS.values(), family),
         tuple(others),
         tuple([(base, offset, place_of_code) for (base, offset), place_of_code in groups.items()]),
     )

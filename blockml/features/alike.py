@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,45 +11,66 @@ from numpy.typing import NDArray
 from blockml import kernel
 from blockml.features.ranks import ranked
 
-__all__ = ["GROUPS", "grouped", "same_codes"]
+__all__ = ["GROUPS", "Levels", "alike"]
 
 #: Multiplier of a polynomial hash (odd, from the golden ratio; Knuth, *The Art of Computer Programming* 3, 6.4).
 _FACTOR = 0x9E3779B97F4A7C15
 
-#: Ways to call two blocks alike.
-GROUPS: Mapping[str, str] = {
-    "near": "tags and classes of the three nearest ancestors",
-    "far": "tags and classes of all ancestors from the third on",
-}
+_NO_NAMES = np.zeros(0, dtype=np.int32)
 
 
-def grouped(chain: NDArray[np.int64], kinds: NDArray[np.uint64]) -> Mapping[str, NDArray[np.int64]]:
-    """(n_blocks,) number of the group of each block, for each way in :data:`GROUPS`.
+class Levels(NamedTuple):
+    """Ancestors from so many levels above the parent on, up to others; the last one not included."""
+
+    first: int
+    last: int
+
+
+#: Ways to call two blocks alike: by tags and classes of the three nearest ancestors, or of all from the third on.
+GROUPS: Mapping[str, Levels] = {"near": Levels(0, 3), "far": Levels(2, 1000)}
+
+
+def alike(
+    tree: kernel.Tree, n_tags: int, ways: Sequence[Levels], names: NDArray[np.int32] = _NO_NAMES
+) -> NDArray[np.int64]:
+    """Number the groups of blocks with the same tags, and names, at some levels above.
 
     Parameters
     ----------
-    chain
-        (levels, n_blocks) what stands above each block: indices of nodes, -1 above a root.
-    kinds
-        (n_nodes + 1,) codes of tags and classes; 0 at the end, for "no node".
+    tree
+        See :attr:`blockml.features.view.View.tree`.
+    n_tags
+        How many different tags the page has.
+    ways
+        Levels, for each way to be alike. Without levels all blocks are one group.
+    names
+        (n_nodes + 1,) numbers of names, the last one for "no node"; without them tags alone count.
+
+    Returns
+    -------
+    NDArray[np.int64]
+        (len(ways), n_blocks).
     """
-    return {"near": same_codes(chain[:3], kinds), "far": same_codes(chain[2:], kinds)}
+    chain, _, tag, *_ = tree
+    groups = np.empty((len(ways), chain.shape[1]), dtype=np.int64)
+    if kernel.compiled is not None and groups.size:
+        for way, group in zip(ways, groups, strict=True):
+            kernel.compiled.alike(tree, n_tags, way.first, way.last, _FACTOR, names, group)
+        return groups
+    codes = np.zeros(len(tag) + 1, dtype=np.uint64)
+    codes[:-1] = tag
+    if len(names):
+        codes += n_tags * names.astype(np.uint64)
+    codes += np.uint64(1)
+    codes[-1] = 0
+    for way, group in zip(ways, groups, strict=True):
+        group[:] = ranked(_hash(chain[way.first : way.last], codes))[2]
+    return groups
 
 
-def same_codes(chain: NDArray[np.int64], codes: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """(n_blocks,) number of the group of blocks with the same codes above, from (levels, n_blocks) and (n_nodes + 1,).
-
-    Without levels all are one group.
-    """
-    return ranked(_hash(chain, codes))[2]
-
-
-def _hash(chain: NDArray[np.int64], codes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _hash(chain: NDArray[np.integer], codes: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """(n_blocks,) key of the codes of each block's chain."""
     key = np.zeros(chain.shape[1], dtype=np.uint64)
-    if kernel.compiled is not None:
-        kernel.compiled.chain_keys(chain, len(key), _FACTOR, codes, key)
-        return key
     for level in codes[chain[::-1]]:
         key = key * np.uint64(_FACTOR) + level
         key ^= key >> np.uint64(31)

@@ -7,13 +7,13 @@ several candidates are only hints here, and what is learnt is how far from them 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import repeat
 from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml import kernel
 from blockml.features.column import Row, Rows, columns_of, names_of
 from blockml.features.keywords import KEYWORDS
 from blockml.features.view import View
@@ -30,8 +30,19 @@ _SURROUNDING_WORDS = ("comment", "side", "navigation", "foot", "related", "popul
 
 #: By tag: 1 for surroundings, -1 for elements around everything, whose class names are of the whole page.
 _TAGS_AROUND = {**dict.fromkeys(_SURROUNDINGS, 1), "html": -1, "body": -1}
+#: What the kernel knows of a tag: see container.c.
+_SURROUNDING, _AROUND, _INLINE_BIT, _MAIN, _ARTICLE, _HEADING = (1 << bit for bit in range(6))
 #: Elements that hold text without being its paragraph.
 _INLINE = frozenset({"p", "span", "strong", "b", "em", "i", "font", "pre", "td", "blockquote"})
+
+_MARKS = {
+    **dict.fromkeys(_SURROUNDINGS, _SURROUNDING),
+    **{name: _AROUND for name, mark in _TAGS_AROUND.items() if mark < 0},
+    **dict.fromkeys(_INLINE, _INLINE_BIT),
+    "main": _MAIN,
+    "article": _ARTICLE,
+    "h1": _HEADING,
+}
 
 #: Candidates by what they hold most of.
 CANDIDATES: Mapping[str, str] = {
@@ -49,6 +60,15 @@ CANDIDATES: Mapping[str, str] = {
 
 def container(view: View) -> Mapping[str, NDArray[np.generic] | float]:
     """Levels, blocks and shares of text between a block and candidates, and the scores above it."""
+    if (compiled := view.compiled) is not None:
+        rows, names = view.rows(_NAMES), view.names
+        classes, roles, ids = (names.of[name] for name in ("class", "role", "id"))
+        clauses, lengths = view.characters(CLAUSE), view.lengths
+        compiled.container_rows(
+            view.tree, _marks(view), view.reached, classes, roles, ids, view.name_bits, _SURROUNDING_BITS,
+            names.numbers.get("main", 0), view.amounts, view.totals, clauses, lengths, MOST_LEVELS, rows,
+        )  # fmt: skip
+        return Rows(_NAMES, rows)
     clean_prose = np.where(_surrounded(view), 0.0, view.prose)
     masses = _masses(view, clean_prose, view.linked)
     clean, linked = masses.others
@@ -71,7 +91,6 @@ def container(view: View) -> Mapping[str, NDArray[np.generic] | float]:
             "scored": best_of,
             "main": _largest(is_main, masses.words),
         },
-        _NAMES,
         {
             "scoreup": view.most_above(scores) / best,  # "no node" is the last entry, 0
             "scoreparent": scores[view.blocks.parent] / best,
@@ -81,6 +100,10 @@ def container(view: View) -> Mapping[str, NDArray[np.generic] | float]:
 
 def further(view: View) -> Mapping[str, NDArray[np.generic] | float]:
     """The same for candidates that tell little beside the others."""
+    if (compiled := view.compiled) is not None:
+        rows = view.rows(_FURTHER_NAMES)
+        compiled.further_rows(view.tree, _marks(view), view.reached, view.amounts, view.totals, MOST_LEVELS, rows)
+        return Rows(_FURTHER_NAMES, rows)
     masses = _masses(view)
     return _around(
         view,
@@ -90,7 +113,6 @@ def further(view: View) -> Mapping[str, NDArray[np.generic] | float]:
             "titled": _with_heading(view, masses.any),
             "article": _largest(_named(view, "article"), masses.words),
         },
-        _FURTHER_NAMES,
     )
 
 
@@ -108,11 +130,7 @@ class _Masses(NamedTuple):
 def _masses(view: View, *others: NDArray[np.float64]) -> _Masses:
     """Sums over the blocks of each element, of words, running text, and other values (n_blocks,)."""
     values = np.array([view.words, view.prose, *others])
-    if kernel.compiled is not None:
-        sums = np.empty((len(values), len(view.reached)))
-        kernel.compiled.masses(view.started, view.nodes.end, view.reached, values, sums)
-    else:
-        sums = view.total_of(view.reached, values)
+    sums = view.total_of(view.reached, values)
     words, prose = sums[:2]
     return _Masses(words, prose, prose if view.prose.any() else words, sums[2:])
 
@@ -121,29 +139,15 @@ def _around(
     view: View,
     masses: _Masses,
     found: Mapping[str, int],
-    names: tuple[str, ...],
     rest: Mapping[str, NDArray[np.float64]] = MappingProxyType({}),
 ) -> Mapping[str, NDArray[np.generic] | float]:
     """Columns of candidates, given as places in :attr:`~blockml.features.view.View.reached`, or -1; and the rest."""
-    places = list(found.values())
-    nodes = [int(view.reached[place]) if place >= 0 else -1 for place in places]
-    shares = [
-        (float(masses.words[place]) / view.n_words, float(masses.prose[place]) / max(1.0, float(masses.words[place])))
-        if place >= 0
-        else (-1.0, -1.0)
-        for place in places
-    ]
-    if kernel.compiled is not None:
-        rows = view.rows(names)
-        tree = (view.nodes.parent, view.nodes.depth, view.nodes.end, view.started, view.blocks.parent)
-        kernel.compiled.relative_rows(
-            np.array(nodes, dtype=np.int64), MOST_LEVELS, *tree, np.array(shares), rows[: len(names) - len(rest)]
-        )
-        for row, values in zip(rows[len(names) - len(rest) :], rest.values(), strict=True):
-            row[:] = values
-        return Rows(names, rows)
     columns: dict[str, NDArray[np.generic] | float] = {}
-    for name, node, (share, prose) in zip(found, nodes, shares, strict=True):
+    for name, place in found.items():
+        node, share, prose = -1, -1.0, -1.0
+        if place >= 0:
+            node, words = int(view.reached[place]), float(masses.words[place])
+            share, prose = words / view.n_words, float(masses.prose[place]) / max(1.0, words)
         columns |= {f"{what}{name}": values for what, values in relative_to(view, node).items()}
         columns |= {f"share{name}": share, f"prose{name}": prose}
     return {**columns, **rest}
@@ -154,8 +158,6 @@ def smallest_holding(view: View, mass: NDArray[np.float64], share: float) -> int
 
     Elements are given, here as elsewhere, as places in :attr:`~blockml.features.view.View.reached`.
     """
-    if kernel.compiled is not None:
-        return kernel.compiled.deepest_holding(view.nodes.depth, view.reached, mass, share)
     top = float(mass.max(initial=0))
     if top <= 0:
         return -1
@@ -188,6 +190,11 @@ def relative_to(view: View, node: int) -> Mapping[str, NDArray[np.generic] | flo
 _SURROUNDING_BITS = sum(1 << number for number, name in enumerate(KEYWORDS) if name in _SURROUNDING_WORDS)
 
 
+def _marks(view: View) -> NDArray[np.uint8]:
+    """(n_tags,) what the kernel knows of each."""
+    return np.array([*map(_MARKS.get, view.nodes.names, repeat(0))], dtype=np.uint8)
+
+
 def _surrounded(view: View) -> NDArray[np.bool_]:
     """(n_blocks,) whether an element above is one of the surroundings, by its tag or by its class or id."""
     marked = (view.keywords & _SURROUNDING_BITS > 0).astype(np.float64)
@@ -205,10 +212,6 @@ def _paragraph_scores(view: View) -> NDArray[np.float64]:
     """
     scores = np.zeros(len(view.nodes) + 1)
     is_inline = np.array([name in _INLINE for name in view.nodes.names], dtype=bool)
-    if kernel.compiled is not None:
-        texts = (view.prose, view.characters(CLAUSE), view.lengths, view.blocks.parent)
-        kernel.compiled.paragraph_scores(*texts, is_inline, view.nodes.tag, view.nodes.parent, scores)
-        return scores
     reading = np.flatnonzero(view.prose > 0)
     if not len(reading):
         return scores

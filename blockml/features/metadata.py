@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Set
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml import kernel
 from blockml.features.column import Rows, columns_of, names_of
 from blockml.features.view import View
 from blockml.parsing.characters import ALNUM, classes
@@ -60,11 +59,11 @@ def resemblance(view: View) -> Mapping[str, NDArray[np.generic]]:
     """Share of a block's words that stand in the title or the description, and the other way round."""
     title = set(metric_tokens(f"{view.page.title} {view.meta.get('og:title', '')}"))
     description = set(metric_tokens(view.meta.get("og:description", "") or view.meta.get("description", "")))
-    if kernel.compiled is not None:
+    if (compiled := view.compiled) is not None:
         either = title | description
         sets = np.array([(word in title) + 2 * (word in description) for word in either], dtype=np.uint8)
         rows = view.rows(_RESEMBLANCE)
-        kernel.compiled.resemblance_rows(
+        compiled.resemblance_rows(
             view.blocks.texts, view.words, _TITLE_WORDS, list(either), sets, *_bits(), len(title), rows
         )
         return Rows(_RESEMBLANCE, rows)
@@ -124,48 +123,59 @@ def _bits() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
 
 def about(view: View) -> Rows:
     """Page-level columns, the same for each block: size, links, structure, and the kind it calls itself."""
-    values = {**_size(view), **_counted(view), **_kinds(view), **_address(view)}
+    values = {**_size(view), **_kinds(view), **_address(view)}
     return Rows(_ABOUT, np.array(list(values.values()), dtype=np.float32)[:, None])
 
 
 def _size(view: View) -> dict[str, float]:
-    """How much text there is, and what it stands in."""
-    linked, prose = view.amounts[1:].sum(axis=1).tolist()
-    tags, n = view.nodes.tag[view.blocks.parent], len(view.nodes.names)
-    words_in, blocks_in = np.bincount(tags, view.words, minlength=n), np.bincount(tags, minlength=n)
+    """How much text there is, what it stands in, how many elements of some kinds there are and how deep they lie."""
+    (n_words, prose), linked = view.totals, float(view.linked.sum())
     number_of = {name: number for number, name in enumerate(view.nodes.names)}
+    (nodes, words, blocks), longest, depth = _sums_by_tag(view)
 
-    def total(amounts: NDArray[np.generic], *names: str) -> float:
-        return float(sum(amounts[number_of[name]] for name in names if name in number_of))
+    def total(amounts: list[float], names: tuple[str, ...]) -> float:
+        return sum(amounts[number_of[name]] for name in names if name in number_of)
 
-    longest = np.sort(view.words)[::-1][:5] / view.n_words
     return {
-        "pagewords": view.n_words,
+        "pagewords": n_words,
         "pageblocks": len(view),
-        "pagelinks": linked / view.n_words,
-        "pageprose": prose / view.n_words,
+        "pagelinks": linked / n_words,
+        "pageprose": prose / n_words,
         "pageprosewords": prose,
-        "pageinp": total(words_in, "p") / view.n_words,
-        "pageinli": total(words_in, "li") / view.n_words,
-        "pageintd": total(words_in, "td", "th") / view.n_words,
-        "pagehead": total(blocks_in, "h1", "h2", "h3", "h4", "h5", "h6") / len(view),
-        "pagetop": float(longest[:1].sum()),
-        "pagetop5": float(longest.sum()),
+        "pageinp": total(words, ("p",)) / n_words,
+        "pageinli": total(words, ("li",)) / n_words,
+        "pageintd": total(words, ("td", "th")) / n_words,
+        "pagehead": total(blocks, ("h1", "h2", "h3", "h4", "h5", "h6")) / len(view),
+        "pagetop": longest[0] / n_words,
+        "pagetop5": float((longest / n_words).sum()),
+        **{column: total(nodes, names) for column, names in _COUNTED.items()},
+        "pagedepth": float(depth),
     }
 
 
-def _counted(view: View) -> dict[str, float]:
-    """How many elements of some kinds there are, and how deep they lie."""
-    counts = np.bincount(view.nodes.tag, minlength=len(view.nodes.names)).tolist()
-    count = dict(zip(view.nodes.names, counts, strict=True))
-    found = {column: sum(count.get(name, 0) for name in names) for column, names in _COUNTED.items()}
-    return {**found, "pagedepth": float(view.nodes.depth.max())}
+def _sums_by_tag(view: View) -> tuple[list[list[float]], NDArray[np.float64], int]:
+    """Nodes by tag, words and blocks by tag of their parent; the five longest blocks; depth of the deepest node."""
+    n_tags = len(view.nodes.names)
+    counts, longest = np.zeros((3, n_tags)), np.zeros(5)
+    if (compiled := view.compiled) is not None:
+        deepest = compiled.page_sizes(view.tree, n_tags, view.words, counts, longest)
+    else:
+        tags = view.nodes.tag[view.blocks.parent]
+        counts[0] = np.bincount(view.nodes.tag, minlength=n_tags)
+        counts[1] = np.bincount(tags, view.words, minlength=n_tags)
+        counts[2] = np.bincount(tags, minlength=n_tags)
+        most = np.sort(view.words)[::-1][:5]
+        longest[: len(most)] = most
+        deepest = int(view.nodes.depth.max())
+    return counts.tolist(), longest, deepest
 
 
 def _kinds(view: View) -> dict[str, float]:
     """Kinds that the page calls itself."""
     own = _KIND_OF.get(view.meta.get("og:type", "").lower(), -1)
-    types = {_KIND_OF[word] for word in map(str.lower, _types(view.page.utf8 or b"")) if word in _KIND_OF}
+    source = view.page.utf8 or b""
+    named = _types(source) if view.compiled is None else view.compiled.schema_types(source)
+    types = {_KIND_OF[word] for word in map(str.lower, named) if word in _KIND_OF}
     return {f"is{name}": (own == number) + 2 * (number in types) for number, name in enumerate(KINDS)}
 
 

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml import kernel
 from blockml.features.column import Rows, columns_of, names_of
 from blockml.features.view import View
 
@@ -16,6 +15,7 @@ __all__ = ["COLUMNS", "around", "position"]
 
 #: Blocks on each side that windows reach.
 WINDOWS = (1, 2, 4, 8, 16)
+_REACHES = np.array(WINDOWS, dtype=np.int64)
 #: Width of the smoothing over blocks (our choice), in blocks.
 _BLUR = 3.0
 #: Longest block counted in the smoothing, in words: one long block shall not drown its neighbours.
@@ -26,13 +26,11 @@ _HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
 
 def position(view: View) -> Mapping[str, NDArray[np.generic] | float]:
     """Place of a block in the page, counted in blocks and words, from both ends and from headings and running text."""
-    n = len(view)
-    n_prose = max(1.0, float(view.prose.sum()))
-    if kernel.compiled is not None:
+    if (compiled := view.compiled) is not None:
         rows = view.rows(_POSITION)
-        codes = view.tag_codes(_HEADINGS, 9, 9)
-        kernel.compiled.position_rows(view.tags_above, codes, view.words, view.prose, view.n_words, n_prose, rows)
+        compiled.position_rows(view.tree, view.tag_codes(_HEADINGS, 9, 9), view.amounts, view.totals, rows)
         return Rows(_POSITION, rows)
+    n, n_prose = len(view), max(1.0, view.totals[1])
     index = np.arange(n, dtype=np.float64)
     before = np.cumsum(view.words) - view.words
     prose_before = np.cumsum(view.prose) - view.prose
@@ -79,21 +77,18 @@ def around(view: View) -> Mapping[str, NDArray[np.generic]]:
 
     Smoothing a page's code and text is content code blurring (Gottron 2008); here blocks are what is smoothed.
     """
-    words, linked = np.minimum(view.amounts[:2], _MOST_WORDS)
-    smooth = np.convolve(words, _weights(), "full")[12:-12]
-    links_smooth = np.convolve(linked, _weights(), "full")[12:-12] / np.maximum(smooth, 0.1)
-    if kernel.compiled is not None:
+    if (compiled := view.compiled) is not None:
         rows = view.rows(_AROUND)
-        kernel.compiled.window_rows(view.words, view.linked, np.array(WINDOWS, dtype=np.int64), rows[:-2])
-        rows[-2], rows[-1] = smooth, links_smooth
+        compiled.window_rows(view.amounts, _REACHES, _weights(), _MOST_WORDS, rows)
         return Rows(_AROUND, rows)
+    smooth, links_smooth = _smooth(np.minimum(view.amounts[:2], _MOST_WORDS))
     amounts, links = _windows(view.amounts[:2])
     shares = links / np.maximum(amounts, 1)
     return {
         **{f"words{reach}around": row for reach, row in zip(WINDOWS, amounts, strict=True)},
         **{f"links{reach}around": row for reach, row in zip(WINDOWS, shares, strict=True)},
         "blurredwords": smooth,
-        "blurredlinks": links_smooth,
+        "blurredlinks": links_smooth / np.maximum(smooth, 0.1),
     }
 
 
@@ -104,6 +99,17 @@ def _weights() -> NDArray[np.float64]:
     weights /= weights.sum()
     weights.flags.writeable = False
     return weights
+
+
+def _smooth(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(…, n) sums of neighbours (…, n) by :func:`_weights`, added from the first on, as the kernel does."""
+    weights, n = _weights(), values.shape[-1]
+    around = np.zeros((*values.shape[:-1], n + len(weights)))
+    around[..., len(weights) // 2 :][..., :n] = values
+    sums = np.zeros_like(values)
+    for place, weight in enumerate(weights):
+        sums += weight * around[..., place : place + n]
+    return sums
 
 
 def _windows(values: NDArray[np.float64]) -> NDArray[np.float64]:

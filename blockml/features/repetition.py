@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml import kernel
 from blockml.features.alike import GROUPS
 from blockml.features.column import Row, Rows, columns_of, names_of
 from blockml.features.ranks import ranked
@@ -16,37 +15,42 @@ from blockml.features.view import View
 __all__ = ["ALIKE", "COLUMNS", "alike", "like_siblings", "repetition", "same_path"]
 
 #: The ways in which nets see what a block is like.
-ALIKE = ("near", "far")
+ALIKE = tuple(GROUPS)
 #: Levels above the parent whose siblings are counted.
 LEVELS = (0, 1, 2, 3)
+_LEVELS = np.array(LEVELS, dtype=np.int64)
 
 
 def alike(view: View) -> tuple[NDArray[np.int32], ...]:
     """(n_blocks,) number of the group of each block, for each of :data:`ALIKE`; of any page, without blocks too."""
-    found = view.groups if len(view) else {}
-    return tuple([found.get(name, np.empty(0)).astype(np.int32) for name in ALIKE])
+    if not len(view):
+        return tuple([np.zeros(0, dtype=np.int32) for _ in ALIKE])
+    return tuple(view.groups.astype(np.int32))
 
 
 def repetition(view: View) -> Mapping[str, NDArray[np.generic]]:
     """Size, text and links of the groups of blocks that are built alike."""
-    return _of_groups(view, view.groups, _REPETITION)
+    return _of_groups(view, tuple(GROUPS), view.groups, _REPETITION)
 
 
 def same_path(view: View) -> Mapping[str, NDArray[np.generic]]:
     """The same of the groups of blocks with the same tags above."""
-    return _of_groups(view, {"path": view.same_path}, _SAME_PATH)
+    return _of_groups(view, ("path",), view.same_path, _SAME_PATH)
 
 
 def _of_groups(
-    view: View, groups: Mapping[str, NDArray[np.int64]], names: tuple[str, ...]
+    view: View, ways: tuple[str, ...], groups: NDArray[np.int64], names: tuple[str, ...]
 ) -> Mapping[str, NDArray[np.generic]]:
     """Columns of the group of each block, for each way to be alike."""
-    if kernel.compiled is not None:
+    if (compiled := view.compiled) is not None:
         rows = view.rows(names)
-        for group, its in zip(groups.values(), np.split(rows, len(groups)), strict=True):
-            kernel.compiled.group_rows(group, int(group.max()) + 1, view.amounts, view.n_words, its)
+        compiled.group_rows(groups, view.amounts, view.n_words, rows)
         return Rows(names, rows)
-    return {name: values for way, group in groups.items() for name, values in _group(view, way, group).items()}
+    return {
+        name: values
+        for way, group in zip(ways, groups, strict=True)
+        for name, values in _group(view, way, group).items()
+    }
 
 
 def _group(view: View, way: str, group: NDArray[np.int64]) -> dict[str, NDArray[np.generic]]:
@@ -70,17 +74,16 @@ def _group(view: View, way: str, group: NDArray[np.int64]) -> dict[str, NDArray[
 
 def like_siblings(view: View) -> Mapping[str, NDArray[np.generic]]:
     """How many siblings with the same tag and class ancestors have, and how their texts are."""
-    nodes = view.nodes
+    nodes, n_tags = view.nodes, len(view.nodes.names)
     elements = _siblings(view)
-    kind = view.built(elements)
-    key = (nodes.parent[elements].astype(np.int64) + 1) * (int(kind.max()) + 1) + kind
-    _, starts, group = ranked(key.astype(np.uint64))
-    if kernel.compiled is not None:
+    classes = view.classes_of(elements)
+    if (compiled := view.compiled) is not None:
         rows = view.rows(_LIKE_SIBLINGS)
-        chosen = np.array(LEVELS, dtype=np.int64)
-        tree = (view.chain, chosen, view.started, nodes.end)
-        kernel.compiled.sibling_rows(*tree, elements, group, len(starts), view.amounts[:2], rows)
+        compiled.sibling_rows(view.tree, n_tags, _LEVELS, elements, classes, view.amounts, rows)
         return Rows(_LIKE_SIBLINGS, rows)
+    kind = nodes.tag[elements] + n_tags * classes[elements].astype(np.int64)
+    key = (nodes.parent[elements].astype(np.int64) + 1) * (int(kind.max()) + 1) + kind
+    group = ranked(key.astype(np.uint64))[2]
     size = np.bincount(group)
     of_node = np.zeros(len(nodes), dtype=np.intp)
     of_node[elements] = group
@@ -96,9 +99,9 @@ def like_siblings(view: View) -> Mapping[str, NDArray[np.generic]]:
 def _siblings(view: View) -> NDArray[np.int64]:
     """Elements with the parent of an ancestor whose siblings are counted, rising; all roots are siblings."""
     nodes = view.nodes
-    if kernel.compiled is not None:
-        found, chosen = np.empty(len(nodes), dtype=np.int64), np.array(LEVELS, dtype=np.int64)
-        return found[: kernel.compiled.siblings_above(view.chain, len(view), chosen, nodes.tag, nodes.parent, found)]
+    if (compiled := view.compiled) is not None:
+        found = np.empty(len(nodes), dtype=np.int64)
+        return found[: compiled.siblings_above(view.tree, len(nodes.names), _LEVELS, found)]
     has_ancestors = np.zeros(len(nodes) + 1, dtype=bool)  # the entry at the end is for roots, which have no parent
     has_ancestors[nodes.parent[view.levels(LEVELS)]] = True
     return np.flatnonzero((nodes.tag != 0) & has_ancestors[nodes.parent]).astype(np.int64, copy=False)
@@ -127,7 +130,10 @@ _SOURCE = "repeated structure, as Chakrabarti et al. 2007 and others use it for 
 COLUMNS = (
     *columns_of(same_path, _SOURCE, _rows("path", "tags above")),
     *columns_of(
-        repetition, _SOURCE, {name: row for way, what in GROUPS.items() for name, row in _rows(way, what).items()}
+        repetition,
+        _SOURCE,
+        _rows("near", "tags and classes of the three nearest ancestors")
+        | _rows("far", "tags and classes of all ancestors from the third on"),
     ),
     *columns_of(like_siblings, _SOURCE, {name: row for k in LEVELS for name, row in _level(k).items()}),
 )

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml import kernel
 from blockml.features.column import Row, Rows, columns_of, names_of
 from blockml.features.view import View
 from blockml.page import Flag
@@ -39,21 +38,28 @@ _LANDMARK_BITS = {tag: 1 << number for number, group in enumerate(LANDMARKS.valu
 
 #: Levels above the parent whose contents are measured.
 LEVELS = (0, 1, 2, 3, 4, 6)
+_LEVELS = np.array(LEVELS, dtype=np.int64)
 #: A distance to something that isn't there.
 FAR = 99
+
+_FLAGS = np.array([Flag.HIDDEN, Flag.NOSCRIPT, Flag.PREFORMATTED], dtype=np.uint8)
+_PARAGRAPHS = frozenset({"p", "pre", "blockquote"})
 
 
 def path(view: View) -> Mapping[str, NDArray[np.generic]]:
     """Tags of the nearest ancestors, depth, and how many levels up the landmarks are."""
     rows = view.rows(_PATH)
+    if (compiled := view.compiled) is not None:
+        codes, bits = view.tag_codes(_CODES, 1, 0), view.tag_codes(_LANDMARK_BITS, 0, 0)
+        compiled.path_rows(view.tree, codes, bits, view.blocks.flags, _FLAGS, FAR, rows)
+        return Rows(_PATH, rows)
     tags, landmarks = rows[:4], rows[5 : 5 + len(LANDMARKS)]
     codes = view.codes_above(_CODES, 1, 0)
     tags[: len(codes)] = codes
     tags[len(codes) :] = 0
     rows[4] = view.nodes.depth[view.blocks.parent]
     nearest_levels(view, view.named_tags(_LANDMARK_BITS, 0), landmarks)
-    for row, flag in zip(rows[-3:], (Flag.HIDDEN, Flag.NOSCRIPT, Flag.PREFORMATTED), strict=True):
-        row[:] = (view.blocks.flags & flag) > 0
+    rows[-len(_FLAGS) :] = (view.blocks.flags & _FLAGS[:, None]) > 0
     return Rows(_PATH, rows)
 
 
@@ -70,9 +76,6 @@ def nearest_levels(view: View, bits: NDArray[np.integer[Any]], levels: NDArray[n
         (n_groups, n_blocks) where they are written; contiguous, at most 64 groups.
     """
     chain, n_groups = view.chain, len(levels)
-    if kernel.compiled is not None:
-        kernel.compiled.nearest_levels(chain, len(view), FAR, bits.astype(np.uint64), levels)
-        return
     # A row of Booleans for each node, as numpy unpacks them; then from the top down, so that the nearest is what stays.
     marked = np.unpackbits(bits.astype("<u8").view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")[:, :n_groups]
     rows = np.full((len(view), n_groups), FAR, dtype=np.float32)
@@ -83,14 +86,13 @@ def nearest_levels(view: View, bits: NDArray[np.integer[Any]], levels: NDArray[n
 
 def ancestors(view: View) -> Mapping[str, NDArray[np.generic]]:
     """How much text the elements above a block hold, and what share of it is linked, running, in paragraphs."""
-    in_p = np.where(view.parents_named({"p", "pre", "blockquote"}), view.words, 0)
+    is_paragraph = np.array([name in _PARAGRAPHS for name in view.nodes.names], dtype=bool)
     sentences = view.characters(SENTENCE)
-    if kernel.compiled is not None:
+    if (compiled := view.compiled) is not None:
         rows = view.rows(_ANCESTORS)
-        amounts, levels = np.concatenate([view.amounts, [in_p, sentences]]), np.array(LEVELS, dtype=np.int64)
-        tree = (view.chain, view.started, view.nodes.end)
-        kernel.compiled.content_rows(*tree, amounts, levels, view.n_words, rows)
+        compiled.content_rows(view.tree, is_paragraph, view.amounts, sentences, _LEVELS, view.n_words, rows)
         return Rows(_ANCESTORS, rows)
+    in_p = np.where(is_paragraph[view.nodes.tag[view.blocks.parent]], view.words, 0)
     values = np.array([view.words, view.linked, view.prose, in_p, np.ones(len(view)), sentences])
     words, links, prose, in_p, blocks, sentences = view.total_of(view.levels(LEVELS), values)
     amount = np.maximum(words, 1)

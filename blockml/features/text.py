@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml import kernel
 from blockml.features.column import Rows, columns_of, names_of
 from blockml.features.view import COUNTED, View
 from blockml.parsing.characters import ALNUM, CJK, CLAUSE, DIGIT, SENTENCE, SPACE, UPPER
@@ -17,9 +16,9 @@ __all__ = ["COLUMNS", "text"]
 
 def text(view: View) -> Mapping[str, NDArray[np.generic]]:
     """Characters by class, words, and how the text begins and ends."""
-    if kernel.compiled is not None:
+    if (compiled := view.compiled) is not None:
         rows = view.rows(_NAMES)
-        kernel.compiled.text_rows(COUNTED, view.kinds, view.starts, view.amounts, view.lengths, view.counts, rows)
+        compiled.text_rows(COUNTED, view.kinds, view.starts, view.amounts, view.lengths, view.counts, rows)
         return Rows(_NAMES, rows)
     lengths, words, kinds = view.lengths, view.words, view.kinds
     letters = np.maximum(view.characters(ALNUM), 1)

@@ -82,9 +82,10 @@ def bags(view: View) -> Bags:
     n = len(view)
     if not n:
         return Bags(np.zeros(1, dtype=np.intp), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.intp))
-    above = np.full((_LEVELS, n), -1, dtype=np.int64)
-    above[: len(view.chain)] = view.chain[:_LEVELS]
-    names = view.nodes.names
+    above, names = view.chain[:_LEVELS], view.nodes.names
+    if len(above) < _LEVELS:
+        above = np.full((_LEVELS, n), -1, dtype=np.int64)
+        above[: len(view.chain)] = view.chain
     tag = np.append(view.nodes.tag, np.int32(len(names)))  # the entry at the end is for "no node", here as below
     numbers = view.names.columns[: len(_ATTRIBUTES)]
     sums = np.array([*map(_tag_sum, names), _tag_sum("")], dtype=np.uint32)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from itertools import repeat
 from threading import get_ident
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml import kernel
-from blockml.features.alike import grouped, same_codes
+from blockml.features.alike import GROUPS, Levels, alike
 from blockml.features.keywords import all_bits
 from blockml.features.names import Names, numbered
 from blockml.page import Blocks, Nodes, Page
@@ -36,6 +37,7 @@ REACH = 32
 
 #: Classes of characters that families count: all of them are counted at once.
 COUNTED = np.array([ALNUM, SPACE, DIGIT, SENTENCE, CLAUSE, UPPER | ALNUM, CJK | ALNUM], dtype=np.uint8)
+_NOWHERE: Mapping[str, NDArray[np.float32]] = {}
 _ROW_OF = {mask: row for row, mask in enumerate(COUNTED.tolist())}
 
 
@@ -58,19 +60,24 @@ class View:
         self.page = page
         self.nodes: Nodes = page.nodes
         self.blocks: Blocks = page.blocks
-        self._places: dict[int, Mapping[tuple[str, ...], NDArray[np.float32]]] = {}  # of each thread
+        self._places: dict[int, Mapping[str, NDArray[np.float32]]] = {}  # of each thread
 
     def __len__(self) -> int:
         return len(self.blocks)
 
+    @property
+    def compiled(self) -> kernel.Compiled | None:
+        """The compiled kernel; None where there is none, and of a page without blocks."""
+        return kernel.compiled if len(self) else None
+
     def rows(self, names: tuple[str, ...]) -> NDArray[np.float32]:
         """(len(names), n_blocks) where a family writes its columns: where they will lie, if a matrix is being made."""
-        place = self._places.get(get_ident(), {}).get(names)
+        place = self._places.get(get_ident(), _NOWHERE).get(names[0])
         return np.empty((len(names), len(self)), dtype=np.float32) if place is None else place
 
     @contextmanager
-    def writing(self, places: Mapping[tuple[str, ...], NDArray[np.float32]]) -> Iterator[None]:
-        """Let families write into parts of a matrix, given by the names of their columns, for a while.
+    def writing(self, places: Mapping[str, NDArray[np.float32]]) -> Iterator[None]:
+        """Let families write all of their columns into parts of a matrix, given by the first name of each, for a while.
 
         Each thread that shares the view writes into a matrix of its own.
         """
@@ -81,33 +88,50 @@ class View:
             del self._places[get_ident()]
 
     @cached_property
+    def tree(self) -> kernel.Tree:
+        """:attr:`chain`, :attr:`started`, tag, parent, depth and end of nodes, parent of blocks: for the kernel."""
+        nodes = self.nodes
+        columns = _int32(nodes.tag, nodes.parent, nodes.depth, nodes.end, self.blocks.parent)
+        return (self.chain, self.started, *columns)
+
+    @property
     def chain(self) -> NDArray[np.int64]:
         """(levels, n_blocks) the block's parent, the parent's parent … at most :data:`REACH`; -1 above a root."""
-        if kernel.compiled is not None and len(self):
-            chain = np.empty((REACH, len(self)), dtype=np.int64)
-            parents, first = (np.ascontiguousarray(x.parent, dtype=np.int32) for x in (self.nodes, self.blocks))
-            return chain[: kernel.compiled.chains(parents, first, chain)]
+        return self._above[0]
+
+    @property
+    def reached(self) -> NDArray[np.int64]:
+        """Nodes of :attr:`chain`, each once, rising."""
+        return self._above[1]
+
+    @property
+    def started(self) -> NDArray[np.int64]:
+        """(n_nodes + 1,) blocks that start before each node, and all of them."""
+        return self._above[2]
+
+    @cached_property
+    def _above(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """What :attr:`chain`, :attr:`reached` and :attr:`started` are."""
+        nodes, blocks, n_nodes = self.nodes, self.blocks, len(self.nodes)
+        if (compiled := self.compiled) is not None:
+            chain, reached = np.empty((REACH, len(self)), dtype=np.int64), np.empty(n_nodes, dtype=np.int64)
+            started = np.empty(n_nodes + 1, dtype=np.int64)
+            parent, holder, node = _int32(nodes.parent, blocks.parent, blocks.node)
+            n_levels, n_reached = compiled.tree_above(parent, holder, node, chain, reached, started)
+            return chain[:n_levels], reached[:n_reached], started
         levels = []
-        here = self.blocks.parent.astype(np.int64)
-        up = np.append(self.nodes.parent, -1).astype(np.int64)
+        here = blocks.parent.astype(np.int64)
+        up = np.append(nodes.parent, -1).astype(np.int64)
         for _ in range(REACH):
             levels.append(here)
             here = up[here]
             if here.max(initial=-1) < 0:
                 break
-        return np.array(levels)
-
-    @cached_property
-    def reached(self) -> NDArray[np.int64]:
-        """Nodes of :attr:`chain`, each once, rising."""
-        return np.flatnonzero(self._is_reached[:-1]).astype(np.int64, copy=False)
-
-    @cached_property
-    def _is_reached(self) -> NDArray[np.bool_]:
-        """(n_nodes + 1,) whether a node is one of :attr:`chain`; the last is for "no node"."""
-        marked = np.zeros(len(self.nodes) + 1, dtype=bool)
-        marked[self.chain] = True
-        return marked
+        marked = np.zeros(n_nodes + 1, dtype=bool)
+        marked[np.array(levels)] = True
+        started = np.zeros(n_nodes + 1, dtype=np.int64)
+        np.cumsum(np.bincount(blocks.node, minlength=n_nodes), out=started[1:])
+        return np.array(levels), np.flatnonzero(marked[:-1]).astype(np.int64, copy=False), started
 
     @cached_property
     def _outermost(self) -> NDArray[np.intp]:
@@ -121,13 +145,6 @@ class View:
         return self.chain.ravel().take(rows * len(self) + np.arange(len(self)))
 
     @cached_property
-    def started(self) -> NDArray[np.int64]:
-        """(n_nodes + 1,) blocks that start before each node, and all of them."""
-        started = np.zeros(len(self.nodes) + 1, dtype=np.int64)
-        np.cumsum(np.bincount(self.blocks.node, minlength=len(self.nodes)), out=started[1:])
-        return started
-
-    @cached_property
     def low(self) -> NDArray[np.intp]:
         """(n_nodes,) the first block that starts at the node or behind its start."""
         return self.started[:-1]
@@ -139,10 +156,6 @@ class View:
 
     def most_above(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """(n_blocks,) largest value (n_nodes + 1,), the last for "no node", in each column of the chain."""
-        if kernel.compiled is not None:
-            most = np.empty(len(self))
-            kernel.compiled.most_above(self.chain, len(self), values, most)
-            return most
         highest: NDArray[np.float64] = values[self.chain].max(axis=0)
         return highest
 
@@ -152,41 +165,56 @@ class View:
         sums: NDArray[np.float64] = before.take(self.high[nodes], axis=-1) - before.take(self.low[nodes], axis=-1)
         return sums
 
-    @cached_property
+    @property
     def amounts(self) -> NDArray[np.float64]:
         """(3, n_blocks) words, words in links, and words of running text.
 
         Blocks that read like running text have ten words or more, hardly any of them linked. Ten words are where
         Kohlschütter et al. 2010 (section 4) see short text end.
         """
-        amounts = np.empty((3, len(self)))
-        words, linked, prose = amounts
-        words[:], linked[:] = self.blocks.n_words, self.blocks.n_linked
-        np.multiply(words, (words >= 10) & (linked <= 0.3 * words), out=prose)
-        return amounts
+        return self._words[0]
+
+    @property
+    def totals(self) -> tuple[float, float]:
+        """Words of the page, at least 1, and words of its running text."""
+        return self._words[1]
 
     @cached_property
+    def _words(self) -> tuple[NDArray[np.float64], tuple[float, float]]:
+        """What :attr:`amounts` and :attr:`totals` are."""
+        amounts, blocks = np.empty((3, len(self))), self.blocks
+        if kernel.compiled is not None:
+            all_words, in_links = _int32(blocks.n_words, blocks.n_linked)
+            n_words, n_prose = kernel.compiled.word_amounts(all_words, in_links, amounts)
+        else:
+            words, linked, prose = amounts
+            words[:], linked[:] = blocks.n_words, blocks.n_linked
+            np.multiply(words, (words >= 10) & (linked <= 0.3 * words), out=prose)
+            n_words, n_prose = float(words.sum()), float(prose.sum())
+        return amounts, (max(1.0, n_words), n_prose)
+
+    @property
     def words(self) -> NDArray[np.float64]:
         """(n_blocks,) words."""
-        words: NDArray[np.float64] = self.amounts[0]
+        words: NDArray[np.float64] = self._words[0][0]
         return words
 
-    @cached_property
+    @property
     def linked(self) -> NDArray[np.float64]:
         """(n_blocks,) words in links."""
-        linked: NDArray[np.float64] = self.amounts[1]
+        linked: NDArray[np.float64] = self._words[0][1]
         return linked
 
-    @cached_property
+    @property
     def prose(self) -> NDArray[np.float64]:
         """(n_blocks,) words of blocks that read like running text."""
-        prose: NDArray[np.float64] = self.amounts[2]
+        prose: NDArray[np.float64] = self._words[0][2]
         return prose
 
-    @cached_property
+    @property
     def n_words(self) -> float:
         """Words of the page, at least 1."""
-        return max(1.0, float(self.words.sum()))
+        return self._words[1][0]
 
     @property
     def kinds(self) -> NDArray[np.uint8]:
@@ -238,18 +266,14 @@ class View:
             row[:] = np.add.reduceat((self.kinds & mask) == mask, self.starts, dtype=np.int64)
         return counts
 
-    @cached_property
-    def tags_above(self) -> NDArray[np.int32]:
-        """(at most 4, n_blocks) tag of the block's parent, the parent's parent …; the number of tags above a root."""
-        return np.append(self.nodes.tag, np.int32(len(self.nodes.names)))[self.chain[:4]]
-
     def tag_codes(self, codes: Mapping[str, int], other: int, none: int) -> NDArray[np.int64]:
         """(n_tags + 1,) a code for the name of each tag; ``none`` at the end, for "no node"."""
-        return np.array([*[codes.get(name, other) for name in self.nodes.names], none], dtype=np.int64)
+        return np.array([*map(codes.get, self.nodes.names, repeat(other)), none], dtype=np.int64)
 
     def codes_above(self, codes: Mapping[str, int], other: int, none: int) -> NDArray[np.int64]:
-        """(at most 4, n_blocks) :meth:`tag_codes` of :attr:`tags_above`."""
-        return self.tag_codes(codes, other, none)[self.tags_above]
+        """(at most 4, n_blocks) :meth:`tag_codes` of the block's parent, the parent's parent …."""
+        tag = np.append(self.nodes.tag, np.int32(len(self.nodes.names)))
+        return self.tag_codes(codes, other, none)[tag[self.chain[:4]]]
 
     def named_tags(self, codes: Mapping[str, int], other: int) -> NDArray[np.int64]:
         """(n_nodes + 1,) code of each node's name; the entry at the end, for "no node", has ``other``."""
@@ -258,39 +282,32 @@ class View:
         named[-1] = other
         return named
 
-    def parents_named(self, names: Set[str]) -> NDArray[np.bool_]:
-        """(n_blocks,) whether the block's parent has one of these names."""
-        return np.array([name in names for name in self.nodes.names], dtype=bool)[self._parent_tags]
-
-    @cached_property
-    def _parent_tags(self) -> NDArray[np.int32]:
-        """(n_blocks,) tag of each block's parent."""
-        return self.nodes.tag[self.blocks.parent]
-
     @cached_property
     def names(self) -> Names:
         """What attributes call the elements."""
         return numbered(self.nodes, self.reached)
 
-    def built(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Number of the tag and ``class`` together, of some elements; rising indices."""
-        others = elements[~self._is_reached[elements]]
-        classes = self.names.classes_too(self.nodes, others)
-        return self.nodes.tag[elements] + len(self.nodes.names) * classes[elements].astype(np.int64)
+    def classes_of(self, elements: NDArray[np.int64]) -> NDArray[np.int32]:
+        """(n_nodes + 1,) number of the ``class`` of elements, also of such that aren't above blocks; rising indices."""
+        return self.names.classes_too(self.nodes, elements)
 
     @cached_property
-    def groups(self) -> Mapping[str, NDArray[np.int64]]:
-        """(n_blocks,) number of each block's group, for each way in :data:`blockml.features.alike.GROUPS`."""
-        kinds = np.zeros(len(self.nodes) + 1, dtype=np.uint64)
-        kinds[:-1] = self.nodes.tag
-        kinds += len(self.nodes.names) * self.names.of["class"].astype(np.uint64) + np.uint64(1)
-        kinds[-1] = 0
-        return grouped(self.chain, kinds)
+    def groups(self) -> NDArray[np.int64]:
+        """(n_ways, n_blocks) number of each block's group, for each way in :data:`blockml.features.alike.GROUPS`."""
+        return alike(self.tree, len(self.nodes.names), tuple(GROUPS.values()), self.names.of["class"])
 
     @cached_property
     def same_path(self) -> NDArray[np.int64]:
-        """(n_blocks,) number of the group of blocks with the same tags above."""
-        return same_codes(self.chain, np.append(self.nodes.tag + 1, 0).astype(np.uint64))
+        """(1, n_blocks) number of the group of blocks with the same tags above."""
+        return alike(self.tree, len(self.nodes.names), (Levels(0, REACH),))
+
+    @cached_property
+    def name_bits(self) -> NDArray[np.int64]:
+        """(n_names,) bits of the groups of words in each value of :attr:`names`.
+
+        See :func:`blockml.features.keywords.keyword_bits`.
+        """
+        return all_bits(list(self.names.values))
 
     @cached_property
     def keywords(self) -> NDArray[np.int64]:
@@ -298,9 +315,8 @@ class View:
 
         See :func:`blockml.features.keywords.keyword_bits`.
         """
-        of_value = all_bits(list(self.names.values))
-        bits: NDArray[np.int64] = of_value[self.names.of["class"]]
-        bits |= of_value[self.names.of["id"]]
+        bits: NDArray[np.int64] = self.name_bits[self.names.of["class"]]
+        bits |= self.name_bits[self.names.of["id"]]
         return bits
 
     @cached_property
@@ -313,6 +329,11 @@ class View:
                 if name := attribute.get("property") or attribute.get("name"):
                     found.setdefault(name.lower(), attribute.get("content") or "")
         return found
+
+
+def _int32(*columns: NDArray[np.int32]) -> list[NDArray[np.int32]]:
+    """Columns as the kernel takes them."""
+    return [np.ascontiguousarray(column, dtype=np.int32) for column in columns]
 
 
 def _sums_before(values: NDArray[np.generic]) -> NDArray[np.float64]:

@@ -28,20 +28,24 @@ ROLES: Mapping[str, tuple[str, ...]] = {
 _ROLE_OF = {word: number for number, words in enumerate(ROLES.values()) for word in words}
 #: Attributes that say them, as rows of numbers.
 _ROLE_ROWS = [NAMES.index(name) for name in ("role", "itemprop", "property")]
+#: Which of them says something by words, 0, or by roles, 1.
+_TABLES = np.array([int(name not in {"class", "id"}) for name in NAMES], dtype=np.int64)
 _NAMES = (*(f"cls{name}" for name in KEYWORDS), *ROLES)
 
 
 def called(view: View) -> Mapping[str, NDArray[np.generic]]:
     """Levels up to the nearest element whose class or id holds a word of a group, or that has such a role."""
-    numbers = view.names.columns[_ROLE_ROWS]
-    used = np.zeros(len(view.names.values), dtype=bool)
-    used[numbers] = True
-    of_value = np.zeros(len(used), dtype=np.int64)
-    for number in np.flatnonzero(used).tolist():
-        of_value[number] = _role_bits(view.names.values[number]) << len(KEYWORDS)
-    bits = view.keywords | np.bitwise_or.reduce(of_value[numbers], axis=0)
+    names = view.names
+    roles = np.zeros(len(names.values), dtype=np.int64)
+    for number in np.unique(names.columns[_ROLE_ROWS]).tolist():
+        roles[number] = _role_bits(names.values[number]) << len(KEYWORDS)
     levels = view.rows(_NAMES)
-    nearest_levels(view, bits, levels)
+    if (compiled := view.compiled) is not None:
+        tables = np.array([view.name_bits, roles])
+        compiled.named_rows(view.tree, len(view.nodes.names), names.columns, tables, _TABLES, FAR, levels)
+    else:
+        bits = view.keywords | np.bitwise_or.reduce(roles[names.columns[_ROLE_ROWS]], axis=0)
+        nearest_levels(view, bits, levels)
     return Rows(_NAMES, levels)
 
 

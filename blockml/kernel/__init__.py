@@ -10,12 +10,16 @@ import importlib
 import os
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Compiled", "compiled"]
+__all__ = ["Compiled", "Tree", "compiled"]
+
+
+#: What :attr:`blockml.features.view.View.tree` holds: chain and counts of blocks, then columns of nodes and blocks.
+Tree: TypeAlias = tuple[NDArray[np.int64] | NDArray[np.int32], ...]
 
 
 class Compiled(Protocol):
@@ -187,31 +191,171 @@ class Compiled(Protocol):
         """
 
     @staticmethod
-    def chains(parents: NDArray[np.int32], first: NDArray[np.int32], chain: NDArray[np.int64], /) -> int:
-        """Write the levels of a chain, return how many there are: :attr:`blockml.features.view.View.chain`."""
+    def word_amounts(
+        n_words: NDArray[np.int32], n_linked: NDArray[np.int32], amounts: NDArray[np.float64], /
+    ) -> tuple[float, float]:
+        """Write amounts (3, n_blocks), return sums of two of them: :attr:`blockml.features.view.View.amounts`."""
 
     @staticmethod
-    def nearest_levels(
+    def tree_above(
+        parent: NDArray[np.int32],
+        holder: NDArray[np.int32],
+        node: NDArray[np.int32],
         chain: NDArray[np.int64],
-        n_blocks: int,
+        reached: NDArray[np.int64],
+        started: NDArray[np.int64],
+        /,
+    ) -> tuple[int, int]:
+        """Write levels of a chain, nodes, and counts; return how many levels and nodes.
+
+        See :attr:`blockml.features.view.View.tree`.
+        """
+
+    @staticmethod
+    def path_rows(
+        tree: Tree,
+        codes: NDArray[np.int64],
+        bits: NDArray[np.int64],
+        flags: NDArray[np.uint8],
+        masks: NDArray[np.uint8],
         far: float,
-        bits: NDArray[np.uint64],
-        levels: NDArray[np.float32],
+        rows: NDArray[np.float32],
         /,
     ) -> None:
-        """Write levels (n_groups, n_blocks): :func:`blockml.features.structure.nearest_levels`."""
+        """Write columns (n_columns, n_blocks): :func:`blockml.features.structure.path`."""
 
     @staticmethod
-    def chain_keys(
-        chain: NDArray[np.int64], n_blocks: int, factor: int, codes: NDArray[np.uint64], keys: NDArray[np.uint64], /
+    def named_rows(
+        tree: Tree,
+        n_tags: int,
+        columns: NDArray[np.int32],
+        tables: NDArray[np.int64],
+        which: NDArray[np.int64],
+        far: float,
+        rows: NDArray[np.float32],
+        /,
     ) -> None:
-        """Write the key (n_blocks,) of each block's chain: :mod:`blockml.features.alike`."""
+        """Write columns (n_groups, n_blocks): :func:`blockml.features.vocabulary.called`."""
 
     @staticmethod
-    def most_above(
-        chain: NDArray[np.int64], n_blocks: int, values: NDArray[np.float64], most: NDArray[np.float64], /
+    def position_rows(
+        tree: Tree,
+        codes: NDArray[np.int64],
+        amounts: NDArray[np.float64],
+        totals: tuple[float, float],
+        rows: NDArray[np.float32],
+        /,
     ) -> None:
-        """Write the largest value (n_blocks,) above each block: :meth:`blockml.features.view.View.most_above`."""
+        """Write columns (17, n_blocks): :func:`blockml.features.position.position`."""
+
+    @staticmethod
+    def window_rows(
+        amounts: NDArray[np.float64],
+        reaches: NDArray[np.int64],
+        weights: NDArray[np.float64],
+        most: float,
+        rows: NDArray[np.float32],
+        /,
+    ) -> None:
+        """Write columns (2 * n_reaches + 2, n_blocks): :func:`blockml.features.position.around`."""
+
+    @staticmethod
+    def content_rows(
+        tree: Tree,
+        is_paragraph: NDArray[np.bool_],
+        amounts: NDArray[np.float64],
+        sentences: NDArray[np.float64],
+        levels: NDArray[np.int64],
+        n_words: float,
+        rows: NDArray[np.float32],
+        /,
+    ) -> None:
+        """Write columns (8 * n_levels, n_blocks): :func:`blockml.features.structure.ancestors`."""
+
+    @staticmethod
+    def alike(
+        tree: Tree,
+        n_tags: int,
+        first: int,
+        last: int,
+        factor: int,
+        names: NDArray[np.int32],
+        group: NDArray[np.int64],
+        /,
+    ) -> int:
+        """Write groups (n_blocks,), return how many there are: :mod:`blockml.features.alike`."""
+
+    @staticmethod
+    def group_rows(
+        group: NDArray[np.int64], amounts: NDArray[np.float64], n_words: float, rows: NDArray[np.float32], /
+    ) -> None:
+        """Write columns (6 * n_ways, n_blocks): :func:`blockml.features.repetition.repetition`."""
+
+    @staticmethod
+    def siblings_above(tree: Tree, n_tags: int, levels: NDArray[np.int64], elements: NDArray[np.int64], /) -> int:
+        """Write elements, return how many there are: :func:`blockml.features.repetition.like_siblings`."""
+
+    @staticmethod
+    def sibling_rows(
+        tree: Tree,
+        n_tags: int,
+        levels: NDArray[np.int64],
+        elements: NDArray[np.int64],
+        names: NDArray[np.int32],
+        amounts: NDArray[np.float64],
+        rows: NDArray[np.float32],
+        /,
+    ) -> None:
+        """Write columns (3 * n_levels, n_blocks): :func:`blockml.features.repetition.like_siblings`."""
+
+    @staticmethod
+    def container_rows(
+        tree: Tree,
+        marks: NDArray[np.uint8],
+        reached: NDArray[np.int64],
+        classes: NDArray[np.int32],
+        roles: NDArray[np.int32],
+        ids: NDArray[np.int32],
+        bits: NDArray[np.int64],
+        wanted: int,
+        main_role: int,
+        amounts: NDArray[np.float64],
+        totals: tuple[float, float],
+        clauses: NDArray[np.float64],
+        lengths: NDArray[np.float64],
+        most_levels: int,
+        rows: NDArray[np.float32],
+        /,
+    ) -> None:
+        """Write columns (32, n_blocks): :func:`blockml.features.container.container`."""
+
+    @staticmethod
+    def further_rows(
+        tree: Tree,
+        marks: NDArray[np.uint8],
+        reached: NDArray[np.int64],
+        amounts: NDArray[np.float64],
+        totals: tuple[float, float],
+        most_levels: int,
+        rows: NDArray[np.float32],
+        /,
+    ) -> None:
+        """Write columns (15, n_blocks): :func:`blockml.features.container.further`."""
+
+    @staticmethod
+    def page_sizes(
+        tree: Tree,
+        n_tags: int,
+        words: NDArray[np.float64],
+        counts: NDArray[np.float64],
+        longest: NDArray[np.float64],
+        /,
+    ) -> int:
+        """Write counts (3, n_tags) and the longest blocks, return a depth: :func:`blockml.features.metadata.about`."""
+
+    @staticmethod
+    def schema_types(source: bytes, /) -> list[str]:
+        """Names of types: :func:`blockml.features.metadata.about`."""
 
     @staticmethod
     def text_rows(
@@ -225,126 +369,6 @@ class Compiled(Protocol):
         /,
     ) -> None:
         """Write columns (19, n_blocks): :func:`blockml.features.text.text`."""
-
-    @staticmethod
-    def position_rows(
-        tags_above: NDArray[np.int32],
-        codes: NDArray[np.int64],
-        words: NDArray[np.float64],
-        prose: NDArray[np.float64],
-        n_words: float,
-        n_prose: float,
-        rows: NDArray[np.float32],
-        /,
-    ) -> None:
-        """Write columns (17, n_blocks): :func:`blockml.features.position.position`."""
-
-    @staticmethod
-    def window_rows(
-        words: NDArray[np.float64],
-        linked: NDArray[np.float64],
-        reaches: NDArray[np.int64],
-        rows: NDArray[np.float32],
-        /,
-    ) -> None:
-        """Write columns (2 * n_reaches, n_blocks): :func:`blockml.features.position.around`."""
-
-    @staticmethod
-    def content_rows(
-        chain: NDArray[np.int64],
-        started: NDArray[np.int64],
-        end: NDArray[np.int32],
-        values: NDArray[np.float64],
-        levels: NDArray[np.int64],
-        n_words: float,
-        rows: NDArray[np.float32],
-        /,
-    ) -> None:
-        """Write columns (8 * n_levels, n_blocks): :func:`blockml.features.structure.ancestors`."""
-
-    @staticmethod
-    def group_rows(
-        group: NDArray[np.int64],
-        n_groups: int,
-        values: NDArray[np.float64],
-        n_words: float,
-        rows: NDArray[np.float32],
-        /,
-    ) -> None:
-        """Write columns (6, n_blocks): :func:`blockml.features.repetition.repetition`."""
-
-    @staticmethod
-    def siblings_above(
-        chain: NDArray[np.int64],
-        n_blocks: int,
-        levels: NDArray[np.int64],
-        tag: NDArray[np.int32],
-        parent: NDArray[np.int32],
-        elements: NDArray[np.int64],
-        /,
-    ) -> int:
-        """Write elements, return how many there are: :func:`blockml.features.repetition.like_siblings`."""
-
-    @staticmethod
-    def sibling_rows(
-        chain: NDArray[np.int64],
-        levels: NDArray[np.int64],
-        started: NDArray[np.int64],
-        end: NDArray[np.int32],
-        elements: NDArray[np.int64],
-        group: NDArray[np.int64],
-        n_groups: int,
-        values: NDArray[np.float64],
-        rows: NDArray[np.float32],
-        /,
-    ) -> None:
-        """Write columns (3 * n_levels, n_blocks): :func:`blockml.features.repetition.like_siblings`."""
-
-    @staticmethod
-    def masses(
-        started: NDArray[np.int64],
-        end: NDArray[np.int32],
-        reached: NDArray[np.int64],
-        values: NDArray[np.float64],
-        sums: NDArray[np.float64],
-        /,
-    ) -> None:
-        """Write sums (n_values, n_reached): :mod:`blockml.features.container`."""
-
-    @staticmethod
-    def paragraph_scores(
-        prose: NDArray[np.float64],
-        clauses: NDArray[np.float64],
-        lengths: NDArray[np.float64],
-        holder: NDArray[np.int32],
-        is_inline: NDArray[np.bool_],
-        tag: NDArray[np.int32],
-        parent: NDArray[np.int32],
-        scores: NDArray[np.float64],
-        /,
-    ) -> None:
-        """Write scores (n_nodes + 1,) of elements: :mod:`blockml.features.container`."""
-
-    @staticmethod
-    def deepest_holding(
-        depth: NDArray[np.int32], reached: NDArray[np.int64], mass: NDArray[np.float64], share: float, /
-    ) -> int:
-        """Place of an element, or -1: :func:`blockml.features.container.smallest_holding`."""
-
-    @staticmethod
-    def relative_rows(
-        nodes: NDArray[np.int64],
-        most_levels: int,
-        parent: NDArray[np.int32],
-        depth: NDArray[np.int32],
-        end: NDArray[np.int32],
-        started: NDArray[np.int64],
-        holder: NDArray[np.int32],
-        constants: NDArray[np.float64],
-        rows: NDArray[np.float32],
-        /,
-    ) -> None:
-        """Write columns (5 * n_candidates, n_blocks): :func:`blockml.features.container.relative_to`."""
 
     @staticmethod
     def class_counts(

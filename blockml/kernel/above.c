@@ -1,81 +1,15 @@
-/* What stands above blocks, from a chain (levels, n_blocks) of nodes: the parent of each block, its parent and so on;
-   -1 above a root.
+/* What elements above a block tell: their tags, and how far away those of some groups are.
 
-   chains: the twin of blockml.features.view.View.chain. nearest_levels: of
-   blockml.features.structure.nearest_levels. most_above: of blockml.features.view.View.most_above. chain_keys: of the hash in blockml.features.alike. */
-#include "kernel.h"
-#include <string.h>
+   path_rows: the twin of blockml.features.structure.path. named_rows: of blockml.features.vocabulary.called. */
+#include "tree.h"
+#include <stdlib.h>
 
 enum { GROUPS = 64 };
 
-/* Whether all nodes of a chain are nodes, or -1. */
-static int in_range(const int64_t *chain, Py_ssize_t length, Py_ssize_t n_nodes) {
-    for (Py_ssize_t i = 0; i < length; i++)
-        if (chain[i] < -1 || chain[i] >= n_nodes) {
-            PyErr_SetString(PyExc_IndexError, "no such node");
-            return 0;
-        }
-    return 1;
-}
-
-/* chains(parents, first, chain): the chain (most_levels, n_blocks) of blocks whose parents come first; returns how many
-   levels there are, which are all that is written. */
-PyObject *chains(PyObject *module, PyObject *arguments) {
-    PyObject *object[3];
-    Py_buffer view[3];
-    static const Py_ssize_t sizes[3] = {4, 4, 8};
-    (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOO", &object[0], &object[1], &object[2])) return NULL;
-    int count = open_arrays(object, view, sizes, 3);
-    PyObject *result = NULL;
-    if (count < 3) goto done;
-    const int32_t *parents = view[0].buf, *first = view[1].buf;
-    int64_t *chain = view[2].buf;
-    Py_ssize_t n_nodes = view[0].len / 4, n = view[1].len / 4, most = n > 0 ? view[2].len / 8 / n : 0, level = 0;
-    for (int any = n > 0; any && level < most; level++) {
-        int64_t *row = chain + level * n;
-        any = 0;
-        for (Py_ssize_t block = 0; block < n; block++) {
-            int64_t below = level ? row[block - n] : 0;
-            int64_t node = !level ? first[block] : below < 0 ? -1 : parents[below];
-            if (node < -1 || node >= n_nodes) {
-                PyErr_SetString(PyExc_IndexError, "no such node");
-                goto done;
-            }
-            row[block] = node;
-            any |= node >= 0 && parents[node] >= 0;
-        }
-    }
-    result = PyLong_FromSsize_t(level);
-done:
-    while (count--) PyBuffer_Release(&view[count]);
-    return result;
-}
-
-/* nearest_levels(chain, n_blocks, far, bits, levels): levels (n_groups, n_blocks) up to the nearest node of a chain
-   whose bits (n_nodes + 1,), the last for "no node", hold the group; far where there is none. */
-PyObject *nearest_levels(PyObject *module, PyObject *arguments) {
-    PyObject *object[3];
-    Py_ssize_t n;
-    float far;
-    Py_buffer view[3];
-    static const Py_ssize_t sizes[3] = {8, 8, 4};
-    (void)module;
-    if (!PyArg_ParseTuple(arguments, "OnfOO", &object[0], &n, &far, &object[1], &object[2])) return NULL;
-    int count = open_arrays(object, view, sizes, 3);
-    PyObject *result = NULL;
-    if (count < 3) goto done;
-    const int64_t *chain = view[0].buf;
-    const uint64_t *bits = view[1].buf;
-    float *levels = view[2].buf;
-    Py_ssize_t n_nodes = view[1].len / 8 - 1, n_levels = n > 0 ? view[0].len / 8 / n : 0;
-    Py_ssize_t n_groups = n > 0 ? view[2].len / 4 / n : 0;
-    if (n_groups > GROUPS || n < 0 || (n && n_levels < 1)) {
-        PyErr_SetString(PyExc_ValueError, "too many groups, or no levels");
-        goto done;
-    }
-    if (!in_range(chain, view[0].len / 8, n_nodes)) goto done;
-    Py_BEGIN_ALLOW_THREADS;
+/* Writes levels (n_groups, n) up to the nearest node above each block whose bits (n_nodes + 1,), the last for "no node",
+   hold the group; `far` where there is none. */
+static void write_levels(const Tree *tree, const uint64_t *bits, Py_ssize_t n_groups, float far, float *levels) {
+    Py_ssize_t n = tree->n;
     for (Py_ssize_t i = 0; i < n_groups * n; i++) levels[i] = far;
     uint64_t wanted = n_groups == GROUPS ? ~(uint64_t)0 : ((uint64_t)1 << n_groups) - 1;
     struct {
@@ -84,12 +18,12 @@ PyObject *nearest_levels(PyObject *module, PyObject *arguments) {
     } near[GROUPS]; /* what was found above a block; of the next one it is mostly the same */
     int n_near = 0;
     for (Py_ssize_t block = 0; block < n; block++) {
-        if (block == 0 || chain[block] != chain[block - 1]) {
+        if (block == 0 || tree->chain[block] != tree->chain[block - 1]) {
             uint64_t missing = wanted;
             n_near = 0;
-            for (Py_ssize_t level = 0; level < n_levels && missing; level++) {
-                int64_t node = chain[level * n + block];
-                uint64_t found = bits[node < 0 ? n_nodes : node] & missing;
+            for (Py_ssize_t level = 0; level < tree->n_levels && missing; level++) {
+                int64_t node = tree->chain[level * n + block];
+                uint64_t found = bits[node < 0 ? tree->n_nodes : node] & missing;
                 missing &= ~found;
                 for (Py_ssize_t group = 0; found; group++, found >>= 1) {
                     for (; !(found & 255); group += 8) found >>= 8; /* few groups: most bytes are empty */
@@ -101,79 +35,109 @@ PyObject *nearest_levels(PyObject *module, PyObject *arguments) {
         }
         for (int k = 0; k < n_near; k++) levels[near[k].group * n + block] = near[k].level;
     }
-    Py_END_ALLOW_THREADS;
+}
+
+/* path_rows(tree, codes, bits, flags, masks, far, rows): the codes of the tags of the four nearest ancestors, ancestors
+   above the parent, levels up to the nearest one of each group, and which flags (n,) of the masks a block has. Codes and
+   bits (n_tags + 1,) are by tag, the last for "no node". */
+PyObject *path_rows(PyObject *module, PyObject *arguments) {
+    enum { CODES, BITS, FLAGS, MASKS, ROWS, N };
+    enum { NEAREST = 4 };
+    PyObject *arrays, *object[N];
+    float far;
+    Py_buffer view[N];
+    static const Py_ssize_t sizes[N] = {8, 8, 1, 1, 4};
+    uint64_t *bits = NULL;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "OOOOOfO", &arrays, &object[0], &object[1], &object[2], &object[3], &far,
+                          &object[4]))
+        return NULL;
+    Tree tree = {.opened = 0};
+    PyObject *result = NULL;
+    int opened = open_arrays(object, view, sizes, N);
+    if (opened < N || tree_open(arrays, &tree, view[BITS].len / 8 - 1) < 0) goto done;
+    Py_ssize_t n = tree.n, n_tags = view[BITS].len / 8 - 1, n_masks = view[MASKS].len;
+    Py_ssize_t n_groups = view[ROWS].len / 4 / n - NEAREST - 1 - n_masks;
+    if (view[CODES].len != view[BITS].len || view[FLAGS].len != n || view[ROWS].len / 4 % n || n_groups < 0 ||
+        n_groups > GROUPS) {
+        PyErr_SetString(PyExc_ValueError, "columns of blocks or tags differ in length");
+        goto done;
+    }
+    bits = malloc((size_t)(tree.n_nodes + 1) * sizeof(uint64_t));
+    if (bits == NULL) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    const int64_t *codes = view[CODES].buf;
+    const uint64_t *bits_of = view[BITS].buf;
+    float *row = view[ROWS].buf;
+    for (Py_ssize_t level = 0; level < NEAREST; level++, row += n)
+        for (Py_ssize_t i = 0; i < n; i++) {
+            int64_t node = level < tree.n_levels ? tree.chain[level * n + i] : -1;
+            row[i] = (float)codes[node < 0 ? n_tags : tree.tag[node]];
+        }
+    for (Py_ssize_t i = 0; i < n; i++) row[i] = (float)tree.depth[wrapped(&tree, tree.holder[i])];
+    for (Py_ssize_t i = 0; i < tree.n_nodes; i++) bits[i] = bits_of[tree.tag[i]];
+    bits[tree.n_nodes] = bits_of[n_tags];
+    write_levels(&tree, bits, n_groups, far, row + n);
+    row += (1 + n_groups) * n;
+    const uint8_t *flags = view[FLAGS].buf, *masks = view[MASKS].buf;
+    for (Py_ssize_t k = 0; k < n_masks; k++, row += n)
+        for (Py_ssize_t i = 0; i < n; i++) row[i] = (flags[i] & masks[k]) > 0;
     result = Py_NewRef(Py_None);
 done:
-    while (count--) PyBuffer_Release(&view[count]);
+    free(bits);
+    tree_close(&tree);
+    while (opened--) PyBuffer_Release(&view[opened]);
     return result;
 }
 
-/* most_above(chain, n_blocks, values, most): the largest value (n_nodes + 1,), the last for "no node", of the nodes of each
-   block's chain; of levels beyond a root too. */
-PyObject *most_above(PyObject *module, PyObject *arguments) {
-    PyObject *object[3];
-    Py_ssize_t n;
-    Py_buffer view[3];
-    static const Py_ssize_t sizes[3] = {8, 8, 8};
+/* named_rows(tree, n_tags, columns, tables, which, far, rows): levels (n_groups, n) up to the nearest element named by a word
+   of each group. Columns (k, n_nodes + 1) are numbers of names, the last for "no node"; tables (m, n_names) have the
+   groups of each; which[i] is the table of column i. */
+PyObject *named_rows(PyObject *module, PyObject *arguments) {
+    enum { COLUMNS, TABLES, WHICH, ROWS, N };
+    PyObject *arrays, *object[N];
+    Py_ssize_t n_tags;
+    float far;
+    Py_buffer view[N];
+    static const Py_ssize_t sizes[N] = {4, 8, 8, 4};
+    uint64_t *bits = NULL;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OnOO", &object[0], &n, &object[1], &object[2])) return NULL;
-    int count = open_arrays(object, view, sizes, 3);
+    if (!PyArg_ParseTuple(arguments, "OnOOOfO", &arrays, &n_tags, &object[0], &object[1], &object[2], &far, &object[3]))
+        return NULL;
+    Tree tree = {.opened = 0};
     PyObject *result = NULL;
-    if (count < 3) goto done;
-    const int64_t *chain = view[0].buf;
-    const double *values = view[1].buf;
-    double *most = view[2].buf;
-    Py_ssize_t n_nodes = view[1].len / 8 - 1, n_levels = n > 0 ? view[0].len / 8 / n : 0;
-    if (n < 0 || view[2].len / 8 < n || (n && n_levels < 1)) {
-        PyErr_SetString(PyExc_ValueError, "no room for all blocks, or no levels");
+    int opened = open_arrays(object, view, sizes, N);
+    if (opened < N || tree_open(arrays, &tree, n_tags) < 0) goto done;
+    const int32_t *columns = view[COLUMNS].buf;
+    const uint64_t *tables = view[TABLES].buf;
+    const int64_t *which = view[WHICH].buf;
+    Py_ssize_t n = tree.n, size = tree.n_nodes + 1, k = view[WHICH].len / 8, n_groups = view[ROWS].len / 4 / n;
+    int64_t most = -1;
+    int sound = view[COLUMNS].len / 4 == k * size && view[ROWS].len / 4 == n_groups * n && n_groups <= GROUPS;
+    for (Py_ssize_t i = 0; i < k; i++) {
+        sound &= which[i] >= 0;
+        if (which[i] > most) most = which[i];
+    }
+    Py_ssize_t n_names = most < 0 || most > 63 ? 0 : view[TABLES].len / 8 / (most + 1);
+    for (Py_ssize_t i = 0; sound && i < k * size; i++) sound = columns[i] >= 0 && columns[i] < n_names;
+    if (!sound) {
+        PyErr_SetString(PyExc_ValueError, "no such name, or columns differ in length");
         goto done;
     }
-    if (!in_range(chain, view[0].len / 8, n_nodes)) goto done;
-    for (Py_ssize_t level = 0; level < n_levels; level++)
-        for (Py_ssize_t block = 0; block < n; block++) {
-            int64_t node = chain[level * n + block];
-            double value = values[node < 0 ? n_nodes : node];
-            if (!level || value > most[block]) most[block] = value;
-        }
-    result = Py_NewRef(Py_None);
-done:
-    while (count--) PyBuffer_Release(&view[count]);
-    return result;
-}
-
-/* chain_keys(chain, n_blocks, factor, codes, keys): keys (n_blocks,) of the codes (n_nodes + 1,) of each block's chain,
-   from its top down. */
-PyObject *chain_keys(PyObject *module, PyObject *arguments) {
-    PyObject *object[3];
-    Py_ssize_t n;
-    unsigned long long factor;
-    Py_buffer view[3];
-    static const Py_ssize_t sizes[3] = {8, 8, 8};
-    (void)module;
-    if (!PyArg_ParseTuple(arguments, "OnKOO", &object[0], &n, &factor, &object[1], &object[2])) return NULL;
-    int count = open_arrays(object, view, sizes, 3);
-    PyObject *result = NULL;
-    if (count < 3) goto done;
-    const int64_t *chain = view[0].buf;
-    const uint64_t *codes = view[1].buf;
-    uint64_t *keys = view[2].buf;
-    Py_ssize_t n_nodes = view[1].len / 8 - 1, n_levels = n > 0 ? view[0].len / 8 / n : 0;
-    if (n < 0 || view[2].len / 8 < n) {
-        PyErr_SetString(PyExc_ValueError, "no room for all keys");
+    bits = calloc((size_t)size, sizeof(uint64_t));
+    if (bits == NULL) {
+        PyErr_NoMemory();
         goto done;
     }
-    if (!in_range(chain, view[0].len / 8, n_nodes)) goto done;
-    Py_BEGIN_ALLOW_THREADS;
-    memset(keys, 0, (size_t)n * 8);
-    for (Py_ssize_t level = n_levels; level-- > 0;)
-        for (Py_ssize_t block = 0; block < n; block++) {
-            int64_t node = chain[level * n + block];
-            uint64_t key = keys[block] * (uint64_t)factor + codes[node < 0 ? n_nodes : node];
-            keys[block] = key ^ (key >> 31);
-        }
-    Py_END_ALLOW_THREADS;
+    for (Py_ssize_t c = 0; c < k; c++)
+        for (Py_ssize_t i = 0; i < size; i++) bits[i] |= tables[which[c] * n_names + columns[c * size + i]];
+    write_levels(&tree, bits, n_groups, far, view[ROWS].buf);
     result = Py_NewRef(Py_None);
 done:
-    while (count--) PyBuffer_Release(&view[count]);
+    free(bits);
+    tree_close(&tree);
+    while (opened--) PyBuffer_Release(&view[opened]);
     return result;
 }

@@ -72,11 +72,13 @@ PyObject *keyword_bits(PyObject *module, PyObject *arguments);
 /* words.c */
 PyObject *bags_above(PyObject *module, PyObject *arguments);
 
+/* tree.c */
+PyObject *word_amounts(PyObject *module, PyObject *arguments);
+PyObject *tree_above(PyObject *module, PyObject *arguments);
+
 /* above.c */
-PyObject *chains(PyObject *module, PyObject *arguments);
-PyObject *nearest_levels(PyObject *module, PyObject *arguments);
-PyObject *most_above(PyObject *module, PyObject *arguments);
-PyObject *chain_keys(PyObject *module, PyObject *arguments);
+PyObject *path_rows(PyObject *module, PyObject *arguments);
+PyObject *named_rows(PyObject *module, PyObject *arguments);
 
 /* place.c */
 PyObject *text_rows(PyObject *module, PyObject *arguments);
@@ -85,15 +87,20 @@ PyObject *window_rows(PyObject *module, PyObject *arguments);
 
 /* held.c */
 PyObject *content_rows(PyObject *module, PyObject *arguments);
+
+/* alike.c */
+PyObject *alike(PyObject *module, PyObject *arguments);
 PyObject *group_rows(PyObject *module, PyObject *arguments);
 PyObject *siblings_above(PyObject *module, PyObject *arguments);
 PyObject *sibling_rows(PyObject *module, PyObject *arguments);
 
 /* container.c */
-PyObject *masses(PyObject *module, PyObject *arguments);
-PyObject *paragraph_scores(PyObject *module, PyObject *arguments);
-PyObject *deepest_holding(PyObject *module, PyObject *arguments);
-PyObject *relative_rows(PyObject *module, PyObject *arguments);
+PyObject *container_rows(PyObject *module, PyObject *arguments);
+PyObject *further_rows(PyObject *module, PyObject *arguments);
+
+/* page.c */
+PyObject *page_sizes(PyObject *module, PyObject *arguments);
+PyObject *schema_types(PyObject *module, PyObject *source);
 
 /* counts.c */
 PyObject *class_counts(PyObject *module, PyObject *arguments);
@@ -112,7 +119,8 @@ PyObject *text_classes(PyObject *module, PyObject *arguments);
 /* shared.c */
 PyObject *resemblance_rows(PyObject *module, PyObject *arguments);
 
-/* ranks.c */
+/* ranks.c. `order` and `starts` may be NULL; -1 with an exception set. */
+int64_t rank_keys(const uint64_t *keys, size_t n, int64_t *order, int64_t *starts, int64_t *which);
 PyObject *ranked(PyObject *module, PyObject *arguments);
 
 #endif

@@ -1,8 +1,9 @@
 /* Columns of text and of place, written row by row: each row is one column of all blocks.
 
    text_rows: the twin of blockml.features.text.text. position_rows and window_rows: of blockml.features.position. */
-#include "kernel.h"
+#include "tree.h"
 #include <stdlib.h>
+#include <string.h>
 
 /* text_rows(classes, kinds, starts, amounts, lengths, counts, rows): rows (19, n) from the class bits of all characters,
    one line break after each text; amounts (3, n) are words, linked words and those of running text; counts are (7, n),
@@ -75,23 +76,17 @@ done:
 
 enum { NO_HEADING = 9, AWAY = -9999 };
 
-/* Levels of the headings that blocks are, NO_HEADING for none, by the nearest elements above (n_levels, n): the smallest
-   number that `codes` has for one of their tags. Returns -1 with an exception where a tag has none. */
-static int read_headings(const int32_t *tags, Py_ssize_t n_levels, Py_ssize_t n, const int64_t *codes,
-                         Py_ssize_t n_codes, uint8_t *heading) {
-    for (Py_ssize_t i = 0; i < n; i++) {
+/* Levels of the headings that blocks are, NO_HEADING for none: the smallest number that `codes` (n_tags + 1,), the last for
+   "no node", has for the tags of the four nearest elements above. */
+static void read_headings(const Tree *tree, const int64_t *codes, Py_ssize_t n_tags, uint8_t *heading) {
+    for (Py_ssize_t i = 0; i < tree->n; i++) {
         int64_t least = NO_HEADING;
-        for (Py_ssize_t level = 0; level < n_levels; level++) {
-            int32_t tag = tags[level * n + i];
-            if (tag < 0 || tag >= n_codes) {
-                PyErr_SetString(PyExc_IndexError, "no such tag");
-                return -1;
-            }
-            if (codes[tag] < least) least = codes[tag];
+        for (Py_ssize_t level = 0; level < tree->n_levels && level < 4; level++) {
+            int64_t node = tree->chain[level * tree->n + i], code = codes[node < 0 ? n_tags : tree->tag[node]];
+            if (code < least) least = code;
         }
         heading[i] = (uint8_t)(least < 0 ? 0 : least);
     }
-    return 0;
 }
 
 /* Columns that look back: from the page's beginning, from headings and from running text. */
@@ -136,27 +131,25 @@ static void write_position(const double *words, const double *prose, const uint8
     }
 }
 
-/* position_rows(tags_above, codes, words, prose, n_words, n_prose, rows): rows (17, n). */
+/* position_rows(tree, codes, amounts, totals, rows): rows (17, n). Codes (n_tags + 1,) are levels of headings by tag; amounts
+   (3, n) are words, linked words and those of running text, totals words of the page and of its running text. */
 PyObject *position_rows(PyObject *module, PyObject *arguments) {
-    enum { TAGS, CODES, WORDS, PROSE, ROWS, N };
-    PyObject *object[N];
+    enum { CODES, AMOUNTS, ROWS, N };
+    PyObject *arrays, *object[N];
     double n_words, n_prose;
     Py_buffer view[N];
-    static const Py_ssize_t sizes[N] = {4, 8, 8, 8, 4};
+    static const Py_ssize_t sizes[N] = {8, 8, 4};
     uint8_t *heading = NULL;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOddO", &object[0], &object[1], &object[2], &object[3], &n_words, &n_prose,
-                          &object[4]))
+    if (!PyArg_ParseTuple(arguments, "OOO(dd)O", &arrays, &object[0], &object[1], &n_words, &n_prose, &object[2]))
         return NULL;
-    int opened = open_arrays(object, view, sizes, N);
+    Tree tree = {.opened = 0};
     PyObject *result = NULL;
-    if (opened < N) goto done;
-    Py_ssize_t n = view[WORDS].len / 8;
-    if (!n && !view[ROWS].len) {
-        result = Py_NewRef(Py_None);
-        goto done;
-    }
-    if (!n || view[PROSE].len / 8 != n || view[TAGS].len / 4 % n || view[ROWS].len / 4 != 17 * n) {
+    int opened = open_arrays(object, view, sizes, N);
+    Py_ssize_t n_tags = opened > CODES ? view[CODES].len / 8 - 1 : 0;
+    if (opened < N || tree_open(arrays, &tree, n_tags) < 0) goto done;
+    Py_ssize_t n = tree.n;
+    if (view[AMOUNTS].len / 8 != 3 * n || view[ROWS].len / 4 != 17 * n) {
         PyErr_SetString(PyExc_ValueError, "columns of blocks differ in length");
         goto done;
     }
@@ -165,43 +158,57 @@ PyObject *position_rows(PyObject *module, PyObject *arguments) {
         PyErr_NoMemory();
         goto done;
     }
-    if (read_headings(view[TAGS].buf, view[TAGS].len / 4 / n, n, view[CODES].buf, view[CODES].len / 8, heading) < 0)
-        goto done;
-    write_position(view[WORDS].buf, view[PROSE].buf, heading, n, n_words, n_prose, view[ROWS].buf);
+    read_headings(&tree, view[CODES].buf, n_tags, heading);
+    const double *words = view[AMOUNTS].buf;
+    write_position(words, words + 2 * n, heading, n, n_words, at_least(n_prose, 1), view[ROWS].buf);
     result = Py_NewRef(Py_None);
 done:
     free(heading);
+    tree_close(&tree);
     while (opened--) PyBuffer_Release(&view[opened]);
     return result;
 }
 
-/* window_rows(words, linked, reaches, rows): rows (2 * n_reaches, n): words from so many blocks before to as many
-   after, for each reach; then the share of them that is linked. */
+/* Writes a smooth version of values (n,), none of which counts more than `most`: sums of `width` neighbours with weights,
+   added from the first on. `room` is for n + width values. */
+static void smooth(const double *values, Py_ssize_t n, double most, const double *weights, Py_ssize_t width, double *room,
+                   double *sums) {
+    Py_ssize_t before = width / 2;
+    memset(room, 0, (size_t)(n + width) * sizeof(double));
+    for (Py_ssize_t i = 0; i < n; i++) room[before + i] = values[i] < most ? values[i] : most;
+    for (Py_ssize_t i = 0; i < n; i++) sums[i] = 0;
+    for (Py_ssize_t k = 0; k < width; k++)
+        for (Py_ssize_t i = 0; i < n; i++) sums[i] += weights[k] * room[k + i];
+}
+
+/* window_rows(amounts, reaches, weights, most, rows): rows (2 * n_reaches + 2, n): words from so many blocks before to as
+   many after, for each reach; then the share of them that is linked; then both by weights (an odd number of them), of
+   blocks of at most so many words. Amounts (3, n) are words, linked words and others. */
 PyObject *window_rows(PyObject *module, PyObject *arguments) {
-    enum { WORDS, LINKED, REACHES, ROWS, N };
+    enum { AMOUNTS, REACHES, WEIGHTS, ROWS, N };
     PyObject *object[N];
+    double most, *before = NULL;
     Py_buffer view[N];
     static const Py_ssize_t sizes[N] = {8, 8, 8, 4};
-    double *before = NULL;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOO", &object[0], &object[1], &object[2], &object[3])) return NULL;
+    if (!PyArg_ParseTuple(arguments, "OOOdO", &object[0], &object[1], &object[2], &most, &object[3])) return NULL;
     int opened = open_arrays(object, view, sizes, N);
     PyObject *result = NULL;
     if (opened < N) goto done;
-    const double *words = view[WORDS].buf, *linked = view[LINKED].buf;
     const int64_t *reaches = view[REACHES].buf;
     float *rows = view[ROWS].buf;
-    Py_ssize_t n = view[WORDS].len / 8, n_reaches = view[REACHES].len / 8;
-    if (view[LINKED].len / 8 != n || view[ROWS].len / 4 != 2 * n_reaches * n) {
-        PyErr_SetString(PyExc_ValueError, "columns of blocks differ in length");
+    Py_ssize_t n = view[AMOUNTS].len / 8 / 3, n_reaches = view[REACHES].len / 8, width = view[WEIGHTS].len / 8;
+    const double *words = view[AMOUNTS].buf, *linked = words + n;
+    if (view[AMOUNTS].len / 8 != 3 * n || view[ROWS].len / 4 != (2 * n_reaches + 2) * n || width % 2 == 0) {
+        PyErr_SetString(PyExc_ValueError, "columns of blocks differ in length, or weights have no middle");
         goto done;
     }
-    before = malloc((size_t)(n + 1) * 2 * sizeof(double));
+    before = malloc((size_t)(4 * (n + 1) + width) * sizeof(double));
     if (before == NULL) {
         PyErr_NoMemory();
         goto done;
     }
-    double *links_before = before + n + 1;
+    double *links_before = before + n + 1, *room = links_before; /* when the sums aren't needed any more */
     before[0] = links_before[0] = 0;
     for (Py_ssize_t i = 0; i < n; i++) {
         before[i + 1] = before[i] + words[i];
@@ -215,6 +222,13 @@ PyObject *window_rows(PyObject *module, PyObject *arguments) {
             rows[k * n + i] = (float)amount;
             rows[(n_reaches + k) * n + i] = (float)(links / at_least(amount, 1));
         }
+    }
+    double *smooth_words = room + n + width, *smooth_links = smooth_words + n;
+    smooth(words, n, most, view[WEIGHTS].buf, width, room, smooth_words);
+    smooth(linked, n, most, view[WEIGHTS].buf, width, room, smooth_links);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        rows[2 * n_reaches * n + i] = (float)smooth_words[i];
+        rows[(2 * n_reaches + 1) * n + i] = (float)(smooth_links[i] / at_least(smooth_words[i], 0.1));
     }
     result = Py_NewRef(Py_None);
 done:

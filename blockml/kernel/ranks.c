@@ -31,6 +31,29 @@ static Item *sorted(Item *items, Item *other, size_t n) {
     return items;
 }
 
+/* Numbers keys by rank; writes the order and where keys begin in it too, unless there is no room for them. Returns how many
+   are different, or -1 with an exception set. */
+int64_t rank_keys(const uint64_t *keys, size_t n, int64_t *order, int64_t *starts, int64_t *which) {
+    Item *memory = malloc((2 * n + 1) * sizeof(Item));
+    if (memory == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (size_t i = 0; i < n; i++) memory[i] = (Item){keys[i], (int64_t)i};
+    const Item *items = sorted(memory, memory + n, n);
+    int64_t rank = -1;
+    for (size_t i = 0; i < n; i++) {
+        if (i == 0 || items[i].key != items[i - 1].key) {
+            rank++;
+            if (starts) starts[rank] = (int64_t)i;
+        }
+        if (order) order[i] = items[i].place;
+        which[items[i].place] = rank;
+    }
+    free(memory);
+    return rank + 1;
+}
+
 /* ranked(keys, order, starts, which): the places of the keys in rising order, where each different key begins in it, and
    the rank of each key; returns how many are different. */
 PyObject *ranked(PyObject *module, PyObject *arguments) {
@@ -42,27 +65,12 @@ PyObject *ranked(PyObject *module, PyObject *arguments) {
     PyObject *result = NULL;
     for (; count < 4; count++)
         if (open_array(object[count], &view[count], 8, count > 0) < 0) goto done;
-    size_t n = (size_t)view[0].len / 8;
-    int64_t *order = view[1].buf, *starts = view[2].buf, *which = view[3].buf, rank = -1;
     if (view[1].len < view[0].len || view[2].len < view[0].len || view[3].len < view[0].len) {
         PyErr_SetString(PyExc_ValueError, "no room for all ranks");
         goto done;
     }
-    Item *memory = calloc(2 * n + 1, sizeof(Item));
-    if (memory == NULL) {
-        PyErr_NoMemory();
-        goto done;
-    }
-    const uint64_t *keys = view[0].buf;
-    for (size_t i = 0; i < n; i++) memory[i] = (Item){keys[i], (int64_t)i};
-    const Item *items = sorted(memory, memory + n, n);
-    for (size_t i = 0; i < n; i++) {
-        if (i == 0 || items[i].key != items[i - 1].key) starts[++rank] = (int64_t)i;
-        order[i] = items[i].place;
-        which[items[i].place] = rank;
-    }
-    free(memory);
-    result = PyLong_FromLongLong(rank + 1);
+    int64_t n = rank_keys(view[0].buf, (size_t)view[0].len / 8, view[1].buf, view[2].buf, view[3].buf);
+    if (n >= 0) result = PyLong_FromLongLong(n);
 done:
     while (count--) PyBuffer_Release(&view[count]);
     return result;

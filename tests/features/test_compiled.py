@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 import blockml
 from blockml import features, kernel
@@ -47,6 +46,12 @@ names = st.lists(
     st.sampled_from([word for words in KEYWORDS.values() for word in words]) | texts | st.sampled_from("aB1-_ İK"),
     max_size=8,
 ).map("".join)
+
+
+def compiled() -> kernel.Compiled:
+    """The kernel."""
+    assert kernel.compiled is not None
+    return kernel.compiled
 
 
 def both(function: Callable[[], Result]) -> tuple[Result, Result]:
@@ -180,12 +185,10 @@ def test_levels_to_any_group(html: str, data: st.DataObject) -> None:
     drawn = data.draw(st.lists(st.integers(0, 2**n_groups - 1), min_size=size, max_size=size))
     bits = np.array(drawn, dtype=np.uint64)
 
-    def levels() -> NDArray[np.float32]:
-        found = np.empty((n_groups, len(view)), dtype=np.float32)
-        nearest_levels(view, bits, found)
-        return found
-
-    fast, slow = both(levels)
+    fast, slow = (np.empty((n_groups, len(view)), dtype=np.float32) for _ in range(2))
+    nearest_levels(view, bits, slow)
+    numbers, table = np.arange(size, dtype=np.int32), np.zeros(1, dtype=np.int64)
+    compiled().named_rows(view.tree, len(view.nodes.names), numbers, bits.view(np.int64), table, FAR, fast)
     assert same(fast, slow)
     for group in (0, n_groups - 1):
         for block in range(len(view)):
@@ -300,23 +303,18 @@ def bags_with(place: int, argument: object) -> object:
 
 def test_wrong_arrays_are_refused() -> None:
     """Nothing is read or written beyond an array."""
-    compiled = kernel.compiled
-    assert compiled is not None
     longs, few = np.zeros(4, dtype=np.int64), np.zeros(1, dtype=np.uint64)
     outside = np.array([0, 99, -2, 1])
     calls: list[Callable[[], object]] = [
-        lambda: compiled.text_keys(["a"], longs.view(np.uint64)),
-        lambda: compiled.nearest_levels(outside, 4, 9.0, few, np.zeros(4, np.float32)),
-        lambda: compiled.chains(np.zeros(1, np.int32), outside.astype(np.int32), np.zeros(4, np.int64)),
-        lambda: compiled.chain_keys(outside, 4, 1, few, longs.view(np.uint64)),
-        lambda: compiled.ranked(longs.view(np.uint64), longs.copy(), longs[:1].copy(), longs.copy()),
-        lambda: compiled.class_counts(np.zeros(2, np.uint8), outside, np.ones(1, np.uint8), np.zeros(4)),
-        lambda: compiled.numbered(ZEROS, [None], b"", LONGS[:1], ("a",), LONGS[:1], {}, ZEROS),
-        lambda: compiled.numbered(ZEROS, [None], b"", LONGS[:1], ("a",), LONGS[:1] + 2, {}, ZEROS.repeat(2)),
-        lambda: compiled.numbered(ONES, [None], b"", LONGS[:1], ("a",), LONGS[:1], {}, ZEROS.repeat(2)),
-        lambda: compiled.numbered(ZEROS, [], b"", LONGS[:1], ("a",), LONGS[:1], {}, ZEROS.repeat(2)),
-        lambda: compiled.line_densities(np.ones(1, np.int32), np.full(1, 2, np.int32), 80, np.zeros(1, np.float32)),
-        lambda: compiled.keyword_bits([7], few.view(np.uint8), few.view(np.int16), few.view(np.int8), longs),  # type: ignore[list-item]
+        lambda: compiled().text_keys(["a"], longs.view(np.uint64)),
+        lambda: compiled().ranked(longs.view(np.uint64), longs.copy(), longs[:1].copy(), longs.copy()),
+        lambda: compiled().class_counts(np.zeros(2, np.uint8), outside, np.ones(1, np.uint8), np.zeros(4)),
+        lambda: compiled().numbered(ZEROS, [None], b"", LONGS[:1], ("a",), LONGS[:1], {}, ZEROS),
+        lambda: compiled().numbered(ZEROS, [None], b"", LONGS[:1], ("a",), LONGS[:1] + 2, {}, ZEROS.repeat(2)),
+        lambda: compiled().numbered(ONES, [None], b"", LONGS[:1], ("a",), LONGS[:1], {}, ZEROS.repeat(2)),
+        lambda: compiled().numbered(ZEROS, [], b"", LONGS[:1], ("a",), LONGS[:1], {}, ZEROS.repeat(2)),
+        lambda: compiled().line_densities(np.ones(1, np.int32), np.full(1, 2, np.int32), 80, np.zeros(1, np.float32)),
+        lambda: compiled().keyword_bits([7], few.view(np.uint8), few.view(np.int16), few.view(np.int8), longs),  # type: ignore[list-item]
         *[lambda place=place, array=array: bags_with(place, array) for place, array in WRONG],
     ]
     for call in calls:
@@ -345,8 +343,13 @@ class Recorded:
 TRUSTED = {"small_trees", "tree_sums", "row_means", "nodes_builder"}
 
 
-def spoilt(array: NDArray[Any]) -> list[NDArray[Any]]:
-    """The array too short, of other items, and full of what is no index."""
+def spoilt(array: object) -> list[Any]:
+    """The array too short, of other items, and full of what is no index; a tuple with such an array in it."""
+    if isinstance(array, tuple):
+        places = range(len(array))
+        return [(*array[:place], wrong, *array[place + 1 :]) for place in places for wrong in spoilt(array[place])]
+    if not isinstance(array, np.ndarray):
+        return []
     found = [array.ravel()[:-1].copy(), array.ravel()[:0].copy(), array.astype(np.complex128)]
     if array.dtype.kind == "i" and array.dtype.itemsize > 2:  # smaller ones are tables of ours
         found += [np.full_like(array, value) for value in (-7, 2**30)]
@@ -361,11 +364,11 @@ def test_no_wrong_array_is_read_or_written_beyond_its_end(monkeypatch: pytest.Mo
     article = f"<article class=a><h1>Cats</h1>{'<p>Cats rule the world, and they sleep by day.' * 9}</article>"
     blockml.extract(f"<title>Cats</title><ul class=b><li>one<li><a href=x>two</a></ul>{article}")
     monkeypatch.undo()
-    assert {"text_rows", "relative_rows", "page_numbers", "bags_above"} < set(recorded.arguments)
+    assert {"text_rows", "container_rows", "page_numbers", "bags_above"} < set(recorded.arguments)
     refused = 0
     for name, arguments in recorded.arguments.items():
         for place, argument in enumerate(arguments):
-            if name in TRUSTED or not isinstance(argument, np.ndarray):
+            if name in TRUSTED:
                 continue
             for wrong in spoilt(argument):
                 given = [item.copy() if isinstance(item, np.ndarray) else item for item in arguments]
