@@ -69,19 +69,26 @@ class Compiled(Protocol):
         """Write into ``means`` the mean of the rows of each group, of each table: :meth:`blockml.nets.Pool.mean`."""
 
     @staticmethod
-    def varying_columns(columns: NDArray[np.float32], n_rows: int, places: NDArray[np.int64], /) -> int:
-        """Write places of columns (n_columns, n_rows), return how many: :meth:`blockml.nets.Net.predict`."""
+    def net_amounts(
+        columns: NDArray[np.float32], n_rows: int, places: NDArray[np.int64], amounts: NDArray[np.float32], /
+    ) -> int:
+        """Write which columns (f, n_rows) vary and what logarithms are taken of: :meth:`blockml.nets.Net.predict`.
+
+        Amounts are those of the first row (f,), and then of the columns that vary, whose number is returned.
+        """
 
     @staticmethod
     def standardise(
-        values: NDArray[np.float32],
+        columns: NDArray[np.float32],
+        n_rows: int,
+        places: NDArray[np.int64],
         centre: NDArray[np.float32],
         scale: NDArray[np.float32],
         bound: float,
         logarithms: NDArray[np.float32],
         /,
     ) -> None:
-        """Turn logarithms (k, n) of the amounts of values into a net's input: :meth:`blockml.nets.Net.scaled`."""
+        """Turn logarithms of what :meth:`net_amounts` wrote into a net's input: :meth:`blockml.nets.Net.predict`."""
 
     @staticmethod
     def activate(
@@ -89,9 +96,13 @@ class Compiled(Protocol):
         parts: tuple[tuple[NDArray[np.float32], NDArray[np.int64]], ...],
         n_nets: int,
         sums: NDArray[np.float32],
+        means: NDArray[np.float32],
         /,
     ) -> None:
-        """Add rows and rows of groups to sums (m, n, h), and cut them off at 0: :meth:`blockml.nets.Net.predict`."""
+        """Add rows and rows of groups to sums (m, n, h), and cut them off at 0: :meth:`blockml.nets.Net.predict`.
+
+        Write the means (m, h) over n, if there is room for them.
+        """
 
     @staticmethod
     def is_utf8(source: bytes, /) -> bool:

@@ -20,7 +20,7 @@ int open_arrays(PyObject **array, Py_buffer *view, const Py_ssize_t *sizes, int 
 static PyMethodDef functions[] = {
     {"small_trees", small_trees, METH_VARARGS, NULL},
     {"tree_sums", tree_sums, METH_VARARGS, NULL},
-    {"varying_columns", varying_columns, METH_VARARGS, NULL},
+    {"net_amounts", net_amounts, METH_VARARGS, NULL},
     {"standardise", standardise, METH_VARARGS, NULL},
     {"activate", activate, METH_VARARGS, NULL},
     {"row_means", row_means, METH_VARARGS, NULL},
