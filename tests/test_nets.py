@@ -335,9 +335,9 @@ def test_compiled_layers_refuse_arrays_that_do_not_fit(compiled: kernel.Compiled
         with pytest.raises(ValueError, match="no such columns"):
             compiled.standardise(columns, 3, np.array([place]), one, one, 4.0, amounts[:size])
     sums, row, group = np.zeros((1, 3, 2), np.float32), np.zeros((1, 1, 2), np.float32), np.array([0, 0, 1])
-    for room in (one[:1], np.ones(3, np.float32)):
+    for no_room in (one[:1], np.ones(3, np.float32)):
         with pytest.raises(ValueError, match="differ in size"):
-            compiled.activate(row, (), 1, sums, room)
+            compiled.activate(row, (), 1, sums, no_room)
     for numbers in (group, group[:2], -group):
         with pytest.raises(IndexError, match="no such group"):
             compiled.activate(row, ((row, numbers),), 1, sums, one)
