@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -399,6 +399,45 @@ class Compiled(Protocol):
     @staticmethod
     def best_border(probabilities: NDArray[np.float64], words: NDArray[np.float64], /) -> tuple[float, float]:
         """Border and F1: :func:`blockml.decision.expected_f1`."""
+
+    @staticmethod
+    def moved_border(
+        odds: NDArray[np.float64], probabilities: NDArray[np.float32], words: NDArray[np.float64], /
+    ) -> tuple[float, float, float]:
+        """Log odds of the border, F1, and the largest log odds: :func:`blockml.decision.around_border`."""
+
+    @staticmethod
+    def careful_odds(
+        odds: NDArray[np.float64],
+        probabilities: NDArray[np.float32],
+        words: NDArray[np.float64],
+        linked: NDArray[np.float64],
+        prose: NDArray[np.float64],
+        line: NDArray[np.int64],
+        care: float,
+        of_links: float,
+        certain: float,
+        least_body: float,
+        wordless: float,
+        /,
+    ) -> None:
+        """Lower log odds by a care, and set those of a line to their mean: :func:`blockml.wholepage.page_scores`."""
+
+    @staticmethod
+    def joined_texts(
+        texts: tuple[str, ...],
+        kept: NDArray[np.bool_],
+        joints: NDArray[np.uint8],
+        flags: NDArray[np.uint8],
+        preformatted: int,
+        node: NDArray[np.int32],
+        last_node: NDArray[np.int32],
+        node_texts: Sequence[str],
+        tag: NDArray[np.int32],
+        is_cell: NDArray[np.bool_],
+        /,
+    ) -> str:
+        """Texts of kept blocks and what stands between them: :func:`blockml.rendering.text.render_text`."""
 
     @staticmethod
     def page_numbers(

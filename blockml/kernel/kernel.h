@@ -109,6 +109,11 @@ PyObject *line_densities(PyObject *module, PyObject *arguments);
 /* decide.c */
 PyObject *best_border(PyObject *module, PyObject *arguments);
 PyObject *page_numbers(PyObject *module, PyObject *arguments);
+PyObject *moved_border(PyObject *module, PyObject *arguments);
+PyObject *careful_odds(PyObject *module, PyObject *arguments);
+
+/* joined.c */
+PyObject *joined_texts(PyObject *module, PyObject *arguments);
 
 /* utf8.c */
 PyObject *is_utf8(PyObject *module, PyObject *source);
