@@ -155,27 +155,36 @@ static void add_slowly(const Small *tree, const float *values, Py_ssize_t n_rows
 }
 
 #if defined(__GNUC__)
-enum { LANES = 16, VECTORS = 2, ROWS = LANES * VECTORS }; /* as many rows as fit the registers of most machines */
+enum { LANES = 16, MOST_VECTORS = 4, LEAST_VECTORS = 1 }; /* as many rows as fit the registers of most machines */
 typedef float Floats __attribute__((vector_size(4 * LANES), aligned(4), may_alias)); /* they may begin anywhere */
 typedef int32_t Masks __attribute__((vector_size(4 * LANES)));
 
+/* Adds the tree's values to the sums of some rows, but for the first ones. */
+static inline __attribute__((always_inline)) void add_to_rows(const Small *tree, const float *values, double *sums,
+                                                              Py_ssize_t step, int n_vectors, Py_ssize_t first) {
+    Masks bits[MOST_VECTORS];
+    for (int k = 0; k < MOST_VECTORS; k++) bits[k] = (Masks){0} + (int32_t)tree->possible;
+    for (int i = 0; i < tree->n_tests; i++) {
+        const Masks others = (Masks){0} + (int32_t)tree->tests[i].left;
+        const Floats *x = (const Floats *)(values + tree->tests[i].column);
+        for (int k = 0; k < n_vectors; k++) bits[k] &= others | (x[k] <= tree->tests[i].threshold);
+    }
+    uint32_t left[MOST_VECTORS * LANES];
+    memcpy(left, bits, (size_t)n_vectors * sizeof *bits);
+    for (Py_ssize_t row = first; row < n_vectors * LANES; row++) sums[row * step] += tree->values[first_bit(left[row])];
+}
+
 WIDER static void add_tree(const Small *tree, const float *values, Py_ssize_t n_rows, double *sums, Py_ssize_t step) {
-    if (n_rows < ROWS) {
+    enum { MANY = MOST_VECTORS * LANES, FEW = LEAST_VECTORS * LANES };
+    Py_ssize_t row = 0;
+    if (n_rows < FEW) {
         add_slowly(tree, values, n_rows, sums, step);
         return;
     }
-    for (Py_ssize_t row = 0, done = 0; done < n_rows; done = row += ROWS) {
-        if (row > n_rows - ROWS) row = n_rows - ROWS; /* the last ones, some of them again */
-        Masks bits[VECTORS];
-        for (int k = 0; k < VECTORS; k++) bits[k] = (Masks){0} + (int32_t)tree->possible;
-        for (int i = 0; i < tree->n_tests; i++) {
-            const Masks others = (Masks){0} + (int32_t)tree->tests[i].left;
-            const Floats *x = (const Floats *)(values + tree->tests[i].column + row);
-            for (int k = 0; k < VECTORS; k++) bits[k] &= others | (x[k] <= tree->tests[i].threshold);
-        }
-        uint32_t left[ROWS];
-        memcpy(left, bits, sizeof left);
-        for (Py_ssize_t i = done - row; i < ROWS; i++) sums[(row + i) * step] += tree->values[first_bit(left[i])];
+    for (; row + MANY <= n_rows; row += MANY) add_to_rows(tree, values + row, sums + row * step, step, MOST_VECTORS, 0);
+    for (; row < n_rows; row += FEW) {
+        Py_ssize_t begin = row + FEW <= n_rows ? row : n_rows - FEW; /* some of them again */
+        add_to_rows(tree, values + begin, sums + begin * step, step, LEAST_VECTORS, row - begin);
     }
 }
 #else
