@@ -38,11 +38,14 @@ side of it a block is: see :func:`around_border`."""
 #: As numbers, which numpy takes at once.
 _PREFORMATTED, _SAME_LINE = int(Flag.PREFORMATTED), int(Joint.SPACE)
 
-_REASONS = (
-    Reason.SCORE_BELOW_THRESHOLD,
-    Reason.SCORE_REACHES_THRESHOLD,
-    Reason.REMOVED_WITH_ITS_CODE,
-    Reason.KEPT_WITH_ITS_CODE,
+_REASONS = np.array(
+    [
+        Reason.SCORE_BELOW_THRESHOLD,
+        Reason.SCORE_REACHES_THRESHOLD,
+        Reason.REMOVED_WITH_ITS_CODE,
+        Reason.KEPT_WITH_ITS_CODE,
+    ],
+    dtype=object,
 )
 
 
@@ -87,7 +90,7 @@ def decide(scores: NDArray[np.float32], threshold: float, page: Page | None = No
     # Compared as float32, so that a block which scores exactly the threshold is kept.
     kept = pooled >= np.float32(threshold)
     codes = kept if pooled is scores else kept + 2 * (kept != (scores >= np.float32(threshold)))
-    return Decision(kept, tuple([_REASONS[code] for code in codes.tolist()]))
+    return Decision(kept, tuple(_REASONS.take(codes).tolist()))
 
 
 def by_label(decision: Decision, labels: Sequence[Label], include: Set[Label], exclude: Set[Label]) -> Decision:

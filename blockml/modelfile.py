@@ -113,6 +113,10 @@ class Model:
     seed: int = 0
     """Seed of every random choice."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle the fields alone, not what is made of them for prediction."""
+        return {item.name: getattr(self, item.name) for item in fields(self)}
+
     @property
     def id(self) -> str:
         """Name and version."""

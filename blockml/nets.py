@@ -134,9 +134,11 @@ def _row_product(row: FloatArray, weights: FloatArray) -> FloatArray:
 
     Of a larger one OpenBLAS may share out the terms of each sum among threads, and so round it otherwise.
     """
-    whole = weights.shape[1] - weights.shape[1] % _FEW
+    width = weights.shape[1]
+    whole = width - width % _FEW
     parts = weights[:, :whole].reshape(len(weights), -1, _FEW).swapaxes(0, 1)
-    return np.concatenate([(row @ parts).reshape(1, whole), row @ weights[:, whole:]], axis=1)
+    product: FloatArray = (row @ parts).reshape(1, whole)
+    return product if whole == width else np.concatenate([product, row @ weights[:, whole:]], axis=1)
 
 
 def _active(
@@ -295,14 +297,15 @@ class Net:
         units = self.own.shape[1]
         hidden, mean = self._hidden(matrix, bags)
         share = n_words.astype(np.float32)
-        share /= max(float(share.sum()), 1.0)
+        share /= max(float(np.add.reduce(share)), 1.0)
         page = np.concatenate([mean, share @ hidden], axis=1)
         of_groups = []
         for way, numbers in enumerate(groups):
             pool = Pool.of(numbers)
             of_groups.append((pool.mean(hidden) @ self.alike[:, way * units : (way + 1) * units], pool.group))
         second = _active(hidden @ self.own, page[:, None] @ self.page + self.second_bias, *of_groups)
-        odds = (second @ self.out + self.out_bias).mean(axis=0)[:, 0]
+        odds = np.add.reduce(second @ self.out + self.out_bias, axis=0)[:, 0]
+        odds /= len(self.out)
         # The logistic function, written so that it can't overflow.
         probabilities: FloatArray = np.float32(0.5) + np.float32(0.5) * np.tanh(np.float32(0.5) * odds)
         return probabilities

@@ -160,6 +160,4 @@ def _without_comments(
 ) -> NDArray[np.float32]:
     """Scores, with those of comments among the kept blocks moved below the border; sums are of the areas' rivals."""
     comments = areas.find_comments(rows, kept, sums)
-    lowered = scores.copy()
-    lowered[comments] *= _COMMENT
-    return lowered
+    return np.where(comments, scores * _COMMENT, scores) if comments.any() else scores

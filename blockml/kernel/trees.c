@@ -11,7 +11,7 @@ enum { TOGETHER = 8 };
 
 /* Nodes that a row comes to in a tree, about: where all rows together come to less nodes than there are, packing them
    all would take longer than the walk. */
-enum { USUAL_DEPTH = 16 };
+enum { USUAL_DEPTH = 6 };
 
 /* A matrix: where the next row and the next column begin. */
 typedef struct {
@@ -162,8 +162,8 @@ typedef int32_t Masks __attribute__((vector_size(4 * LANES)));
 /* Adds the tree's values to the sums of some rows, but for the first ones. */
 static inline __attribute__((always_inline)) void add_to_rows(const Small *tree, const float *values, double *sums,
                                                               Py_ssize_t step, int n_vectors, Py_ssize_t first) {
-    Masks bits[MOST_VECTORS];
-    for (int k = 0; k < MOST_VECTORS; k++) bits[k] = (Masks){0} + (int32_t)tree->possible;
+    const Masks all = (Masks){0} + (int32_t)tree->possible;
+    Masks bits[MOST_VECTORS] = {all, all, all, all};
     for (int i = 0; i < tree->n_tests; i++) {
         const Masks others = (Masks){0} + (int32_t)tree->tests[i].left;
         const Floats *x = (const Floats *)(values + tree->tests[i].column);
