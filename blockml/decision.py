@@ -310,7 +310,7 @@ def lines(blocks: Blocks) -> NDArray[np.intp]:
     """
     begins = blocks.joints > _SAME_LINE
     begins[:1] = False
-    number: NDArray[np.intp] = np.cumsum(begins)
+    number: NDArray[np.intp] = begins.cumsum()
     return number
 
 

@@ -114,7 +114,7 @@ def extract_page(
     if (included or excluded) and judgement.labels is not None:
         decision = by_label(by_score, judgement.labels, included, excluded)
     status = page.status
-    if status is Status.OK and not np.any(decision.kept):
+    if status is Status.OK and not decision.kept.any():
         status = Status.NO_CONTENT
     return Extraction(
         status=status,
