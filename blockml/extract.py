@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-import numpy as np
-
 from blockml.decision import by_label, confidence, decide, label_names
 from blockml.errors import UsageError
 from blockml.extractors import Extractor, resolve
