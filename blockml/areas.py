@@ -10,9 +10,9 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.errors import ModelFormatError, UnknownNameError, UsageError
+from blockml.errors import ModelFormatError, UnknownNameError
 from blockml.page import Label
-from blockml.trees import Trees, joined
+from blockml.trees import Trees, side_by_side
 
 __all__ = ["ARRAYS", "COMMENT", "Areas", "Told"]
 
@@ -77,22 +77,13 @@ class Areas:
 
     def logits(self, matrix: NDArray[np.float32]) -> NDArray[np.float64]:
         """(n_rows, k) sums of leaf values, those that ``trees[i].predict(matrix)`` gives; see :meth:`predict`."""
-        self._check_width(matrix)
         joint, label = self._joint
+        joint.check_width(matrix)
         return joint.sums(matrix, label, len(self.trees))
-
-    def _check_width(self, matrix: NDArray[np.float32]) -> None:
-        if len(matrix) and matrix.shape[1] <= self._last_column:
-            raise UsageError(f"the trees ask for column {self._last_column}; the matrix has {matrix.shape[1]}")
-
-    @cached_property
-    def _last_column(self) -> int:
-        """The last column that the trees ask for."""
-        return max(trees.last_column for trees in self.trees)
 
     @cached_property
     def _joint(self) -> tuple[Trees, NDArray[np.int32]]:
-        return _side_by_side(self.trees)
+        return side_by_side(self.trees)
 
     def label(self, matrix: NDArray[np.float32]) -> tuple[Label, ...]:
         """Return the most probable label of each row; of equally probable ones the first."""
@@ -122,34 +113,42 @@ class Areas:
         found: NDArray[np.bool_] = shares[:, self.labels.index(Label.COMMENT)] >= COMMENT
         return found
 
-    def find_comments(self, matrix: NDArray[np.float32]) -> NDArray[np.bool_]:
-        """(n_rows,) :meth:`comments` of rows (n_rows, n_features), with most of the trees left alone.
+    @property
+    def rivals(self) -> tuple[Trees, ...]:
+        """Trees of comments and of main content; none where not both are told apart.
 
-        What is likelier main content than a comment is none, whatever the other labels' trees say.
+        What is likelier main content than a comment is no comment, whatever the other labels' trees say.
+        """
+        if Label.COMMENT not in self.labels or Label.MAIN not in self.labels:
+            return ()
+        return tuple([self.trees[self.labels.index(label)] for label in (Label.COMMENT, Label.MAIN)])
+
+    def find_comments(
+        self, matrix: NDArray[np.float32], among: NDArray[np.bool_], sums: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
+        """(n_rows,) :meth:`comments` among some rows, with most of the trees left alone.
+
+        Parameters
+        ----------
+        matrix
+            (n_rows, n_features).
+        among
+            (n_rows,) which rows are asked about.
+        sums
+            (n_rows, 2) sums of leaf values of :attr:`rivals`; (n_rows, 0) where there are none.
 
         Raises
         ------
         UsageError
             The matrix has fewer columns than the trees ask for.
         """
-        self._check_width(matrix)
         found = np.zeros(len(matrix), dtype=bool)
         if Label.COMMENT not in self.labels:
             return found
-        rows = np.arange(len(matrix))
-        if self._rivals is not None:
-            trees, label = self._rivals
-            comment, main = trees.sums(matrix, label, 2).T
-            rows = np.flatnonzero(comment > main - _SURE)
-        found[rows] = self.comments(self.predict(matrix[rows]))
+        rows = np.flatnonzero(among & (sums[:, 0] > sums[:, 1] - _SURE) if sums.shape[1] else among)
+        if len(rows):
+            found[rows] = self.comments(self.predict(matrix[rows]))
         return found
-
-    @cached_property
-    def _rivals(self) -> tuple[Trees, NDArray[np.int32]] | None:
-        """Trees of comments and of main content; None where no such content is told apart."""
-        if Label.MAIN not in self.labels:
-            return None
-        return _side_by_side([self.trees[self.labels.index(label)] for label in (Label.COMMENT, Label.MAIN)])
 
     def check(self, n_features: int) -> None:
         """Check that prediction can neither fail, loop nor read outside the arrays.
@@ -266,12 +265,6 @@ class Told(Sequence[Label]):
 
     def __reduce__(self) -> tuple[type[tuple[Label, ...]], tuple[tuple[Label, ...]]]:
         return tuple, (self._told(),)  # pickled without the matrix
-
-
-def _side_by_side(parts: Sequence[Trees]) -> tuple[Trees, NDArray[np.int32]]:
-    """All trees one after another, and for each which of the parts it is of."""
-    numbers = np.arange(len(parts), dtype=np.int32)
-    return joined(parts), np.repeat(numbers, [len(trees.roots) for trees in parts])
 
 
 def _parted(columns: Mapping[str, NDArray[Any]], roots: NDArray[Any], first: NDArray[np.intp]) -> tuple[Trees, ...]:

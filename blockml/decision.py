@@ -14,6 +14,7 @@ from blockml.errors import UnknownNameError, UsageError
 from blockml.page import Blocks, Flag, Joint, Label, Page, Reason
 
 __all__ = [
+    "WORDLESS",
     "Decision",
     "Rule",
     "around_border",
@@ -34,11 +35,17 @@ Rule: TypeAlias = Literal["threshold", "expected_f1"]
 ``expected_f1``: each page has its own border, where the expected F1 of what is kept is best, and scores tell on which
 side of it a block is: see :func:`around_border`."""
 
-_REASONS = (
-    Reason.SCORE_BELOW_THRESHOLD,
-    Reason.SCORE_REACHES_THRESHOLD,
-    Reason.REMOVED_WITH_ITS_CODE,
-    Reason.KEPT_WITH_ITS_CODE,
+#: As numbers, which numpy takes at once.
+_PREFORMATTED, _SAME_LINE = int(Flag.PREFORMATTED), int(Joint.SPACE)
+
+_REASONS = np.array(
+    [
+        Reason.SCORE_BELOW_THRESHOLD,
+        Reason.SCORE_REACHES_THRESHOLD,
+        Reason.REMOVED_WITH_ITS_CODE,
+        Reason.KEPT_WITH_ITS_CODE,
+    ],
+    dtype=object,
 )
 
 
@@ -82,8 +89,8 @@ def decide(scores: NDArray[np.float32], threshold: float, page: Page | None = No
     pooled = scores if page is None else _pooled(scores, page)
     # Compared as float32, so that a block which scores exactly the threshold is kept.
     kept = pooled >= np.float32(threshold)
-    codes = kept + 2 * (kept != (scores >= np.float32(threshold)))
-    return Decision(kept, tuple([_REASONS[code] for code in codes.tolist()]))
+    codes = kept if pooled is scores else kept + 2 * (kept != (scores >= np.float32(threshold)))
+    return Decision(kept, tuple(_REASONS.take(codes).tolist()))
 
 
 def by_label(decision: Decision, labels: Sequence[Label], include: Set[Label], exclude: Set[Label]) -> Decision:
@@ -161,17 +168,17 @@ def label_names(
 def _pooled(scores: NDArray[np.float32], page: Page) -> NDArray[np.float32]:
     """Scores, with the mean over its words for all blocks of one preformatted element."""
     nodes, blocks = page.nodes, page.blocks
-    inside = (blocks.flags & Flag.PREFORMATTED) > 0
-    if not inside.any():
+    inside = (blocks.flags & _PREFORMATTED).nonzero()[0]
+    if not len(inside):
         return scores
-    marked = (nodes.flags & Flag.PREFORMATTED) > 0
+    marked = (nodes.flags & _PREFORMATTED) > 0
     outermost = np.flatnonzero(marked & ~marked[nodes.parent])  # no root is preformatted
-    _, number = np.unique(np.searchsorted(outermost, blocks.node[inside], side="right"), return_inverse=True)
+    number = np.searchsorted(outermost, blocks.node[inside], side="right")
     # Brackets and commas of coloured code are blocks without words: they have no say where there are words.
     weight = blocks.n_words[inside].astype(np.float64)
     weight[np.bincount(number, weight)[number] == 0] = 1.0
     pooled = scores.copy()
-    pooled[inside] = (np.bincount(number, weight * scores[inside]) / np.bincount(number, weight))[number]
+    pooled[inside] = np.bincount(number, weight * scores[inside])[number] / np.bincount(number, weight)[number]
     return pooled
 
 
@@ -193,7 +200,7 @@ _LEAST_F1 = 0.5
 #: Probabilities nearer to 0 or 1 are taken for this: log odds stay finite.
 _SURE = 1e-6
 #: Weight of a block without words in its line: it counts only where all are like it.
-_WORDLESS = 1e-3
+WORDLESS = 1e-3
 
 
 def logit(probabilities: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
@@ -204,7 +211,7 @@ def logit(probabilities: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
     >>> logit(np.array([.5, 1.])).round(2).tolist()
     [0.0, 13.82]
     """
-    inside = np.clip(probabilities.astype(np.float64), _SURE, 1 - _SURE)
+    inside = np.minimum(np.maximum(probabilities.astype(np.float64), _SURE), 1 - _SURE)
     odds: NDArray[np.float64] = np.log(inside / (1 - inside))
     return odds
 
@@ -278,9 +285,13 @@ def around_border(
     if not len(odds):
         return np.zeros(0, dtype=np.float32)
     probabilities = logistic(odds)
-    value, f1 = expected_f1(probabilities, words)
-    border = float(odds[probabilities >= value].min(initial=np.inf))
-    beyond = float(odds.max()) + 1
+    if kernel.compiled is not None:
+        columns = np.ascontiguousarray(odds), np.ascontiguousarray(words, dtype=np.float64)
+        border, f1, most = kernel.compiled.moved_border(columns[0], probabilities, columns[1])
+    else:
+        value, f1 = expected_f1(probabilities, words)
+        border, most = float(odds[probabilities >= value].min(initial=np.inf)), float(odds.max())
+    beyond = most + 1
     if f1 < _LEAST_F1 and float((words * probabilities).sum()) < least_words:
         border = beyond
     return logistic(odds - min(border, beyond))  # no words, no border
@@ -297,9 +308,9 @@ def lines(blocks: Blocks) -> NDArray[np.intp]:
     >>> lines(blockml.parse("<p>It is <b>so</b>.</p><p>…</p>").blocks).tolist()
     [0, 0, 0, 1]
     """
-    begins = blocks.joints > Joint.SPACE
+    begins = blocks.joints > _SAME_LINE
     begins[:1] = False
-    number: NDArray[np.intp] = np.cumsum(begins)
+    number: NDArray[np.intp] = begins.cumsum()
     return number
 
 
@@ -322,14 +333,17 @@ def by_line(odds: NDArray[np.float64], words: NDArray[np.float64], line: NDArray
     >>> by_line(np.array([2., -2, 1]), np.array([9., 1., 0.]), np.array([0, 0, 1])).tolist()
     [1.6, 1.6, 1.0]
     """
-    weight = np.maximum(words, _WORDLESS)
+    weight = np.maximum(words, WORDLESS)
     pooled: NDArray[np.float64] = (np.bincount(line, weight * odds) / np.bincount(line, weight))[line]
     return pooled
 
 
 def logistic(log_odds: NDArray[np.float64]) -> NDArray[np.float32]:
     """Probabilities of log odds, written so that nothing can overflow."""
-    return (0.5 + 0.5 * np.tanh(0.5 * log_odds)).astype(np.float32)
+    shares = np.tanh(0.5 * log_odds)
+    shares *= 0.5
+    shares += 0.5
+    return shares.astype(np.float32)
 
 
 def blended(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-import numpy as np
-
 from blockml.decision import by_label, confidence, decide, label_names
 from blockml.errors import UsageError
 from blockml.extractors import Extractor, resolve
@@ -114,7 +112,7 @@ def extract_page(
     if (included or excluded) and judgement.labels is not None:
         decision = by_label(by_score, judgement.labels, included, excluded)
     status = page.status
-    if status is Status.OK and not np.any(decision.kept):
+    if status is Status.OK and not decision.kept.any():
         status = Status.NO_CONTENT
     return Extraction(
         status=status,

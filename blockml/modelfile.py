@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -26,7 +27,7 @@ from blockml.nets import Net
 from blockml.page import Label
 from blockml.parsing import BACKENDS, PROFILES
 from blockml.parsing.words import TOKENIZERS
-from blockml.trees import Trees
+from blockml.trees import Trees, side_by_side
 from blockml.wholepage import COLUMNS as WHOLE_COLUMNS
 
 __all__ = ["FORMAT", "Model", "Parsing", "Rule", "load_model", "save_model"]
@@ -59,7 +60,7 @@ class Parsing:
         return {item.name: getattr(self, item.name) for item in fields(self)}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Model:
     """A trained block classifier and all that is known about it."""
 
@@ -112,6 +113,10 @@ class Model:
     seed: int = 0
     """Seed of every random choice."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle the fields alone, not what is made of them for prediction."""
+        return {item.name: getattr(self, item.name) for item in fields(self)}
+
     @property
     def id(self) -> str:
         """Name and version."""
@@ -120,6 +125,22 @@ class Model:
     def score(self, matrix: NDArray[np.float32]) -> NDArray[np.float32]:
         """Probability of content for each row of a feature matrix, (n_rows,) in [0, 1]: the first look."""
         return self.linked(self.trees.predict(matrix))
+
+    def sums(self, matrix: NDArray[np.float32]) -> NDArray[np.float64]:
+        """(n_rows, 1 + k) sums of the leaf values of the trees, and of those of :attr:`Areas.rivals`, in one go.
+
+        Raises
+        ------
+        UsageError
+            The matrix has fewer columns than the trees ask for.
+        """
+        joint, part = self._side_by_side
+        joint.check_width(matrix)
+        return joint.sums(matrix, part, int(part[-1]) + 1)
+
+    @cached_property
+    def _side_by_side(self) -> tuple[Trees, NDArray[np.int32]]:
+        return side_by_side([self.trees, *(self.areas.rivals if self.areas is not None else ())])
 
     def linked(self, total: NDArray[np.float64]) -> NDArray[np.float32]:
         """Probabilities of sums of leaf values, both (n_rows,)."""

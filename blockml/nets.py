@@ -30,6 +30,7 @@ _BOUND = 4.0
 #: Columns of weights that one row is multiplied with at once: too few for threads (OpenBLAS shares products of a row
 #: from 9,216 weights on).
 _FEW = 16
+_NOTHING = np.zeros((0, 0), dtype=np.float32)
 #: Bounds of what a damaged or hostile file can make us do; real nets are far from them.
 _MOST_NUMBERS, _LARGEST = 20_000_000, 1e6
 #: Arrays that files hold as they are. The others are weights, which nets hold rounded to half precision, so that a net
@@ -47,8 +48,6 @@ class Pool:
     """(n_groups,) where each group begins in that order; none is empty."""
     group: NDArray[np.intp]
     """(n,) group of each row."""
-    size: FloatArray
-    """(n_groups, 1) rows in each group."""
 
     @classmethod
     def of(cls, numbers: NDArray[np.integer[Any]]) -> Pool:
@@ -60,14 +59,17 @@ class Pool:
         >>> pool.mean(np.array([[1], [2], [3]], np.float32)).tolist(), pool.group.tolist()
         ([[2.0], [2.0]], [1, 0, 1])
         """
-        order, starts, group = ranked(numbers.astype(np.uint64))
-        return cls(order, starts, group, np.diff(starts, append=len(group)).astype(np.float32)[:, None])
+        return cls(*ranked(numbers.astype(np.uint64)))
 
     @classmethod
     def runs(cls, lengths: NDArray[np.integer[Any]]) -> Pool:
         """Groups that lie one after the other, of one row or more each."""
-        group, size = np.repeat(np.arange(len(lengths)), lengths), lengths.astype(np.float32)[:, None]
-        return cls(None, np.cumsum(lengths) - lengths, group, size)
+        return cls(None, np.cumsum(lengths) - lengths, np.repeat(np.arange(len(lengths)), lengths))
+
+    @property
+    def size(self) -> FloatArray:
+        """(n_groups, 1) rows in each group."""
+        return np.diff(self.starts, append=len(self.group)).astype(np.float32)[:, None]
 
     def sum(self, rows: FloatArray) -> FloatArray:
         """(n_groups, k) sums of rows (n, k)."""
@@ -87,15 +89,10 @@ class Pool:
 
 def signed_logarithms(matrix: FloatArray) -> FloatArray:
     """sign(x) · log(1 + abs(x)) of each value: amounts of all sizes get comparable, shares hardly change."""
-    values = _logarithms(matrix)
-    return np.copysign(values, matrix, out=values)
-
-
-def _logarithms(matrix: FloatArray) -> FloatArray:
-    """log(1 + abs(x)) of each value."""
     values = np.abs(matrix)
     values += np.float32(1)
-    return np.log(values, out=values)
+    np.log(values, out=values)
+    return np.copysign(values, matrix, out=values)
 
 
 def means(vectors: FloatArray, bags: Bags) -> FloatArray:
@@ -132,36 +129,40 @@ def _row_means(
     return means
 
 
-def _varying(columns: FloatArray) -> NDArray[np.int64]:
-    """Places of those columns (n_columns, n_rows) that are not the same in all rows."""
-    if kernel.compiled is not None:
-        places = np.empty(len(columns), dtype=np.int64)
-        return places[: kernel.compiled.varying_columns(columns, columns.shape[1], places)]
-    return np.flatnonzero((columns != columns[:, :1]).any(axis=1)).astype(np.int64, copy=False)
-
-
 def _row_product(row: FloatArray, weights: FloatArray) -> FloatArray:
     """(1, k) product of one row (1, f) with weights (f, k), the same whatever threads there are.
 
     Of a larger one OpenBLAS may share out the terms of each sum among threads, and so round it otherwise.
     """
-    parts = [row @ weights[:, k : k + _FEW] for k in range(0, weights.shape[1], _FEW)]
-    return np.concatenate(parts, axis=1)
+    width = weights.shape[1]
+    whole = width - width % _FEW
+    parts = weights[:, :whole].reshape(len(weights), -1, _FEW).swapaxes(0, 1)
+    product: FloatArray = (row @ parts).reshape(1, whole)
+    return product if whole == width else np.concatenate([product, row @ weights[:, whole:]], axis=1)
 
 
-def _active(product: FloatArray, page: FloatArray, *groups: tuple[FloatArray, NDArray[np.int64]]) -> FloatArray:
+def _active(
+    product: FloatArray, page: FloatArray, *groups: tuple[FloatArray, NDArray[np.int64]], means: FloatArray = _NOTHING
+) -> FloatArray:
     """What a layer gives (m, n, h): its product, the page's row (m, 1, h) and the row of each group, cut off at 0.
 
-    Groups are (m, n_groups, h), and the group (n,) of each block.
+    Groups are (m, n_groups, h), and the group (n,) of each block. ``means`` (m, h) get the means over all blocks.
     """
     if kernel.compiled is not None and product.dtype == np.float32:
         parts = tuple([(np.ascontiguousarray(rows), np.ascontiguousarray(of, np.int64)) for rows, of in groups])
-        kernel.compiled.activate(page, parts, len(product), product)
+        # A single unit numpy adds up pairwise.
+        at_once = means if product.shape[2] > 1 else _NOTHING
+        kernel.compiled.activate(page, parts, len(product), product, at_once)
+        if means is not at_once:
+            product.mean(axis=1, out=means)
         return product
     product += page
     for rows, group in groups:
         product += rows.take(group, axis=1)
-    return np.maximum(product, 0, out=product)
+    np.maximum(product, 0, out=product)
+    if len(means):
+        product.mean(axis=1, out=means)
+    return product
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -216,16 +217,34 @@ class Net:
 
     def _scaled(self, matrix: FloatArray, columns: NDArray[np.intp] | slice) -> FloatArray:
         """The same of some columns."""
-        centre, scale = self.centre[columns], self.scale[columns]
-        if kernel.compiled is not None:
-            amounts = np.ascontiguousarray(matrix.T, dtype=np.float32)
-            logarithms = _logarithms(amounts)
-            kernel.compiled.standardise(amounts, centre, scale, _BOUND, logarithms)
-            return logarithms.T
         values = signed_logarithms(matrix)
-        values -= centre
-        values *= scale
+        values -= self.centre[columns]
+        values *= self.scale[columns]
         return np.clip(values, -_BOUND, _BOUND, out=values)
+
+    def _input(self, matrix: FloatArray) -> tuple[FloatArray, NDArray[np.int64], FloatArray]:
+        """A page's :meth:`scaled` columns, those apart that are the same in all rows.
+
+        As all that is said of the page as a whole is: what comes of them is worked out once.
+
+        Returns
+        -------
+        constant, varying, ready
+            (1, f) of all rows, 0 where they differ; (k,) places of columns where they do; (n, k) those columns.
+        """
+        columns = np.ascontiguousarray(matrix.T, dtype=np.float32)
+        f, n = columns.shape
+        if kernel.compiled is None:
+            varying = np.flatnonzero((columns != columns[:, :1]).any(axis=1)).astype(np.int64, copy=False)
+            constant = self.scaled(columns[:, :1].T)
+            constant[:, varying] = 0
+            return constant, varying, self._scaled(columns[varying].T, varying)
+        places, amounts = np.empty(f, dtype=np.int64), np.empty(f * (n + 1), dtype=np.float32)
+        k = kernel.compiled.net_amounts(columns, n, places, amounts)
+        values = amounts[: f + k * n]
+        np.log(values, out=values)
+        kernel.compiled.standardise(columns, n, places[:k], self.centre, self.scale, _BOUND, values)
+        return values[None, :f], places[:k], values[f:].reshape(k, n).T
 
     def predict(
         self,
@@ -276,30 +295,26 @@ class Net:
         if not len(matrix):
             return np.zeros(0, dtype=np.float32)
         units = self.own.shape[1]
-        hidden = self._hidden(matrix, bags)
+        hidden, mean = self._hidden(matrix, bags)
         share = n_words.astype(np.float32)
-        share /= max(float(share.sum()), 1.0)
-        page = np.concatenate([hidden.mean(axis=1), share @ hidden], axis=1)
+        share /= max(float(np.add.reduce(share)), 1.0)
+        page = np.concatenate([mean, share @ hidden], axis=1)
         of_groups = []
         for way, numbers in enumerate(groups):
             pool = Pool.of(numbers)
             of_groups.append((pool.mean(hidden) @ self.alike[:, way * units : (way + 1) * units], pool.group))
         second = _active(hidden @ self.own, page[:, None] @ self.page + self.second_bias, *of_groups)
-        odds = (second @ self.out + self.out_bias).mean(axis=0)[:, 0]
+        odds = np.add.reduce(second @ self.out + self.out_bias, axis=0)[:, 0]
+        odds /= len(self.out)
         # The logistic function, written so that it can't overflow.
         probabilities: FloatArray = np.float32(0.5) + np.float32(0.5) * np.tanh(np.float32(0.5) * odds)
         return probabilities
 
-    def _hidden(self, matrix: FloatArray, bags: Bags | None) -> FloatArray:
-        """(m, n, h) what the first layer gives."""
+    def _hidden(self, matrix: FloatArray, bags: Bags | None) -> tuple[FloatArray, FloatArray]:
+        """(m, n, h) what the first layer gives, and (m, h) its means."""
         members, units = self.own.shape[:2]
-        # What is the same in all rows, as all that is said of the page as a whole, is worked out once.
-        columns = np.ascontiguousarray(matrix.T, dtype=np.float32)
-        varying = _varying(columns)
-        constant = self.scaled(columns[:, :1].T)
-        constant[:, varying] = 0
-        ready, bias = self._scaled(columns[varying].T, varying), self.first_bias.reshape(members, 1, units)
-        fixed = _row_product(constant, self.first)
+        constant, varying, ready = self._input(matrix)
+        fixed, bias = _row_product(constant, self.first), self.first_bias.reshape(members, 1, units)
         if len(self.mix):
             mix = self.mix.reshape(-1, members, units).swapaxes(0, 1)
             sums: FloatArray = ready @ self.first[varying]
@@ -308,12 +323,14 @@ class Net:
         else:
             first = self.first.reshape(-1, members, units).swapaxes(0, 1)
             product, page = ready @ first[:, varying], fixed.reshape(members, 1, units) + bias
-        if not self.reads_words:
-            return _active(product, page)
-        if bags is None:
-            raise UsageError("the net needs the words of tags and classes above each block")
-        words = means(self.words, bags)
-        return _active(product, page, (words.reshape(len(words), members, -1).swapaxes(0, 1) @ self.lift, bags.bag))
+        groups = []
+        if self.reads_words:
+            if bags is None:
+                raise UsageError("the net needs the words of tags and classes above each block")
+            words = means(self.words, bags)
+            groups.append((words.reshape(len(words), members, -1).swapaxes(0, 1) @ self.lift, bags.bag))
+        mean = np.empty((members, units), dtype=np.float32)
+        return _active(product, page, *groups, means=mean), mean
 
     def calibrated(self, slope: float, offset: float) -> Net:
         """The net whose log odds are these times ``slope`` plus ``offset``."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from blockml import kernel
 from blockml.errors import ModelFormatError, UsageError
 
-__all__ = ["Trees", "joined"]
+__all__ = ["Trees", "joined", "side_by_side"]
 
 #: More than any model here needs; bounds what a damaged or hostile file can make us do.
 MAX_NODES = 50_000_000
@@ -75,11 +75,19 @@ class Trees:
         >>> stump.predict(np.array([[7, 0], [7, 1]], np.float32)).tolist()
         [0.1, 0.9]
         """
-        if not len(matrix):
-            return np.zeros(0, dtype=np.float64)
-        if matrix.shape[1] <= self.last_column:
-            raise UsageError(f"the trees ask for column {self.last_column}; the matrix has {matrix.shape[1]}")
+        self.check_width(matrix)
         return self.sums(matrix, np.zeros(len(self.roots), dtype=np.int32), 1)[:, 0]
+
+    def check_width(self, matrix: NDArray[np.float32]) -> None:
+        """Check that a matrix of one row or more has all columns that the trees ask for.
+
+        Raises
+        ------
+        UsageError
+            It has fewer.
+        """
+        if len(matrix) and matrix.shape[1] <= self.last_column:
+            raise UsageError(f"the trees ask for column {self.last_column}; the matrix has {matrix.shape[1]}")
 
     def sums(self, matrix: NDArray[np.float32], group: NDArray[np.int32], n_groups: int) -> NDArray[np.float64]:
         """Sums of the leaf values that each row reaches, over groups of trees.
@@ -234,6 +242,12 @@ def joined(parts: Sequence[Trees]) -> Trees:
         value=np.concatenate([part.value for part in parts]),
         roots=_moved([part.roots for part in parts], starts),
     )
+
+
+def side_by_side(parts: Sequence[Trees]) -> tuple[Trees, NDArray[np.int32]]:
+    """All trees of several ensembles one after another, and for each which of the ensembles it is of."""
+    numbers = np.arange(len(parts), dtype=np.int32)
+    return joined(parts), np.repeat(numbers, [len(trees.roots) for trees in parts])
 
 
 def _moved(columns: Sequence[NDArray[np.int32]], starts: NDArray[np.intp]) -> NDArray[np.int32]:

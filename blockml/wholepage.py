@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml import kernel
-from blockml.decision import Rule, around_border, by_line, expected_f1, logistic, logit
+from blockml.decision import WORDLESS, Rule, around_border, by_line, expected_f1, logistic, logit
 from blockml.features.structure import FAR
 from blockml.features.view import View
 from blockml.trees import Trees
@@ -215,6 +215,11 @@ def page_scores(
     alike
         In [0, 1].
     """
+    if rules.rule == "expected_f1" and kernel.compiled is not None:
+        odds, numbers = logit(probabilities), np.ascontiguousarray(line, dtype=np.int64)
+        bounds = (*_cares(rules, alike), _CERTAIN, _LEAST_CERTAIN, WORDLESS)
+        kernel.compiled.careful_odds(odds, probabilities, words, linked, prose, numbers, *bounds)
+        return around_border(odds, words, rules.least_words)
     care = _care(rules, probabilities, words, linked, prose, alike)
     if rules.rule == "expected_f1":
         return around_border(by_line(logit(probabilities) - care, words, line), words, rules.least_words)
@@ -231,13 +236,19 @@ def _care(
     alike: float,
 ) -> float | NDArray[np.float64]:
     """By how much log odds are lowered, of all blocks or (n_blocks,) of each."""
-    care = min(rules.caution + rules.article_caution * alike, _MOST_CARE)
+    care, of_links = _cares(rules, alike)
     links = (linked > 0) & (2 * linked >= words)
     certain = (prose > 0) & (probabilities >= np.float32(_CERTAIN))
     body = np.bincount(np.cumsum(links), words * certain).max(initial=0)
-    if not rules.link_caution or body < _LEAST_CERTAIN:
+    if of_links == care or body < _LEAST_CERTAIN:
         return care
-    return np.where(links, min(care + rules.link_caution, _MOST_CARE), care)
+    return np.where(links, of_links, care)
+
+
+def _cares(rules: Rules, alike: float) -> tuple[float, float]:
+    """By how much log odds are lowered, and by how much those of links on a page with a body."""
+    care = min(rules.caution + rules.article_caution * alike, _MOST_CARE)
+    return care, min(care + rules.link_caution, _MOST_CARE)
 
 
 @functools.cache
@@ -267,7 +278,6 @@ def is_forum(matrix: NDArray[np.float32], columns: Sequence[str], words: NDArray
     if not len(matrix) or not places:
         return False
     by_address, article, news, thread = (matrix[:, place] for place in places)
-    if by_address[0] > 0:
-        return True
-    in_thread = float(words[thread < FAR].sum()) / max(1.0, float(words.sum()))
-    return in_thread > 0.5 and not article[0] and not news[0]
+    if by_address[0] > 0 or article[0] or news[0]:
+        return bool(by_address[0] > 0)
+    return float(words[thread < FAR].sum()) / max(1.0, float(words.sum())) > 0.5

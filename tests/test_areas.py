@@ -45,6 +45,11 @@ def learnt() -> Areas:
     return Areas(LABELS, fit_boosted_classes(matrix, y, n_trees=7, leaves=6, min_leaf=5))
 
 
+def rival_sums(areas: Areas, matrix: NDArray[np.float32]) -> NDArray[np.float64]:
+    """(n_rows, 2) sums of leaf values of comments and of main content, or no columns."""
+    return np.array([trees.predict(matrix) for trees in areas.rivals]).reshape(len(areas.rivals), len(matrix)).T
+
+
 @settings(max_examples=30)
 @given(seed=st.integers(0, 2**32 - 1), n_rows=st.integers(0, 40), together=st.sampled_from([1, 50, 10**6]))
 def test_prediction_is_the_softmax_of_the_trees(learnt: Areas, seed: int, n_rows: int, together: int) -> None:
@@ -64,14 +69,14 @@ def test_prediction_is_the_softmax_of_the_trees(learnt: Areas, seed: int, n_rows
 @given(seed=st.integers(0, 2**32 - 1), n_rows=st.integers(0, 40))
 def test_comments_are_found_by_few_of_the_trees(learnt: Areas, seed: int, n_rows: int) -> None:
     """The same as by all of them; and where main content, or comments, are no labels."""
-    matrix = rows(seed, n_rows)
+    matrix, among = rows(seed, n_rows), np.random.default_rng(seed).random(n_rows) < 0.7
     without_main = dataclasses.replace(learnt, labels=(Label.OTHER, Label.COMMENT, Label.FOOTER))
     for areas in (learnt, without_main):
-        found = areas.find_comments(matrix)
-        assert np.array_equal(found, areas.comments(areas.predict(matrix)))
+        found = areas.find_comments(matrix, among, rival_sums(areas, matrix))
+        assert np.array_equal(found, among & areas.comments(areas.predict(matrix)))
         assert n_rows < 40 or found.any()
     without_comments = dataclasses.replace(learnt, labels=(Label.MAIN, Label.OTHER, Label.FOOTER))
-    assert not without_comments.find_comments(matrix).any()
+    assert not without_comments.find_comments(matrix, among, rival_sums(without_comments, matrix)).any()
 
 
 def test_large_sums_do_not_overflow() -> None:
@@ -147,7 +152,7 @@ def test_narrow_matrices_are_refused(learnt: Areas) -> None:
     with pytest.raises(UsageError, match="the matrix has 2"):
         learnt.predict(rows(0, 3)[:, :2])
     with pytest.raises(UsageError, match="the matrix has 2"):
-        learnt.find_comments(rows(0, 3)[:, :2])
+        learnt.find_comments(rows(0, 3)[:, :2], np.ones(3, bool), np.zeros((3, 0)))
 
 
 class Named(Extractor):

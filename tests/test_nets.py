@@ -18,7 +18,7 @@ from blockml.arrayfile import read_arrays, write_arrays
 from blockml.errors import ModelFormatError, UsageError
 from blockml.features.tokens import BUCKETS, Bags
 from blockml.learning.netfit import factored
-from blockml.nets import Net, Pool, join, means
+from blockml.nets import Net, Pool, _active, join, means
 
 COLUMNS, UNITS, VECTOR = 5, 3, 2
 
@@ -255,7 +255,7 @@ def test_compiled_means_are_those_of_numpy(seed: int, n: int, groups: int) -> No
     if kernel.compiled is None:
         pytest.skip("needs the compiled kernel")
     rng = np.random.default_rng(seed)
-    rows = rng.normal(size=(n, 5)).astype(np.float32) * (rng.random((n, 1)) < 0.8)
+    rows = rng.normal(size=(n, 13)).astype(np.float32) * (rng.random((n, 1)) < 0.8)
     pool = Pool.of(rng.integers(0, groups, n))
     lengths = rng.integers(1, 40, groups)
     words = Bags(np.append(0, np.cumsum(lengths)), rng.integers(0, n, lengths.sum()).astype(np.int32), np.zeros(0, int))
@@ -290,10 +290,54 @@ def test_a_compiled_net_is_that_of_numpy(seed: int, n: int, members: int, reads_
     matrix, *rest = some_page(seed, n)
     matrix[:, 1] = matrix[0, 1]
     both = [matrix, np.asfortranarray(matrix)]
-    found = [(net.scaled(one), net.predict(one, *rest)) for one in both]
+    found = [(*net._input(one), net.predict(one, *rest)) for one in both]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernel, "compiled", None)
-        expected = [(net.scaled(one), net.predict(one, *rest)) for one in both]
+        expected = [(*net._input(one), net.predict(one, *rest)) for one in both]
     for pair, other in zip(found, expected, strict=True):
         for numbers, same in zip(pair, other, strict=True):
             np.testing.assert_array_equal(numbers, same)
+
+
+@settings(max_examples=60)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.sampled_from([1, 2, 9, 150]),
+    members=st.integers(1, 3),
+    units=st.sampled_from([1, 2, 7, 8, 64]),
+    n_parts=st.integers(0, 3),
+)
+def test_a_compiled_layer_is_that_of_numpy(seed: int, n: int, members: int, units: int, n_parts: int) -> None:
+    """To the last bit, the means too: for any number of groups that it adds."""
+    if kernel.compiled is None:
+        pytest.skip("needs the compiled kernel")
+    rng = np.random.default_rng(seed)
+    product, page = (rng.normal(size=(members, size, units)).astype(np.float32) for size in (n, 1))
+    groups = [(rng.normal(size=(members, 5, units)).astype(np.float32), rng.integers(0, 5, n)) for _ in range(n_parts)]
+    results = []
+    for compiled in (kernel.compiled, None):
+        means = np.empty((members, units), dtype=np.float32)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(kernel, "compiled", compiled)
+            results.append((_active(product.copy(), page, *groups, means=means), means))
+    for found, expected in zip(*results, strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_compiled_layers_refuse_arrays_that_do_not_fit(compiled: kernel.Compiled) -> None:
+    """Sizes and numbers from elsewhere must not read or write elsewhere."""
+    columns, places, amounts = np.ones((2, 3), np.float32), np.empty(2, np.int64), np.empty(8, np.float32)
+    for n, room, space in ((0, places, amounts), (3, places[:1], amounts), (3, places, amounts[:7])):
+        with pytest.raises(ValueError, match="no room"):
+            compiled.net_amounts(columns, n, room, space)
+    one = np.ones(2, np.float32)
+    for place, size in ((2, 5), (-1, 5), (0, 4), (0, 6)):
+        with pytest.raises(ValueError, match="no such columns"):
+            compiled.standardise(columns, 3, np.array([place]), one, one, 4.0, amounts[:size])
+    sums, row, group = np.zeros((1, 3, 2), np.float32), np.zeros((1, 1, 2), np.float32), np.array([0, 0, 1])
+    for no_room in (one[:1], np.ones(3, np.float32)):
+        with pytest.raises(ValueError, match="differ in size"):
+            compiled.activate(row, (), 1, sums, no_room)
+    for numbers in (group, group[:2], -group):
+        with pytest.raises(IndexError, match="no such group"):
+            compiled.activate(row, ((row, numbers),), 1, sums, one)

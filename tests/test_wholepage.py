@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from argparse import Namespace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from blockml import kernel
 from blockml.decision import expected_f1
 from blockml.features.view import View
 from blockml.trees import Trees
-from blockml.wholepage import COLUMNS, likeness, of_page, page_numbers, page_row
+from blockml.wholepage import COLUMNS, likeness, of_page, page_numbers, page_row, page_scores
 
 
 def floats(*values: float) -> NDArray[np.float64]:
@@ -130,3 +131,40 @@ def test_compiled_numbers_are_those_of_python(blocks: list[tuple[int, float, flo
         expected = [page_numbers(words, linked, prose, *pair) for pair in ((alone, final), (final, alone))]
     found = [kernel.compiled.page_numbers(words, linked, prose, *pair) for pair in ((alone, final), (final, alone))]
     assert found == [tuple(numbers) for numbers in expected]
+
+
+@given(
+    blocks=st.lists(
+        st.tuples(st.integers(0, 200), st.floats(0, 1, width=32), st.sampled_from([0.0, 0.3, 0.5, 1.0]), st.booleans()),
+        max_size=70,
+    ),
+    cares=st.tuples(*[st.sampled_from([0.0, 0.2, 1.0, 2e6])] * 3),
+    least_words=st.sampled_from([0.0, 60.0, 1e4]),
+    alike=st.floats(0, 1),
+)
+def test_compiled_scores_are_those_of_python(
+    blocks: list[tuple[int, float, float, bool]], cares: tuple[float, float, float], least_words: float, alike: float
+) -> None:
+    """To the last bit, with bodies of running text and without, with any care."""
+    if kernel.compiled is None:
+        pytest.skip("needs the compiled kernel")
+    words, final = floats(*(block[0] for block in blocks)), probabilities(*(block[1] for block in blocks))
+    linked = np.floor(words * floats(*(block[2] for block in blocks)))
+    line = np.cumsum([False, *(block[3] for block in blocks[1:])][: len(blocks)]).astype(np.intp)
+    rules = Namespace(rule="expected_f1", least_words=least_words)
+    rules.caution, rules.article_caution, rules.link_caution = cares
+    columns = final, words, linked, words * (linked < 0.3 * words), line, alike
+    found = page_scores(rules, *columns)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernel, "compiled", None)
+        np.testing.assert_array_equal(found, page_scores(rules, *columns))
+
+
+def test_compiled_scores_of_arrays_that_do_not_fit_are_refused(compiled: kernel.Compiled) -> None:
+    """Numbers from elsewhere must not write elsewhere."""
+    odds, final, line = floats(0, 1), probabilities(0.5, 0.7), np.array([0, 1])
+    for other, numbers in ((final[:1], line), (final, line + 1), (final, line - 1)):
+        with pytest.raises(ValueError, match="no such line"):
+            compiled.careful_odds(odds, other, odds, odds, odds, numbers, 0, 0, 0.9, 120, 1e-3)
+    with pytest.raises(ValueError, match="differ in length"):
+        compiled.moved_border(odds, final[:1], odds)

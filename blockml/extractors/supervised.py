@@ -128,7 +128,8 @@ class Supervised(Extractor):
                 remarks = (f"without siblings: {Doubt.TOO_FEW_PAGES}",)
         view = View(page)
         rows = matrix(page, self.model.features, template, view)
-        odds = self.model.trees.predict(rows)
+        sums = self.model.sums(rows)
+        odds = sums[:, 0]
         alone = final = self.model.linked(odds)
         if self.model.net is not None and len(view):
             with one_thread():  # more of them wait busily: three times the CPU time, and no wall time saved
@@ -146,16 +147,17 @@ class Supervised(Extractor):
             kept = final >= _BORDER
             labels = Told(self.model.areas, rows, kept)
             if not is_forum(rows, feature_set(self.model.features).columns, view.words):
-                final = _without_comments(self.model.areas, rows, final, kept)
+                final = _without_comments(self.model.areas, rows, final, kept, sums[:, 1:])
         return Judgement(final, remarks, confidence=confidence, labels=labels)
 
 
 def _without_comments(
-    areas: Areas, rows: NDArray[np.float32], scores: NDArray[np.float32], kept: NDArray[np.bool_]
+    areas: Areas,
+    rows: NDArray[np.float32],
+    scores: NDArray[np.float32],
+    kept: NDArray[np.bool_],
+    sums: NDArray[np.float64],
 ) -> NDArray[np.float32]:
-    """Scores, with those of comments among the kept blocks moved below the border."""
-    places = np.flatnonzero(kept)
-    comments = places[areas.find_comments(rows.T.take(places, axis=1).T)]
-    lowered = scores.copy()
-    lowered[comments] *= _COMMENT
-    return lowered
+    """Scores, with those of comments among the kept blocks moved below the border; sums are of the areas' rivals."""
+    comments = areas.find_comments(rows, kept, sums)
+    return np.where(comments, scores * _COMMENT, scores) if comments.any() else scores

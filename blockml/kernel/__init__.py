@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, cast
 
 import numpy as np
@@ -73,19 +73,26 @@ class Compiled(Protocol):
         """Write into ``means`` the mean of the rows of each group, of each table: :meth:`blockml.nets.Pool.mean`."""
 
     @staticmethod
-    def varying_columns(columns: NDArray[np.float32], n_rows: int, places: NDArray[np.int64], /) -> int:
-        """Write places of columns (n_columns, n_rows), return how many: :meth:`blockml.nets.Net.predict`."""
+    def net_amounts(
+        columns: NDArray[np.float32], n_rows: int, places: NDArray[np.int64], amounts: NDArray[np.float32], /
+    ) -> int:
+        """Write which columns (f, n_rows) vary and what logarithms are taken of: :meth:`blockml.nets.Net.predict`.
+
+        Amounts are those of the first row (f,), and then of the columns that vary, whose number is returned.
+        """
 
     @staticmethod
     def standardise(
-        values: NDArray[np.float32],
+        columns: NDArray[np.float32],
+        n_rows: int,
+        places: NDArray[np.int64],
         centre: NDArray[np.float32],
         scale: NDArray[np.float32],
         bound: float,
         logarithms: NDArray[np.float32],
         /,
     ) -> None:
-        """Turn logarithms (k, n) of the amounts of values into a net's input: :meth:`blockml.nets.Net.scaled`."""
+        """Turn logarithms of what :meth:`net_amounts` wrote into a net's input: :meth:`blockml.nets.Net.predict`."""
 
     @staticmethod
     def activate(
@@ -93,9 +100,13 @@ class Compiled(Protocol):
         parts: tuple[tuple[NDArray[np.float32], NDArray[np.int64]], ...],
         n_nets: int,
         sums: NDArray[np.float32],
+        means: NDArray[np.float32],
         /,
     ) -> None:
-        """Add rows and rows of groups to sums (m, n, h), and cut them off at 0: :meth:`blockml.nets.Net.predict`."""
+        """Add rows and rows of groups to sums (m, n, h), and cut them off at 0: :meth:`blockml.nets.Net.predict`.
+
+        Write the means (m, h) over n, if there is room for them.
+        """
 
     @staticmethod
     def is_utf8(source: bytes, /) -> bool:
@@ -414,6 +425,45 @@ class Compiled(Protocol):
     @staticmethod
     def best_border(probabilities: NDArray[np.float64], words: NDArray[np.float64], /) -> tuple[float, float]:
         """Border and F1: :func:`blockml.decision.expected_f1`."""
+
+    @staticmethod
+    def moved_border(
+        odds: NDArray[np.float64], probabilities: NDArray[np.float32], words: NDArray[np.float64], /
+    ) -> tuple[float, float, float]:
+        """Log odds of the border, F1, and the largest log odds: :func:`blockml.decision.around_border`."""
+
+    @staticmethod
+    def careful_odds(
+        odds: NDArray[np.float64],
+        probabilities: NDArray[np.float32],
+        words: NDArray[np.float64],
+        linked: NDArray[np.float64],
+        prose: NDArray[np.float64],
+        line: NDArray[np.int64],
+        care: float,
+        of_links: float,
+        certain: float,
+        least_body: float,
+        wordless: float,
+        /,
+    ) -> None:
+        """Lower log odds by a care, and set those of a line to their mean: :func:`blockml.wholepage.page_scores`."""
+
+    @staticmethod
+    def joined_texts(
+        texts: tuple[str, ...],
+        kept: NDArray[np.bool_],
+        joints: NDArray[np.uint8],
+        flags: NDArray[np.uint8],
+        preformatted: int,
+        node: NDArray[np.int32],
+        last_node: NDArray[np.int32],
+        node_texts: Sequence[str],
+        tag: NDArray[np.int32],
+        is_cell: NDArray[np.bool_],
+        /,
+    ) -> str:
+        """Texts of kept blocks and what stands between them: :func:`blockml.rendering.text.render_text`."""
 
     @staticmethod
     def page_numbers(

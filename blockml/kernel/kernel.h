@@ -6,6 +6,15 @@
 #include <Python.h>
 #include <stdint.h>
 
+/* Before a function that goes through many floats: where the machine has wider registers, they are used. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
+#define WIDE __attribute__((target_clones("avx2", "default")))
+#define WIDER __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define WIDE
+#define WIDER
+#endif
+
 /* What is still to be found out. */
 enum { UNKNOWN = -1 };
 
@@ -23,7 +32,8 @@ PyObject *tree_sums(PyObject *module, PyObject *arguments);
 static inline double at_least(double value, double least) { return value > least ? value : least; }
 
 /* layers.c */
-PyObject *varying_columns(PyObject *module, PyObject *arguments);
+int is_varying(const float *column, Py_ssize_t n); /* whether its numbers aren't all the same */
+PyObject *net_amounts(PyObject *module, PyObject *arguments);
 PyObject *standardise(PyObject *module, PyObject *arguments);
 PyObject *activate(PyObject *module, PyObject *arguments);
 
@@ -109,6 +119,11 @@ PyObject *line_densities(PyObject *module, PyObject *arguments);
 /* decide.c */
 PyObject *best_border(PyObject *module, PyObject *arguments);
 PyObject *page_numbers(PyObject *module, PyObject *arguments);
+PyObject *moved_border(PyObject *module, PyObject *arguments);
+PyObject *careful_odds(PyObject *module, PyObject *arguments);
+
+/* joined.c */
+PyObject *joined_texts(PyObject *module, PyObject *arguments);
 
 /* utf8.c */
 PyObject *is_utf8(PyObject *module, PyObject *source);

@@ -10,42 +10,53 @@
 /* Rows that numpy adds up without halving them, and partial sums that it keeps. */
 enum { UNDIVIDED = 128, PARTIAL = 8 };
 
+/* Columns that are added up at once. */
+#if defined(__GNUC__)
+typedef float Several __attribute__((vector_size(32), aligned(4), may_alias)); /* they may begin anywhere */
+#else
+typedef float Several;
+#endif
+enum { AT_ONCE = sizeof(Several) / sizeof(float) };
+
 typedef struct {
     const float *rows;
     Py_ssize_t width;
 } Rows;
 
-static void add_to(float *restrict sum, const float *restrict row, Py_ssize_t width) {
-    for (Py_ssize_t k = 0; k < width; k++) sum[k] += row[k];
-}
+static inline const float *row_at(Rows table, int64_t number) { return table.rows + number * table.width; }
 
-static const float *row_at(Rows table, int64_t number) { return table.rows + number * table.width; }
+/* out[k] = the sum of row[i][k] over up to 128 rows, for as many columns from k on as TYPE holds. */
+#define SUM_OF_COLUMNS(NAME, TYPE)                                                                                     \
+    static inline void NAME(const float *const *row, int64_t n, Py_ssize_t k, float *out) {                            \
+        TYPE sum = {0}, part[PARTIAL];                                                                                 \
+        int64_t i = 0;                                                                                                 \
+        if (n >= PARTIAL) {                                                                                            \
+            for (int j = 0; j < PARTIAL; j++) part[j] = *(const TYPE *)(row[j] + k);                                   \
+            for (i = PARTIAL; i < n - n % PARTIAL; i += PARTIAL)                                                       \
+                for (int j = 0; j < PARTIAL; j++) part[j] += *(const TYPE *)(row[i + j] + k);                          \
+            sum = ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));           \
+        }                                                                                                              \
+        for (; i < n; i++) sum += *(const TYPE *)(row[i] + k);                                                         \
+        *(TYPE *)(out + k) = sum;                                                                                      \
+    }
+SUM_OF_COLUMNS(sum_of_several, Several)
+SUM_OF_COLUMNS(sum_of_one, float)
 
-/* Sum of rows[index[0]] … rows[index[n - 1]]; `space` holds eight rows for each halving that is still to come. */
-static void pairwise(Rows table, const int64_t *index, int64_t n, float *out, float *space) {
-    Py_ssize_t width = table.width;
-    size_t bytes = (size_t)width * sizeof(float);
-    if (n < PARTIAL) {
-        memset(out, 0, bytes);
-        for (int64_t i = 0; i < n; i++) add_to(out, row_at(table, index[i]), width);
-    } else if (n <= UNDIVIDED) {
-        int64_t i = PARTIAL;
-        for (int j = 0; j < PARTIAL; j++) memcpy(space + j * width, row_at(table, index[j]), bytes);
-        for (; i < n - n % PARTIAL; i += PARTIAL)
-            for (int j = 0; j < PARTIAL; j++) add_to(space + j * width, row_at(table, index[i + j]), width);
-        for (Py_ssize_t k = 0; k < width; k++) {
-            const float *r = space + k;
-            out[k] = ((r[0] + r[width]) + (r[2 * width] + r[3 * width])) +
-                     ((r[4 * width] + r[5 * width]) + (r[6 * width] + r[7 * width]));
-        }
-        for (; i < n; i++) add_to(out, row_at(table, index[i]), width);
-    } else {
+/* Sum of rows[index[0]] … rows[index[n - 1]]; `space` holds a row for each halving that is still to come. */
+WIDE static void pairwise(Rows table, const int64_t *index, int64_t n, float *restrict out, float *restrict space) {
+    Py_ssize_t width = table.width, k = 0;
+    if (n > UNDIVIDED) {
         int64_t half = n / 2;
         half -= half % PARTIAL;
-        pairwise(table, index, half, out, space + PARTIAL * width);
-        pairwise(table, index + half, n - half, space, space + PARTIAL * width);
-        add_to(out, space, width);
+        pairwise(table, index, half, out, space + width);
+        pairwise(table, index + half, n - half, space, space + width);
+        for (; k < width; k++) out[k] += space[k];
+        return;
     }
+    const float *row[UNDIVIDED];
+    for (int64_t i = 0; i < n; i++) row[i] = row_at(table, index[i]);
+    for (; k + AT_ONCE <= width; k += AT_ONCE) sum_of_several(row, n, k, out);
+    for (; k < width; k++) sum_of_one(row, n, k, out);
 }
 
 /* Rows that aren't all zero. */
@@ -72,7 +83,7 @@ static void group_mean(Rows table, const int64_t *index, int64_t n, int skip_zer
     memcpy(out, row_at(table, index[0]), (size_t)width * sizeof(float));
     if (n > 1) {
         pairwise(table, index + 1, n - 1, space, space + width);
-        add_to(out, space, width);
+        for (Py_ssize_t k = 0; k < width; k++) out[k] += space[k];
     }
     for (Py_ssize_t k = 0; k < width && count > 1; k++) out[k] /= (float)count;
 }
@@ -109,7 +120,7 @@ PyObject *row_means(PyObject *module, PyObject *arguments) {
         PyErr_SetString(PyExc_ValueError, "groups of rows that aren't there");
         goto done;
     }
-    size_t rows_of_space = 1 + PARTIAL * (size_t)halvings(n_index);
+    size_t rows_of_space = 1 + (size_t)halvings(n_index);
     float *space = malloc(rows_of_space * (size_t)width * sizeof(float));
     if (space == NULL) {
         PyErr_NoMemory();

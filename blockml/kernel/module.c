@@ -20,7 +20,7 @@ int open_arrays(PyObject **array, Py_buffer *view, const Py_ssize_t *sizes, int 
 static PyMethodDef functions[] = {
     {"small_trees", small_trees, METH_VARARGS, NULL},
     {"tree_sums", tree_sums, METH_VARARGS, NULL},
-    {"varying_columns", varying_columns, METH_VARARGS, NULL},
+    {"net_amounts", net_amounts, METH_VARARGS, NULL},
     {"standardise", standardise, METH_VARARGS, NULL},
     {"activate", activate, METH_VARARGS, NULL},
     {"row_means", row_means, METH_VARARGS, NULL},
@@ -49,6 +49,9 @@ static PyMethodDef functions[] = {
     {"text_classes", text_classes, METH_VARARGS, NULL},
     {"best_border", best_border, METH_VARARGS, NULL},
     {"page_numbers", page_numbers, METH_VARARGS, NULL},
+    {"moved_border", moved_border, METH_VARARGS, NULL},
+    {"careful_odds", careful_odds, METH_VARARGS, NULL},
+    {"joined_texts", joined_texts, METH_VARARGS, NULL},
     {"is_utf8", is_utf8, METH_O, NULL},
     {"class_counts", class_counts, METH_VARARGS, NULL},
     {"resemblance_rows", resemblance_rows, METH_VARARGS, NULL},

@@ -11,7 +11,7 @@ enum { TOGETHER = 8 };
 
 /* Nodes that a row comes to in a tree, about: where all rows together come to less nodes than there are, packing them
    all would take longer than the walk. */
-enum { USUAL_DEPTH = 16 };
+enum { USUAL_DEPTH = 6 };
 
 /* A matrix: where the next row and the next column begin. */
 typedef struct {
@@ -31,13 +31,24 @@ static float rounded_down(double threshold) {
     return (double)rounded > threshold ? nextafterf(rounded, -INFINITY) : rounded;
 }
 
+/* What holds of a column for all rows. */
+typedef struct {
+    float first;
+    uint32_t varies; /* all bits or none */
+} Column;
+
 /* Whether each column is the same in all rows: those that tell of the page as a whole are, and many others. */
-static void find_constant(Matrix matrix, unsigned char *constant) {
+static void look_at_columns(Matrix matrix, Column *columns) {
     for (Py_ssize_t k = 0; k < matrix.n_columns; k++) {
         const float *column = matrix.values + k * matrix.column_step;
-        Py_ssize_t row = 1;
-        while (row < matrix.n_rows && column[row * matrix.row_step] == column[0]) row++;
-        constant[k] = row >= matrix.n_rows;
+        int varies = 0;
+        if (matrix.row_step == 1) {
+            varies = is_varying(column, matrix.n_rows);
+        } else {
+            for (Py_ssize_t row = 1; row < matrix.n_rows && !varies; row++)
+                varies = column[row * matrix.row_step] != column[0];
+        }
+        columns[k] = (Column){column[0], varies ? UINT32_MAX : 0};
     }
 }
 
@@ -47,7 +58,7 @@ typedef struct {
     const double *threshold, *value;
     Py_ssize_t n, n_trees;
     Matrix matrix;
-    const unsigned char *constant; /* of each column */
+    const Column *columns;
     double *sums;
     Py_ssize_t n_groups;
 } Work;
@@ -64,7 +75,7 @@ static void pack(const Work *work, int32_t root, int32_t stop, Node *nodes, int3
         }
         Py_ssize_t column = work->feature[i] * work->matrix.column_step;
         int32_t left = end[work->left[i] - root], right = end[work->right[i] - root];
-        if (work->constant[work->feature[i]])
+        if (!work->columns[work->feature[i]].varies)
             end[here] = work->matrix.values[column] <= work->threshold[i] ? left : right;
         else
             nodes[here] = (Node){rounded_down(work->threshold[i]), (int32_t)column, {left, right}};
@@ -115,45 +126,6 @@ typedef struct {
    is the row's (Lucchese et al. 2015, "QuickScorer"). A few more tests than on a walk, but none waits for another. */
 enum { MOST_LEAVES = 32, LEAST_ROWS = 8 };
 
-static void take_away_slowly(const Test *tests, int n_tests, uint32_t possible, const float *values, Py_ssize_t n_rows,
-                             uint32_t *left) {
-    for (Py_ssize_t row = 0; row < n_rows; row++) {
-        left[row] = possible;
-        for (int i = 0; i < n_tests; i++)
-            left[row] &= tests[i].left | -(uint32_t)(values[tests[i].column + row] <= tests[i].threshold);
-    }
-}
-
-#if defined(__GNUC__)
-typedef float Floats __attribute__((vector_size(32), aligned(4), may_alias)); /* they may begin anywhere */
-typedef int32_t Masks __attribute__((vector_size(32)));
-enum { LANES = 8, VECTORS = 4 }; /* as many rows as fit the registers */
-
-#if !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
-__attribute__((target_clones("avx2", "default"))) /* twice as fast where the machine has it */
-#endif
-static void take_away(const Test *tests, int n_tests, uint32_t possible, const float *values, Py_ssize_t n_rows,
-                      uint32_t *left) {
-    if (n_rows < VECTORS * LANES) {
-        take_away_slowly(tests, n_tests, possible, values, n_rows, left);
-        return;
-    }
-    for (Py_ssize_t row = 0; row < n_rows; row += VECTORS * LANES) {
-        if (row > n_rows - VECTORS * LANES) row = n_rows - VECTORS * LANES; /* the last ones, some of them again */
-        Masks bits[VECTORS];
-        for (int k = 0; k < VECTORS; k++) bits[k] = (Masks){0} + (int32_t)possible;
-        for (int i = 0; i < n_tests; i++) {
-            const Masks others = (Masks){0} + (int32_t)tests[i].left;
-            const Floats *x = (const Floats *)(values + tests[i].column + row);
-            for (int k = 0; k < VECTORS; k++) bits[k] &= others | (x[k] <= tests[i].threshold);
-        }
-        memcpy(left + row, bits, sizeof bits);
-    }
-}
-#else
-#define take_away take_away_slowly
-#endif
-
 static int first_bit(uint32_t bits) {
 #if defined(__GNUC__)
     return __builtin_ctz(bits);
@@ -163,6 +135,61 @@ static int first_bit(uint32_t bits) {
     return place;
 #endif
 }
+
+/* A small tree as it stands for one page. */
+typedef struct {
+    int n_tests;
+    uint32_t possible; /* leaves */
+    Test tests[MOST_LEAVES];
+    double values[MOST_LEAVES];
+} Small;
+
+/* Adds the tree's values to every so many sums. */
+static void add_slowly(const Small *tree, const float *values, Py_ssize_t n_rows, double *sums, Py_ssize_t step) {
+    for (Py_ssize_t row = 0; row < n_rows; row++) {
+        uint32_t left = tree->possible;
+        for (int i = 0; i < tree->n_tests; i++)
+            left &= tree->tests[i].left | -(uint32_t)(values[tree->tests[i].column + row] <= tree->tests[i].threshold);
+        sums[row * step] += tree->values[first_bit(left)];
+    }
+}
+
+#if defined(__GNUC__)
+enum { LANES = 16, MOST_VECTORS = 4, LEAST_VECTORS = 1 }; /* as many rows as fit the registers of most machines */
+typedef float Floats __attribute__((vector_size(4 * LANES), aligned(4), may_alias)); /* they may begin anywhere */
+typedef int32_t Masks __attribute__((vector_size(4 * LANES)));
+
+/* Adds the tree's values to the sums of some rows, but for the first ones. */
+static inline __attribute__((always_inline)) void add_to_rows(const Small *tree, const float *values, double *sums,
+                                                              Py_ssize_t step, int n_vectors, Py_ssize_t first) {
+    const Masks all = (Masks){0} + (int32_t)tree->possible;
+    Masks bits[MOST_VECTORS] = {all, all, all, all};
+    for (int i = 0; i < tree->n_tests; i++) {
+        const Masks others = (Masks){0} + (int32_t)tree->tests[i].left;
+        const Floats *x = (const Floats *)(values + tree->tests[i].column);
+        for (int k = 0; k < n_vectors; k++) bits[k] &= others | (x[k] <= tree->tests[i].threshold);
+    }
+    uint32_t left[MOST_VECTORS * LANES];
+    memcpy(left, bits, (size_t)n_vectors * sizeof *bits);
+    for (Py_ssize_t row = first; row < n_vectors * LANES; row++) sums[row * step] += tree->values[first_bit(left[row])];
+}
+
+WIDER static void add_tree(const Small *tree, const float *values, Py_ssize_t n_rows, double *sums, Py_ssize_t step) {
+    enum { MANY = MOST_VECTORS * LANES, FEW = LEAST_VECTORS * LANES };
+    Py_ssize_t row = 0;
+    if (n_rows < FEW) {
+        add_slowly(tree, values, n_rows, sums, step);
+        return;
+    }
+    for (; row + MANY <= n_rows; row += MANY) add_to_rows(tree, values + row, sums + row * step, step, MOST_VECTORS, 0);
+    for (; row < n_rows; row += FEW) {
+        Py_ssize_t begin = row + FEW <= n_rows ? row : n_rows - FEW; /* some of them again */
+        add_to_rows(tree, values + begin, sums + begin * step, step, LEAST_VECTORS, row - begin);
+    }
+}
+#else
+#define add_tree add_slowly
+#endif
 
 /* A small tree as it is kept between pages: its tests, from the root on, and then the values of its leaves, from left to
    right. All are as wide as the value of a leaf, or twice as wide. */
@@ -261,29 +288,29 @@ static int is_whole(const char *kept, Py_ssize_t size, Py_ssize_t n_trees) {
     return size == 0;
 }
 
-/* Adds the values of the kept trees, one after another. `possible` has room for all rows. */
-static void score_kept(const Work *work, const char *kept, uint32_t *possible) {
-    Py_ssize_t n_rows = work->matrix.n_rows, n_groups = work->n_groups;
-    for (Py_ssize_t tree = 0; tree < work->n_trees; tree++) {
-        double *out = work->sums + work->group[tree], values[MOST_LEAVES];
-        Test tests[MOST_LEAVES];
-        int n_tests = 0;
+/* Adds the values of the kept trees, one after another. */
+static void score_kept(const Work *work, const char *kept) {
+    for (Py_ssize_t number = 0; number < work->n_trees; number++) {
+        Small tree;
         Head head;
         memcpy(&head, kept, sizeof head);
         kept += sizeof head;
+        tree.n_tests = 0;
+        tree.possible = head.possible;
         for (uint32_t i = 0; i < head.n_tests; i++, kept += sizeof(KeptTest)) {
             KeptTest test;
             memcpy(&test, kept, sizeof test);
-            Py_ssize_t column = test.feature * work->matrix.column_step;
-            if (work->constant[test.feature])
-                head.possible &= work->matrix.values[column] <= test.threshold ? test.if_less : test.if_more;
-            else
-                tests[n_tests++] = (Test){test.threshold, (int32_t)column, test.if_more};
+            /* without a branch: the processor can't foretell which columns vary */
+            Column column = work->columns[test.feature];
+            uint32_t is_less = -(uint32_t)(column.first <= test.threshold);
+            tree.possible &= column.varies | (is_less & test.if_less) | (~is_less & test.if_more);
+            int32_t place = (int32_t)(test.feature * work->matrix.column_step);
+            tree.tests[tree.n_tests] = (Test){test.threshold, place, test.if_more};
+            tree.n_tests += column.varies & 1;
         }
-        memcpy(values, kept, (head.n_tests + 1) * sizeof(double));
+        memcpy(tree.values, kept, (head.n_tests + 1) * sizeof(double));
         kept += (head.n_tests + 1) * sizeof(double);
-        take_away(tests, n_tests, head.possible, work->matrix.values, n_rows, possible);
-        for (Py_ssize_t row = 0; row < n_rows; row++) out[row * n_groups] += values[first_bit(possible[row])];
+        add_tree(&tree, work->matrix.values, work->matrix.n_rows, work->sums + work->group[number], work->n_groups);
     }
 }
 
@@ -343,25 +370,23 @@ PyObject *tree_sums(PyObject *module, PyObject *arguments) {
         PyErr_SetString(PyExc_ValueError, "each tree needs a group, all are kept or none, and a matrix has less than two billion numbers");
         goto done;
     }
-    Node *nodes = malloc((size_t)n * (sizeof(Node) + sizeof(int32_t)) + (size_t)n_rows * sizeof(uint32_t) +
-                         (size_t)n_columns);
+    Node *nodes = malloc((size_t)n * (sizeof(Node) + sizeof(int32_t)) + (size_t)n_columns * sizeof(Column));
     if (nodes == NULL) {
         PyErr_NoMemory();
         goto done;
     }
     int32_t *end = (int32_t *)(nodes + n);
-    uint32_t *possible = (uint32_t *)(end + n);
-    unsigned char *constant = (unsigned char *)(possible + n_rows);
+    Column *columns = (Column *)(end + n);
     Matrix matrix = {view[7].buf, n_rows, n_columns, by_column ? 1 : n_columns, by_column ? n_rows : 1};
     Work work = {view[0].buf, view[2].buf, view[3].buf, view[5].buf, view[6].buf, view[1].buf, view[4].buf,
-                 n, n_trees, matrix, constant, view[8].buf, n_groups};
+                 n, n_trees, matrix, columns, view[8].buf, n_groups};
     Py_BEGIN_ALLOW_THREADS;
     if (n / USUAL_DEPTH > n_rows * n_trees) {
         walk_unpacked(&work);
     } else if (n_rows > 0) {
-        find_constant(matrix, constant);
+        look_at_columns(matrix, columns);
         if (kept_size > 0 && by_column && n_rows >= LEAST_ROWS)
-            score_kept(&work, kept, possible);
+            score_kept(&work, kept);
         else
             score(&work, nodes, end);
     }

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml import kernel
 from blockml.page import Flag, Joint, Page
 
 __all__ = ["render_text"]
 
+_PREFORMATTED = int(Flag.PREFORMATTED)
+_CELLS = frozenset({"td", "th"})
 #: What stands between two blocks, by joint.
 _SEPARATORS = ("", " ", "\t", "\n", "\n")
 
@@ -28,11 +32,25 @@ def render_text(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str:
     >>> render_text(page, [True] * len(page.blocks))
     'One boldly said.\\nTwo\\nThree'
     """
-    blocks = page.blocks
-    rows = np.flatnonzero(np.asarray(kept, dtype=bool))
+    chosen = np.ascontiguousarray(kept, dtype=bool)
+    joined = _joined if kernel.compiled is None else partial(_compiled, kernel.compiled)
+    return joined(page, chosen).strip("\n")
+
+
+def _compiled(compiled: kernel.Compiled, page: Page, kept: NDArray[np.bool_]) -> str:
+    """Join kept blocks."""
+    nodes, blocks = page.nodes, page.blocks
+    is_cell = np.array([name in _CELLS for name in nodes.names], dtype=bool)
+    of_blocks = blocks.joints, blocks.flags, _PREFORMATTED, blocks.node, blocks.last_node
+    return compiled.joined_texts(blocks.texts, kept, *of_blocks, nodes.texts, nodes.tag, is_cell)
+
+
+def _joined(page: Page, kept: NDArray[np.bool_]) -> str:
+    """The same in Python."""
+    blocks, rows = page.blocks, np.flatnonzero(kept)
     if not len(rows):
         return ""
-    verbatim = (blocks.flags[rows] & Flag.PREFORMATTED) > 0
+    verbatim = (blocks.flags[rows] & _PREFORMATTED) > 0
     # What was removed between two blocks may have held the break between them, and parts them in any case.
     joints = np.maximum.reduceat(blocks.joints[: rows[-1] + 1], np.concatenate([[0], rows[:-1] + 1]))
     joints[1:][np.diff(rows) > 1] = np.maximum(joints[1:][np.diff(rows) > 1], Joint.SPACE)
@@ -49,7 +67,7 @@ def render_text(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str:
         lost = "".join(_verbatim(page, np.arange(rows[place] + 1, rows[place + 1])))
         separators[place + 1] = "\n" if "\n" in lost else " " if lost else ""
     separators[0] = ""
-    return "".join([piece for pair in zip(separators, texts, strict=True) for piece in pair]).strip("\n")
+    return "".join([piece for pair in zip(separators, texts, strict=True) for piece in pair])
 
 
 def _part_cells(page: Page, rows: NDArray[np.intp], joints: NDArray[np.uint8], separators: list[str]) -> None:
@@ -57,7 +75,7 @@ def _part_cells(page: Page, rows: NDArray[np.intp], joints: NDArray[np.uint8], s
     places = np.flatnonzero(joints[1:] == Joint.CELL) + 1
     if len(places):
         nodes = page.nodes
-        cells = np.cumsum(nodes.named({"td", "th"}))[page.blocks.node[rows]]
+        cells = np.cumsum(nodes.named(_CELLS))[page.blocks.node[rows]]
         for place in places.tolist():
             separators[place] = "\t" * max(1, int(cells[place] - cells[place - 1]))
 
