@@ -142,6 +142,13 @@ class Nodes:
         """
         return np.array([name in names for name in self.names], dtype=bool)[self.tag]
 
+    def places(self, name: str) -> NDArray[np.int64]:
+        """Indices of the elements with a name, rising."""
+        if name not in self.names:
+            return np.zeros(0, dtype=np.int64)
+        places: NDArray[np.int64] = np.flatnonzero(self.tag == self.names.index(name)).astype(np.int64, copy=False)
+        return places
+
     def ancestors(self, node: int) -> list[int]:
         """Indices of a node's ancestors, innermost first."""
         chain = []

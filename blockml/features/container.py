@@ -228,7 +228,7 @@ def _paragraph_scores(view: View) -> NDArray[np.float64]:
 
 def _with_heading(view: View, mass: NDArray[np.float64]) -> int:
     """Smallest element that holds the first ``h1`` and half of the mass; -1 without an ``h1``."""
-    headings = np.flatnonzero(view.nodes.named({"h1"}))
+    headings = view.nodes.places("h1")
     if not len(headings):
         return -1
     top = float(mass.max(initial=0))

@@ -211,11 +211,10 @@ def _types(source: bytes) -> Iterator[str]:
 
 def _canonical(view: View) -> str:
     """Address that the page gives for itself."""
-    if "link" in view.nodes.names:
-        for node in np.flatnonzero(view.nodes.named({"link"})).tolist():
-            attribute = view.nodes.attributes[node]
-            if (attribute.get("rel") or "").lower() == "canonical":
-                return attribute.get("href") or ""
+    for node in view.nodes.places("link").tolist():
+        attribute = view.nodes.attributes[node]
+        if (attribute.get("rel") or "").lower() == "canonical":
+            return attribute.get("href") or ""
     return ""
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml import kernel
+from blockml.attributes import Attributes
 from blockml.features.alike import GROUPS, Levels, alike
 from blockml.features.keywords import all_bits
 from blockml.features.names import Names, numbered
@@ -322,12 +323,16 @@ class View:
     @cached_property
     def meta(self) -> Mapping[str, str]:
         """Contents of the page's ``meta`` elements by name or property; the first one counts."""
+        metas, held = self.nodes.places("meta"), self.nodes.attributes
+        if kernel.compiled is not None and isinstance(held, Attributes):
+            contents = kernel.compiled.meta_contents(held.number, held.pairs, held.ends, metas)
+            if contents is not None:
+                return contents
         found: dict[str, str] = {}
-        if "meta" in self.nodes.names:
-            for node in np.flatnonzero(self.nodes.named({"meta"})).tolist():
-                attribute = self.nodes.attributes[node]
-                if name := attribute.get("property") or attribute.get("name"):
-                    found.setdefault(name.lower(), attribute.get("content") or "")
+        for node in metas.tolist():
+            attribute = held[node]
+            if name := attribute.get("property") or attribute.get("name"):
+                found.setdefault(name.lower(), attribute.get("content") or "")
         return found
 
 

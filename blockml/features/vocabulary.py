@@ -37,7 +37,7 @@ def called(view: View) -> Mapping[str, NDArray[np.generic]]:
     """Levels up to the nearest element whose class or id holds a word of a group, or that has such a role."""
     names = view.names
     roles = np.zeros(len(names.values), dtype=np.int64)
-    for number in np.unique(names.columns[_ROLE_ROWS]).tolist():
+    for number in np.bincount(names.columns[_ROLE_ROWS].ravel()).nonzero()[0].tolist():
         roles[number] = _role_bits(names.values[number]) << len(KEYWORDS)
     levels = view.rows(_NAMES)
     if (compiled := view.compiled) is not None:

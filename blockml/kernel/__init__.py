@@ -365,6 +365,12 @@ class Compiled(Protocol):
         """Write counts (3, n_tags) and the longest blocks, return a depth: :func:`blockml.features.metadata.about`."""
 
     @staticmethod
+    def meta_contents(
+        number: NDArray[np.int32], pairs: bytes, ends: NDArray[np.int64], nodes: NDArray[np.int64], /
+    ) -> dict[str, str] | None:
+        """Contents by name, None if attributes came as mappings: :attr:`blockml.features.view.View.meta`."""
+
+    @staticmethod
     def schema_types(source: bytes, /) -> list[str]:
         """Names of types: :func:`blockml.features.metadata.about`."""
 

@@ -110,6 +110,7 @@ PyObject *further_rows(PyObject *module, PyObject *arguments);
 
 /* page.c */
 PyObject *page_sizes(PyObject *module, PyObject *arguments);
+PyObject *meta_contents(PyObject *module, PyObject *arguments);
 PyObject *schema_types(PyObject *module, PyObject *source);
 
 /* counts.c */

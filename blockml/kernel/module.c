@@ -38,6 +38,7 @@ static PyMethodDef functions[] = {
     {"container_rows", container_rows, METH_VARARGS, NULL},
     {"further_rows", further_rows, METH_VARARGS, NULL},
     {"page_sizes", page_sizes, METH_VARARGS, NULL},
+    {"meta_contents", meta_contents, METH_VARARGS, NULL},
     {"schema_types", schema_types, METH_O, NULL},
     {"text_rows", text_rows, METH_VARARGS, NULL},
     {"position_rows", position_rows, METH_VARARGS, NULL},

@@ -92,3 +92,72 @@ PyObject *schema_types(PyObject *module, PyObject *source) {
     }
     return found;
 }
+
+/* The value of a name among pairs, each with a zero byte behind it; NULL without it. Of several the last counts. */
+static const char *value_of(const char *pairs, const char *end, const char *name) {
+    const char *found = NULL;
+    for (const char *at = pairs; at < end;) {
+        const char *value = at + strlen(at) + 1;
+        if (strcmp(at, name) == 0) found = value;
+        at = value < end ? value + strlen(value) + 1 : end;
+    }
+    return found;
+}
+
+/* Notes the content of a meta element by its lower-case property or name, unless there is one already. -1 with an
+   exception set. */
+static int note_meta(PyObject *found, const char *pairs, const char *end) {
+    const char *name = value_of(pairs, end, "property"), *content = value_of(pairs, end, "content");
+    if (name == NULL || !*name) name = value_of(pairs, end, "name");
+    if (name == NULL || !*name) return 0;
+    PyObject *text = PyUnicode_FromString(name), *key = text == NULL ? NULL : PyObject_CallMethod(text, "lower", NULL);
+    PyObject *value = key == NULL ? NULL : PyUnicode_FromString(content == NULL ? "" : content);
+    int failed = value == NULL;
+    if (!failed && PyDict_GetItemWithError(found, key) == NULL)
+        failed = PyErr_Occurred() || PyDict_SetItem(found, key, value) < 0;
+    Py_XDECREF(text);
+    Py_XDECREF(key);
+    Py_XDECREF(value);
+    return failed ? -1 : 0;
+}
+
+/* meta_contents(number, pairs, ends, nodes): contents of the meta elements among nodes by name or property; attributes are as
+   Attributes holds them. None where one was given as a mapping. */
+PyObject *meta_contents(PyObject *module, PyObject *arguments) {
+    enum { NUMBER, ENDS, NODES, N };
+    PyObject *object[N], *bytes, *found = NULL;
+    Py_buffer view[N];
+    static const Py_ssize_t sizes[N] = {4, 8, 8};
+    int opened = 0;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "OO!OO", &object[NUMBER], &PyBytes_Type, &bytes, &object[ENDS], &object[NODES]))
+        return NULL;
+    for (; opened < N; opened++)
+        if (open_array(object[opened], &view[opened], sizes[opened], 0) < 0) goto done;
+    const char *pairs = PyBytes_AsString(bytes); /* with a zero byte behind them */
+    const int32_t *number = view[NUMBER].buf;
+    const int64_t *ends = view[ENDS].buf, *nodes = view[NODES].buf;
+    Py_ssize_t n = view[NUMBER].len / 4, n_sets = view[ENDS].len / 8, length = PyBytes_Size(bytes);
+    found = PyDict_New();
+    for (Py_ssize_t i = 0; found != NULL && i < view[NODES].len / 8; i++) {
+        int64_t node = nodes[i], set = node < 0 || node >= n ? -1 : number[node];
+        int sound = set >= 0 && set < n_sets;
+        if (sound && set) {
+            int64_t begin = ends[set - 1], end = ends[set];
+            sound = begin >= 0 && begin <= end && end <= length && (begin == end || !pairs[end - 1]);
+            if (sound && begin == end) {
+                Py_DECREF(found);
+                found = Py_NewRef(Py_None);
+                break;
+            }
+            if (sound && note_meta(found, pairs + begin, pairs + end) < 0) Py_CLEAR(found);
+        }
+        if (!sound) {
+            PyErr_SetString(PyExc_IndexError, "no such node or set");
+            Py_CLEAR(found);
+        }
+    }
+done:
+    while (opened--) PyBuffer_Release(&view[opened]);
+    return found;
+}

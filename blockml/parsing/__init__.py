@@ -89,12 +89,12 @@ def parse(
         warnings.append(f"only the first {limits.bytes} {unit} were parsed")
     builder = build(decoded.utf8, backend, limits)
     nodes = builder.nodes()
-    titles = _titles(nodes)
+    titles = nodes.places("title")
     if _swallows(nodes, titles) and (mended := _close_title(decoded.text)) is not None:
         warnings.append("a title without an end tag was closed")
         builder = build(mended.encode(), backend, limits)
         nodes = builder.nodes()
-        titles = _titles(nodes)
+        titles = nodes.places("title")
     warnings.extend(builder.remarks)
     if builder.too_many:
         warnings.append(f"only the first {limits.nodes} nodes were kept")
@@ -125,17 +125,10 @@ def _status(decoded: Decoded, *, truncated: bool, n_blocks: int) -> Status:
     return Status.OK if n_blocks else Status.EMPTY_PAGE
 
 
-def _titles(nodes: Nodes) -> NDArray[np.intp]:
-    """Every ``title``."""
-    if "title" not in nodes.names:
-        return np.zeros(0, dtype=np.intp)
-    return np.flatnonzero(nodes.tag == nodes.names.index("title"))
-
-
-def _title(nodes: Nodes, titles: NDArray[np.intp]) -> str:
+def _title(nodes: Nodes, titles: NDArray[np.int64]) -> str:
     """Text of the first ``title`` that is no part of a drawing."""
-    if len(titles) and "svg" in nodes.names:
-        drawings = np.flatnonzero(nodes.tag == nodes.names.index("svg"))
+    drawings = nodes.places("svg") if len(titles) else titles
+    if len(drawings):
         covered = np.maximum.accumulate(nodes.end[drawings])  # to where the drawings so far reach
         before = np.searchsorted(drawings, titles)
         titles = titles[(before == 0) | (covered[before - 1] <= titles)]
@@ -145,7 +138,7 @@ def _title(nodes: Nodes, titles: NDArray[np.intp]) -> str:
     return " ".join(" ".join(nodes.texts[first + 1 : nodes.end[first]]).split())
 
 
-def _swallows(nodes: Nodes, titles: NDArray[np.intp]) -> bool:
+def _swallows(nodes: Nodes, titles: NDArray[np.int64]) -> bool:
     """Whether a ``title`` holds markup: it may be unclosed."""
     return any("<" in text for node in titles.tolist() for text in nodes.texts[node + 1 : nodes.end[node]])
 
