@@ -61,15 +61,16 @@ def judges(study: Study, judged: Judged, seed: int) -> list[Measured]:
 def rules(study: Study, judged: Judged, seed: int) -> list[Measured]:
     """Measure rules on what trees and all nets say, from the plainest to the recipe's own; then that less one part."""
     trees, final, recipe = judged.trees, judged.both(*judged.all_nets), study.recipe
-    plain = replace(recipe, least_words=0.0, caution=0.0, article_caution=0.0, link_caution=0.0)
+    plain = replace(recipe, least_words=0.0, caution=0.0, article_caution=0.0, link_caution=0.0, copy_caution=0.0)
     abstaining = replace(plain, least_words=recipe.least_words)
     tried: dict[str, Recipe] = {
         "threshold .5": replace(plain, rule="threshold"),
         "expected F1": plain,
         "+ abstention": abstaining,
         "+ caution": replace(abstaining, caution=recipe.caution),
-        "+ caution with articles": replace(recipe, link_caution=0.0),
-        f"+ caution with links {_RECIPE}": recipe,
+        "+ caution with articles": replace(recipe, link_caution=0.0, copy_caution=0.0),
+        "+ caution with links": replace(recipe, copy_caution=0.0),
+        f"+ caution with copies {_RECIPE}": recipe,
         "default without abstention": replace(recipe, least_words=0.0),
         "default without caution": replace(recipe, caution=0.0),
         "default, caution with articles for all": replace(

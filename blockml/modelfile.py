@@ -34,7 +34,7 @@ __all__ = ["FORMAT", "Model", "Parsing", "Rule", "load_model", "save_model"]
 
 #: Number of the format written. Raise it when a reader of the old number would misread the new file; keep the old
 #: reader in ``_header`` and a file of the old format among the tests.
-FORMAT = 3
+FORMAT = 4
 
 _ARRAYS: Mapping[str, type[np.generic]] = {
     "feature": np.int32,
@@ -98,6 +98,8 @@ class Model:
     """By how much more on a page that certainly is an article."""
     link_caution: float = 0.0
     """By how much more those of links on a page that certainly has a body of running text."""
+    copy_caution: float = 0.0
+    """By how much more those of text that stands on the page already: see :mod:`blockml.copies`."""
     areas: Areas | None = None
     """Tells what blocks are, beyond main content or not."""
     recipe: Mapping[str, Any] = field(default_factory=dict)
@@ -187,7 +189,11 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     """
     try:
         header, arrays = read_arrays(path, "model file", FORMAT)
-        lacking = {1: {**_SINCE_2, **_SINCE_3}, 2: _SINCE_3}.get(header["format"], {})
+        lacking = {
+            1: {**_SINCE_2, **_SINCE_3, **_SINCE_4},
+            2: {**_SINCE_3, **_SINCE_4},
+            3: _SINCE_4,
+        }.get(header["format"], {})
         if lacking:
             arrays.setdefault("net_mix", np.zeros((0, 0), dtype=np.float16))
         return _build({**lacking, **header}, arrays)
@@ -228,12 +234,16 @@ _SINCE_2: Mapping[str, Any] = {
 #: The same of format 2.
 _SINCE_3: Mapping[str, Any] = {"link_caution": 0.0}
 
+#: The same of format 3.
+_SINCE_4: Mapping[str, Any] = {"copy_caution": 0.0}
+
 #: Header fields and what they must be.
 _TYPES: Mapping[str, type | tuple[type, ...]] = {
     "name": str, "version": str, "features": str, "features_hash": str, "threshold": (int, float), "link": str,
     "labels": list, "recipe": dict, "training": list, "metrics": dict, "command": str, "seed": int, "parsing": dict,
     "rule": str, "net_share": (int, float), "least_words": (int, float), "caution": (int, float),
-    "article_caution": (int, float), "link_caution": (int, float), "parts": list, "area_labels": list, "notes": list,
+    "article_caution": (int, float), "link_caution": (int, float), "copy_caution": (int, float), "parts": list,
+    "area_labels": list, "notes": list,
 }  # fmt: skip
 #: Header fields that are not fields of a model as they stand.
 _NOT_FIELDS = frozenset({"parsing", "labels", "training", "parts", "area_labels", "notes"})
@@ -298,7 +308,7 @@ def _check_values(header: Mapping[str, Any], parsing: Parsing) -> None:
     for name in ("area_labels", "notes"):
         if not all(isinstance(text, str) for text in header[name]):
             raise ModelFormatError(f"the header's {name!r} must be texts")
-    for name in ("least_words", "caution", "article_caution", "link_caution"):
+    for name in ("least_words", "caution", "article_caution", "link_caution", "copy_caution"):
         if not 0 <= header[name] <= sys.float_info.max:  # JSON has whole numbers of any size
             raise ModelFormatError(f"the header's {name!r} must be 0 or more")
     if not 0 <= header["net_share"] <= 1:

@@ -6,7 +6,8 @@ are grown on pages that the model had not seen, for on its own training pages it
 
 Teasers beside a text are content together or not at all, while the expected F1 takes each for a draw of its own: beside
 a short text it keeps whole columns of them at a probability of .5. So links, blocks with half of their words linked or
-more, have to be more certain on pages with a body: running text that is certain, with no such block in it.
+more, have to be more certain on pages with a body: running text that is certain, with no such block in it. And text
+that stands on the page already has to be more certain than the copy that stays: see :mod:`blockml.copies`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml import kernel
+from blockml.copies import Copies, care_with_copies
 from blockml.decision import WORDLESS, Rule, around_border, by_line, expected_f1, logistic, logit
 from blockml.features.structure import FAR
 from blockml.features.view import View
@@ -193,6 +195,10 @@ class Rules(Protocol):
     def link_caution(self) -> float:
         """By how much more those of links on a page that certainly has a body of running text."""
 
+    @property
+    def copy_caution(self) -> float:
+        """By how much more those of text that stands on the page already, where the rule is ``expected_f1``."""
+
 
 def page_scores(
     rules: Rules,
@@ -202,6 +208,7 @@ def page_scores(
     prose: NDArray[np.float64],
     line: NDArray[np.intp],
     alike: float,
+    copies: Copies | None = None,
 ) -> NDArray[np.float32]:
     """Scores of the blocks of one page that is an article with a probability of ``alike``.
 
@@ -214,17 +221,22 @@ def page_scores(
         :func:`blockml.decision.lines`.
     alike
         In [0, 1].
+    copies
+        Lines whose text stands on the page more than once, if that is known.
     """
-    if rules.rule == "expected_f1" and kernel.compiled is not None:
-        odds, numbers = logit(probabilities), np.ascontiguousarray(line, dtype=np.int64)
+    odds = logit(probabilities)
+    if rules.rule != "expected_f1":
+        care = _care(rules, probabilities, words, linked, prose, alike)
+        return logistic(odds - care) if np.any(care) else probabilities  # there and back would round them
+    if kernel.compiled is not None:
         bounds = (*_cares(rules, alike), _CERTAIN, _LEAST_CERTAIN, WORDLESS)
+        numbers = np.ascontiguousarray(line, dtype=np.int64)
         kernel.compiled.careful_odds(odds, probabilities, words, linked, prose, numbers, *bounds)
-        return around_border(odds, words, rules.least_words)
-    care = _care(rules, probabilities, words, linked, prose, alike)
-    if rules.rule == "expected_f1":
-        return around_border(by_line(logit(probabilities) - care, words, line), words, rules.least_words)
-    # There and back would round them.
-    return logistic(logit(probabilities) - care) if np.any(care) else probabilities
+    else:
+        odds = by_line(odds - _care(rules, probabilities, words, linked, prose, alike), words, line)
+    if copies is not None and rules.copy_caution:
+        odds -= care_with_copies(odds, line, copies, min(rules.copy_caution, _MOST_CARE))
+    return around_border(odds, words, rules.least_words)
 
 
 def _care(

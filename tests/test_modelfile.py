@@ -32,6 +32,8 @@ from tests.models import small_model, small_trees
 
 ARRAYS = ("feature", "threshold", "left", "right", "value", "roots")
 #: Fields of a model that are no fields of the header.
+#: Header fields that are amounts from 0 on.
+AMOUNTS = ("least_words", "caution", "article_caution", "link_caution", "copy_caution")
 PARTS = ("net", "article", "areas")
 
 
@@ -525,6 +527,7 @@ def whole_model(**changes: object) -> Model:
         "caution": 0.3,
         "article_caution": 0.6,
         "link_caution": 0.9,
+        "copy_caution": 3.0,
         "net": some_net(),
         "article": page_trees(-1.0, 1.0),
         "areas": Areas((Label.MAIN, Label.FOOTER), (small_trees(), small_trees())),
@@ -686,7 +689,9 @@ def test_unknown_parts(place: Path, complete: bytes, parts: object) -> None:
         load_bytes(place, with_header(complete, parts=parts))
 
 
-@pytest.mark.parametrize("name", ["net_share", "least_words", "caution", "article_caution", "link_caution"])
+@pytest.mark.parametrize(
+    "name", ["net_share", "least_words", "caution", "article_caution", "link_caution", "copy_caution"]
+)
 @pytest.mark.parametrize("value", [-0.1, float("nan"), float("inf"), 10**400, "1", None, [], ...])
 def test_amounts_of_the_header_are_checked(place: Path, complete: bytes, name: str, value: object) -> None:
     """From 0 on, and finite; a share is at most 1."""
@@ -696,7 +701,7 @@ def test_amounts_of_the_header_are_checked(place: Path, complete: bytes, name: s
         load_bytes(place, with_header(complete, **{name: value}))
 
 
-@pytest.mark.parametrize("name", ["least_words", "caution", "article_caution", "link_caution"])
+@pytest.mark.parametrize("name", AMOUNTS)
 def test_large_amounts_do_not_overflow(place: Path, complete: bytes, name: str) -> None:
     """A model that keeps nothing is no error."""
     scores = Supervised(load_bytes(place, with_header(complete, **{name: 1e308}))).score(PAGE)
@@ -754,15 +759,19 @@ def test_format_1_is_still_read(place: Path, tmp_path: Path) -> None:
     assert again == saved(tmp_path)
 
 
-def test_format_2_is_still_read(place: Path, complete: bytes) -> None:
-    """It knew no care with links."""
-    model = load_bytes(place, with_header(complete, format=2, link_caution=...))
-    assert_same(model, dataclasses.replace(load_bytes(place, complete), link_caution=0.0))
+@pytest.mark.parametrize(
+    ("number", "lacking"), [(2, ["link_caution", "copy_caution"]), (3, ["copy_caution"])], ids=["2", "3"]
+)
+def test_formats_between_are_still_read(place: Path, complete: bytes, number: int, lacking: list[str]) -> None:
+    """They knew less care."""
+    model = load_bytes(place, with_header(complete, format=number, **dict.fromkeys(lacking, ...)))
+    none: dict[str, Any] = dict.fromkeys(lacking, 0.0)
+    assert_same(model, dataclasses.replace(load_bytes(place, complete), **none))
 
 
 @pytest.mark.parametrize(
     "name",
-    ["rule", "net_share", "least_words", "caution", "article_caution", "link_caution", "parts", "area_labels", "notes"],
+    ["rule", "net_share", *AMOUNTS, "parts", "area_labels", "notes"],
 )
 def test_what_format_1_lacked_is_needed_since(place: Path, name: str) -> None:
     """Under the number of the newest format such a file is damaged."""
@@ -770,7 +779,14 @@ def test_what_format_1_lacked_is_needed_since(place: Path, name: str) -> None:
     with pytest.raises(ModelFormatError):
         load_bytes(place, whole)
     header: dict[str, object] = {"rule": "threshold", "parts": [], "area_labels": [], "notes": []}
-    header |= {"net_share": 0.5, "least_words": 0, "caution": 0, "article_caution": 0, "link_caution": 0}
+    header |= {
+        "net_share": 0.5,
+        "least_words": 0,
+        "caution": 0,
+        "article_caution": 0,
+        "link_caution": 0,
+        "copy_caution": 0,
+    }
     load_bytes(place, with_header(whole, **header))
     with pytest.raises(ModelFormatError, match=name):
         load_bytes(place, with_header(whole, **(header | {name: ...})))

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from blockml.areas import Areas, Told
 from blockml.blas import one_thread
+from blockml.copies import Copies, repeated
 from blockml.decision import blended, lines
 from blockml.errors import UsageError
 from blockml.extractors.base import Between, Extractor, Judgement, Traits
 from blockml.extractors.matrix import matrix, uses_siblings
 from blockml.features import feature_set
-from blockml.features.repetition import alike
+from blockml.features.repetition import ALIKE, alike
 from blockml.features.tokens import bags
 from blockml.features.view import View
 from blockml.modelfile import Model, Parsing
@@ -131,9 +132,10 @@ class Supervised(Extractor):
         sums = self.model.sums(rows)
         odds = sums[:, 0]
         alone = final = self.model.linked(odds)
+        groups = alike(view) if self.model.net is not None or self.model.copy_caution else ()
         if self.model.net is not None and len(view):
             with one_thread():  # more of them wait busily: three times the CPU time, and no wall time saved
-                net = self.model.net.predict(rows, alike(view), view.words, bags(view))
+                net = self.model.net.predict(rows, groups, view.words, bags(view))
             final = blended(odds, net, self.model.net_share)
         likely, confidence, promises = 0.0, None, self.model.rule == "expected_f1"
         if self.model.article is not None or promises:
@@ -141,7 +143,10 @@ class Supervised(Extractor):
             if self.model.article is not None:
                 likely = float(likeness(self.model.article, row[None])[0])
             confidence = float(row[EXPECTED]) if promises else None
-        final = page_scores(self.model, final, view.words, view.linked, view.prose, lines(page.blocks), likely)
+        line, copies = lines(page.blocks), None
+        if self.model.copy_caution:
+            copies = Copies(repeated(page.blocks, line), groups[ALIKE.index("far")])
+        final = page_scores(self.model, final, view.words, view.linked, view.prose, line, likely, copies)
         labels = None
         if self.model.areas is not None:
             kept = final >= _BORDER

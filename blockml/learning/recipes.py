@@ -48,6 +48,8 @@ class Recipe:
     """By how much more on pages that are articles; see :mod:`blockml.wholepage`."""
     link_caution: float = 0.0
     """By how much more those of links, on pages that certainly have a body of running text."""
+    copy_caution: float = 0.0
+    """By how much more those of text that stands on the page already; see :mod:`blockml.copies`."""
     nets: int = 0
     """How many small nets are trained beside boosted trees; see :mod:`blockml.nets`."""
     net_share: float = 0.5
@@ -143,6 +145,7 @@ _RECIPES = (
         caution=0.2,
         article_caution=0.6,
         link_caution=1.0,
+        copy_caution=4.0,
         nets=3,
         net_share=0.65,
         source="boosted trees and small nets, and whole pages judged: docs/model-log.md",

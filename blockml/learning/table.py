@@ -10,6 +10,7 @@ import joblib
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.copies import Copies, repeated
 from blockml.datasets import Dataset, LabelledPage
 from blockml.datasets.gold import block_tokens
 from blockml.datasets.validation import content_hash
@@ -17,7 +18,7 @@ from blockml.decision import lines
 from blockml.errors import DatasetError
 from blockml.evaluation.siblings import MOST_SIBLINGS, by_site, parsed
 from blockml.extractors.matrix import matrix, uses_siblings
-from blockml.features.repetition import alike
+from blockml.features.repetition import ALIKE, alike
 from blockml.features.tokens import Bags, bags
 from blockml.features.view import View
 from blockml.keys import text_keys
@@ -67,8 +68,15 @@ class PageRows:
     """(n_blocks,) number of the line that each block stands in, from 0."""
     groups: tuple[NDArray[np.int32], ...]
     """(n_blocks,) number of the group of blocks built alike, for each of :data:`blockml.features.repetition.ALIKE`."""
+    text: NDArray[np.int64]
+    """(n_blocks,) number of the text of each block's line, see :func:`blockml.copies.repeated`."""
     bags: Bags | None = None
     """Words of the tags and classes above each block, for recipes with nets."""
+
+    @property
+    def copies(self) -> Copies:
+        """Lines that stand on the page more than once."""
+        return Copies(self.text, self.groups[ALIKE.index("far")])
 
     def bag_f1(self, kept: NDArray[np.bool_]) -> float:
         """Bag-of-words F1 of an extraction that keeps these blocks; needs a gold text."""
@@ -175,7 +183,7 @@ def page_rows(labelled: LabelledPage, recipe: Recipe, site: SiteTemplate | None 
     gold_counts = np.zeros(len(numbers), dtype=np.int64)
     for token, count in gold_tokens.items():
         gold_counts[numbers[token]] = count
-    view = View(page)
+    view, line = View(page), lines(page.blocks)
     return PageRows(
         id=labelled.id,
         site=labelled.site,
@@ -192,8 +200,9 @@ def page_rows(labelled: LabelledPage, recipe: Recipe, site: SiteTemplate | None 
         sketch=_sketch(tokens),
         linked=view.linked,
         prose=view.prose,
-        line=lines(page.blocks),
+        line=line,
         groups=alike(view),
+        text=repeated(page.blocks, line),
         bags=bags(view) if recipe.nets and len(view) else None,
     )
 

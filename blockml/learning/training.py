@@ -111,6 +111,7 @@ def _learn(table: BlockTable, recipe: Recipe, seed: int, jobs: int, report: Call
             "caution": recipe.caution,
             "article_caution": recipe.article_caution,
             "link_caution": recipe.link_caution,
+            "copy_caution": recipe.copy_caution,
             "threshold": 0.5,
             "recipe": {**described, "nets": recipe.nets},
         }

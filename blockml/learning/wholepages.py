@@ -75,7 +75,7 @@ def fit_whole_pages(table: BlockTable, recipe: Recipe, unseen: Unseen, seed: int
     for page, item in enumerate(table.pages):
         here = table.rows_of(page)
         scores[here] = page_scores(
-            recipe, unseen.final[here], item.words, item.linked, item.prose, item.line, float(alike[page])
+            recipe, unseen.final[here], item.words, item.linked, item.prose, item.line, float(alike[page]), item.copies
         )
     return WholePages(article, alike, unseen.final, scores, rows[:, EXPECTED].astype(np.float64))
 

@@ -47,6 +47,7 @@ def page(number: int, words: list[float], *, usable: bool = True) -> PageRows:
         prose=np.zeros(n),
         line=np.arange(n),
         groups=(np.zeros(n, np.int32), np.zeros(n, np.int32)),
+        text=np.full(len(words), -1),
     )
 
 

@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import blockml
+from blockml.copies import Copies
 from blockml.datasets import Dataset, open_dataset
 from blockml.decision import around_border, by_line, logit
 from blockml.errors import UsageError
@@ -53,6 +54,7 @@ def page(number: int, *, page_type: str | None, gold: bool = True) -> PageRows:
         prose=words if page_type == "article" else np.zeros(N_BLOCKS),
         line=np.arange(N_BLOCKS),
         groups=(np.zeros(N_BLOCKS, np.int32),) * 2,
+        text=np.full(N_BLOCKS, -1),
     )
 
 
@@ -207,6 +209,20 @@ def test_text_with_links_in_it_is_no_body() -> None:
     assert (whole < final).tolist() == [False, False, False, True]
 
 
+def test_copies_have_to_be_more_certain() -> None:
+    """The first that is about as likely as the best stays; others are scored lower, by much where they stand apart."""
+    final, words, none = np.full(4, 0.7, np.float32), np.full(4, 20.0), np.zeros(4)
+    copies = Copies(np.array([0, -1, 0, 0]), np.array([1, 1, 1, 2]))
+    columns = (final, words, none, words, np.arange(4), 0.0)
+    plain = replace(DEFAULT, copy_caution=0.0)
+    alone = page_scores(plain, *columns)
+    assert np.array_equal(page_scores(DEFAULT, *columns), alone)
+    assert np.array_equal(page_scores(plain, *columns, copies), alone)
+    scores = page_scores(DEFAULT, *columns, copies)
+    assert scores[0] == scores[1] > scores[2] > scores[3]
+    assert (scores >= np.float32(0.5)).tolist() == [True, True, True, False]
+
+
 # --- from pages to a model --------------------------------------------------------------------------------------------
 
 
@@ -233,7 +249,7 @@ def test_parts_of_a_model(model: Model) -> None:
     chosen = QUICK[model.name]
     assert (model.net is not None, model.article is not None) == (bool(chosen.nets), bool(chosen.article_caution))
     assert (model.rule, model.link, model.threshold) == ("expected_f1", "logistic", 0.5)
-    for name in ("least_words", "caution", "article_caution", "link_caution", "net_share"):
+    for name in ("least_words", "caution", "article_caution", "link_caution", "copy_caution", "net_share"):
         assert getattr(model, name) == getattr(chosen, name), name
     assert model.parsing.tokenizer == "cjk"
     assert model.recipe["nets"] == chosen.nets
@@ -286,7 +302,7 @@ def test_a_model_scores_like_its_cross_validation(model: Model, dataset: Dataset
         if model.article is not None:
             row = page_row(item.words, item.linked, item.prose, alone, final)[None]
             alike = float(likeness(model.article, row)[0])
-        expected = page_scores(chosen, final, item.words, item.linked, item.prose, item.line, alike)
+        expected = page_scores(chosen, final, item.words, item.linked, item.prose, item.line, alike, item.copies)
         assert scores[number] == pytest.approx(expected, abs=1e-6)
 
 
