@@ -91,8 +91,8 @@ _NOTES = (
     "Known weaknesses: what the content of a product page or a list is, people do not agree on either; there it keeps"
     " too much more often than too little. Pages whose content comes by script give what their noscript text gives, "
     "or nothing. Headlines that stand apart from their text are often left out, lines such as 'Related Posts' at the "
-    "end of an article sometimes kept; of home pages about half of the teasers are kept. Of text that stands on a page more than once "
-    "one copy is kept, also where the author meant it to be read twice. Its calibration was chosen "
+    "end of an article sometimes kept; of home pages about half of the teasers are kept. Of text that stands on a "
+    "page more than once one copy is kept, also where the author meant it to be read twice. Its calibration was chosen "
     "on the folds that it is measured on: docs/model-log.md has other folds.",
 )
 RELEASES = (
