@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Mapping, Set
 
@@ -87,10 +88,7 @@ _PROPERTIES: Mapping[str, int] = {
 
 def _compiled(compiled: kernel.Compiled, nodes: Nodes, profile: str, tokenizer: str) -> Blocks:
     """Blocks by the kernel."""
-    inline = PROFILES[profile]
-    names = [
-        _PROPERTIES.get(name, 0) | _SEPARATES * (name not in inline) | _PART * (name != "wbr") for name in nodes.names
-    ]
+    known = _known(profile)
     *columns, texts = compiled.cut_blocks(
         np.ascontiguousarray(nodes.tag, np.int32),
         np.ascontiguousarray(nodes.parent, np.int32),
@@ -98,7 +96,7 @@ def _compiled(compiled: kernel.Compiled, nodes: Nodes, profile: str, tokenizer: 
         np.ascontiguousarray(nodes.end, np.int32),
         np.ascontiguousarray(nodes.flags, np.uint8),
         nodes.texts if isinstance(nodes.texts, list) else list(nodes.texts),
-        np.array(names, np.uint8),
+        np.array([*map(known.get, nodes.names, itertools.repeat(_SEPARATES | _PART))], np.uint8),
         class_table(),
         tuple(TOKENIZERS).index(tokenizer),
     )
@@ -116,8 +114,17 @@ def _compiled(compiled: kernel.Compiled, nodes: Nodes, profile: str, tokenizer: 
         flags=flags.astype(np.uint8),
         joints=joints.astype(np.uint8),
         word_lengths=word_lengths,
-        parents=tuple([nodes.names[tag] for tag in nodes.tag[parent].tolist()]),
+        parents=tuple(map(nodes.names.__getitem__, nodes.tag[parent].tolist())),
     )
+
+
+@functools.cache
+def _known(profile: str) -> Mapping[str, int]:
+    """Properties of names; of any other they are those of an element that separates, and runs on in the line."""
+    return {
+        name: _PROPERTIES.get(name, 0) | _SEPARATES * (name not in PROFILES[profile]) | _PART * (name != "wbr")
+        for name in {*_PROPERTIES, *PROFILES[profile], "wbr"}
+    }
 
 
 def _in_python(nodes: Nodes, profile: str, tokenizer: str) -> Blocks:
