@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml import kernel
 from blockml.page import Blocks, Flag
 
 __all__ = ["Copies", "care_with_copies", "repeated"]
@@ -58,26 +59,33 @@ def repeated(blocks: Blocks, line: NDArray[np.intp]) -> NDArray[np.int64]:
     [0, 0, 0, 0, -1]
     """
     n = len(blocks)
+    if kernel.compiled is not None:
+        found, numbers = np.empty(n, dtype=np.int64), np.ascontiguousarray(line, dtype=np.int64)
+        n_words = np.ascontiguousarray(blocks.n_words, dtype=np.int32)
+        flags = np.ascontiguousarray(blocks.flags, dtype=np.uint8)
+        bounds = (_LEAST_WORDS, _PREFORMATTED)
+        kernel.compiled.repeated_lines(tuple(blocks.texts), n_words, flags, numbers, *bounds, found)
+        return found
     if not n:
         return np.zeros(0, dtype=np.int64)
     starts = np.concatenate([[True], line[1:] != line[:-1]]).nonzero()[0]
-    n_words = np.add.reduceat(blocks.n_words, starts)
+    words = np.add.reduceat(blocks.n_words, starts)
     preformatted = np.bitwise_or.reduceat(blocks.flags, starts) & _PREFORMATTED
-    wanted = ((n_words >= _LEAST_WORDS) & (preformatted == 0)).nonzero()[0]
+    wanted = ((words >= _LEAST_WORDS) & (preformatted == 0)).nonzero()[0]
     ends = np.append(starts[1:], n)[wanted].tolist()
     texts, seen = blocks.texts, dict[str, int]()
     has_words = (blocks.n_words > 0).tolist()
-    numbers = [
+    chosen = [
         seen.setdefault(
             texts[start] if end == start + 1 else " ".join(compress(texts[start:end], has_words[start:end])), len(seen)
         )
         for start, end in zip(starts[wanted].tolist(), ends, strict=True)
     ]
     of_line = np.full(len(starts), -1, dtype=np.int64)
-    if len(seen) < len(numbers):
-        chosen = np.array(numbers, dtype=np.int64)
-        several = np.bincount(chosen)[chosen] > 1
-        of_line[wanted[several]] = chosen[several]
+    if len(seen) < len(chosen):
+        of_wanted = np.array(chosen, dtype=np.int64)
+        several = np.bincount(of_wanted)[of_wanted] > 1
+        of_line[wanted[several]] = of_wanted[several]
     return of_line.repeat(np.diff(np.append(starts, n)))
 
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import blockml
+from blockml import kernel
 from blockml.copies import Copies, care_with_copies, repeated
 from blockml.decision import lines
 from tests.strategies import messy_html
@@ -56,6 +57,20 @@ def test_each_number_stands_for_one_text_of_several_lines(html: str) -> None:
     assert all(count > 1 for count in counted.values())
     for number in counted:
         assert len({texts[its] for its, known in of_line.items() if known == number}) == 1
+
+
+@given(html=messy_html)
+def test_compiled_numbers_are_those_of_python(html: str) -> None:
+    """Of any page."""
+    if kernel.compiled is None:
+        pytest.skip("needs the compiled kernel")
+    blocks = blockml.parse(html).blocks
+    found = repeated(blocks, lines(blocks))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernel, "compiled", None)
+        expected = repeated(blocks, lines(blocks))
+    assert found.dtype == expected.dtype
+    assert found.tolist() == expected.tolist()
 
 
 @given(

@@ -354,6 +354,19 @@ class Compiled(Protocol):
         """Write columns (15, n_blocks): :func:`blockml.features.container.further`."""
 
     @staticmethod
+    def repeated_lines(
+        texts: tuple[str, ...],
+        n_words: NDArray[np.int32],
+        flags: NDArray[np.uint8],
+        line: NDArray[np.int64],
+        least: int,
+        mask: int,
+        numbers: NDArray[np.int64],
+        /,
+    ) -> None:
+        """Write the number of each line's text (n_blocks,): :func:`blockml.copies.repeated`."""
+
+    @staticmethod
     def page_sizes(
         tree: Tree,
         n_tags: int,

@@ -108,6 +108,9 @@ PyObject *sibling_rows(PyObject *module, PyObject *arguments);
 PyObject *container_rows(PyObject *module, PyObject *arguments);
 PyObject *further_rows(PyObject *module, PyObject *arguments);
 
+/* copies.c */
+PyObject *repeated_lines(PyObject *module, PyObject *arguments);
+
 /* page.c */
 PyObject *page_sizes(PyObject *module, PyObject *arguments);
 PyObject *meta_contents(PyObject *module, PyObject *arguments);

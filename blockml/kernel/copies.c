@@ -1,0 +1,82 @@
+/* Lines whose text stands on a page more than once: the twin of blockml.copies.repeated. */
+#include "kernel.h"
+#include <stdlib.h>
+
+/* The text of blocks begin ... end - 1, as a new reference: of several blocks those with words, with blanks between. */
+static PyObject *text_of(PyObject *texts, const int32_t *n_words, Py_ssize_t begin, Py_ssize_t end, PyObject *blank) {
+    if (end == begin + 1) return Py_XNewRef(PyTuple_GetItem(texts, begin));
+    PyObject *parts = PyList_New(0), *joined = NULL;
+    for (Py_ssize_t i = begin; parts != NULL && i < end; i++)
+        if (n_words[i] > 0 && PyList_Append(parts, PyTuple_GetItem(texts, i)) < 0) Py_CLEAR(parts);
+    if (parts != NULL) joined = PyUnicode_Join(blank, parts);
+    Py_XDECREF(parts);
+    return joined;
+}
+
+/* The number that a text has in `seen`, the next one if it is new; -1 with an exception set. */
+static int64_t number_of(PyObject *seen, PyObject *text) {
+    PyObject *known = PyDict_GetItemWithError(seen, text);
+    if (known != NULL) return PyLong_AsLongLong(known);
+    if (PyErr_Occurred()) return -1;
+    Py_ssize_t next = PyDict_Size(seen);
+    PyObject *number = PyLong_FromSsize_t(next);
+    int failed = number == NULL || PyDict_SetItem(seen, text, number) < 0;
+    Py_XDECREF(number);
+    return failed ? -1 : next;
+}
+
+/* repeated_lines(texts, n_words, flags, line, least, mask, numbers): numbers (n,) of the text of each block's line; -1 for lines
+   of less than `least` words, those with one of the flags in `mask`, and such whose text no other line has. Blocks of a line
+   stand side by side. */
+PyObject *repeated_lines(PyObject *module, PyObject *arguments) {
+    enum { WORDS, FLAGS, LINE, NUMBERS, N };
+    PyObject *texts, *object[N], *seen = NULL, *blank = NULL, *result = NULL;
+    int least, mask;
+    Py_buffer view[N];
+    static const Py_ssize_t sizes[N] = {4, 1, 8, 8};
+    int32_t *count = NULL;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "O!OOOiiO", &PyTuple_Type, &texts, &object[0], &object[1], &object[2], &least, &mask,
+                          &object[3]))
+        return NULL;
+    int opened = open_arrays(object, view, sizes, N);
+    if (opened < N) goto done;
+    const int32_t *n_words = view[WORDS].buf;
+    const uint8_t *flags = view[FLAGS].buf;
+    const int64_t *line = view[LINE].buf;
+    int64_t *numbers = view[NUMBERS].buf;
+    Py_ssize_t n = PyTuple_Size(texts);
+    if (view[WORDS].len / 4 != n || view[FLAGS].len != n || view[LINE].len / 8 != n || view[NUMBERS].len / 8 != n) {
+        PyErr_SetString(PyExc_ValueError, "columns of blocks differ in length");
+        goto done;
+    }
+    seen = PyDict_New();
+    blank = PyUnicode_InternFromString(" ");
+    count = calloc((size_t)n + 1, sizeof(int32_t));
+    if (seen == NULL || blank == NULL || count == NULL) {
+        if (count == NULL) PyErr_NoMemory();
+        goto done;
+    }
+    for (Py_ssize_t begin = 0, end; begin < n; begin = end) {
+        int64_t words = 0, number = -1;
+        int all = 0;
+        for (end = begin; end < n && line[end] == line[begin]; end++) words += n_words[end], all |= flags[end];
+        if (words >= least && !(all & mask)) {
+            PyObject *text = text_of(texts, n_words, begin, end, blank);
+            number = text == NULL ? -1 : number_of(seen, text);
+            Py_XDECREF(text);
+            if (number < 0) goto done;
+            count[number]++;
+        }
+        for (Py_ssize_t i = begin; i < end; i++) numbers[i] = number;
+    }
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (numbers[i] >= 0 && count[numbers[i]] < 2) numbers[i] = -1;
+    result = Py_NewRef(Py_None);
+done:
+    Py_XDECREF(seen);
+    Py_XDECREF(blank);
+    free(count);
+    while (opened--) PyBuffer_Release(&view[opened]);
+    return result;
+}
