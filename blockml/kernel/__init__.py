@@ -133,6 +133,10 @@ class Compiled(Protocol):
         """
 
     @staticmethod
+    def start_tags(source: bytes, /) -> tuple[int, int]:
+        """Counts: :func:`blockml.parsing.lexbor.start_tags`."""
+
+    @staticmethod
     def cut_blocks(
         tag: NDArray[np.int32],
         parent: NDArray[np.int32],

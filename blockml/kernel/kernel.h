@@ -60,6 +60,7 @@ PyObject *read_by_libxml2(PyObject *capsule, PyObject *arguments);
 
 /* lexbor.c */
 PyObject *read_by_lexbor(PyObject *capsule, PyObject *arguments);
+PyObject *start_tags(PyObject *module, PyObject *source);
 
 /* characters.c */
 enum { TEXT_CLEAN, TEXT_BLANK, TEXT_CONTROLS };

@@ -37,6 +37,7 @@ static PyMethodDef functions[] = {
     {"alike", alike, METH_VARARGS, NULL},
     {"container_rows", container_rows, METH_VARARGS, NULL},
     {"further_rows", further_rows, METH_VARARGS, NULL},
+    {"start_tags", start_tags, METH_O, NULL},
     {"repeated_lines", repeated_lines, METH_VARARGS, NULL},
     {"page_sizes", page_sizes, METH_VARARGS, NULL},
     {"meta_contents", meta_contents, METH_VARARGS, NULL},

@@ -161,6 +161,20 @@ def test_any_page_through_the_doors_of_lxml(html: bytes | str, limits: Limits) -
     through_doors(lambda: blockml.parse(html, limits=limits))
 
 
+@given(
+    st.lists(
+        st.sampled_from(["<", "b", "B", "ig", "em", "i", "s", "tt", "mall", "p", "</", " ", "/", "\n", "\x0b", ">"])
+    )
+    .map("".join)
+    .map(str.encode)
+)
+def test_start_tags_are_counted_alike(source: bytes) -> None:
+    """Of formatting elements too, whatever their case."""
+    compiled = lexbor.start_tags(source)
+    with pure():
+        assert compiled == lexbor.start_tags(source)
+
+
 def test_functions_of_libxml2_are_found() -> None:
     """In the wheels of lxml that are made for this machine; else nothing above would have tested them."""
     if sys.platform != "linux":
