@@ -5,6 +5,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Before a function that goes through many floats: where the machine has wider registers, they are used. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
@@ -24,6 +25,21 @@ int open_array(PyObject *array, Py_buffer *view, Py_ssize_t size, int writable);
 
 /* Opens arrays of items of these sizes, the last one writable. Returns how many, fewer than `n` with an exception set. */
 int open_arrays(PyObject **array, Py_buffer *view, const Py_ssize_t *sizes, int n);
+
+/* For tables of short texts: eight bytes at a time. */
+static inline uint64_t hash_of_bytes(const char *bytes, size_t length) {
+    uint64_t hash = length, word;
+    size_t i = 0;
+    for (; i + 8 <= length; i += 8) {
+        memcpy(&word, bytes + i, 8);
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 32;
+    }
+    word = 0;
+    for (; i < length; i++) word = word << 8 | (unsigned char)bytes[i];
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+    return hash >> 32;
+}
 
 /* trees.c */
 PyObject *small_trees(PyObject *module, PyObject *arguments);

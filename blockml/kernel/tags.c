@@ -49,20 +49,6 @@ void tags_free(Tags *t) {
     free(t);
 }
 
-static uint64_t hash_of(const char *bytes, size_t length) {
-    uint64_t hash = length, word;
-    size_t i = 0;
-    for (; i + 8 <= length; i += 8) {
-        memcpy(&word, bytes + i, 8);
-        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-        hash ^= hash >> 32;
-    }
-    word = 0;
-    for (; i < length; i++) word = word << 8 | (unsigned char)bytes[i];
-    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-    return hash >> 32;
-}
-
 /* As a new reference; NULL with an exception set. */
 static PyObject *decoded(const char *bytes, size_t length, int lowered) {
     PyObject *text = PyUnicode_DecodeUTF8(bytes, (Py_ssize_t)length, NULL);
@@ -74,7 +60,7 @@ static PyObject *decoded(const char *bytes, size_t length, int lowered) {
 
 /* The place of a string in a table, with its text; NULL with an exception set. Takes no string longer than LONGEST. */
 static String *string_in(String *table, size_t size, const char *bytes, size_t length, int lowered) {
-    String *string = &table[hash_of(bytes, length) % size];
+    String *string = &table[hash_of_bytes(bytes, length) % size];
     if (string->text != NULL && string->length == length && memcmp(string->key, bytes, length) == 0) return string;
     PyObject *text = decoded(bytes, length, lowered);
     if (text == NULL) return NULL;
@@ -116,7 +102,7 @@ int tags_attribute(Tags *t, const char *name, const char *value) {
 
 /* The number of the attributes since the last tag, and whether they hide it; -1 with an exception set. */
 static int32_t set_of(Tags *t, int *hidden) {
-    Attributes *known = &t->attributes[hash_of(t->pairs, t->length) % N_ATTRIBUTES];
+    Attributes *known = &t->attributes[hash_of_bytes(t->pairs, t->length) % N_ATTRIBUTES];
     if (known->set) {
         size_t length;
         const char *pairs = builder_pairs(t->builder, known->set, &length);
