@@ -19,6 +19,10 @@
 /* What is still to be found out. */
 enum { UNKNOWN = -1 };
 
+/* Has its uppermost bit set if a number isn't in [least, end). Differences are taken of many at once, also on machines that
+   can't compare as many. */
+#define OUTSIDE(type, number, least, end) (((type)(number) - (type)(least)) | ((type)(end) - 1 - (type)(number)))
+
 /* Opens the buffer of an array: one-dimensional or flat, contiguous, items of `size` bytes, `writable` or not.
    Returns 0, or -1 with an exception set. */
 int open_array(PyObject *array, Py_buffer *view, Py_ssize_t size, int writable);

@@ -2,10 +2,6 @@
 #include "tree.h"
 #include <stdlib.h>
 
-/* Has its uppermost bit set if a number isn't in [least, end). Differences are taken of many at once, also on machines that
-   can't compare as many. */
-#define OUTSIDE(type, number, least, end) (((type)(number) - (type)(least)) | ((type)(end) - 1 - (type)(number)))
-
 /* Whether all numbers are such of nodes, blocks and tags. */
 WIDE static int is_sound(const Tree *tree, uint32_t n_tags) {
     Py_ssize_t n_nodes = tree->n_nodes, n = tree->n;
