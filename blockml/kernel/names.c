@@ -193,60 +193,83 @@ const char *ascii(PyObject *text, Py_ssize_t *length) {
     return all < 128 ? bytes : NULL;
 }
 
-/* keyword_bits(values, letters, steps, groups, bits): the groups of words in each value; -1 for what isn't ASCII.
+/* Words as a tree of letters. */
+typedef struct {
+    const uint8_t *letters; /* (128,) column of a letter, small or capital; 0 for what no word holds */
+    const int16_t *steps;   /* (n_states, width) the next state, 0 for none */
+    const int8_t *groups;   /* (n_states,) the group of the word that ends there, -1 for none */
+    Py_ssize_t n_states, width;
+    const uint64_t *second, *third; /* (width,) by column of a first letter: bits of columns that may come next, and then */
+} Letters;
 
-   The words are a tree of letters: letters[128] gives the column of a letter, small or capital, 0 for what no word holds; steps[state * width + column]
-   the next state, 0 for none; groups[state] the group of the word that ends there, -1 for none. From each place the
-   longest word counts, and the search goes on behind it, as a regular expression would. */
+/* Whether all states and columns are such, and groups are bits of a positive number. */
+WIDE static int are_letters(const Letters *tree, Py_ssize_t n_letters, Py_ssize_t n_steps) {
+    if (n_letters < 128 || tree->width <= 0 || tree->n_states > INT16_MAX || n_steps != tree->n_states * tree->width)
+        return 0;
+    uint16_t states = 0;
+    int columns = 0, groups = 0;
+    for (Py_ssize_t i = 0; i < n_steps; i++) states |= OUTSIDE(uint16_t, tree->steps[i], 0, tree->n_states);
+    for (int i = 0; i < 128; i++) columns |= tree->letters[i] >= tree->width;
+    for (Py_ssize_t i = 0; i < tree->n_states; i++) groups |= tree->groups[i] >= 63;
+    return !(states >> 15) && !columns && !groups;
+}
+
+/* Bits of the groups of words in a text, behind which is a zero byte. Most places are where no word begins, as three letters
+   tell. From each place the longest word counts, and the
+   search goes on behind it, as a regular expression would. */
+static int64_t groups_in(const Letters *tree, const unsigned char *text, Py_ssize_t length) {
+    int64_t found = 0;
+    for (Py_ssize_t begin = 0; begin < length;) {
+        int first = tree->letters[text[begin]], second = tree->letters[text[begin + 1]] & 63;
+        int third = tree->letters[text[begin + 1 < length ? begin + 2 : length]] & 63;
+        if (!(tree->second[first] >> second & tree->third[first] >> third & 1)) {
+            begin++;
+            continue;
+        }
+        Py_ssize_t behind = begin + 1;
+        int state = 0, group = -1;
+        for (Py_ssize_t at = begin; at < length; at++) {
+            int column = tree->letters[text[at]];
+            if (column == 0 || (state = tree->steps[state * tree->width + column]) == 0) break;
+            if (tree->groups[state] >= 0) {
+                group = tree->groups[state];
+                behind = at + 1;
+            }
+        }
+        if (group >= 0) found |= (int64_t)1 << group;
+        begin = behind;
+    }
+    return found;
+}
+
+/* keyword_bits(values, letters, steps, groups, begins, bits): the groups of words in each value; -1 for what isn't ASCII. The
+   words are a tree of letters; begins (2, width) tell by the column of a first letter which may be second and third. */
 PyObject *keyword_bits(PyObject *module, PyObject *arguments) {
-    PyObject *values, *object[4];
-    Py_buffer view[4];
-    static const Py_ssize_t sizes[4] = {1, 2, 1, 8};
+    enum { LETTERS, STEPS, GROUPS, BEGINS, BITS, N };
+    PyObject *values, *object[N], *result = NULL;
+    Py_buffer view[N];
+    static const Py_ssize_t sizes[N] = {1, 2, 1, 8, 8};
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "O!OOOO", &PyList_Type, &values, &object[0], &object[1], &object[2], &object[3]))
+    if (!PyArg_ParseTuple(arguments, "O!OOOOO", &PyList_Type, &values, &object[0], &object[1], &object[2], &object[3],
+                          &object[4]))
         return NULL;
-    PyObject *result = NULL;
-    int opened = 0;
-    for (; opened < 4; opened++)
-        if (open_array(object[opened], &view[opened], sizes[opened], opened == 3) < 0) goto done;
-    const uint8_t *letters = view[0].buf;
-    const int16_t *steps = view[1].buf;
-    const int8_t *groups = view[2].buf;
-    int64_t *bits = view[3].buf;
-    Py_ssize_t width = view[2].len ? view[1].len / 2 / view[2].len : 0, n = view[3].len / 8;
-    int sound = view[0].len >= 128 && width > 0;
-    for (Py_ssize_t i = 0; sound && i < view[0].len; i++) sound = letters[i] < width;
-    for (Py_ssize_t i = 0; sound && i < view[1].len / 2; i++) sound = steps[i] >= 0 && steps[i] < view[2].len;
-    for (Py_ssize_t i = 0; sound && i < view[2].len; i++) sound = groups[i] < 63;
-    if (!sound) {
+    int opened = open_arrays(object, view, sizes, N);
+    if (opened < N) goto done;
+    Letters tree = {.letters = view[LETTERS].buf, .steps = view[STEPS].buf, .groups = view[GROUPS].buf};
+    tree.n_states = view[GROUPS].len;
+    tree.width = tree.n_states ? view[STEPS].len / 2 / tree.n_states : 0;
+    if (!are_letters(&tree, view[LETTERS].len, view[STEPS].len / 2) || view[BEGINS].len / 8 != 2 * tree.width) {
         PyErr_SetString(PyExc_ValueError, "no tree of letters");
         goto done;
     }
-    for (Py_ssize_t i = 0; i < n; i++) {
+    tree.second = view[BEGINS].buf, tree.third = tree.second + tree.width;
+    int64_t *bits = view[BITS].buf;
+    for (Py_ssize_t i = 0; i < view[BITS].len / 8; i++) {
         PyObject *value = PyList_GetItem(values, i);
-        if (value == NULL) goto done;
         Py_ssize_t length;
+        if (value == NULL) goto done;
         const char *text = ascii(value, &length);
-        if (text == NULL) {
-            bits[i] = -1;
-            continue;
-        }
-        int64_t found = 0;
-        for (Py_ssize_t begin = 0; begin < length;) {
-            Py_ssize_t behind = begin + 1;
-            int state = 0, group = -1;
-            for (Py_ssize_t at = begin; at < length; at++) {
-                int column = letters[(unsigned char)text[at]];
-                if (column == 0 || (state = steps[state * width + column]) == 0) break;
-                if (groups[state] >= 0) {
-                    group = groups[state];
-                    behind = at + 1;
-                }
-            }
-            if (group >= 0) found |= (int64_t)1 << group;
-            begin = behind;
-        }
-        bits[i] = found;
+        bits[i] = text == NULL ? -1 : groups_in(&tree, (const unsigned char *)text, length);
     }
     result = Py_NewRef(Py_None);
 done:

@@ -314,7 +314,7 @@ def test_wrong_arrays_are_refused() -> None:
         lambda: compiled().numbered(ONES, [None], b"", LONGS[:1], ("a",), LONGS[:1], {}, ZEROS.repeat(2)),
         lambda: compiled().numbered(ZEROS, [], b"", LONGS[:1], ("a",), LONGS[:1], {}, ZEROS.repeat(2)),
         lambda: compiled().line_densities(np.ones(1, np.int32), np.full(1, 2, np.int32), 80, np.zeros(1, np.float32)),
-        lambda: compiled().keyword_bits([7], few.view(np.uint8), few.view(np.int16), few.view(np.int8), longs),  # type: ignore[list-item]
+        lambda: compiled().keyword_bits([7], few.view(np.uint8), few.view(np.int16), few.view(np.int8), few, longs),  # type: ignore[list-item]
         *[lambda place=place, array=array: bags_with(place, array) for place, array in WRONG],
     ]
     for call in calls:
