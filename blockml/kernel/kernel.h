@@ -30,6 +30,18 @@ int open_array(PyObject *array, Py_buffer *view, Py_ssize_t size, int writable);
 /* Opens arrays of items of these sizes, the last one writable. Returns how many, fewer than `n` with an exception set. */
 int open_arrays(PyObject **array, Py_buffer *view, const Py_ssize_t *sizes, int n);
 
+/* The place of the lowest bit of a number that isn't 0. */
+static inline int lowest_bit(uint64_t bits) {
+#if defined(__GNUC__)
+    return __builtin_ctzll(bits);
+#else
+    int place = 0;
+    for (; !(bits & 255); place += 8) bits >>= 8;
+    for (; !(bits & 1); place++) bits >>= 1;
+    return place;
+#endif
+}
+
 /* For tables of short texts: eight bytes at a time. */
 static inline uint64_t hash_of_bytes(const char *bytes, size_t length) {
     uint64_t hash = length, word;
