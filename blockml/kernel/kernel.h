@@ -42,17 +42,25 @@ static inline int lowest_bit(uint64_t bits) {
 #endif
 }
 
-/* For tables of short texts: eight bytes at a time. */
+/* For tables of short texts: eight bytes at a time, the last ones once more where there are fewer. */
 static inline uint64_t hash_of_bytes(const char *bytes, size_t length) {
-    uint64_t hash = length, word;
-    size_t i = 0;
-    for (; i + 8 <= length; i += 8) {
-        memcpy(&word, bytes + i, 8);
-        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-        hash ^= hash >> 32;
+    uint64_t hash = length, word = 0;
+    uint32_t half[2] = {0, 0};
+    if (length >= 8) {
+        for (size_t i = 0; i + 8 < length; i += 8) {
+            memcpy(&word, bytes + i, 8);
+            hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+            hash ^= hash >> 32;
+        }
+        memcpy(&word, bytes + length - 8, 8);
+    } else if (length >= 4) {
+        memcpy(&half[0], bytes, 4);
+        memcpy(&half[1], bytes + length - 4, 4);
+        word = (uint64_t)half[0] << 32 | half[1];
+    } else if (length > 0) {
+        word = (uint64_t)(unsigned char)bytes[0] << 16 | (uint64_t)(unsigned char)bytes[length / 2] << 8 |
+               (unsigned char)bytes[length - 1];
     }
-    word = 0;
-    for (; i < length; i++) word = word << 8 | (unsigned char)bytes[i];
     hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
     return hash >> 32;
 }
