@@ -145,7 +145,8 @@ PyObject *numbered(PyObject *module, PyObject *arguments) {
     int32_t *columns = view[COLUMNS].buf;
     Py_ssize_t n = view[NUMBER].len / 4, n_sets = view[ENDS].len / 8, n_names = PyTuple_Size(names);
     if (!read_names(&wanted, names, numbers)) goto done;
-    if (view[COLUMNS].len / 4 < n_names * (n + 1) || PyList_Size(given) != n_sets || !is_sound(ends, n_sets, pairs, length)) {
+    if (view[COLUMNS].len / 4 < n_names * (n + 1) || PyList_Size(given) != n_sets ||
+        !is_sound(ends, n_sets, pairs, length)) {
         PyErr_SetString(PyExc_ValueError, "no room for all numbers, or no sets of attributes");
         goto done;
     }
@@ -199,7 +200,7 @@ typedef struct {
     const int16_t *steps;   /* (n_states, width) the next state, 0 for none */
     const int8_t *groups;   /* (n_states,) the group of the word that ends there, -1 for none */
     Py_ssize_t n_states, width;
-    const uint64_t *second, *third; /* (width,) by column of a first letter: bits of columns that may come next, and then */
+    const uint64_t *second, *third; /* (width,) by column of a first letter: bits of columns that may follow */
 } Letters;
 
 /* Whether all states and columns are such, and groups are bits of a positive number. */

@@ -56,7 +56,8 @@ static int push(Column *column, int32_t item) {
     return 0;
 }
 
-/* Adds the lengths of the words of a piece without white space that may hold several. Returns their number, or -1 with an exception set. */
+/* Adds the lengths of the words of a piece without white space that may hold several. Returns their number, or -1 with an
+   exception set. */
 static Py_ssize_t add_words(Cutter *c, const Py_UCS4 *points, Py_ssize_t n) {
     Column *lengths = &c->column[WORD_LENGTHS];
     Py_ssize_t before = lengths->n;

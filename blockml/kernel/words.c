@@ -26,10 +26,9 @@ static void make_tables(void) {
         of_byte.crc[0][c] = crc;
         int is_capital = c >= 'A' && c <= 'Z';
         of_byte.small[c] = (uint8_t)(is_capital ? c + 32 : c);
-        of_byte.kind[c] = is_capital || (c >= 'a' && c <= 'z')                   ? LETTER
-                          : c >= '0' && c <= '9'                                 ? DIGIT
-                          : (c >= 9 && c <= 13) || (c >= 28 && c <= 32) ? SPACE
-                                                                                 : OTHER;
+        int is_letter = is_capital || (c >= 'a' && c <= 'z'), is_digit = c >= '0' && c <= '9';
+        int is_space = (c >= 9 && c <= 13) || (c >= 28 && c <= 32);
+        of_byte.kind[c] = is_letter ? LETTER : is_digit ? DIGIT : is_space ? SPACE : OTHER;
     }
     for (int k = 1; k < 4; k++)
         for (int c = 0; c < 256; c++) {
