@@ -86,14 +86,15 @@ def all_bits(values: list[str]) -> NDArray[np.int64]:
 
 
 @functools.cache
-def _tree() -> tuple[NDArray[np.uint8], NDArray[np.int16], NDArray[np.int8]]:
+def _tree() -> tuple[NDArray[np.uint8], NDArray[np.int16], NDArray[np.int8], NDArray[np.uint64]]:
     """All words as one tree of letters, state 0 its root.
 
     Returns
     -------
-    letters, steps, groups
+    letters, steps, groups, begins
         (128,) column of each ASCII character, 0 for one that no word holds; (n_states, n_columns) the next state, 0 for
-        none; (n_states,) the group of the word that ends there, -1 for none.
+        none; (n_states,) the group of the word that ends there, -1 for none; (2, n_columns) bits of the columns, modulo
+        64, that may be second and third in a word, by the column of its first letter.
     """
     letters = np.zeros(128, dtype=np.uint8)
     for column, letter in enumerate(sorted(set("".join(_GROUP_OF))), 1):
@@ -110,6 +111,11 @@ def _tree() -> tuple[NDArray[np.uint8], NDArray[np.int16], NDArray[np.int8]]:
             state = rows[state][column]
         group_of_state[state] = group
     steps, groups = np.array(rows, dtype=np.int16), np.array(group_of_state, dtype=np.int8)
-    for part in (letters, steps, groups):
+    begins = np.zeros((2, steps.shape[1]), dtype=np.uint64)
+    for word in _GROUP_OF:
+        columns = letters[[*map(ord, word)]].tolist()
+        for row, column in zip(begins, [*columns[1:3], None, None], strict=False):  # any, behind a word's end
+            row[columns[0]] |= np.uint64(2**64 - 1 if column is None else 1 << column % 64)
+    for part in (letters, steps, groups, begins):
         part.flags.writeable = False
-    return letters, steps, groups
+    return letters, steps, groups, begins

@@ -178,6 +178,7 @@ class Compiled(Protocol):
         letters: NDArray[np.uint8],
         steps: NDArray[np.int16],
         groups: NDArray[np.int8],
+        begins: NDArray[np.uint64],
         bits: NDArray[np.int64],
         /,
     ) -> None:

@@ -12,28 +12,18 @@ static void write_levels(const Tree *tree, const uint64_t *bits, Py_ssize_t n_gr
     Py_ssize_t n = tree->n;
     for (Py_ssize_t i = 0; i < n_groups * n; i++) levels[i] = far;
     uint64_t wanted = n_groups == GROUPS ? ~(uint64_t)0 : ((uint64_t)1 << n_groups) - 1;
-    struct {
-        Py_ssize_t group;
-        float level;
-    } near[GROUPS]; /* what was found above a block; of the next one it is mostly the same */
-    int n_near = 0;
-    for (Py_ssize_t block = 0; block < n; block++) {
-        if (block == 0 || tree->chain[block] != tree->chain[block - 1]) {
-            uint64_t missing = wanted;
-            n_near = 0;
-            for (Py_ssize_t level = 0; level < tree->n_levels && missing; level++) {
-                int64_t node = tree->chain[level * n + block];
-                uint64_t found = bits[node < 0 ? tree->n_nodes : node] & missing;
-                missing &= ~found;
-                for (Py_ssize_t group = 0; found; group++, found >>= 1) {
-                    for (; !(found & 255); group += 8) found >>= 8; /* few groups: most bytes are empty */
-                    if (!(found & 1)) continue;
-                    near[n_near].group = group;
-                    near[n_near++].level = (float)level;
-                }
+    for (Py_ssize_t begin = 0, end; begin < n; begin = end) { /* neighbours that have the same above them */
+        for (end = begin + 1; end < n && tree->chain[end] == tree->chain[begin];) end++;
+        uint64_t missing = wanted;
+        for (Py_ssize_t level = 0; level < tree->n_levels && missing; level++) {
+            int64_t node = tree->chain[level * n + begin];
+            uint64_t found = bits[node < 0 ? tree->n_nodes : node] & missing;
+            missing &= ~found;
+            for (; found; found &= found - 1) {
+                float *row = levels + lowest_bit(found) * n;
+                for (Py_ssize_t block = begin; block < end; block++) row[block] = (float)level;
             }
         }
-        for (int k = 0; k < n_near; k++) levels[near[k].group * n + block] = near[k].level;
     }
 }
 
@@ -121,8 +111,9 @@ PyObject *named_rows(PyObject *module, PyObject *arguments) {
         if (which[i] > most) most = which[i];
     }
     Py_ssize_t n_names = most < 0 || most > 63 ? 0 : view[TABLES].len / 8 / (most + 1);
-    for (Py_ssize_t i = 0; sound && i < k * size; i++) sound = columns[i] >= 0 && columns[i] < n_names;
-    if (!sound) {
+    uint32_t others = n_names > INT32_MAX ? ~(uint32_t)0 : 0;
+    for (Py_ssize_t i = 0; sound && i < k * size; i++) others |= OUTSIDE(uint32_t, columns[i], 0, n_names);
+    if (!sound || others >> 31) {
         PyErr_SetString(PyExc_ValueError, "no such name, or columns differ in length");
         goto done;
     }

@@ -234,8 +234,8 @@ int builder_hides(Builder *b, int32_t set) {
     for (; at < end; at += strlen(at) + 1) {
         const char *name = at;
         at += strlen(at) + 1;
-        if (strcmp(name, "hidden") == 0) return HIDDEN;
-        if (strcmp(name, "style") == 0) style = at; /* the last one counts */
+        if (*name == 'h' && strcmp(name, "hidden") == 0) return HIDDEN;
+        if (*name == 's' && strcmp(name, "style") == 0) style = at; /* the last one counts */
     }
     if (style == NULL) return 0;
     PyObject *text = PyUnicode_FromString(style);

@@ -41,15 +41,15 @@ int text_kind(PyObject *text) {
 }
 
 int ascii_kind(const char *text, Py_ssize_t length) {
-    int others = 0, controls = 0, unknown = 0;
-    for (Py_ssize_t i = 0; i < length; i++) {
+    unsigned char others = 0, controls = 0, all = 0;
+    for (Py_ssize_t i = 0; i < length; i++) { /* bytes all along, so that many are looked at together */
         unsigned char c = (unsigned char)text[i];
-        int is_space = (c == ' ') | ((unsigned)c - 9 < 5) | ((unsigned)c - 0x1c < 4);
-        others |= !is_space;
-        controls |= ((c < ' ') & !is_space) | (c == 0x7f);
-        unknown |= c >= 0x80;
+        unsigned char is_space = (c == ' ') | ((unsigned char)(c - 9) < 5) | ((unsigned char)(c - 0x1c) < 4);
+        others |= is_space ^ 1;
+        controls |= ((c < ' ') & (is_space ^ 1)) | (c == 0x7f);
+        all |= c;
     }
-    return unknown ? UNKNOWN : controls ? TEXT_CONTROLS : others ? TEXT_CLEAN : TEXT_BLANK;
+    return all >= 0x80 ? UNKNOWN : controls ? TEXT_CONTROLS : others ? TEXT_CLEAN : TEXT_BLANK;
 }
 
 /* Behind `word` (lower case) at `begin`, whatever its case; -1 if it is not there. */

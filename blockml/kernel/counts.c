@@ -4,6 +4,43 @@
    blockml.features.density.word_density. */
 #include "kernel.h"
 
+enum { LANES = 8 };
+
+/* Adds to counts (LANES,) how many of n kinds have all bits of each mask, which is there eight times over. Eight kinds are
+   compared at once; `counted` has a one for each of them that is there. */
+static inline void count_eight(uint64_t kinds, uint64_t counted, const uint64_t *masks, uint64_t *counts) {
+    const uint64_t low = 0x7f7f7f7f7f7f7f7fu;
+    for (int k = 0; k < LANES; k++) {
+        uint64_t missing = (kinds & masks[k]) ^ masks[k];
+        counts[k] += ~(((missing & low) + low) | missing) >> 7 & counted;
+    }
+}
+
+/* Writes how many of n kinds have all bits of each mask. */
+WIDE static void count_kinds(const uint8_t *kinds, Py_ssize_t n, const uint64_t *masks, int64_t *sums) {
+    const uint64_t ones = 0x0101010101010101u, pairs = 0x00ff00ff00ff00ffu;
+    for (int k = 0; k < LANES; k++) sums[k] = 0;
+    while (n > 0) {
+        uint64_t counts[LANES] = {0}, word;
+        for (int times = 0; times < 255 && n > 0; times++, kinds += 8, n -= 8) { /* each count is in a byte */
+            uint64_t counted = ones;
+            if (n >= 8) {
+                memcpy(&word, kinds, 8);
+            } else {
+                uint8_t rest[8] = {0}, there[8] = {0};
+                for (Py_ssize_t i = 0; i < n; i++) rest[i] = kinds[i], there[i] = 1;
+                memcpy(&word, rest, 8);
+                memcpy(&counted, there, 8);
+            }
+            count_eight(word, counted, masks, counts);
+        }
+        for (int k = 0; k < LANES; k++) {
+            uint64_t by_two = (counts[k] & pairs) + (counts[k] >> 8 & pairs);
+            sums[k] += (int64_t)(by_two * 0x0001000100010001u >> 48);
+        }
+    }
+}
+
 /* class_counts(kinds, starts, masks, counts): counts (n_masks, n_texts) of the characters of each text that have all
    bits of a mask; texts end where the next one starts, and the last one at the end. */
 PyObject *class_counts(PyObject *module, PyObject *arguments) {
@@ -30,19 +67,15 @@ PyObject *class_counts(PyObject *module, PyObject *arguments) {
             goto done;
         }
     Py_BEGIN_ALLOW_THREADS;
-    for (Py_ssize_t i = 0; i < n; i++) {
-        Py_ssize_t end = i + 1 < n ? (Py_ssize_t)starts[i + 1] : length;
-        for (Py_ssize_t which = 0; which < n_masks; which++) {
-            uint8_t mask = masks[which];
-            int64_t sum = 0;
-            for (Py_ssize_t at = (Py_ssize_t)starts[i]; at < end;) {
-                /* few at a time, so that a byte holds the sum and many are compared at once */
-                Py_ssize_t stop = end - at > 255 ? at + 255 : end;
-                uint8_t few = 0;
-                for (; at < stop; at++) few += (kinds[at] & mask) == mask;
-                sum += few;
-            }
-            counts[which * n + i] = (double)sum;
+    for (Py_ssize_t first = 0; first < n_masks; first += LANES) {
+        Py_ssize_t n_lanes = n_masks - first < LANES ? n_masks - first : LANES;
+        uint64_t wanted[LANES] = {0};
+        for (Py_ssize_t k = 0; k < n_lanes; k++) wanted[k] = masks[first + k] * 0x0101010101010101u;
+        for (Py_ssize_t i = 0; i < n; i++) {
+            int64_t sums[LANES];
+            Py_ssize_t begin = (Py_ssize_t)starts[i], end = i + 1 < n ? (Py_ssize_t)starts[i + 1] : length;
+            count_kinds(kinds + begin, end - begin, wanted, sums);
+            for (Py_ssize_t k = 0; k < n_lanes; k++) counts[(first + k) * n + i] = (double)sums[k];
         }
     }
     Py_END_ALLOW_THREADS;

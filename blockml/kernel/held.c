@@ -64,7 +64,7 @@ PyObject *content_rows(PyObject *module, PyObject *arguments) {
         int64_t last = -1;
         float measures[MEASURES] = {0};
         for (Py_ssize_t i = 0; i < n; i++) {
-            int64_t node = ancestor(&tree, i, levels[k]);
+            int64_t node = i && tree.chain[i] == tree.chain[i - 1] ? last : ancestor(&tree, i, levels[k]);
             if (node != last) { /* neighbours mostly have the same ancestors */
                 int64_t low = started[node], high = started[tree.end[node]];
                 measure(before + low * N_VALUES, before + high * N_VALUES, (double)(high - low), n_words, measures);

@@ -5,6 +5,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Before a function that goes through many floats: where the machine has wider registers, they are used. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
@@ -18,12 +19,51 @@
 /* What is still to be found out. */
 enum { UNKNOWN = -1 };
 
+/* Has its uppermost bit set if a number isn't in [least, end). Differences are taken of many at once, also on machines that
+   can't compare as many. */
+#define OUTSIDE(type, number, least, end) (((type)(number) - (type)(least)) | ((type)(end) - 1 - (type)(number)))
+
 /* Opens the buffer of an array: one-dimensional or flat, contiguous, items of `size` bytes, `writable` or not.
    Returns 0, or -1 with an exception set. */
 int open_array(PyObject *array, Py_buffer *view, Py_ssize_t size, int writable);
 
 /* Opens arrays of items of these sizes, the last one writable. Returns how many, fewer than `n` with an exception set. */
 int open_arrays(PyObject **array, Py_buffer *view, const Py_ssize_t *sizes, int n);
+
+/* The place of the lowest bit of a number that isn't 0. */
+static inline int lowest_bit(uint64_t bits) {
+#if defined(__GNUC__)
+    return __builtin_ctzll(bits);
+#else
+    int place = 0;
+    for (; !(bits & 255); place += 8) bits >>= 8;
+    for (; !(bits & 1); place++) bits >>= 1;
+    return place;
+#endif
+}
+
+/* For tables of short texts: eight bytes at a time, the last ones once more where there are fewer. */
+static inline uint64_t hash_of_bytes(const char *bytes, size_t length) {
+    uint64_t hash = length, word = 0;
+    uint32_t half[2] = {0, 0};
+    if (length >= 8) {
+        for (size_t i = 0; i + 8 < length; i += 8) {
+            memcpy(&word, bytes + i, 8);
+            hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+            hash ^= hash >> 32;
+        }
+        memcpy(&word, bytes + length - 8, 8);
+    } else if (length >= 4) {
+        memcpy(&half[0], bytes, 4);
+        memcpy(&half[1], bytes + length - 4, 4);
+        word = (uint64_t)half[0] << 32 | half[1];
+    } else if (length > 0) {
+        word = (uint64_t)(unsigned char)bytes[0] << 16 | (uint64_t)(unsigned char)bytes[length / 2] << 8 |
+               (unsigned char)bytes[length - 1];
+    }
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+    return hash >> 32;
+}
 
 /* trees.c */
 PyObject *small_trees(PyObject *module, PyObject *arguments);

@@ -7,44 +7,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_NAMES = 8 };
+enum { MOST_NAMES = 8, N_KNOWN = 256 };
 
 typedef struct {
     const char *text;
     size_t length; /* with the zero byte behind it */
 } Name;
 
-/* Writes the values of the named attributes of a set, new references; NULL where there is none. 0 with an exception.
+/* Values met last, by hash: a page has many that are written alike, and to make a str costs more than to compare. */
+typedef struct {
+    const char *text; /* NULL for none */
+    size_t length;
+    int32_t number;
+} Known;
 
-   `pairs` are names and values with a zero byte after each; of a name that is there twice the last value counts. */
-static int values_of(const char *pairs, const char *end, const Name *names, Py_ssize_t n, PyObject **values) {
-    const char *found[MOST_NAMES] = {NULL};
-    for (const char *at = pairs; at < end;) {
-        size_t length = strlen(at) + 1;
-        for (Py_ssize_t k = 0; k < n; k++)
-            if (length == names[k].length && memcmp(at, names[k].text, length) == 0) found[k] = at + length;
-        at += length;
-        at += strlen(at) + 1;
-    }
-    for (Py_ssize_t k = 0; k < n; k++)
-        if (found[k] != NULL && (values[k] = PyUnicode_FromString(found[k])) == NULL) return 0;
-    return 1;
-}
-
-/* The same of a mapping; None is no value. */
-static int given_values_of(PyObject *given, const Name *names, Py_ssize_t n, PyObject **values) {
-    for (Py_ssize_t k = 0; k < n; k++) {
-        values[k] = PyObject_CallMethod(given, "get", "s", names[k].text);
-        if (values[k] == NULL) return 0;
-        if (values[k] == Py_None) Py_CLEAR(values[k]);
-    }
-    return 1;
-}
+typedef struct {
+    Name name[MOST_NAMES];
+    Py_ssize_t n;
+    uint64_t lengths;  /* bits of the names' lengths: most others have another one */
+    PyObject *numbers; /* of each value, a dict */
+    Known known[N_KNOWN];
+} Wanted;
 
 /* The number of a value, the next one if it has none yet; -1 with an exception. */
-static long number_of(PyObject *numbers, PyObject *value) {
-    PyObject *known = PyDict_GetItemWithError(numbers, value);
-    if (known != NULL) return PyLong_AsLong(known);
+static int32_t number_of(PyObject *numbers, PyObject *value) {
+    PyObject *held = PyDict_GetItemWithError(numbers, value);
+    if (held != NULL) return (int32_t)PyLong_AsLong(held);
     if (PyErr_Occurred()) return -1;
     Py_ssize_t next = PyDict_Size(numbers);
     PyObject *number = next > INT32_MAX ? NULL : PyLong_FromSsize_t(next);
@@ -54,7 +42,75 @@ static long number_of(PyObject *numbers, PyObject *value) {
     }
     int failed = PyDict_SetItem(numbers, value, number);
     Py_DECREF(number);
-    return failed < 0 ? -1 : (long)next;
+    return failed < 0 ? -1 : (int32_t)next;
+}
+
+static int32_t number_of_text(Wanted *wanted, const char *text) {
+    size_t length = strlen(text);
+    Known *known = &wanted->known[hash_of_bytes(text, length) % N_KNOWN];
+    if (known->text != NULL && known->length == length && memcmp(known->text, text, length) == 0) return known->number;
+    PyObject *value = PyUnicode_DecodeUTF8(text, (Py_ssize_t)length, NULL);
+    int32_t number = value == NULL ? -1 : number_of(wanted->numbers, value);
+    Py_XDECREF(value);
+    if (number >= 0) *known = (Known){text, length, number};
+    return number;
+}
+
+/* Writes the numbers of the values of the named attributes of a set, where they aren't known; 0 where there is none. 0
+   with an exception.
+
+   `pairs` are names and values with a zero byte after each; of a name that is there twice the last value counts. */
+static int number_pairs(Wanted *wanted, const char *pairs, const char *end, int32_t *of_set) {
+    const char *found[MOST_NAMES] = {NULL};
+    for (const char *at = pairs; at < end;) {
+        size_t length = strlen(at) + 1;
+        if (length < 64 && wanted->lengths >> length & 1)
+            for (Py_ssize_t k = 0; k < wanted->n; k++) {
+                const Name *name = &wanted->name[k];
+                if (length == name->length && *at == *name->text && memcmp(at, name->text, length) == 0)
+                    found[k] = at + length;
+            }
+        at += length;
+        at += strlen(at) + 1;
+    }
+    for (Py_ssize_t k = 0; k < wanted->n; k++) {
+        if (of_set[k] != UNKNOWN) continue;
+        of_set[k] = found[k] == NULL ? 0 : number_of_text(wanted, found[k]);
+        if (of_set[k] < 0) return 0;
+    }
+    return 1;
+}
+
+/* The same of a mapping; None is no value. */
+static int number_given(Wanted *wanted, PyObject *given, int32_t *of_set) {
+    for (Py_ssize_t k = 0; k < wanted->n; k++) {
+        if (of_set[k] != UNKNOWN) continue;
+        PyObject *value = PyObject_CallMethod(given, "get", "s", wanted->name[k].text);
+        if (value == NULL) return 0;
+        of_set[k] = value == Py_None ? 0 : number_of(wanted->numbers, value);
+        Py_DECREF(value);
+        if (of_set[k] < 0) return 0;
+    }
+    return 1;
+}
+
+/* Reads the names of attributes; 0 with an exception. */
+static int read_names(Wanted *wanted, PyObject *names, PyObject *numbers) {
+    wanted->n = PyTuple_Size(names), wanted->numbers = numbers, wanted->lengths = 0;
+    memset(wanted->known, 0, sizeof wanted->known);
+    if (wanted->n > MOST_NAMES) {
+        PyErr_SetString(PyExc_ValueError, "no room for all names");
+        return 0;
+    }
+    for (Py_ssize_t k = 0; k < wanted->n; k++) {
+        Py_ssize_t size;
+        Name *name = &wanted->name[k];
+        name->text = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(names, k), &size);
+        if (name->text == NULL) return 0;
+        name->length = (size_t)size + 1;
+        wanted->lengths |= name->length < 64 ? (uint64_t)1 << name->length : 0;
+    }
+    return 1;
 }
 
 /* Whether sets of attributes are as Attributes holds them: ends rise, each set ends with a zero byte. */
@@ -65,26 +121,13 @@ static int is_sound(const int64_t *ends, Py_ssize_t n_sets, const char *pairs, P
     return n_sets > 0;
 }
 
-/* Writes the numbers (n_names,) of a set's values. -1 with an exception set. */
-static int number_set(const char *pairs, const char *end, PyObject *given, const Name *named, Py_ssize_t n,
-                      PyObject *numbers, int32_t *of_set) {
-    PyObject *values[MOST_NAMES] = {NULL};
-    int failed = given != Py_None ? !given_values_of(given, named, n, values) : !values_of(pairs, end, named, n, values);
-    for (Py_ssize_t k = 0; k < n; k++) {
-        if (values[k] == NULL) continue;
-        long number = failed ? -1 : number_of(numbers, values[k]);
-        Py_DECREF(values[k]);
-        failed |= number < 0;
-        of_set[k] = (int32_t)number;
-    }
-    return failed ? -1 : 0;
-}
-
 /* numbered(number, given, pairs, ends, names, chosen, numbers, columns): columns (n_names, n_nodes + 1) of the numbers of
-   the values of the chosen nodes, whose sets of attributes are as Attributes holds them. */
+   the values of the chosen nodes, whose sets of attributes are as Attributes holds them. A number that is there already is
+   kept, for all nodes of its set. */
 PyObject *numbered(PyObject *module, PyObject *arguments) {
     enum { NUMBER, ENDS, CHOSEN, COLUMNS, N };
     PyObject *object[N], *given, *bytes, *names, *numbers, *result = NULL;
+    Wanted wanted;
     Py_buffer view[N];
     static const Py_ssize_t sizes[N] = {4, 8, 8, 4};
     (void)module;
@@ -101,17 +144,11 @@ PyObject *numbered(PyObject *module, PyObject *arguments) {
     const int64_t *ends = view[ENDS].buf, *chosen = view[CHOSEN].buf;
     int32_t *columns = view[COLUMNS].buf;
     Py_ssize_t n = view[NUMBER].len / 4, n_sets = view[ENDS].len / 8, n_names = PyTuple_Size(names);
-    if (n_names > MOST_NAMES || view[COLUMNS].len / 4 < n_names * (n + 1) || PyList_Size(given) != n_sets ||
+    if (!read_names(&wanted, names, numbers)) goto done;
+    if (view[COLUMNS].len / 4 < n_names * (n + 1) || PyList_Size(given) != n_sets ||
         !is_sound(ends, n_sets, pairs, length)) {
         PyErr_SetString(PyExc_ValueError, "no room for all numbers, or no sets of attributes");
         goto done;
-    }
-    Name named[MOST_NAMES];
-    for (Py_ssize_t k = 0; k < n_names; k++) {
-        Py_ssize_t size;
-        named[k].text = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(names, k), &size);
-        if (named[k].text == NULL) goto done;
-        named[k].length = (size_t)size + 1;
     }
     of_set = malloc((size_t)(n_sets * n_names + 1) * sizeof(int32_t)); /* numbers of each set, once they are known */
     if (of_set == NULL) {
@@ -128,9 +165,11 @@ PyObject *numbered(PyObject *module, PyObject *arguments) {
         int32_t set = number[node], *its = of_set + set * n_names;
         if (!set) continue;
         if (n_names && its[0] == UNKNOWN) {
-            memset(its, 0, (size_t)n_names * sizeof(int32_t));
+            for (Py_ssize_t k = 0; k < n_names; k++)
+                if (columns[k * (n + 1) + node] > 0) its[k] = columns[k * (n + 1) + node];
             PyObject *held = Py_NewRef(PyList_GetItem(given, set)); /* looking up may run a mapping's own code */
-            int failed = number_set(pairs + ends[set - 1], pairs + ends[set], held, named, n_names, numbers, its) < 0;
+            int failed = held != Py_None ? !number_given(&wanted, held, its)
+                                         : !number_pairs(&wanted, pairs + ends[set - 1], pairs + ends[set], its);
             Py_DECREF(held);
             if (failed) goto done;
         }
@@ -155,60 +194,83 @@ const char *ascii(PyObject *text, Py_ssize_t *length) {
     return all < 128 ? bytes : NULL;
 }
 
-/* keyword_bits(values, letters, steps, groups, bits): the groups of words in each value; -1 for what isn't ASCII.
+/* Words as a tree of letters. */
+typedef struct {
+    const uint8_t *letters; /* (128,) column of a letter, small or capital; 0 for what no word holds */
+    const int16_t *steps;   /* (n_states, width) the next state, 0 for none */
+    const int8_t *groups;   /* (n_states,) the group of the word that ends there, -1 for none */
+    Py_ssize_t n_states, width;
+    const uint64_t *second, *third; /* (width,) by column of a first letter: bits of columns that may follow */
+} Letters;
 
-   The words are a tree of letters: letters[128] gives the column of a letter, small or capital, 0 for what no word holds; steps[state * width + column]
-   the next state, 0 for none; groups[state] the group of the word that ends there, -1 for none. From each place the
-   longest word counts, and the search goes on behind it, as a regular expression would. */
+/* Whether all states and columns are such, and groups are bits of a positive number. */
+WIDE static int are_letters(const Letters *tree, Py_ssize_t n_letters, Py_ssize_t n_steps) {
+    if (n_letters < 128 || tree->width <= 0 || tree->n_states > INT16_MAX || n_steps != tree->n_states * tree->width)
+        return 0;
+    uint16_t states = 0;
+    int columns = 0, groups = 0;
+    for (Py_ssize_t i = 0; i < n_steps; i++) states |= OUTSIDE(uint16_t, tree->steps[i], 0, tree->n_states);
+    for (int i = 0; i < 128; i++) columns |= tree->letters[i] >= tree->width;
+    for (Py_ssize_t i = 0; i < tree->n_states; i++) groups |= tree->groups[i] >= 63;
+    return !(states >> 15) && !columns && !groups;
+}
+
+/* Bits of the groups of words in a text, behind which is a zero byte. Most places are where no word begins, as three letters
+   tell. From each place the longest word counts, and the
+   search goes on behind it, as a regular expression would. */
+static int64_t groups_in(const Letters *tree, const unsigned char *text, Py_ssize_t length) {
+    int64_t found = 0;
+    for (Py_ssize_t begin = 0; begin < length;) {
+        int first = tree->letters[text[begin]], second = tree->letters[text[begin + 1]] & 63;
+        int third = tree->letters[text[begin + 1 < length ? begin + 2 : length]] & 63;
+        if (!(tree->second[first] >> second & tree->third[first] >> third & 1)) {
+            begin++;
+            continue;
+        }
+        Py_ssize_t behind = begin + 1;
+        int state = 0, group = -1;
+        for (Py_ssize_t at = begin; at < length; at++) {
+            int column = tree->letters[text[at]];
+            if (column == 0 || (state = tree->steps[state * tree->width + column]) == 0) break;
+            if (tree->groups[state] >= 0) {
+                group = tree->groups[state];
+                behind = at + 1;
+            }
+        }
+        if (group >= 0) found |= (int64_t)1 << group;
+        begin = behind;
+    }
+    return found;
+}
+
+/* keyword_bits(values, letters, steps, groups, begins, bits): the groups of words in each value; -1 for what isn't ASCII. The
+   words are a tree of letters; begins (2, width) tell by the column of a first letter which may be second and third. */
 PyObject *keyword_bits(PyObject *module, PyObject *arguments) {
-    PyObject *values, *object[4];
-    Py_buffer view[4];
-    static const Py_ssize_t sizes[4] = {1, 2, 1, 8};
+    enum { LETTERS, STEPS, GROUPS, BEGINS, BITS, N };
+    PyObject *values, *object[N], *result = NULL;
+    Py_buffer view[N];
+    static const Py_ssize_t sizes[N] = {1, 2, 1, 8, 8};
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "O!OOOO", &PyList_Type, &values, &object[0], &object[1], &object[2], &object[3]))
+    if (!PyArg_ParseTuple(arguments, "O!OOOOO", &PyList_Type, &values, &object[0], &object[1], &object[2], &object[3],
+                          &object[4]))
         return NULL;
-    PyObject *result = NULL;
-    int opened = 0;
-    for (; opened < 4; opened++)
-        if (open_array(object[opened], &view[opened], sizes[opened], opened == 3) < 0) goto done;
-    const uint8_t *letters = view[0].buf;
-    const int16_t *steps = view[1].buf;
-    const int8_t *groups = view[2].buf;
-    int64_t *bits = view[3].buf;
-    Py_ssize_t width = view[2].len ? view[1].len / 2 / view[2].len : 0, n = view[3].len / 8;
-    int sound = view[0].len >= 128 && width > 0;
-    for (Py_ssize_t i = 0; sound && i < view[0].len; i++) sound = letters[i] < width;
-    for (Py_ssize_t i = 0; sound && i < view[1].len / 2; i++) sound = steps[i] >= 0 && steps[i] < view[2].len;
-    for (Py_ssize_t i = 0; sound && i < view[2].len; i++) sound = groups[i] < 63;
-    if (!sound) {
+    int opened = open_arrays(object, view, sizes, N);
+    if (opened < N) goto done;
+    Letters tree = {.letters = view[LETTERS].buf, .steps = view[STEPS].buf, .groups = view[GROUPS].buf};
+    tree.n_states = view[GROUPS].len;
+    tree.width = tree.n_states ? view[STEPS].len / 2 / tree.n_states : 0;
+    if (!are_letters(&tree, view[LETTERS].len, view[STEPS].len / 2) || view[BEGINS].len / 8 != 2 * tree.width) {
         PyErr_SetString(PyExc_ValueError, "no tree of letters");
         goto done;
     }
-    for (Py_ssize_t i = 0; i < n; i++) {
+    tree.second = view[BEGINS].buf, tree.third = tree.second + tree.width;
+    int64_t *bits = view[BITS].buf;
+    for (Py_ssize_t i = 0; i < view[BITS].len / 8; i++) {
         PyObject *value = PyList_GetItem(values, i);
-        if (value == NULL) goto done;
         Py_ssize_t length;
+        if (value == NULL) goto done;
         const char *text = ascii(value, &length);
-        if (text == NULL) {
-            bits[i] = -1;
-            continue;
-        }
-        int64_t found = 0;
-        for (Py_ssize_t begin = 0; begin < length;) {
-            Py_ssize_t behind = begin + 1;
-            int state = 0, group = -1;
-            for (Py_ssize_t at = begin; at < length; at++) {
-                int column = letters[(unsigned char)text[at]];
-                if (column == 0 || (state = steps[state * width + column]) == 0) break;
-                if (groups[state] >= 0) {
-                    group = groups[state];
-                    behind = at + 1;
-                }
-            }
-            if (group >= 0) found |= (int64_t)1 << group;
-            begin = behind;
-        }
-        bits[i] = found;
+        bits[i] = text == NULL ? -1 : groups_in(&tree, (const unsigned char *)text, length);
     }
     result = Py_NewRef(Py_None);
 done:

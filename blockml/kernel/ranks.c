@@ -1,7 +1,6 @@
 /* Different numbers and which each is: the twin of blockml.features.ranks.ranked.
 
-   A radix sort, byte by byte from the last on; bytes that all numbers share are passed over. It is stable, so the first
-   of equal numbers is where it stands first. */
+   Mostly few keys are different: a table finds these, and only they are sorted. */
 #include "kernel.h"
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,27 @@ typedef struct {
     int64_t place;
 } Item;
 
+/* Keys at one slot of a table; more are a sign of keys made up so that they collide, and then all are sorted. */
+enum { MOST_PROBES = 64 };
+/* So few are sorted by insertion: less than to count bytes. */
+enum { FEW = 24 };
+
+static void sort_few(Item *items, size_t n) {
+    for (size_t i = 1; i < n; i++) {
+        Item item = items[i];
+        size_t at = i;
+        for (; at > 0 && items[at - 1].key > item.key; at--) items[at] = items[at - 1];
+        items[at] = item;
+    }
+}
+
+/* A radix sort, byte by byte from the last on; bytes that all numbers share are passed over. Stable; returns where the
+   sorted ones are. */
 static Item *sorted(Item *items, Item *other, size_t n) {
+    if (n <= FEW) {
+        sort_few(items, n);
+        return items;
+    }
     uint64_t differs = 0;
     for (size_t i = 1; i < n; i++) differs |= items[i].key ^ items[0].key;
     for (int shift = 0; shift < 64; shift += 8) {
@@ -31,27 +50,74 @@ static Item *sorted(Item *items, Item *other, size_t n) {
     return items;
 }
 
-/* Numbers keys by rank; writes the order and where keys begin in it too, unless there is no room for them. Returns how many
-   are different, or -1 with an exception set. */
-int64_t rank_keys(const uint64_t *keys, size_t n, int64_t *order, int64_t *starts, int64_t *which) {
-    Item *memory = malloc((2 * n + 1) * sizeof(Item));
-    if (memory == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    for (size_t i = 0; i < n; i++) memory[i] = (Item){keys[i], (int64_t)i};
-    const Item *items = sorted(memory, memory + n, n);
-    int64_t rank = -1;
+/* Numbers keys in the order in which they come; writes each different one with its number. Returns how many there are, -1
+   if too many share a slot. */
+static int64_t collected(const uint64_t *keys, size_t n, Item *items, uint32_t *slots, int bits, int64_t *which) {
+    size_t mask = ((size_t)1 << bits) - 1;
+    uint32_t count = 0;
+    memset(slots, 0, (mask + 1) * sizeof(uint32_t));
     for (size_t i = 0; i < n; i++) {
-        if (i == 0 || items[i].key != items[i - 1].key) {
-            rank++;
-            if (starts) starts[rank] = (int64_t)i;
+        if (i && keys[i] == keys[i - 1]) {
+            which[i] = which[i - 1];
+            continue;
         }
-        if (order) order[i] = items[i].place;
-        which[items[i].place] = rank;
+        size_t slot = (size_t)(keys[i] * 0x9e3779b97f4a7c15u >> (64 - bits));
+        for (int probes = 0; slots[slot] && items[slots[slot] - 1].key != keys[i]; slot = (slot + 1) & mask)
+            if (++probes > MOST_PROBES) return -1;
+        if (!slots[slot]) {
+            items[count] = (Item){keys[i], count};
+            slots[slot] = ++count;
+        }
+        which[i] = slots[slot] - 1;
     }
-    free(memory);
+    return count;
+}
+
+/* Writes the rank of each key; returns how many are different. `items` has room for 2 * n of them. */
+static int64_t write_ranks(const uint64_t *keys, size_t n, Item *items, uint32_t *slots, int bits, int64_t *which) {
+    int64_t count = collected(keys, n, items, slots, bits, which), rank = -1;
+    if (count >= 0) {
+        const Item *rising = sorted(items, items + n, (size_t)count);
+        int64_t *rank_of = (int64_t *)(rising == items ? items + n : items);
+        for (int64_t i = 0; i < count; i++) rank_of[rising[i].place] = i;
+        for (size_t i = 0; i < n; i++) which[i] = rank_of[which[i]];
+        return count;
+    }
+    for (size_t i = 0; i < n; i++) items[i] = (Item){keys[i], (int64_t)i};
+    const Item *rising = sorted(items, items + n, n);
+    for (size_t i = 0; i < n; i++) {
+        rank += i == 0 || rising[i].key != rising[i - 1].key;
+        which[rising[i].place] = rank;
+    }
     return rank + 1;
+}
+
+/* Numbers keys by rank; writes the order, the first of equal keys first, and where keys begin in it too, unless there is
+   no room for them. Returns how many are different, or -1 with an exception set. */
+int64_t rank_keys(const uint64_t *keys, size_t n, int64_t *order, int64_t *starts, int64_t *which) {
+    int bits = 4;
+    while (bits < 31 && (size_t)1 << bits < 2 * n) bits++;
+    Item *items = malloc((2 * n + 1) * sizeof(Item));
+    uint32_t *slots = malloc(((size_t)1 << bits) * sizeof(uint32_t));
+    int64_t count = -1;
+    if (items == NULL || slots == NULL)
+        PyErr_NoMemory();
+    else
+        count = write_ranks(keys, n, items, slots, bits, which);
+    if (count >= 0 && order && starts) {
+        int64_t *next = (int64_t *)items, sum = 0;
+        memset(starts, 0, (size_t)count * sizeof(int64_t));
+        for (size_t i = 0; i < n; i++) starts[which[i]]++;
+        for (int64_t rank = 0; rank < count; rank++) {
+            int64_t size = starts[rank];
+            starts[rank] = next[rank] = sum;
+            sum += size;
+        }
+        for (size_t i = 0; i < n; i++) order[next[which[i]]++] = (int64_t)i;
+    }
+    free(items);
+    free(slots);
+    return count;
 }
 
 /* ranked(keys, order, starts, which): the places of the keys in rising order, where each different key begins in it, and

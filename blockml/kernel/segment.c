@@ -33,8 +33,12 @@ typedef struct {
     int tokenizer;
     Column column[N_COLUMNS];
     PyObject *texts;
-    Py_UCS4 *points; /* of the block so far */
+    Py_UCS4 *points; /* of the block so far, without white space at its ends */
     Py_ssize_t n_points, room;
+    Py_UCS4 all;              /* bits of all of them */
+    int spaced, changed;      /* white space since the last of them, and whether any was left out or became a blank */
+    uint8_t *narrow;
+    Py_ssize_t narrow_room;
     PyObject *only;           /* the block's text while it has no other; borrowed from the list of texts */
     int opened, closed;       /* since the last text */
     int32_t line;             /* of the node at hand */
@@ -45,35 +49,30 @@ typedef struct {
 static int push(Column *column, int32_t item) {
     if (column->n >= column->room) {
         Py_ssize_t room = column->room ? 2 * column->room : 256;
-        int32_t *wider = realloc(column->items, (size_t)room * sizeof(int32_t));
-        if (wider == NULL) {
-            PyErr_NoMemory();
-            return -1;
-        }
-        column->items = wider;
+        if (widen((void **)&column->items, room, sizeof(int32_t)) < 0) return -1;
         column->room = room;
     }
     column->items[column->n++] = item;
     return 0;
 }
 
-/* Adds the lengths of the words of one text. Returns their number, or -1 with an exception set. */
+/* Adds the lengths of the words of a piece without white space that may hold several. Returns their number, or -1 with an
+   exception set. */
 static Py_ssize_t add_words(Cutter *c, const Py_UCS4 *points, Py_ssize_t n) {
     Column *lengths = &c->column[WORD_LENGTHS];
     Py_ssize_t before = lengths->n;
     int32_t length = 0;
     int last = SPACE, held = 0;
-    for (Py_ssize_t i = 0; i < n; i++) {
-        int kind = c->classes[points[i]], begins = !(kind & SPACE) && (last & SPACE);
+    for (Py_ssize_t i = 0; i < n; i++, length++) {
+        int kind = c->classes[points[i]], begins = 0;
         if (c->tokenizer == BOILERPIPE)
-            begins |= !((kind | last) & (SPACE | JOINER)) && ((kind ^ last) & ALNUM);
-        else if (c->tokenizer == BY_IDEOGRAPH)
-            begins |= (kind & CJK) || ((last & CJK) && !(kind & SPACE));
+            begins = !((kind | last) & (SPACE | JOINER)) && ((kind ^ last) & ALNUM);
+        else
+            begins = (kind | last) & CJK;
         if (begins) {
             if ((held & ALNUM) && push(lengths, length) < 0) return -1;
             length = held = 0;
         }
-        length += !(kind & SPACE);
         held |= kind;
         last = kind;
     }
@@ -81,53 +80,74 @@ static Py_ssize_t add_words(Cutter *c, const Py_UCS4 *points, Py_ssize_t n) {
     return lengths->n - before;
 }
 
-/* Adds a text's characters to those of the block, behind a space if `parted`. Returns 0, or -1 with an exception set. */
-static int add_points(Cutter *c, PyObject *text, Py_ssize_t length, int parted) {
+/* Copies a text behind the block's characters, with room for a blank between them, where it stays as it is until it is
+   added or the block ends. Returns where it is, or NULL with an exception set. */
+static const Py_UCS4 *hold_points(Cutter *c, PyObject *text, Py_ssize_t length) {
     if (length >= c->room - c->n_points - 1) {
         Py_ssize_t room = 2 * c->room + length + 256; /* texts are in memory: this can't overflow */
-        Py_UCS4 *wider = (size_t)room > PY_SSIZE_T_MAX / sizeof(Py_UCS4) ? NULL : realloc(c->points, (size_t)room * 4);
-        if (wider == NULL) {
-            PyErr_NoMemory();
-            return -1;
-        }
-        c->points = wider;
+        if (widen((void **)&c->points, room, sizeof(Py_UCS4)) < 0) return NULL;
         c->room = room;
     }
-    if (parted) c->points[c->n_points++] = ' ';
-    if (length && PyUnicode_AsUCS4(text, c->points + c->n_points, c->room - c->n_points, 0) == NULL) return -1;
-    c->n_points += length;
-    return 0;
+    Py_UCS4 *points = c->points + c->n_points + 1;
+    return length && PyUnicode_AsUCS4(text, points, length, 0) == NULL ? NULL : points;
 }
 
-/* " ".join(text.split()) of the block's text, as a new reference. */
-static PyObject *normalised(Cutter *c) {
-    Py_ssize_t n = 0;
-    Py_UCS4 all = 0;
-    int space = 0, odd = 0;
-    for (Py_ssize_t i = 0; i < c->n_points; i++) {
-        Py_UCS4 point = c->points[i];
-        if (c->classes[point] & SPACE) {
-            space = n > 0;
-            odd |= point != ' ';
+/* Adds a text to the block's, as " ".join(text.split()) of all would have it, and the lengths of its words. Returns the
+   number of words, or -1 with an exception set.
+
+   The text lies behind where it is written: a blank before a word is one that was there, or the one there is room for. */
+static Py_ssize_t add_points(Cutter *c, const Py_UCS4 *points, Py_ssize_t n) {
+    const uint8_t *classes = c->classes;
+    Py_UCS4 *out = c->points + c->n_points, all = c->all;
+    Py_ssize_t n_words = 0;
+    for (Py_ssize_t i = 0; i < n;) {
+        Py_UCS4 point = points[i];
+        int kind = classes[point], held = 0;
+        if (kind & SPACE) {
+            c->changed |= c->spaced || point != ' ' || out == c->points;
+            c->spaced = 1;
+            i++;
             continue;
         }
-        if (space) c->points[n++] = ' ';
-        space = 0;
-        c->points[n++] = point;
-        all |= point;
+        if (c->spaced && out > c->points) *out++ = ' ';
+        c->spaced = 0;
+        const Py_UCS4 *word = out;
+        do {
+            *out++ = point;
+            all |= point;
+            held |= kind;
+        } while (++i < n && !((kind = classes[point = points[i]]) & SPACE));
+        Py_ssize_t more = held & ALNUM ? 1 : 0;
+        if (c->tokenizer == BOILERPIPE || (c->tokenizer == BY_IDEOGRAPH && held & CJK))
+            more = add_words(c, word, out - word);
+        else if (more && push(&c->column[WORD_LENGTHS], (int32_t)(out - word)) < 0)
+            more = -1;
+        if (more < 0) return -1;
+        n_words += more;
     }
-    if (c->only != NULL && n == c->n_points && !odd) return Py_NewRef(c->only);
-    if (all < 0x100) {
-        char *narrow = (char *)c->points; /* each character moves to where it was, or before */
-        for (Py_ssize_t i = 0; i < n; i++) narrow[i] = (char)c->points[i];
-        return PyUnicode_DecodeLatin1(narrow, n, NULL);
+    c->n_points = out - c->points;
+    c->all = all;
+    return n_words;
+}
+
+/* The block's text, as a new reference. */
+static PyObject *block_text(Cutter *c) {
+    if (c->only != NULL && !c->changed && !c->spaced) return Py_NewRef(c->only);
+    Py_ssize_t n = c->n_points;
+    if (c->all < 0x100) {
+        if (n > c->narrow_room) {
+            if (widen((void **)&c->narrow, c->room, 1) < 0) return NULL;
+            c->narrow_room = c->room;
+        }
+        for (Py_ssize_t i = 0; i < n; i++) c->narrow[i] = (uint8_t)c->points[i];
+        return PyUnicode_DecodeLatin1((const char *)c->narrow, n, NULL);
     }
     int order = PY_BIG_ENDIAN ? 1 : -1;
     return PyUnicode_DecodeUTF32((const char *)c->points, n * 4, "surrogatepass", &order);
 }
 
 static int end_block(Cutter *c) {
-    PyObject *text = normalised(c);
+    PyObject *text = block_text(c);
     int failed = text == NULL || PyList_Append(c->texts, text) < 0;
     Py_XDECREF(text);
     if (failed) return -1;
@@ -140,7 +160,8 @@ static int end_block(Cutter *c) {
 
 static int begin_block(Cutter *c, int32_t node, PyObject *text, int joint) {
     Column *column = c->column;
-    c->n_points = 0;
+    c->n_points = c->spaced = c->changed = 0;
+    c->all = 0;
     c->only = text;
     c->lowest = INT32_MAX;
     if (push(&column[NODE], node) < 0 || push(&column[LAST_NODE], node) < 0 || push(&column[FIRST_LINE], c->line) < 0 ||
@@ -166,24 +187,25 @@ static int add_text(Cutter *c, int32_t node, PyObject *text) {
     Column *column = c->column;
     Py_ssize_t length = PyUnicode_GetLength(text);
     if (length < 0) return -1;
-    Py_UCS4 right = length ? PyUnicode_ReadChar(text, 0) : 0;
+    const Py_UCS4 *points = hold_points(c, text, length);
+    if (points == NULL) return -1;
+    Py_UCS4 right = length ? points[0] : 0, left = length ? points[length - 1] : 0;
     int is_first = column[NODE].n == 0, joint = is_first ? JOINT_PARAGRAPH : joint_of(c, right);
     if (is_first || ((c->opened | c->closed) & SEPARATES)) {
         if (!is_first && end_block(c) < 0) return -1;
-        if (begin_block(c, node, text, joint) < 0 || add_points(c, text, length, 0) < 0) return -1;
+        if (begin_block(c, node, text, joint) < 0) return -1;
     } else {
         c->only = NULL;
         if (c->shallow < c->lowest) c->lowest = c->shallow;
-        if (add_points(c, text, length, joint != JOINT_GLUED) < 0) return -1;
+        c->spaced |= joint != JOINT_GLUED;
     }
-    const Py_UCS4 *points = c->points + c->n_points - length;
-    Py_ssize_t n_words = add_words(c, points, length), block = column[NODE].n - 1;
+    Py_ssize_t n_words = add_points(c, points, length), block = column[NODE].n - 1;
     if (n_words < 0) return -1;
     column[LAST_NODE].items[block] = node;
     column[LAST_LINE].items[block] = c->line;
     column[N_WORDS].items[block] += (int32_t)n_words;
     if (c->flags[node] & LINK) column[N_LINKED].items[block] += (int32_t)n_words;
-    c->left = length ? points[length - 1] : 0;
+    c->left = left;
     c->opened = c->closed = 0;
     c->shallow = INT32_MAX;
     return 0;
@@ -263,7 +285,7 @@ PyObject *cut_blocks(PyObject *module, PyObject *arguments) {
         result = result_of(&cutter);
     Py_XDECREF(cutter.texts);
     for (int i = 0; i < N_COLUMNS; i++) free(cutter.column[i].items);
-    free(cutter.points), free(closed_at), free(ended_at);
+    free(cutter.points), free(cutter.narrow), free(closed_at), free(ended_at);
 done:
     while (opened--) PyBuffer_Release(&view[opened]);
     return result;

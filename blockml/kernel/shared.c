@@ -4,11 +4,13 @@
 #include <string.h>
 
 typedef struct {
-    const uint32_t *at;
-    Py_ssize_t length;
-    uint64_t hash;
+    const uint8_t *at;
+    uint32_t length, hash;
     int sets; /* of the wanted words: bits of the sets that hold it */
 } Token;
+
+/* Bytes, all zero, that may be read behind a text. */
+enum { BEHIND = 8 };
 
 /* Words in some order: the hash makes most comparisons short, and words of one hash made up by someone cost no more
    than their characters. */
@@ -16,14 +18,37 @@ static int compared(const void *one, const void *other) {
     const Token *a = one, *b = other;
     if (a->hash != b->hash) return a->hash < b->hash ? -1 : 1;
     if (a->length != b->length) return a->length < b->length ? -1 : 1;
-    return memcmp(a->at, b->at, (size_t)a->length * sizeof(uint32_t));
+    return memcmp(a->at, b->at, a->length);
 }
 
-/* FNV-1a (Fowler, Noll, Vo), by code points. */
-static Token token(const uint32_t *at, Py_ssize_t length) {
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (Py_ssize_t i = 0; i < length; i++) hash = (hash ^ at[i]) * 0x100000001b3u;
-    return (Token){at, length, hash, 0};
+static uint64_t eight(const uint8_t *byte) {
+    uint64_t word = 0;
+    for (int i = 0; i < 8; i++) word |= (uint64_t)byte[i] << (8 * i); /* a single load where little ends come first */
+    return word;
+}
+
+/* How many bytes there are up to the first that is zero; one is. */
+static size_t run_of(const uint8_t *byte) {
+    const uint64_t ones = 0x0101010101010101u;
+    for (size_t length = 0;; length += 8, byte += 8) {
+        uint64_t word = eight(byte), zeros = (word - ones) & ~word & ones << 7;
+        /* Below the lowest of these bits there is one of `ones` for each byte up to it. */
+        if (zeros) return length + (size_t)(((((zeros & -zeros) - 1) & ones) * ones >> 56) - 1);
+    }
+}
+
+/* Eight bytes at a time, of which the last ones may lie behind the word: most words have no more. */
+static inline void read_token(Token *token, const uint8_t *at, size_t length) {
+    uint64_t hash = length;
+    size_t left = length;
+    const uint8_t *from = at;
+    for (; left > 8; left -= 8, from += 8) {
+        hash = (hash ^ eight(from)) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 32;
+    }
+    hash = (hash ^ (left ? eight(from) << 8 * (8 - left) : 0)) * 0x9e3779b97f4a7c15u;
+    hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u; /* the product's lower bits know little of a word's last bytes */
+    token->at = at, token->length = (uint32_t)length, token->hash = (uint32_t)(hash >> 32), token->sets = 0;
 }
 
 typedef struct {
@@ -32,8 +57,8 @@ typedef struct {
     uint64_t sieve[64]; /* bits of the hashes that are wanted: few others pass */
 } Search;
 
-static uint64_t bit_of(const Token *word) { return (uint64_t)1 << (word->hash & 63); }
-static int row_of(const Token *word) { return (int)(word->hash >> 6 & 63); }
+static uint64_t bit_of(const Token *word) { return (uint64_t)1 << (word->hash >> 20 & 63); }
+static int row_of(const Token *word) { return (int)(word->hash >> 26); }
 
 static const Token *looked_up(const Search *search, const Token *word) {
     if (!(search->sieve[row_of(word)] & bit_of(word))) return NULL;
@@ -46,7 +71,7 @@ enum { MOST_PROBES = 64 };
 typedef struct {
     Token *words;    /* of a text */
     uint32_t *slots; /* twice as many, up to the next power of two */
-    Py_ssize_t room; /* characters that there may be */
+    Py_ssize_t room; /* bytes that there may be */
 } Buffer;
 
 /* Moves the first of each different word to the front, in any order; returns how many there are. */
@@ -57,7 +82,7 @@ static size_t different(Buffer *buffer, size_t n) {
     size_t count = 0;
     Token *words = buffer->words;
     for (size_t i = 0; i < n; i++) {
-        size_t slot = (size_t)(words[i].hash ^ words[i].hash >> 32) & (size - 1);
+        size_t slot = words[i].hash & (size - 1);
         int probes = 0;
         while (buffer->slots[slot] && compared(&words[buffer->slots[slot] - 1], &words[i]) != 0) {
             if (++probes == MOST_PROBES) goto sorted;
@@ -79,19 +104,19 @@ sorted:
 }
 
 /* Counts the different words of a text, and those of each set. A text without any wanted word has counts of 0. */
-static void count_words(const Search *search, const uint32_t *points, Py_ssize_t length, Buffer *buffer,
+static void count_words(const Search *search, const uint8_t *bytes, Py_ssize_t length, Buffer *buffer,
                         double counts[3]) {
     size_t n = 0;
     int any = 0;
     for (Py_ssize_t at = 0; at < length;) {
-        if (points[at] == 0) {
+        if (bytes[at] == 0) {
             at++;
             continue;
         }
-        Py_ssize_t start = at;
-        while (at < length && points[at]) at++;
+        size_t its_length = run_of(bytes + at);
         Token *word = &buffer->words[n++];
-        *word = token(points + start, at - start);
+        read_token(word, bytes + at, its_length);
+        at += (Py_ssize_t)its_length;
         const Token *match = looked_up(search, word);
         if (match != NULL) {
             word->sets = match->sets;
@@ -108,22 +133,23 @@ static void count_words(const Search *search, const uint32_t *points, Py_ssize_t
     }
 }
 
-/* Code points of a text in lower case, with 0 for what is in no word, at the end of an array that grows. */
+/* A text in lower case as UTF-8, with zeros for what is in no word, at the end of an array that grows. */
 typedef struct {
-    uint32_t *at;
+    uint8_t *at;
     Py_ssize_t length, room;
     const uint8_t *word_bits, *case_bits; /* one for each code point, low bits first: in words; other in lower case */
-    uint32_t ascii[0x80];                 /* what an ASCII character becomes */
-} Points;
+    uint8_t ascii[2][0x80];               /* what an ASCII character becomes, in lower case and as it is */
+} Lowered;
 
-static int make_room(Points *points, Py_ssize_t more) {
-    if (more > PY_SSIZE_T_MAX / 16 - points->length) return -1;
-    if (points->length + more <= points->room) return 0;
-    Py_ssize_t room = 2 * (points->length + more) + 1024;
-    uint32_t *moved = realloc(points->at, (size_t)room * sizeof(uint32_t));
+/* Room for so many bytes more, and those that may be read behind them; -1 without memory. */
+static int make_room(Lowered *text, Py_ssize_t more) {
+    if (more > PY_SSIZE_T_MAX / 16 - text->length) return -1;
+    if (text->length + more + BEHIND <= text->room) return 0;
+    Py_ssize_t room = 2 * (text->length + more) + 1024;
+    uint8_t *moved = realloc(text->at, (size_t)room);
     if (moved == NULL) return -1;
-    points->at = moved;
-    points->room = room;
+    text->at = moved;
+    text->room = room;
     return 0;
 }
 
@@ -131,57 +157,61 @@ static int has_bit(const uint8_t *bits, uint32_t point) { return bits[point >> 3
 
 /* Appends what UTF-8 made by Python says: it is valid but for surrogates. Unless `cased`, capital ASCII letters become
    small; and -1 tells of others, whose small ones only Python knows. */
-static int append_utf8(Points *points, const unsigned char *byte, Py_ssize_t n, int cased) {
-    uint32_t *out = points->at + points->length;
+static int append_utf8(Lowered *text, const uint8_t *byte, Py_ssize_t n, int cased) {
+    uint8_t *out = text->at + text->length;
+    const uint8_t *ascii = text->ascii[cased];
     for (Py_ssize_t i = 0; i < n;) {
-        uint32_t point = byte[i++];
-        if (point < 0x80 && !cased) {
-            *out++ = points->ascii[point];
+        if (byte[i] < 0x80) {
+            out[i] = ascii[byte[i]];
+            i++;
             continue;
         }
-        if (point >= 0x80) {
-            int more = point < 0xe0 ? 1 : point < 0xf0 ? 2 : 3;
-            for (point &= 0x3fu >> more; more && i < n; more--, i++) point = point << 6 | (byte[i] & 0x3fu);
-            if (point >= 0x110000 || (!cased && has_bit(points->case_bits, point))) return -1;
-        }
-        *out++ = has_bit(points->word_bits, point) ? point : 0;
+        Py_ssize_t begin = i;
+        uint32_t point = byte[i++];
+        int more = point < 0xe0 ? 1 : point < 0xf0 ? 2 : 3;
+        for (point &= 0x3fu >> more; more && i < n; more--, i++) point = point << 6 | (byte[i] & 0x3fu);
+        if (point >= 0x110000 || (!cased && has_bit(text->case_bits, point))) return -1;
+        int in_word = has_bit(text->word_bits, point);
+        for (; begin < i; begin++) out[begin] = in_word ? byte[begin] : 0;
     }
-    points->length = out - points->at;
+    text->length += n;
+    memset(out + n, 0, BEHIND);
     return 0;
 }
 
-static void read_bits(Points *points, const uint8_t *word_bits, const uint8_t *case_bits) {
-    points->word_bits = word_bits;
-    points->case_bits = case_bits;
+static void read_bits(Lowered *text, const uint8_t *word_bits, const uint8_t *case_bits) {
+    text->word_bits = word_bits;
+    text->case_bits = case_bits;
     for (uint32_t point = 0; point < 0x80; point++) {
         uint32_t small = point >= 'A' && point <= 'Z' ? point + 32 : point;
-        points->ascii[point] = has_bit(word_bits, small) ? small : 0;
+        text->ascii[0][point] = has_bit(word_bits, small) ? (uint8_t)small : 0;
+        text->ascii[1][point] = has_bit(word_bits, point) ? (uint8_t)point : 0;
     }
 }
 
 /* Appends a text, as it is or in lower case; -1 with an exception. */
-static int append(Points *points, PyObject *text, int cased) {
-    Py_ssize_t n, before = points->length;
+static int append(Lowered *lowered, PyObject *text, int cased) {
+    Py_ssize_t n, before = lowered->length;
     const char *bytes = PyUnicode_AsUTF8AndSize(text, &n);
     if (bytes == NULL) {
         PyErr_Clear(); /* lone surrogates */
     } else {
-        if (make_room(points, n) < 0) goto no_memory;
-        if (append_utf8(points, (const unsigned char *)bytes, n, cased) == 0) return 0;
-        points->length = before;
+        if (make_room(lowered, n) < 0) goto no_memory;
+        if (append_utf8(lowered, (const uint8_t *)bytes, n, cased) == 0) return 0;
+        lowered->length = before;
     }
-    PyObject *lowered = cased ? Py_NewRef(text) : PyObject_CallMethod(text, "lower", NULL);
-    if (lowered == NULL) return -1;
-    PyObject *encoded = PyUnicode_AsEncodedString(lowered, "utf-8", "surrogatepass");
-    Py_DECREF(lowered);
+    PyObject *small = cased ? Py_NewRef(text) : PyObject_CallMethod(text, "lower", NULL);
+    if (small == NULL) return -1;
+    PyObject *encoded = PyUnicode_AsEncodedString(small, "utf-8", "surrogatepass");
+    Py_DECREF(small);
     if (encoded == NULL) return -1;
     char *utf8;
-    if (PyBytes_AsStringAndSize(encoded, &utf8, &n) < 0 || make_room(points, n) < 0) {
+    if (PyBytes_AsStringAndSize(encoded, &utf8, &n) < 0 || make_room(lowered, n) < 0) {
         Py_DECREF(encoded);
         if (PyErr_Occurred()) return -1;
         goto no_memory;
     }
-    append_utf8(points, (const unsigned char *)utf8, n, 1);
+    append_utf8(lowered, (const uint8_t *)utf8, n, 1);
     Py_DECREF(encoded);
     return 0;
 no_memory:
@@ -189,7 +219,7 @@ no_memory:
     return -1;
 }
 
-/* Makes room for the words of so many characters: a word and what parts it from the next are two. */
+/* Makes room for the words of so many bytes: a word and what parts it from the next are two. */
 static int make_buffer(Buffer *buffer, Py_ssize_t length) {
     if (buffer->words != NULL && length <= buffer->room) return 0;
     if (length >= INT32_MAX / 4) return -1;
@@ -203,16 +233,21 @@ static int make_buffer(Buffer *buffer, Py_ssize_t length) {
 }
 
 /* Reads the wanted words, to look them up in `search`; -1 with an exception. */
-static int prepare(Search *search, Token *wanted, Points *points, PyObject *texts, const uint8_t *sets) {
+static int prepare(Search *search, Token *wanted, Lowered *lowered, PyObject *texts, const uint8_t *sets) {
     for (size_t i = 0; i < search->n_wanted; i++) {
         PyObject *text = PyList_GetItem(texts, (Py_ssize_t)i);
-        wanted[i].length = points->length;
-        if (text == NULL || append(points, text, 1) < 0) return -1;
+        Py_ssize_t begin = lowered->length;
+        if (text == NULL || append(lowered, text, 1) < 0) return -1;
+        if (lowered->length >= INT32_MAX) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        wanted[i].length = (uint32_t)(lowered->length - begin);
     }
+    const uint8_t *at = lowered->at;
     for (size_t i = 0; i < search->n_wanted; i++) {
-        Py_ssize_t begin = wanted[i].length;
-        Py_ssize_t end = i + 1 < search->n_wanted ? wanted[i + 1].length : points->length;
-        wanted[i] = token(points->at + begin, end - begin);
+        read_token(&wanted[i], at, wanted[i].length);
+        at += wanted[i].length;
         wanted[i].sets = sets[i];
         search->sieve[row_of(&wanted[i])] |= bit_of(&wanted[i]);
     }
@@ -256,7 +291,7 @@ PyObject *resemblance_rows(PyObject *module, PyObject *arguments) {
     Py_ssize_t n = PyTuple_Size(texts), n_wanted = PyList_Size(wanted_texts), first = -1;
     Token *wanted = NULL;
     Buffer buffer = {NULL, NULL, 0};
-    Points points = {NULL, 0, 0, NULL, NULL, {0}}, wanted_points = points;
+    Lowered lowered = {.at = NULL}, wanted_text = {.at = NULL};
     Search search = {NULL, (size_t)n_wanted, {0}};
     int opened = open_arrays(object, view, sizes, N);
     if (opened < N) goto done;
@@ -268,24 +303,24 @@ PyObject *resemblance_rows(PyObject *module, PyObject *arguments) {
     }
     const double *words = view[WORDS].buf;
     float *rows = view[ROWS].buf;
-    read_bits(&points, view[WORD_BITS].buf, view[CASE_BITS].buf);
-    read_bits(&wanted_points, view[WORD_BITS].buf, view[CASE_BITS].buf);
+    read_bits(&lowered, view[WORD_BITS].buf, view[CASE_BITS].buf);
+    read_bits(&wanted_text, view[WORD_BITS].buf, view[CASE_BITS].buf);
     wanted = calloc((size_t)n_wanted + 1, sizeof(Token));
     if (wanted == NULL) {
         PyErr_NoMemory();
         goto done;
     }
-    if (prepare(&search, wanted, &wanted_points, wanted_texts, view[SETS].buf) < 0) goto done;
+    if (prepare(&search, wanted, &wanted_text, wanted_texts, view[SETS].buf) < 0) goto done;
     for (Py_ssize_t i = 0; i < n; i++) {
         double counts[3] = {0, 0, 0};
         if (n_wanted && words[i] > 0 && words[i] <= 3 * title_words) {
-            points.length = 0;
-            if (append(&points, PyTuple_GetItem(texts, i), 0) < 0) goto done;
-            if (make_buffer(&buffer, points.length) < 0) {
+            lowered.length = 0;
+            if (append(&lowered, PyTuple_GetItem(texts, i), 0) < 0) goto done;
+            if (make_buffer(&buffer, lowered.length) < 0) {
                 PyErr_NoMemory();
                 goto done;
             }
-            count_words(&search, points.at, points.length, &buffer, counts);
+            count_words(&search, lowered.at, lowered.length, &buffer, counts);
         }
         if (write_likeness(counts, words[i], n_title, title_words, rows + i, n) && first < 0) first = i;
     }
@@ -295,8 +330,8 @@ done:
     free(wanted);
     free(buffer.words);
     free(buffer.slots);
-    free(points.at);
-    free(wanted_points.at);
+    free(lowered.at);
+    free(wanted_text.at);
     while (opened--) PyBuffer_Release(&view[opened]);
     return result;
 }

@@ -8,12 +8,16 @@
 
 enum { N_NAMES = 128, N_STRINGS = 512, N_ATTRIBUTES = 512, LONGEST = 32 };
 
+typedef struct {
+    uint64_t key; /* its bytes: most names have no more than eight */
+    PyObject *text;
+    Py_ssize_t id; /* the builder's number */
+} Name;
 
 typedef struct {
     char key[LONGEST];
     size_t length;
     PyObject *text;
-    Py_ssize_t id; /* of a tag's name: the builder's number */
 } String;
 
 typedef struct {
@@ -26,8 +30,10 @@ struct Tags {
     int lowered; /* names are */
     char *pairs; /* attributes of the next tag: name, 0, value, 0, and so on */
     size_t length, room;
-    String long_name; /* the last one that was too long for a key */
-    String names[N_NAMES], strings[N_STRINGS];
+    Name long_name; /* the last one that was too long for a key */
+    Name names[N_NAMES];
+    uint32_t hashes[N_STRINGS]; /* of the strings, which are looked at only where it is the same */
+    String strings[N_STRINGS];
     Attributes attributes[N_ATTRIBUTES];
 };
 
@@ -49,20 +55,6 @@ void tags_free(Tags *t) {
     free(t);
 }
 
-static uint64_t hash_of(const char *bytes, size_t length) {
-    uint64_t hash = length, word;
-    size_t i = 0;
-    for (; i + 8 <= length; i += 8) {
-        memcpy(&word, bytes + i, 8);
-        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-        hash ^= hash >> 32;
-    }
-    word = 0;
-    for (; i < length; i++) word = word << 8 | (unsigned char)bytes[i];
-    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-    return hash >> 32;
-}
-
 /* As a new reference; NULL with an exception set. */
 static PyObject *decoded(const char *bytes, size_t length, int lowered) {
     PyObject *text = PyUnicode_DecodeUTF8(bytes, (Py_ssize_t)length, NULL);
@@ -72,32 +64,40 @@ static PyObject *decoded(const char *bytes, size_t length, int lowered) {
     return lower;
 }
 
-/* The place of a string in a table, with its text; NULL with an exception set. Takes no string longer than LONGEST. */
-static String *string_in(String *table, size_t size, const char *bytes, size_t length, int lowered) {
-    String *string = &table[hash_of(bytes, length) % size];
-    if (string->text != NULL && string->length == length && memcmp(string->key, bytes, length) == 0) return string;
-    PyObject *text = decoded(bytes, length, lowered);
-    if (text == NULL) return NULL;
-    Py_XDECREF(string->text);
-    memcpy(string->key, bytes, length);
-    string->length = length, string->text = text, string->id = UNKNOWN;
-    return string;
-}
-
 /* As a new reference; NULL with an exception set. */
 static PyObject *string_of(Tags *t, const char *bytes, size_t length) {
     if (length > LONGEST) return decoded(bytes, length, 0);
-    String *string = string_in(t->strings, N_STRINGS, bytes, length, 0);
-    return string == NULL ? NULL : Py_NewRef(string->text);
+    uint64_t hash = hash_of_bytes(bytes, length);
+    uint32_t *its_hash = &t->hashes[hash % N_STRINGS];
+    String *string = &t->strings[hash % N_STRINGS];
+    if (*its_hash == (uint32_t)hash && string->text != NULL && string->length == length &&
+        memcmp(string->key, bytes, length) == 0)
+        return Py_NewRef(string->text);
+    PyObject *text = decoded(bytes, length, 0);
+    if (text == NULL) return NULL;
+    Py_XDECREF(string->text);
+    memcpy(string->key, bytes, length);
+    *its_hash = (uint32_t)hash, string->length = length, string->text = text;
+    return Py_NewRef(text);
+}
+
+/* Makes a name's text; NULL with an exception set. */
+static Name *name_made(Tags *t, Name *name, uint64_t key, const char *bytes) {
+    PyObject *text = decoded(bytes, strlen(bytes), t->lowered);
+    if (text == NULL) return NULL;
+    Py_XDECREF(name->text);
+    name->key = key, name->text = text, name->id = UNKNOWN;
+    return name;
 }
 
 /* A tag's name; NULL with an exception set. */
-static String *name_of(Tags *t, const char *bytes) {
-    size_t length = strlen(bytes);
-    if (length <= LONGEST) return string_in(t->names, N_NAMES, bytes, length, t->lowered);
-    Py_XDECREF(t->long_name.text);
-    t->long_name.text = decoded(bytes, length, t->lowered), t->long_name.id = UNKNOWN;
-    return t->long_name.text == NULL ? NULL : &t->long_name;
+static Name *name_of(Tags *t, const char *bytes) {
+    uint64_t key = 0;
+    int length = 0;
+    while (length < 8 && bytes[length]) key = key << 8 | (unsigned char)bytes[length++];
+    if (bytes[length]) return name_made(t, &t->long_name, 0, bytes);
+    Name *name = &t->names[(key * 0x9e3779b97f4a7c15u >> 32) % N_NAMES];
+    return name->text != NULL && name->key == key ? name : name_made(t, name, key, bytes);
 }
 
 int tags_drops(const Tags *t) { return builder_drops(t->builder); }
@@ -116,7 +116,7 @@ int tags_attribute(Tags *t, const char *name, const char *value) {
 
 /* The number of the attributes since the last tag, and whether they hide it; -1 with an exception set. */
 static int32_t set_of(Tags *t, int *hidden) {
-    Attributes *known = &t->attributes[hash_of(t->pairs, t->length) % N_ATTRIBUTES];
+    Attributes *known = &t->attributes[hash_of_bytes(t->pairs, t->length) % N_ATTRIBUTES];
     if (known->set) {
         size_t length;
         const char *pairs = builder_pairs(t->builder, known->set, &length);
@@ -133,7 +133,7 @@ static int32_t set_of(Tags *t, int *hidden) {
 
 int tags_start(Tags *t, const char *name) {
     int hidden = 0;
-    String *known = name_of(t, name);
+    Name *known = name_of(t, name);
     if (known == NULL) return -1;
     int32_t set = t->length ? set_of(t, &hidden) : 0;
     t->length = 0;
@@ -141,7 +141,7 @@ int tags_start(Tags *t, const char *name) {
 }
 
 int tags_end(Tags *t, const char *name) {
-    String *known = name_of(t, name);
+    Name *known = name_of(t, name);
     return known == NULL ? -1 : builder_end(t->builder, known->text, known->id);
 }
 

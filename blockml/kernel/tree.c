@@ -2,6 +2,21 @@
 #include "tree.h"
 #include <stdlib.h>
 
+/* Whether all numbers are such of nodes, blocks and tags. */
+WIDE static int is_sound(const Tree *tree, uint32_t n_tags) {
+    Py_ssize_t n_nodes = tree->n_nodes, n = tree->n;
+    uint64_t wide = 0;
+    uint32_t narrow = 0, end = (uint32_t)n_nodes;
+    for (Py_ssize_t i = 0; i < tree->n_levels * n; i++) wide |= OUTSIDE(uint64_t, tree->chain[i], -1, n_nodes);
+    for (Py_ssize_t i = 0; i <= n_nodes; i++) wide |= OUTSIDE(uint64_t, tree->started[i], 0, n + 1);
+    for (Py_ssize_t i = 0; i < n; i++) narrow |= OUTSIDE(uint32_t, tree->holder[i], -1, end);
+    for (Py_ssize_t i = 0; i < n_nodes; i++) {
+        narrow |= OUTSIDE(uint32_t, tree->tag[i], 0, n_tags) | OUTSIDE(uint32_t, tree->end[i], 0, end + 1);
+        narrow |= OUTSIDE(uint32_t, tree->parent[i], -1, i);
+    }
+    return !(wide >> 63) && !(narrow >> 31);
+}
+
 int tree_open(PyObject *arrays, Tree *tree, Py_ssize_t n_tags) {
     static const Py_ssize_t sizes[TREE_ARRAYS] = {8, 8, 4, 4, 4, 4, 4};
     tree->opened = 0;
@@ -17,20 +32,14 @@ int tree_open(PyObject *arrays, Tree *tree, Py_ssize_t n_tags) {
     tree->depth = view[4].buf, tree->end = view[5].buf, tree->holder = view[6].buf;
     Py_ssize_t n = tree->n = view[6].len / 4, n_nodes = tree->n_nodes = view[2].len / 4, length = view[0].len / 8;
     tree->n_levels = n ? length / n : 0;
-    int sound = n > 0 && n_nodes > 0 && tree->n_levels > 0 && tree->n_levels * n == length &&
+    int sound = n > 0 && n_nodes > 0 && n_nodes < INT32_MAX && tree->n_levels > 0 && tree->n_levels * n == length &&
                 view[1].len / 8 == n_nodes + 1 && view[3].len / 4 == n_nodes && view[4].len / 4 == n_nodes &&
                 view[5].len / 4 == n_nodes;
     if (!sound) {
         PyErr_SetString(PyExc_ValueError, "columns of a tree differ in length");
         return -1;
     }
-    for (Py_ssize_t i = 0; i < length; i++) sound &= tree->chain[i] >= -1 && tree->chain[i] < n_nodes;
-    for (Py_ssize_t i = 0; i < n; i++) sound &= tree->holder[i] >= -1 && tree->holder[i] < n_nodes;
-    for (Py_ssize_t i = 0; i <= n_nodes; i++) sound &= tree->started[i] >= 0 && tree->started[i] <= n;
-    for (Py_ssize_t i = 0; i < n_nodes; i++)
-        sound &= tree->tag[i] >= 0 && tree->tag[i] < n_tags && tree->parent[i] >= -1 && tree->parent[i] < i &&
-                 tree->end[i] >= 0 && tree->end[i] <= n_nodes;
-    if (sound) return 0;
+    if (is_sound(tree, n_tags < 0 ? 0 : n_tags < INT32_MAX ? (uint32_t)n_tags : INT32_MAX)) return 0;
     PyErr_SetString(PyExc_IndexError, "no such node, block or tag");
     return -1;
 }

@@ -9,72 +9,100 @@
 /* As blockml.features.tokens._MOST_CHARACTERS, and more words than it asks for. */
 enum { MOST_CHARACTERS = 512, MOST_WORDS = 64 };
 
-/* What str.split splits at, of ASCII. */
-static int is_space(int c) { return (c >= 9 && c <= 13) || (c >= 28 && c <= 32); }
-static int is_letter(int c) { return c >= 'a' && c <= 'z'; }
-static int is_digit(int c) { return c >= '0' && c <= '9'; }
+enum { OTHER, SPACE, LETTER, DIGIT }; /* SPACE is what str.split splits at */
 
-/* CRC-32 as in zlib (ISO 3309), four bits at a time. */
-static uint32_t crc_of(const char *bytes, size_t length) {
-    static const uint32_t table[16] = {
-        0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
-        0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
-    };
-    uint32_t crc = ~(uint32_t)0;
-    for (size_t i = 0; i < length; i++) {
-        crc ^= (unsigned char)bytes[i];
-        crc = (crc >> 4) ^ table[crc & 15];
-        crc = (crc >> 4) ^ table[crc & 15];
+/* What is asked of each byte, made when it is first needed. */
+static struct {
+    uint32_t crc[4][256]; /* CRC-32 as in zlib (ISO 3309), four bytes at a time */
+    uint8_t kind[256];    /* small and capital letters are alike */
+    uint8_t small[256];
+    int made;
+} of_byte;
+
+static void make_tables(void) {
+    for (uint32_t c = 0; c < 256; c++) {
+        uint32_t crc = c;
+        for (int bit = 0; bit < 8; bit++) crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+        of_byte.crc[0][c] = crc;
+        int is_capital = c >= 'A' && c <= 'Z';
+        of_byte.small[c] = (uint8_t)(is_capital ? c + 32 : c);
+        int is_letter = is_capital || (c >= 'a' && c <= 'z'), is_digit = c >= '0' && c <= '9';
+        int is_space = (c >= 9 && c <= 13) || (c >= 28 && c <= 32);
+        of_byte.kind[c] = is_letter ? LETTER : is_digit ? DIGIT : is_space ? SPACE : OTHER;
     }
+    for (int k = 1; k < 4; k++)
+        for (int c = 0; c < 256; c++) {
+            uint32_t before = of_byte.crc[k - 1][c];
+            of_byte.crc[k][c] = before >> 8 ^ of_byte.crc[0][before & 255];
+        }
+    of_byte.made = 1;
+}
+
+/* The checksum of bytes that come behind those of the checksum given, 0 for none. */
+static uint32_t crc_of(uint32_t crc, const uint8_t *bytes, size_t length) {
+    crc = ~crc;
+    for (; length >= 4; length -= 4, bytes += 4) {
+        crc ^= (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+        crc = of_byte.crc[3][crc & 255] ^ of_byte.crc[2][crc >> 8 & 255] ^ of_byte.crc[1][crc >> 16 & 255] ^
+              of_byte.crc[0][crc >> 24];
+    }
+    while (length--) crc = crc >> 8 ^ of_byte.crc[0][(crc ^ *bytes++) & 255];
     return ~crc;
 }
 
+/* Words of one kind, and their checksums. */
 typedef struct {
-    const char *at;
-    size_t length;
-} Word;
+    const uint8_t *at[MOST_WORDS];
+    size_t length[MOST_WORDS];
+    uint32_t *sums;
+    int n;
+} Found;
+
+/* Adds a word that isn't among them; `before` is the checksum of what stands before it. */
+static void add_word(Found *found, uint32_t before, const uint8_t *at, size_t length) {
+    uint32_t sum = crc_of(before, at, length);
+    for (int i = 0; i < found->n; i++)
+        if (found->sums[i] == sum && found->length[i] == length && memcmp(found->at[i], at, length) == 0) return;
+    found->at[found->n] = at;
+    found->length[found->n] = length;
+    found->sums[found->n++] = sum;
+}
 
 /* Writes the checksums of a value's different words in their order; returns how many there are. Room is for all. */
 static int sums_of_value(const char *text, size_t length, int most_names, int most_parts, uint32_t *sums) {
-    char apart[2 * MOST_CHARACTERS], whole[3 * MOST_CHARACTERS];
-    Word words[MOST_WORDS];
-    size_t n = 0, at = 0, end = 0;
-    int count = 0;
+    uint8_t apart[2 * MOST_CHARACTERS + 1];
+    size_t n = 0;
+    int before = 0;
     if (length > MOST_CHARACTERS) length = MOST_CHARACTERS;
     for (size_t i = 0; i < length; i++) { /* a blank at each inner capital */
-        int c = (unsigned char)text[i];
-        int is_capital = c >= 'A' && c <= 'Z';
-        if (is_capital && i && is_letter((unsigned char)text[i - 1])) apart[n++] = ' ';
-        apart[n++] = (char)(is_capital ? c + 32 : c);
+        int c = (unsigned char)text[i], small = of_byte.small[c];
+        if (c != small && before) apart[n++] = ' ';
+        before = c == small && of_byte.kind[c] == LETTER;
+        apart[n++] = (uint8_t)small;
     }
-    while (count < most_names) { /* names, with a dot before each */
-        while (at < n && is_space((unsigned char)apart[at])) at++;
-        if (at == n) break;
-        Word word = {whole + end, 1};
-        whole[end++] = '.';
-        for (; at < n && !is_space((unsigned char)apart[at]); word.length++) whole[end++] = apart[at++];
-        words[count++] = word;
+    apart[n] = 0; /* of no kind that words are of */
+    Found names, parts;
+    names.sums = sums, names.n = 0;
+    const uint8_t dot = '.', *at = apart, *end = apart + n;
+    uint32_t dotted = crc_of(0, &dot, 1);
+    for (int count = 0; count < most_names; count++) { /* names, with a dot before each */
+        while (of_byte.kind[*at] == SPACE) at++;
+        const uint8_t *begin = at;
+        while (at < end && of_byte.kind[*at] != SPACE) at++;
+        if (at == begin) break;
+        add_word(&names, dotted, begin, (size_t)(at - begin));
     }
-    at = 0;
-    for (int parts = 0; at < n && parts < most_parts;) { /* runs of letters, and of digits */
-        int (*in_part)(int) = is_letter((unsigned char)apart[at])  ? is_letter
-                              : is_digit((unsigned char)apart[at]) ? is_digit
-                                                                   : NULL;
-        Word word = {apart + at++, 1};
-        if (in_part == NULL) continue;
-        for (; at < n && in_part((unsigned char)apart[at]); at++) word.length++;
-        words[count++] = word;
-        parts++;
+    parts.sums = sums + names.n, parts.n = 0;
+    at = apart;
+    for (int count = 0; at < end && count < most_parts;) { /* runs of letters, and of digits */
+        const uint8_t *begin = at++;
+        int kind = of_byte.kind[*begin];
+        if (kind != LETTER && kind != DIGIT) continue;
+        while (of_byte.kind[*at] == kind) at++;
+        add_word(&parts, 0, begin, (size_t)(at - begin));
+        count++;
     }
-    int n_sums = 0;
-    for (int i = 0; i < count; i++) {
-        int before = 0;
-        while (before < i && (words[before].length != words[i].length ||
-                              memcmp(words[before].at, words[i].at, words[i].length) != 0))
-            before++;
-        if (before == i) sums[n_sums++] = crc_of(words[i].at, words[i].length);
-    }
-    return n_sums;
+    return names.n + parts.n;
 }
 
 /* Numbers that grow in number. */
@@ -202,12 +230,14 @@ static Py_ssize_t find_bags(const Above *a, int64_t *bag, int64_t *first) {
 }
 
 /* Whether all nodes, tags and numbers of values are such; an exception is set if not. */
-static int is_sound(const Above *a, Py_ssize_t n_tags, Py_ssize_t n_values) {
-    int sound = 1;
-    for (Py_ssize_t i = 0; i < LEVELS * a->n; i++) sound &= a->above[i] >= -1 && a->above[i] < a->n_nodes;
-    for (Py_ssize_t i = 0; i <= a->n_nodes; i++) sound &= a->tag[i] >= 0 && a->tag[i] < n_tags;
+WIDE static int is_sound(const Above *a, Py_ssize_t n_tags, Py_ssize_t n_values) {
+    uint64_t wide = 0;
+    uint32_t narrow = n_tags > INT32_MAX || n_values > INT32_MAX ? ~(uint32_t)0 : 0;
+    for (Py_ssize_t i = 0; i < LEVELS * a->n; i++) wide |= OUTSIDE(uint64_t, a->above[i], -1, a->n_nodes);
+    for (Py_ssize_t i = 0; i <= a->n_nodes; i++) narrow |= OUTSIDE(uint32_t, a->tag[i], 0, n_tags);
     for (Py_ssize_t i = 0; i < ATTRIBUTES * (a->n_nodes + 1); i++)
-        sound &= a->numbers[i] >= 0 && a->numbers[i] < n_values;
+        narrow |= OUTSIDE(uint32_t, a->numbers[i], 0, n_values);
+    int sound = !(wide >> 63) && !(narrow >> 31);
     if (!sound) PyErr_SetString(PyExc_IndexError, "no such node, tag or value");
     return sound;
 }
@@ -242,6 +272,7 @@ PyObject *bags_above(PyObject *module, PyObject *arguments) {
         goto done;
     }
     if (!is_sound(&a, view[3].len / 4, n_values)) goto done;
+    if (!of_byte.made) make_tables();
     words.begin = malloc((size_t)(n_values + 1) * sizeof(int64_t));
     words.end = malloc((size_t)(n_values + 1) * sizeof(int64_t));
     Py_ssize_t n_bags = words.begin == NULL || words.end == NULL ? -1 : find_bags(&a, bag, starts);

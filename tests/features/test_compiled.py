@@ -174,6 +174,13 @@ def test_ranks(keys: list[int]) -> None:
     assert [order[start] for start in starts] == [keys.index(key) for key in sorted(set(keys))]
 
 
+@pytest.mark.parametrize("step", [1, pow(0x9E3779B97F4A7C15, -1, 2**64)])  # the other one's products are small numbers
+def test_ranks_of_keys_that_share_a_hash(step: int) -> None:
+    """They are sorted."""
+    column = np.arange(3000, dtype=np.uint64).repeat(2) * np.uint64(step)
+    assert same(*both(lambda: ranked(column)))
+
+
 @given(html=messy_html, data=st.data())
 def test_levels_to_any_group(html: str, data: st.DataObject) -> None:
     """Up to 64 of them, and of what is no node."""
@@ -314,7 +321,7 @@ def test_wrong_arrays_are_refused() -> None:
         lambda: compiled().numbered(ONES, [None], b"", LONGS[:1], ("a",), LONGS[:1], {}, ZEROS.repeat(2)),
         lambda: compiled().numbered(ZEROS, [], b"", LONGS[:1], ("a",), LONGS[:1], {}, ZEROS.repeat(2)),
         lambda: compiled().line_densities(np.ones(1, np.int32), np.full(1, 2, np.int32), 80, np.zeros(1, np.float32)),
-        lambda: compiled().keyword_bits([7], few.view(np.uint8), few.view(np.int16), few.view(np.int8), longs),  # type: ignore[list-item]
+        lambda: compiled().keyword_bits(["a"], few.view(np.uint8), few.view(np.int16), few.view(np.int8), few, longs),
         *[lambda place=place, array=array: bags_with(place, array) for place, array in WRONG],
     ]
     for call in calls:
@@ -350,7 +357,7 @@ def spoilt(array: object) -> list[Any]:
         return [(*array[:place], wrong, *array[place + 1 :]) for place in places for wrong in spoilt(array[place])]
     if not isinstance(array, np.ndarray):
         return []
-    found = [array.ravel()[:-1].copy(), array.ravel()[:0].copy(), array.astype(np.complex128)]
+    found = [array.ravel()[:-1].copy(), array.ravel()[:0].copy(), np.zeros(array.shape, np.complex128)]
     if array.dtype.kind == "i" and array.dtype.itemsize > 2:  # smaller ones are tables of ours
         found += [np.full_like(array, value) for value in (-7, 2**30)]
     return found
