@@ -3,7 +3,7 @@
    A builder is a capsule; the functions that a parser calls are bound to it, so that each call finds its state without
    a look-up. Parsers in C (libxml2.c, lexbor.c) call what lies below them, through tags.c. Numbers go to arrays that
    grow, attributes and texts to lists. Depth and flags of a node follow from its parent's when it is added. */
-#include "kernel.h"
+#include "builder.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,36 +11,6 @@
 enum { PLAIN, VOID_, DROPPED, HEAD, BODY, PREFORMATTED };
 /* What `special` holds for a name: its kind, its flags from bit 8 on, and whether it may stand in a head. */
 enum { KIND = 0xff, FLAGS_AT = 8, HEAD_CONTENT = 1 << 16 };
-/* Flag.HIDDEN in page.py. */
-enum { HIDDEN = 4 };
-
-struct Builder {
-    int32_t *tag, *parent, *depth, *end;
-    int32_t *set; /* which set of attributes a node has, 0 for none */
-    uint8_t *flags;
-    Py_ssize_t n, room;
-    char *pairs; /* names and values of attributes, 0 after each, set after set */
-    size_t pairs_length, pairs_room;
-    int64_t *set_end; /* where sets end there */
-    Py_ssize_t n_sets, set_room;
-    int32_t *path; /* open nodes */
-    Py_ssize_t n_open, path_room;
-    int32_t *of_tag; /* by tag: what `special` holds */
-    Py_ssize_t tag_room;
-    Py_ssize_t n_dropped;      /* the open dropped element and what is open inside it */
-    Py_ssize_t n_preformatted; /* open preformatted elements */
-    Py_ssize_t n_flattened;    /* open elements beyond the depth limit */
-    Py_ssize_t head_level;     /* open nodes while only head and its ancestors are open */
-    Py_ssize_t max_nodes, max_depth;
-    int has_head, has_space, too_deep, too_many;
-    PyObject *special, *limit_reached, *invisible, *controls; /* from builder.py */
-    PyObject *ids, *texts;
-    PyObject *given; /* sets of attributes that came as mappings, None for others */
-    PyObject *piece, *pieces;   /* text since the last tag: the first piece, and the others */
-    int piece_kind;             /* of the first piece */
-    PyObject *spaces;           /* white space since the last text */
-    PyObject *nothing, *blank, *text_name, *head_name, *body_name, *hidden, *style;
-};
 
 static const char *const CAPSULE = "blockml.kernel.builder";
 
@@ -205,74 +175,6 @@ static int flush(Builder *b) {
     return failed ? -1 : 0;
 }
 
-/* Whether a style hides an element: 0 or HIDDEN, -1 with an exception set. */
-static int hides(Builder *b, PyObject *style) {
-    int found = style_hides(style);
-    if (found < 0 && !PyErr_Occurred()) { /* let the regular expression look at it */
-        PyObject *match = PyObject_CallMethod(b->invisible, "search", "O", style);
-        found = match == NULL ? -1 : match != Py_None;
-        Py_XDECREF(match);
-    }
-    return found > 0 ? HIDDEN : found;
-}
-
-/* Whether a mapping of attributes hides an element: 0 or HIDDEN, -1 with an exception set. */
-static int given_hides(Builder *b, PyObject *attributes) {
-    int held = PySequence_Contains(attributes, b->hidden);
-    if (held) return held < 0 ? -1 : HIDDEN;
-    if ((held = PySequence_Contains(attributes, b->style)) <= 0) return held;
-    PyObject *style = PyObject_GetItem(attributes, b->style);
-    if (style == NULL) return -1;
-    int found = hides(b, style);
-    Py_DECREF(style);
-    return found;
-}
-
-int builder_hides(Builder *b, int32_t set) {
-    size_t length;
-    const char *at = builder_pairs(b, set, &length), *end = at + length, *style = NULL;
-    for (; at < end; at += strlen(at) + 1) {
-        const char *name = at;
-        at += strlen(at) + 1;
-        if (*name == 'h' && strcmp(name, "hidden") == 0) return HIDDEN;
-        if (*name == 's' && strcmp(name, "style") == 0) style = at; /* the last one counts */
-    }
-    if (style == NULL) return 0;
-    PyObject *text = PyUnicode_FromString(style);
-    int found = text == NULL ? -1 : hides(b, text);
-    Py_XDECREF(text);
-    return found;
-}
-
-/* The number of a new set of attributes: a mapping, or what was put last to the pairs. -1 with an exception set. */
-static int32_t new_set(Builder *b, PyObject *given) {
-    if (b->n_sets >= b->set_room) {
-        Py_ssize_t room = b->set_room ? 2 * b->set_room : 256;
-        if (widen((void **)&b->set_end, room, sizeof(int64_t)) < 0) return -1;
-        b->set_room = room;
-    }
-    if (PyList_Append(b->given, given) < 0) return -1;
-    b->set_end[b->n_sets] = (int64_t)b->pairs_length;
-    return (int32_t)b->n_sets++; /* no more than nodes */
-}
-
-int32_t builder_new_set(Builder *b, const char *pairs, size_t length) {
-    size_t end = b->pairs_length + length;
-    if (end > b->pairs_room) {
-        if (widen((void **)&b->pairs, (Py_ssize_t)(2 * end), 1) < 0) return -1;
-        b->pairs_room = 2 * end;
-    }
-    memcpy(b->pairs + b->pairs_length, pairs, length);
-    b->pairs_length = end;
-    return new_set(b, Py_None);
-}
-
-const char *builder_pairs(const Builder *b, int32_t set, size_t *length) {
-    int64_t begin = set ? b->set_end[set - 1] : 0;
-    *length = (size_t)(b->set_end[set] - begin);
-    return b->pairs + begin;
-}
-
 int builder_start(Builder *b, PyObject *name, Py_ssize_t *id, int32_t set, int own) {
     if (b->n_dropped) {
         b->n_dropped++;
@@ -354,8 +256,8 @@ static PyObject *start(PyObject *capsule, PyObject *const *argument, Py_ssize_t 
         return Py_NewRef(Py_None);
     }
     Py_ssize_t id = UNKNOWN;
-    int held = PyObject_IsTrue(argument[1]), hidden = held > 0 ? given_hides(b, argument[1]) : held;
-    int32_t set = held > 0 && hidden >= 0 ? new_set(b, argument[1]) : hidden;
+    int held = PyObject_IsTrue(argument[1]), hidden = held > 0 ? builder_given_hides(b, argument[1]) : held;
+    int32_t set = held > 0 && hidden >= 0 ? builder_given_set(b, argument[1]) : hidden;
     return none_unless(set < 0 ? -1 : builder_start(b, argument[0], &id, set, hidden));
 }
 
@@ -451,7 +353,7 @@ PyObject *nodes_builder(PyObject *module, PyObject *arguments) {
     b->hidden = PyUnicode_InternFromString("hidden"), b->style = PyUnicode_InternFromString("style");
     PyObject *result = NULL;
     if (b->ids && b->given && b->texts && b->pieces && b->spaces && b->nothing && b->blank && b->text_name &&
-        b->head_name && b->body_name && b->hidden && b->style && new_id(b, b->text_name) == 0 && new_set(b, Py_None) == 0)
+        b->head_name && b->body_name && b->hidden && b->style && new_id(b, b->text_name) == 0 && builder_given_set(b, Py_None) == 0)
         result = PyTuple_New(N_EVENTS);
     for (Py_ssize_t i = 0; result != NULL && i < N_EVENTS; i++) {
         PyObject *bound = PyCFunction_New(&events[i], capsule);

@@ -1,0 +1,42 @@
+/* What a builder of nodes is made of: builder.c, sets.c. */
+#ifndef BLOCKML_BUILDER_H
+#define BLOCKML_BUILDER_H
+
+#include "kernel.h"
+
+/* Flag.HIDDEN in page.py. */
+enum { HIDDEN = 4 };
+
+struct Builder {
+    int32_t *tag, *parent, *depth, *end;
+    int32_t *set; /* which set of attributes a node has, 0 for none */
+    uint8_t *flags;
+    Py_ssize_t n, room;
+    char *pairs; /* names and values of attributes, 0 after each, set after set */
+    size_t pairs_length, pairs_room;
+    int64_t *set_end; /* where sets end there */
+    Py_ssize_t n_sets, set_room;
+    int32_t *path; /* open nodes */
+    Py_ssize_t n_open, path_room;
+    int32_t *of_tag; /* by tag: what `special` holds */
+    Py_ssize_t tag_room;
+    Py_ssize_t n_dropped;      /* the open dropped element and what is open inside it */
+    Py_ssize_t n_preformatted; /* open preformatted elements */
+    Py_ssize_t n_flattened;    /* open elements beyond the depth limit */
+    Py_ssize_t head_level;     /* open nodes while only head and its ancestors are open */
+    Py_ssize_t max_nodes, max_depth;
+    int has_head, has_space, too_deep, too_many;
+    PyObject *special, *limit_reached, *invisible, *controls; /* from builder.py */
+    PyObject *ids, *texts;
+    PyObject *given; /* sets of attributes that came as mappings, None for others */
+    PyObject *piece, *pieces;   /* text since the last tag: the first piece, and the others */
+    int piece_kind;             /* of the first piece */
+    PyObject *spaces;           /* white space since the last text */
+    PyObject *nothing, *blank, *text_name, *head_name, *body_name, *hidden, *style;
+};
+
+/* sets.c. -1 with an exception set. */
+int builder_given_hides(Builder *b, PyObject *attributes); /* 0 or HIDDEN */
+int32_t builder_given_set(Builder *b, PyObject *given);    /* a mapping, or None for what was put last to the pairs */
+
+#endif

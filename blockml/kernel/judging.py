@@ -1,0 +1,161 @@
+"""What the compiled kernel does from features to text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["JudgingKernel"]
+
+
+class JudgingKernel(Protocol):
+    """Functions of trees, nets, decisions and rendering."""
+
+    @staticmethod
+    def small_trees(
+        feature: NDArray[np.int32],
+        threshold: NDArray[np.float64],
+        left: NDArray[np.int32],
+        right: NDArray[np.int32],
+        value: NDArray[np.float64],
+        roots: NDArray[np.int32],
+        /,
+    ) -> bytes:
+        """Return trees of few leaves as :meth:`tree_sums` takes them fastest; nothing if one has more."""
+
+    @staticmethod
+    def tree_sums(
+        feature: NDArray[np.int32],
+        threshold: NDArray[np.float64],
+        left: NDArray[np.int32],
+        right: NDArray[np.int32],
+        value: NDArray[np.float64],
+        roots: NDArray[np.int32],
+        kept: bytes,
+        group: NDArray[np.int32],
+        matrix: NDArray[np.float32],
+        by_column: int,
+        sums: NDArray[np.float64],
+        n_groups: int,
+        /,
+    ) -> None:
+        """Add to ``sums`` (n_rows, n_groups) the leaf values of groups of trees: :meth:`blockml.trees.Trees.sums`."""
+
+    @staticmethod
+    def row_means(
+        rows: NDArray[np.float32],
+        n_tables: int,
+        width: int,
+        index: NDArray[np.int64],
+        starts: NDArray[np.int64],
+        skip_zeros: int,
+        means: NDArray[np.float32],
+        /,
+    ) -> None:
+        """Write into ``means`` the mean of the rows of each group, of each table: :meth:`blockml.nets.Pool.mean`."""
+
+    @staticmethod
+    def net_amounts(
+        columns: NDArray[np.float32], n_rows: int, places: NDArray[np.int64], amounts: NDArray[np.float32], /
+    ) -> int:
+        """Write which columns (f, n_rows) vary and what logarithms are taken of: :meth:`blockml.nets.Net.predict`.
+
+        Amounts are those of the first row (f,), and then of the columns that vary, whose number is returned.
+        """
+
+    @staticmethod
+    def standardise(
+        columns: NDArray[np.float32],
+        n_rows: int,
+        places: NDArray[np.int64],
+        centre: NDArray[np.float32],
+        scale: NDArray[np.float32],
+        bound: float,
+        logarithms: NDArray[np.float32],
+        /,
+    ) -> None:
+        """Turn logarithms of what :meth:`net_amounts` wrote into a net's input: :meth:`blockml.nets.Net.predict`."""
+
+    @staticmethod
+    def activate(
+        rows: NDArray[np.float32],
+        parts: tuple[tuple[NDArray[np.float32], NDArray[np.int64]], ...],
+        n_nets: int,
+        sums: NDArray[np.float32],
+        means: NDArray[np.float32],
+        /,
+    ) -> None:
+        """Add rows and rows of groups to sums (m, n, h), and cut them off at 0: :meth:`blockml.nets.Net.predict`.
+
+        Write the means (m, h) over n, if there is room for them.
+        """
+
+    @staticmethod
+    def best_border(probabilities: NDArray[np.float64], words: NDArray[np.float64], /) -> tuple[float, float]:
+        """Border and F1: :func:`blockml.decision.expected_f1`."""
+
+    @staticmethod
+    def moved_border(
+        odds: NDArray[np.float64], probabilities: NDArray[np.float32], words: NDArray[np.float64], /
+    ) -> tuple[float, float, float]:
+        """Log odds of the border, F1, and the largest log odds: :func:`blockml.decision.around_border`."""
+
+    @staticmethod
+    def careful_odds(
+        odds: NDArray[np.float64],
+        probabilities: NDArray[np.float32],
+        words: NDArray[np.float64],
+        linked: NDArray[np.float64],
+        prose: NDArray[np.float64],
+        line: NDArray[np.int64],
+        care: float,
+        of_links: float,
+        certain: float,
+        least_body: float,
+        wordless: float,
+        /,
+    ) -> None:
+        """Lower log odds by a care, and set those of a line to their mean: :func:`blockml.wholepage.page_scores`."""
+
+    @staticmethod
+    def repeated_lines(
+        texts: tuple[str, ...],
+        n_words: NDArray[np.int32],
+        flags: NDArray[np.uint8],
+        line: NDArray[np.int64],
+        least: int,
+        mask: int,
+        numbers: NDArray[np.int64],
+        /,
+    ) -> None:
+        """Write the number of each line's text (n_blocks,): :func:`blockml.copies.repeated`."""
+
+    @staticmethod
+    def page_numbers(
+        words: NDArray[np.float64],
+        linked: NDArray[np.float64],
+        prose: NDArray[np.float64],
+        alone: NDArray[np.float32],
+        final: NDArray[np.float32],
+        /,
+    ) -> tuple[Any, ...]:
+        """Numbers of a page, in order: :func:`blockml.wholepage.page_numbers`."""
+
+    @staticmethod
+    def joined_texts(
+        texts: tuple[str, ...],
+        kept: NDArray[np.bool_],
+        joints: NDArray[np.uint8],
+        flags: NDArray[np.uint8],
+        preformatted: int,
+        node: NDArray[np.int32],
+        last_node: NDArray[np.int32],
+        node_texts: Sequence[str],
+        tag: NDArray[np.int32],
+        is_cell: NDArray[np.bool_],
+        /,
+    ) -> str:
+        """Texts of kept blocks and what stands between them: :func:`blockml.rendering.text.render_text`."""

@@ -1,0 +1,71 @@
+/* Sets of attributes of a page's elements, as blockml.attributes.Attributes holds them, and whether they hide an element. */
+#include "builder.h"
+#include <string.h>
+
+/* Whether a style hides an element: 0 or HIDDEN, -1 with an exception set. */
+static int hides(Builder *b, PyObject *style) {
+    int found = style_hides(style);
+    if (found < 0 && !PyErr_Occurred()) { /* let the regular expression look at it */
+        PyObject *match = PyObject_CallMethod(b->invisible, "search", "O", style);
+        found = match == NULL ? -1 : match != Py_None;
+        Py_XDECREF(match);
+    }
+    return found > 0 ? HIDDEN : found;
+}
+
+/* Whether a mapping of attributes hides an element: 0 or HIDDEN, -1 with an exception set. */
+int builder_given_hides(Builder *b, PyObject *attributes) {
+    int held = PySequence_Contains(attributes, b->hidden);
+    if (held) return held < 0 ? -1 : HIDDEN;
+    if ((held = PySequence_Contains(attributes, b->style)) <= 0) return held;
+    PyObject *style = PyObject_GetItem(attributes, b->style);
+    if (style == NULL) return -1;
+    int found = hides(b, style);
+    Py_DECREF(style);
+    return found;
+}
+
+int builder_hides(Builder *b, int32_t set) {
+    size_t length;
+    const char *at = builder_pairs(b, set, &length), *end = at + length, *style = NULL;
+    for (; at < end; at += strlen(at) + 1) {
+        const char *name = at;
+        at += strlen(at) + 1;
+        if (*name == 'h' && strcmp(name, "hidden") == 0) return HIDDEN;
+        if (*name == 's' && strcmp(name, "style") == 0) style = at; /* the last one counts */
+    }
+    if (style == NULL) return 0;
+    PyObject *text = PyUnicode_FromString(style);
+    int found = text == NULL ? -1 : hides(b, text);
+    Py_XDECREF(text);
+    return found;
+}
+
+/* The number of a new set of attributes: a mapping, or what was put last to the pairs. -1 with an exception set. */
+int32_t builder_given_set(Builder *b, PyObject *given) {
+    if (b->n_sets >= b->set_room) {
+        Py_ssize_t room = b->set_room ? 2 * b->set_room : 256;
+        if (widen((void **)&b->set_end, room, sizeof(int64_t)) < 0) return -1;
+        b->set_room = room;
+    }
+    if (PyList_Append(b->given, given) < 0) return -1;
+    b->set_end[b->n_sets] = (int64_t)b->pairs_length;
+    return (int32_t)b->n_sets++; /* no more than nodes */
+}
+
+int32_t builder_new_set(Builder *b, const char *pairs, size_t length) {
+    size_t end = b->pairs_length + length;
+    if (end > b->pairs_room) {
+        if (widen((void **)&b->pairs, (Py_ssize_t)(2 * end), 1) < 0) return -1;
+        b->pairs_room = 2 * end;
+    }
+    memcpy(b->pairs + b->pairs_length, pairs, length);
+    b->pairs_length = end;
+    return builder_given_set(b, Py_None);
+}
+
+const char *builder_pairs(const Builder *b, int32_t set, size_t *length) {
+    int64_t begin = set ? b->set_end[set - 1] : 0;
+    *length = (size_t)(b->set_end[set] - begin);
+    return b->pairs + begin;
+}
