@@ -1,6 +1,6 @@
 /* Blocks and elements that are built alike: numbers of their groups, and what the groups hold.
 
-   alike: the twin of blockml.features.alike.same_codes. group_rows and sibling_rows: of blockml.features.repetition. */
+   alike: the twin of blockml.features.alike.alike. group_rows and sibling_rows: of blockml.features.repetition. */
 #include "tree.h"
 #include <stdlib.h>
 #include <string.h>

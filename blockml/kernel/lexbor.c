@@ -58,7 +58,10 @@ static int give_end(const Functions *call, Tags *tags, void *node) {
 static int give_text(const Functions *call, Tags *tags, void *document, void *node) {
     size_t length;
     unsigned char *text = call->dom_node_text_content(node, &length); /* a copy */
-    if (text == NULL) return 0;
+    if (text == NULL) {
+        PyErr_NoMemory(); /* one without characters has a copy too */
+        return -1;
+    }
     int failed = tags_text(tags, (const char *)text, (Py_ssize_t)length);
     call->dom_document_destroy_text(document, text);
     return failed;

@@ -36,8 +36,14 @@ typedef struct {
     void (*xmlFreeDoc)(void *);
     void (*xmlSAX2StartDocument)(void *);
     void (*xmlSAX2InternalSubset)(void *, const xmlChar *, const xmlChar *, const xmlChar *);
+    const struct Error {
+        int domain, code;
+    } *(*xmlCtxtGetLastError)(void *); /* what follows in xmlError isn't read */
 } Functions;
 enum { N_FUNCTIONS = sizeof(Functions) / sizeof(void *) };
+
+/* XML_ERR_NO_MEMORY: libxml2 ends the page there. */
+enum { NO_MEMORY = 2 };
 
 typedef struct {
     Functions call;
@@ -100,6 +106,11 @@ PyObject *read_by_libxml2(PyObject *capsule, PyObject *arguments) {
         return PyErr_NoMemory();
     }
     void *document = r.call.htmlCtxtReadMemory(r.parser, source, (int)length, NULL, "utf-8", OPTIONS);
+    const struct Error *error = r.call.xmlCtxtGetLastError(r.parser);
+    if (!r.failed && error != NULL && error->code == NO_MEMORY) {
+        PyErr_NoMemory();
+        r.failed = 1;
+    }
     if (document != NULL) r.call.xmlFreeDoc(document);
     r.call.htmlFreeParserCtxt(r.parser);
     tags_free(r.tags);

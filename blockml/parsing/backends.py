@@ -49,6 +49,7 @@ def _libxml2() -> Addresses | None:
             "xmlFreeDoc",
             "xmlSAX2StartDocument",
             "xmlSAX2InternalSubset",
+            "xmlCtxtGetLastError",
         ),
     )
 

@@ -46,4 +46,4 @@ def addresses(module: ModuleType, names: Sequence[str]) -> Addresses | None:
         found = [ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in names]
     except (AttributeError, OSError):
         return None
-    return tuple([address for address in found if address])
+    return tuple([address for address in found if address]) if all(found) else None

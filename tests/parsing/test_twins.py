@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -186,11 +187,34 @@ def test_functions_of_libxml2_are_found() -> None:
 def test_addresses_are_looked_at(name: str) -> None:
     """As many as there are functions; nothing is called at 0."""
     read: Any = getattr(NodesBuilder(Limits()), name)
-    for wrong in ((), (1, 2), None, "addresses", (0,) * 6, (0,) * 16, (1.5,) * 6, (1.5,) * 16):
+    for wrong in ((), (1, 2), None, "addresses", (0,) * 7, (0,) * 16, (1.5,) * 7, (1.5,) * 16):
         with pytest.raises((TypeError, ValueError)):
             read(b"<p>x", wrong)
     with pytest.raises(TypeError):
-        read("<p>x", (1,) * 6)
+        read("<p>x", (1,) * 7)
+
+
+_SHORT_OF_MEMORY = """
+import resource
+from pathlib import Path
+from blockml.parsing import Limits, backends
+backends.build(b"<p>x", "lxml", Limits())
+source = b"<p title='" + b"x" * 30_000_000 + b"'>hello</p><p>tail"
+pages = int(Path("/proc/self/statm").read_text().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + 20_000_000, -1))
+try:
+    print(len(backends.build(source, "lxml", Limits()).nodes()))
+except MemoryError:
+    print("no memory")
+"""
+
+
+def test_a_page_without_memory_is_no_shorter_page() -> None:
+    """libxml2 ends a page there as if it were its end."""
+    if sys.platform != "linux" or backends._libxml2() is None:
+        pytest.skip("needs limits on memory, and libxml2's functions")
+    run = subprocess.run([sys.executable, "-c", _SHORT_OF_MEMORY], capture_output=True, text=True, check=True)  # noqa: S603
+    assert run.stdout == "no memory\n"
 
 
 def test_the_page_ends_where_there_are_enough_nodes() -> None:
