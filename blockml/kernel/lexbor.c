@@ -108,6 +108,7 @@ PyObject *read_by_lexbor(PyObject *capsule, PyObject *arguments) {
     if (tags == NULL) return NULL;
     unsigned int status = OK + 1;
     void *document;
+    /* selectolax has lexbor take its memory by PyMem_RawMalloc, which needs no lock. */
     Py_BEGIN_ALLOW_THREADS;
     document = call.html_document_create();
     if (document != NULL) {
@@ -128,8 +129,9 @@ static int is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <
 static int is_formatting(const char *at, const char *end) {
     static const char *const names[] = {"b", "big", "code", "em", "font", "i", "s", "small", "strike", "strong", "tt", "u"};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
-        Py_ssize_t length = (Py_ssize_t)strlen(names[k]);
-        if (end - at <= length || PyOS_strnicmp(at, names[k], length) != 0) continue;
+        Py_ssize_t length = 0;
+        while (names[k][length] && end - at > length && (at[length] | 0x20) == names[k][length]) length++;
+        if (names[k][length] || end - at <= length) continue;
         char next = at[length];
         if (next == '/' || next == ' ' || (next >= 9 && next <= 13)) return 1;
     }
