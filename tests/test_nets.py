@@ -18,7 +18,8 @@ from blockml.arrayfile import read_arrays, write_arrays
 from blockml.errors import ModelFormatError, UsageError
 from blockml.features.tokens import BUCKETS, Bags
 from blockml.learning.netfit import factored
-from blockml.nets import Net, Pool, _active, join, means
+from blockml.nets import Net, _active, join
+from blockml.pools import Pool, means
 
 COLUMNS, UNITS, VECTOR = 5, 3, 2
 

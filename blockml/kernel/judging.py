@@ -55,7 +55,7 @@ class JudgingKernel(Protocol):
         means: NDArray[np.float32],
         /,
     ) -> None:
-        """Write into ``means`` the mean of the rows of each group, of each table: :meth:`blockml.nets.Pool.mean`."""
+        """Write into ``means`` the mean of the rows of each group, of each table: :meth:`blockml.pools.Pool.mean`."""
 
     @staticmethod
     def net_amounts(

@@ -1,4 +1,4 @@
-/* Means of chosen rows: the twin of blockml.nets.Pool.mean and blockml.nets.means.
+/* Means of chosen rows: the twin of blockml.pools.Pool.mean and blockml.pools.means.
 
    Floating-point sums depend on their order. To give what numpy gives, this adds as its reductions do: the first row
    and the pairwise sum of the others (Higham 1993, "The accuracy of floating point summation"), in eight partial sums

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from blockml.errors import UsageError
 from blockml.features.tokens import BUCKETS, Bags
 from blockml.learning.netloss import Batch, Masks, Weights, loss
-from blockml.nets import Net, Pool, signed_logarithms
+from blockml.nets import Net, signed_logarithms
+from blockml.pools import Pool
 
 __all__ = ["NetOptions", "NetPages", "calibration", "factored", "fit_net"]
 

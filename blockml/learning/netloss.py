@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.features.tokens import Bags
-from blockml.nets import Pool, means
+from blockml.pools import Pool, means
 
 __all__ = ["Batch", "Masks", "Weights", "loss"]
 
@@ -96,7 +96,7 @@ def loss(weights: Mapping[str, FloatArray], batch: Batch, masks: Masks, cross_en
 
 
 def _spread(d_vectors: FloatArray, kept: FloatArray, bags: Bags) -> FloatArray:
-    """(buckets, d) gradient of word vectors from that of the mean vectors of bags: see :func:`blockml.nets.means`."""
+    """(buckets, d) gradient of word vectors from that of the mean vectors of bags: see :func:`blockml.pools.means`."""
     in_bag, by_word = Pool.runs(np.diff(bags.starts)), Pool.of(bags.buckets)
     count = np.maximum(in_bag.sum(kept[bags.buckets]), 1)
     result = np.zeros((len(kept), d_vectors.shape[1]), dtype=d_vectors.dtype)

@@ -11,7 +11,8 @@ from blockml.errors import UsageError
 from blockml.features.tokens import BUCKETS, Bags
 from blockml.learning.netfit import NetOptions, NetPages, calibration, fit_net
 from blockml.learning.netloss import Batch, Masks, loss
-from blockml.nets import Net, Pool, join
+from blockml.nets import Net, join
+from blockml.pools import Pool
 
 QUICK = NetOptions(units=16, vector=4, epochs=30, pages=5, min_pages=2)
 
