@@ -26,8 +26,10 @@ class Levels(NamedTuple):
     last: int
 
 
+#: More levels than are ever looked at.
+_ALL = 1000
 #: Ways to call two blocks alike: by tags and classes of the three nearest ancestors, or of all from the third on.
-GROUPS: Mapping[str, Levels] = {"near": Levels(0, 3), "far": Levels(2, 1000)}
+GROUPS: Mapping[str, Levels] = {"near": Levels(0, 3), "far": Levels(2, _ALL)}
 
 
 def alike(

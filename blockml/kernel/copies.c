@@ -13,18 +13,6 @@ static PyObject *text_of(PyObject *texts, const int32_t *n_words, Py_ssize_t beg
     return joined;
 }
 
-/* The number that a text has in `seen`, the next one if it is new; -1 with an exception set. */
-static int64_t number_of(PyObject *seen, PyObject *text) {
-    PyObject *known = PyDict_GetItemWithError(seen, text);
-    if (known != NULL) return PyLong_AsLongLong(known);
-    if (PyErr_Occurred()) return -1;
-    Py_ssize_t next = PyDict_Size(seen);
-    PyObject *number = PyLong_FromSsize_t(next);
-    int failed = number == NULL || PyDict_SetItem(seen, text, number) < 0;
-    Py_XDECREF(number);
-    return failed ? -1 : next;
-}
-
 /* repeated_lines(texts, n_words, flags, line, least, mask, numbers): numbers (n,) of the text of each block's line; -1 for lines
    of less than `least` words, those with one of the flags in `mask`, and such whose text no other line has. Blocks of a line
    stand side by side. */

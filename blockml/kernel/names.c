@@ -29,8 +29,7 @@ typedef struct {
     Known known[N_KNOWN];
 } Wanted;
 
-/* The number of a value, the next one if it has none yet; -1 with an exception. */
-static int32_t number_of(PyObject *numbers, PyObject *value) {
+int32_t number_of(PyObject *numbers, PyObject *value) {
     PyObject *held = PyDict_GetItemWithError(numbers, value);
     if (held != NULL) return (int32_t)PyLong_AsLong(held);
     if (PyErr_Occurred()) return -1;

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -243,10 +242,16 @@ def test_attributes_of_any_mapping() -> None:
 @pytest.mark.parametrize("pairs", [b"class\0", b"class\0a", b"class\0\xff\0", b"class"])
 @pytest.mark.parametrize("ends", [[0, 7], [0, 6], [0, 9], [0, -1], [7, 0], [0], []])
 def test_sets_of_attributes_that_are_none(pairs: bytes, ends: list[int]) -> None:
-    """They are refused, or nothing worse than wrong."""
+    """They are refused, unless they end behind a name: its value is then what follows, and all of it is there."""
     held = Attributes(np.array([1], dtype=np.int32), [None] * len(ends), pairs, np.array(ends, dtype=np.int64))
-    with suppress(IndexError, ValueError):
-        numbered(nodes_with(held), np.zeros(1, dtype=np.int64))
+    nodes, chosen = nodes_with(held), np.zeros(1, dtype=np.int64)
+    if ends != [0, 6] or pairs not in {b"class\0", b"class\0a"}:
+        with pytest.raises((IndexError, ValueError)):
+            numbered(nodes, chosen)
+        return
+    found = numbered(nodes, chosen)
+    assert found.values == (("", "a") if pairs.endswith(b"a") else ("",))
+    assert found.of["class"].tolist() == [len(found.values) - 1, 0]
 
 
 def likenesses(view: View) -> dict[str, Any]:

@@ -106,7 +106,7 @@ def base_url(page: Page) -> str | None:
     url = normalise(page.url) if page.url else None
     nodes = page.nodes
     if "base" in nodes.names:  # few pages have one, and links are resolved one by one
-        for node in nodes.named({"base"}).nonzero()[0].tolist():
+        for node in nodes.places("base").tolist():
             href = nodes.attributes[node].get("href")
             if href is not None:  # the first one with an address counts, be it broken (HTML standard)
                 return join(url, href) or url

@@ -139,7 +139,7 @@ def _title(template: PageTemplate) -> str:
 
 def _style_sheets(nodes: Nodes) -> Iterator[str]:
     """Links to the style sheets of the page. All of them: which are shared says nothing about how it looks."""
-    for node in np.flatnonzero(nodes.named({"link"})).tolist():
+    for node in nodes.places("link").tolist():
         values = nodes.attributes[node]
         address = values.get("href", "")
         if "stylesheet" in values.get("rel", "").lower().split() and _is_safe("href", address):
