@@ -32,7 +32,7 @@ class Copies(NamedTuple):
     """What is known of the lines of a page."""
 
     text: NDArray[np.int64]
-    """(n_blocks,) number of the text of each block's line, see :func:`repeated`."""
+    """(n_blocks,) number of the text of each block's line, below the number of blocks: see :func:`repeated`."""
     place: NDArray[np.integer]
     """(n_blocks,) number of the group of blocks with the same elements further up: the way ``far`` of
     :data:`blockml.features.alike.GROUPS`."""
@@ -111,6 +111,12 @@ def care_with_copies(
     >>> care_with_copies(np.array([.1, 0, .9, 2.]), np.arange(4), copies, 4.0).tolist()
     [1.0, 0.0, 4.0, 0.0]
     """
+    if kernel.compiled is not None:
+        care = np.empty(len(odds))
+        columns = np.ascontiguousarray(odds), np.ascontiguousarray(line, np.int64), np.ascontiguousarray(copies.text)
+        bounds = (_SLACK, _HERE * caution, caution)
+        kernel.compiled.care_with_copies(*columns, np.ascontiguousarray(copies.place, np.int32), *bounds, care)
+        return care
     care = np.zeros(len(odds))
     rows = (copies.text >= 0).nonzero()[0]
     if not len(rows):

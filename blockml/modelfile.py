@@ -57,7 +57,12 @@ class Parsing:
 
     def options(self) -> dict[str, Any]:
         """As arguments of :func:`blockml.parse`."""
-        return {item.name: getattr(self, item.name) for item in fields(self)}
+        return {
+            "backend": self.backend,
+            "profile": self.profile,
+            "keep_wordless": self.keep_wordless,
+            "tokenizer": self.tokenizer,
+        }
 
 
 @dataclass(frozen=True, eq=False)

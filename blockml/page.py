@@ -146,7 +146,7 @@ class Nodes:
         """Indices of the elements with a name, rising."""
         if name not in self.names:
             return np.zeros(0, dtype=np.int64)
-        places: NDArray[np.int64] = np.flatnonzero(self.tag == self.names.index(name)).astype(np.int64, copy=False)
+        places: NDArray[np.int64] = (self.tag == self.names.index(name)).nonzero()[0].astype(np.int64, copy=False)
         return places
 
     def ancestors(self, node: int) -> list[int]:

@@ -41,17 +41,29 @@ _URL_WORDS = re.compile(
 )
 _URL_KINDS = ("forum", "shop", "shelf", "news", "docs")
 
-#: Elements that are counted, by column.
-_COUNTED: Mapping[str, tuple[str, ...]] = {
-    "pagearticles": ("article",),
-    "pagemains": ("main",),
-    "pageimages": ("img",),
-    "pageforms": ("form",),
-    "pageinputs": ("input", "button"),
-    "pageh1": ("h1",),
-    "pageh2": ("h2",),
-    "pagepars": ("p",),
-    "pagescripts": ("script",),
+#: What is added up by tag: nodes, words and blocks in elements.
+_NODES, _WORDS, _BLOCKS = range(3)
+#: Columns that are sums over elements of some names, as they are or as a share of the page's words or blocks.
+_SUMS: Mapping[str, tuple[int, tuple[str, ...]]] = {
+    "pageinp": (_WORDS, ("p",)),
+    "pageinli": (_WORDS, ("li",)),
+    "pageintd": (_WORDS, ("td", "th")),
+    "pagehead": (_BLOCKS, ("h1", "h2", "h3", "h4", "h5", "h6")),
+    "pagearticles": (_NODES, ("article",)),
+    "pagemains": (_NODES, ("main",)),
+    "pageimages": (_NODES, ("img",)),
+    "pageforms": (_NODES, ("form",)),
+    "pageinputs": (_NODES, ("input", "button")),
+    "pageh1": (_NODES, ("h1",)),
+    "pageh2": (_NODES, ("h2",)),
+    "pagepars": (_NODES, ("p",)),
+    "pagescripts": (_NODES, ("script",)),
+}
+_COUNTED = tuple([column for column, (what, _) in _SUMS.items() if what == _NODES])
+#: The same by name: columns and what they add up.
+_SUMS_OF = {
+    name: [(column, what) for column, (what, names) in _SUMS.items() if name in names]
+    for name in frozenset(name for _, names in _SUMS.values() for name in names)
 }
 
 
@@ -60,12 +72,13 @@ def resemblance(view: View) -> Mapping[str, NDArray[np.generic]]:
     title = set(metric_tokens(f"{view.page.title} {view.meta.get('og:title', '')}"))
     description = set(metric_tokens(view.meta.get("og:description", "") or view.meta.get("description", "")))
     if (compiled := view.compiled) is not None:
-        either = title | description
-        sets = np.array([(word in title) + 2 * (word in description) for word in either], dtype=np.uint8)
+        in_both = title & description
+        wanted = [*(title - in_both), *in_both, *(description - in_both)]
+        sets = np.ones(len(wanted), dtype=np.uint8)  # 1 of the title, 2 of the description, 3 of both
+        sets[len(title) :] = 2
+        sets[len(title) - len(in_both) : len(title)] = 3
         rows = view.rows(_RESEMBLANCE)
-        compiled.resemblance_rows(
-            view.blocks.texts, view.words, _TITLE_WORDS, list(either), sets, *_bits(), len(title), rows
-        )
+        compiled.resemblance_rows(view.blocks.texts, view.words, _TITLE_WORDS, wanted, sets, *_bits(), len(title), rows)
         return Rows(_RESEMBLANCE, rows)
     short = np.flatnonzero((view.words > 0) & (view.words <= 3 * _TITLE_WORDS))
     found = np.zeros((len(view), 3))
@@ -130,25 +143,24 @@ def about(view: View) -> Rows:
 def _size(view: View) -> dict[str, float]:
     """How much text there is, what it stands in, how many elements of some kinds there are and how deep they lie."""
     (n_words, prose), linked = view.totals, float(view.linked.sum())
-    number_of = {name: number for number, name in enumerate(view.nodes.names)}
-    (nodes, words, blocks), longest, depth = _sums_by_tag(view)
-
-    def total(amounts: list[float], names: tuple[str, ...]) -> float:
-        return sum(amounts[number_of[name]] for name in names if name in number_of)
-
+    by_tag, longest, depth = _sums_by_tag(view)
+    sums = dict.fromkeys(_SUMS, 0.0)
+    for number, name in enumerate(view.nodes.names):
+        for column, what in _SUMS_OF.get(name, ()):
+            sums[column] += by_tag[what][number]
     return {
         "pagewords": n_words,
         "pageblocks": len(view),
         "pagelinks": linked / n_words,
         "pageprose": prose / n_words,
         "pageprosewords": prose,
-        "pageinp": total(words, ("p",)) / n_words,
-        "pageinli": total(words, ("li",)) / n_words,
-        "pageintd": total(words, ("td", "th")) / n_words,
-        "pagehead": total(blocks, ("h1", "h2", "h3", "h4", "h5", "h6")) / len(view),
+        "pageinp": sums["pageinp"] / n_words,
+        "pageinli": sums["pageinli"] / n_words,
+        "pageintd": sums["pageintd"] / n_words,
+        "pagehead": sums["pagehead"] / len(view),
         "pagetop": longest[0] / n_words,
         "pagetop5": float((longest / n_words).sum()),
-        **{column: total(nodes, names) for column, names in _COUNTED.items()},
+        **{column: sums[column] for column in _COUNTED},
         "pagedepth": float(depth),
     }
 

@@ -82,14 +82,13 @@ def bags(view: View) -> Bags:
     n = len(view)
     if not n:
         return Bags(np.zeros(1, dtype=np.intp), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.intp))
-    above, names = view.chain[:_LEVELS], view.nodes.names
+    above, names, tag = view.chain[:_LEVELS], view.nodes.names, view.nodes.tag
     if len(above) < _LEVELS:
         above = np.full((_LEVELS, n), -1, dtype=np.int64)
         above[: len(view.chain)] = view.chain
-    tag = np.append(view.nodes.tag, np.int32(len(names)))  # the entry at the end is for "no node", here as below
     numbers = view.names.columns[: len(_ATTRIBUTES)]
-    sums = np.array([*map(_tag_sum, names), _tag_sum("")], dtype=np.uint32)
-    return _of_elements(above, tag, numbers, sums, view.names.values)
+    sums = np.array([*map(_tag_sum, names), _tag_sum("")], dtype=np.uint32)  # at the end that of "no node"
+    return _of_elements(above, np.ascontiguousarray(tag, dtype=np.int32), numbers, sums, view.names.values)
 
 
 def _of_elements(
@@ -119,6 +118,7 @@ def _in_python(
 ) -> Bags:
     """The same, slowly."""
     nodes = np.unique(above).tolist()
+    tag = np.append(tag, np.int32(len(tag_sums) - 1))  # at the end that of "no node", as in numbers
     kinds = dict(zip(nodes, zip(tag[nodes].tolist(), *numbers[:, nodes].tolist(), strict=True), strict=True))
     bag_of: dict[tuple[tuple[int, ...], ...], int] = {}
     bag = [bag_of.setdefault(tuple([kinds[node] for node in line]), len(bag_of)) for line in above.T.tolist()]

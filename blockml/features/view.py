@@ -61,15 +61,12 @@ class View:
         self.page = page
         self.nodes: Nodes = page.nodes
         self.blocks: Blocks = page.blocks
+        self.compiled = kernel.compiled if len(page.blocks) else None
+        """The compiled kernel; None where there is none, and of a page without blocks."""
         self._places: dict[int, Mapping[str, NDArray[np.float32]]] = {}  # of each thread
 
     def __len__(self) -> int:
         return len(self.blocks)
-
-    @property
-    def compiled(self) -> kernel.Compiled | None:
-        """The compiled kernel; None where there is none, and of a page without blocks."""
-        return kernel.compiled if len(self) else None
 
     def rows(self, names: tuple[str, ...]) -> NDArray[np.float32]:
         """(len(names), n_blocks) where a family writes its columns: where they will lie, if a matrix is being made."""

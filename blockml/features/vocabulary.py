@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 
 import numpy as np
@@ -37,7 +38,9 @@ def called(view: View) -> Mapping[str, NDArray[np.generic]]:
     """Levels up to the nearest element whose class or id holds a word of a group, or that has such a role."""
     names = view.names
     roles = np.zeros(len(names.values), dtype=np.int64)
-    for number in np.bincount(names.columns[_ROLE_ROWS].ravel()).nonzero()[0].tolist():
+    said = np.zeros(len(roles), dtype=bool)
+    said[names.columns.take(view.reached, axis=1)[_ROLE_ROWS]] = True
+    for number in said.nonzero()[0].tolist():
         roles[number] = _role_bits(names.values[number]) << len(KEYWORDS)
     levels = view.rows(_NAMES)
     if (compiled := view.compiled) is not None:
@@ -49,6 +52,7 @@ def called(view: View) -> Mapping[str, NDArray[np.generic]]:
     return Rows(_NAMES, levels)
 
 
+@functools.lru_cache(maxsize=1024)
 def _role_bits(value: str) -> int:
     """Bit ``1 << i`` for the ``i``-th group of :data:`ROLES` that has one of the words in an attribute's value."""
     bits = 0

@@ -134,6 +134,20 @@ class JudgingKernel(Protocol):
         """Write the number of each line's text (n_blocks,): :func:`blockml.copies.repeated`."""
 
     @staticmethod
+    def care_with_copies(
+        odds: NDArray[np.float64],
+        line: NDArray[np.int64],
+        text: NDArray[np.int64],
+        place: NDArray[np.int32],
+        slack: float,
+        here: float,
+        caution: float,
+        care: NDArray[np.float64],
+        /,
+    ) -> None:
+        """Write by how much to lower log odds (n_blocks,): :func:`blockml.copies.care_with_copies`."""
+
+    @staticmethod
     def page_numbers(
         words: NDArray[np.float64],
         linked: NDArray[np.float64],

@@ -153,6 +153,7 @@ PyObject *further_rows(PyObject *module, PyObject *arguments);
 
 /* copies.c */
 PyObject *repeated_lines(PyObject *module, PyObject *arguments);
+PyObject *care_with_copies(PyObject *module, PyObject *arguments);
 
 /* page.c */
 PyObject *page_sizes(PyObject *module, PyObject *arguments);

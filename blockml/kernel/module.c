@@ -39,6 +39,7 @@ static PyMethodDef functions[] = {
     {"further_rows", further_rows, METH_VARARGS, NULL},
     {"start_tags", start_tags, METH_O, NULL},
     {"repeated_lines", repeated_lines, METH_VARARGS, NULL},
+    {"care_with_copies", care_with_copies, METH_VARARGS, NULL},
     {"page_sizes", page_sizes, METH_VARARGS, NULL},
     {"meta_contents", meta_contents, METH_VARARGS, NULL},
     {"schema_types", schema_types, METH_O, NULL},

@@ -45,6 +45,7 @@ class ParsingKernel(Protocol):
 
     @staticmethod
     def cut_blocks(
+        names: tuple[str, ...],
         tag: NDArray[np.int32],
         parent: NDArray[np.int32],
         depth: NDArray[np.int32],
@@ -55,10 +56,11 @@ class ParsingKernel(Protocol):
         classes: NDArray[np.uint8],
         tokenizer: int,
         /,
-    ) -> tuple[Any, ...]:
+    ) -> tuple[bytearray, bytearray, bytearray, tuple[str, ...], tuple[str, ...]]:
         """Columns of the blocks of a page: :func:`blockml.parsing.segmentation.segment`.
 
-        Nine columns from ``n_words`` to ``joints`` and ``word_lengths`` as bytes of int32, and ``texts``.
+        Seven columns of int32 from ``n_words`` to ``last_node``, one behind the other; ``flags`` and ``joints``, of
+        uint8; ``word_lengths``, of int32; ``texts``; and ``parents``.
         """
 
     @staticmethod

@@ -240,26 +240,67 @@ static int cut(Cutter *c, PyObject *texts, Py_ssize_t n_names, uint8_t *closed_a
     return c->column[NODE].n ? end_block(c) : 0;
 }
 
-/* The columns as bytes of int32, and the texts. */
-static PyObject *result_of(Cutter *c) {
-    PyObject *result = PyTuple_New(N_COLUMNS + 1);
-    for (int i = 0; result != NULL && i < N_COLUMNS; i++) {
-        PyObject *bytes = PyByteArray_FromStringAndSize((const char *)c->column[i].items, c->column[i].n * 4);
-        if (bytes == NULL || PyTuple_SetItem(result, i, bytes) < 0) Py_CLEAR(result);
+/* Columns of 32 bits, one behind the other. */
+static PyObject *wide_columns(const Cutter *c) {
+    Py_ssize_t n = c->column[NODE].n;
+    PyObject *bytes = PyByteArray_FromStringAndSize(NULL, FLAGS * n * 4);
+    if (bytes == NULL) return NULL;
+    char *out = PyByteArray_AsString(bytes);
+    for (int i = 0; n && i < FLAGS; i++) memcpy(out + i * n * 4, c->column[i].items, (size_t)n * 4);
+    return bytes;
+}
+
+/* Flags and joints, of 8 bits. */
+static PyObject *narrow_columns(const Cutter *c) {
+    Py_ssize_t n = c->column[NODE].n;
+    PyObject *bytes = PyByteArray_FromStringAndSize(NULL, 2 * n);
+    if (bytes == NULL) return NULL;
+    char *out = PyByteArray_AsString(bytes);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        out[i] = (char)c->column[FLAGS].items[i];
+        out[n + i] = (char)c->column[JOINTS].items[i];
     }
-    PyObject *texts = result == NULL ? NULL : PyList_AsTuple(c->texts);
-    if (texts == NULL || PyTuple_SetItem(result, N_COLUMNS, texts) < 0) Py_CLEAR(result);
+    return bytes;
+}
+
+/* The name of each block's parent; an empty one without a parent. */
+static PyObject *parent_names(const Cutter *c, PyObject *names) {
+    const Column *parent = &c->column[PARENT];
+    PyObject *result = PyTuple_New(parent->n), *none = PyUnicode_FromString("");
+    for (Py_ssize_t i = 0; result != NULL && none != NULL && i < parent->n; i++) {
+        int32_t node = parent->items[i];
+        PyObject *name = node < 0 ? none : PyTuple_GetItem(names, c->tag[node]); /* tags are checked by now */
+        if (name == NULL || PyTuple_SetItem(result, i, Py_NewRef(name)) < 0) Py_CLEAR(result);
+    }
+    if (none == NULL) Py_CLEAR(result);
+    Py_XDECREF(none);
     return result;
 }
 
-/* cut_blocks(tag, parent, depth, end, flags, texts, properties, classes, tokenizer): the columns of Blocks from n_words
-   to joints, word_lengths, and texts. `texts` is a list, `classes` the table of all code points. */
+static PyObject *result_of(Cutter *c, PyObject *names) {
+    const Column *lengths = &c->column[WORD_LENGTHS];
+    PyObject *part[] = {wide_columns(c), narrow_columns(c),
+                        PyByteArray_FromStringAndSize((const char *)lengths->items, lengths->n * 4),
+                        PyList_AsTuple(c->texts), parent_names(c, names)};
+    enum { N = sizeof part / sizeof *part };
+    PyObject *result = PyTuple_New(N);
+    for (int i = 0; i < N; i++) {
+        int fits = result != NULL && part[i] != NULL && PyTuple_SetItem(result, i, Py_NewRef(part[i])) == 0;
+        if (!fits) Py_CLEAR(result);
+        Py_XDECREF(part[i]);
+    }
+    return result;
+}
+
+/* cut_blocks(names, tag, parent, depth, end, flags, texts, properties, classes, tokenizer): the columns of Blocks from
+   n_words to last_node, one behind the other; flags and joints; word_lengths; texts; and names of parents. `texts` is a list,
+   `classes` the table of all code points. */
 PyObject *cut_blocks(PyObject *module, PyObject *arguments) {
-    PyObject *object[7], *texts;
+    PyObject *object[7], *names, *texts;
     Cutter cutter = {.n = 0};
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOOO!OOi", &object[0], &object[1], &object[2], &object[3], &object[4],
-                          &PyList_Type, &texts, &object[5], &object[6], &cutter.tokenizer))
+    if (!PyArg_ParseTuple(arguments, "O!OOOOOO!OOi", &PyTuple_Type, &names, &object[0], &object[1], &object[2],
+                          &object[3], &object[4], &PyList_Type, &texts, &object[5], &object[6], &cutter.tokenizer))
         return NULL;
     static const Py_ssize_t sizes[7] = {4, 4, 4, 4, 1, 1, 1};
     Py_buffer view[7];
@@ -271,7 +312,7 @@ PyObject *cut_blocks(PyObject *module, PyObject *arguments) {
         if (open_array(object[opened], &view[opened], sizes[opened], 0) < 0) goto done;
     Py_ssize_t n = cutter.n = view[4].len;
     if (view[0].len != n * 4 || view[1].len != n * 4 || view[2].len != n * 4 || view[3].len != n * 4 ||
-        PyList_Size(texts) != n || view[6].len != N_POINTS) {
+        PyList_Size(texts) != n || PyTuple_Size(names) != view[5].len || view[6].len != N_POINTS) {
         PyErr_SetString(PyExc_ValueError, "columns of different lengths");
         goto done;
     }
@@ -282,7 +323,7 @@ PyObject *cut_blocks(PyObject *module, PyObject *arguments) {
     if (closed_at == NULL || ended_at == NULL)
         PyErr_NoMemory();
     else if ((cutter.texts = PyList_New(0)) != NULL && cut(&cutter, texts, view[5].len, closed_at, ended_at) == 0)
-        result = result_of(&cutter);
+        result = result_of(&cutter, names);
     Py_XDECREF(cutter.texts);
     for (int i = 0; i < N_COLUMNS; i++) free(cutter.column[i].items);
     free(cutter.points), free(cutter.narrow), free(closed_at), free(ended_at);

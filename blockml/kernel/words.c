@@ -166,13 +166,17 @@ enum { LEVELS = 4, ATTRIBUTES = 4 };
 /* What the elements above blocks are: of each its tag and the numbers of its attributes' values. */
 typedef struct {
     const int64_t *above; /* (LEVELS, n), -1 for no node */
-    const int32_t *tag, *numbers; /* (n_nodes + 1,) and (ATTRIBUTES, n_nodes + 1), the last for "no node" */
-    Py_ssize_t n, n_nodes;
+    const int32_t *tag, *numbers; /* (n_nodes,) and (ATTRIBUTES, n_nodes + 1), the last for "no node" */
+    Py_ssize_t n, n_nodes, n_tags; /* the last tag is that of "no node" */
 } Above;
 
 static Py_ssize_t node_at(const Above *a, int level, Py_ssize_t block) {
     int64_t node = a->above[level * a->n + block];
     return node < 0 ? a->n_nodes : (Py_ssize_t)node;
+}
+
+static int32_t tag_at(const Above *a, Py_ssize_t node) {
+    return node < a->n_nodes ? a->tag[node] : (int32_t)(a->n_tags - 1);
 }
 
 static int32_t number_at(const Above *a, int attribute, Py_ssize_t node) {
@@ -181,7 +185,7 @@ static int32_t number_at(const Above *a, int attribute, Py_ssize_t node) {
 
 static int nodes_alike(const Above *a, Py_ssize_t one, Py_ssize_t other) {
     if (one == other) return 1;
-    if (a->tag[one] != a->tag[other]) return 0;
+    if (tag_at(a, one) != tag_at(a, other)) return 0;
     for (int k = 0; k < ATTRIBUTES; k++)
         if (number_at(a, k, one) != number_at(a, k, other)) return 0;
     return 1;
@@ -197,7 +201,7 @@ static uint64_t hash_of(const Above *a, Py_ssize_t block) {
     uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a (Fowler, Noll, Vo), a number at a time */
     for (int level = 0; level < LEVELS; level++) {
         Py_ssize_t node = node_at(a, level, block);
-        hash = (hash ^ (uint32_t)a->tag[node]) * 0x100000001b3u;
+        hash = (hash ^ (uint32_t)tag_at(a, node)) * 0x100000001b3u;
         for (int k = 0; k < ATTRIBUTES; k++) hash = (hash ^ (uint32_t)number_at(a, k, node)) * 0x100000001b3u;
     }
     return hash ^ (hash >> 32);
@@ -230,11 +234,12 @@ static Py_ssize_t find_bags(const Above *a, int64_t *bag, int64_t *first) {
 }
 
 /* Whether all nodes, tags and numbers of values are such; an exception is set if not. */
-WIDE static int is_sound(const Above *a, Py_ssize_t n_tags, Py_ssize_t n_values) {
+WIDE static int is_sound(const Above *a, Py_ssize_t n_values) {
     uint64_t wide = 0;
-    uint32_t narrow = n_tags > INT32_MAX || n_values > INT32_MAX ? ~(uint32_t)0 : 0;
+    Py_ssize_t n_tags = a->n_tags;
+    uint32_t narrow = n_tags < 1 || n_tags > INT32_MAX || n_values > INT32_MAX ? ~(uint32_t)0 : 0;
     for (Py_ssize_t i = 0; i < LEVELS * a->n; i++) wide |= OUTSIDE(uint64_t, a->above[i], -1, a->n_nodes);
-    for (Py_ssize_t i = 0; i <= a->n_nodes; i++) narrow |= OUTSIDE(uint32_t, a->tag[i], 0, n_tags);
+    for (Py_ssize_t i = 0; i < a->n_nodes; i++) narrow |= OUTSIDE(uint32_t, a->tag[i], 0, n_tags);
     for (Py_ssize_t i = 0; i < ATTRIBUTES * (a->n_nodes + 1); i++)
         narrow |= OUTSIDE(uint32_t, a->numbers[i], 0, n_values);
     int sound = !(wide >> 63) && !(narrow >> 31);
@@ -261,17 +266,17 @@ PyObject *bags_above(PyObject *module, PyObject *arguments) {
     int opened = 0;
     for (; opened < 6; opened++)
         if (open_array(object[opened], &view[opened], sizes[opened], opened > 3) < 0) goto done;
-    Above a = {view[0].buf, view[1].buf, view[2].buf, view[0].len / 8 / LEVELS, view[1].len / 4 - 1};
+    Above a = {view[0].buf, view[1].buf, view[2].buf, view[0].len / 8 / LEVELS, view[1].len / 4, view[3].len / 4};
     const uint32_t *tag_sums = view[3].buf;
     int64_t *bag = view[4].buf, *starts = view[5].buf;
     Py_ssize_t n_values = PyTuple_Size(words.values);
-    if (a.n_nodes < 0 || view[2].len / 4 < ATTRIBUTES * (a.n_nodes + 1) || view[4].len / 8 < a.n ||
+    if (view[2].len / 4 < ATTRIBUTES * (a.n_nodes + 1) || view[4].len / 8 < a.n ||
         view[5].len / 8 < a.n + 1 || words.most_names < 0 || words.most_parts < 0 || words.most_names > MOST_WORDS ||
         words.most_parts > MOST_WORDS - words.most_names) {
         PyErr_SetString(PyExc_ValueError, "no room for all bags or words");
         goto done;
     }
-    if (!is_sound(&a, view[3].len / 4, n_values)) goto done;
+    if (!is_sound(&a, n_values)) goto done;
     if (!of_byte.made) make_tables();
     words.begin = malloc((size_t)(n_values + 1) * sizeof(int64_t));
     words.end = malloc((size_t)(n_values + 1) * sizeof(int64_t));
@@ -292,7 +297,7 @@ PyObject *bags_above(PyObject *module, PyObject *arguments) {
                 PyErr_NoMemory();
                 goto done;
             }
-            found.items[found.n++] = (tag_sums[a.tag[node]] & mask) ^ mark;
+            found.items[found.n++] = (tag_sums[tag_at(&a, node)] & mask) ^ mark;
             for (int k = 0; k < ATTRIBUTES; k++) {
                 int32_t value = number_at(&a, k, node);
                 if (words.begin[value] < 0 && !read_value(&words, value)) goto done;

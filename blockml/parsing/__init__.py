@@ -127,13 +127,15 @@ def _status(decoded: Decoded, *, truncated: bool, n_blocks: int) -> Status:
 
 def _title(nodes: Nodes, titles: NDArray[np.int64]) -> str:
     """Text of the first ``title`` that is no part of a drawing."""
-    drawings = nodes.places("svg") if len(titles) else titles
-    if len(drawings):
+    if not len(titles):
+        return ""
+    if any(nodes.name(node) == "svg" for node in nodes.ancestors(int(titles[0]))):
+        drawings = nodes.places("svg")
         covered = np.maximum.accumulate(nodes.end[drawings])  # to where the drawings so far reach
         before = np.searchsorted(drawings, titles)
         titles = titles[(before == 0) | (covered[before - 1] <= titles)]
-    if not len(titles):
-        return ""
+        if not len(titles):
+            return ""
     first = int(titles[0])
     return " ".join(" ".join(nodes.texts[first + 1 : nodes.end[first]]).split())
 

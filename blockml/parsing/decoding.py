@@ -20,11 +20,9 @@ Detector = Callable[[bytes], str | None]
 #: The standard looks for a declaration in this many bytes before it guesses (HTML, "prescan a byte stream").
 _PRESCAN = 1024
 
-#: Where begins what can't hold a declaration, in lower case. An unclosed one reaches to the end.
-_NO_MARKUP = re.compile(rb"<(?:!--|(script|style|title|textarea)\b)")
-#: Bytes that are looked through for a declaration at once; it mostly stands near the beginning.
-_AT_ONCE = 4096
-_META = re.compile(rb"<meta[\s/]([^<>]*)>", re.IGNORECASE)
+#: Where something begins that can't hold a declaration, or a ``<meta>``, which may. What isn't closed reaches to the end.
+_NEXT = re.compile(rb"<(?:(!--)|(script|style|title|textarea)\b|meta[\s/]([^<>]*)>)", re.IGNORECASE)
+_ENDS = {name: re.compile(rb"</%b\b" % name, re.IGNORECASE) for name in (b"script", b"style", b"title", b"textarea")}
 _ATTRIBUTE = re.compile(rb"""([^\s"'/=]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"']+))?""")
 _CHARSET = re.compile(rb"""charset\s*=\s*["']?\s*([^\s"';]+)""", re.IGNORECASE)
 _XML_DECLARATION = re.compile(rb"""\s*<\?xml[^>]*?encoding\s*=\s*["']([^"'>]+)["']""")
@@ -173,7 +171,7 @@ def _declared(source: bytes, warnings: dict[str, None]) -> str | None:
         return None
     for meta in _metas(source):
         attributes: dict[bytes, bytes] = {}
-        for attribute in _ATTRIBUTE.finditer(meta[1]):
+        for attribute in _ATTRIBUTE.finditer(meta):
             attributes.setdefault(attribute[1].lower(), (attribute[2] or b"").strip(b"\"'"))
         label = attributes.get(b"charset", b"").strip()
         if not label and attributes.get(b"http-equiv", b"").strip().lower() == b"content-type":
@@ -187,47 +185,29 @@ def _declared(source: bytes, warnings: dict[str, None]) -> str | None:
     return None
 
 
-def _metas(source: bytes) -> Iterator[re.Match[bytes]]:
-    """Each ``<meta>`` of the page with all that can't hold a declaration cut out; one may come several times."""
-    pieces: list[bytes] = []
-    size = 0
-    wanted = _AT_ONCE
-    for piece in _markup(source):
-        pieces.append(piece)
-        size += len(piece)
-        if size < wanted:
-            continue
-        text = b"".join(pieces)
-        yield from _META.finditer(text)
-        rest = text[text.rfind(b"<") :] if b"<" in text else b""  # a tag may go on in the next piece
-        pieces, size = [rest], len(rest)
-        wanted = max(_AT_ONCE, 2 * size)
-    yield from _META.finditer(b"".join(pieces))
-
-
-def _markup(source: bytes) -> Iterator[bytes]:
-    """Pieces of the page between comments, scripts and the like."""
-    lowered = source.lower()
+def _metas(source: bytes) -> Iterator[bytes]:
+    """What stands in each ``<meta>`` of the page, but for those in comments, scripts and the like."""
     begin = 0
-    while opened := _NO_MARKUP.search(lowered, begin):
-        yield source[begin : opened.start()]
-        if opened[1] is None:
-            closed = lowered.find(b"-->", opened.end())
-            begin = closed + 3
+    while found := _NEXT.search(source, begin):
+        begin = found.end()
+        if found[3] is not None:
+            yield found[3]
+            continue
+        if found[1]:
+            closed = source.find(b"-->", begin)
+            begin = closed + len(b"-->")
         else:
-            end_tag = re.compile(rb"</%b\b" % opened[1]).search(lowered, opened.end())
-            closed = end_tag.start() if end_tag else -1
-            begin = end_tag.end() if end_tag else -1
+            end_tag = _ENDS[found[2].lower()].search(source, begin)
+            closed = begin = end_tag.end() if end_tag else -1
         if closed < 0:
             return
-    yield source[begin:]
 
 
 def _utf16_pattern(source: bytes) -> str | None:
     """UTF-16 without a mark: markup is mostly ASCII, so every other byte is zero."""
     sample = source[:_PRESCAN]
     half = len(sample) // 2
-    if half < 2:
+    if half < 2 or 0 not in sample:
         return None
     for name, zeros, others in (("utf-16le", sample[1::2], sample[::2]), ("utf-16be", sample[::2], sample[1::2])):
         if zeros.count(0) > 0.7 * half and others.count(0) < 0.1 * half:

@@ -89,7 +89,8 @@ _PROPERTIES: Mapping[str, int] = {
 def _compiled(compiled: kernel.Compiled, nodes: Nodes, profile: str, tokenizer: str) -> Blocks:
     """Blocks by the kernel."""
     known = _known(profile)
-    *columns, texts = compiled.cut_blocks(
+    columns, bits, word_lengths, texts, parents = compiled.cut_blocks(
+        nodes.names,
         np.ascontiguousarray(nodes.tag, np.int32),
         np.ascontiguousarray(nodes.parent, np.int32),
         np.ascontiguousarray(nodes.depth, np.int32),
@@ -100,8 +101,8 @@ def _compiled(compiled: kernel.Compiled, nodes: Nodes, profile: str, tokenizer: 
         class_table(),
         tuple(TOKENIZERS).index(tokenizer),
     )
-    *counts, parent, node, last_node, flags, joints, word_lengths = [np.frombuffer(held, np.int32) for held in columns]
-    n_words, n_linked, first_line, last_line = counts
+    n_words, n_linked, first_line, last_line, parent, node, last_node = np.frombuffer(columns, np.int32).reshape(7, -1)
+    flags, joints = np.frombuffer(bits, np.uint8).reshape(2, -1)
     return Blocks(
         texts=texts,
         n_words=n_words,
@@ -111,10 +112,10 @@ def _compiled(compiled: kernel.Compiled, nodes: Nodes, profile: str, tokenizer: 
         parent=parent,
         node=node,
         last_node=last_node,
-        flags=flags.astype(np.uint8),
-        joints=joints.astype(np.uint8),
-        word_lengths=word_lengths,
-        parents=tuple(map(nodes.names.__getitem__, nodes.tag[parent].tolist())),
+        flags=flags,
+        joints=joints,
+        word_lengths=np.frombuffer(word_lengths, np.int32),
+        parents=parents,
     )
 
 
@@ -208,7 +209,7 @@ def _columns(
         flags=nodes.flags[first_node],
         joints=joints[starts],
         word_lengths=length,
-        parents=tuple([nodes.names[tag] for tag in nodes.tag[parent].tolist()]),
+        parents=tuple([nodes.name(node) if node >= 0 else "" for node in parent.tolist()]),
     )
 
 

@@ -142,7 +142,7 @@ def words_of(values: list[str]) -> tuple[Any, ...]:
     n = len(values)
     above, numbers = np.full((4, n), -1, dtype=np.int64), np.zeros((4, n + 1), dtype=np.int32)
     above[0], numbers[n % 4, :n] = np.arange(n), np.arange(1, n + 1)
-    found = _of_elements(above, np.zeros(n + 1, np.int32), numbers, np.ones(1, np.uint32), ("", *values))
+    found = _of_elements(above, np.zeros(n, np.int32), numbers, np.ones(1, np.uint32), ("", *values))
     return found.starts, found.buckets, found.bag
 
 
@@ -293,9 +293,11 @@ ZEROS, ONES, LONGS = np.zeros(2, np.int32), np.ones(2, np.int32), np.zeros(5, np
 #: Arguments of ``bags_above``, for four blocks and one node: of which each is wrong in its place.
 WRONG: list[tuple[int, Any]] = [
     (0, np.array([0, 99, -2, 1] * 4)),
-    (1, ONES),
+    (1, ONES[:1]),
+    (1, ZEROS),
     (2, ONES.repeat(4)),
     (2, ZEROS),
+    (3, np.zeros(0, np.uint32)),
     (4, [""]),
     (6, 64),
     (11, LONGS[:3]),
@@ -306,7 +308,7 @@ WRONG: list[tuple[int, Any]] = [
 def bags_with(place: int, argument: object) -> object:
     """Bags with one argument replaced."""
     tag_sums = np.zeros(1, np.uint32)
-    arguments: list[Any] = [LONGS[:1].repeat(16), ZEROS, ZEROS.repeat(4), tag_sums, ("",), bytes, 8, 32, 2, 1, 1]
+    arguments: list[Any] = [LONGS[:1].repeat(16), ZEROS[:1], ZEROS.repeat(4), tag_sums, ("",), bytes, 8, 32, 2, 1, 1]
     arguments += [LONGS.copy(), LONGS.copy()]
     arguments[place] = argument
     assert kernel.compiled is not None

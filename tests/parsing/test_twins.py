@@ -415,7 +415,7 @@ def test_odd_events_are_refused(name: str, arguments: tuple[Any, ...], error: ty
 
 
 COLUMNS: dict[str, Any] = {
-    "tag": [1, 0], "parent": [-1, 0], "depth": [0, 1], "end": [2, 2], "flags": [0, 0], "texts": ["", "x"],
+    "names": ("#text", "p"), "tag": [1, 0], "parent": [-1, 0], "depth": [0, 1], "end": [2, 2], "flags": [0, 0], "texts": ["", "x"],
     "properties": [0, 3], "classes": class_table(),
 }  # fmt: skip
 DTYPES = {"flags": np.uint8, "properties": np.uint8, "classes": np.uint8}
@@ -424,6 +424,8 @@ DTYPES = {"flags": np.uint8, "properties": np.uint8, "classes": np.uint8}
 @pytest.mark.parametrize(
     ("name", "column", "error"),
     [
+        ("names", ("#text",), ValueError),
+        ("names", ["#text", "p"], TypeError),
         ("tag", [2, 0], ValueError),
         ("tag", [-1, 0], ValueError),
         ("tag", [1], ValueError),
@@ -445,10 +447,11 @@ def test_columns_that_are_no_tree_are_refused(
 
     def cut(columns: dict[str, Any]) -> tuple[Any, ...]:
         arrays = {
-            key: held if key == "texts" else np.array(held, DTYPES.get(key, np.int32)) for key, held in columns.items()
+            key: held if key in ("names", "texts") else np.array(held, DTYPES.get(key, np.int32))
+            for key, held in columns.items()
         }
         return compiled.cut_blocks(*arrays.values(), 0)  # type: ignore[call-arg, arg-type]
 
-    assert cut(COLUMNS)[-1] == ("x",)
+    assert cut(COLUMNS)[-2:] == (("x",), ("p",))
     with pytest.raises(error):
         cut(COLUMNS | {name: column})
