@@ -80,7 +80,7 @@ def test_compiled_numbers_are_those_of_python(html: str) -> None:
 )
 def test_one_copy_stays(blocks: list[tuple[int, int, float, bool]], caution: float) -> None:
     """Counted one line at a time."""
-    blocks = [(min(text, len(blocks) - 1), *rest) for text, *rest in blocks]
+    blocks = [(min(text, len(blocks) - 1), where, odds, new) for text, where, odds, new in blocks]
     line = np.cumsum([new for *_, new in blocks], dtype=np.intp)
     first = {number: blocks[place] for place, number in reversed(list(enumerate(line.tolist())))}
     text, place, odds = (np.array([first[number][k] for number in line.tolist()]) for k in range(3))

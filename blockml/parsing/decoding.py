@@ -20,7 +20,7 @@ Detector = Callable[[bytes], str | None]
 #: The standard looks for a declaration in this many bytes before it guesses (HTML, "prescan a byte stream").
 _PRESCAN = 1024
 
-#: Where something begins that can't hold a declaration, or a ``<meta>``, which may. What isn't closed reaches to the end.
+#: Where what can't hold a declaration begins, which reaches to the end if it isn't closed; or a ``<meta>``, which may.
 _NEXT = re.compile(rb"<(?:(!--)|(script|style|title|textarea)\b|meta[\s/]([^<>]*)>)", re.IGNORECASE)
 _ENDS = {name: re.compile(rb"</%b\b" % name, re.IGNORECASE) for name in (b"script", b"style", b"title", b"textarea")}
 _ATTRIBUTE = re.compile(rb"""([^\s"'/=]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"']+))?""")

@@ -415,8 +415,8 @@ def test_odd_events_are_refused(name: str, arguments: tuple[Any, ...], error: ty
 
 
 COLUMNS: dict[str, Any] = {
-    "names": ("#text", "p"), "tag": [1, 0], "parent": [-1, 0], "depth": [0, 1], "end": [2, 2], "flags": [0, 0], "texts": ["", "x"],
-    "properties": [0, 3], "classes": class_table(),
+    "names": ("#text", "p"), "tag": [1, 0], "parent": [-1, 0], "depth": [0, 1], "end": [2, 2], "flags": [0, 0],
+    "texts": ["", "x"], "properties": [0, 3], "classes": class_table(),
 }  # fmt: skip
 DTYPES = {"flags": np.uint8, "properties": np.uint8, "classes": np.uint8}
 
