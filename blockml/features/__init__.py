@@ -65,11 +65,11 @@ def build(
     """
     chosen = feature_set(features) if isinstance(features, str) else features
     n = len(page.blocks)
-    plan = _plan(chosen.columns)
+    plan, places = _plan(chosen.columns)
     columns = np.empty((len(chosen.columns), n), dtype=np.float32)
     if n:
         view = view or View(page)
-        with view.writing({part.run_of[0]: columns[part.run] for part in plan if part.is_whole}):
+        with view.writing(columns, places):
             # A family's values are dropped before the next one's are made: memory is soon warm, and little of it is
             # needed.
             for part in plan:
@@ -156,13 +156,14 @@ class _Part:
 
 
 @functools.cache
-def _plan(columns: tuple[str, ...]) -> tuple[_Part, ...]:
-    """Sort columns by what computes them."""
+def _plan(columns: tuple[str, ...]) -> tuple[tuple[_Part, ...], Mapping[str, slice]]:
+    """Sort columns by what computes them; and where families may write all of theirs, by the first name of each."""
     names: dict[Family | None, list[tuple[int, str, int, int | None]]] = {}
     for place, name in enumerate(columns):
         base, offset, code = split_name(name)
         names.setdefault(COLUMNS[base].family, []).append((place, base, offset, code))
-    return tuple(_part(family, parts) for family, parts in names.items())
+    plan = tuple([_part(family, parts) for family, parts in names.items()])
+    return plan, {part.run_of[0]: part.run for part in plan if part.is_whole}
 
 
 def _part(family: Family | None, names: list[tuple[int, str, int, int | None]]) -> _Part:

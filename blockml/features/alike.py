@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from blockml import kernel
 from blockml.features.ranks import ranked
+from blockml.page import Nodes
 
 __all__ = ["GROUPS", "Levels", "alike"]
 
@@ -33,16 +34,19 @@ GROUPS: Mapping[str, Levels] = {"near": Levels(0, 3), "far": Levels(2, _ALL)}
 
 
 def alike(
-    tree: kernel.Tree, n_tags: int, ways: Sequence[Levels], names: NDArray[np.int32] = _NO_NAMES
+    tree: kernel.Tree | None,
+    chain: NDArray[np.int64],
+    nodes: Nodes,
+    ways: Sequence[Levels],
+    names: NDArray[np.int32] = _NO_NAMES,
 ) -> NDArray[np.int64]:
     """Number the groups of blocks with the same tags, and names, at some levels above.
 
     Parameters
     ----------
-    tree
-        See :attr:`blockml.features.view.View.tree`.
-    n_tags
-        How many different tags the page has.
+    tree, chain, nodes
+        The tree as the kernel knows it; without it, (levels, n_blocks) the nodes above each block, and all nodes. See
+        :class:`blockml.features.view.View`.
     ways
         Levels, for each way to be alike. Without levels all blocks are one group.
     names
@@ -53,16 +57,15 @@ def alike(
     NDArray[np.int64]
         (len(ways), n_blocks).
     """
-    chain, _, tag, *_ = tree
     groups = np.empty((len(ways), chain.shape[1]), dtype=np.int64)
-    if kernel.compiled is not None and groups.size:
+    if kernel.compiled is not None and tree is not None:
         for way, group in zip(ways, groups, strict=True):
-            kernel.compiled.alike(tree, n_tags, way.first, way.last, _FACTOR, names, group)
+            kernel.compiled.alike(tree, way.first, way.last, _FACTOR, names, group)
         return groups
-    codes = np.zeros(len(tag) + 1, dtype=np.uint64)
-    codes[:-1] = tag
+    codes = np.zeros(len(nodes) + 1, dtype=np.uint64)
+    codes[:-1] = nodes.tag
     if len(names):
-        codes += n_tags * names.astype(np.uint64)
+        codes += len(nodes.names) * names.astype(np.uint64)
     codes += np.uint64(1)
     codes[-1] = 0
     for way, group in zip(ways, groups, strict=True):

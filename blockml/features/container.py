@@ -7,7 +7,6 @@ several candidates are only hints here, and what is learnt is how far from them 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import repeat
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from blockml.features.column import Row, Rows, columns_of, names_of
 from blockml.features.keywords import KEYWORDS
+from blockml.features.tags import TagTable
 from blockml.features.view import View
 from blockml.parsing.characters import CLAUSE
 
@@ -29,20 +29,24 @@ _SURROUNDINGS = frozenset({"nav", "footer", "aside", "header", "form"})
 _SURROUNDING_WORDS = ("comment", "side", "navigation", "foot", "related", "popular", "consent", "overlay", "subscribe")
 
 #: By tag: 1 for surroundings, -1 for elements around everything, whose class names are of the whole page.
-_TAGS_AROUND = {**dict.fromkeys(_SURROUNDINGS, 1), "html": -1, "body": -1}
+_ALL_AROUND = ("html", "body")
+_TAGS_AROUND = TagTable({**dict.fromkeys(_SURROUNDINGS, 1), **dict.fromkeys(_ALL_AROUND, -1)})
 #: What the kernel knows of a tag: see container.c.
 _SURROUNDING, _AROUND, _INLINE_BIT, _MAIN, _ARTICLE, _HEADING = (1 << bit for bit in range(6))
 #: Elements that hold text without being its paragraph.
 _INLINE = frozenset({"p", "span", "strong", "b", "em", "i", "font", "pre", "td", "blockquote"})
 
-_MARKS = {
-    **dict.fromkeys(_SURROUNDINGS, _SURROUNDING),
-    **{name: _AROUND for name, mark in _TAGS_AROUND.items() if mark < 0},
-    **dict.fromkeys(_INLINE, _INLINE_BIT),
-    "main": _MAIN,
-    "article": _ARTICLE,
-    "h1": _HEADING,
-}
+_MARKS = TagTable(
+    {
+        **dict.fromkeys(_SURROUNDINGS, _SURROUNDING),
+        **dict.fromkeys(_ALL_AROUND, _AROUND),
+        **dict.fromkeys(_INLINE, _INLINE_BIT),
+        "main": _MAIN,
+        "article": _ARTICLE,
+        "h1": _HEADING,
+    },
+    dtype=np.uint8,
+)
 
 #: Candidates by what they hold most of.
 CANDIDATES: Mapping[str, str] = {
@@ -65,7 +69,7 @@ def container(view: View) -> Mapping[str, NDArray[np.generic] | float]:
         classes, roles, ids = (names.of[name] for name in ("class", "role", "id"))
         clauses, lengths = view.characters(CLAUSE), view.lengths
         compiled.container_rows(
-            view.tree, _marks(view), view.reached, classes, roles, ids, view.name_bits, _SURROUNDING_BITS,
+            view.tree, view.tag_codes(_MARKS)[:-1], classes, roles, ids, view.name_bits, _SURROUNDING_BITS,
             names.numbers.get("main", 0), view.amounts, view.totals, clauses, lengths, MOST_LEVELS, rows,
         )  # fmt: skip
         return Rows(_NAMES, rows)
@@ -102,7 +106,7 @@ def further(view: View) -> Mapping[str, NDArray[np.generic] | float]:
     """The same for candidates that tell little beside the others."""
     if (compiled := view.compiled) is not None:
         rows = view.rows(_FURTHER_NAMES)
-        compiled.further_rows(view.tree, _marks(view), view.reached, view.amounts, view.totals, MOST_LEVELS, rows)
+        compiled.further_rows(view.tree, view.tag_codes(_MARKS)[:-1], view.amounts, view.totals, MOST_LEVELS, rows)
         return Rows(_FURTHER_NAMES, rows)
     masses = _masses(view)
     return _around(
@@ -190,15 +194,10 @@ def relative_to(view: View, node: int) -> Mapping[str, NDArray[np.generic] | flo
 _SURROUNDING_BITS = sum(1 << number for number, name in enumerate(KEYWORDS) if name in _SURROUNDING_WORDS)
 
 
-def _marks(view: View) -> NDArray[np.uint8]:
-    """(n_tags,) what the kernel knows of each."""
-    return np.array([*map(_MARKS.get, view.nodes.names, repeat(0))], dtype=np.uint8)
-
-
 def _surrounded(view: View) -> NDArray[np.bool_]:
     """(n_blocks,) whether an element above is one of the surroundings, by its tag or by its class or id."""
     marked = (view.keywords & _SURROUNDING_BITS > 0).astype(np.float64)
-    tags = view.named_tags(_TAGS_AROUND, 0)
+    tags = view.codes_of_nodes(_TAGS_AROUND)
     marked[tags > 0] = 1
     marked[tags < 0] = 0
     return view.most_above(marked) > 0

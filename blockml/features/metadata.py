@@ -170,7 +170,7 @@ def _sums_by_tag(view: View) -> tuple[list[list[float]], NDArray[np.float64], in
     n_tags = len(view.nodes.names)
     counts, longest = np.zeros((3, n_tags)), np.zeros(5)
     if (compiled := view.compiled) is not None:
-        deepest = compiled.page_sizes(view.tree, n_tags, view.words, counts, longest)
+        deepest = compiled.page_sizes(view.tree, view.words, counts, longest)
     else:
         tags = view.nodes.tag[view.blocks.parent]
         counts[0] = np.bincount(view.nodes.tag, minlength=n_tags)

@@ -30,6 +30,8 @@ class Names:
     """The same by attribute."""
     numbers: dict[str, int]
     """Number of each value."""
+    holders: NDArray[np.uint8]
+    """(n_values,) bit ``1 << i`` where attribute ``i`` of :data:`NAMES` has the value."""
 
     def classes_too(self, nodes: Nodes, others: NDArray[np.int64]) -> NDArray[np.int32]:
         """(n_nodes + 1,) number of each element's ``class``, of other elements too; rising indices."""
@@ -59,8 +61,8 @@ def numbered(nodes: Nodes, chosen: NDArray[np.int64]) -> Names:
     """
     numbers = {"": 0}
     columns = np.zeros((len(NAMES), len(nodes) + 1), dtype=np.int32)
-    _number(nodes, chosen, NAMES, numbers, columns)
-    return Names(tuple(numbers), columns, dict(zip(NAMES, columns, strict=True)), numbers)
+    holders = _number(nodes, chosen, NAMES, numbers, columns)
+    return Names(tuple(numbers), columns, dict(zip(NAMES, columns, strict=True)), numbers, holders)
 
 
 def _number(
@@ -69,14 +71,25 @@ def _number(
     names: tuple[str, ...],
     numbers: dict[str, int],
     columns: NDArray[np.int32],
-) -> None:
-    """Write the numbers (n_names, n_nodes + 1) of values of some elements; new values get the next ones."""
+) -> NDArray[np.uint8]:
+    """Write the numbers (n_names, n_nodes + 1) of values of some elements; new values get the next ones.
+
+    Returns
+    -------
+    NDArray[np.uint8]
+        (n_values,) bits of the names that have each value.
+    """
     held = nodes.attributes
     if kernel.compiled is not None and isinstance(held, Attributes):
-        kernel.compiled.numbered(held.number, held.given, held.pairs, held.ends, names, chosen, numbers, columns)
-        return
+        sets = held.number, held.given, held.pairs, held.ends
+        return np.frombuffer(kernel.compiled.numbered(*sets, names, chosen, numbers, columns), dtype=np.uint8)
     for node in chosen.tolist():
         if its := held[node]:
             for column, name in zip(columns, names, strict=True):
                 if (value := its.get(name)) is not None:
                     column[node] = numbers.setdefault(value, len(numbers))
+    holders = np.zeros(len(numbers), dtype=np.uint8)
+    for place, column in enumerate(columns):
+        holders[column[chosen]] |= np.uint8(1 << place)
+    holders[0] = 0
+    return holders

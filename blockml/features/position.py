@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.features.column import Rows, columns_of, names_of
+from blockml.features.tags import TagTable
 from blockml.features.view import View
 
 __all__ = ["COLUMNS", "around", "position"]
@@ -21,20 +22,21 @@ _BLUR = 3.0
 #: Longest block counted in the smoothing, in words: one long block shall not drown its neighbours.
 _MOST_WORDS = 60.0
 
-_HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
+#: Level of a heading; 9 for what is none.
+_HEADINGS = TagTable({"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}, other=9, none=9)
 
 
 def position(view: View) -> Mapping[str, NDArray[np.generic] | float]:
     """Place of a block in the page, counted in blocks and words, from both ends and from headings and running text."""
     if (compiled := view.compiled) is not None:
         rows = view.rows(_POSITION)
-        compiled.position_rows(view.tree, view.tag_codes(_HEADINGS, 9, 9), view.amounts, view.totals, rows)
+        compiled.position_rows(view.tree, view.tag_codes(_HEADINGS), view.amounts, view.totals, rows)
         return Rows(_POSITION, rows)
     n, n_prose = len(view), max(1.0, view.totals[1])
     index = np.arange(n, dtype=np.float64)
     before = np.cumsum(view.words) - view.words
     prose_before = np.cumsum(view.prose) - view.prose
-    heading = view.codes_above(_HEADINGS, 9, 9).min(axis=0)
+    heading = view.codes_above(_HEADINGS).min(axis=0)
     is_heading, reading = heading < 9, view.prose > 0
     first, any_heading, since = _last_marked(np.array([heading == 1, is_heading, reading]))
     next_heading, until = _next_marked(np.array([is_heading, reading]))

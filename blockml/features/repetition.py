@@ -79,7 +79,7 @@ def like_siblings(view: View) -> Mapping[str, NDArray[np.generic]]:
     classes = view.classes_of(elements)
     if (compiled := view.compiled) is not None:
         rows = view.rows(_LIKE_SIBLINGS)
-        compiled.sibling_rows(view.tree, n_tags, _LEVELS, elements, classes, view.amounts, rows)
+        compiled.sibling_rows(view.tree, _LEVELS, elements, classes, view.amounts, rows)
         return Rows(_LIKE_SIBLINGS, rows)
     kind = nodes.tag[elements] + n_tags * classes[elements].astype(np.int64)
     key = (nodes.parent[elements].astype(np.int64) + 1) * (int(kind.max()) + 1) + kind
@@ -101,7 +101,7 @@ def _siblings(view: View) -> NDArray[np.int64]:
     nodes = view.nodes
     if (compiled := view.compiled) is not None:
         found = np.empty(len(nodes), dtype=np.int64)
-        return found[: compiled.siblings_above(view.tree, len(nodes.names), _LEVELS, found)]
+        return found[: compiled.siblings_above(view.tree, _LEVELS, found)]
     has_ancestors = np.zeros(len(nodes) + 1, dtype=bool)  # the entry at the end is for roots, which have no parent
     has_ancestors[nodes.parent[view.levels(LEVELS)]] = True
     return np.flatnonzero((nodes.tag != 0) & has_ancestors[nodes.parent]).astype(np.int64, copy=False)

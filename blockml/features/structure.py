@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.features.column import Row, Rows, columns_of, names_of
+from blockml.features.tags import TagTable
 from blockml.features.view import View
 from blockml.page import Flag
 from blockml.parsing.characters import SENTENCE
@@ -33,8 +34,8 @@ LANDMARKS: Mapping[str, tuple[str, ...]] = {
     "emphasis": ("strong", "b", "em", "i"),
 }  # fmt: skip
 
-_CODES = {name: code for code, name in enumerate(TAGS)}
-_LANDMARK_BITS = {tag: 1 << number for number, group in enumerate(LANDMARKS.values()) for tag in group}
+_CODES = TagTable({name: code for code, name in enumerate(TAGS)}, other=TAGS.index("other"))
+_LANDMARK_BITS = TagTable({tag: 1 << number for number, group in enumerate(LANDMARKS.values()) for tag in group})
 
 #: Levels above the parent whose contents are measured.
 LEVELS = (0, 1, 2, 3, 4, 6)
@@ -43,22 +44,22 @@ _LEVELS = np.array(LEVELS, dtype=np.int64)
 FAR = 99
 
 _FLAGS = np.array([Flag.HIDDEN, Flag.NOSCRIPT, Flag.PREFORMATTED], dtype=np.uint8)
-_PARAGRAPHS = frozenset({"p", "pre", "blockquote"})
+_IS_PARAGRAPH = TagTable(dict.fromkeys(("p", "pre", "blockquote"), 1), dtype=np.bool_)
 
 
 def path(view: View) -> Mapping[str, NDArray[np.generic]]:
     """Tags of the nearest ancestors, depth, and how many levels up the landmarks are."""
     rows = view.rows(_PATH)
     if (compiled := view.compiled) is not None:
-        codes, bits = view.tag_codes(_CODES, 1, 0), view.tag_codes(_LANDMARK_BITS, 0, 0)
+        codes, bits = view.tag_codes(_CODES), view.tag_codes(_LANDMARK_BITS)
         compiled.path_rows(view.tree, codes, bits, view.blocks.flags, _FLAGS, FAR, rows)
         return Rows(_PATH, rows)
     tags, landmarks = rows[:4], rows[5 : 5 + len(LANDMARKS)]
-    codes = view.codes_above(_CODES, 1, 0)
+    codes = view.codes_above(_CODES)
     tags[: len(codes)] = codes
     tags[len(codes) :] = 0
     rows[4] = view.nodes.depth[view.blocks.parent]
-    nearest_levels(view, view.named_tags(_LANDMARK_BITS, 0), landmarks)
+    nearest_levels(view, view.codes_of_nodes(_LANDMARK_BITS), landmarks)
     rows[-len(_FLAGS) :] = (view.blocks.flags & _FLAGS[:, None]) > 0
     return Rows(_PATH, rows)
 
@@ -86,7 +87,7 @@ def nearest_levels(view: View, bits: NDArray[np.integer[Any]], levels: NDArray[n
 
 def ancestors(view: View) -> Mapping[str, NDArray[np.generic]]:
     """How much text the elements above a block hold, and what share of it is linked, running, in paragraphs."""
-    is_paragraph = np.array([name in _PARAGRAPHS for name in view.nodes.names], dtype=bool)
+    is_paragraph = view.tag_codes(_IS_PARAGRAPH)[:-1]
     sentences = view.characters(SENTENCE)
     if (compiled := view.compiled) is not None:
         rows = view.rows(_ANCESTORS)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from itertools import repeat
 from threading import get_ident
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from blockml.attributes import Attributes
 from blockml.features.alike import GROUPS, Levels, alike
 from blockml.features.keywords import all_bits
 from blockml.features.names import Names, numbered
+from blockml.features.tags import TagTable, tag_places
 from blockml.page import Blocks, Nodes, Page
 from blockml.parsing.characters import (
     ALNUM,
@@ -38,7 +39,7 @@ REACH = 32
 
 #: Classes of characters that families count: all of them are counted at once.
 COUNTED = np.array([ALNUM, SPACE, DIGIT, SENTENCE, CLAUSE, UPPER | ALNUM, CJK | ALNUM], dtype=np.uint8)
-_NOWHERE: Mapping[str, NDArray[np.float32]] = {}
+_NOWHERE: tuple[NDArray[np.float32], Mapping[str, slice]] = np.zeros((0, 0), dtype=np.float32), {}
 _ROW_OF = {mask: row for row, mask in enumerate(COUNTED.tolist())}
 
 
@@ -63,34 +64,33 @@ class View:
         self.blocks: Blocks = page.blocks
         self.compiled = kernel.compiled if len(page.blocks) else None
         """The compiled kernel; None where there is none, and of a page without blocks."""
-        self._places: dict[int, Mapping[str, NDArray[np.float32]]] = {}  # of each thread
+        self._places: dict[int, tuple[NDArray[np.float32], Mapping[str, slice]]] = {}  # of each thread
 
     def __len__(self) -> int:
         return len(self.blocks)
 
     def rows(self, names: tuple[str, ...]) -> NDArray[np.float32]:
         """(len(names), n_blocks) where a family writes its columns: where they will lie, if a matrix is being made."""
-        place = self._places.get(get_ident(), _NOWHERE).get(names[0])
-        return np.empty((len(names), len(self)), dtype=np.float32) if place is None else place
+        matrix, places = self._places.get(get_ident(), _NOWHERE)
+        place = places.get(names[0])
+        return np.empty((len(names), len(self)), dtype=np.float32) if place is None else matrix[place]
 
     @contextmanager
-    def writing(self, places: Mapping[str, NDArray[np.float32]]) -> Iterator[None]:
-        """Let families write all of their columns into parts of a matrix, given by the first name of each, for a while.
+    def writing(self, matrix: NDArray[np.float32], places: Mapping[str, slice]) -> Iterator[None]:
+        """Let families write all of their columns into rows of a matrix, given by the first name of each, for a while.
 
         Each thread that shares the view writes into a matrix of its own.
         """
-        self._places[get_ident()] = places
+        self._places[get_ident()] = matrix, places
         try:
             yield
         finally:
             del self._places[get_ident()]
 
-    @cached_property
-    def tree(self) -> kernel.Tree:
-        """:attr:`chain`, :attr:`started`, tag, parent, depth and end of nodes, parent of blocks: for the kernel."""
-        nodes = self.nodes
-        columns = _int32(nodes.tag, nodes.parent, nodes.depth, nodes.end, self.blocks.parent)
-        return (self.chain, self.started, *columns)
+    @property
+    def tree(self) -> kernel.Tree | None:
+        """What the kernel knows of all this; None without it."""
+        return self._above[3]
 
     @property
     def chain(self) -> NDArray[np.int64]:
@@ -108,15 +108,18 @@ class View:
         return self._above[2]
 
     @cached_property
-    def _above(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """What :attr:`chain`, :attr:`reached` and :attr:`started` are."""
+    def _above(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], kernel.Tree | None]:
+        """What :attr:`chain`, :attr:`reached`, :attr:`started` and :attr:`tree` are."""
         nodes, blocks, n_nodes = self.nodes, self.blocks, len(self.nodes)
         if (compiled := self.compiled) is not None:
             chain, reached = np.empty((REACH, len(self)), dtype=np.int64), np.empty(n_nodes, dtype=np.int64)
             started = np.empty(n_nodes + 1, dtype=np.int64)
-            parent, holder, node = _int32(nodes.parent, blocks.parent, blocks.node)
-            n_levels, n_reached = compiled.tree_above(parent, holder, node, chain, reached, started)
-            return chain[:n_levels], reached[:n_reached], started
+            tag, parent, depth, end = _int32(nodes.tag, nodes.parent, nodes.depth, nodes.end)
+            holder, first = _int32(blocks.parent, blocks.node)
+            tree, n_levels, n_reached = compiled.tree_above(
+                len(nodes.names), tag, parent, depth, end, holder, first, chain, reached, started
+            )
+            return chain[:n_levels], reached[:n_reached], started, tree
         levels = []
         here = blocks.parent.astype(np.int64)
         up = np.append(nodes.parent, -1).astype(np.int64)
@@ -129,7 +132,7 @@ class View:
         marked[np.array(levels)] = True
         started = np.zeros(n_nodes + 1, dtype=np.int64)
         np.cumsum(np.bincount(blocks.node, minlength=n_nodes), out=started[1:])
-        return np.array(levels), np.flatnonzero(marked[:-1]).astype(np.int64, copy=False), started
+        return np.array(levels), np.flatnonzero(marked[:-1]).astype(np.int64, copy=False), started, None
 
     @cached_property
     def _outermost(self) -> NDArray[np.intp]:
@@ -264,21 +267,25 @@ class View:
             row[:] = np.add.reduceat((self.kinds & mask) == mask, self.starts, dtype=np.int64)
         return counts
 
-    def tag_codes(self, codes: Mapping[str, int], other: int, none: int) -> NDArray[np.int64]:
-        """(n_tags + 1,) a code for the name of each tag; ``none`` at the end, for "no node"."""
-        return np.array([*map(codes.get, self.nodes.names, repeat(other)), none], dtype=np.int64)
+    @cached_property
+    def _tag_places(self) -> NDArray[np.intp]:
+        """Places of the page's tags in tables."""
+        return tag_places(self.nodes.names)
 
-    def codes_above(self, codes: Mapping[str, int], other: int, none: int) -> NDArray[np.int64]:
+    def tag_codes(self, table: TagTable) -> NDArray[Any]:
+        """(n_tags + 1,) a code for the name of each tag, and at the end for "no node"."""
+        return table.of(self._tag_places)
+
+    def codes_above(self, table: TagTable) -> NDArray[Any]:
         """(at most 4, n_blocks) :meth:`tag_codes` of the block's parent, the parent's parent …."""
         tag = np.append(self.nodes.tag, np.int32(len(self.nodes.names)))
-        return self.tag_codes(codes, other, none)[tag[self.chain[:4]]]
+        codes: NDArray[Any] = self.tag_codes(table)[tag[self.chain[:4]]]
+        return codes
 
-    def named_tags(self, codes: Mapping[str, int], other: int) -> NDArray[np.int64]:
-        """(n_nodes + 1,) code of each node's name; the entry at the end, for "no node", has ``other``."""
-        named = np.empty(len(self.nodes) + 1, dtype=np.int64)
-        self.tag_codes(codes, other, other).take(self.nodes.tag, out=named[:-1])
-        named[-1] = other
-        return named
+    def codes_of_nodes(self, table: TagTable) -> NDArray[Any]:
+        """(n_nodes + 1,) code of each node's name, and at the end of "no node"."""
+        codes: NDArray[Any] = self.tag_codes(table)[np.append(self.nodes.tag, -1)]
+        return codes
 
     @cached_property
     def names(self) -> Names:
@@ -292,12 +299,12 @@ class View:
     @cached_property
     def groups(self) -> NDArray[np.int64]:
         """(n_ways, n_blocks) number of each block's group, for each way in :data:`blockml.features.alike.GROUPS`."""
-        return alike(self.tree, len(self.nodes.names), tuple(GROUPS.values()), self.names.of["class"])
+        return alike(self.tree, self.chain, self.nodes, tuple(GROUPS.values()), self.names.of["class"])
 
     @cached_property
     def same_path(self) -> NDArray[np.int64]:
         """(1, n_blocks) number of the group of blocks with the same tags above."""
-        return alike(self.tree, len(self.nodes.names), (Levels(0, REACH),))
+        return alike(self.tree, self.chain, self.nodes, (Levels(0, REACH),))
 
     @cached_property
     def name_bits(self) -> NDArray[np.int64]:

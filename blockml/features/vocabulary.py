@@ -27,8 +27,9 @@ ROLES: Mapping[str, tuple[str, ...]] = {
 }
 
 _ROLE_OF = {word: number for number, words in enumerate(ROLES.values()) for word in words}
-#: Attributes that say them, as rows of numbers.
+#: Attributes that say them, as rows of numbers, and as bits.
 _ROLE_ROWS = [NAMES.index(name) for name in ("role", "itemprop", "property")]
+_ROLE_BITS = np.uint8(sum(1 << row for row in _ROLE_ROWS))
 #: Which of them says something by words, 0, or by roles, 1.
 _TABLES = np.array([int(name not in {"class", "id"}) for name in NAMES], dtype=np.int64)
 _NAMES = (*(f"cls{name}" for name in KEYWORDS), *ROLES)
@@ -38,14 +39,12 @@ def called(view: View) -> Mapping[str, NDArray[np.generic]]:
     """Levels up to the nearest element whose class or id holds a word of a group, or that has such a role."""
     names = view.names
     roles = np.zeros(len(names.values), dtype=np.int64)
-    said = np.zeros(len(roles), dtype=bool)
-    said[names.columns.take(view.reached, axis=1)[_ROLE_ROWS]] = True
-    for number in said.nonzero()[0].tolist():
+    for number in (names.holders & _ROLE_BITS).nonzero()[0].tolist():
         roles[number] = _role_bits(names.values[number]) << len(KEYWORDS)
     levels = view.rows(_NAMES)
     if (compiled := view.compiled) is not None:
         tables = np.array([view.name_bits, roles])
-        compiled.named_rows(view.tree, len(view.nodes.names), names.columns, tables, _TABLES, FAR, levels)
+        compiled.named_rows(view.tree, names.columns, tables, _TABLES, FAR, levels)
     else:
         bits = view.keywords | np.bitwise_or.reduce(roles[names.columns[_ROLE_ROWS]], axis=0)
         nearest_levels(view, bits, levels)

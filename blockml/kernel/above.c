@@ -33,27 +33,27 @@ static void write_levels(const Tree *tree, const uint64_t *bits, Py_ssize_t n_gr
 PyObject *path_rows(PyObject *module, PyObject *arguments) {
     enum { CODES, BITS, FLAGS, MASKS, ROWS, N };
     enum { NEAREST = 4 };
-    PyObject *arrays, *object[N];
+    PyObject *capsule, *object[N];
     float far;
     Py_buffer view[N];
     static const Py_ssize_t sizes[N] = {8, 8, 1, 1, 4};
     uint64_t *bits = NULL;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOOfO", &arrays, &object[0], &object[1], &object[2], &object[3], &far,
+    if (!PyArg_ParseTuple(arguments, "OOOOOfO", &capsule, &object[0], &object[1], &object[2], &object[3], &far,
                           &object[4]))
         return NULL;
-    Tree tree = {.opened = 0};
+    const Tree *tree = NULL;
     PyObject *result = NULL;
     int opened = open_arrays(object, view, sizes, N);
-    if (opened < N || tree_open(arrays, &tree, view[BITS].len / 8 - 1) < 0) goto done;
-    Py_ssize_t n = tree.n, n_tags = view[BITS].len / 8 - 1, n_masks = view[MASKS].len;
+    if (opened < N || (tree = tree_of(capsule)) == NULL) goto done;
+    Py_ssize_t n = tree->n, n_tags = tree->n_tags, n_masks = view[MASKS].len;
     Py_ssize_t n_groups = view[ROWS].len / 4 / n - NEAREST - 1 - n_masks;
-    if (view[CODES].len != view[BITS].len || view[FLAGS].len != n || view[ROWS].len / 4 % n || n_groups < 0 ||
+    if (view[CODES].len / 8 != n_tags + 1 || view[BITS].len / 8 != n_tags + 1 || view[FLAGS].len != n || view[ROWS].len / 4 % n || n_groups < 0 ||
         n_groups > GROUPS) {
         PyErr_SetString(PyExc_ValueError, "columns of blocks or tags differ in length");
         goto done;
     }
-    bits = malloc((size_t)(tree.n_nodes + 1) * sizeof(uint64_t));
+    bits = malloc((size_t)(tree->n_nodes + 1) * sizeof(uint64_t));
     if (bits == NULL) {
         PyErr_NoMemory();
         goto done;
@@ -63,13 +63,13 @@ PyObject *path_rows(PyObject *module, PyObject *arguments) {
     float *row = view[ROWS].buf;
     for (Py_ssize_t level = 0; level < NEAREST; level++, row += n)
         for (Py_ssize_t i = 0; i < n; i++) {
-            int64_t node = level < tree.n_levels ? tree.chain[level * n + i] : -1;
-            row[i] = (float)codes[node < 0 ? n_tags : tree.tag[node]];
+            int64_t node = level < tree->n_levels ? tree->chain[level * n + i] : -1;
+            row[i] = (float)codes[node < 0 ? n_tags : tree->tag[node]];
         }
-    for (Py_ssize_t i = 0; i < n; i++) row[i] = (float)tree.depth[wrapped(&tree, tree.holder[i])];
-    for (Py_ssize_t i = 0; i < tree.n_nodes; i++) bits[i] = bits_of[tree.tag[i]];
-    bits[tree.n_nodes] = bits_of[n_tags];
-    write_levels(&tree, bits, n_groups, far, row + n);
+    for (Py_ssize_t i = 0; i < n; i++) row[i] = (float)tree->depth[wrapped(tree, tree->holder[i])];
+    for (Py_ssize_t i = 0; i < tree->n_nodes; i++) bits[i] = bits_of[tree->tag[i]];
+    bits[tree->n_nodes] = bits_of[n_tags];
+    write_levels(tree, bits, n_groups, far, row + n);
     row += (1 + n_groups) * n;
     const uint8_t *flags = view[FLAGS].buf, *masks = view[MASKS].buf;
     for (Py_ssize_t k = 0; k < n_masks; k++, row += n)
@@ -77,33 +77,31 @@ PyObject *path_rows(PyObject *module, PyObject *arguments) {
     result = Py_NewRef(Py_None);
 done:
     free(bits);
-    tree_close(&tree);
     while (opened--) PyBuffer_Release(&view[opened]);
     return result;
 }
 
-/* named_rows(tree, n_tags, columns, tables, which, far, rows): levels (n_groups, n) up to the nearest element named by a word
+/* named_rows(tree, columns, tables, which, far, rows): levels (n_groups, n) up to the nearest element named by a word
    of each group. Columns (k, n_nodes + 1) are numbers of names, the last for "no node"; tables (m, n_names) have the
    groups of each; which[i] is the table of column i. */
 PyObject *named_rows(PyObject *module, PyObject *arguments) {
     enum { COLUMNS, TABLES, WHICH, ROWS, N };
-    PyObject *arrays, *object[N];
-    Py_ssize_t n_tags;
+    PyObject *capsule, *object[N];
     float far;
     Py_buffer view[N];
     static const Py_ssize_t sizes[N] = {4, 8, 8, 4};
     uint64_t *bits = NULL;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OnOOOfO", &arrays, &n_tags, &object[0], &object[1], &object[2], &far, &object[3]))
+    if (!PyArg_ParseTuple(arguments, "OOOOfO", &capsule, &object[0], &object[1], &object[2], &far, &object[3]))
         return NULL;
-    Tree tree = {.opened = 0};
+    const Tree *tree = NULL;
     PyObject *result = NULL;
     int opened = open_arrays(object, view, sizes, N);
-    if (opened < N || tree_open(arrays, &tree, n_tags) < 0) goto done;
+    if (opened < N || (tree = tree_of(capsule)) == NULL) goto done;
     const int32_t *columns = view[COLUMNS].buf;
     const uint64_t *tables = view[TABLES].buf;
     const int64_t *which = view[WHICH].buf;
-    Py_ssize_t n = tree.n, size = tree.n_nodes + 1, k = view[WHICH].len / 8, n_groups = view[ROWS].len / 4 / n;
+    Py_ssize_t n = tree->n, size = tree->n_nodes + 1, k = view[WHICH].len / 8, n_groups = view[ROWS].len / 4 / n;
     int64_t most = -1;
     int sound = view[COLUMNS].len / 4 == k * size && view[ROWS].len / 4 == n_groups * n && n_groups <= GROUPS;
     for (Py_ssize_t i = 0; i < k; i++) {
@@ -124,11 +122,10 @@ PyObject *named_rows(PyObject *module, PyObject *arguments) {
     }
     for (Py_ssize_t c = 0; c < k; c++)
         for (Py_ssize_t i = 0; i < size; i++) bits[i] |= tables[which[c] * n_names + columns[c * size + i]];
-    write_levels(&tree, bits, n_groups, far, view[ROWS].buf);
+    write_levels(tree, bits, n_groups, far, view[ROWS].buf);
     result = Py_NewRef(Py_None);
 done:
     free(bits);
-    tree_close(&tree);
     while (opened--) PyBuffer_Release(&view[opened]);
     return result;
 }

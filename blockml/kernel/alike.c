@@ -5,25 +5,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* alike(tree, n_tags, first, last, factor, names, group): the group (n,) of blocks with the same tags and names at levels
+/* alike(tree, first, last, factor, names, group): the group (n,) of blocks with the same tags and names at levels
    first ... last - 1 above the parent, by rising keys. Names (n_nodes + 1,) are numbers; none at all leaves them out.
    Returns how many groups there are. */
 PyObject *alike(PyObject *module, PyObject *arguments) {
     enum { NAMES, GROUP, N };
-    PyObject *arrays, *object[N];
-    Py_ssize_t n_tags, first, last;
+    PyObject *capsule, *object[N];
+    Py_ssize_t first, last;
     unsigned long long factor;
     Py_buffer view[N];
     static const Py_ssize_t sizes[N] = {4, 8};
     uint64_t *codes = NULL, *keys;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OnnnKOO", &arrays, &n_tags, &first, &last, &factor, &object[0], &object[1]))
+    if (!PyArg_ParseTuple(arguments, "OnnKOO", &capsule, &first, &last, &factor, &object[0], &object[1]))
         return NULL;
-    Tree tree = {.opened = 0};
+    const Tree *tree = NULL;
     PyObject *result = NULL;
     int opened = open_arrays(object, view, sizes, N);
-    if (opened < N || tree_open(arrays, &tree, n_tags) < 0) goto done;
-    Py_ssize_t n = tree.n, n_nodes = tree.n_nodes;
+    if (opened < N || (tree = tree_of(capsule)) == NULL) goto done;
+    Py_ssize_t n = tree->n, n_nodes = tree->n_nodes;
     const int32_t *names = view[NAMES].len ? view[NAMES].buf : NULL;
     if ((names && view[NAMES].len / 4 != n_nodes + 1) || view[GROUP].len / 8 != n || first < 0) {
         PyErr_SetString(PyExc_ValueError, "columns of blocks or nodes differ in length");
@@ -35,13 +35,13 @@ PyObject *alike(PyObject *module, PyObject *arguments) {
         goto done;
     }
     for (Py_ssize_t i = 0; i < n_nodes; i++)
-        codes[i] = (uint64_t)tree.tag[i] + (names ? (uint64_t)n_tags * (uint64_t)names[i] : 0) + 1;
+        codes[i] = (uint64_t)tree->tag[i] + (names ? (uint64_t)tree->n_tags * (uint64_t)names[i] : 0) + 1;
     codes[n_nodes] = 0;
     keys = codes + n_nodes + 1;
     memset(keys, 0, (size_t)n * sizeof(uint64_t));
-    for (Py_ssize_t level = last < tree.n_levels ? last : tree.n_levels; level-- > first;) /* from the top down */
+    for (Py_ssize_t level = last < tree->n_levels ? last : tree->n_levels; level-- > first;) /* from the top down */
         for (Py_ssize_t block = 0; block < n; block++) {
-            int64_t node = tree.chain[level * n + block];
+            int64_t node = tree->chain[level * n + block];
             uint64_t key = keys[block] * (uint64_t)factor + codes[node < 0 ? n_nodes : node];
             keys[block] = key ^ (key >> 31);
         }
@@ -49,7 +49,6 @@ PyObject *alike(PyObject *module, PyObject *arguments) {
     if (n_groups >= 0) result = PyLong_FromLongLong(n_groups);
 done:
     free(codes);
-    tree_close(&tree);
     while (opened--) PyBuffer_Release(&view[opened]);
     return result;
 }
@@ -129,49 +128,47 @@ done:
     return result;
 }
 
-/* siblings_above(tree, n_tags, levels, elements): writes, rising, the elements whose parent is that of an ancestor at one
+/* siblings_above(tree, levels, elements): writes, rising, the elements whose parent is that of an ancestor at one
    of these levels above a block; returns how many. Roots have no parent, and so the same one. */
 PyObject *siblings_above(PyObject *module, PyObject *arguments) {
     enum { LEVELS, ELEMENTS, N };
-    PyObject *arrays, *object[N];
-    Py_ssize_t n_tags;
+    PyObject *capsule, *object[N];
     Py_buffer view[N];
     static const Py_ssize_t sizes[N] = {8, 8};
     uint8_t *marked = NULL;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OnOO", &arrays, &n_tags, &object[0], &object[1])) return NULL;
-    Tree tree = {.opened = 0};
+    if (!PyArg_ParseTuple(arguments, "OOO", &capsule, &object[0], &object[1])) return NULL;
+    const Tree *tree = NULL;
     PyObject *result = NULL;
     int opened = open_arrays(object, view, sizes, N);
-    if (opened < N || tree_open(arrays, &tree, n_tags) < 0) goto done;
+    if (opened < N || (tree = tree_of(capsule)) == NULL) goto done;
     const int64_t *levels = view[LEVELS].buf;
     int64_t *elements = view[ELEMENTS].buf;
     Py_ssize_t count = 0;
-    if (view[ELEMENTS].len / 8 < tree.n_nodes) {
+    if (view[ELEMENTS].len / 8 < tree->n_nodes) {
         PyErr_SetString(PyExc_ValueError, "no room for all elements");
         goto done;
     }
-    marked = calloc((size_t)tree.n_nodes + 1, 1); /* the first entry is for "no parent" */
+    marked = calloc((size_t)tree->n_nodes + 1, 1); /* the first entry is for "no parent" */
     if (marked == NULL) {
         PyErr_NoMemory();
         goto done;
     }
     for (Py_ssize_t k = 0; k < view[LEVELS].len / 8; k++)
-        for (Py_ssize_t i = 0; i < tree.n; i++) marked[1 + tree.parent[ancestor(&tree, i, levels[k])]] = 1;
-    for (Py_ssize_t node = 0; node < tree.n_nodes; node++)
-        if (tree.tag[node] != 0 && marked[1 + tree.parent[node]]) elements[count++] = node;
+        for (Py_ssize_t i = 0; i < tree->n; i++) marked[1 + tree->parent[ancestor(tree, i, levels[k])]] = 1;
+    for (Py_ssize_t node = 0; node < tree->n_nodes; node++)
+        if (tree->tag[node] != 0 && marked[1 + tree->parent[node]]) elements[count++] = node;
     result = PyLong_FromSsize_t(count);
 done:
     free(marked);
-    tree_close(&tree);
     while (opened--) PyBuffer_Release(&view[opened]);
     return result;
 }
 
 /* The numbers of the groups of elements with the same parent, tag and name; returns how many groups there are, or -1 with
    an exception set. */
-static int64_t group_siblings(const Tree *tree, const int64_t *elements, Py_ssize_t n, Py_ssize_t n_tags,
-                              const int32_t *names, int64_t *group) {
+static int64_t group_siblings(const Tree *tree, const int64_t *elements, Py_ssize_t n, const int32_t *names,
+                              int64_t *group) {
     int64_t most = 0, n_groups = -1;
     uint64_t *keys = malloc((size_t)(n + 1) * sizeof(uint64_t));
     if (keys == NULL) {
@@ -184,7 +181,7 @@ static int64_t group_siblings(const Tree *tree, const int64_t *elements, Py_ssiz
             PyErr_SetString(PyExc_IndexError, "no such element or name");
             goto done;
         }
-        int64_t kind = tree->tag[node] + n_tags * (int64_t)names[node];
+        int64_t kind = tree->tag[node] + tree->n_tags * (int64_t)names[node];
         keys[i] = (uint64_t)kind;
         if (kind > most) most = kind;
     }
@@ -196,31 +193,29 @@ done:
     return n_groups;
 }
 
-/* sibling_rows(tree, n_tags, levels, elements, names, amounts, rows): of the ancestor at each level above each block: how many
+/* sibling_rows(tree, levels, elements, names, amounts, rows): of the ancestor at each level above each block: how many
    elements have its parent, tag and name, words for each of them, and the share of these that is linked. Elements are
    those of siblings_above; names (n_nodes + 1,) their numbers; amounts (3, n) words, linked words and others; rows
    (3 * n_levels, n). */
 PyObject *sibling_rows(PyObject *module, PyObject *arguments) {
     enum { LEVELS, ELEMENTS, NAMES, AMOUNTS, ROWS, N };
-    PyObject *arrays, *object[N];
-    Py_ssize_t n_tags;
+    PyObject *capsule, *object[N];
     Py_buffer view[N];
     static const Py_ssize_t sizes[N] = {8, 8, 4, 8, 4};
     double *before = NULL;
     Group *groups = NULL;
     int64_t *group = NULL, *group_of = NULL;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OnOOOOO", &arrays, &n_tags, &object[0], &object[1], &object[2], &object[3],
-                          &object[4]))
+    if (!PyArg_ParseTuple(arguments, "OOOOOO", &capsule, &object[0], &object[1], &object[2], &object[3], &object[4]))
         return NULL;
-    Tree tree = {.opened = 0};
+    const Tree *tree = NULL;
     PyObject *result = NULL;
     int opened = open_arrays(object, view, sizes, N);
-    if (opened < N || tree_open(arrays, &tree, n_tags) < 0) goto done;
+    if (opened < N || (tree = tree_of(capsule)) == NULL) goto done;
     const int64_t *levels = view[LEVELS].buf, *elements = view[ELEMENTS].buf;
     float *rows = view[ROWS].buf;
-    Py_ssize_t n = tree.n, n_wanted = view[LEVELS].len / 8, n_elements = view[ELEMENTS].len / 8;
-    if (view[NAMES].len / 4 != tree.n_nodes + 1 || view[AMOUNTS].len / 8 != 3 * n ||
+    Py_ssize_t n = tree->n, n_wanted = view[LEVELS].len / 8, n_elements = view[ELEMENTS].len / 8;
+    if (view[NAMES].len / 4 != tree->n_nodes + 1 || view[AMOUNTS].len / 8 != 3 * n ||
         view[ROWS].len / 4 != 3 * n_wanted * n || !n_elements) {
         PyErr_SetString(PyExc_ValueError, "columns of blocks or elements differ in length");
         goto done;
@@ -228,15 +223,15 @@ PyObject *sibling_rows(PyObject *module, PyObject *arguments) {
     before = sums_before(view[AMOUNTS].buf, 2, n);
     groups = calloc((size_t)n_elements, sizeof(Group));
     group = malloc((size_t)n_elements * sizeof(int64_t));
-    group_of = calloc((size_t)tree.n_nodes, sizeof(int64_t));
+    group_of = calloc((size_t)tree->n_nodes, sizeof(int64_t));
     if (before == NULL || groups == NULL || group == NULL || group_of == NULL) {
         PyErr_NoMemory();
         goto done;
     }
-    if (group_siblings(&tree, elements, n_elements, n_tags, view[NAMES].buf, group) < 0) goto done;
+    if (group_siblings(tree, elements, n_elements, view[NAMES].buf, group) < 0) goto done;
     for (Py_ssize_t i = 0; i < n_elements; i++) {
         int64_t node = elements[i];
-        const double *low = before + tree.started[node] * 2, *high = before + tree.started[tree.end[node]] * 2;
+        const double *low = before + tree->started[node] * 2, *high = before + tree->started[tree->end[node]] * 2;
         Group *its = groups + group[i];
         its->size += 1;
         its->words += high[0] - low[0];
@@ -245,7 +240,7 @@ PyObject *sibling_rows(PyObject *module, PyObject *arguments) {
     }
     for (Py_ssize_t k = 0; k < n_wanted; k++)
         for (Py_ssize_t i = 0; i < n; i++) {
-            const Group *its = groups + group_of[ancestor(&tree, i, levels[k])];
+            const Group *its = groups + group_of[ancestor(tree, i, levels[k])];
             rows[3 * k * n + i] = (float)its->size;
             rows[(3 * k + 1) * n + i] = (float)(its->words / its->size);
             rows[(3 * k + 2) * n + i] = (float)(its->links / at_least(its->words, 1));
@@ -256,7 +251,6 @@ done:
     free(groups);
     free(group);
     free(group_of);
-    tree_close(&tree);
     while (opened--) PyBuffer_Release(&view[opened]);
     return result;
 }

@@ -186,15 +186,6 @@ static void write_scores(const Tree *tree, const double *scores, float *up, floa
     }
 }
 
-static int are_nodes(const int64_t *reached, Py_ssize_t n_reached, Py_ssize_t n_nodes) {
-    for (Py_ssize_t i = 0; i < n_reached; i++)
-        if (reached[i] < 0 || reached[i] >= n_nodes || (i && reached[i] <= reached[i - 1])) {
-            PyErr_SetString(PyExc_IndexError, "no such node, or nodes don't rise");
-            return 0;
-        }
-    return 1;
-}
-
 static int are_names(const int32_t *names, Py_ssize_t n, Py_ssize_t n_names) {
     for (Py_ssize_t i = 0; i < n; i++)
         if (names[i] < 0 || names[i] >= n_names) {
@@ -204,48 +195,46 @@ static int are_names(const int32_t *names, Py_ssize_t n, Py_ssize_t n_names) {
     return 1;
 }
 
-/* container_rows(tree, marks, reached, classes, roles, ids, bits, wanted, main_role, amounts, totals, clauses, lengths,
+/* container_rows(tree, marks, classes, roles, ids, bits, wanted, main_role, amounts, totals, clauses, lengths,
    most_levels, rows): the rows of six candidates, and two of scores. Marks (n_tags,) are by tag; classes, roles and ids
    (n_nodes + 1,) are numbers of names, bits (n_names,) the groups of words in them, those of surroundings `wanted`, and
    `main_role` the number of that role, 0 for none; amounts (3, n) words, linked words and those of running text; totals
    are words of the page and of its running text. */
 PyObject *container_rows(PyObject *module, PyObject *arguments) {
-    enum { MARKS, REACHED, CLASSES, ROLES, IDS, BITS, AMOUNTS, CLAUSES, LENGTHS, ROWS, N };
+    enum { MARKS, CLASSES, ROLES, IDS, BITS, AMOUNTS, CLAUSES, LENGTHS, ROWS, N };
     enum { HALF, MOST, CLEAN, CLEAN_ALL, SCORED, MAIN_ONE, N_CANDIDATES };
-    PyObject *arrays, *object[N];
+    PyObject *capsule, *object[N];
     long long wanted;
     int main_role;
     double n_words, n_prose, *values = NULL, *scores = NULL;
     Py_ssize_t most_levels, place[N_CANDIDATES];
     Py_buffer view[N];
-    static const Py_ssize_t sizes[N] = {1, 8, 4, 4, 4, 8, 8, 8, 8, 4};
+    static const Py_ssize_t sizes[N] = {1, 4, 4, 4, 8, 8, 8, 8, 4};
     uint8_t *surrounded = NULL;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOOLiO(dd)OOnO", &arrays, &object[0], &object[1], &object[2], &object[3],
-                          &object[4], &object[5], &wanted, &main_role, &object[6], &n_words, &n_prose, &object[7],
-                          &object[8], &most_levels, &object[9]))
+    if (!PyArg_ParseTuple(arguments, "OOOOOOLiO(dd)OOnO", &capsule, &object[0], &object[1], &object[2], &object[3],
+                          &object[4], &wanted, &main_role, &object[5], &n_words, &n_prose, &object[6], &object[7],
+                          &most_levels, &object[8]))
         return NULL;
-    Tree tree = {.opened = 0};
+    const Tree *tree = NULL;
     Masses masses = {.sums = NULL};
     PyObject *result = NULL;
     int opened = open_arrays(object, view, sizes, N);
-    if (opened < N || tree_open(arrays, &tree, view[MARKS].len) < 0) goto done;
-    Py_ssize_t n = tree.n, n_nodes = tree.n_nodes, n_names = view[BITS].len / 8;
+    if (opened < N || (tree = tree_of(capsule)) == NULL) goto done;
+    Py_ssize_t n = tree->n, n_nodes = tree->n_nodes, n_names = view[BITS].len / 8;
     const double *amounts = view[AMOUNTS].buf, *linked = amounts + n, *prose = linked + n;
     const int32_t *classes = view[CLASSES].buf, *roles = view[ROLES].buf, *ids = view[IDS].buf;
     const uint8_t *marks = view[MARKS].buf;
     float *rows = view[ROWS].buf;
-    int sound = view[AMOUNTS].len / 8 == 3 * n && view[CLAUSES].len / 8 == n && view[LENGTHS].len / 8 == n &&
+    int sound = view[MARKS].len == tree->n_tags && view[AMOUNTS].len / 8 == 3 * n && view[CLAUSES].len / 8 == n && view[LENGTHS].len / 8 == n &&
                 view[ROWS].len / 4 == (EACH * N_CANDIDATES + 2) * n;
     for (int k = CLASSES; k <= IDS; k++) sound &= view[k].len / 4 == n_nodes + 1;
     if (!sound) {
         PyErr_SetString(PyExc_ValueError, "columns of blocks or nodes differ in length");
         goto done;
     }
-    masses.reached = view[REACHED].buf, masses.n_reached = view[REACHED].len / 8;
-    if (!are_nodes(masses.reached, masses.n_reached, n_nodes) || !are_names(classes, n_nodes + 1, n_names) ||
-        !are_names(ids, n_nodes + 1, n_names))
-        goto done;
+    masses.reached = tree->reached, masses.n_reached = tree->n_reached;
+    if (!are_names(classes, n_nodes + 1, n_names) || !are_names(ids, n_nodes + 1, n_names)) goto done;
     surrounded = malloc((size_t)n);
     values = malloc((size_t)(4 * n) * sizeof(double));
     scores = calloc((size_t)n_nodes + 1, sizeof(double));
@@ -253,83 +242,80 @@ PyObject *container_rows(PyObject *module, PyObject *arguments) {
         PyErr_NoMemory();
         goto done;
     }
-    if (mark_surrounded(&tree, marks, classes, ids, view[BITS].buf, wanted, surrounded) < 0) goto done;
+    if (mark_surrounded(tree, marks, classes, ids, view[BITS].buf, wanted, surrounded) < 0) goto done;
     for (Py_ssize_t i = 0; i < n; i++) {
         values[i] = amounts[i];
         values[n + i] = prose[i];
         values[2 * n + i] = surrounded[i] ? 0 : prose[i];
         values[3 * n + i] = linked[i];
     }
-    if (sum_masses(&tree, values, 4, n_prose, &masses) < 0) goto done;
+    if (sum_masses(tree, values, 4, n_prose, &masses) < 0) goto done;
     const double *clean = masses.sums + 2 * masses.n_reached;
     if (!(largest(clean, masses.n_reached) > 0)) clean = masses.any;
-    place[HALF] = deepest_holding(&tree, &masses, masses.any, 0.5);
-    place[MOST] = deepest_holding(&tree, &masses, masses.any, 0.8);
-    place[CLEAN] = deepest_holding(&tree, &masses, clean, 0.6);
-    place[CLEAN_ALL] = deepest_holding(&tree, &masses, clean, 0.9);
-    place[MAIN_ONE] = largest_named(&tree, &masses, marks, MAIN, roles, main_role);
+    place[HALF] = deepest_holding(tree, &masses, masses.any, 0.5);
+    place[MOST] = deepest_holding(tree, &masses, masses.any, 0.8);
+    place[CLEAN] = deepest_holding(tree, &masses, clean, 0.6);
+    place[CLEAN_ALL] = deepest_holding(tree, &masses, clean, 0.9);
+    place[MAIN_ONE] = largest_named(tree, &masses, marks, MAIN, roles, main_role);
     for (int c = 0; c < N_CANDIDATES; c++)
-        if (c != SCORED) write_candidate(&tree, &masses, place[c], n_words, most_levels, rows + c * EACH * n);
-    score_paragraphs(&tree, marks, prose, view[CLAUSES].buf, view[LENGTHS].buf, scores);
+        if (c != SCORED) write_candidate(tree, &masses, place[c], n_words, most_levels, rows + c * EACH * n);
+    score_paragraphs(tree, marks, prose, view[CLAUSES].buf, view[LENGTHS].buf, scores);
     float *up = rows + EACH * N_CANDIDATES * n;
-    place[SCORED] = best_scored(&tree, &masses, masses.sums + 3 * masses.n_reached, scores);
-    write_candidate(&tree, &masses, place[SCORED], n_words, most_levels, rows + SCORED * EACH * n);
-    write_scores(&tree, scores, up, up + n);
+    place[SCORED] = best_scored(tree, &masses, masses.sums + 3 * masses.n_reached, scores);
+    write_candidate(tree, &masses, place[SCORED], n_words, most_levels, rows + SCORED * EACH * n);
+    write_scores(tree, scores, up, up + n);
     result = Py_NewRef(Py_None);
 done:
     free(surrounded);
     free(values);
     free(scores);
     free(masses.sums);
-    tree_close(&tree);
     while (opened--) PyBuffer_Release(&view[opened]);
     return result;
 }
 
-/* further_rows(tree, marks, reached, amounts, totals, most_levels, rows): the rows of three more candidates. */
+/* further_rows(tree, marks, amounts, totals, most_levels, rows): the rows of three more candidates. */
 PyObject *further_rows(PyObject *module, PyObject *arguments) {
-    enum { MARKS, REACHED, AMOUNTS, ROWS, N };
+    enum { MARKS, AMOUNTS, ROWS, N };
     enum { ALL, TITLED, ARTICLE_ONE, N_CANDIDATES };
-    PyObject *arrays, *object[N];
+    PyObject *capsule, *object[N];
     double n_words, n_prose, *values = NULL;
     Py_ssize_t most_levels, place[N_CANDIDATES];
     Py_buffer view[N];
-    static const Py_ssize_t sizes[N] = {1, 8, 8, 4};
+    static const Py_ssize_t sizes[N] = {1, 8, 4};
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOO(dd)nO", &arrays, &object[0], &object[1], &object[2], &n_words, &n_prose,
-                          &most_levels, &object[3]))
+    if (!PyArg_ParseTuple(arguments, "OOO(dd)nO", &capsule, &object[0], &object[1], &n_words, &n_prose, &most_levels,
+                          &object[2]))
         return NULL;
-    Tree tree = {.opened = 0};
+    const Tree *tree = NULL;
     Masses masses = {.sums = NULL};
     PyObject *result = NULL;
     int opened = open_arrays(object, view, sizes, N);
-    if (opened < N || tree_open(arrays, &tree, view[MARKS].len) < 0) goto done;
-    Py_ssize_t n = tree.n;
+    if (opened < N || (tree = tree_of(capsule)) == NULL) goto done;
+    Py_ssize_t n = tree->n;
     const double *amounts = view[AMOUNTS].buf;
-    if (view[AMOUNTS].len / 8 != 3 * n || view[ROWS].len / 4 != EACH * N_CANDIDATES * n) {
+    if (view[MARKS].len != tree->n_tags || view[AMOUNTS].len / 8 != 3 * n || view[ROWS].len / 4 != EACH * N_CANDIDATES * n) {
         PyErr_SetString(PyExc_ValueError, "columns of blocks differ in length");
         goto done;
     }
-    masses.reached = view[REACHED].buf, masses.n_reached = view[REACHED].len / 8;
-    if (!are_nodes(masses.reached, masses.n_reached, tree.n_nodes)) goto done;
+    masses.reached = tree->reached, masses.n_reached = tree->n_reached;
     values = malloc((size_t)(2 * n) * sizeof(double));
     if (values == NULL) {
         PyErr_NoMemory();
         goto done;
     }
     for (Py_ssize_t i = 0; i < n; i++) values[i] = amounts[i], values[n + i] = amounts[2 * n + i];
-    if (sum_masses(&tree, values, 2, n_prose, &masses) < 0) goto done;
+    if (sum_masses(tree, values, 2, n_prose, &masses) < 0) goto done;
     const uint8_t *marks = view[MARKS].buf;
-    place[ALL] = deepest_holding(&tree, &masses, masses.any, 0.95);
-    place[TITLED] = with_heading(&tree, &masses, marks);
-    place[ARTICLE_ONE] = largest_named(&tree, &masses, marks, ARTICLE, NULL, 0);
+    place[ALL] = deepest_holding(tree, &masses, masses.any, 0.95);
+    place[TITLED] = with_heading(tree, &masses, marks);
+    place[ARTICLE_ONE] = largest_named(tree, &masses, marks, ARTICLE, NULL, 0);
     for (int c = 0; c < N_CANDIDATES; c++)
-        write_candidate(&tree, &masses, place[c], n_words, most_levels, (float *)view[ROWS].buf + c * EACH * n);
+        write_candidate(tree, &masses, place[c], n_words, most_levels, (float *)view[ROWS].buf + c * EACH * n);
     result = Py_NewRef(Py_None);
 done:
     free(values);
     free(masses.sums);
-    tree_close(&tree);
     while (opened--) PyBuffer_Release(&view[opened]);
     return result;
 }

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 __all__ = ["FeatureKernel", "Tree"]
 
-#: What :attr:`blockml.features.view.View.tree` holds: chain and counts of blocks, then columns of nodes and blocks.
-Tree: TypeAlias = tuple[NDArray[np.int64] | NDArray[np.int32], ...]
+#: What ``tree_above`` makes for other functions: a copy of its arguments, checked once, that only they can look into.
+Tree: TypeAlias = object
 
 
 class FeatureKernel(Protocol):
@@ -28,8 +28,11 @@ class FeatureKernel(Protocol):
         numbers: dict[str, int],
         columns: NDArray[np.int32],
         /,
-    ) -> None:
-        """Write columns (n_names, n_nodes + 1) of values' numbers: :func:`blockml.features.names.numbered`."""
+    ) -> bytearray:
+        """Write columns (n_names, n_nodes + 1) of values' numbers; return bits of the names that had each value.
+
+        See :func:`blockml.features.names.numbered`.
+        """
 
     @staticmethod
     def keyword_bits(
@@ -73,17 +76,21 @@ class FeatureKernel(Protocol):
 
     @staticmethod
     def tree_above(
+        n_tags: int,
+        tag: NDArray[np.int32],
         parent: NDArray[np.int32],
+        depth: NDArray[np.int32],
+        end: NDArray[np.int32],
         holder: NDArray[np.int32],
-        node: NDArray[np.int32],
+        first: NDArray[np.int32],
         chain: NDArray[np.int64],
         reached: NDArray[np.int64],
         started: NDArray[np.int64],
         /,
-    ) -> tuple[int, int]:
-        """Write levels of a chain, nodes, and counts; return how many levels and nodes.
+    ) -> tuple[Tree, int, int]:
+        """Write levels of a chain, nodes, and counts; return the tree, and how many levels and nodes.
 
-        See :attr:`blockml.features.view.View.tree`.
+        Columns of nodes, then parents and first texts of blocks, one or more: :class:`blockml.features.view.View`.
         """
 
     @staticmethod
@@ -102,7 +109,6 @@ class FeatureKernel(Protocol):
     @staticmethod
     def named_rows(
         tree: Tree,
-        n_tags: int,
         columns: NDArray[np.int32],
         tables: NDArray[np.int64],
         which: NDArray[np.int64],
@@ -150,7 +156,6 @@ class FeatureKernel(Protocol):
     @staticmethod
     def alike(
         tree: Tree,
-        n_tags: int,
         first: int,
         last: int,
         factor: int,
@@ -167,13 +172,12 @@ class FeatureKernel(Protocol):
         """Write columns (6 * n_ways, n_blocks): :func:`blockml.features.repetition.repetition`."""
 
     @staticmethod
-    def siblings_above(tree: Tree, n_tags: int, levels: NDArray[np.int64], elements: NDArray[np.int64], /) -> int:
+    def siblings_above(tree: Tree, levels: NDArray[np.int64], elements: NDArray[np.int64], /) -> int:
         """Write elements, return how many there are: :func:`blockml.features.repetition.like_siblings`."""
 
     @staticmethod
     def sibling_rows(
         tree: Tree,
-        n_tags: int,
         levels: NDArray[np.int64],
         elements: NDArray[np.int64],
         names: NDArray[np.int32],
@@ -187,7 +191,6 @@ class FeatureKernel(Protocol):
     def container_rows(
         tree: Tree,
         marks: NDArray[np.uint8],
-        reached: NDArray[np.int64],
         classes: NDArray[np.int32],
         roles: NDArray[np.int32],
         ids: NDArray[np.int32],
@@ -208,7 +211,6 @@ class FeatureKernel(Protocol):
     def further_rows(
         tree: Tree,
         marks: NDArray[np.uint8],
-        reached: NDArray[np.int64],
         amounts: NDArray[np.float64],
         totals: tuple[float, float],
         most_levels: int,
@@ -219,12 +221,7 @@ class FeatureKernel(Protocol):
 
     @staticmethod
     def page_sizes(
-        tree: Tree,
-        n_tags: int,
-        words: NDArray[np.float64],
-        counts: NDArray[np.float64],
-        longest: NDArray[np.float64],
-        /,
+        tree: Tree, words: NDArray[np.float64], counts: NDArray[np.float64], longest: NDArray[np.float64], /
     ) -> int:
         """Write counts (3, n_tags) and the longest blocks, return a depth: :func:`blockml.features.metadata.about`."""
 

@@ -39,34 +39,34 @@ static void measure(const double *low, const double *high, double blocks, double
    words and those of running text; rows (8 * n_levels, n). */
 PyObject *content_rows(PyObject *module, PyObject *arguments) {
     enum { IS_PARAGRAPH, AMOUNTS, ENDS, LEVELS, ROWS, N };
-    PyObject *arrays, *object[N];
+    PyObject *capsule, *object[N];
     double n_words, *values = NULL, *before = NULL;
     Py_buffer view[N];
     static const Py_ssize_t sizes[N] = {1, 8, 8, 8, 4};
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOOdO", &arrays, &object[0], &object[1], &object[2], &object[3], &n_words,
+    if (!PyArg_ParseTuple(arguments, "OOOOOdO", &capsule, &object[0], &object[1], &object[2], &object[3], &n_words,
                           &object[4]))
         return NULL;
-    Tree tree = {.opened = 0};
+    const Tree *tree = NULL;
     PyObject *result = NULL;
     int opened = open_arrays(object, view, sizes, N);
-    if (opened < N || tree_open(arrays, &tree, view[IS_PARAGRAPH].len) < 0) goto done;
-    const int64_t *levels = view[LEVELS].buf, *started = tree.started;
-    Py_ssize_t n = tree.n, n_wanted = view[LEVELS].len / 8;
+    if (opened < N || (tree = tree_of(capsule)) == NULL) goto done;
+    const int64_t *levels = view[LEVELS].buf, *started = tree->started;
+    Py_ssize_t n = tree->n, n_wanted = view[LEVELS].len / 8;
     float *rows = view[ROWS].buf;
-    if (view[AMOUNTS].len / 8 != 3 * n || view[ENDS].len / 8 != n || view[ROWS].len / 4 != MEASURES * n_wanted * n) {
+    if (view[IS_PARAGRAPH].len != tree->n_tags || view[AMOUNTS].len / 8 != 3 * n || view[ENDS].len / 8 != n || view[ROWS].len / 4 != MEASURES * n_wanted * n) {
         PyErr_SetString(PyExc_ValueError, "columns of blocks differ in length");
         goto done;
     }
-    if ((values = values_of(&tree, view[AMOUNTS].buf, view[IS_PARAGRAPH].buf, view[ENDS].buf)) == NULL) goto done;
+    if ((values = values_of(tree, view[AMOUNTS].buf, view[IS_PARAGRAPH].buf, view[ENDS].buf)) == NULL) goto done;
     if ((before = sums_before(values, N_VALUES, n)) == NULL) goto done;
     for (Py_ssize_t k = 0; k < n_wanted; k++) {
         int64_t last = -1;
         float measures[MEASURES] = {0};
         for (Py_ssize_t i = 0; i < n; i++) {
-            int64_t node = i && tree.chain[i] == tree.chain[i - 1] ? last : ancestor(&tree, i, levels[k]);
+            int64_t node = i && tree->chain[i] == tree->chain[i - 1] ? last : ancestor(tree, i, levels[k]);
             if (node != last) { /* neighbours mostly have the same ancestors */
-                int64_t low = started[node], high = started[tree.end[node]];
+                int64_t low = started[node], high = started[tree->end[node]];
                 measure(before + low * N_VALUES, before + high * N_VALUES, (double)(high - low), n_words, measures);
                 last = node;
             }
@@ -77,7 +77,6 @@ PyObject *content_rows(PyObject *module, PyObject *arguments) {
 done:
     free(values);
     free(before);
-    tree_close(&tree);
     while (opened--) PyBuffer_Release(&view[opened]);
     return result;
 }

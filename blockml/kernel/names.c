@@ -120,9 +120,27 @@ static int is_sound(const int64_t *ends, Py_ssize_t n_sets, const char *pairs, P
     return n_sets > 0;
 }
 
+/* A byte for each value, of which of the names had it in a set, bit by bit. */
+static PyObject *holders_of(const int32_t *of_set, Py_ssize_t n_sets, Py_ssize_t n_names, Py_ssize_t n_values) {
+    PyObject *result = PyByteArray_FromStringAndSize(NULL, n_values);
+    if (result == NULL) return NULL;
+    uint8_t *holders = (uint8_t *)PyByteArray_AsString(result);
+    memset(holders, 0, (size_t)n_values);
+    for (Py_ssize_t i = 0; i < n_sets * n_names; i++) {
+        if (of_set[i] <= 0) continue; /* no value, or unknown */
+        if (of_set[i] >= n_values) {
+            PyErr_SetString(PyExc_IndexError, "no such value");
+            Py_DECREF(result);
+            return NULL;
+        }
+        holders[of_set[i]] |= (uint8_t)(1 << i % n_names);
+    }
+    return result;
+}
+
 /* numbered(number, given, pairs, ends, names, chosen, numbers, columns): columns (n_names, n_nodes + 1) of the numbers of
    the values of the chosen nodes, whose sets of attributes are as Attributes holds them. A number that is there already is
-   kept, for all nodes of its set. */
+   kept, for all nodes of its set. Returns a byte for each value: which of the names had it, bit by bit. */
 PyObject *numbered(PyObject *module, PyObject *arguments) {
     enum { NUMBER, ENDS, CHOSEN, COLUMNS, N };
     PyObject *object[N], *given, *bytes, *names, *numbers, *result = NULL;
@@ -175,7 +193,7 @@ PyObject *numbered(PyObject *module, PyObject *arguments) {
         for (Py_ssize_t k = 0; k < n_names; k++)
             if (its[k]) columns[k * (n + 1) + node] = its[k];
     }
-    result = Py_NewRef(Py_None);
+    result = holders_of(of_set, n_sets, n_names, PyDict_Size(numbers));
 done:
     free(of_set);
     while (opened--) PyBuffer_Release(&view[opened]);

@@ -2,23 +2,22 @@
 #include "tree.h"
 #include <string.h>
 
-/* page_sizes(tree, n_tags, words, counts, longest): counts (3, n_tags) of nodes, of words and of blocks in elements, by tag;
+/* page_sizes(tree, words, counts, longest): counts (3, n_tags) of nodes, of words and of blocks in elements, by tag;
    and the longest blocks, falling. Returns the depth of the deepest node. */
 PyObject *page_sizes(PyObject *module, PyObject *arguments) {
     enum { WORDS, COUNTS, LONGEST, N };
-    PyObject *arrays, *object[N], *result = NULL;
+    PyObject *capsule, *object[N], *result = NULL;
     Py_buffer view[N];
-    Py_ssize_t n_tags;
     int opened = 0;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OnOOO", &arrays, &n_tags, &object[0], &object[1], &object[2])) return NULL;
-    Tree tree = {.opened = 0};
+    if (!PyArg_ParseTuple(arguments, "OOOO", &capsule, &object[0], &object[1], &object[2])) return NULL;
+    const Tree *tree = NULL;
     for (; opened < N; opened++)
         if (open_array(object[opened], &view[opened], 8, opened > WORDS) < 0) goto done;
-    if (tree_open(arrays, &tree, n_tags) < 0) goto done;
+    if ((tree = tree_of(capsule)) == NULL) goto done;
     const double *words = view[WORDS].buf;
     double *counts = view[COUNTS].buf, *longest = view[LONGEST].buf;
-    Py_ssize_t n = tree.n, n_longest = view[LONGEST].len / 8;
+    Py_ssize_t n = tree->n, n_tags = tree->n_tags, n_longest = view[LONGEST].len / 8;
     if (view[WORDS].len / 8 != n || view[COUNTS].len / 8 != 3 * n_tags) {
         PyErr_SetString(PyExc_ValueError, "columns of blocks or tags differ in length");
         goto done;
@@ -26,12 +25,12 @@ PyObject *page_sizes(PyObject *module, PyObject *arguments) {
     memset(counts, 0, (size_t)view[COUNTS].len);
     memset(longest, 0, (size_t)view[LONGEST].len);
     int32_t deepest = 0;
-    for (Py_ssize_t i = 0; i < tree.n_nodes; i++) {
-        counts[tree.tag[i]] += 1;
-        if (tree.depth[i] > deepest) deepest = tree.depth[i];
+    for (Py_ssize_t i = 0; i < tree->n_nodes; i++) {
+        counts[tree->tag[i]] += 1;
+        if (tree->depth[i] > deepest) deepest = tree->depth[i];
     }
     for (Py_ssize_t i = 0; i < n; i++) {
-        int32_t tag = tree.tag[wrapped(&tree, tree.holder[i])];
+        int32_t tag = tree->tag[wrapped(tree, tree->holder[i])];
         counts[n_tags + tag] += words[i];
         counts[2 * n_tags + tag] += 1;
         Py_ssize_t place = n_longest;
@@ -43,7 +42,6 @@ PyObject *page_sizes(PyObject *module, PyObject *arguments) {
     }
     result = PyLong_FromLong(deepest);
 done:
-    tree_close(&tree);
     while (opened--) PyBuffer_Release(&view[opened]);
     return result;
 }

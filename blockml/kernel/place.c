@@ -78,11 +78,11 @@ enum { NO_HEADING = 9, AWAY = -9999 };
 
 /* Levels of the headings that blocks are, NO_HEADING for none: the smallest number that `codes` (n_tags + 1,), the last for
    "no node", has for the tags of the four nearest elements above. */
-static void read_headings(const Tree *tree, const int64_t *codes, Py_ssize_t n_tags, uint8_t *heading) {
+static void read_headings(const Tree *tree, const int64_t *codes, uint8_t *heading) {
     for (Py_ssize_t i = 0; i < tree->n; i++) {
         int64_t least = NO_HEADING;
         for (Py_ssize_t level = 0; level < tree->n_levels && level < 4; level++) {
-            int64_t node = tree->chain[level * tree->n + i], code = codes[node < 0 ? n_tags : tree->tag[node]];
+            int64_t node = tree->chain[level * tree->n + i], code = codes[node < 0 ? tree->n_tags : tree->tag[node]];
             if (code < least) least = code;
         }
         heading[i] = (uint8_t)(least < 0 ? 0 : least);
@@ -135,21 +135,20 @@ static void write_position(const double *words, const double *prose, const uint8
    (3, n) are words, linked words and those of running text, totals words of the page and of its running text. */
 PyObject *position_rows(PyObject *module, PyObject *arguments) {
     enum { CODES, AMOUNTS, ROWS, N };
-    PyObject *arrays, *object[N];
+    PyObject *capsule, *object[N];
     double n_words, n_prose;
     Py_buffer view[N];
     static const Py_ssize_t sizes[N] = {8, 8, 4};
     uint8_t *heading = NULL;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOO(dd)O", &arrays, &object[0], &object[1], &n_words, &n_prose, &object[2]))
+    if (!PyArg_ParseTuple(arguments, "OOO(dd)O", &capsule, &object[0], &object[1], &n_words, &n_prose, &object[2]))
         return NULL;
-    Tree tree = {.opened = 0};
+    const Tree *tree = NULL;
     PyObject *result = NULL;
     int opened = open_arrays(object, view, sizes, N);
-    Py_ssize_t n_tags = opened > CODES ? view[CODES].len / 8 - 1 : 0;
-    if (opened < N || tree_open(arrays, &tree, n_tags) < 0) goto done;
-    Py_ssize_t n = tree.n;
-    if (view[AMOUNTS].len / 8 != 3 * n || view[ROWS].len / 4 != 17 * n) {
+    if (opened < N || (tree = tree_of(capsule)) == NULL) goto done;
+    Py_ssize_t n = tree->n;
+    if (view[CODES].len / 8 != tree->n_tags + 1 || view[AMOUNTS].len / 8 != 3 * n || view[ROWS].len / 4 != 17 * n) {
         PyErr_SetString(PyExc_ValueError, "columns of blocks differ in length");
         goto done;
     }
@@ -158,13 +157,12 @@ PyObject *position_rows(PyObject *module, PyObject *arguments) {
         PyErr_NoMemory();
         goto done;
     }
-    read_headings(&tree, view[CODES].buf, n_tags, heading);
+    read_headings(tree, view[CODES].buf, heading);
     const double *words = view[AMOUNTS].buf;
     write_position(words, words + 2 * n, heading, n, n_words, at_least(n_prose, 1), view[ROWS].buf);
     result = Py_NewRef(Py_None);
 done:
     free(heading);
-    tree_close(&tree);
     while (opened--) PyBuffer_Release(&view[opened]);
     return result;
 }

@@ -4,23 +4,19 @@
 
 #include "kernel.h"
 
-enum { TREE_ARRAYS = 7 };
-
-/* The blocks of node i are started[i] ... started[end[i]] - 1. */
+/* The blocks of node i are started[i] ... started[end[i]] - 1. All numbers are such of nodes, blocks and tags. */
 typedef struct {
-    const int64_t *chain;   /* (n_levels, n) the parent of each block, its parent and so on; -1 above a root */
-    const int64_t *started; /* (n_nodes + 1,) blocks that start before each node */
-    const int32_t *tag, *parent, *depth, *end; /* (n_nodes,) */
-    const int32_t *holder;                     /* (n,) the parent of each block */
-    Py_ssize_t n_levels, n, n_nodes;
-    Py_buffer view[TREE_ARRAYS];
-    int opened;
+    Py_ssize_t n_levels, n, n_nodes, n_tags, n_reached;
+    int64_t *chain;   /* (n_levels, n) the parent of each block, its parent and so on; -1 above a root */
+    int64_t *started; /* (n_nodes + 1,) blocks that start before each node */
+    int64_t *reached; /* (n_reached,) nodes of the chain, each once, rising */
+    int32_t *tag, *parent, *depth, *end; /* (n_nodes,) */
+    int32_t *holder;                     /* (n,) the parent of each block */
 } Tree;
 
-/* Opens a tuple of these arrays, in this order, and checks that all numbers in them are such of nodes and blocks, and tags
-   of `n_tags`. Returns 0, or -1 with an exception set; the tree is to be closed in either case. */
-int tree_open(PyObject *arrays, Tree *tree, Py_ssize_t n_tags);
-void tree_close(Tree *tree);
+/* The tree that tree_above made; NULL with an exception set. It is checked once, there, and nobody can change it: each
+   function would have to look at all of its numbers otherwise. */
+const Tree *tree_of(PyObject *capsule);
 
 /* A node, or what stands for "no node" in numpy, which counts from the end. */
 static inline int64_t wrapped(const Tree *tree, int64_t node) { return node < 0 ? tree->n_nodes - 1 : node; }
