@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from blockml import kernel
 from blockml.errors import ModelFormatError, UsageError
 from blockml.features.tokens import BUCKETS, Bags
-from blockml.pools import Pool, means
+from blockml.pools import group_means, means
 
 __all__ = ["Net", "join", "signed_logarithms"]
 
@@ -217,8 +217,8 @@ class Net:
         page = np.concatenate([mean, share @ hidden], axis=1)
         of_groups = []
         for way, numbers in enumerate(groups):
-            pool = Pool.of(numbers)
-            of_groups.append((pool.mean(hidden) @ self.alike[:, way * units : (way + 1) * units], pool.group))
+            pooled, group = group_means(hidden, numbers)
+            of_groups.append((pooled @ self.alike[:, way * units : (way + 1) * units], group))
         second = _active(hidden @ self.own, page[:, None] @ self.page + self.second_bias, *of_groups)
         odds = np.add.reduce(second @ self.out + self.out_bias, axis=0)[:, 0]
         odds /= len(self.out)

@@ -19,7 +19,7 @@ from blockml.errors import ModelFormatError, UsageError
 from blockml.features.tokens import BUCKETS, Bags
 from blockml.learning.netfit import factored
 from blockml.nets import Net, _active, join
-from blockml.pools import Pool, means
+from blockml.pools import Pool, group_means, means
 
 COLUMNS, UNITS, VECTOR = 5, 3, 2
 
@@ -260,10 +260,11 @@ def test_compiled_means_are_those_of_numpy(seed: int, n: int, groups: int) -> No
     pool = Pool.of(rng.integers(0, groups, n))
     lengths = rng.integers(1, 40, groups)
     words = Bags(np.append(0, np.cumsum(lengths)), rng.integers(0, n, lengths.sum()).astype(np.int32), np.zeros(0, int))
-    found = pool.mean(rows), means(rows, words)
+    tables, numbers = np.array([rows, rows[::-1]]), rng.integers(-groups, groups, n)
+    found = pool.mean(rows), means(rows, words), *group_means(tables, numbers)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernel, "compiled", None)
-        expected = pool.mean(rows), means(rows, words)
+        expected = pool.mean(rows), means(rows, words), *group_means(tables, numbers)
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one, other)
 

@@ -10,8 +10,8 @@ from numpy.typing import DTypeLike, NDArray
 
 __all__ = ["TagTable", "tag_places"]
 
-#: Places of the names that tables tell apart, so that a page's names are looked up once, not for each table. The first two
-#: are for all others, and for "no node".
+#: Places of the names that tables tell apart, so that a page's names are looked up once, not for each table. The first
+#: two are for all others, and for "no node".
 _OTHER, _NONE = 0, 1
 _PLACES: dict[str, int] = {}
 

@@ -55,7 +55,19 @@ class JudgingKernel(Protocol):
         means: NDArray[np.float32],
         /,
     ) -> None:
-        """Write into ``means`` the mean of the rows of each group, of each table: :meth:`blockml.pools.Pool.mean`."""
+        """Write into ``means`` the mean of the rows of each group, of each table: :func:`blockml.pools.means`."""
+
+    @staticmethod
+    def group_means(
+        rows: NDArray[np.float32],
+        n_tables: int,
+        width: int,
+        numbers: NDArray[np.int64],
+        group: NDArray[np.int64],
+        means: NDArray[np.float32],
+        /,
+    ) -> int:
+        """Write groups of rows, and the mean of each; return how many: :func:`blockml.pools.group_means`."""
 
     @staticmethod
     def net_amounts(

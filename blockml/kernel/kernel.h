@@ -79,6 +79,7 @@ PyObject *activate(PyObject *module, PyObject *arguments);
 
 /* means.c */
 PyObject *row_means(PyObject *module, PyObject *arguments);
+PyObject *group_means(PyObject *module, PyObject *arguments);
 
 /* builder.c. What returns an int returns -1 with an exception set, where it may fail. */
 typedef struct Builder Builder;

@@ -1,4 +1,4 @@
-/* Means of chosen rows: the twin of blockml.pools.Pool.mean and blockml.pools.means.
+/* Means of chosen rows: the twin of functions in blockml.pools.
 
    Floating-point sums depend on their order. To give what numpy gives, this adds as its reductions do: the first row
    and the pairwise sum of the others (Higham 1993, "The accuracy of floating point summation"), in eight partial sums
@@ -139,6 +139,53 @@ PyObject *row_means(PyObject *module, PyObject *arguments) {
     free(space);
     result = Py_NewRef(Py_None);
 done:
+    while (opened--) PyBuffer_Release(&view[opened]);
+    return result;
+}
+
+/* group_means(rows, m, width, numbers, group, means): the group (n,) of each row, by rising numbers, and of m tables of n rows
+   the mean of each group, side by side. Returns how many groups there are; no more is written. */
+PyObject *group_means(PyObject *module, PyObject *arguments) {
+    enum { ROWS, NUMBERS, GROUP, MEANS, N };
+    PyObject *object[N], *result = NULL;
+    Py_buffer view[N];
+    static const Py_ssize_t sizes[N] = {4, 8, 8, 4};
+    Py_ssize_t m, width;
+    int64_t *order = NULL;
+    float *space = NULL;
+    int opened = 0;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "OnnOOO", &object[ROWS], &m, &width, &object[NUMBERS], &object[GROUP],
+                          &object[MEANS]))
+        return NULL;
+    for (; opened < N; opened++)
+        if (open_array(object[opened], &view[opened], sizes[opened], opened >= GROUP) < 0) goto done;
+    Py_ssize_t n = view[NUMBERS].len / 8;
+    if (m <= 0 || width <= 0 || n <= 0 || view[GROUP].len / 8 != n || view[ROWS].len / 4 / m / width != n ||
+        view[ROWS].len / 4 != m * width * n || view[MEANS].len < view[ROWS].len) {
+        PyErr_SetString(PyExc_ValueError, "no rows, or arrays differ in size");
+        goto done;
+    }
+    order = malloc((size_t)(2 * n) * sizeof(int64_t));
+    space = malloc((size_t)(1 + halvings(n)) * (size_t)width * sizeof(float));
+    if (order == NULL || space == NULL) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    int64_t *starts = order + n, n_groups = rank_keys(view[NUMBERS].buf, (size_t)n, order, starts, view[GROUP].buf);
+    if (n_groups < 0) goto done;
+    float *out = view[MEANS].buf;
+    for (Py_ssize_t net = 0; net < m; net++) {
+        Rows table = {(const float *)view[ROWS].buf + net * n * width, width};
+        for (int64_t group = 0; group < n_groups; group++, out += width) {
+            int64_t end = group + 1 < n_groups ? starts[group + 1] : n;
+            group_mean(table, order + starts[group], end - starts[group], 0, out, space);
+        }
+    }
+    result = PyLong_FromLongLong(n_groups);
+done:
+    free(order);
+    free(space);
     while (opened--) PyBuffer_Release(&view[opened]);
     return result;
 }

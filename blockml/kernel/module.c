@@ -24,6 +24,7 @@ static PyMethodDef functions[] = {
     {"standardise", standardise, METH_VARARGS, NULL},
     {"activate", activate, METH_VARARGS, NULL},
     {"row_means", row_means, METH_VARARGS, NULL},
+    {"group_means", group_means, METH_VARARGS, NULL},
     {"nodes_builder", nodes_builder, METH_VARARGS, NULL},
     {"cut_blocks", cut_blocks, METH_VARARGS, NULL},
     {"text_keys", text_keys, METH_VARARGS, NULL},
