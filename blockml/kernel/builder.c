@@ -22,7 +22,7 @@ static void builder_free(PyObject *capsule) {
                         b->text_name, b->head_name,   b->body_name, b->hidden,    b->style};
     for (size_t i = 0; i < sizeof held / sizeof *held; i++) Py_XDECREF(held[i]);
     free(b->tag), free(b->parent), free(b->depth), free(b->end), free(b->flags), free(b->path), free(b->of_tag);
-    free(b->set), free(b->pairs), free(b->set_end);
+    free(b->set), free(b->pairs), free(b->set_end), free(b->pending);
     free(b);
 }
 
@@ -117,7 +117,7 @@ static int leave_head(Builder *b) {
 
 static int keep_space(Builder *b, PyObject *text) {
     if (PyUnicode_GetLength(text) > 0) b->has_space = 1;
-    return PyList_Append(b->spaces, text);
+    return b->n_preformatted ? PyList_Append(b->spaces, text) : 0;
 }
 
 static int forget(PyObject *list) {
@@ -152,9 +152,8 @@ static PyObject *spaced(Builder *b, PyObject *text) {
     return whole;
 }
 
-static int flush(Builder *b) {
-    int kind = PyList_Size(b->pieces) ? UNKNOWN : b->piece_kind;
-    PyObject *text = take_text(b);
+/* Adds the text since the last tag, which it takes over, or NULL with an exception set. */
+static int add_text(Builder *b, PyObject *text, int kind) {
     if (text == NULL) return -1;
     if (kind == UNKNOWN) kind = text_kind(text);
     if (kind == TEXT_CONTROLS) {
@@ -175,12 +174,46 @@ static int flush(Builder *b) {
     return failed ? -1 : 0;
 }
 
+static int take_piece(Builder *b, PyObject *text) {
+    if (b->piece != NULL) return PyList_Append(b->pieces, text);
+    b->piece = Py_NewRef(text);
+    return 0;
+}
+
+/* What is pending, with the blank before it or without, as a new reference. */
+static PyObject *take_pending(Builder *b, int with_blank) {
+    PyObject *text = PyUnicode_DecodeUTF8(b->pending + !with_blank, (Py_ssize_t)b->n_pending + with_blank, NULL);
+    b->n_pending = 0;
+    return text;
+}
+
+static int has_text(const Builder *b) { return b->piece != NULL || b->n_pending; }
+
+/* Adds the text since the last tag, if there is one. */
+static int flush(Builder *b) {
+    if (b->piece != NULL) {
+        PyObject *last = b->n_pending ? take_pending(b, 0) : NULL;
+        int failed = last == NULL ? PyErr_Occurred() != NULL : take_piece(b, last) < 0;
+        Py_XDECREF(last);
+        return failed ? -1 : add_text(b, take_text(b), UNKNOWN);
+    }
+    if (!b->n_pending) return 0;
+    int kind = ascii_kind(b->pending + 1, (Py_ssize_t)b->n_pending);
+    if (b->n_preformatted || kind == TEXT_CONTROLS || kind == UNKNOWN) return add_text(b, take_pending(b, 0), kind);
+    if (kind == TEXT_BLANK) { /* as most texts are: indentation */
+        b->n_pending = 0, b->has_space = 1;
+        return 0;
+    }
+    int with_blank = b->has_space;
+    return forget_space(b) < 0 ? -1 : add_text(b, take_pending(b, with_blank), kind);
+}
+
 int builder_start(Builder *b, PyObject *name, Py_ssize_t *id, int32_t set, int own) {
     if (b->n_dropped) {
         b->n_dropped++;
         return 0;
     }
-    if (b->piece != NULL && flush(b) < 0) return -1;
+    if (has_text(b) && flush(b) < 0) return -1;
     if (*id < 0 && (*id = id_of(b, name)) < -1) return -1;
     int32_t special = *id < 0 ? special_of(b, name) : b->of_tag[*id];
     if (special < 0) return -1;
@@ -212,26 +245,19 @@ int builder_start(Builder *b, PyObject *name, Py_ssize_t *id, int32_t set, int o
     return 0;
 }
 
-static int take_piece(Builder *b, PyObject *text, int kind) {
-    if (b->piece != NULL) return PyList_Append(b->pieces, text);
-    b->piece = Py_NewRef(text);
-    b->piece_kind = kind;
-    return 0;
-}
-
 int builder_end(Builder *b, PyObject *name, Py_ssize_t id) {
     if (b->n_dropped) {
         b->n_dropped--;
         return 0;
     }
-    if (b->piece != NULL && flush(b) < 0) return -1;
+    if (has_text(b) && flush(b) < 0) return -1;
     if (id < 0) id = id_of(b, name);
     int32_t special = id < 0 ? id < -1 ? -1 : special_of(b, name) : b->of_tag[id];
     if (special < 0) return -1;
     if ((special & KIND) == VOID_ || !b->n_open) return 0;
     if (b->n_flattened) {
         b->n_flattened--;
-        return take_piece(b, b->blank, TEXT_BLANK); /* its end parts texts all the same */
+        return builder_text(b, " ", 1); /* its end parts texts all the same */
     }
     if (b->n_open == b->head_level) b->head_level = 0;
     close_node(b);
@@ -239,7 +265,26 @@ int builder_end(Builder *b, PyObject *name, Py_ssize_t id) {
     return 0;
 }
 
-int builder_data(Builder *b, PyObject *text, int kind) { return b->n_dropped ? 0 : take_piece(b, text, kind); }
+int builder_text(Builder *b, const char *text, size_t length) {
+    if (b->n_dropped) return 0;
+    size_t begin = 1 + b->n_pending, end = begin + length;
+    if (end > b->pending_room) {
+        if (widen((void **)&b->pending, (Py_ssize_t)(2 * end), 1) < 0) return -1;
+        b->pending_room = 2 * end;
+        b->pending[0] = ' ';
+    }
+    memcpy(b->pending + begin, text, length);
+    b->n_pending += length;
+    return 0;
+}
+
+int builder_data(Builder *b, PyObject *text) {
+    if (b->n_dropped) return 0;
+    PyObject *before = b->n_pending ? take_pending(b, 0) : NULL;
+    int failed = before == NULL ? PyErr_Occurred() != NULL : take_piece(b, before) < 0;
+    Py_XDECREF(before);
+    return failed ? -1 : take_piece(b, text);
+}
 
 int builder_drops(const Builder *b) { return b->n_dropped > 0; }
 
@@ -270,13 +315,13 @@ static PyObject *data(PyObject *capsule, PyObject *text) {
     Builder *b = builder_of(capsule);
     if (b == NULL) return NULL;
     if (!PyUnicode_Check(text)) return PyErr_Format(PyExc_TypeError, "data takes a str");
-    return none_unless(builder_data(b, text, UNKNOWN));
+    return none_unless(builder_data(b, text));
 }
 
 static PyObject *close_all(PyObject *capsule, PyObject *none) {
     Builder *b = builder_of(capsule);
     (void)none;
-    if (b == NULL || (b->piece != NULL && !b->n_dropped && flush(b) < 0)) return NULL;
+    if (b == NULL || (has_text(b) && !b->n_dropped && flush(b) < 0)) return NULL;
     while (b->n_open) close_node(b);
     return Py_NewRef(Py_None);
 }

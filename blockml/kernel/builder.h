@@ -14,6 +14,8 @@ struct Builder {
     Py_ssize_t n, room;
     char *pairs; /* names and values of attributes, 0 after each, set after set */
     size_t pairs_length, pairs_room;
+    size_t n_waiting, style_at; /* behind them the attributes of the next tag: how many bytes, and where the value of a style is */
+    int waits_hidden;           /* whether one of those hides it */
     int64_t *set_end; /* where sets end there */
     Py_ssize_t n_sets, set_room;
     int32_t *path; /* open nodes */
@@ -25,13 +27,15 @@ struct Builder {
     Py_ssize_t n_flattened;    /* open elements beyond the depth limit */
     Py_ssize_t head_level;     /* open nodes while only head and its ancestors are open */
     Py_ssize_t max_nodes, max_depth;
-    int has_head, has_space, too_deep, too_many;
+    int has_head, too_deep, too_many;
     PyObject *special, *limit_reached, *invisible, *controls; /* from builder.py */
     PyObject *ids, *texts;
     PyObject *given; /* sets of attributes that came as mappings, None for others */
-    PyObject *piece, *pieces;   /* text since the last tag: the first piece, and the others */
-    int piece_kind;             /* of the first piece */
-    PyObject *spaces;           /* white space since the last text */
+    PyObject *piece, *pieces; /* text since the last tag: the first piece, and the others */
+    char *pending;            /* what of it came last, in UTF-8; the first byte is a blank that may go before it */
+    size_t n_pending, pending_room;
+    int has_space;    /* white space since the last text */
+    PyObject *spaces; /* what of it is preformatted */
     PyObject *nothing, *blank, *text_name, *head_name, *body_name, *hidden, *style;
 };
 

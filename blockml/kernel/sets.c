@@ -25,22 +25,6 @@ int builder_given_hides(Builder *b, PyObject *attributes) {
     return found;
 }
 
-int builder_hides(Builder *b, int32_t set) {
-    size_t length;
-    const char *at = builder_pairs(b, set, &length), *end = at + length, *style = NULL;
-    for (; at < end; at += strlen(at) + 1) {
-        const char *name = at;
-        at += strlen(at) + 1;
-        if (*name == 'h' && strcmp(name, "hidden") == 0) return HIDDEN;
-        if (*name == 's' && strcmp(name, "style") == 0) style = at; /* the last one counts */
-    }
-    if (style == NULL) return 0;
-    PyObject *text = PyUnicode_FromString(style);
-    int found = text == NULL ? -1 : hides(b, text);
-    Py_XDECREF(text);
-    return found;
-}
-
 /* The number of a new set of attributes: a mapping, or what was put last to the pairs. -1 with an exception set. */
 int32_t builder_given_set(Builder *b, PyObject *given) {
     if (b->n_sets >= b->set_room) {
@@ -53,14 +37,38 @@ int32_t builder_given_set(Builder *b, PyObject *given) {
     return (int32_t)b->n_sets++; /* no more than nodes */
 }
 
-int32_t builder_new_set(Builder *b, const char *pairs, size_t length) {
-    size_t end = b->pairs_length + length;
+int builder_attribute(Builder *b, const char *name, const char *value) {
+    size_t length = strlen(name) + 1, value_length = strlen(value) + 1;
+    size_t begin = b->pairs_length + b->n_waiting, end = begin + length + value_length;
     if (end > b->pairs_room) {
         if (widen((void **)&b->pairs, (Py_ssize_t)(2 * end), 1) < 0) return -1;
         b->pairs_room = 2 * end;
     }
-    memcpy(b->pairs + b->pairs_length, pairs, length);
-    b->pairs_length = end;
+    memcpy(b->pairs + begin, name, length);
+    memcpy(b->pairs + begin + length, value, value_length);
+    b->n_waiting = end - b->pairs_length;
+    if (length == sizeof "hidden" && memcmp(name, "hidden", length) == 0) b->waits_hidden = 1;
+    if (length == sizeof "style" && memcmp(name, "style", length) == 0) b->style_at = begin + length; /* the last one counts */
+    return 0;
+}
+
+const char *builder_waiting(const Builder *b, size_t *length) {
+    *length = b->n_waiting;
+    return b->pairs + b->pairs_length;
+}
+
+void builder_forget_waiting(Builder *b) { b->n_waiting = b->style_at = 0, b->waits_hidden = 0; }
+
+int32_t builder_keep_waiting(Builder *b, int *hidden) {
+    *hidden = b->waits_hidden ? HIDDEN : 0;
+    if (!b->waits_hidden && b->style_at) {
+        PyObject *style = PyUnicode_FromString(b->pairs + b->style_at);
+        *hidden = style == NULL ? -1 : hides(b, style);
+        Py_XDECREF(style);
+        if (*hidden < 0) return -1;
+    }
+    b->pairs_length += b->n_waiting;
+    builder_forget_waiting(b);
     return builder_given_set(b, Py_None);
 }
 
