@@ -119,7 +119,7 @@ def decided(study: Study, name: str, recipe: Recipe, final: Probabilities) -> Me
     for page, item in enumerate(table.pages):
         here = table.rows_of(page)
         scores[here] = page_scores(
-            recipe, final[here], item.words, item.linked, item.prose, item.line, 0.0, item.copies
+            recipe, final[here], item.words, item.linked, item.prose, item.line, None, item.copies
         )
     return kept_by(study, name, scores >= np.float32(0.5))
 

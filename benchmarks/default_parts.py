@@ -61,16 +61,19 @@ def judges(study: Study, judged: Judged, seed: int) -> list[Measured]:
 def rules(study: Study, judged: Judged, seed: int) -> list[Measured]:
     """Measure rules on what trees and all nets say, from the plainest to the recipe's own; then that less one part."""
     trees, final, recipe = judged.trees, judged.both(*judged.all_nets), study.recipe
-    plain = replace(recipe, least_words=0.0, caution=0.0, article_caution=0.0, link_caution=0.0, copy_caution=0.0)
+    alone = replace(recipe, leaning=0.0, doubt=0.0)
+    plain = replace(alone, least_words=0.0, caution=0.0, article_caution=0.0, link_caution=0.0, copy_caution=0.0)
     abstaining = replace(plain, least_words=recipe.least_words)
     tried: dict[str, Recipe] = {
         "threshold .5": replace(plain, rule="threshold"),
         "expected F1": plain,
         "+ abstention": abstaining,
         "+ caution": replace(abstaining, caution=recipe.caution),
-        "+ caution with articles": replace(recipe, link_caution=0.0, copy_caution=0.0),
-        "+ caution with links": replace(recipe, copy_caution=0.0),
-        f"+ caution with copies {_RECIPE}": recipe,
+        "+ caution with articles": replace(alone, link_caution=0.0, copy_caution=0.0),
+        "+ caution with links": replace(alone, copy_caution=0.0),
+        "+ caution with copies": alone,
+        "+ leaning on neighbours": replace(recipe, doubt=0.0),
+        f"+ doubt {_RECIPE}": recipe,
         "default without abstention": replace(recipe, least_words=0.0),
         "default without caution": replace(recipe, caution=0.0),
         "default, caution with articles for all": replace(

@@ -34,7 +34,7 @@ __all__ = ["FORMAT", "Model", "Parsing", "Rule", "load_model", "save_model"]
 
 #: Number of the format written. Raise it when a reader of the old number would misread the new file; keep the old
 #: reader in ``_header`` and a file of the old format among the tests.
-FORMAT = 4
+FORMAT = 5
 
 _ARRAYS: Mapping[str, type[np.generic]] = {
     "feature": np.int32,
@@ -105,6 +105,10 @@ class Model:
     """By how much more those of links on a page that certainly has a body of running text."""
     copy_caution: float = 0.0
     """By how much more those of text that stands on the page already: see :mod:`blockml.copies`."""
+    leaning: float = 0.0
+    """Part of the log odds of a line that its neighbours decide, in [0, 1]."""
+    doubt: float = 0.0
+    """Part by which log odds against a block are lessened on a page that is hardly an article, in [0, 1]."""
     areas: Areas | None = None
     """Tells what blocks are, beyond main content or not."""
     recipe: Mapping[str, Any] = field(default_factory=dict)
@@ -195,9 +199,10 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     try:
         header, arrays = read_arrays(path, "model file", FORMAT)
         lacking = {
-            1: {**_SINCE_2, **_SINCE_3, **_SINCE_4},
-            2: {**_SINCE_3, **_SINCE_4},
-            3: _SINCE_4,
+            1: {**_SINCE_2, **_SINCE_3, **_SINCE_4, **_SINCE_5},
+            2: {**_SINCE_3, **_SINCE_4, **_SINCE_5},
+            3: {**_SINCE_4, **_SINCE_5},
+            4: _SINCE_5,
         }.get(header["format"], {})
         if lacking:
             arrays.setdefault("net_mix", np.zeros((0, 0), dtype=np.float16))
@@ -242,13 +247,16 @@ _SINCE_3: Mapping[str, Any] = {"link_caution": 0.0}
 #: The same of format 3.
 _SINCE_4: Mapping[str, Any] = {"copy_caution": 0.0}
 
+#: The same of format 4.
+_SINCE_5: Mapping[str, Any] = {"leaning": 0.0, "doubt": 0.0}
+
 #: Header fields and what they must be.
 _TYPES: Mapping[str, type | tuple[type, ...]] = {
     "name": str, "version": str, "features": str, "features_hash": str, "threshold": (int, float), "link": str,
     "labels": list, "recipe": dict, "training": list, "metrics": dict, "command": str, "seed": int, "parsing": dict,
     "rule": str, "net_share": (int, float), "least_words": (int, float), "caution": (int, float),
-    "article_caution": (int, float), "link_caution": (int, float), "copy_caution": (int, float), "parts": list,
-    "area_labels": list, "notes": list,
+    "article_caution": (int, float), "link_caution": (int, float), "copy_caution": (int, float),
+    "leaning": (int, float), "doubt": (int, float), "parts": list, "area_labels": list, "notes": list,
 }  # fmt: skip
 #: Header fields that are not fields of a model as they stand.
 _NOT_FIELDS = frozenset({"parsing", "labels", "training", "parts", "area_labels", "notes"})
@@ -316,8 +324,9 @@ def _check_values(header: Mapping[str, Any], parsing: Parsing) -> None:
     for name in ("least_words", "caution", "article_caution", "link_caution", "copy_caution"):
         if not 0 <= header[name] <= sys.float_info.max:  # JSON has whole numbers of any size
             raise ModelFormatError(f"the header's {name!r} must be 0 or more")
-    if not 0 <= header["net_share"] <= 1:
-        raise ModelFormatError("the share of nets must be between 0 and 1")
+    for name in ("net_share", "leaning", "doubt"):
+        if not 0 <= header[name] <= 1:
+            raise ModelFormatError(f"the header's {name!r} must be between 0 and 1")
     if not 0 < header["threshold"] <= 1:
         raise ModelFormatError("the threshold must be above 0 and at most 1")
 

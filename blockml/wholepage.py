@@ -8,6 +8,10 @@ Teasers beside a text are content together or not at all, while the expected F1 
 a short text it keeps whole columns of them at a probability of .5. So links, blocks with half of their words linked or
 more, have to be more certain on pages with a body: running text that is certain, with no such block in it. And text
 that stands on the page already has to be more certain than the copy that stays: see :mod:`blockml.copies`.
+
+Two things make up for what blocks can't tell alone. Lines lean on their neighbours a little: content lies together. And
+on pages that hardly are articles, lists and shops, what speaks against a block counts for less: errors are not
+independent there, for what looks alike is content together or not at all.
 """
 
 from __future__ import annotations
@@ -150,6 +154,9 @@ def page_numbers(
 #: a body (our choice, on WCXB and the collections of docs/default.md: docs/model-log.md, round 33).
 _CERTAIN, _LEAST_CERTAIN = 0.9, 120.0
 
+#: Probability of being an article below which a page hardly is one (our choice, on WCXB: docs/model-log.md, round 50).
+_HARDLY = 0.1
+
 #: A file may ask for any care; more log odds than these change nothing, and could overflow.
 _MOST_CARE = 1e6
 
@@ -199,6 +206,14 @@ class Rules(Protocol):
     def copy_caution(self) -> float:
         """By how much more those of text that stands on the page already, where the rule is ``expected_f1``."""
 
+    @property
+    def leaning(self) -> float:
+        """Part of the log odds of a line that its neighbours decide, where the rule is ``expected_f1``."""
+
+    @property
+    def doubt(self) -> float:
+        """Part by which log odds against a block are lessened on a page that is hardly an article, by the same rule."""
+
 
 def page_scores(
     rules: Rules,
@@ -207,10 +222,10 @@ def page_scores(
     linked: NDArray[np.float64],
     prose: NDArray[np.float64],
     line: NDArray[np.intp],
-    alike: float,
+    alike: float | None,
     copies: Copies | None = None,
 ) -> NDArray[np.float32]:
-    """Scores of the blocks of one page that is an article with a probability of ``alike``.
+    """Scores of the blocks of one page.
 
     Parameters
     ----------
@@ -220,7 +235,7 @@ def page_scores(
         (n_blocks,) of being content, words, linked words, words of running text, and numbers of lines: see
         :func:`blockml.decision.lines`.
     alike
-        In [0, 1].
+        Probability of being an article; None if it isn't known.
     copies
         Lines whose text stands on the page more than once, if that is known.
     """
@@ -228,12 +243,14 @@ def page_scores(
     if rules.rule != "expected_f1":
         care = _care(rules, probabilities, words, linked, prose, alike)
         return logistic(odds - care) if np.any(care) else probabilities  # there and back would round them
+    doubt = rules.doubt if alike is not None and alike < _HARDLY else 0.0
     if kernel.compiled is not None:
-        bounds = (*_cares(rules, alike), _CERTAIN, _LEAST_CERTAIN, WORDLESS)
+        bounds = (*_cares(rules, alike), _CERTAIN, _LEAST_CERTAIN, WORDLESS, rules.leaning, doubt)
         numbers = np.ascontiguousarray(line, dtype=np.int64)
         kernel.compiled.careful_odds(odds, probabilities, words, linked, prose, numbers, *bounds)
     else:
         odds = by_line(odds - _care(rules, probabilities, words, linked, prose, alike), words, line)
+        odds = _doubted(_leaning(odds, words, line, rules.leaning), doubt, _cares(rules, alike)[0])
     if copies is not None and rules.copy_caution:
         odds -= care_with_copies(odds, line, copies, min(rules.copy_caution, _MOST_CARE))
     return around_border(odds, words, rules.least_words)
@@ -245,7 +262,7 @@ def _care(
     words: NDArray[np.float64],
     linked: NDArray[np.float64],
     prose: NDArray[np.float64],
-    alike: float,
+    alike: float | None,
 ) -> float | NDArray[np.float64]:
     """By how much log odds are lowered, of all blocks or (n_blocks,) of each."""
     care, of_links = _cares(rules, alike)
@@ -257,9 +274,31 @@ def _care(
     return np.where(links, of_links, care)
 
 
-def _cares(rules: Rules, alike: float) -> tuple[float, float]:
+def _leaning(
+    odds: NDArray[np.float64], words: NDArray[np.float64], line: NDArray[np.intp], part: float
+) -> NDArray[np.float64]:
+    """Log odds of lines, of which a part is the mean of the lines before and after, by their words."""
+    starts = np.concatenate([[True], line[1:] != line[:-1]])[: len(line)].nonzero()[0]
+    if not part or len(starts) < 2:
+        return odds
+    of_line, around, weights = odds[starts], np.zeros(len(starts)), np.zeros(len(starts))
+    weight = np.bincount(line, np.maximum(words, WORDLESS))[line[starts]]
+    around[1:], weights[1:] = (weight * of_line)[:-1], weight[:-1]
+    around[:-1] += (weight * of_line)[1:]
+    weights[:-1] += weight[1:]
+    leant: NDArray[np.float64] = (1 - part) * of_line + part * (around / weights)
+    return leant.repeat(np.diff(np.append(starts, len(line))))
+
+
+def _doubted(odds: NDArray[np.float64], doubt: float, care: float) -> NDArray[np.float64]:
+    """Log odds, lowered by a care, of which those against a block are lessened by a part."""
+    against = odds + care
+    return np.where(against < 0, against * (1 - doubt) - care, odds) if doubt else odds
+
+
+def _cares(rules: Rules, alike: float | None) -> tuple[float, float]:
     """By how much log odds are lowered, and by how much those of links on a page with a body."""
-    care = min(rules.caution + rules.article_caution * alike, _MOST_CARE)
+    care = min(rules.caution + rules.article_caution * (alike or 0.0), _MOST_CARE)
     return care, min(care + rules.link_caution, _MOST_CARE)
 
 

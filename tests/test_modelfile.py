@@ -34,6 +34,8 @@ ARRAYS = ("feature", "threshold", "left", "right", "value", "roots")
 #: Fields of a model that are no fields of the header.
 #: Header fields that are amounts from 0 on.
 AMOUNTS = ("least_words", "caution", "article_caution", "link_caution", "copy_caution")
+#: Those that are shares.
+SHARES = ("net_share", "leaning", "doubt")
 PARTS = ("net", "article", "areas")
 
 
@@ -528,6 +530,8 @@ def whole_model(**changes: object) -> Model:
         "article_caution": 0.6,
         "link_caution": 0.9,
         "copy_caution": 3.0,
+        "leaning": 0.25,
+        "doubt": 0.125,
         "net": some_net(),
         "article": page_trees(-1.0, 1.0),
         "areas": Areas((Label.MAIN, Label.FOOTER), (small_trees(), small_trees())),
@@ -689,14 +693,13 @@ def test_unknown_parts(place: Path, complete: bytes, parts: object) -> None:
         load_bytes(place, with_header(complete, parts=parts))
 
 
-@pytest.mark.parametrize(
-    "name", ["net_share", "least_words", "caution", "article_caution", "link_caution", "copy_caution"]
-)
+@pytest.mark.parametrize("name", [*SHARES, *AMOUNTS])
 @pytest.mark.parametrize("value", [-0.1, float("nan"), float("inf"), 10**400, "1", None, [], ...])
 def test_amounts_of_the_header_are_checked(place: Path, complete: bytes, name: str, value: object) -> None:
     """From 0 on, and finite; a share is at most 1."""
-    with pytest.raises(ModelFormatError):
-        load_bytes(place, with_header(complete, net_share=1.01))
+    if name in SHARES:
+        with pytest.raises(ModelFormatError):
+            load_bytes(place, with_header(complete, **{name: 1.01}))
     with pytest.raises(ModelFormatError):
         load_bytes(place, with_header(complete, **{name: value}))
 
@@ -760,7 +763,13 @@ def test_format_1_is_still_read(place: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "lacking"), [(2, ["link_caution", "copy_caution"]), (3, ["copy_caution"])], ids=["2", "3"]
+    ("number", "lacking"),
+    [
+        (2, ["link_caution", "copy_caution", "leaning", "doubt"]),
+        (3, ["copy_caution", "leaning", "doubt"]),
+        (4, ["leaning", "doubt"]),
+    ],
+    ids=["2", "3", "4"],
 )
 def test_formats_between_are_still_read(place: Path, complete: bytes, number: int, lacking: list[str]) -> None:
     """They knew less care."""
@@ -771,7 +780,7 @@ def test_formats_between_are_still_read(place: Path, complete: bytes, number: in
 
 @pytest.mark.parametrize(
     "name",
-    ["rule", "net_share", *AMOUNTS, "parts", "area_labels", "notes"],
+    ["rule", *SHARES, *AMOUNTS, "parts", "area_labels", "notes"],
 )
 def test_what_format_1_lacked_is_needed_since(place: Path, name: str) -> None:
     """Under the number of the newest format such a file is damaged."""
@@ -786,6 +795,8 @@ def test_what_format_1_lacked_is_needed_since(place: Path, name: str) -> None:
         "article_caution": 0,
         "link_caution": 0,
         "copy_caution": 0,
+        "leaning": 0,
+        "doubt": 0,
     }
     load_bytes(place, with_header(whole, **header))
     with pytest.raises(ModelFormatError, match=name):

@@ -140,12 +140,17 @@ def test_compiled_numbers_are_those_of_python(blocks: list[tuple[int, float, flo
     ),
     cares=st.tuples(*[st.sampled_from([0.0, 0.2, 1.0, 2e6])] * 3),
     least_words=st.sampled_from([0.0, 60.0, 1e4]),
-    alike=st.floats(0, 1),
+    alike=st.sampled_from([0.0, 0.1]) | st.floats(0, 1),
+    parts=st.tuples(*[st.sampled_from([0.0, 0.1, 0.7, 1.0])] * 2),
 )
 def test_compiled_scores_are_those_of_python(
-    blocks: list[tuple[int, float, float, bool]], cares: tuple[float, float, float], least_words: float, alike: float
+    blocks: list[tuple[int, float, float, bool]],
+    cares: tuple[float, float, float],
+    least_words: float,
+    alike: float,
+    parts: tuple[float, float],
 ) -> None:
-    """To the last bit, with bodies of running text and without, with any care."""
+    """To the last bit, with bodies of running text and without, with any care, leaning on neighbours or not."""
     if kernel.compiled is None:
         pytest.skip("needs the compiled kernel")
     words, final = floats(*(block[0] for block in blocks)), probabilities(*(block[1] for block in blocks))
@@ -153,6 +158,7 @@ def test_compiled_scores_are_those_of_python(
     line = np.cumsum([False, *(block[3] for block in blocks[1:])][: len(blocks)]).astype(np.intp)
     rules = Namespace(rule="expected_f1", least_words=least_words)
     rules.caution, rules.article_caution, rules.link_caution = cares
+    rules.leaning, rules.doubt = parts
     columns = final, words, linked, words * (linked < 0.3 * words), line, alike
     found = page_scores(rules, *columns)
     with pytest.MonkeyPatch.context() as patch:
@@ -165,6 +171,6 @@ def test_compiled_scores_of_arrays_that_do_not_fit_are_refused(compiled: kernel.
     odds, final, line = floats(0, 1), probabilities(0.5, 0.7), np.array([0, 1])
     for other, numbers in ((final[:1], line), (final, line + 1), (final, line - 1)):
         with pytest.raises(ValueError, match="no such line"):
-            compiled.careful_odds(odds, other, odds, odds, odds, numbers, 0, 0, 0.9, 120, 1e-3)
+            compiled.careful_odds(odds, other, odds, odds, odds, numbers, 0, 0, 0.9, 120, 1e-3, 0, 0)
     with pytest.raises(ValueError, match="differ in length"):
         compiled.moved_border(odds, final[:1], odds)

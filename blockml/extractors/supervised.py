@@ -137,7 +137,8 @@ class Supervised(Extractor):
             with one_thread():  # more of them wait busily: three times the CPU time, and no wall time saved
                 net = self.model.net.predict(rows, groups, view.words, bags(view))
             final = blended(odds, net, self.model.net_share)
-        likely, confidence, promises = 0.0, None, self.model.rule == "expected_f1"
+        likely: float | None = None
+        confidence, promises = None, self.model.rule == "expected_f1"
         if self.model.article is not None or promises:
             row = of_page(view, alone, final)
             if self.model.article is not None:

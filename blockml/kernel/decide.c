@@ -137,18 +137,32 @@ static double body(const float *probabilities, const double *words, const double
     return most;
 }
 
-/* careful_odds(odds, probabilities, words, linked, prose, line, care, of_links, certain, least_body, wordless): lowers the
-   odds by a care, that of links by another one on pages with a body; then sets those of each line to their mean. */
+/* Moves the odds of each line by a part to the mean of the lines before and after, by their words: weights by line. */
+static void lean(double *odds, const int64_t *line, const double *weights, size_t n, double part) {
+    double before = 0, its_weight = 0;
+    for (size_t begin = 0, end; begin < n; begin = end) {
+        for (end = begin; end < n && line[end] == line[begin];) end++;
+        double value = odds[begin], around = its_weight * before, weight = its_weight;
+        if (end < n) around += weights[line[end]] * odds[end], weight += weights[line[end]];
+        before = value, its_weight = weights[line[begin]];
+        if (weight > 0) value = (1 - part) * value + part * (around / weight);
+        for (size_t i = begin; i < end; i++) odds[i] = value;
+    }
+}
+
+/* careful_odds(odds, probabilities, words, linked, prose, line, care, of_links, certain, least_body, wordless, leaning,
+   doubt): lowers the odds by a care, that of links by another one on pages with a body; sets those of each line to their
+   mean; moves this by a part to those of the lines around it; and lessens by another part what speaks against a block. */
 PyObject *careful_odds(PyObject *module, PyObject *arguments) {
     enum { PROBABILITIES, WORDS, LINKED, PROSE, LINE, ODDS, N };
     PyObject *object[N], *result = NULL;
     Py_buffer view[N];
     static const Py_ssize_t sizes[N] = {4, 8, 8, 8, 8, 8};
-    double care, of_links, least_body, wordless, *memory = NULL;
+    double care, of_links, least_body, wordless, leaning, doubt, *memory = NULL;
     float certain;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOddfdd", &object[ODDS], &object[0], &object[1], &object[2], &object[3], &object[4],
-                          &care, &of_links, &certain, &least_body, &wordless))
+    if (!PyArg_ParseTuple(arguments, "OOOOOOddfdddd", &object[ODDS], &object[0], &object[1], &object[2], &object[3],
+                          &object[4], &care, &of_links, &certain, &least_body, &wordless, &leaning, &doubt))
         return NULL;
     int opened = open_arrays(object, view, sizes, N);
     if (opened < N) goto done;
@@ -175,6 +189,11 @@ PyObject *careful_odds(PyObject *module, PyObject *arguments) {
         weights[line[i]] += weight;
     }
     for (size_t i = 0; i < n; i++) odds[i] = sums[line[i]] / weights[line[i]];
+    if (leaning > 0) lean(odds, line, weights, n, leaning);
+    for (size_t i = 0; doubt > 0 && i < n; i++) {
+        double against = odds[i] + care;
+        if (against < 0) odds[i] = against * (1 - doubt) - care;
+    }
     result = Py_NewRef(Py_None);
 done:
     free(memory);

@@ -128,9 +128,11 @@ class JudgingKernel(Protocol):
         certain: float,
         least_body: float,
         wordless: float,
+        leaning: float,
+        doubt: float,
         /,
     ) -> None:
-        """Lower log odds by a care, and set those of a line to their mean: :func:`blockml.wholepage.page_scores`."""
+        """Log odds of lines, lowered by a care, leaning on neighbours: :func:`blockml.wholepage.page_scores`."""
 
     @staticmethod
     def repeated_lines(

@@ -50,6 +50,10 @@ class Recipe:
     """By how much more those of links, on pages that certainly have a body of running text."""
     copy_caution: float = 0.0
     """By how much more those of text that stands on the page already; see :mod:`blockml.copies`."""
+    leaning: float = 0.0
+    """Part of the log odds of a line that its neighbours decide, in [0, 1]; see :mod:`blockml.wholepage`."""
+    doubt: float = 0.0
+    """Part by which log odds against a block are lessened on a page that is hardly an article, in [0, 1]."""
     nets: int = 0
     """How many small nets are trained beside boosted trees; see :mod:`blockml.nets`."""
     net_share: float = 0.5
@@ -146,6 +150,8 @@ _RECIPES = (
         article_caution=0.6,
         link_caution=1.0,
         copy_caution=4.0,
+        leaning=0.1,
+        doubt=0.2,
         nets=3,
         net_share=0.65,
         source="boosted trees and small nets, and whole pages judged: docs/model-log.md",

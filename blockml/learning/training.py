@@ -112,6 +112,8 @@ def _learn(table: BlockTable, recipe: Recipe, seed: int, jobs: int, report: Call
             "article_caution": recipe.article_caution,
             "link_caution": recipe.link_caution,
             "copy_caution": recipe.copy_caution,
+            "leaning": recipe.leaning,
+            "doubt": recipe.doubt,
             "threshold": 0.5,
             "recipe": {**described, "nets": recipe.nets},
         }

@@ -74,8 +74,9 @@ def fit_whole_pages(table: BlockTable, recipe: Recipe, unseen: Unseen, seed: int
     scores = np.empty_like(unseen.final)
     for page, item in enumerate(table.pages):
         here = table.rows_of(page)
+        likely = None if article is None else float(alike[page])
         scores[here] = page_scores(
-            recipe, unseen.final[here], item.words, item.linked, item.prose, item.line, float(alike[page]), item.copies
+            recipe, unseen.final[here], item.words, item.linked, item.prose, item.line, likely, item.copies
         )
     return WholePages(article, alike, unseen.final, scores, rows[:, EXPECTED].astype(np.float64))
 

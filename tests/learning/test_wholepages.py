@@ -150,7 +150,7 @@ def test_without_two_kinds_of_pages_nothing_is_an_article(
 ) -> None:
     """Nor where a recipe doesn't ask; scores are then those of any page."""
     table = BlockTable.stack([page(number, page_type=kinds[number % 2]) for number in range(N_PAGES)])
-    whole = fit_whole_pages(table, chosen, unseen)
+    whole = fit_whole_pages(table, replace(chosen, leaning=0.0), unseen)
     assert whole.article is None
     assert not whole.likeness.any()
     here = table.rows_of(1)
@@ -223,6 +223,35 @@ def test_copies_have_to_be_more_certain() -> None:
     assert (scores >= np.float32(0.5)).tolist() == [True, True, True, False]
 
 
+def test_a_line_leans_on_its_neighbours() -> None:
+    """By their words; blocks of a line move together, and a page of one line stays as it is."""
+    final, words, none = np.array([0.9, 0.5, 0.5, 0.1], np.float32), np.array([30.0, 5.0, 5.0, 10.0]), np.zeros(4)
+    line = np.array([0, 1, 1, 2])
+    plain = replace(DEFAULT, caution=0.0, article_caution=0.0, leaning=0.0, doubt=0.0)
+    before = logit(page_scores(plain, final, words, none, words, line, 1.0))
+    after = logit(page_scores(replace(plain, leaning=0.25), final, words, none, words, line, 1.0))
+    odds = logit(final)
+    around = np.array([odds[1], *[(30 * odds[0] + 10 * odds[3]) / 40] * 2, odds[2]])
+    expected = 0.75 * odds + 0.25 * around
+    assert np.diff(after) == pytest.approx(np.diff(expected), abs=1e-4)
+    assert np.diff(before) == pytest.approx(np.diff(odds), abs=1e-4)
+    one = page_scores(replace(plain, leaning=0.25), final, words, none, words, np.zeros(4, np.intp), 1.0)
+    assert np.array_equal(one, page_scores(plain, final, words, none, words, np.zeros(4, np.intp), 1.0))
+
+
+@pytest.mark.parametrize(("alike", "lessened"), [(0.05, True), (0.2, False), (None, False)])
+def test_doubt_about_blocks_of_lists(alike: float | None, lessened: bool) -> None:  # noqa: FBT001
+    """What speaks against a block is lessened on pages that hardly are articles; what speaks for it is not."""
+    final, words, none = np.array([0.9, 0.6, 0.3, 0.1], np.float32), np.full(4, 20.0), np.zeros(4)
+    plain = replace(DEFAULT, caution=0.5, article_caution=0.0, leaning=0.0, doubt=0.0)
+    columns = (final, words, none, words, np.arange(4), alike)
+    before, after = (logit(page_scores(rules, *columns)) for rules in (plain, replace(plain, doubt=0.5)))
+    odds = logit(final) - 0.5
+    expected = np.where(logit(final) < 0, logit(final) * (0.5 if lessened else 1) - 0.5, odds)
+    assert np.diff(before) == pytest.approx(np.diff(odds), abs=1e-4)
+    assert np.diff(after) == pytest.approx(np.diff(expected), abs=1e-4)
+
+
 # --- from pages to a model --------------------------------------------------------------------------------------------
 
 
@@ -249,7 +278,16 @@ def test_parts_of_a_model(model: Model) -> None:
     chosen = QUICK[model.name]
     assert (model.net is not None, model.article is not None) == (bool(chosen.nets), bool(chosen.article_caution))
     assert (model.rule, model.link, model.threshold) == ("expected_f1", "logistic", 0.5)
-    for name in ("least_words", "caution", "article_caution", "link_caution", "copy_caution", "net_share"):
+    for name in (
+        "least_words",
+        "caution",
+        "article_caution",
+        "link_caution",
+        "copy_caution",
+        "leaning",
+        "doubt",
+        "net_share",
+    ):
         assert getattr(model, name) == getattr(chosen, name), name
     assert model.parsing.tokenizer == "cjk"
     assert model.recipe["nets"] == chosen.nets
