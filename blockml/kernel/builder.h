@@ -1,4 +1,4 @@
-/* What a builder of nodes is made of: builder.c, sets.c. */
+/* What a builder of nodes is made of: builder.c, sets.c, events.c. */
 #ifndef BLOCKML_BUILDER_H
 #define BLOCKML_BUILDER_H
 
@@ -38,6 +38,10 @@ struct Builder {
     PyObject *spaces; /* what of it is preformatted */
     PyObject *nothing, *blank, *text_name, *head_name, *body_name, *hidden, *style;
 };
+
+/* builder.c. -1 with an exception set, of a name's number -2. */
+Py_ssize_t builder_new_id(Builder *b, PyObject *name);
+int builder_close(Builder *b); /* all that is open */
 
 /* sets.c. -1 with an exception set. */
 int builder_given_hides(Builder *b, PyObject *attributes); /* 0 or HIDDEN */

@@ -81,10 +81,12 @@ PyObject *activate(PyObject *module, PyObject *arguments);
 PyObject *row_means(PyObject *module, PyObject *arguments);
 PyObject *group_means(PyObject *module, PyObject *arguments);
 
-/* builder.c. What returns an int returns -1 with an exception set, where it may fail. */
+/* events.c */
 typedef struct Builder Builder;
 PyObject *nodes_builder(PyObject *module, PyObject *arguments);
 Builder *builder_of(PyObject *capsule); /* NULL with an exception set */
+
+/* builder.c. What returns an int returns -1 with an exception set, where it may fail. */
 /* `id` is the name's number or UNKNOWN, and written then; `set` that of the attributes, 0 for none; `hidden` whether they
    hide the element. */
 int builder_start(Builder *b, PyObject *name, Py_ssize_t *id, int32_t set, int hidden);
@@ -92,13 +94,14 @@ int builder_end(Builder *b, PyObject *name, Py_ssize_t id);
 int builder_data(Builder *b, PyObject *text); /* a str */
 int builder_text(Builder *b, const char *text, size_t length); /* UTF-8, one byte or more */
 int builder_drops(const Builder *b); /* whether what comes now is left out */
-/* Attributes wait until they are a set of their own, whose number is given back, or are forgotten. */
+int widen(void **array, Py_ssize_t room, size_t size);
+
+/* sets.c. Attributes wait until they are a set of their own, whose number is given back, or are forgotten. */
 int builder_attribute(Builder *b, const char *name, const char *value);
 const char *builder_waiting(const Builder *b, size_t *length); /* name, 0, value, 0 and so on */
 void builder_forget_waiting(Builder *b);
 int32_t builder_keep_waiting(Builder *b, int *hidden);
 const char *builder_pairs(const Builder *b, int32_t set, size_t *length);
-int widen(void **array, Py_ssize_t room, size_t size);
 
 /* libxml2.c */
 PyObject *read_by_libxml2(PyObject *capsule, PyObject *arguments);
