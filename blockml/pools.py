@@ -75,7 +75,7 @@ def group_means(rows: FloatArray, numbers: NDArray[np.integer[Any]]) -> tuple[Fl
     rows
         (m, n, k) tables; one row or more.
     numbers
-        (n,) number of each row.
+        (n,) number of each row, from 0.
 
     Returns
     -------

@@ -17,7 +17,7 @@ _PLACES: dict[str, int] = {}
 
 
 class TagTable:
-    """Codes of element names.
+    """Codes of element names. Tables are made while modules are loaded: a page's places know only those of then.
 
     Parameters
     ----------

@@ -143,9 +143,18 @@ def _sum(word: str) -> int:
     return crc32(word.encode("utf-8", "surrogatepass"))
 
 
-@functools.lru_cache(maxsize=4096)
 def _tag_sum(name: str) -> int:
     """Checksum of a tag, and of none."""
+    return _short_tag_sum(name) if len(name) <= _LONGEST_KEPT else _sum(f"<{name}")
+
+
+#: Names of tags that are kept from page to page: a longer one is made up, and may be as long as a page.
+_LONGEST_KEPT = 64
+
+
+@functools.lru_cache(maxsize=4096)
+def _short_tag_sum(name: str) -> int:
+    """The same, kept."""
     return _sum(f"<{name}")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 
 import numpy as np
@@ -51,7 +50,6 @@ def called(view: View) -> Mapping[str, NDArray[np.generic]]:
     return Rows(_NAMES, levels)
 
 
-@functools.lru_cache(maxsize=1024)
 def _role_bits(value: str) -> int:
     """Bit ``1 << i`` for the ``i``-th group of :data:`ROLES` that has one of the words in an attribute's value."""
     bits = 0

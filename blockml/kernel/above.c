@@ -48,8 +48,8 @@ PyObject *path_rows(PyObject *module, PyObject *arguments) {
     if (opened < N || (tree = tree_of(capsule)) == NULL) goto done;
     Py_ssize_t n = tree->n, n_tags = tree->n_tags, n_masks = view[MASKS].len;
     Py_ssize_t n_groups = view[ROWS].len / 4 / n - NEAREST - 1 - n_masks;
-    if (view[CODES].len / 8 != n_tags + 1 || view[BITS].len / 8 != n_tags + 1 || view[FLAGS].len != n || view[ROWS].len / 4 % n || n_groups < 0 ||
-        n_groups > GROUPS) {
+    if (view[CODES].len / 8 != n_tags + 1 || view[BITS].len / 8 != n_tags + 1 || view[FLAGS].len != n ||
+        view[ROWS].len / 4 % n || n_groups < 0 || n_groups > GROUPS) {
         PyErr_SetString(PyExc_ValueError, "columns of blocks or tags differ in length");
         goto done;
     }

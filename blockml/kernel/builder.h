@@ -14,8 +14,9 @@ struct Builder {
     Py_ssize_t n, room;
     char *pairs; /* names and values of attributes, 0 after each, set after set */
     size_t pairs_length, pairs_room;
-    size_t n_waiting, style_at; /* behind them the attributes of the next tag: how many bytes, and where the value of a style is */
-    int waits_hidden;           /* whether one of those hides it */
+    size_t n_waiting; /* bytes behind them: attributes of the next tag */
+    size_t style_at;  /* where the value of a style is, if one of those is one; 0 if none is */
+    int waits_hidden; /* whether one of them hides it */
     int64_t *set_end; /* where sets end there */
     Py_ssize_t n_sets, set_room;
     int32_t *path; /* open nodes */

@@ -226,7 +226,8 @@ PyObject *container_rows(PyObject *module, PyObject *arguments) {
     const int32_t *classes = view[CLASSES].buf, *roles = view[ROLES].buf, *ids = view[IDS].buf;
     const uint8_t *marks = view[MARKS].buf;
     float *rows = view[ROWS].buf;
-    int sound = view[MARKS].len == tree->n_tags && view[AMOUNTS].len / 8 == 3 * n && view[CLAUSES].len / 8 == n && view[LENGTHS].len / 8 == n &&
+    int sound = view[MARKS].len == tree->n_tags && view[AMOUNTS].len / 8 == 3 * n &&
+                view[CLAUSES].len / 8 == n && view[LENGTHS].len / 8 == n &&
                 view[ROWS].len / 4 == (EACH * N_CANDIDATES + 2) * n;
     for (int k = CLASSES; k <= IDS; k++) sound &= view[k].len / 4 == n_nodes + 1;
     if (!sound) {
@@ -294,7 +295,8 @@ PyObject *further_rows(PyObject *module, PyObject *arguments) {
     if (opened < N || (tree = tree_of(capsule)) == NULL) goto done;
     Py_ssize_t n = tree->n;
     const double *amounts = view[AMOUNTS].buf;
-    if (view[MARKS].len != tree->n_tags || view[AMOUNTS].len / 8 != 3 * n || view[ROWS].len / 4 != EACH * N_CANDIDATES * n) {
+    if (view[MARKS].len != tree->n_tags || view[AMOUNTS].len / 8 != 3 * n ||
+        view[ROWS].len / 4 != EACH * N_CANDIDATES * n) {
         PyErr_SetString(PyExc_ValueError, "columns of blocks differ in length");
         goto done;
     }

@@ -125,7 +125,8 @@ PyObject *nodes_builder(PyObject *module, PyObject *arguments) {
     b->hidden = PyUnicode_InternFromString("hidden"), b->style = PyUnicode_InternFromString("style");
     PyObject *result = NULL;
     if (b->ids && b->given && b->texts && b->pieces && b->spaces && b->nothing && b->blank && b->text_name &&
-        b->head_name && b->body_name && b->hidden && b->style && builder_new_id(b, b->text_name) == 0 && builder_given_set(b, Py_None) == 0)
+        b->head_name && b->body_name && b->hidden && b->style && builder_new_id(b, b->text_name) == 0 &&
+        builder_given_set(b, Py_None) == 0)
         result = PyTuple_New(N_EVENTS);
     for (Py_ssize_t i = 0; result != NULL && i < N_EVENTS; i++) {
         PyObject *bound = PyCFunction_New(&events[i], capsule);

@@ -54,7 +54,8 @@ PyObject *content_rows(PyObject *module, PyObject *arguments) {
     const int64_t *levels = view[LEVELS].buf, *started = tree->started;
     Py_ssize_t n = tree->n, n_wanted = view[LEVELS].len / 8;
     float *rows = view[ROWS].buf;
-    if (view[IS_PARAGRAPH].len != tree->n_tags || view[AMOUNTS].len / 8 != 3 * n || view[ENDS].len / 8 != n || view[ROWS].len / 4 != MEASURES * n_wanted * n) {
+    if (view[IS_PARAGRAPH].len != tree->n_tags || view[AMOUNTS].len / 8 != 3 * n || view[ENDS].len / 8 != n ||
+        view[ROWS].len / 4 != MEASURES * n_wanted * n) {
         PyErr_SetString(PyExc_ValueError, "columns of blocks differ in length");
         goto done;
     }

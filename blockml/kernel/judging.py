@@ -55,7 +55,7 @@ class JudgingKernel(Protocol):
         means: NDArray[np.float32],
         /,
     ) -> None:
-        """Write into ``means`` the mean of the rows of each group, of each table: :func:`blockml.pools.means`."""
+        """Write into ``means`` the mean of the rows of each group, of each table: :mod:`blockml.pools`."""
 
     @staticmethod
     def group_means(

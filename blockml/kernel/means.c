@@ -143,8 +143,8 @@ done:
     return result;
 }
 
-/* group_means(rows, m, width, numbers, group, means): the group (n,) of each row, by rising numbers, and of m tables of n rows
-   the mean of each group, side by side. Returns how many groups there are; no more is written. */
+/* group_means(rows, m, width, numbers, group, means): the group (n,) of each row, by rising numbers, and of m tables of n
+   rows the mean of each group, side by side. Returns how many groups there are; no more is written. */
 PyObject *group_means(PyObject *module, PyObject *arguments) {
     enum { ROWS, NUMBERS, GROUP, MEANS, N };
     PyObject *object[N], *result = NULL;

@@ -48,7 +48,7 @@ int builder_attribute(Builder *b, const char *name, const char *value) {
     memcpy(b->pairs + begin + length, value, value_length);
     b->n_waiting = end - b->pairs_length;
     if (length == sizeof "hidden" && memcmp(name, "hidden", length) == 0) b->waits_hidden = 1;
-    if (length == sizeof "style" && memcmp(name, "style", length) == 0) b->style_at = begin + length; /* the last one counts */
+    if (length == sizeof "style" && memcmp(name, "style", length) == 0) b->style_at = begin + length; /* the last one */
     return 0;
 }
 

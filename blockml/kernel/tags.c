@@ -43,18 +43,14 @@ void tags_free(Tags *t) {
     free(t);
 }
 
-/* As a new reference; NULL with an exception set. */
-static PyObject *decoded(const char *bytes, size_t length, int lowered) {
-    PyObject *text = PyUnicode_DecodeUTF8(bytes, (Py_ssize_t)length, NULL);
-    if (text == NULL || !lowered) return text;
-    PyObject *lower = PyObject_CallMethod(text, "lower", NULL);
-    Py_DECREF(text);
-    return lower;
-}
-
 /* Makes a name's text; NULL with an exception set. */
 static Name *name_made(Tags *t, Name *name, uint64_t key, const char *bytes) {
-    PyObject *text = decoded(bytes, strlen(bytes), t->lowered);
+    PyObject *text = PyUnicode_DecodeUTF8(bytes, (Py_ssize_t)strlen(bytes), NULL);
+    if (text != NULL && t->lowered) {
+        PyObject *lower = PyObject_CallMethod(text, "lower", NULL);
+        Py_DECREF(text);
+        text = lower;
+    }
     if (text == NULL) return NULL;
     Py_XDECREF(name->text);
     name->key = key, name->text = text, name->id = UNKNOWN;

@@ -74,9 +74,9 @@ static int count_started(Tree *tree, const int32_t *first) {
     return 1;
 }
 
-/* tree_above(n_tags, tag, parent, depth, end, holder, first, chain, reached, started): the tree of nodes, whose tags are below
-   n_tags, and blocks, one or more, with their parents and first texts. Writes chain (most_levels, n_blocks), reached and
-   started too. Returns the tree, how many levels there are, and how many nodes are reached; no more is written. */
+/* tree_above(n_tags, tag, parent, depth, end, holder, first, chain, reached, started): the tree of nodes, whose tags are
+   below n_tags, and blocks, one or more, with their parents and first texts. Writes chain (most_levels, n_blocks), reached
+   and started too. Returns the tree, how many levels there are, and how many nodes are reached; no more is written. */
 PyObject *tree_above(PyObject *module, PyObject *arguments) {
     enum { TAG, PARENT, DEPTH, END, HOLDER, FIRST, CHAIN, REACHED, STARTED, N };
     PyObject *object[N], *result = NULL;
@@ -90,7 +90,7 @@ PyObject *tree_above(PyObject *module, PyObject *arguments) {
     for (; opened < N; opened++)
         if (open_array(object[opened], &view[opened], opened < CHAIN ? 4 : 8, opened >= CHAIN) < 0) goto done;
     Py_ssize_t n_nodes = view[TAG].len / 4, n = view[HOLDER].len / 4, most = n > 0 ? view[CHAIN].len / 8 / n : 0;
-    int fits = n > 0 && most > 0 && n_nodes > 0 && n_nodes < INT32_MAX && view[FIRST].len / 4 == n &&
+    int fits = n > 0 && most > 0 && n_nodes > 0 && n_nodes < INT32_MAX && n_tags < INT32_MAX && view[FIRST].len / 4 == n &&
                view[REACHED].len / 8 >= n_nodes && view[STARTED].len / 8 == n_nodes + 1;
     for (int k = PARENT; k <= END; k++) fits = fits && view[k].len / 4 == n_nodes;
     if (!fits) {

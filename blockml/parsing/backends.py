@@ -194,5 +194,6 @@ def build(source: bytes, backend: str, limits: Limits) -> NodesBuilder:
         raise UnknownNameError("backend", backend, BACKENDS)
     builder = NodesBuilder(limits)
     BACKENDS[backend](source, builder, limits)
-    builder.close()
+    with suppress(LimitReached):
+        builder.close()
     return builder

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import functools
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -154,7 +153,6 @@ def _look_inside(source: bytes, warnings: dict[str, None]) -> tuple[str | None, 
     return ("utf-8", "valid utf-8") if _was_utf8(source) else (None, "")
 
 
-@functools.lru_cache(maxsize=256)
 def _known(label: str) -> str | None:
     encoding = webencodings.lookup(label)
     return encoding.name if encoding else None

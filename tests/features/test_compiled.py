@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import gzip
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
@@ -336,6 +337,52 @@ def test_wrong_arrays_are_refused() -> None:
             call()
 
 
+#: A page of two elements and a text, of one block; and what no tree is.
+A_TREE: dict[str, Any] = {
+    "n_tags": 2, "tag": [1, 1, 0], "parent": [-1, 0, 1], "depth": [0, 1, 2], "end": [3, 3, 3], "holder": [1],
+    "first": [2], "chain": (32, 1), "reached": (3,), "started": (4,),
+}  # fmt: skip
+NO_TREES: list[tuple[str, Any]] = [
+    ("n_tags", 1), ("n_tags", -1), ("n_tags", 2**40), ("tag", [1, -1, 0]), ("tag", [1]), ("parent", [0, 0, 1]),
+    ("parent", [-1, -2, 1]), ("parent", [-1, 2, 1]), ("depth", [0]), ("end", [4, 3, 3]), ("end", [-1, 3, 3]),
+    ("holder", [3]), ("holder", [-2]), ("holder", []), ("first", [3]), ("first", [-1]), ("first", [2, 2]),
+    ("chain", (0, 1)), ("reached", (2,)), ("started", (3,)),
+]  # fmt: skip
+
+
+def a_tree(**changes: object) -> tuple[object, int, int]:
+    """What the kernel makes of these columns."""
+    given = A_TREE | changes
+    columns: list[Any] = [
+        held
+        if name == "n_tags"
+        else np.full(held, -7)
+        if name in ("chain", "reached", "started")
+        else np.array(held, dtype=np.int32)
+        for name, held in given.items()
+    ]
+    return compiled().tree_above(*columns)
+
+
+@pytest.mark.parametrize(("name", "wrong"), NO_TREES)
+def test_what_is_no_tree_is_refused(name: str, wrong: object) -> None:
+    """Whoever takes a tree trusts all its numbers."""
+    assert a_tree()[1:] == (2, 2)
+    assert a_tree(chain=(1, 1))[1:] == (1, 1)
+    with pytest.raises((IndexError, ValueError)):
+        a_tree(**{name: wrong})
+
+
+def test_only_trees_are_taken_for_trees() -> None:
+    """Not other objects, nor capsules of others."""
+    longs, rows = np.zeros(3, np.int64), np.zeros((20, 1), np.float32)
+    rest = longs, longs, np.zeros(1, np.uint8), np.zeros(3, np.uint8), 99.0, rows
+    compiled().path_rows(a_tree()[0], *rest)
+    for other in (None, "tree", dt.datetime_CAPI):
+        with pytest.raises((TypeError, ValueError)):
+            compiled().path_rows(other, *rest)
+
+
 class Recorded:
     """The kernel, with the arguments of the first call of each function kept."""
 
@@ -358,10 +405,7 @@ TRUSTED = {"small_trees", "tree_sums", "row_means", "nodes_builder"}
 
 
 def spoilt(array: object) -> list[Any]:
-    """The array too short, of other items, and full of what is no index; a tuple with such an array in it."""
-    if isinstance(array, tuple):
-        places = range(len(array))
-        return [(*array[:place], wrong, *array[place + 1 :]) for place in places for wrong in spoilt(array[place])]
+    """The array too short, of other items, and full of what is no index."""
     if not isinstance(array, np.ndarray):
         return []
     found = [array.ravel()[:-1].copy(), array.ravel()[:0].copy(), np.zeros(array.shape, np.complex128)]
