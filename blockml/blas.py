@@ -14,35 +14,41 @@ from typing import Any
 
 __all__ = ["one_thread"]
 
-#: Of threads that come at the same time, the second one must find what the first one has set; else it would later set
-#: that again as what was before.
+#: Of threads that come and go at the same time, each must find what the others have left.
 _TURN = threading.Lock()
 
 
 class _Held(AbstractContextManager[None]):
-    """The process's matrix products held to one thread: a class, as a generator and a stack cost a small page 1 %."""
+    """The process's matrix products held to one thread: a class, as a generator and a stack cost a small page 1 %.
 
-    __slots__ = ("_limit",)
+    The first of several threads sets it, and the last one sets back what was before: whoever is still at work when
+    another one leaves has one thread all along.
+    """
+
+    __slots__ = ()
+    _count = 0
+    _before: tuple[int, ...] = ()
 
     def __enter__(self) -> None:
-        libraries = _libraries()
-        self._limit = None
         with _TURN:
-            if any(library.get_num_threads() != 1 for library in libraries.lib_controllers):
-                self._limit = libraries.limit(limits=1)
-                self._limit.__enter__()
+            threads = _threads()
+            if not _Held._count:
+                _Held._before = threads
+            if any(number > 1 for number in threads):
+                _set_threads((1,) * len(threads))
+            _Held._count += 1
 
     def __exit__(self, *raised: object) -> None:
-        if self._limit is not None:
-            with _TURN:
-                self._limit.__exit__(*raised)
+        with _TURN:
+            _Held._count -= 1
+            if not _Held._count and any(number > 1 for number in _Held._before):
+                _set_threads(_Held._before)
 
 
 def one_thread() -> AbstractContextManager[None]:
-    """Hold the process's matrix products to one thread for a while. Results do not depend on it.
+    """Hold the process's matrix products to one thread for a while, until the last of those who ask for it is done.
 
-    Whoever finds them held already leaves them alone. So among threads that come and go they are never held for good;
-    at worst, the products of one that stays are made by several threads after another one has left.
+    Some versions of OpenBLAS round products by several threads otherwise, in the last bit.
 
     Examples
     --------
@@ -60,3 +66,17 @@ def _libraries() -> Any:  # noqa: ANN401 (a type of a package without types)
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  # scikit-learn brings it
 
     return ThreadpoolController().select(user_api="blas")
+
+
+def _threads() -> tuple[int, ...]:
+    """Threads of each library; 1 where it doesn't tell."""
+    return tuple([library.get_num_threads() or 1 for library in _libraries().lib_controllers])
+
+
+def _set_threads(numbers: tuple[int, ...]) -> None:
+    """Set the threads of each library."""
+    for library, number in zip(_libraries().lib_controllers, numbers, strict=True):
+        library.set_num_threads(number)
+        # In newer versions of threadpoolctl a thread that has set a library's threads owns them until it lets go.
+        if clear := getattr(library, "clear_controlling_thread", None):
+            clear()
