@@ -171,16 +171,20 @@ static PyObject *take_pending(Builder *b, int with_blank) {
     return text;
 }
 
+/* Makes what is pending a piece like those that came as texts of Python. */
+static int settle(Builder *b) {
+    if (!b->n_pending) return 0;
+    PyObject *text = take_pending(b, 0);
+    int failed = text == NULL || take_piece(b, text) < 0;
+    Py_XDECREF(text);
+    return failed ? -1 : 0;
+}
+
 static int has_text(const Builder *b) { return b->piece != NULL || b->n_pending; }
 
 /* Adds the text since the last tag, if there is one. */
 static int flush(Builder *b) {
-    if (b->piece != NULL) {
-        PyObject *last = b->n_pending ? take_pending(b, 0) : NULL;
-        int failed = last == NULL ? PyErr_Occurred() != NULL : take_piece(b, last) < 0;
-        Py_XDECREF(last);
-        return failed ? -1 : add_text(b, take_text(b), UNKNOWN);
-    }
+    if (b->piece != NULL) return settle(b) < 0 ? -1 : add_text(b, take_text(b), UNKNOWN);
     if (!b->n_pending) return 0;
     int kind = ascii_kind(b->pending + 1, (Py_ssize_t)b->n_pending);
     if (b->n_preformatted || kind == TEXT_CONTROLS || kind == UNKNOWN) return add_text(b, take_pending(b, 0), kind);
@@ -264,16 +268,13 @@ int builder_text(Builder *b, const char *text, size_t length) {
 
 int builder_data(Builder *b, PyObject *text) {
     if (b->n_dropped) return 0;
-    PyObject *before = b->n_pending ? take_pending(b, 0) : NULL;
-    int failed = before == NULL ? PyErr_Occurred() != NULL : take_piece(b, before) < 0;
-    Py_XDECREF(before);
-    return failed ? -1 : take_piece(b, text);
+    return settle(b) < 0 ? -1 : take_piece(b, text);
 }
 
 int builder_drops(const Builder *b) { return b->n_dropped > 0; }
 
 int builder_close(Builder *b) {
-    if (has_text(b) && !b->n_dropped && flush(b) < 0) return -1;
-    while (b->n_open) close_node(b);
-    return 0;
+    int failed = has_text(b) && !b->n_dropped && flush(b) < 0;
+    while (b->n_open) close_node(b); /* also where the text was a node too many */
+    return failed ? -1 : 0;
 }

@@ -26,9 +26,9 @@ static Tree *new_tree(Py_ssize_t n_levels, Py_ssize_t n, Py_ssize_t n_nodes, Py_
 }
 
 /* Whether all numbers of the columns are such of nodes and tags. */
-WIDE static int is_sound(const Tree *tree, uint32_t n_tags) {
+WIDE static int is_sound(const Tree *tree) {
     Py_ssize_t n_nodes = tree->n_nodes;
-    uint32_t outside = 0, end = (uint32_t)n_nodes;
+    uint32_t outside = 0, end = (uint32_t)n_nodes, n_tags = (uint32_t)tree->n_tags;
     for (Py_ssize_t i = 0; i < tree->n; i++) outside |= OUTSIDE(uint32_t, tree->holder[i], -1, end);
     for (Py_ssize_t i = 0; i < n_nodes; i++) {
         outside |= OUTSIDE(uint32_t, tree->tag[i], 0, n_tags) | OUTSIDE(uint32_t, tree->end[i], 0, end + 1);
@@ -90,8 +90,8 @@ PyObject *tree_above(PyObject *module, PyObject *arguments) {
     for (; opened < N; opened++)
         if (open_array(object[opened], &view[opened], opened < CHAIN ? 4 : 8, opened >= CHAIN) < 0) goto done;
     Py_ssize_t n_nodes = view[TAG].len / 4, n = view[HOLDER].len / 4, most = n > 0 ? view[CHAIN].len / 8 / n : 0;
-    int fits = n > 0 && most > 0 && n_nodes > 0 && n_nodes < INT32_MAX && n_tags < INT32_MAX && view[FIRST].len / 4 == n &&
-               view[REACHED].len / 8 >= n_nodes && view[STARTED].len / 8 == n_nodes + 1;
+    int fits = n > 0 && most > 0 && n_nodes > 0 && n_nodes < INT32_MAX && n_tags >= 0 && n_tags < INT32_MAX &&
+               view[FIRST].len / 4 == n && view[REACHED].len / 8 >= n_nodes && view[STARTED].len / 8 == n_nodes + 1;
     for (int k = PARENT; k <= END; k++) fits = fits && view[k].len / 4 == n_nodes;
     if (!fits) {
         PyErr_SetString(PyExc_ValueError, "no room for all nodes, or columns differ in length");
@@ -102,7 +102,7 @@ PyObject *tree_above(PyObject *module, PyObject *arguments) {
     int32_t *column[] = {tree->tag, tree->parent, tree->depth, tree->end, tree->holder};
     for (int k = TAG; k <= HOLDER; k++) memcpy(column[k], view[k].buf, (size_t)view[k].len);
     PyObject *capsule = NULL;
-    if (!is_sound(tree, n_tags < 0 ? 0 : n_tags < INT32_MAX ? (uint32_t)n_tags : INT32_MAX))
+    if (!is_sound(tree))
         PyErr_SetString(PyExc_IndexError, "no such node or tag");
     else if (count_started(tree, view[FIRST].buf))
         capsule = PyCapsule_New(tree, CAPSULE, free_tree);

@@ -283,11 +283,13 @@ def _in_python(limits: Limits) -> _Events:
             n_preformatted -= 1
 
     def close() -> None:
-        if pieces and not dropped:
-            flush()
-        for node in path[1:]:
-            ends[node] = len(tags)
-        del path[1:]
+        try:
+            if pieces and not dropped:
+                flush()
+        finally:  # also where the text was a node too many
+            for node in path[1:]:
+                ends[node] = len(tags)
+            del path[1:]
 
     def note_depth() -> None:
         nonlocal too_deep

@@ -414,6 +414,24 @@ def test_odd_events_are_refused(name: str, arguments: tuple[Any, ...], error: ty
     assert builder.nodes().texts[-1] == "x"
 
 
+def test_a_text_too_many_at_the_end_leaves_a_whole_tree() -> None:
+    """What is open is closed all the same."""
+
+    def work() -> Nodes:
+        builder = NodesBuilder(Limits(nodes=2))
+        builder.start("div", {})
+        builder.start("p", {})
+        builder.data("x")
+        with pytest.raises(LimitReached):
+            builder.close()
+        assert builder.too_many
+        nodes = builder.nodes()
+        assert nodes.end.tolist() == [2, 2]
+        return nodes
+
+    both(work)
+
+
 COLUMNS: dict[str, Any] = {
     "names": ("#text", "p"), "tag": [1, 0], "parent": [-1, 0], "depth": [0, 1], "end": [2, 2], "flags": [0, 0],
     "texts": ["", "x"], "properties": [0, 3], "classes": class_table(),
