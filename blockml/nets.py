@@ -1,4 +1,4 @@
-"""Small neural nets over all blocks of a page: prediction with numpy alone.
+"""Small neural nets over all blocks of a page: prediction.
 
 Each block passes two layers. Between them it meets the others: the second layer also sees the mean of the first one
 over the whole page, over the page's words, and over the blocks that are built alike. So a net judges a block by what
@@ -10,15 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml import kernel
 from blockml.errors import ModelFormatError, UsageError
+from blockml.features.ranks import ranked
 from blockml.features.tokens import BUCKETS, Bags
-from blockml.pools import group_means, means
+from blockml.kernel.judging import HeldNet
+from blockml.sums import dot, mean_of_runs, product, sum_of_rows
 
 __all__ = ["Net", "join", "signed_logarithms"]
 
@@ -26,10 +29,7 @@ FloatArray = NDArray[np.float32]
 
 #: Standardised columns are held between ± this: a page unlike all of training must not drown the rest (our choice).
 _BOUND = 4.0
-#: Columns of weights that one row is multiplied with at once: too few for threads (OpenBLAS shares products of a row
-#: from 9,216 weights on).
-_FEW = 16
-_NOTHING = np.zeros((0, 0), dtype=np.float32)
+_NO_BAGS = Bags(np.zeros(1, dtype=np.intp), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.intp))
 #: Bounds of what a damaged or hostile file can make us do; real nets are far from them.
 _MOST_NUMBERS, _LARGEST = 20_000_000, 1e6
 #: Arrays that files hold as they are. The others are weights, which nets hold rounded to half precision, so that a net
@@ -45,43 +45,7 @@ def signed_logarithms(matrix: FloatArray) -> FloatArray:
     return np.copysign(values, matrix, out=values)
 
 
-def _row_product(row: FloatArray, weights: FloatArray) -> FloatArray:
-    """(1, k) product of one row (1, f) with weights (f, k), the same whatever threads there are.
-
-    Of a larger one OpenBLAS may share out the terms of each sum among threads, and so round it otherwise.
-    """
-    width = weights.shape[1]
-    whole = width - width % _FEW
-    parts = weights[:, :whole].reshape(len(weights), -1, _FEW).swapaxes(0, 1)
-    product: FloatArray = (row @ parts).reshape(1, whole)
-    return product if whole == width else np.concatenate([product, row @ weights[:, whole:]], axis=1)
-
-
-def _active(
-    product: FloatArray, page: FloatArray, *groups: tuple[FloatArray, NDArray[np.int64]], means: FloatArray = _NOTHING
-) -> FloatArray:
-    """What a layer gives (m, n, h): its product, the page's row (m, 1, h) and the row of each group, cut off at 0.
-
-    Groups are (m, n_groups, h), and the group (n,) of each block. ``means`` (m, h) get the means over all blocks.
-    """
-    if kernel.compiled is not None and product.dtype == np.float32:
-        parts = tuple([(np.ascontiguousarray(rows), np.ascontiguousarray(of, np.int64)) for rows, of in groups])
-        # A single unit numpy adds up pairwise.
-        at_once = means if product.shape[2] > 1 else _NOTHING
-        kernel.compiled.activate(page, parts, len(product), product, at_once)
-        if means is not at_once:
-            product.mean(axis=1, out=means)
-        return product
-    product += page
-    for rows, group in groups:
-        product += rows.take(group, axis=1)
-    np.maximum(product, 0, out=product)
-    if len(means):
-        product.mean(axis=1, out=means)
-    return product
-
-
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Net:
     """One or more nets with the same inputs, whose log odds are averaged.
 
@@ -127,40 +91,16 @@ class Net:
         """Whether it sees words of tags and classes."""
         return len(self.words) > 0
 
+    def __getstate__(self) -> dict[str, FloatArray]:
+        """What is pickled: the arrays, not what was made of them."""
+        return {item.name: getattr(self, item.name) for item in fields(self)}
+
     def scaled(self, matrix: FloatArray) -> FloatArray:
         """(n, f) columns as the first layer takes them: signed logarithms, standardised, bounded."""
-        return self._scaled(matrix, slice(None))
-
-    def _scaled(self, matrix: FloatArray, columns: NDArray[np.intp] | slice) -> FloatArray:
-        """The same of some columns."""
         values = signed_logarithms(matrix)
-        values -= self.centre[columns]
-        values *= self.scale[columns]
+        values -= self.centre
+        values *= self.scale
         return np.clip(values, -_BOUND, _BOUND, out=values)
-
-    def _input(self, matrix: FloatArray) -> tuple[FloatArray, NDArray[np.int64], FloatArray]:
-        """A page's :meth:`scaled` columns, those apart that are the same in all rows.
-
-        As all that is said of the page as a whole is: what comes of them is worked out once.
-
-        Returns
-        -------
-        constant, varying, ready
-            (1, f) of all rows, 0 where they differ; (k,) places of columns where they do; (n, k) those columns.
-        """
-        columns = np.ascontiguousarray(matrix.T, dtype=np.float32)
-        f, n = columns.shape
-        if kernel.compiled is None:
-            varying = np.flatnonzero((columns != columns[:, :1]).any(axis=1)).astype(np.int64, copy=False)
-            constant = self.scaled(columns[:, :1].T)
-            constant[:, varying] = 0
-            return constant, varying, self._scaled(columns[varying].T, varying)
-        places, amounts = np.empty(f, dtype=np.int64), np.empty(f * (n + 1), dtype=np.float32)
-        k = kernel.compiled.net_amounts(columns, n, places, amounts)
-        values = amounts[: f + k * n]
-        np.log(values, out=values)
-        kernel.compiled.standardise(columns, n, places[:k], self.centre, self.scale, _BOUND, values)
-        return values[None, :f], places[:k], values[f:].reshape(k, n).T
 
     def predict(
         self,
@@ -210,43 +150,89 @@ class Net:
             )
         if not len(matrix):
             return np.zeros(0, dtype=np.float32)
-        units = self.own.shape[1]
-        hidden, mean = self._hidden(matrix, bags)
-        share = n_words.astype(np.float32)
-        share /= max(float(np.add.reduce(share)), 1.0)
-        page = np.concatenate([mean, share @ hidden], axis=1)
-        of_groups = []
-        for way, numbers in enumerate(groups):
-            pooled, group = group_means(hidden, numbers)
-            of_groups.append((pooled @ self.alike[:, way * units : (way + 1) * units], group))
-        second = _active(hidden @ self.own, page[:, None] @ self.page + self.second_bias, *of_groups)
-        odds = np.add.reduce(second @ self.out + self.out_bias, axis=0)[:, 0]
-        odds /= len(self.out)
+        if self.reads_words and bags is None:
+            raise UsageError("the net needs the words of tags and classes above each block")
+        columns = np.ascontiguousarray(matrix.T, dtype=np.float32)
+        amounts = np.ascontiguousarray(n_words, dtype=np.float64)
+        numbers = tuple([np.ascontiguousarray(group, dtype=np.int64) for group in groups])
+        here = columns, numbers, amounts, _NO_BAGS if bags is None else bags
+        odds = self._odds(*here) if kernel.compiled is None else self._odds_compiled(kernel.compiled, *here)
         # The logistic function, written so that it can't overflow.
         probabilities: FloatArray = np.float32(0.5) + np.float32(0.5) * np.tanh(np.float32(0.5) * odds)
         return probabilities
 
-    def _hidden(self, matrix: FloatArray, bags: Bags | None) -> tuple[FloatArray, FloatArray]:
-        """(m, n, h) what the first layer gives, and (m, h) its means."""
+    def _odds_compiled(
+        self,
+        compiled: kernel.Compiled,
+        columns: FloatArray,
+        groups: tuple[NDArray[np.int64], ...],
+        n_words: NDArray[np.float64],
+        bags: Bags,
+    ) -> FloatArray:
+        """(n,) log odds by the compiled kernel."""
+        f, n = columns.shape
+        places, values = np.empty(f, dtype=np.int64), np.empty(f * (n + 1), dtype=np.float32)
+        n_varying = compiled.net_amounts(columns, n, places, values)
+        values = values[: f + n_varying * n]
+        np.log(values, out=values)
+        starts, bag = (np.ascontiguousarray(numbers, dtype=np.int64) for numbers in (bags.starts, bags.bag))
+        odds = np.empty(n, dtype=np.float32)
+        words = starts, np.ascontiguousarray(bags.buckets, dtype=np.int32), bag
+        compiled.net_odds(self._held, columns, places[:n_varying], values, _BOUND, *words, groups, n_words, odds)
+        return odds
+
+    @cached_property
+    def _held(self) -> HeldNet:
+        """The net as the compiled kernel takes it; asked for only where there is one."""
+        (m, h, k), d = self.own.shape, self.lift.shape[1]
+        sizes = len(self.centre), m, h, k, d, self.ways, len(self.words), len(self.mix)
+        arrays = [np.ascontiguousarray(getattr(self, item.name), dtype=np.float32) for item in fields(self)]
+        return cast("kernel.Compiled", kernel.compiled).held_net(sizes, tuple(arrays))
+
+    def _odds(
+        self, columns: FloatArray, groups: tuple[NDArray[np.int64], ...], n_words: NDArray[np.float64], bags: Bags
+    ) -> FloatArray:
+        """(n,) log odds: the kernel's twin."""
         members, units = self.own.shape[:2]
-        constant, varying, ready = self._input(matrix)
-        fixed, bias = _row_product(constant, self.first), self.first_bias.reshape(members, 1, units)
+        hidden = self._hidden(columns, bags)
+        share = (n_words / max(float(n_words.sum()), 1.0)).astype(np.float32)
+        n = np.float32(len(share))
+        page = np.concatenate([sum_of_rows(hidden) / n, sum_of_rows(share[:, None] * hidden)], axis=1)
+        second = product(hidden, self.own)
+        second += product(page[:, None], self.page) + self.second_bias
+        flat = hidden.swapaxes(0, 1).reshape(len(share), -1)
+        for way, numbers in enumerate(groups):
+            order, starts, group = ranked(numbers.astype(np.uint64))
+            ends = np.append(starts, len(order))
+            means = mean_of_runs(flat, order, ends, np.diff(ends)).reshape(len(starts), members, units).swapaxes(0, 1)
+            second += product(means, self.alike[:, way * units : (way + 1) * units]).take(group, axis=1)
+        np.maximum(second, 0, out=second)
+        odds: FloatArray = dot(second, self.out.swapaxes(1, 2)) + self.out_bias[:, 0]
+        return sum_of_rows(odds) / np.float32(members)
+
+    def _hidden(self, columns: FloatArray, bags: Bags) -> FloatArray:
+        """(m, n, h) what the first layer gives.
+
+        What is the same in all rows, as all that is said of the page as a whole, is added up once and apart.
+        """
+        members, units = self.own.shape[:2]
+        varying = np.flatnonzero((columns != columns[:, :1]).any(axis=1))
+        rows = self.scaled(columns.T)
+        shared = rows[:1].copy()
+        shared[:, varying] = 0
+        fixed, sums = product(shared, self.first), product(rows[:, varying], self.first[varying])
         if len(self.mix):
-            mix = self.mix.reshape(-1, members, units).swapaxes(0, 1)
-            sums: FloatArray = ready @ self.first[varying]
-            product: FloatArray = sums @ mix
-            page: FloatArray = fixed @ mix + bias
-        else:
-            first = self.first.reshape(-1, members, units).swapaxes(0, 1)
-            product, page = ready @ first[:, varying], fixed.reshape(members, 1, units) + bias
-        groups = []
+            fixed, sums = product(fixed, self.mix), product(sums, self.mix)
+        hidden: FloatArray = sums + (fixed + self.first_bias)
+        hidden = np.ascontiguousarray(hidden.reshape(len(rows), members, units).swapaxes(0, 1))
         if self.reads_words:
-            if bags is None:
-                raise UsageError("the net needs the words of tags and classes above each block")
-            words = means(self.words, bags)
-            groups.append((words.reshape(len(words), members, -1).swapaxes(0, 1) @ self.lift, bags.bag))
-        mean = np.empty((members, units), dtype=np.float32)
-        return _active(product, page, *groups, means=mean), mean
+            known = np.zeros(len(bags.buckets) + 1)
+            np.cumsum((self.words[bags.buckets] != 0).any(axis=1), out=known[1:])
+            counts = np.maximum(known[bags.starts[1:]] - known[bags.starts[:-1]], 1)
+            words = mean_of_runs(self.words, bags.buckets, bags.starts, counts)
+            lifted = product(words.reshape(len(words), members, -1).swapaxes(0, 1), self.lift)
+            hidden += lifted.take(bags.bag, axis=1)
+        return np.maximum(hidden, 0, out=hidden)
 
     def calibrated(self, slope: float, offset: float) -> Net:
         """The net whose log odds are these times ``slope`` plus ``offset``."""

@@ -13,7 +13,7 @@ from blockml import kernel
 from blockml.features.ranks import ranked
 from blockml.features.tokens import Bags
 
-__all__ = ["Pool", "group_means", "means"]
+__all__ = ["Pool", "means"]
 
 FloatArray = NDArray[np.float32]
 
@@ -65,37 +65,6 @@ class Pool:
             return np.stack([self.mean(part) for part in rows])
         means: FloatArray = np.divide(self.sum(rows), self.size)
         return means
-
-
-def group_means(rows: FloatArray, numbers: NDArray[np.integer[Any]]) -> tuple[FloatArray, NDArray[np.intp]]:
-    """Means over rows with the same number, of several tables at once.
-
-    Parameters
-    ----------
-    rows
-        (m, n, k) tables; one row or more.
-    numbers
-        (n,) number of each row, from 0.
-
-    Returns
-    -------
-    means, group
-        (m, n_groups, k) means of the rows of each group, by rising numbers; (n,) group of each row.
-
-    Examples
-    --------
-    >>> found, group = group_means(np.array([[[1], [2], [3]]], np.float32), np.array([7, 3, 7]))
-    >>> found.tolist(), group.tolist()
-    ([[[2.0], [2.0]]], [1, 0, 1])
-    """
-    if kernel.compiled is None or rows.dtype != np.float32:
-        pool = Pool.of(numbers)
-        return pool.mean(rows), pool.group
-    m, n, k = rows.shape
-    group, means = np.empty(n, dtype=np.int64), np.empty(rows.size, dtype=np.float32)
-    keys = np.ascontiguousarray(numbers, dtype=np.int64)
-    n_groups = kernel.compiled.group_means(np.ascontiguousarray(rows), m, k, keys, group, means)
-    return means[: m * n_groups * k].reshape(m, n_groups, k), group
 
 
 def means(vectors: FloatArray, bags: Bags) -> FloatArray:

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.areas import Areas, Told
-from blockml.blas import one_thread
 from blockml.copies import Copies, repeated
 from blockml.decision import blended, lines
 from blockml.errors import UsageError
@@ -134,8 +133,7 @@ class Supervised(Extractor):
         alone = final = self.model.linked(odds)
         groups = alike(view) if self.model.net is not None or self.model.copy_caution else ()
         if self.model.net is not None and len(view):
-            with one_thread():  # more of them wait busily: three times the CPU time, and no wall time saved
-                net = self.model.net.predict(rows, groups, view.words, bags(view))
+            net = self.model.net.predict(rows, groups, view.words, bags(view))
             final = blended(odds, net, self.model.net_share)
         likely: float | None = None
         confidence, promises = None, self.model.rule == "expected_f1"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["JudgingKernel"]
+__all__ = ["HeldNet", "JudgingKernel"]
+
+#: What ``held_net`` makes for ``net_odds``: a copy of a net, checked once, that only they can look into.
+HeldNet: TypeAlias = object
 
 
 class JudgingKernel(Protocol):
@@ -58,18 +61,6 @@ class JudgingKernel(Protocol):
         """Write into ``means`` the mean of the rows of each group, of each table: :mod:`blockml.pools`."""
 
     @staticmethod
-    def group_means(
-        rows: NDArray[np.float32],
-        n_tables: int,
-        width: int,
-        numbers: NDArray[np.int64],
-        group: NDArray[np.int64],
-        means: NDArray[np.float32],
-        /,
-    ) -> int:
-        """Write groups of rows, and the mean of each; return how many: :func:`blockml.pools.group_means`."""
-
-    @staticmethod
     def net_amounts(
         columns: NDArray[np.float32], n_rows: int, places: NDArray[np.int64], amounts: NDArray[np.float32], /
     ) -> int:
@@ -79,30 +70,32 @@ class JudgingKernel(Protocol):
         """
 
     @staticmethod
-    def standardise(
-        columns: NDArray[np.float32],
-        n_rows: int,
-        places: NDArray[np.int64],
-        centre: NDArray[np.float32],
-        scale: NDArray[np.float32],
-        bound: float,
-        logarithms: NDArray[np.float32],
-        /,
-    ) -> None:
-        """Turn logarithms of what :meth:`net_amounts` wrote into a net's input: :meth:`blockml.nets.Net.predict`."""
+    def held_net(
+        sizes: tuple[int, int, int, int, int, int, int, int], arrays: tuple[NDArray[np.float32], ...], /
+    ) -> HeldNet:
+        """Make what :meth:`net_odds` takes, of the arrays of a :class:`blockml.nets.Net` in order.
+
+        Sizes are columns, nets, units of both layers, numbers of a word, ways to be alike, words, and factors or 0.
+        """
 
     @staticmethod
-    def activate(
-        rows: NDArray[np.float32],
-        parts: tuple[tuple[NDArray[np.float32], NDArray[np.int64]], ...],
-        n_nets: int,
-        sums: NDArray[np.float32],
-        means: NDArray[np.float32],
+    def net_odds(
+        net: HeldNet,
+        columns: NDArray[np.float32],
+        places: NDArray[np.int64],
+        logarithms: NDArray[np.float32],
+        bound: float,
+        starts: NDArray[np.int64],
+        buckets: NDArray[np.int32],
+        bag: NDArray[np.int64],
+        groups: tuple[NDArray[np.int64], ...],
+        n_words: NDArray[np.float64],
+        odds: NDArray[np.float32],
         /,
     ) -> None:
-        """Add rows and rows of groups to sums (m, n, h), and cut them off at 0: :meth:`blockml.nets.Net.predict`.
+        """Write log odds (n_rows,), from logarithms of what :meth:`net_amounts` wrote: see :mod:`blockml.nets`.
 
-        Write the means (m, h) over n, if there is room for them.
+        The logarithms are overwritten. Arrays of bags are empty for a net that reads no words.
         """
 
     @staticmethod

@@ -71,15 +71,14 @@ PyObject *tree_sums(PyObject *module, PyObject *arguments);
 
 static inline double at_least(double value, double least) { return value > least ? value : least; }
 
-/* layers.c */
+/* net.c */
 int is_varying(const float *column, Py_ssize_t n); /* whether its numbers aren't all the same */
 PyObject *net_amounts(PyObject *module, PyObject *arguments);
-PyObject *standardise(PyObject *module, PyObject *arguments);
-PyObject *activate(PyObject *module, PyObject *arguments);
+PyObject *held_net(PyObject *module, PyObject *arguments);
+PyObject *net_odds(PyObject *module, PyObject *arguments);
 
 /* means.c */
 PyObject *row_means(PyObject *module, PyObject *arguments);
-PyObject *group_means(PyObject *module, PyObject *arguments);
 
 /* events.c */
 typedef struct Builder Builder;

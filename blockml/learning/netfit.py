@@ -6,7 +6,7 @@ The loss is that of :mod:`blockml.learning.netloss`, over some pages at a time.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -200,7 +200,7 @@ def _untrained(pages: NetPages, used: NDArray[np.integer[Any]], skip: Sequence[i
     deviation = values.std(axis=0, dtype=np.float64)
     scale = np.where(deviation > 0, 1 / (deviation + 1e-3), 0)
     scale[list(skip)] = 0
-    zeros = {name: np.zeros(0, dtype=np.float32) for name in Net.__slots__}
+    zeros = {item.name: np.zeros(0, dtype=np.float32) for item in fields(Net)}
     zeros["mix"] = np.zeros((0, 0), dtype=np.float32)
     columns = {"centre": values.mean(axis=0, dtype=np.float64), "scale": scale}
     return Net(**zeros | {name: column.astype(np.float32) for name, column in columns.items()})
