@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from blockml.datasets import Dataset
 from blockml.datasets.defects import REPLACED, UNFIT_FOR_JUDGING, UNFIT_FOR_TRAINING, defects
-from blockml.decision import blended, logistic, logit
 from blockml.learning.blending import fit_blend
 from blockml.learning.recipes import Recipe
 from blockml.learning.splits import folds
 from blockml.learning.table import BlockTable, build_table
 from blockml.learning.wholepages import Unseen, WholePages, fit_whole_pages
 from blockml.nets import Net
+from blockml.odds import blended, logistic, logit
 
 Table = list[dict[str, object]]
 """Rows of results, all with the same columns."""

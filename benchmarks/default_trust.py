@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from benchmarks.default_chart import chart
 from benchmarks.default_study import Probabilities, Study, Table
 from blockml.cli.output import write_output
-from blockml.decision import confidence, logit
+from blockml.decision import confidence
 from blockml.evaluation import bootstrap_mean
 from blockml.evaluation.bootstrap import Resampled, bootstrap_systems
 from blockml.learning.netfit import calibration as best_line
+from blockml.odds import logit
 
 #: Bins of probabilities, and groups of pages by their foretold F1.
 N_BINS = 10

@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from blockml import kernel
 from blockml.page import Blocks, Flag
 
-__all__ = ["Copies", "care_with_copies", "repeated"]
+__all__ = ["HERE", "SLACK", "Copies", "care_with_copies", "repeated"]
 
 #: Words that a line needs to count as a copy (our choice, on WCXB: docs/model-log.md, round 42).
 _LEAST_WORDS = 3
 #: Log odds by which the copy that stays may be below the best one: so that one variant of several stays as a whole.
-_SLACK = 1.0
+SLACK = 1.0
 #: Part of the care that copies in elements built alike are met with.
-_HERE = 0.25
+HERE = 0.25
 
 _PREFORMATTED = int(Flag.PREFORMATTED)
 
@@ -111,12 +111,6 @@ def care_with_copies(
     >>> care_with_copies(np.array([.1, 0, .9, 2.]), np.arange(4), copies, 4.0).tolist()
     [1.0, 0.0, 4.0, 0.0]
     """
-    if kernel.compiled is not None:
-        care = np.empty(len(odds))
-        columns = np.ascontiguousarray(odds), np.ascontiguousarray(line, np.int64), np.ascontiguousarray(copies.text)
-        bounds = (_SLACK, _HERE * caution, caution)
-        kernel.compiled.care_with_copies(*columns, np.ascontiguousarray(copies.place, np.int32), *bounds, care)
-        return care
     care = np.zeros(len(odds))
     rows = (copies.text >= 0).nonzero()[0]
     if not len(rows):
@@ -124,10 +118,10 @@ def care_with_copies(
     text, its = copies.text[rows], odds[rows]
     most = np.full(int(text.max()) + 1, -np.inf)
     np.maximum.at(most, text, its)
-    likely = (its >= most[text] - _SLACK).nonzero()[0][::-1]
+    likely = (its >= most[text] - SLACK).nonzero()[0][::-1]
     first = np.zeros(len(most), dtype=np.intp)
     first[text[likely]] = rows[likely]  # what is written last, the first of them, stays
     stays = first[text]
-    elsewhere = np.where(copies.place[rows] == copies.place[stays], _HERE * caution, caution)
+    elsewhere = np.where(copies.place[rows] == copies.place[stays], HERE * caution, caution)
     care[rows] = np.where(line[rows] == line[stays], 0.0, elsewhere)
     return care

@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 
 from blockml import kernel
 from blockml.errors import UnknownNameError, UsageError
+from blockml.odds import logistic
 from blockml.page import Blocks, Flag, Joint, Label, Page, Reason
 
 __all__ = [
+    "LEAST_F1",
     "WORDLESS",
     "Decision",
     "Rule",
     "around_border",
-    "blended",
     "by_label",
     "by_line",
     "confidence",
@@ -26,8 +27,6 @@ __all__ = [
     "expected_f1",
     "label_names",
     "lines",
-    "logistic",
-    "logit",
 ]
 
 Rule: TypeAlias = Literal["threshold", "expected_f1"]
@@ -196,24 +195,9 @@ def confidence(scores: NDArray[np.float32], kept: NDArray[np.bool_], n_words: ND
 
 
 #: Expected F1 below which little content is taken for none.
-_LEAST_F1 = 0.5
-#: Probabilities nearer to 0 or 1 are taken for this: log odds stay finite.
-_SURE = 1e-6
+LEAST_F1 = 0.5
 #: Weight of a block without words in its line: it counts only where all are like it.
 WORDLESS = 1e-3
-
-
-def logit(probabilities: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
-    """Log odds; probabilities of 0 and 1 are taken for very small and very large ones.
-
-    Examples
-    --------
-    >>> logit(np.array([.5, 1.])).round(2).tolist()
-    [0.0, 13.82]
-    """
-    inside = np.minimum(np.maximum(probabilities.astype(np.float64), _SURE), 1 - _SURE)
-    odds: NDArray[np.float64] = np.log(inside / (1 - inside))
-    return odds
 
 
 def expected_f1(probabilities: NDArray[np.floating[Any]], words: NDArray[np.floating[Any]]) -> tuple[float, float]:
@@ -285,14 +269,10 @@ def around_border(
     if not len(odds):
         return np.zeros(0, dtype=np.float32)
     probabilities = logistic(odds)
-    if kernel.compiled is not None:
-        columns = np.ascontiguousarray(odds), np.ascontiguousarray(words, dtype=np.float64)
-        border, f1, most = kernel.compiled.moved_border(columns[0], probabilities, columns[1])
-    else:
-        value, f1 = expected_f1(probabilities, words)
-        border, most = float(odds[probabilities >= value].min(initial=np.inf)), float(odds.max())
-    beyond = most + 1
-    if f1 < _LEAST_F1 and float((words * probabilities).sum()) < least_words:
+    value, f1 = expected_f1(probabilities, words)
+    border, beyond = float(odds[probabilities >= value].min(initial=np.inf)), float(odds.max()) + 1
+    expected = float(np.cumsum(words * probabilities)[-1])  # one after the other, as the kernel adds them
+    if f1 < LEAST_F1 and expected < least_words:
         border = beyond
     return logistic(odds - min(border, beyond))  # no words, no border
 
@@ -336,33 +316,3 @@ def by_line(odds: NDArray[np.float64], words: NDArray[np.float64], line: NDArray
     weight = np.maximum(words, WORDLESS)
     pooled: NDArray[np.float64] = (np.bincount(line, weight * odds) / np.bincount(line, weight))[line]
     return pooled
-
-
-def logistic(log_odds: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Probabilities of log odds, written so that nothing can overflow."""
-    shares = np.tanh(0.5 * log_odds)
-    shares *= 0.5
-    shares += 0.5
-    return shares.astype(np.float32)
-
-
-def blended(
-    log_odds: NDArray[np.float64], probabilities: NDArray[np.float32], share: float = 0.5
-) -> NDArray[np.float32]:
-    """Probabilities whose log odds are a mean of those of two judges, of whom one gives log odds.
-
-    Parameters
-    ----------
-    log_odds
-        (n_blocks,) of the first judge.
-    probabilities
-        (n_blocks,) of the second.
-    share
-        Weight of the second, in [0, 1]; the first has the rest.
-
-    Examples
-    --------
-    >>> blended(np.array([-2.0, 0.0]), np.array([.5, .5], np.float32)).round(2).tolist()
-    [0.27000001072883606, 0.5]
-    """
-    return logistic((1 - share) * log_odds + share * logit(probabilities))

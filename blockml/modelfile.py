@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 
 from blockml.areas import Areas
 from blockml.arrayfile import read_arrays, write_arrays
-from blockml.decision import Rule, logistic
+from blockml.decision import Rule
 from blockml.errors import FeatureMismatchError, ModelError, ModelFormatError, UnknownNameError
 from blockml.features import FEATURE_SETS
 from blockml.features.repetition import ALIKE
 from blockml.nets import Net
+from blockml.odds import logistic
 from blockml.page import Label
 from blockml.parsing import BACKENDS, PROFILES
 from blockml.parsing.words import TOKENIZERS

@@ -21,6 +21,7 @@ from blockml.errors import ModelFormatError, UsageError
 from blockml.features.ranks import ranked
 from blockml.features.tokens import BUCKETS, Bags
 from blockml.kernel.judging import HeldNet
+from blockml.odds import logistic
 from blockml.sums import dot, mean_of_runs, product, sum_of_rows
 
 __all__ = ["Net", "join", "signed_logarithms"]
@@ -156,12 +157,11 @@ class Net:
         amounts = np.ascontiguousarray(n_words, dtype=np.float64)
         numbers = tuple([np.ascontiguousarray(group, dtype=np.int64) for group in groups])
         here = columns, numbers, amounts, _NO_BAGS if bags is None else bags
-        odds = self._odds(*here) if kernel.compiled is None else self._odds_compiled(kernel.compiled, *here)
-        # The logistic function, written so that it can't overflow.
-        probabilities: FloatArray = np.float32(0.5) + np.float32(0.5) * np.tanh(np.float32(0.5) * odds)
-        return probabilities
+        if kernel.compiled is not None:
+            return self._compiled(kernel.compiled, *here)
+        return logistic(self._odds(*here).astype(np.float64))
 
-    def _odds_compiled(
+    def _compiled(
         self,
         compiled: kernel.Compiled,
         columns: FloatArray,
@@ -169,17 +169,19 @@ class Net:
         n_words: NDArray[np.float64],
         bags: Bags,
     ) -> FloatArray:
-        """(n,) log odds by the compiled kernel."""
+        """(n,) probabilities by the compiled kernel."""
         f, n = columns.shape
         places, values = np.empty(f, dtype=np.int64), np.empty(f * (n + 1), dtype=np.float32)
         n_varying = compiled.net_amounts(columns, n, places, values)
         values = values[: f + n_varying * n]
         np.log(values, out=values)
         starts, bag = (np.ascontiguousarray(numbers, dtype=np.int64) for numbers in (bags.starts, bags.bag))
-        odds = np.empty(n, dtype=np.float32)
+        probabilities = np.empty(n, dtype=np.float32)
         words = starts, np.ascontiguousarray(bags.buckets, dtype=np.int32), bag
-        compiled.net_odds(self._held, columns, places[:n_varying], values, _BOUND, *words, groups, n_words, odds)
-        return odds
+        compiled.net_probabilities(
+            self._held, columns, places[:n_varying], values, _BOUND, *words, groups, n_words, probabilities
+        )
+        return probabilities
 
     @cached_property
     def _held(self) -> HeldNet:

@@ -24,10 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml import kernel
-from blockml.copies import Copies, care_with_copies
-from blockml.decision import WORDLESS, Rule, around_border, by_line, expected_f1, logistic, logit
+from blockml.copies import HERE, SLACK, Copies, care_with_copies
+from blockml.decision import LEAST_F1, WORDLESS, Rule, around_border, by_line, expected_f1
 from blockml.features.structure import FAR
 from blockml.features.view import View
+from blockml.odds import logistic, logit
 from blockml.trees import Trees
 
 __all__ = [
@@ -160,6 +161,8 @@ _HARDLY = 0.1
 #: A file may ask for any care; more log odds than these change nothing, and could overflow.
 _MOST_CARE = 1e6
 
+_NO_COPIES = np.zeros(0, dtype=np.int64)
+
 _FORUM_COLUMNS = ("urlforum_0", "isarticle_0", "urlnews_0", "clsthread_0")
 
 
@@ -239,20 +242,29 @@ def page_scores(
     copies
         Lines whose text stands on the page more than once, if that is known.
     """
-    odds = logit(probabilities)
     if rules.rule != "expected_f1":
         care = _care(rules, probabilities, words, linked, prose, alike)
-        return logistic(odds - care) if np.any(care) else probabilities  # there and back would round them
+        return (
+            logistic(logit(probabilities) - care) if np.any(care) else probabilities
+        )  # there and back would round them
     doubt = rules.doubt if alike is not None and alike < _HARDLY else 0.0
+    caution = min(rules.copy_caution, _MOST_CARE) if copies is not None and rules.copy_caution else 0.0
     if kernel.compiled is not None:
-        bounds = (*_cares(rules, alike), _CERTAIN, _LEAST_CERTAIN, WORDLESS, rules.leaning, doubt)
-        numbers = np.ascontiguousarray(line, dtype=np.int64)
-        kernel.compiled.careful_odds(odds, probabilities, words, linked, prose, numbers, *bounds)
-    else:
-        odds = by_line(odds - _care(rules, probabilities, words, linked, prose, alike), words, line)
-        odds = _doubted(_leaning(odds, words, line, rules.leaning), doubt, _cares(rules, alike)[0])
-    if copies is not None and rules.copy_caution:
-        odds -= care_with_copies(odds, line, copies, min(rules.copy_caution, _MOST_CARE))
+        text, place = copies if copies is not None and caution else (_NO_COPIES, _NO_COPIES)
+        numbers = [np.ascontiguousarray(column, dtype=np.int64) for column in (line, text, place)]
+        bounds = (
+            *(*_cares(rules, alike), _CERTAIN, _LEAST_CERTAIN, WORDLESS, rules.leaning, doubt),
+            *(SLACK, HERE * caution, caution, rules.least_words, LEAST_F1),
+        )
+        scores = np.empty(len(line), dtype=np.float32)
+        kernel.compiled.page_scores(
+            probabilities, words, linked, prose, numbers[0], numbers[1], numbers[2], bounds, scores
+        )
+        return scores
+    odds = by_line(logit(probabilities) - _care(rules, probabilities, words, linked, prose, alike), words, line)
+    odds = _doubted(_leaning(odds, words, line, rules.leaning), doubt, _cares(rules, alike)[0])
+    if copies is not None and caution:
+        odds -= care_with_copies(odds, line, copies, caution)
     return around_border(odds, words, rules.least_words)
 
 

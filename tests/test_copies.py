@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 import numpy as np
 import pytest
@@ -86,9 +85,6 @@ def test_one_copy_stays(blocks: list[tuple[int, int, float, bool]], caution: flo
     text, place, odds = (np.array([first[number][k] for number in line.tolist()]) for k in range(3))
     copies = Copies(text.astype(np.int64), place.astype(np.int64))
     care = care_with_copies(odds.astype(np.float64), line, copies, caution)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernel, "compiled", None)
-        assert care_with_copies(odds.astype(np.float64), line, copies, caution).tolist() == care.tolist()
     expected = {}
     for number, (its, where, _, _) in first.items():
         same = [other for other in sorted(first) if first[other][0] == its]
@@ -105,25 +101,3 @@ def test_of_a_page_that_says_all_twice_the_default_model_keeps_it_once() -> None
     wide, small = f"<article>{text}</article>", f"<section><div class=small><div>{text}</div></div></section>"
     found = blockml.extract(f"<main>{wide}{small}</main>", model="default").text
     assert found.count("Cats rule house 3,") == 1
-
-
-@pytest.mark.parametrize(
-    ("place", "column"),
-    [
-        (0, np.zeros(1)),
-        (1, np.zeros(2, np.int32)),
-        (2, np.array([0, 2])),
-        (3, np.zeros(3, np.int32)),
-        (7, np.zeros(1)),
-    ],
-)
-def test_the_kernel_refuses_other_columns(place: int, column: object) -> None:
-    """Nothing is read or written beyond them."""
-    if kernel.compiled is None:
-        pytest.skip("needs the compiled kernel")
-    longs = np.zeros(2, np.int64)
-    arguments: list[Any] = [np.zeros(2), longs, longs, np.zeros(2, np.int32), 1.0, 1.0, 4.0, np.zeros(2)]
-    kernel.compiled.care_with_copies(*arguments)
-    arguments[place] = column
-    with pytest.raises((TypeError, ValueError)):
-        kernel.compiled.care_with_copies(*arguments)

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import blockml
-from blockml.decision import around_border, blended, by_line, confidence, decide, expected_f1, lines, logistic, logit
+from blockml import kernel
+from blockml.decision import around_border, by_line, confidence, decide, expected_f1, lines
 from blockml.errors import UsageError
+from blockml.odds import blended, logistic, logit
 from blockml.page import Reason
 
 scores_lists = st.lists(st.floats(0, 1, width=32), max_size=20)
@@ -246,3 +248,28 @@ def test_a_line_is_judged_as_one(blocks: list[tuple[float, int, bool]]) -> None:
     for place in np.flatnonzero(words >= 10):
         if words[line == line[place]].sum() == words[place]:
             assert pooled[place] == pytest.approx(odds[place], abs=0.1)
+
+
+@given(st.lists(st.floats(-1e4, 1e4) | st.floats(-1, 1), max_size=70), st.floats(0, 1))
+def test_compiled_odds_are_those_of_python(values: list[float], share: float) -> None:
+    """To the last bit: they are made of sums, products and quotients."""
+    if kernel.compiled is None:
+        pytest.skip("needs the compiled kernel")
+    odds, other = np.array(values, np.float64), np.linspace(0, 1, len(values), dtype=np.float32)
+    found = logistic(odds), blended(odds, other, share)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernel, "compiled", None)
+        expected = logistic(odds), blended(odds, other, share)
+    for one, same in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, same)
+
+
+@given(st.lists(st.floats(0, 1, width=32), min_size=1, max_size=70))
+def test_odds_are_those_of_libraries(values: list[float]) -> None:
+    """Up to the last bits: numpy's logarithm and hyperbolic tangent are good to as many."""
+    likely = np.array(values, np.float32)
+    inside = np.clip(likely.astype(np.float64), 1e-6, 1 - 1e-6)
+    expected = np.log(inside / (1 - inside))
+    assert logit(likely) == pytest.approx(expected, rel=4e-16, abs=1e-16)
+    both = logistic(5 * expected), (0.5 + 0.5 * np.tanh(2.5 * expected)).astype(np.float32)
+    assert both[0] == pytest.approx(both[1], rel=2e-7, abs=1e-15)

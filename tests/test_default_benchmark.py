@@ -20,13 +20,13 @@ from benchmarks.default_study import Judged, Study, split, training_rows, withou
 from benchmarks.default_trust import best_possible, spearman
 from blockml.datasets import LabelledPage, open_dataset
 from blockml.datasets.defects import REPLACED, UNFIT_FOR_JUDGING, UNFIT_FOR_TRAINING, screened
-from blockml.decision import logistic, logit
 from blockml.evaluation.bootstrap import Difference, Interval
 from blockml.features import feature_set
 from blockml.learning.blending import fit_blend
 from blockml.learning.crossval import cross_validate
 from blockml.learning.leafwise import fit_leafwise
 from blockml.learning.recipes import recipe
+from blockml.odds import logistic, logit
 
 DATA = Path(__file__).parent.parent / "data"
 TINY = replace(recipe("default").but(n_trees=4), nets=2)

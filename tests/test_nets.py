@@ -376,9 +376,9 @@ def test_the_compiled_net_refuses_arrays_that_do_not_fit(compiled: kernel.Compil
     good: dict[str, Any] = {
         "net": held, "columns": np.ones((COLUMNS, n), np.float32), "places": np.array([1]), "logarithms": logarithms,
         "bound": 4.0, "starts": np.array([0, 2, 3]), "buckets": np.zeros(3, np.int32), "bag": np.array([0, 1, 0]),
-        "groups": (np.array([0, 0, 1]),), "n_words": np.ones(n), "odds": np.empty(n, np.float32),
+        "groups": (np.array([0, 0, 1]),), "n_words": np.ones(n), "probabilities": np.empty(n, np.float32),
     }  # fmt: skip
-    compiled.net_odds(*good.values())
+    compiled.net_probabilities(*good.values())
     narrow, wide = np.array([0, 1]), np.ones((COLUMNS, n + 1), np.float32)
     bad: dict[str, list[Any]] = {
         "columns": [wide],
@@ -389,9 +389,9 @@ def test_the_compiled_net_refuses_arrays_that_do_not_fit(compiled: kernel.Compil
         "bag": [np.array([0, 2, 0]), np.array([0, -1, 0]), narrow],
         "groups": [(), (narrow,)],
         "n_words": [np.ones(n + 1)],
-        "odds": [np.empty(size, np.float32) for size in (0, n + 1)],
+        "probabilities": [np.empty(size, np.float32) for size in (0, n + 1)],
     }
     for name, values in bad.items():
         for value in values:
             with pytest.raises(ValueError, match="no such columns"):
-                compiled.net_odds(*(good | {name: value}).values())
+                compiled.net_probabilities(*(good | {name: value}).values())

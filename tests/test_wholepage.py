@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from argparse import Namespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 import blockml
 from blockml import kernel
+from blockml.copies import Copies
 from blockml.decision import expected_f1
 from blockml.features.view import View
 from blockml.trees import Trees
@@ -142,6 +144,8 @@ def test_compiled_numbers_are_those_of_python(blocks: list[tuple[int, float, flo
     least_words=st.sampled_from([0.0, 60.0, 1e4]),
     alike=st.sampled_from([0.0, 0.1]) | st.floats(0, 1),
     parts=st.tuples(*[st.sampled_from([0.0, 0.1, 0.7, 1.0])] * 2),
+    copy_caution=st.sampled_from([0.0, 4.0, 2e6]),
+    seed=st.integers(0, 99) | st.none(),
 )
 def test_compiled_scores_are_those_of_python(
     blocks: list[tuple[int, float, float, bool]],
@@ -149,8 +153,10 @@ def test_compiled_scores_are_those_of_python(
     least_words: float,
     alike: float,
     parts: tuple[float, float],
+    copy_caution: float,
+    seed: int | None,
 ) -> None:
-    """To the last bit, with bodies of running text and without, with any care, leaning on neighbours or not."""
+    """To the last bit, with bodies of running text, copies or none, with any care, leaning on neighbours or not."""
     if kernel.compiled is None:
         pytest.skip("needs the compiled kernel")
     words, final = floats(*(block[0] for block in blocks)), probabilities(*(block[1] for block in blocks))
@@ -158,8 +164,13 @@ def test_compiled_scores_are_those_of_python(
     line = np.cumsum([False, *(block[3] for block in blocks[1:])][: len(blocks)]).astype(np.intp)
     rules = Namespace(rule="expected_f1", least_words=least_words)
     rules.caution, rules.article_caution, rules.link_caution = cares
-    rules.leaning, rules.doubt = parts
-    columns = final, words, linked, words * (linked < 0.3 * words), line, alike
+    rules.leaning, rules.doubt, rules.copy_caution = *parts, copy_caution
+    copies = None
+    if seed is not None:
+        rng, n = np.random.default_rng(seed), len(blocks)
+        text, place = rng.integers(-1, min(3, n), n), rng.integers(0, 2, n)
+        copies = Copies(text[line], place[line])
+    columns = final, words, linked, words * (linked < 0.3 * words), line, alike, copies
     found = page_scores(rules, *columns)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernel, "compiled", None)
@@ -168,9 +179,23 @@ def test_compiled_scores_are_those_of_python(
 
 def test_compiled_scores_of_arrays_that_do_not_fit_are_refused(compiled: kernel.Compiled) -> None:
     """Numbers from elsewhere must not write elsewhere."""
-    odds, final, line = floats(0, 1), probabilities(0.5, 0.7), np.array([0, 1])
-    for other, numbers in ((final[:1], line), (final, line + 1), (final, line - 1)):
-        with pytest.raises(ValueError, match="no such line"):
-            compiled.careful_odds(odds, other, odds, odds, odds, numbers, 0, 0, 0.9, 120, 1e-3, 0, 0)
+    odds, final, line, none = floats(0, 1), probabilities(0.5, 0.7), np.array([0, 1]), np.zeros(0, np.int64)
+    bounds = (0.0, 0.0, 0.9, 120.0, 1e-3, 0.0, 0.0, 1.0, 1.0, 4.0, 0.0, 0.5)
+    scores: Any = compiled.page_scores
+    good: list[Any] = [final, odds, odds, odds, line, line, line, bounds, final.copy()]
+    scores(*good)
+    scores(*good[:5], none, none, *good[7:])
+    bad: dict[int, list[Any]] = {
+        **{place: [good[place][:1].copy()] for place in (0, 1, 2, 3, 4, 5, 6, 8)},
+        4: [line[:1], line + 1, line - 1],
+        5: [line[:1], line + 1],
+    }
+    for place, others in bad.items():
+        for other in others:
+            with pytest.raises(ValueError, match="no such line or text"):
+                scores(*good[:place], other, *good[place + 1 :])
     with pytest.raises(ValueError, match="differ in length"):
-        compiled.moved_border(odds, final[:1], odds)
+        compiled.logistic(odds, final[:1].copy())
+    for pair in ((odds, final[:1], final), (odds[:1], final, final), (odds, final, final[:1].copy())):
+        with pytest.raises(ValueError, match="differ in length"):
+            compiled.blended(*pair[:2], 0.5, pair[2])

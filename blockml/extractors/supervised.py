@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from blockml.areas import Areas, Told
 from blockml.copies import Copies, repeated
-from blockml.decision import blended, lines
+from blockml.decision import lines
 from blockml.errors import UsageError
 from blockml.extractors.base import Between, Extractor, Judgement, Traits
 from blockml.extractors.matrix import matrix, uses_siblings
@@ -20,6 +20,7 @@ from blockml.features.repetition import ALIKE, alike
 from blockml.features.tokens import bags
 from blockml.features.view import View
 from blockml.modelfile import Model, Parsing
+from blockml.odds import blended
 from blockml.page import Page
 from blockml.templates.frequency import Doubt, too_few
 from blockml.templates.site import SiteTemplate, loaded

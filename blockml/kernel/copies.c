@@ -1,5 +1,5 @@
 /* Lines whose text stands on a page more than once: the twin of blockml.copies. */
-#include "kernel.h"
+#include "decide.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -70,54 +70,18 @@ done:
     return result;
 }
 
-/* care_with_copies(odds, line, text, place, slack, here, caution, care): by how much to lower the odds of lines that another
-   one stands for, the first of those with the same text whose odds are `slack` below the best at most: by `here`, where it
-   has the same place, else by `caution`. Texts are numbers below that of the blocks, or negative. */
-PyObject *care_with_copies(PyObject *module, PyObject *arguments) {
-    enum { ODDS, LINE, TEXT, PLACE, CARE, N };
-    PyObject *object[N], *result = NULL;
-    Py_buffer view[N];
-    static const Py_ssize_t sizes[N] = {8, 8, 8, 4, 8};
-    double slack, here, caution, *most = NULL;
-    (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOdddO", &object[0], &object[1], &object[2], &object[3], &slack, &here, &caution,
-                          &object[4]))
-        return NULL;
-    int opened = open_arrays(object, view, sizes, N);
-    if (opened < N) goto done;
-    const double *odds = view[ODDS].buf;
-    const int64_t *line = view[LINE].buf, *text = view[TEXT].buf;
-    const int32_t *place = view[PLACE].buf;
-    double *care = view[CARE].buf;
-    Py_ssize_t n = view[ODDS].len / 8, any = 0;
-    int sound = 1;
-    for (int k = 0; k < N; k++) sound = sound && view[k].len / sizes[k] == n;
-    for (Py_ssize_t i = 0; sound && i < n; i++) sound = text[i] < n, any |= text[i] >= 0, care[i] = 0;
-    if (!sound) {
-        PyErr_SetString(PyExc_ValueError, "no such text, or columns of blocks differ in length");
-        goto done;
-    }
-    result = Py_NewRef(Py_None);
-    if (!any) goto done;
-    most = malloc((size_t)n * (sizeof(double) + sizeof(int64_t)));
-    if (most == NULL) {
-        Py_CLEAR(result);
-        PyErr_NoMemory();
-        goto done;
-    }
-    int64_t *stays = (int64_t *)(most + n);
-    for (Py_ssize_t i = 0; i < n; i++) most[i] = -INFINITY, stays[i] = -1;
-    for (Py_ssize_t i = 0; i < n; i++)
+void lower_copies(double *odds, size_t n, const Copies *copies, double *memory) {
+    const int64_t *line = copies->line, *text = copies->text, *place = copies->place;
+    double *most = memory;
+    int64_t *stays = (int64_t *)(memory + n);
+    for (size_t i = 0; i < n; i++) most[i] = -INFINITY, stays[i] = -1;
+    for (size_t i = 0; i < n; i++)
         if (text[i] >= 0 && odds[i] > most[text[i]]) most[text[i]] = odds[i];
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (text[i] >= 0 && stays[text[i]] < 0 && odds[i] >= most[text[i]] - slack) stays[text[i]] = i;
-    for (Py_ssize_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
+        if (text[i] >= 0 && stays[text[i]] < 0 && odds[i] >= most[text[i]] - copies->slack) stays[text[i]] = (int64_t)i;
+    for (size_t i = 0; i < n; i++) {
         if (text[i] < 0) continue;
         int64_t first = stays[text[i]] < 0 ? 0 : stays[text[i]]; /* without odds that are numbers there is no best */
-        care[i] = line[i] == line[first] ? 0 : place[i] == place[first] ? here : caution;
+        odds[i] -= line[i] == line[first] ? 0 : place[i] == place[first] ? copies->here : copies->caution;
     }
-done:
-    free(most);
-    while (opened--) PyBuffer_Release(&view[opened]);
-    return result;
 }

@@ -1,15 +1,10 @@
 /* Which blocks are kept, and what a page is like then.
 
-   best_border: the twin of blockml.decision.expected_f1. moved_border: of lines in around_border there. careful_odds and
-   page_numbers: of what blockml.wholepage.page_scores and page_numbers do. */
-#include "kernel.h"
+   best_border: the twin of blockml.decision.expected_f1. page_numbers: of blockml.wholepage.page_numbers. */
+#include "decide.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct {
-    double probability, words;
-} Block;
 
 /* Sorts blocks by falling probability; equal ones stay in order. `other` has room for as many. Returns where they lie. */
 static Block *sorted(Block *blocks, Block *other, size_t n) {
@@ -52,7 +47,7 @@ static double best(Block *memory, size_t n, double *f1) {
     return border;
 }
 
-static Block *memory_for(size_t n) {
+Block *memory_for(size_t n) {
     Block *memory = malloc((2 * n + 1) * sizeof(Block));
     if (memory == NULL) PyErr_NoMemory();
     return memory;
@@ -84,121 +79,9 @@ done:
     return result;
 }
 
-static double best_of(Block *memory, const float *probability, const double *words, size_t n, double *f1) {
+double best_of(Block *memory, const float *probability, const double *words, size_t n, double *f1) {
     for (size_t i = 0; i < n; i++) memory[i] = (Block){probability[i], words[i]};
     return best(memory, n, f1);
-}
-
-/* moved_border(odds, probabilities, words): the least log odds that are kept, infinite if none are; the F1; and the
-   largest log odds. */
-PyObject *moved_border(PyObject *module, PyObject *arguments) {
-    enum { ODDS, PROBABILITIES, WORDS, N };
-    PyObject *object[N], *result = NULL;
-    Py_buffer view[N];
-    static const Py_ssize_t sizes[N] = {8, 4, 8};
-    int opened = 0;
-    Block *memory = NULL;
-    (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOO", &object[0], &object[1], &object[2])) return NULL;
-    for (; opened < N; opened++)
-        if (open_array(object[opened], &view[opened], sizes[opened], 0) < 0) goto done;
-    const double *odds = view[ODDS].buf;
-    const float *probabilities = view[PROBABILITIES].buf;
-    size_t n = (size_t)view[ODDS].len / 8;
-    if (view[PROBABILITIES].len / 4 != (Py_ssize_t)n || view[WORDS].len / 8 != (Py_ssize_t)n) {
-        PyErr_SetString(PyExc_ValueError, "columns of blocks differ in length");
-        goto done;
-    }
-    if ((memory = memory_for(n)) == NULL) goto done;
-    double f1, least = INFINITY, most = -INFINITY;
-    float value = (float)best_of(memory, probabilities, view[WORDS].buf, n, &f1);
-    for (size_t i = 0; i < n; i++) {
-        if (probabilities[i] >= value && odds[i] < least) least = odds[i];
-        if (odds[i] > most) most = odds[i];
-    }
-    result = Py_BuildValue("ddd", least, f1, most);
-done:
-    free(memory);
-    while (opened--) PyBuffer_Release(&view[opened]);
-    return result;
-}
-
-static int is_link(double words, double linked) { return linked > 0 && 2 * linked >= words; }
-
-/* The most words of running text that is certain without a link between them. */
-static double body(const float *probabilities, const double *words, const double *linked, const double *prose, size_t n,
-                   float certain) {
-    double most = 0, sum = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (is_link(words[i], linked[i])) sum = 0;
-        if (prose[i] > 0 && probabilities[i] >= certain) sum += words[i];
-        if (sum > most) most = sum;
-    }
-    return most;
-}
-
-/* Moves the odds of each line by a part to the mean of the lines before and after, by their words: weights by line. */
-static void lean(double *odds, const int64_t *line, const double *weights, size_t n, double part) {
-    double before = 0, its_weight = 0;
-    for (size_t begin = 0, end; begin < n; begin = end) {
-        for (end = begin; end < n && line[end] == line[begin];) end++;
-        double value = odds[begin], around = its_weight * before, weight = its_weight;
-        if (end < n) around += weights[line[end]] * odds[end], weight += weights[line[end]];
-        before = value, its_weight = weights[line[begin]];
-        if (weight > 0) value = (1 - part) * value + part * (around / weight);
-        for (size_t i = begin; i < end; i++) odds[i] = value;
-    }
-}
-
-/* careful_odds(odds, probabilities, words, linked, prose, line, care, of_links, certain, least_body, wordless, leaning,
-   doubt): lowers the odds by a care, that of links by another one on pages with a body; sets those of each line to their
-   mean; moves this by a part to those of the lines around it; and lessens by another part what speaks against a block. */
-PyObject *careful_odds(PyObject *module, PyObject *arguments) {
-    enum { PROBABILITIES, WORDS, LINKED, PROSE, LINE, ODDS, N };
-    PyObject *object[N], *result = NULL;
-    Py_buffer view[N];
-    static const Py_ssize_t sizes[N] = {4, 8, 8, 8, 8, 8};
-    double care, of_links, least_body, wordless, leaning, doubt, *memory = NULL;
-    float certain;
-    (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOddfdddd", &object[ODDS], &object[0], &object[1], &object[2], &object[3],
-                          &object[4], &care, &of_links, &certain, &least_body, &wordless, &leaning, &doubt))
-        return NULL;
-    int opened = open_arrays(object, view, sizes, N);
-    if (opened < N) goto done;
-    const double *words = view[WORDS].buf, *linked = view[LINKED].buf;
-    const int64_t *line = view[LINE].buf;
-    double *odds = view[ODDS].buf;
-    size_t n = (size_t)view[ODDS].len / 8;
-    int sound = 1;
-    for (int k = 0; k < N; k++) sound = sound && view[k].len / sizes[k] == (Py_ssize_t)n;
-    for (size_t i = 0; sound && i < n; i++) sound = line[i] >= 0 && (size_t)line[i] < n;
-    if (!sound) {
-        PyErr_SetString(PyExc_ValueError, "no such line, or columns of blocks differ in length");
-        goto done;
-    }
-    if ((memory = calloc(2 * n + 1, sizeof(double))) == NULL) {
-        PyErr_NoMemory();
-        goto done;
-    }
-    double *sums = memory, *weights = memory + n;
-    if (body(view[PROBABILITIES].buf, words, linked, view[PROSE].buf, n, certain) < least_body) of_links = care;
-    for (size_t i = 0; i < n; i++) {
-        double weight = at_least(words[i], wordless);
-        sums[line[i]] += weight * (odds[i] - (is_link(words[i], linked[i]) ? of_links : care));
-        weights[line[i]] += weight;
-    }
-    for (size_t i = 0; i < n; i++) odds[i] = sums[line[i]] / weights[line[i]];
-    if (leaning > 0) lean(odds, line, weights, n, leaning);
-    for (size_t i = 0; doubt > 0 && i < n; i++) {
-        double against = odds[i] + care;
-        if (against < 0) odds[i] = against * (1 - doubt) - care;
-    }
-    result = Py_NewRef(Py_None);
-done:
-    free(memory);
-    while (opened--) PyBuffer_Release(&view[opened]);
-    return result;
 }
 
 /* F1 of one choice of blocks measured by another, from the words of both, of one and of the other. */

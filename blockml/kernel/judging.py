@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 __all__ = ["HeldNet", "JudgingKernel"]
 
-#: What ``held_net`` makes for ``net_odds``: a copy of a net, checked once, that only they can look into.
+#: What ``held_net`` makes for ``net_probabilities``: a copy of a net, checked once, that only they can look into.
 HeldNet: TypeAlias = object
 
 
@@ -73,13 +73,13 @@ class JudgingKernel(Protocol):
     def held_net(
         sizes: tuple[int, int, int, int, int, int, int, int], arrays: tuple[NDArray[np.float32], ...], /
     ) -> HeldNet:
-        """Make what :meth:`net_odds` takes, of the arrays of a :class:`blockml.nets.Net` in order.
+        """Make what :meth:`net_probabilities` takes, of the arrays of a :class:`blockml.nets.Net` in order.
 
         Sizes are columns, nets, units of both layers, numbers of a word, ways to be alike, words, and factors or 0.
         """
 
     @staticmethod
-    def net_odds(
+    def net_probabilities(
         net: HeldNet,
         columns: NDArray[np.float32],
         places: NDArray[np.int64],
@@ -90,10 +90,10 @@ class JudgingKernel(Protocol):
         bag: NDArray[np.int64],
         groups: tuple[NDArray[np.int64], ...],
         n_words: NDArray[np.float64],
-        odds: NDArray[np.float32],
+        probabilities: NDArray[np.float32],
         /,
     ) -> None:
-        """Write log odds (n_rows,), from logarithms of what :meth:`net_amounts` wrote: see :mod:`blockml.nets`.
+        """Write probabilities (n_rows,), from logarithms of what :meth:`net_amounts` wrote: see :mod:`blockml.nets`.
 
         The logarithms are overwritten. Arrays of bags are empty for a net that reads no words.
         """
@@ -103,29 +103,34 @@ class JudgingKernel(Protocol):
         """Border and F1: :func:`blockml.decision.expected_f1`."""
 
     @staticmethod
-    def moved_border(
-        odds: NDArray[np.float64], probabilities: NDArray[np.float32], words: NDArray[np.float64], /
-    ) -> tuple[float, float, float]:
-        """Log odds of the border, F1, and the largest log odds: :func:`blockml.decision.around_border`."""
+    def logistic(odds: NDArray[np.float64], probabilities: NDArray[np.float32], /) -> None:
+        """Write probabilities: :func:`blockml.odds.logistic`."""
 
     @staticmethod
-    def careful_odds(
-        odds: NDArray[np.float64],
+    def blended(
+        odds: NDArray[np.float64], probabilities: NDArray[np.float32], share: float, both: NDArray[np.float32], /
+    ) -> None:
+        """Write probabilities: :func:`blockml.odds.blended`."""
+
+    @staticmethod
+    def page_scores(
         probabilities: NDArray[np.float32],
         words: NDArray[np.float64],
         linked: NDArray[np.float64],
         prose: NDArray[np.float64],
         line: NDArray[np.int64],
-        care: float,
-        of_links: float,
-        certain: float,
-        least_body: float,
-        wordless: float,
-        leaning: float,
-        doubt: float,
+        text: NDArray[np.int64],
+        place: NDArray[np.int64],
+        bounds: tuple[float, ...],
+        scores: NDArray[np.float32],
         /,
     ) -> None:
-        """Log odds of lines, lowered by a care, leaning on neighbours: :func:`blockml.wholepage.page_scores`."""
+        """Write scores (n_blocks,): :func:`blockml.wholepage.page_scores`.
+
+        Texts and places of copies are empty where there is no care with them. Bounds are care, the care with links, how
+        probable certain text is, the least words of a body, the weight of a block without words, leaning, doubt; slack,
+        care here and elsewhere with copies; least words and F1 of content.
+        """
 
     @staticmethod
     def repeated_lines(
@@ -139,20 +144,6 @@ class JudgingKernel(Protocol):
         /,
     ) -> None:
         """Write the number of each line's text (n_blocks,): :func:`blockml.copies.repeated`."""
-
-    @staticmethod
-    def care_with_copies(
-        odds: NDArray[np.float64],
-        line: NDArray[np.int64],
-        text: NDArray[np.int64],
-        place: NDArray[np.int32],
-        slack: float,
-        here: float,
-        caution: float,
-        care: NDArray[np.float64],
-        /,
-    ) -> None:
-        """Write by how much to lower log odds (n_blocks,): :func:`blockml.copies.care_with_copies`."""
 
     @staticmethod
     def page_numbers(

@@ -75,7 +75,7 @@ static inline double at_least(double value, double least) { return value > least
 int is_varying(const float *column, Py_ssize_t n); /* whether its numbers aren't all the same */
 PyObject *net_amounts(PyObject *module, PyObject *arguments);
 PyObject *held_net(PyObject *module, PyObject *arguments);
-PyObject *net_odds(PyObject *module, PyObject *arguments);
+PyObject *net_probabilities(PyObject *module, PyObject *arguments);
 
 /* means.c */
 PyObject *row_means(PyObject *module, PyObject *arguments);
@@ -160,7 +160,6 @@ PyObject *further_rows(PyObject *module, PyObject *arguments);
 
 /* copies.c */
 PyObject *repeated_lines(PyObject *module, PyObject *arguments);
-PyObject *care_with_copies(PyObject *module, PyObject *arguments);
 
 /* page.c */
 PyObject *page_sizes(PyObject *module, PyObject *arguments);
@@ -174,8 +173,13 @@ PyObject *line_densities(PyObject *module, PyObject *arguments);
 /* decide.c */
 PyObject *best_border(PyObject *module, PyObject *arguments);
 PyObject *page_numbers(PyObject *module, PyObject *arguments);
-PyObject *moved_border(PyObject *module, PyObject *arguments);
-PyObject *careful_odds(PyObject *module, PyObject *arguments);
+
+/* odds.c */
+PyObject *logistic(PyObject *module, PyObject *arguments);
+PyObject *blended(PyObject *module, PyObject *arguments);
+
+/* scores.c */
+PyObject *page_scores(PyObject *module, PyObject *arguments);
 
 /* joined.c */
 PyObject *joined_texts(PyObject *module, PyObject *arguments);

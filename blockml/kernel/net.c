@@ -2,6 +2,7 @@
 
    Every sum has its terms added one after another, in an order that the twin keeps too, so both give the same to the last
    bit; what matrix products of libraries give depends on the machine. */
+#include "decide.h"
 #include "matrix.h"
 #include <math.h>
 #include <stdlib.h>
@@ -98,7 +99,7 @@ static void copy_padded(const float *from, Py_ssize_t rows, Py_ssize_t groups, P
 }
 
 /* held_net((f, m, h, k, d, ways, n_words, factors), arrays): the nets of a tuple of arrays, those of blockml.nets.Net in
-   order, as net_odds takes them. */
+   order, as net_probabilities takes them. */
 PyObject *held_net(PyObject *module, PyObject *arguments) {
     enum { CENTRE, SCALE, FIRST, FIRST_BIAS, WORDS, LIFT, OWN, PAGE, ALIKE, SECOND_BIAS, OUT, OUT_BIAS, MIX, N };
     PyObject *arrays, *result = NULL;
@@ -301,7 +302,7 @@ static inline float dot(const float *restrict a, const float *restrict b, Py_ssi
 
 /* Log odds of blocks from `begin` to `end`, whose products with `own` are in `space`. */
 WIDE static void write_odds(const Net *net, const Blocks *page, Py_ssize_t begin, Py_ssize_t end, const Space *space,
-                            float *restrict odds) {
+                            double *restrict odds) {
     Py_ssize_t width = net->all_k, kp = padded(net->k);
     const float *restrict row = space->second_row;
     float *restrict second = space->second;
@@ -323,7 +324,7 @@ WIDE static void write_odds(const Net *net, const Blocks *page, Py_ssize_t begin
         float sum = 0;
         for (Py_ssize_t member = 0; member < net->m; member++)
             sum += dot(second + member * kp, net->out + member * kp, kp) + net->out_bias[member];
-        odds[i] = sum / (float)net->m;
+        odds[i] = sum / (float)net->m; /* of floats, as in the twin */
     }
 }
 
@@ -360,7 +361,7 @@ static void first_layer(const Net *net, const Blocks *page, const float *shared,
 }
 
 /* Log odds (n,) from what the first layer gave. */
-static void second_layer(const Net *net, const Blocks *page, const Space *space, float *odds) {
+static void second_layer(const Net *net, const Blocks *page, const Space *space, double *odds) {
     Py_ssize_t h = net->h, hp = padded(h), kp = padded(net->k), n = page->n, all_h = net->all_h, all_k = net->all_k;
     for (Py_ssize_t member = 0; member < net->m; member++) {
         for (int part = 0; part < 2; part++)
@@ -420,15 +421,16 @@ static int are_bags(const Net *net, const Blocks *page, Py_ssize_t n_buckets) {
     return bad >= 0;
 }
 
-/* net_odds(net, columns, places, logarithms, bound, starts, buckets, bag, groups, n_words, odds): the log odds (n,) of blocks
+/* net_probabilities(net, columns, places, logarithms, bound, starts, buckets, bag, groups, n_words, probabilities): those (n,) of blocks
    by the nets of held_net. First comes what net_amounts was given and wrote, with logarithms of the amounts, which are
    overwritten; then bags of words, empty arrays for a net that reads none; a tuple of groups (n,), for each way to be alike;
    and the words of blocks. */
-PyObject *net_odds(PyObject *module, PyObject *arguments) {
-    enum { COLUMNS, PLACES, LOGARITHMS, STARTS, BUCKETS, BAG, N_WORDS, ODDS, N };
+PyObject *net_probabilities(PyObject *module, PyObject *arguments) {
+    enum { COLUMNS, PLACES, LOGARITHMS, STARTS, BUCKETS, BAG, N_WORDS, PROBABILITIES, N };
     PyObject *object[N], *capsule, *groups, *result = NULL;
     static const Py_ssize_t sizes[N] = {4, 8, 4, 8, 4, 8, 8, 4};
     float bound, *memory = NULL;
+    double *odds = NULL;
     Py_buffer view[N + MOST_WAYS];
     const int64_t *group[MOST_WAYS];
     int64_t *renumbered[MOST_WAYS] = {NULL};
@@ -441,8 +443,8 @@ PyObject *net_odds(PyObject *module, PyObject *arguments) {
     const Net *net = PyCapsule_GetPointer(capsule, CAPSULE);
     if (net == NULL) return NULL;
     for (; opened < N; opened++)
-        if (open_array(object[opened], &view[opened], sizes[opened], opened == LOGARITHMS || opened == ODDS) < 0) goto done;
-    Py_ssize_t f = net->f, n = view[ODDS].len / 4, n_varying = view[PLACES].len / 8;
+        if (open_array(object[opened], &view[opened], sizes[opened], opened == LOGARITHMS || opened == PROBABILITIES) < 0) goto done;
+    Py_ssize_t f = net->f, n = view[PROBABILITIES].len / 4, n_varying = view[PLACES].len / 8;
     const int64_t *places = view[PLACES].buf;
     Blocks page = {n, view[STARTS].len / 8 - 1, view[STARTS].buf, view[BAG].buf, view[BUCKETS].buf, group, n_groups,
                    view[N_WORDS].buf};
@@ -464,18 +466,21 @@ PyObject *net_odds(PyObject *module, PyObject *arguments) {
     }
     Space space;
     memory = space_for(net, &page, n_varying, &space);
-    if (memory == NULL) {
+    odds = malloc((size_t)n * sizeof(double));
+    if (memory == NULL || odds == NULL) {
         PyErr_NoMemory();
         goto done;
     }
     Py_BEGIN_ALLOW_THREADS;
     standardise(net, view[COLUMNS].buf, n, places, n_varying, bound, view[LOGARITHMS].buf);
     first_layer(net, &page, view[LOGARITHMS].buf, places, n_varying, &space);
-    second_layer(net, &page, &space, view[ODDS].buf);
+    second_layer(net, &page, &space, odds);
+    write_logistics(odds, (size_t)n, view[PROBABILITIES].buf);
     Py_END_ALLOW_THREADS;
     result = Py_NewRef(Py_None);
 done:
     free(memory);
+    free(odds);
     for (int way = 0; way < MOST_WAYS; way++) free(renumbered[way]);
     while (opened--) PyBuffer_Release(&view[opened]);
     return result;

@@ -12,7 +12,6 @@ import joblib
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.decision import blended, logistic
 from blockml.errors import UsageError
 from blockml.features.repetition import ALIKE
 from blockml.features.tokens import Bags
@@ -22,6 +21,7 @@ from blockml.learning.netfit import NetPages, factored, fit_net
 from blockml.learning.recipes import Recipe
 from blockml.learning.table import BlockTable
 from blockml.nets import Net, join
+from blockml.odds import blended, logistic
 from blockml.trees import Trees
 
 __all__ = ["Blend", "fit_blend"]

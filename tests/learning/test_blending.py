@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from blockml.datasets import open_dataset
-from blockml.decision import blended, logistic
 from blockml.errors import UsageError
 from blockml.features import feature_set
 from blockml.learning.blending import MOST_ROWS, fit_blend, learning_rows, net_pages
 from blockml.learning.recipes import Recipe, recipe
 from blockml.learning.table import BlockTable, PageRows, build_table
+from blockml.odds import blended, logistic
 
 DATA = Path(__file__).parents[2] / "data"
 

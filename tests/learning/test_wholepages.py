@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import blockml
 from blockml.copies import Copies
 from blockml.datasets import Dataset, open_dataset
-from blockml.decision import around_border, by_line, logit
+from blockml.decision import around_border, by_line
 from blockml.errors import UsageError
 from blockml.extractors.supervised import Supervised
 from blockml.learning.blending import Blend
@@ -22,6 +22,7 @@ from blockml.learning.table import BlockTable, PageRows, build_table
 from blockml.learning.training import train
 from blockml.learning.wholepages import Unseen, WholePages, fit_whole_pages
 from blockml.modelfile import Model, load_model, save_model
+from blockml.odds import logit
 from blockml.wholepage import likeness, page_row, page_scores
 
 pytest.importorskip("lightgbm", reason="needs LightGBM, of the extra boost")
