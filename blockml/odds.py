@@ -82,14 +82,13 @@ def _logarithm(x: NDArray[np.float64]) -> NDArray[np.float64]:
 
     Of sums, products and quotients alone, which are the same on every machine; numpy's are not.
     """
-    power = (x.view(np.int64) - _ROOT) >> _MANTISSA
-    rest = (x.view(np.int64) - (power << _MANTISSA)).view(np.float64)
+    shift = (x.view(np.int64) - _ROOT) >> _MANTISSA
+    rest, power = (x.view(np.int64) - (shift << _MANTISSA)).view(np.float64), shift.astype(np.float64)
     s = (rest - 1) / (rest + 1)
     square, total = s * s, np.zeros(x.shape)
     for k in range(_LOGARITHM_TERMS - 1, -1, -1):
         total = total * square + 1.0 / (2 * k + 1)
-    logarithms: NDArray[np.float64] = power * _LN2_HIGH + (2 * s * total + power * _LN2_LOW)
-    return logarithms
+    return power * _LN2_HIGH + (2 * s * total + power * _LN2_LOW)
 
 
 def _exponential(x: NDArray[np.float64]) -> NDArray[np.float64]:

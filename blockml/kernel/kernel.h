@@ -186,6 +186,7 @@ PyObject *joined_texts(PyObject *module, PyObject *arguments);
 
 /* utf8.c */
 PyObject *is_utf8(PyObject *module, PyObject *source);
+PyObject *count_byte(PyObject *module, PyObject *arguments);
 
 /* texts.c */
 PyObject *text_classes(PyObject *module, PyObject *arguments);

@@ -3,6 +3,7 @@
 
    The functions are those of the lexbor that selectolax brings; what follows is of its public headers. */
 #include "tags.h"
+#include <stdlib.h>
 #include <string.h>
 
 /* LXB_DOM_DOCUMENT_OPT_WO_EVENTS, LXB_DOM_NODE_TYPE_ELEMENT and _TEXT, LXB_STATUS_OK. */
@@ -29,16 +30,8 @@ typedef struct {
 } Functions;
 enum { N_FUNCTIONS = sizeof(Functions) / sizeof(void *) };
 
-/* The name of an element; NULL with an exception set. */
-static const char *name_of(const Functions *call, void *node) {
-    size_t length;
-    const char *name = (const char *)call->dom_element_qualified_name(node, &length);
-    if (name == NULL) PyErr_NoMemory();
-    return name;
-}
-
 /* What returns an int returns -1 with an exception set. */
-static int give_start(const Functions *call, Tags *tags, void *node) {
+static int give_start(const Functions *call, Tags *tags, void *node, Py_ssize_t *id) {
     size_t length;
     for (void *attribute = call->dom_element_first_attribute(node); attribute != NULL;
          attribute = call->dom_element_next_attribute(attribute)) {
@@ -46,13 +39,12 @@ static int give_start(const Functions *call, Tags *tags, void *node) {
         const char *value = (const char *)call->dom_attr_value(attribute, &length);
         if (name == NULL || tags_attribute(tags, name, value == NULL ? "" : value) < 0) return -1;
     }
-    const char *name = name_of(call, node);
-    return name == NULL ? -1 : tags_start(tags, name);
-}
-
-static int give_end(const Functions *call, Tags *tags, void *node) {
-    const char *name = name_of(call, node);
-    return name == NULL ? -1 : tags_end(tags, name);
+    const char *name = (const char *)call->dom_element_qualified_name(node, &length);
+    if (name == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    return tags_start(tags, name, id);
 }
 
 static int give_text(const Functions *call, Tags *tags, void *document, void *node) {
@@ -67,30 +59,44 @@ static int give_text(const Functions *call, Tags *tags, void *document, void *no
     return failed;
 }
 
-static int walk(const Functions *call, Tags *tags, void *document) {
-    size_t n_open = 0;
+/* The elements that are open: the numbers of their names, for each may be told anew by lexbor, but at a cost. */
+typedef struct {
+    Py_ssize_t *ids, n, room;
+} Open;
+
+static int walk_into(const Functions *call, Tags *tags, void *document, Open *open) {
     for (void *node = call->dom_document_root(document); node != NULL;) {
         unsigned int type = call->dom_node_type(node);
         if (type == TEXT && give_text(call, tags, document, node) < 0) return -1;
         if (type == ELEMENT) {
-            if (give_start(call, tags, node) < 0) return -1;
+            if (open->n >= open->room) {
+                open->room = open->room ? 2 * open->room : 64;
+                if (widen((void **)&open->ids, open->room, sizeof(Py_ssize_t)) < 0) return -1;
+            }
+            if (give_start(call, tags, node, &open->ids[open->n]) < 0) return -1;
             void *child = tags_drops(tags) ? NULL : call->dom_node_first_child(node);
             if (child != NULL) {
-                n_open++;
+                open->n++;
                 node = child;
                 continue;
             }
-            if (give_end(call, tags, node) < 0) return -1;
+            if (tags_end_of(tags, open->ids[open->n]) < 0) return -1;
         }
         void *next;
-        while ((next = call->dom_node_next(node)) == NULL && n_open) {
-            n_open--;
+        while ((next = call->dom_node_next(node)) == NULL && open->n) {
             node = call->dom_node_parent(node);
-            if (give_end(call, tags, node) < 0) return -1;
+            if (tags_end_of(tags, open->ids[--open->n]) < 0) return -1;
         }
         node = next;
     }
     return 0;
+}
+
+static int walk(const Functions *call, Tags *tags, void *document) {
+    Open open = {NULL, 0, 0};
+    int failed = walk_into(call, tags, document, &open);
+    free(open.ids);
+    return failed;
 }
 
 /* read_by_lexbor(source, addresses): gives the builder all events of the tree of a page in UTF-8. */

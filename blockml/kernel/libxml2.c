@@ -57,7 +57,7 @@ static void on_start(void *data, const xmlChar *name, const xmlChar **attribute)
     if (r->failed) return;
     for (; attribute != NULL && attribute[0] != NULL && !r->failed && !tags_drops(r->tags); attribute += 2)
         r->failed = tags_attribute(r->tags, attribute[0], attribute[1] != NULL ? attribute[1] : "") < 0;
-    r->failed = r->failed || tags_start(r->tags, name) < 0;
+    r->failed = r->failed || tags_start(r->tags, name, NULL) < 0;
 }
 
 static void on_end(void *data, const xmlChar *name) {

@@ -57,6 +57,7 @@ static PyMethodDef functions[] = {
     {"page_scores", page_scores, METH_VARARGS, NULL},
     {"joined_texts", joined_texts, METH_VARARGS, NULL},
     {"is_utf8", is_utf8, METH_O, NULL},
+    {"count_byte", count_byte, METH_VARARGS, NULL},
     {"class_counts", class_counts, METH_VARARGS, NULL},
     {"resemblance_rows", resemblance_rows, METH_VARARGS, NULL},
     {"ranked", ranked, METH_VARARGS, NULL},

@@ -64,5 +64,9 @@ class ParsingKernel(Protocol):
         """
 
     @staticmethod
+    def count_byte(source: bytes, byte: int, /) -> int:
+        """How often a byte is there."""
+
+    @staticmethod
     def text_keys(texts: list[str], keys: NDArray[np.uint64], /) -> None:
         """Write the key of each text: :func:`blockml.keys.text_keys`."""

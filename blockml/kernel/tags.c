@@ -90,18 +90,22 @@ static int32_t set_of(Tags *t, int *hidden) {
     return set;
 }
 
-int tags_start(Tags *t, const char *name) {
+int tags_start(Tags *t, const char *name, Py_ssize_t *id) {
     int hidden = 0;
     Name *known = name_of(t, name);
     if (known == NULL) return -1;
     int32_t set = set_of(t, &hidden);
-    return set < 0 ? -1 : builder_start(t->builder, known->text, &known->id, set, hidden);
+    if (set < 0 || builder_start(t->builder, known->text, &known->id, set, hidden) < 0) return -1;
+    if (id != NULL) *id = known->id;
+    return 0;
 }
 
 int tags_end(Tags *t, const char *name) {
     Name *known = name_of(t, name);
     return known == NULL ? -1 : builder_end(t->builder, known->text, known->id);
 }
+
+int tags_end_of(Tags *t, Py_ssize_t id) { return builder_end(t->builder, NULL, id); }
 
 int tags_text(Tags *t, const char *text, Py_ssize_t length) {
     return length > 0 ? builder_text(t->builder, text, (size_t)length) : 0;

@@ -11,8 +11,9 @@ void tags_free(Tags *t);
 
 /* What returns an int returns -1 with an exception set. Names, values and texts are UTF-8. */
 int tags_attribute(Tags *t, const char *name, const char *value); /* of the next tag */
-int tags_start(Tags *t, const char *name);
+int tags_start(Tags *t, const char *name, Py_ssize_t *id); /* writes the number of the name, if `id` isn't NULL */
 int tags_end(Tags *t, const char *name);
+int tags_end_of(Tags *t, Py_ssize_t id); /* by that number */
 int tags_text(Tags *t, const char *text, Py_ssize_t length);
 int tags_drops(const Tags *t); /* whether what comes now is left out */
 

@@ -63,7 +63,9 @@ def is_costly(source: bytes) -> bool:
     (False, True)
     """
     # Of n tags so many may be formatting ones that the product is n² / 4. So small pages are through after one look.
-    if source.count(b"<") ** 2 > 4 * _REOPENED:
+    compiled = kernel.compiled
+    n_tags = source.count(b"<") if compiled is None else compiled.count_byte(source, ord("<"))
+    if n_tags**2 > 4 * _REOPENED:
         started, formatting = start_tags(source)
         if started > _START_TAGS or started * formatting > _REOPENED:
             return True
