@@ -145,7 +145,7 @@ class Areas:
         found = np.zeros(len(matrix), dtype=bool)
         if Label.COMMENT not in self.labels:
             return found
-        rows = np.flatnonzero(among & (sums[:, 0] > sums[:, 1] - _SURE) if sums.shape[1] else among)
+        (rows,) = (among & (sums[:, 0] > sums[:, 1] - _SURE) if sums.shape[1] else among).nonzero()
         if len(rows):
             found[rows] = self.comments(self.predict(matrix[rows]))
         return found

@@ -17,6 +17,7 @@ independent there, for what looks alike is content together or not at all.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
@@ -86,28 +87,19 @@ def page_row(
     """
     of = page_numbers(words, linked, prose, alone, final)
     n_kept, n_words = max(1.0, of.kept_words), max(1.0, of.words)
-    values = {
-        "expected": of.expected,
-        "border": float(logit(np.array(of.border))),
-        "kept": n_kept / n_words,
-        "words": np.log1p(n_kept),
-        "pagewords": np.log1p(n_words),
-        "unsure": of.unsure / n_kept,
-        "agreement": of.agreement,
-        "pieces": of.runs / max(1, of.n_kept),
-        "links": of.kept_linked / n_kept,
-        "prose": of.kept_prose / n_kept,
-        "pageprose": of.prose / n_words,
-        "low": of.low,
-        "high": of.high,
-    }
-    return np.array([values[name] for name in COLUMNS], dtype=np.float32)
+    row = (
+        *(of.expected, of.border, n_kept / n_words, math.log1p(n_kept), math.log1p(n_words), of.unsure / n_kept),
+        *(of.agreement, of.runs / max(1, of.n_kept), of.kept_linked / n_kept, of.kept_prose / n_kept),
+        *(of.prose / n_words, of.low, of.high),
+    )
+    return np.array(row, dtype=np.float32)
 
 
 class Numbers(NamedTuple):
     """What a page's row is made of; amounts are words."""
 
     border: float
+    """Log odds."""
     expected: float
     words: float
     prose: float
@@ -135,7 +127,7 @@ def page_numbers(
     border, expected = expected_f1(final, words)
     kept = final >= np.float32(border)
     return Numbers(
-        border,
+        float(logit(np.array([border]))[0]),
         expected,
         words=float(words.sum()),
         prose=float(prose.sum()),
@@ -340,7 +332,8 @@ def is_forum(matrix: NDArray[np.float32], columns: Sequence[str], words: NDArray
     places = _forum_places(tuple(columns))
     if not len(matrix) or not places:
         return False
-    by_address, article, news, thread = (matrix[:, place] for place in places)
-    if by_address[0] > 0 or article[0] or news[0]:
-        return bool(by_address[0] > 0)
+    by_address, article, news = (matrix.item(0, place) for place in places[:3])
+    if by_address > 0 or article or news:
+        return bool(by_address > 0)
+    thread = matrix[:, places[3]]
     return float(words[thread < FAR].sum()) / max(1.0, float(words.sum())) > 0.5

@@ -136,7 +136,7 @@ PyObject *page_numbers(PyObject *module, PyObject *arguments) {
         }
         before = kept;
     }
-    result = Py_BuildValue("ddddddddnnddd", border, expected, all, all_prose, in, in_linked, in_prose, unsure, n_kept, runs,
+    result = Py_BuildValue("ddddddddnnddd", logit(border), expected, all, all_prose, in, in_linked, in_prose, unsure, n_kept, runs,
                            overlap(both_trees, in, by_trees), overlap(both_high, in, high), overlap(both_low, in, low));
 done:
     free(memory);

@@ -14,6 +14,7 @@ Block *memory_for(size_t n);
 double best_of(Block *memory, const float *probability, const double *words, size_t n, double *f1);
 
 /* odds.c: twins of functions in blockml.odds. */
+double logit(double probability);
 void write_logits(const float *probabilities, size_t n, double *odds);
 void write_logistics(const double *odds, size_t n, float *probabilities);
 

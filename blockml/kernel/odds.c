@@ -44,12 +44,16 @@ static inline double logarithm(double x) {
     return power * LN2_HIGH + (2 * s * sum + power * LN2_LOW);
 }
 
+static inline double odds_inside(double probability) {
+    double inside = probability > SURE ? probability : SURE;
+    inside = inside < 1 - SURE ? inside : 1 - SURE;
+    return logarithm(inside / (1 - inside));
+}
+
+double logit(double probability) { return odds_inside(probability); }
+
 WIDE void write_logits(const float *restrict probabilities, size_t n, double *restrict odds) {
-    for (size_t i = 0; i < n; i++) {
-        double inside = probabilities[i] > SURE ? probabilities[i] : SURE;
-        inside = inside < 1 - SURE ? inside : 1 - SURE;
-        odds[i] = logarithm(inside / (1 - inside));
-    }
+    for (size_t i = 0; i < n; i++) odds[i] = odds_inside(probabilities[i]);
 }
 
 WIDE void write_logistics(const double *restrict odds, size_t n, float *restrict probabilities) {
