@@ -6,22 +6,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sorts blocks by falling probability; equal ones stay in order. `other` has room for as many. Returns where they lie. */
+enum { DIGITS = 8, DIGIT = 256 };
+
+/* A number that falls as the probability rises. */
+static uint64_t falling(double probability) {
+    uint64_t bits;
+    double positive = probability + 0.0; /* no zero with a sign */
+    memcpy(&bits, &positive, 8);
+    return bits >> 63 ? bits : ~bits & ~((uint64_t)1 << 63);
+}
+
+/* Sorts blocks by falling probability; equal ones stay in order. `other` has room for as many. Returns where they lie. By
+   one byte after the other; those that are the same in all, as the last ones of floats are, are passed over. */
 static Block *sorted(Block *blocks, Block *other, size_t n) {
-    for (size_t width = 1; width < n; width *= 2) {
-        for (size_t begin = 0; begin < n; begin += 2 * width) {
-            size_t middle = begin + width < n ? begin + width : n, end = begin + 2 * width < n ? begin + 2 * width : n;
-            size_t left = begin, right = middle, out = begin;
-            while (left < middle && right < end) {
-                /* without a branch, which would be foretold wrongly every other time */
-                int is_left = blocks[left].probability >= blocks[right].probability;
-                other[out++] = blocks[is_left ? left : right];
-                left += (size_t)is_left;
-                right += (size_t)!is_left;
-            }
-            while (left < middle) other[out++] = blocks[left++];
-            while (right < end) other[out++] = blocks[right++];
+    size_t counts[DIGITS][DIGIT] = {{0}};
+    for (size_t i = 0; i < n; i++) {
+        uint64_t key = falling(blocks[i].probability);
+        for (int k = 0; k < DIGITS; k++) counts[k][key >> 8 * k & (DIGIT - 1)]++;
+    }
+    for (int k = 0; k < DIGITS && n; k++) {
+        size_t *count = counts[k], sum = 0;
+        if (count[falling(blocks[0].probability) >> 8 * k & (DIGIT - 1)] == n) continue;
+        for (int value = 0; value < DIGIT; value++) {
+            size_t here = count[value];
+            count[value] = sum;
+            sum += here;
         }
+        for (size_t i = 0; i < n; i++) other[count[falling(blocks[i].probability) >> 8 * k & (DIGIT - 1)]++] = blocks[i];
         Block *swapped = blocks;
         blocks = other;
         other = swapped;

@@ -42,7 +42,7 @@ typedef struct {
 PRODUCT(usual_product, , 16, 2, 4)
 #if defined(__x86_64__)
 PRODUCT(wide_product, __attribute__((target("avx2"))), 32, 2, 6)
-PRODUCT(wider_product, __attribute__((target("avx512f"))), 64, 1, 8)
+PRODUCT(wider_product, __attribute__((target("avx512f"))), 64, 1, 12)
 #endif
 #else
 static void usual_product(const Product *p) {
