@@ -249,7 +249,7 @@ int builder_end(Builder *b, PyObject *name, Py_ssize_t id) {
     }
     if (b->n_open == b->head_level) b->head_level = 0;
     close_node(b);
-    if ((special & KIND) == PREFORMATTED) b->n_preformatted--;
+    if ((special & KIND) == PREFORMATTED && b->n_preformatted) b->n_preformatted--; /* ends without a start may come */
     return 0;
 }
 

@@ -96,7 +96,7 @@ int builder_drops(const Builder *b); /* whether what comes now is left out */
 int widen(void **array, Py_ssize_t room, size_t size);
 
 /* sets.c. Attributes wait until they are a set of their own, whose number is given back, or are forgotten. */
-int builder_attribute(Builder *b, const char *name, const char *value);
+int builder_attribute(Builder *b, const char *name, size_t length, const char *value, size_t value_length);
 const char *builder_waiting(const Builder *b, size_t *length); /* name, 0, value, 0 and so on */
 void builder_forget_waiting(Builder *b);
 int32_t builder_keep_waiting(Builder *b, int *hidden);

@@ -32,12 +32,13 @@ enum { N_FUNCTIONS = sizeof(Functions) / sizeof(void *) };
 
 /* What returns an int returns -1 with an exception set. */
 static int give_start(const Functions *call, Tags *tags, void *node, Py_ssize_t *id) {
-    size_t length;
+    size_t length, value_length = 0;
     for (void *attribute = call->dom_element_first_attribute(node); attribute != NULL;
          attribute = call->dom_element_next_attribute(attribute)) {
         const char *name = (const char *)call->dom_attr_qualified_name(attribute, &length);
-        const char *value = (const char *)call->dom_attr_value(attribute, &length);
-        if (name == NULL || tags_attribute(tags, name, value == NULL ? "" : value) < 0) return -1;
+        const char *value = (const char *)call->dom_attr_value(attribute, &value_length);
+        if (value == NULL) value_length = 0;
+        if (name == NULL || tags_attribute(tags, name, length, value, value_length) < 0) return -1;
     }
     const char *name = (const char *)call->dom_element_qualified_name(node, &length);
     if (name == NULL) {

@@ -55,8 +55,10 @@ typedef struct {
 static void on_start(void *data, const xmlChar *name, const xmlChar **attribute) {
     Reader *r = data;
     if (r->failed) return;
-    for (; attribute != NULL && attribute[0] != NULL && !r->failed && !tags_drops(r->tags); attribute += 2)
-        r->failed = tags_attribute(r->tags, attribute[0], attribute[1] != NULL ? attribute[1] : "") < 0;
+    for (; attribute != NULL && attribute[0] != NULL && !r->failed && !tags_drops(r->tags); attribute += 2) {
+        const char *value = attribute[1] != NULL ? attribute[1] : "";
+        r->failed = tags_attribute(r->tags, attribute[0], strlen(attribute[0]), value, strlen(value)) < 0;
+    }
     r->failed = r->failed || tags_start(r->tags, name, NULL) < 0;
 }
 

@@ -37,18 +37,18 @@ int32_t builder_given_set(Builder *b, PyObject *given) {
     return (int32_t)b->n_sets++; /* no more than nodes */
 }
 
-int builder_attribute(Builder *b, const char *name, const char *value) {
-    size_t length = strlen(name) + 1, value_length = strlen(value) + 1;
-    size_t begin = b->pairs_length + b->n_waiting, end = begin + length + value_length;
+int builder_attribute(Builder *b, const char *name, size_t length, const char *value, size_t value_length) {
+    size_t begin = b->pairs_length + b->n_waiting, at = begin + length + 1, end = at + value_length + 1;
     if (end > b->pairs_room) {
         if (widen((void **)&b->pairs, (Py_ssize_t)(2 * end), 1) < 0) return -1;
         b->pairs_room = 2 * end;
     }
     memcpy(b->pairs + begin, name, length);
-    memcpy(b->pairs + begin + length, value, value_length);
+    if (value_length) memcpy(b->pairs + at, value, value_length);
+    b->pairs[at - 1] = b->pairs[end - 1] = 0;
     b->n_waiting = end - b->pairs_length;
-    if (length == sizeof "hidden" && memcmp(name, "hidden", length) == 0) b->waits_hidden = 1;
-    if (length == sizeof "style" && memcmp(name, "style", length) == 0) b->style_at = begin + length; /* the last one */
+    if (length == 6 && memcmp(name, "hidden", 6) == 0) b->waits_hidden = 1;
+    if (length == 5 && memcmp(name, "style", 5) == 0) b->style_at = at; /* the last one */
     return 0;
 }
 

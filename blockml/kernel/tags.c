@@ -69,7 +69,9 @@ static Name *name_of(Tags *t, const char *bytes) {
 
 int tags_drops(const Tags *t) { return builder_drops(t->builder); }
 
-int tags_attribute(Tags *t, const char *name, const char *value) { return builder_attribute(t->builder, name, value); }
+int tags_attribute(Tags *t, const char *name, size_t length, const char *value, size_t value_length) {
+    return builder_attribute(t->builder, name, length, value, value_length);
+}
 
 /* The number of the attributes since the last tag, 0 for none, and whether they hide it; -1 with an exception set. */
 static int32_t set_of(Tags *t, int *hidden) {

@@ -10,7 +10,8 @@ Tags *tags_new(Builder *builder, int lowered);
 void tags_free(Tags *t);
 
 /* What returns an int returns -1 with an exception set. Names, values and texts are UTF-8. */
-int tags_attribute(Tags *t, const char *name, const char *value); /* of the next tag */
+/* An attribute of the next tag: name and value, without a zero in them, and how long they are. */
+int tags_attribute(Tags *t, const char *name, size_t length, const char *value, size_t value_length);
 int tags_start(Tags *t, const char *name, Py_ssize_t *id); /* writes the number of the name, if `id` isn't NULL */
 int tags_end(Tags *t, const char *name);
 int tags_end_of(Tags *t, Py_ssize_t id); /* by that number */

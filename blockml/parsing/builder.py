@@ -279,7 +279,7 @@ def _in_python(limits: Limits) -> _Events:
         if len(path) == head_level:
             head_level = 0
         ends[path.pop()] = len(tags)
-        if kind == _PREFORMATTED:
+        if kind == _PREFORMATTED and n_preformatted:  # ends without a start may come
             n_preformatted -= 1
 
     def close() -> None:

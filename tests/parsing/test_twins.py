@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import blockml
@@ -332,6 +332,11 @@ def built(sequence: list[Event], limits: Limits) -> tuple[Nodes, bool, bool]:
     return builder.nodes(), builder.too_deep, builder.too_many
 
 
+@example(
+    sequence=[("start", ("html", {})), ("data", (" ",)), ("end", ("pre",)), ("data", ("",))],
+    limits=Limits(),
+    profile="anchor",
+)
 @settings(max_examples=400)
 @given(sequence=events, limits=some_limits, profile=st.sampled_from(sorted(PROFILES)))
 def test_any_events(sequence: list[Event], limits: Limits, profile: str) -> None:
