@@ -238,16 +238,28 @@ static inline void add_row(float *restrict sums, const float *restrict row, Py_s
     for (Py_ssize_t k = 0; k < width; k++) sums[k] += row[k];
 }
 
-/* Mean vectors (n_bags, width) of the words of each bag; words of zeros don't count. */
+/* Mean vectors (n_bags, width) of the words of each bag; words of zeros don't count. Some numbers of all words before the
+   next ones, so that their sums stay in registers. */
 WIDE static void mean_words(const Net *net, const Blocks *page, Py_ssize_t width, float *restrict means) {
-    memset(means, 0, (size_t)(page->n_bags * width) * sizeof(float));
     for (Py_ssize_t bag = 0; bag < page->n_bags; bag++, means += width) {
+        int64_t begin = page->starts[bag], end = page->starts[bag + 1];
+        Py_ssize_t k = 0;
         float count = 0;
-        for (int64_t i = page->starts[bag]; i < page->starts[bag + 1]; i++) {
-            add_row(means, net->words + page->buckets[i] * width, width);
-            count += net->known[page->buckets[i]];
+        for (int64_t i = begin; i < end; i++) count += net->known[page->buckets[i]];
+        float divisor = count > 1 ? count : 1;
+        for (; k + LANES <= width; k += LANES) {
+            float sums[LANES] = {0};
+            for (int64_t i = begin; i < end; i++) {
+                const float *word = net->words + page->buckets[i] * width + k;
+                for (int j = 0; j < LANES; j++) sums[j] += word[j];
+            }
+            for (int j = 0; j < LANES; j++) means[k + j] = sums[j] / divisor;
         }
-        for (Py_ssize_t k = 0; count > 1 && k < width; k++) means[k] /= count;
+        for (; k < width; k++) {
+            float sum = 0;
+            for (int64_t i = begin; i < end; i++) sum += net->words[page->buckets[i] * width + k];
+            means[k] = sum / divisor;
+        }
     }
 }
 

@@ -1,0 +1,45 @@
+/* Trees and the rows that go through them: trees.c, smalltrees.c. */
+#ifndef BLOCKML_TREES_H
+#define BLOCKML_TREES_H
+
+#include "kernel.h"
+#include <math.h>
+
+/* A matrix: where the next row and the next column begin. */
+typedef struct {
+    const float *values;
+    Py_ssize_t n_rows, n_columns, row_step, column_step;
+} Matrix;
+
+/* What holds of a column for all rows. */
+typedef struct {
+    float first;
+    uint32_t varies; /* all bits or none */
+} Column;
+
+/* Trees as they come, and the rows that go through them. */
+typedef struct {
+    const int32_t *feature, *left, *right, *roots, *group;
+    const double *threshold, *value;
+    Py_ssize_t n, n_trees;
+    Matrix matrix;
+    const Column *columns;
+    double *sums;
+    Py_ssize_t n_groups;
+} Work;
+
+/* Rows from which on small trees are not walked. */
+enum { LEAST_ROWS = 8 };
+
+/* The largest float that is not larger: for floats, `x <= threshold` is the same as with the double. */
+static inline float rounded_down(double threshold) {
+    float rounded = (float)threshold;
+    return (double)rounded > threshold ? nextafterf(rounded, -INFINITY) : rounded;
+}
+
+/* smalltrees.c. Whether there are as many kept trees as there should be, and no more. */
+int is_whole(const char *kept, Py_ssize_t size, Py_ssize_t n_trees);
+/* Adds the values of the kept trees, one after another; the matrix lies column by column. Returns 0, or -1 without memory. */
+int score_kept(const Work *work, const char *kept);
+
+#endif
