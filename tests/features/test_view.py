@@ -206,7 +206,7 @@ def test_a_view_that_is_there_is_used() -> None:
     page = blockml.parse("<h1>One</h1><p>two three")
     view = View(page)
     assert np.array_equal(features.build(page, "page", view=view), features.build(page, "page"))
-    assert "_above" in view.__dict__
+    assert "sheet" in view.__dict__
 
 
 @pytest.mark.timeout(60)
