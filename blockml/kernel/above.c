@@ -6,8 +6,8 @@
 
 enum { GROUPS = 64 };
 
-/* Writes levels (n_groups, n) up to the nearest node above each block whose bits (n_nodes + 1,), the last for "no node",
-   hold the group; `far` where there is none. */
+/* Writes levels (n_groups, n) up to the nearest node above each block whose bits (n_nodes + 1,), the last for "no
+   node", hold the group; `far` where there is none. */
 static void write_levels(const Tree *tree, const uint64_t *bits, Py_ssize_t n_groups, float far, float *levels) {
     Py_ssize_t n = tree->n;
     for (Py_ssize_t i = 0; i < n_groups * n; i++) levels[i] = far;

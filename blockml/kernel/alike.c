@@ -37,8 +37,8 @@ typedef struct {
     Py_ssize_t first, last;
 } Group;
 
-/* Of the group of each block its size, its share of the page's words, words for each block, the share of them that is linked
-   and that is running text, and how much of the way from its first to its last block is its own. */
+/* Of the group of each block its size, its share of the page's words, words for each block, the share of them that is
+   linked and that is running text, and how much of the way from its first to its last block is its own. */
 static int write_groups(const Tree *tree, const int64_t *group, float *rows) {
     Py_ssize_t n = tree->n;
     const double *words = tree->amounts, *linked = words + n, *prose = linked + n;
@@ -87,8 +87,8 @@ int write_same_path(Page *page, float *rows) {
     return done;
 }
 
-/* The numbers of the groups of elements with the same parent, tag and name; returns how many groups there are, or -1 with
-   an exception set. */
+/* The numbers of the groups of elements with the same parent, tag and name; returns how many groups there are, or -1
+   with an exception set. */
 static int64_t group_siblings(const Tree *tree, const int64_t *elements, Py_ssize_t n, const int32_t *names,
                               int64_t *group) {
     int64_t most = 0, n_groups = -1;
@@ -109,8 +109,8 @@ static int64_t group_siblings(const Tree *tree, const int64_t *elements, Py_ssiz
     return n_groups;
 }
 
-/* Of the ancestor at each level above each block: how many elements have its parent, tag and class, words for each of them,
-   and the share of these that is linked. */
+/* Of the ancestor at each level above each block: how many elements have its parent, tag and class, words for each of
+   them, and the share of these that is linked. */
 int write_siblings(Page *page, float *rows) {
     const Tree *tree = page->tree;
     const int64_t *levels = page->tables->view[SIBLINGS].buf, *elements = page->names->elements;

@@ -8,8 +8,8 @@
 /* What is known of a tag; as in container.py. */
 enum { SURROUNDING = 1, AROUND = 2, INLINE = 4, MAIN = 8, ARTICLE = 16, HEADING = 32 };
 
-/* Rows of a candidate: levels up to an element that holds the block, levels below it, blocks before or after it, its share
-   of the words, and the share of these that is running text. */
+/* Rows of a candidate: levels up to an element that holds the block, levels below it, blocks before or after it, its
+   share of the words, and the share of these that is running text. */
 enum { OUTOF, BELOW, OFF, SHARE, RUNNING, EACH };
 
 /* Text of each element: what is in `k` values (k, n) of blocks. */
@@ -119,13 +119,14 @@ static void write_candidate(const Page *page, const Masses *masses, Py_ssize_t p
     for (int64_t i = until; i < n; i++) outof[i] = (float)steps;
 }
 
-/* Marks blocks (n,) with an element above them that is one of the surroundings, by its tag or by its class or id. -1 with
-   an exception set. */
+/* Marks blocks (n,) with an element above them that is one of the surroundings, by its tag or by its class or id. -1
+   with an exception set. */
 static int mark_surrounded(const Page *page, uint8_t *surrounded) {
     const Tree *tree = page->tree;
     const Names *names = page->names;
     int64_t wanted = number_in(page->tables, SURROUNDINGS);
-    uint8_t *node_is = malloc((size_t)tree->n_nodes + 1);
+    Py_ssize_t size = tree->n_nodes + 1;
+    uint8_t *node_is = malloc((size_t)size);
     if (node_is == NULL) {
         PyErr_NoMemory();
         return -1;
@@ -133,11 +134,15 @@ static int mark_surrounded(const Page *page, uint8_t *surrounded) {
     for (Py_ssize_t k = 0; k < tree->n_reached; k++) {
         int64_t i = tree->reached[k], mark = mark_of(page, i);
         const int32_t *number = names->numbers + i;
-        int64_t bits = names->keywords[number[CLASS * (tree->n_nodes + 1)]] | names->keywords[number[ID * (tree->n_nodes + 1)]];
+        int64_t bits = names->keywords[number[CLASS * size]] | names->keywords[number[ID * size]];
         node_is[i] = !(mark & AROUND) && ((mark & SURROUNDING) || (bits & wanted));
     }
     node_is[tree->n_nodes] = 0;
     for (Py_ssize_t block = 0; block < tree->n; block++) {
+        if (has_parent_of_last(tree, block)) {
+            surrounded[block] = surrounded[block - 1];
+            continue;
+        }
         surrounded[block] = 0;
         for (Py_ssize_t level = 0; level < tree->n_levels && !surrounded[block]; level++) {
             int64_t node = tree->chain[level * tree->n + block];
@@ -167,8 +172,8 @@ static void score_paragraphs(const Page *page, double *scores) {
         }
 }
 
-/* Takes the share of an element's words that is linked from its score, and all from elements that are not above a block.
-   Returns the element with the best score, or -1 without any. */
+/* Takes the share of an element's words that is linked from its score, and all from elements that are not above a
+   block. Returns the element with the best score, or -1 without any. */
 static Py_ssize_t best_scored(const Tree *tree, const Masses *masses, const double *linked, double *scores) {
     Py_ssize_t best = -1;
     for (Py_ssize_t i = 0, node = 0; i <= masses->n_reached; i++) {
@@ -186,6 +191,10 @@ static Py_ssize_t best_scored(const Tree *tree, const Masses *masses, const doub
 static void write_scores(const Tree *tree, const double *scores, float *up, float *parent) {
     double best = at_least(largest(scores, tree->n_nodes), 1e-9);
     for (Py_ssize_t block = 0; block < tree->n; block++) {
+        if (has_parent_of_last(tree, block)) {
+            up[block] = up[block - 1], parent[block] = parent[block - 1];
+            continue;
+        }
         double most = 0;
         for (Py_ssize_t level = 0; level < tree->n_levels; level++) {
             int64_t node = tree->chain[level * tree->n + block];
@@ -213,7 +222,8 @@ int write_container(Page *page, float *rows) {
     int done = -1;
     if (read_texts(&page->texts, tree, page->tables) < 0) return -1;
     uint8_t *surrounded = malloc((size_t)n);
-    double *values = malloc((size_t)(4 * n) * sizeof(double)), *scores = calloc((size_t)tree->n_nodes + 1, sizeof(double));
+    double *values = malloc((size_t)(4 * n) * sizeof(double));
+    double *scores = calloc((size_t)tree->n_nodes + 1, sizeof(double));
     if (surrounded == NULL || values == NULL || scores == NULL) {
         PyErr_NoMemory();
         goto failed;

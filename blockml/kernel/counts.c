@@ -7,8 +7,8 @@
 
 enum { LANES = 8 };
 
-/* Adds to counts (LANES,) how many of n kinds have all bits of each mask, which is there eight times over. Eight kinds are
-   compared at once; `counted` has a one for each of them that is there. */
+/* Adds to counts (LANES,) how many of n kinds have all bits of each mask, which is there eight times over. Eight
+   kinds are compared at once; `counted` has a one for each of them that is there. */
 static inline void count_eight(uint64_t kinds, uint64_t counted, const uint64_t *masks, uint64_t *counts) {
     const uint64_t low = 0x7f7f7f7f7f7f7f7fu;
     for (int k = 0; k < LANES; k++) {

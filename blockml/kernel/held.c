@@ -6,7 +6,7 @@
 enum { WORDS, LINKED, PROSE, IN_PARAGRAPHS, SENTENCES, N_VALUES };
 enum { MEASURES = 8 };
 
-/* Values of blocks (N_VALUES, n): amounts (3, n), words in paragraphs, ends of sentences. NULL with an exception set. */
+/* Values of blocks (N_VALUES, n): amounts, words in paragraphs, ends of sentences. NULL with an exception set. */
 static double *values_of(const Page *page) {
     enum { SENTENCE = 3 }; /* among classes */
     const Tree *tree = page->tree;
@@ -37,8 +37,8 @@ static void measure(const double *low, const double *high, double blocks, double
     measures[7] = (float)((high[SENTENCES] - low[SENTENCES]) / amount);
 }
 
-/* Of the ancestor at each level above each block: words, their share of the page, the share of them that is linked, running
-   text and in paragraphs, blocks, words for each block, ends of sentences for each word. */
+/* Of the ancestor at each level above each block: words, their share of the page, the share of them that is linked,
+   running text and in paragraphs, blocks, words for each block, ends of sentences for each word. */
 int write_ancestors(Page *page, float *rows) {
     const Tree *tree = page->tree;
     const int64_t *levels = page->tables->view[LEVELS].buf, *started = tree->started;
@@ -51,10 +51,11 @@ int write_ancestors(Page *page, float *rows) {
         int64_t last = -1;
         float measures[MEASURES] = {0};
         for (Py_ssize_t i = 0; i < n; i++) {
-            int64_t node = i && tree->chain[i] == tree->chain[i - 1] ? last : ancestor(tree, i, levels[k]);
+            int64_t node = has_parent_of_last(tree, i) ? last : ancestor(tree, i, levels[k]);
             if (node != last) { /* neighbours mostly have the same ancestors */
                 int64_t low = started[node], high = started[tree->end[node]];
-                measure(before + low * N_VALUES, before + high * N_VALUES, (double)(high - low), tree->n_words, measures);
+                measure(before + low * N_VALUES, before + high * N_VALUES, (double)(high - low), tree->n_words,
+                        measures);
                 last = node;
             }
             for (int m = 0; m < MEASURES; m++) rows[(k * MEASURES + m) * n + i] = measures[m];

@@ -1,8 +1,8 @@
 /* Words in attributes' values: the twin of blockml.features.keywords.keyword_bits, of ASCII characters only. */
 #include "tree.h"
 
-/* Words are a tree of letters, as blockml.features.keywords.letters makes it: whether all states and columns are such, and
-   groups are bits of a positive number. */
+/* Words are a tree of letters, as blockml.features.keywords.letters makes it: whether all states and columns are
+   such, and groups are bits of a positive number. */
 int has_sound_words(const Tables *tables) {
     const uint8_t *letters = tables->view[LETTERS].buf;
     const int16_t *steps = tables->view[STEPS].buf;
@@ -21,8 +21,8 @@ int has_sound_words(const Tables *tables) {
     return 1;
 }
 
-/* Most places are where no word begins, as three letters tell. From each place the longest word counts, and the search goes
-   on behind it, as a regular expression would. */
+/* Most places are where no word begins, as three letters tell. From each place the longest word counts, and the
+   search goes on behind it, as a regular expression would. */
 int64_t groups_in(const Tables *tables, const char *value, Py_ssize_t length) {
     const unsigned char *text = (const unsigned char *)value;
     const uint8_t *letters = tables->view[LETTERS].buf;

@@ -109,12 +109,13 @@ const char *ascii(PyObject *text, Py_ssize_t *length) {
     return all < 128 ? bytes : NULL;
 }
 
-/* Writes the numbers of the values of the first `n` of NAMES that chosen nodes have into columns (n, n_nodes + 1). A number
-   that is there already is kept, for all nodes of its set. 0 with an exception. */
-static int number_nodes(Wanted *wanted, const Tree *tree, const int64_t *chosen, Py_ssize_t n_chosen, int32_t *columns) {
+/* Writes the numbers of the values of the first `n` of NAMES that chosen nodes have into columns (n, n_nodes + 1). A
+   number that is there already is kept, for all nodes of its set. 0 with an exception. */
+static int number_nodes(Wanted *wanted, const Tree *tree, const int64_t *chosen, Py_ssize_t n_chosen,
+                        int32_t *columns) {
     Py_ssize_t n = wanted->n, size = tree->n_nodes + 1;
-    const char *pairs = PyBytes_AsString(tree->pairs);                                  /* with a zero byte behind them */
-    int32_t *of_set = malloc((size_t)(tree->n_sets * n) * sizeof(int32_t)); /* numbers of each set, once they are known */
+    const char *pairs = PyBytes_AsString(tree->pairs); /* with a zero byte behind them */
+    int32_t *of_set = malloc((size_t)(tree->n_sets * n) * sizeof(int32_t)); /* numbers of each set, once known */
     if (of_set == NULL) {
         PyErr_NoMemory();
         return 0;
@@ -152,7 +153,8 @@ static int64_t bits_of(const Tables *tables, PyObject *value, int says_roles) {
     if (text != NULL && !says_roles) return groups_in(tables, text, length);
     int64_t bits = 0;
     if (text == NULL) {
-        PyObject *found = PyObject_CallFunctionObjArgs(says_roles ? tables->role_bits : tables->keyword_bits, value, NULL);
+        PyObject *tells = says_roles ? tables->role_bits : tables->keyword_bits;
+        PyObject *found = PyObject_CallFunctionObjArgs(tells, value, NULL);
         bits = found == NULL ? -1 : PyLong_AsLongLong(found);
         Py_XDECREF(found);
         if (bits < 0 && !PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "no bits of groups");
@@ -173,7 +175,7 @@ static int64_t bits_of(const Tables *tables, PyObject *value, int says_roles) {
         if (PyErr_Occurred()) return -1;
         n = 0;
     }
-    return bits;
+    return bits & INT64_MAX;
 }
 
 /* Fills keywords and roles of the values that can say them; 0 with an exception. */
@@ -191,8 +193,8 @@ static int read_values(Names *names, const Tree *tree, const Tables *tables) {
     return 1;
 }
 
-/* Writes, rising, the elements whose parent is that of an ancestor at one of the levels whose siblings are counted. Roots
-   have no parent, and so the same one. 0 with an exception. */
+/* Writes, rising, the elements whose parent is that of an ancestor at one of the levels whose siblings are counted.
+   Roots have no parent, and so the same one. 0 with an exception. */
 static int find_siblings(Names *names, const Tree *tree, const Tables *tables) {
     const int64_t *levels = tables->view[SIBLINGS].buf;
     uint8_t *marked = calloc((size_t)tree->n_nodes + 1, 1); /* the first entry is for "no parent" */
@@ -202,7 +204,7 @@ static int find_siblings(Names *names, const Tree *tree, const Tables *tables) {
     }
     for (Py_ssize_t k = 0; k < length_of(tables, SIBLINGS); k++)
         for (Py_ssize_t i = 0; i < tree->n; i++)
-            if (!i || tree->chain[i] != tree->chain[i - 1]) marked[1 + tree->parent[ancestor(tree, i, levels[k])]] = 1;
+            if (!has_parent_of_last(tree, i)) marked[1 + tree->parent[ancestor(tree, i, levels[k])]] = 1;
     for (Py_ssize_t node = 0; node < tree->n_nodes; node++)
         if (tree->tag[node] != 0 && marked[1 + tree->parent[node]]) names->elements[names->n_elements++] = node;
     free(marked);
@@ -271,7 +273,8 @@ PyObject *page_names(PyObject *module, PyObject *arguments) {
     if (names == NULL) return PyErr_NoMemory();
     names->tree = Py_NewRef(of_page), names->n_ways = n_ways;
     names->groups = (int64_t *)(names + 1), names->elements = names->groups + n_ways * tree->n;
-    names->numbers = (int32_t *)(names->elements + tree->n_nodes), names->classes = names->numbers + N_ATTRIBUTES * size;
+    names->numbers = (int32_t *)(names->elements + tree->n_nodes);
+    names->classes = names->numbers + N_ATTRIBUTES * size;
     PyObject *capsule = read_names(names, tree, tables) ? PyCapsule_New(names, CAPSULE, free_names) : NULL;
     if (capsule == NULL) drop(names);
     return capsule;

@@ -5,8 +5,8 @@
 /* Sums over elements, by bits of a table of tags: words in some, then blocks, then elements themselves. */
 enum { N_OF_WORDS = 3, N_OF_BLOCKS = 1, N_OF_NODES = 9, N_SUMS = N_OF_WORDS + N_OF_BLOCKS + N_OF_NODES, N_LONGEST = 5 };
 
-/* Writes what is the same of all blocks: amounts of text, what it stands in, elements of some kinds, depth; and what the page
-   says about itself. */
+/* Writes what is the same of all blocks: amounts of text, what it stands in, elements of some kinds, depth; and what
+   the page says about itself. */
 int write_about(Page *page, float *rows) {
     const Tree *tree = page->tree;
     Py_ssize_t n = tree->n;
@@ -32,8 +32,8 @@ int write_about(Page *page, float *rows) {
     }
     for (int k = 0; k < N_LONGEST; k++) top += longest[k] / n_words;
     const double shares[] = {
-        n_words, (double)n, linked / n_words, tree->n_prose / n_words, tree->n_prose, sums[0] / n_words, sums[1] / n_words,
-        sums[2] / n_words, sums[3] / (double)n, longest[0] / n_words, top,
+        n_words, (double)n, linked / n_words, tree->n_prose / n_words, tree->n_prose, sums[0] / n_words,
+        sums[1] / n_words, sums[2] / n_words, sums[3] / (double)n, longest[0] / n_words, top,
     };
     Py_ssize_t n_shares = sizeof shares / sizeof *shares, n_said = PyTuple_Size(page->said);
     for (Py_ssize_t row = 0; row < n_shares + N_OF_NODES + 1 + n_said; row++) {
@@ -135,8 +135,8 @@ static int32_t tag_named(const Tree *tree, const char *name) {
     return UNKNOWN;
 }
 
-/* page_metas(tree): contents of meta elements by name or property, and the address of the first canonical link; None where
-   attributes of one were given as a mapping. */
+/* page_metas(tree): contents of meta elements by name or property, and the address of the first canonical link; None
+   where attributes of one were given as a mapping. */
 PyObject *page_metas(PyObject *module, PyObject *capsule) {
     (void)module;
     const Tree *tree = tree_of(capsule);

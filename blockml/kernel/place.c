@@ -117,10 +117,10 @@ int write_position(Page *page, float *rows) {
     return 0;
 }
 
-/* Writes a smooth version of values (n,), none of which counts more than `most`: sums of `width` neighbours with weights,
-   added from the first on. `room` is for n + width values. */
-static void smooth(const double *values, Py_ssize_t n, double most, const double *weights, Py_ssize_t width, double *room,
-                   double *sums) {
+/* Writes a smooth version of values (n,), none of which counts more than `most`: sums of `width` neighbours with
+   weights, added from the first on. `room` is for n + width values. */
+static void smooth(const double *values, Py_ssize_t n, double most, const double *weights, Py_ssize_t width,
+                   double *room, double *sums) {
     Py_ssize_t before = width / 2;
     memset(room, 0, (size_t)(n + width) * sizeof(double));
     for (Py_ssize_t i = 0; i < n; i++) room[before + i] = values[i] < most ? values[i] : most;
@@ -129,8 +129,8 @@ static void smooth(const double *values, Py_ssize_t n, double most, const double
         for (Py_ssize_t i = 0; i < n; i++) sums[i] += weights[k] * room[k + i];
 }
 
-/* Words from so many blocks before to as many after, for each reach; then the share of them that is linked; then both by
-   weights, of blocks of at most so many words. */
+/* Words from so many blocks before to as many after, for each reach; then the share of them that is linked; then both
+   by weights, of blocks of at most so many words. */
 int write_around(Page *page, float *rows) {
     const Tables *tables = page->tables;
     const int64_t *reaches = tables->view[REACHES].buf;

@@ -41,10 +41,11 @@ static void shift(const float *from, Py_ssize_t n, int64_t offset, float empty, 
     for (Py_ssize_t i = 0; i < n; i++) to[i] = offset >= -i && offset < n - i ? from[i + offset] : empty;
 }
 
-/* page_rows(tree, names, tables, claims, plan, matrix): writes columns of a matrix (n_columns, n). Each row of the plan is
-   the number of a family, where its rows begin and how many they are; or UNKNOWN, which row to write, of which to take the
-   numbers, how many blocks further on, and the number for what lies beyond the ends. Names and claims, which are title,
-   description and numbers of what the page says about itself, may be None where no family needs them. */
+/* page_rows(tree, names, tables, claims, steps, matrix): writes columns of a matrix (n_columns, n). Each of the
+   steps is the number of a family, where its rows begin and how many they are; or UNKNOWN, which row to write, of
+   which to take the numbers, how many blocks further on, and the number for what lies beyond the ends. Names and
+   claims, which are title, description and numbers of what the page says about itself, may be None where no family
+   needs them. */
 PyObject *page_rows(PyObject *module, PyObject *arguments) {
     enum { FAMILY, ROW, FROM, OFFSET, EMPTY, WIDTH };
     PyObject *of_page, *of_names, *of_all, *claims, *object[2], *result = NULL;
@@ -57,19 +58,25 @@ PyObject *page_rows(PyObject *module, PyObject *arguments) {
     int opened = open_arrays(object, view, sizes, 2);
     if (opened < 2 || (page.tree = tree_of(of_page)) == NULL || (page.tables = tables_of(of_all)) == NULL) goto done;
     if (of_names != Py_None && (page.names = names_of(of_names, of_page)) == NULL) goto done;
-    if (claims != Py_None && !PyArg_ParseTuple(claims, "UUO!", &page.title, &page.description, &PyTuple_Type, &page.said))
+    if (claims != Py_None && !PyTuple_Check(claims)) {
+        PyErr_SetString(PyExc_TypeError, "claims are no tuple");
+        goto done;
+    }
+    if (claims != Py_None &&
+        !PyArg_ParseTuple(claims, "UUO!", &page.title, &page.description, &PyTuple_Type, &page.said))
         goto done;
     Py_ssize_t n = page.tree->n, n_rows = view[1].len / 4 / n;
     float *matrix = view[1].buf;
-    const int64_t *end = (const int64_t *)view[0].buf + view[0].len / 8 / WIDTH * WIDTH;
-    if (view[1].len / 4 != n_rows * n) {
-        PyErr_SetString(PyExc_ValueError, "rows are of other blocks");
+    const int64_t *end = (const int64_t *)view[0].buf + view[0].len / 8;
+    if (view[1].len / 4 != n_rows * n || view[0].len / 8 % WIDTH) {
+        PyErr_SetString(PyExc_ValueError, "steps of another width, or rows of other blocks");
         goto done;
     }
     if ((page.places = places_of(page.tables, page.tree)) == NULL) goto done;
     for (const int64_t *step = view[0].buf; step < end; step += WIDTH) {
         int64_t family = step[FAMILY], row = step[ROW], from = step[FROM];
-        if (row < 0 || row >= n_rows || from < 0 || from > n_rows || family < UNKNOWN || family >= N_FAMILIES) goto wrong;
+        if (row < 0 || row >= n_rows || from < 0 || from > n_rows) goto wrong;
+        if (family < UNKNOWN || family >= N_FAMILIES) goto wrong;
         if (family == UNKNOWN) {
             if (from == n_rows) goto wrong;
             shift(matrix + from * n, n, step[OFFSET], (float)step[EMPTY], matrix + row * n);

@@ -247,13 +247,14 @@ static size_t add_words(Token *words, size_t n, const uint8_t *at, const uint8_t
     return n;
 }
 
-/* Reads the different words of title and description, to look them up in `search`; `words` are to be freed. Returns how many
-   are the title's, -1 with an exception. */
+/* Reads the different words of title and description, to look them up in `search`; `words` are to be freed. Returns
+   how many are the title's, -1 with an exception. */
 static Py_ssize_t prepare(Search *search, Token **words, Lowered *lowered, PyObject *title, PyObject *description) {
     if (append(lowered, title) < 0) return -1;
     Py_ssize_t behind = ++lowered->length; /* a zero parts them */
     if (append(lowered, description) < 0) return -1;
-    Token *wanted = *words = lowered->length < INT32_MAX ? calloc((size_t)lowered->length / 2 + 2, sizeof(Token)) : NULL;
+    size_t most = (size_t)lowered->length / 2 + 2; /* a word and what parts it from the next are two bytes */
+    Token *wanted = *words = lowered->length < INT32_MAX ? calloc(most, sizeof(Token)) : NULL;
     if (wanted == NULL) {
         PyErr_NoMemory();
         return -1;
@@ -283,16 +284,16 @@ enum { IN_TITLE, OF_TITLE, IN_DESCRIPTION, SINCE_TITLE, N_ROWS };
 static int write_likeness(const double counts[3], double words, double n_title, double title_words, float *row,
                           Py_ssize_t n) {
     double some = counts[0] > 1 ? counts[0] : 1;
-    double in_title = counts[0] <= title_words ? counts[1] / some : 0, of_title = counts[1] / (n_title > 1 ? n_title : 1);
+    double in_title = counts[0] <= title_words ? counts[1] / some : 0, of_title = counts[1] / at_least(n_title, 1);
     row[IN_TITLE * n] = (float)in_title;
     row[OF_TITLE * n] = (float)of_title;
     row[IN_DESCRIPTION * n] = (float)(counts[2] / some);
     return in_title > 0.7 && words >= 2 && of_title >= 0.4;
 }
 
-/* Words are the longest runs of characters whose bit is set, in lower case. Texts with none that is wanted, and such of more
-   than three times as many words as titles have, have 0; of a text with more different ones than these none counts as the
-   title's. */
+/* Words are the longest runs of characters whose bit is set, in lower case. Texts with none that is wanted, and such
+   of more than three times as many words as titles have, have 0; of a text with more different ones than these none
+   counts as the title's. */
 int write_resemblance(Page *page, float *rows) {
     const Tables *tables = page->tables;
     double title_words = (double)number_in(tables, TITLE_WORDS);

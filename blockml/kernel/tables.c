@@ -33,9 +33,9 @@ static int are_sound(const Tables *tables) {
            has_sound_words(tables);
 }
 
-/* held_tables(tables, places, role_of, keyword_bits, role_bits): read-only arrays in the order of tree.h; places of tags in
-   them, 0 for all others and 1 for "no node"; bits of words by which roles are said; and what tells the bits of keywords and
-   roles in a value that isn't ASCII. */
+/* held_tables(tables, places, role_of, keyword_bits, role_bits): read-only arrays in the order of tree.h; places of
+   tags in them, 0 for all others and 1 for "no node"; bits of words by which roles are said; and what tells the bits
+   of keywords and roles in a value that isn't ASCII. */
 PyObject *held_tables(PyObject *module, PyObject *arguments) {
     static const Py_ssize_t sizes[N_TABLES] = {1, 1, 1, 1, 8, 1, 2, 1, 8, 8, 8, 8, 8, 8, 1, 8};
     PyObject *arrays, *places, *role_of, *keyword_bits, *role_bits, *capsule = NULL;
@@ -49,7 +49,8 @@ PyObject *held_tables(PyObject *module, PyObject *arguments) {
     tables->keyword_bits = Py_NewRef(keyword_bits), tables->role_bits = Py_NewRef(role_bits);
     for (; tables->opened < N_TABLES; tables->opened++) {
         PyObject *array = PyTuple_GetItem(arrays, tables->opened);
-        if (array == NULL || open_array(array, &tables->view[tables->opened], sizes[tables->opened], 0) < 0) goto failed;
+        Py_buffer *view = &tables->view[tables->opened];
+        if (array == NULL || open_array(array, view, sizes[tables->opened], 0) < 0) goto failed;
     }
     tables->n_places = length_of(tables, TAGS) / N_TAG_TABLES;
     if (!are_sound(tables))

@@ -96,8 +96,8 @@ static int count_started(Tree *tree, const int32_t *first) {
 }
 
 /* page_tree(reach, names, texts, given, pairs, tag, parent, depth, end, set, holder, first, flags, ends, amounts,
-   n_words, n_prose): what tree.h says of nodes, whose tags have these names, and of blocks, one or more; `first` are their
-   first nodes, and so many levels are looked at above them. */
+   n_words, n_prose): what tree.h says of nodes, whose tags have these names, and of blocks, one or more; `first` are
+   their first nodes, and so many levels are looked at above them. */
 PyObject *page_tree(PyObject *module, PyObject *arguments) {
     enum { TAG, PARENT, DEPTH, END, SET, HOLDER, FIRST, FLAG, END_OF_SET, AMOUNTS, N };
     static const Py_ssize_t sizes[N] = {4, 4, 4, 4, 4, 4, 4, 1, 8, 8};
@@ -163,8 +163,8 @@ double *sums_before(const double *values, Py_ssize_t k, Py_ssize_t n) {
     return before;
 }
 
-/* word_amounts(n_words, n_linked, amounts): amounts (3, n) of words, words in links, and words of running text: ten or more,
-   hardly any of them linked. Returns how many words there are, and how many of running text. */
+/* word_amounts(n_words, n_linked, amounts): amounts (3, n) of words, words in links, and words of running text: ten
+   or more, hardly any of them linked. Returns how many words there are, and how many of running text. */
 PyObject *word_amounts(PyObject *module, PyObject *arguments) {
     PyObject *object[3];
     Py_buffer view[3];

@@ -27,6 +27,11 @@ const Tree *tree_of(PyObject *capsule);
 /* A node, or what stands for "no node" in numpy, which counts from the end. */
 static inline int64_t wrapped(const Tree *tree, int64_t node) { return node < 0 ? tree->n_nodes - 1 : node; }
 
+/* Whether a block has the parent of the one before it, and so all ancestors: neighbours mostly do. */
+static inline int has_parent_of_last(const Tree *tree, Py_ssize_t block) {
+    return block > 0 && tree->chain[block] == tree->chain[block - 1];
+}
+
 /* The ancestor of a block so many levels above its parent, or the outermost one. */
 static inline int64_t ancestor(const Tree *tree, Py_ssize_t block, int64_t level) {
     int64_t node = tree->chain[block];
@@ -35,8 +40,8 @@ static inline int64_t ancestor(const Tree *tree, Py_ssize_t block, int64_t level
     return wrapped(tree, node);
 }
 
-/* Sums before each block, and of all: k values (k, n) side by side, so that those of one block lie together. NULL with an
-   exception set. */
+/* Sums before each block, and of all: k values (k, n) side by side, so that those of one block lie together. NULL
+   with an exception set. */
 double *sums_before(const double *values, Py_ssize_t k, Py_ssize_t n);
 
 /* tables.c: what is the same of all pages, told once a process. */
@@ -90,7 +95,7 @@ const Names *names_of(PyObject *capsule, PyObject *tree);
 /* counts.c: what texts are made of. */
 typedef struct {
     double *counts, *lengths; /* (N_CLASSES, n) characters of each class, a line break behind the text too; (n,) */
-    uint8_t *first, *last;    /* (n,) class bits of the first and the last character, of the break where there is none */
+    uint8_t *first, *last;    /* (n,) class bits of the first and the last character, or of the break */
 } Texts;
 
 int read_texts(Texts *texts, const Tree *tree, const Tables *tables);

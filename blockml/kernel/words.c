@@ -218,7 +218,7 @@ static Py_ssize_t find_bags(const Above *a, int64_t *bag, int64_t *first) {
     memset(slots, 255, n_slots * sizeof(int64_t));
     Py_ssize_t n_bags = 0;
     for (Py_ssize_t block = 0; block < a->tree->n; block++) {
-        if (block && a->tree->chain[block] == a->tree->chain[block - 1]) { /* the same parent */
+        if (has_parent_of_last(a->tree, block)) {
             bag[block] = bag[block - 1];
             continue;
         }
@@ -255,9 +255,9 @@ static uint32_t *sums_of_tags(const Tree *tree) {
     return sums;
 }
 
-/* page_bags(tree, names, elsewhere, most_names, most_parts, near, far, mask, bag, starts): writes the bag of each block and
-   where each bag starts; returns how many bags there are and, as bytes, the numbers of their words: those of the tag and of the
-   values of each element, `far` from level `near` on. */
+/* page_bags(tree, names, elsewhere, most_names, most_parts, near, far, mask, bag, starts): writes the bag of each
+   block and where each bag starts; returns how many bags there are and, as bytes, the numbers of their words: those
+   of the tag and of the values of each element, `far` from level `near` on. */
 PyObject *page_bags(PyObject *module, PyObject *arguments) {
     PyObject *of_page, *of_names, *object[2], *result = NULL;
     Py_buffer view[2];
@@ -277,8 +277,8 @@ PyObject *page_bags(PyObject *module, PyObject *arguments) {
     words.values = a.names->values;
     int64_t *bag = view[0].buf, *starts = view[1].buf;
     Py_ssize_t n_values = a.names->n_values;
-    if (view[0].len / 8 < a.tree->n || view[1].len / 8 < a.tree->n + 1 || words.most_names < 0 || words.most_parts < 0 ||
-        words.most_names > MOST_WORDS || words.most_parts > MOST_WORDS - words.most_names) {
+    if (view[0].len / 8 < a.tree->n || view[1].len / 8 < a.tree->n + 1 || words.most_names < 0 ||
+        words.most_parts < 0 || words.most_names > MOST_WORDS || words.most_parts > MOST_WORDS - words.most_names) {
         PyErr_SetString(PyExc_ValueError, "no room for all bags or words");
         goto done;
     }
