@@ -174,9 +174,9 @@ def test_only_what_the_model_reads_is_computed_and_once(name: str, twin: str, mo
     numbers: list[int] = []
     write = Sheet.write
 
-    def noted(page: Sheet, steps: Steps, matrix: NDArray[np.float32]) -> None:
+    def noted(sheet: Sheet, view: View, steps: Steps, matrix: NDArray[np.float32]) -> None:
         numbers.extend(steps.rows[:, 0].tolist())
-        write(page, steps, matrix)
+        write(sheet, view, steps, matrix)
 
     monkeypatch.setattr(Sheet, "write", noted)
     calls = called(lambda: blockml.extract(PAGES[0], model=extractor))

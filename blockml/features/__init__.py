@@ -71,7 +71,7 @@ def build(
     if n:
         view, parts = view or View(page), plan.parts
         if plan.steps is not None and not given and (sheet := view.sheet) is not None:
-            sheet.write(plan.steps, columns)
+            sheet.write(view, plan.steps, columns)
             parts = plan.others
         # A family's values are dropped before the next one's are made: memory is soon warm, and little of it is needed.
         for part in parts:

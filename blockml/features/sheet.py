@@ -54,12 +54,15 @@ class Steps(NamedTuple):
 
 
 class Sheet:
-    """A page with blocks as the kernel knows it: copied and checked once, then trusted."""
+    """A page with blocks as the kernel knows it: copied and checked once, then trusted.
+
+    A view holds its sheet and not the other way round, so that both go as soon as nobody needs them.
+    """
 
     def __init__(self, compiled: kernel.Compiled, view: View) -> None:
         nodes, blocks = view.nodes, view.blocks
         given, pairs, number, ends = _attributes(nodes)
-        self._compiled, self._view = compiled, view
+        self._compiled, self._n = compiled, len(view)
         tag, parent, depth, end, number = _int32(nodes.tag, nodes.parent, nodes.depth, nodes.end, number)
         holder, first = _int32(blocks.parent, blocks.node)
         self._tree = compiled.page_tree(
@@ -76,15 +79,15 @@ class Sheet:
             self._names = self._compiled.page_names(self._tree, _tables(self._compiled))
         return self._names
 
-    def write(self, steps: Steps, matrix: NDArray[np.float32]) -> None:
+    def write(self, view: View, steps: Steps, matrix: NDArray[np.float32]) -> None:
         """Write columns (n_columns, n_blocks)."""
         names = self.names if steps.need_names else None
-        claims = metadata.claims(self._view) if steps.need_claims else None
+        claims = metadata.claims(view) if steps.need_claims else None
         self._compiled.page_rows(self._tree, names, _tables(self._compiled), claims, steps.rows, matrix)
 
     def groups(self) -> NDArray[np.int32]:
         """(n_ways, n_blocks) number of each block's group: :attr:`blockml.features.view.View.groups`."""
-        return np.frombuffer(self._compiled.page_groups(self.names), dtype=np.int32).reshape(-1, len(self._view))
+        return np.frombuffer(self._compiled.page_groups(self.names), dtype=np.int32).reshape(-1, self._n)
 
     def metas(self) -> tuple[Mapping[str, str], str] | None:
         """What ``meta`` elements say, and the canonical address; None where attributes came as mappings."""
@@ -94,8 +97,7 @@ class Sheet:
         self, elsewhere: Callable[[str], bytes], bounds: tuple[int, int, int, int, int]
     ) -> tuple[NDArray[np.intp], NDArray[np.int32], NDArray[np.intp]]:
         """Where bags start, their words, and the bag of each block: :func:`blockml.features.tokens.bags`."""
-        n = len(self._view)
-        bag, starts = np.empty(n, dtype=np.int64), np.empty(n + 1, dtype=np.int64)
+        bag, starts = np.empty(self._n, dtype=np.int64), np.empty(self._n + 1, dtype=np.int64)
         n_bags, words = self._compiled.page_bags(self._tree, self.names, elsewhere, *bounds, bag, starts)
         return starts[: n_bags + 1], np.frombuffer(words, dtype=np.int32), bag
 
@@ -106,7 +108,7 @@ def computed(family: Family, view: View) -> Mapping[str, NDArray[np.generic] | f
         return family(view)
     names = _names_of(family)
     rows = np.empty((len(names), len(view)), dtype=np.float32)
-    sheet.write(Steps.of([(FAMILIES[family], 0, len(names), 0, 0)], {family}), rows)
+    sheet.write(view, Steps.of([(FAMILIES[family], 0, len(names), 0, 0)], {family}), rows)
     return Rows(names, rows)
 
 

@@ -31,6 +31,7 @@ typedef struct {
     Py_ssize_t n;      /* so many of NAMES */
     uint64_t lengths;  /* bits of their lengths: most others have another one */
     PyObject *numbers; /* of each value, a dict */
+    int32_t *of_set;   /* (n_sets, N_ATTRIBUTES) numbers of the values of each set; UNKNOWN in one that wasn't read */
     Known known[N_KNOWN];
 } Wanted;
 
@@ -60,8 +61,7 @@ static int32_t number_of_text(Wanted *wanted, const char *text) {
     return number;
 }
 
-/* Writes the numbers of the values of the named attributes of a set, where they aren't known; 0 where there is none. 0
-   with an exception.
+/* Writes the numbers of the values of the named attributes of a set; 0 where there is none. 0 with an exception.
 
    `pairs` are names and values with a zero byte after each; of a name that is there twice the last value counts. */
 static int number_pairs(Wanted *wanted, const char *pairs, const char *end, int32_t *of_set) {
@@ -78,7 +78,6 @@ static int number_pairs(Wanted *wanted, const char *pairs, const char *end, int3
         at += strlen(at) + 1;
     }
     for (Py_ssize_t k = 0; k < wanted->n; k++) {
-        if (of_set[k] != UNKNOWN) continue;
         of_set[k] = found[k] == NULL ? 0 : number_of_text(wanted, found[k]);
         if (of_set[k] < 0) return 0;
     }
@@ -88,7 +87,6 @@ static int number_pairs(Wanted *wanted, const char *pairs, const char *end, int3
 /* The same of a mapping; None is no value. */
 static int number_given(Wanted *wanted, PyObject *given, int32_t *of_set) {
     for (Py_ssize_t k = 0; k < wanted->n; k++) {
-        if (of_set[k] != UNKNOWN) continue;
         PyObject *value = PyObject_CallMethod(given, "get", "s", NAMES[k].text);
         if (value == NULL) return 0;
         of_set[k] = value == Py_None ? 0 : number_of(wanted->numbers, value);
@@ -109,41 +107,27 @@ const char *ascii(PyObject *text, Py_ssize_t *length) {
     return all < 128 ? bytes : NULL;
 }
 
-/* Writes the numbers of the values of the first `n` of NAMES that chosen nodes have into columns (n, n_nodes + 1). A
-   number that is there already is kept, for all nodes of its set. 0 with an exception. */
+/* Writes the numbers of the values of the first `n` of NAMES that chosen nodes have into columns (n, n_nodes + 1). Sets
+   that were read before, for as many names or more, aren't read again. 0 with an exception. */
 static int number_nodes(Wanted *wanted, const Tree *tree, const int64_t *chosen, Py_ssize_t n_chosen,
                         int32_t *columns) {
-    Py_ssize_t n = wanted->n, size = tree->n_nodes + 1;
     const char *pairs = PyBytes_AsString(tree->pairs); /* with a zero byte behind them */
-    int32_t *of_set = malloc((size_t)(tree->n_sets * n) * sizeof(int32_t)); /* numbers of each set, once known */
-    if (of_set == NULL) {
-        PyErr_NoMemory();
-        return 0;
-    }
-    int done = 0;
-    for (Py_ssize_t i = 0; i < tree->n_sets * n; i++) of_set[i] = UNKNOWN;
     for (Py_ssize_t i = 0; i < n_chosen; i++) {
-        int32_t set = tree->set[chosen[i]], *its = of_set + set * n, *column = columns + chosen[i];
+        int32_t set = tree->set[chosen[i]], *its = wanted->of_set + (Py_ssize_t)set * N_ATTRIBUTES;
         if (!set) continue;
-        if (its[0] == UNKNOWN) {
-            for (Py_ssize_t k = 0; k < n; k++)
-                if (column[k * size] > 0) its[k] = column[k * size];
+        if (*its == UNKNOWN) {
             PyObject *held = PyList_GetItem(tree->given, set);
-            if (held == NULL) goto failed; /* it was taken away meanwhile */
-            Py_INCREF(held);               /* looking up may run a mapping's own code */
+            if (held == NULL) return 0; /* it was taken away meanwhile */
+            Py_INCREF(held);            /* looking up may run a mapping's own code */
             int64_t begin = tree->ends[set - 1], end = tree->ends[set];
-            done = held != Py_None ? number_given(wanted, held, its)
-                                   : number_pairs(wanted, pairs + begin, pairs + end, its);
+            int done = held != Py_None ? number_given(wanted, held, its)
+                                       : number_pairs(wanted, pairs + begin, pairs + end, its);
             Py_DECREF(held);
-            if (!done) goto failed;
+            if (!done) return 0;
         }
-        for (Py_ssize_t k = 0; k < n; k++)
-            if (its[k]) column[k * size] = its[k];
+        for (Py_ssize_t k = 0; k < wanted->n; k++) columns[k * (tree->n_nodes + 1) + chosen[i]] = its[k];
     }
-    done = 1;
-failed:
-    free(of_set);
-    return done;
+    return 1;
 }
 
 /* Bits of the groups of words in a value, or of the roles that it says; -1 with an exception. */
@@ -230,11 +214,14 @@ const Names *names_of(PyObject *capsule, PyObject *tree) {
 /* Fills the names of a tree, whose room is there; 0 with an exception. */
 static int read_names(Names *names, const Tree *tree, const Tables *tables) {
     Wanted wanted = {.n = N_ATTRIBUTES, .numbers = PyDict_New()};
+    wanted.of_set = malloc((size_t)tree->n_sets * N_ATTRIBUTES * sizeof(int32_t));
     PyObject *nothing = wanted.numbers == NULL ? NULL : PyUnicode_FromStringAndSize("", 0);
     Py_ssize_t size = tree->n_nodes + 1;
     int done = 0;
     for (int k = 0; k < N_ATTRIBUTES; k++) wanted.lengths |= (uint64_t)1 << NAMES[k].length;
-    if (nothing == NULL || number_of(wanted.numbers, nothing) < 0) goto failed;
+    if (wanted.of_set == NULL) PyErr_NoMemory();
+    if (wanted.of_set == NULL || nothing == NULL || number_of(wanted.numbers, nothing) < 0) goto failed;
+    memset(wanted.of_set, 255, (size_t)tree->n_sets * N_ATTRIBUTES * sizeof(int32_t)); /* UNKNOWN is all bits */
     if (!number_nodes(&wanted, tree, tree->reached, tree->n_reached, names->numbers)) goto failed;
     if ((names->values = PyDict_Keys(wanted.numbers)) == NULL) goto failed;
     names->n_values = PyList_Size(names->values);
@@ -254,6 +241,7 @@ static int read_names(Names *names, const Tree *tree, const Tables *tables) {
         done = group_blocks(tree, ways[2 * way], ways[2 * way + 1], names->numbers + CLASS * size,
                             names->groups + way * tree->n) == 0;
 failed:
+    free(wanted.of_set);
     Py_XDECREF(nothing);
     Py_XDECREF(wanted.numbers);
     return done;

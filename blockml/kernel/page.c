@@ -110,7 +110,10 @@ static int note_meta(PyObject *found, const char *pairs, const char *end) {
     const char *name = value_of(pairs, end, "property"), *content = value_of(pairs, end, "content");
     if (name == NULL || !*name) name = value_of(pairs, end, "name");
     if (name == NULL || !*name) return 0;
-    PyObject *text = PyUnicode_FromString(name), *key = text == NULL ? NULL : PyObject_CallMethod(text, "lower", NULL);
+    int is_small = 1; /* as most are */
+    for (const char *at = name; *at; at++) is_small &= *at < 'A' || *at > 'Z' ? (unsigned char)*at < 0x80 : 0;
+    PyObject *text = PyUnicode_FromString(name), *key = NULL;
+    if (text != NULL) key = is_small ? Py_NewRef(text) : PyObject_CallMethod(text, "lower", NULL);
     PyObject *value = key == NULL ? NULL : PyUnicode_FromString(content == NULL ? "" : content);
     int failed = value == NULL;
     if (!failed && PyDict_GetItemWithError(found, key) == NULL)
