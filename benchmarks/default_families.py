@@ -6,6 +6,7 @@ import itertools
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import joblib
@@ -21,6 +22,7 @@ from blockml.features import feature_set
 from blockml.features.catalogue import COLUMNS, split_name
 from blockml.features.column import Family
 from blockml.features.repetition import alike
+from blockml.features.sheet import computed
 from blockml.features.tokens import bags
 from blockml.features.view import View
 from blockml.learning.blending import fit_blend
@@ -128,7 +130,9 @@ def costs(study: Study, families: Mapping[str, Sequence[int]], timed: int) -> Ta
     """CPU time of each family, alone and in company, as a multiple of lxml's parse of the same pages."""
     names = feature_set(study.recipe.features).columns
     work: dict[str, Sequence[Callable[[View], object]]] = {
-        name: together(names, places) for name, places in families.items() if name != NEIGHBOURS
+        name: [partial(computed, family) for family in together(names, places)]
+        for name, places in families.items()
+        if name != NEIGHBOURS
     }
     work["words and groups for nets"] = (bags, alike)
     pages = list(study.dataset.pages)

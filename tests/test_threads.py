@@ -27,6 +27,7 @@ from blockml.blas import one_thread
 from blockml.extractors import Extractor, Plain, Supervised, Traits
 from blockml.features import COLUMNS, feature_set
 from blockml.features.catalogue import split_name
+from blockml.features.sheet import FAMILIES, Sheet, Steps
 from blockml.features.view import View
 from blockml.page import Extraction, Page
 from blockml.parsing import BACKENDS
@@ -167,10 +168,20 @@ def code_of(function: object) -> CodeType:
 
 
 @pytest.mark.parametrize("name", ["default", "kim2013"])
-def test_only_what_the_model_reads_is_computed_and_once(name: str) -> None:
+def test_only_what_the_model_reads_is_computed_and_once(name: str, twin: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Families of its features, once a page, and columns that stand for themselves; no others."""
     extractor = blockml.load(name)
+    numbers: list[int] = []
+    write = Sheet.write
+
+    def noted(sheet: Sheet, view: View, steps: Steps, matrix: NDArray[np.float32]) -> None:
+        numbers.extend(steps.rows[:, 0].tolist())
+        write(sheet, view, steps, matrix)
+
+    monkeypatch.setattr(Sheet, "write", noted)
     calls = called(lambda: blockml.extract(PAGES[0], model=extractor))
+    calls.update(code_of(family) for family, number in FAMILIES.items() for _ in range(numbers.count(number)))
+    assert bool(numbers) == (twin == "compiled" and name == "default")
     bases = {split_name(column)[0] for column in feature_set(extractor.model.features).columns}
     families = {code_of(family) for base in bases if (family := COLUMNS[base].family)}
     wanted = families | {code_of(compute) for base in bases if (compute := COLUMNS[base].compute)}
@@ -189,7 +200,7 @@ def test_a_model_without_words_of_classes_does_not_look_at_them(monkeypatch: pyt
 
     parts = [name for name, part in vars(View).items() if isinstance(part, functools.cached_property)]
     dear = set(parts) - {"_words"}
-    assert {"keywords", "_above", "low", "high", "counts"} <= dear
+    assert {"sheet", "keywords", "_above", "low", "high", "counts"} <= dear
     for name in dear:
         monkeypatch.setattr(View, name, property(fail))
     assert told(blockml.extract(PAGES[0], model="kim2013")) == expected

@@ -13,6 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 import blockml
 from benchmarks.speed.clock import Laps, Subject
 from benchmarks.speed.pages import Source
@@ -20,6 +23,7 @@ from benchmarks.speed.subjects import on_backend
 from blockml import features, kernel
 from blockml.extractors import Extractor
 from blockml.features import COLUMNS
+from blockml.features.sheet import FAMILIES, Sheet, Steps
 from blockml.features.view import View
 
 __all__ = ["DOORS", "REST", "SHARED", "Stopwatch", "routes", "watched"]
@@ -117,6 +121,7 @@ def watched() -> Iterator[Stopwatch]:
             if isinstance(part, functools.cached_property):
                 stack.enter_context(_instead(part, "func", watch.around(part.func, SHARED + name)))
         stack.enter_context(_instead(features, "_values", _by_family(features._values, watch)))  # noqa: SLF001
+        stack.enter_context(_instead(Sheet, "write", _by_step(Sheet.write, watch)))
         stack.enter_context(_instead(blockml.parsing, "build", _building(blockml.parsing.build, watch)))
         watch._turn()  # noqa: SLF001 (to put up the clocks is no part of the page)
         watch.seconds.clear()
@@ -132,6 +137,20 @@ def _instead(owner: Any, name: str, value: object) -> Iterator[None]:  # noqa: A
         yield
     finally:
         setattr(owner, name, before)
+
+
+def _by_step(write: Work, watch: Stopwatch) -> Work:
+    """What has the kernel write columns, family after family, each timed; texts are read for each that needs them."""
+    stages = {number: f"features: {family.__module__.rpartition('.')[2]}" for family, number in FAMILIES.items()}
+    family_of = {number: family for family, number in FAMILIES.items()}
+
+    def by_step(sheet: Sheet, view: View, steps: Steps, matrix: NDArray[np.float32]) -> None:
+        for row in steps.rows.tolist():
+            family = family_of.get(row[0])
+            step = Steps.of([row], set() if family is None else {family})
+            watch.around(write, stages.get(row[0], PUT_TOGETHER))(sheet, view, step, matrix)
+
+    return by_step
 
 
 def _building(build: Work, watch: Stopwatch) -> Work:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from blockml.errors import UsageError
 from blockml.features.catalogue import COLUMNS, FEATURE_SETS, FeatureSet, describe, feature_set, split_name
 from blockml.features.column import Family, Rows, names_of
+from blockml.features.sheet import FAMILIES, SHIFTED, Steps, computed
 from blockml.features.view import View
 from blockml.page import Page
 
@@ -65,15 +66,16 @@ def build(
     """
     chosen = feature_set(features) if isinstance(features, str) else features
     n = len(page.blocks)
-    plan, places = _plan(chosen.columns)
+    plan = _plan(chosen.columns)
     columns = np.empty((len(chosen.columns), n), dtype=np.float32)
     if n:
-        view = view or View(page)
-        with view.writing(columns, places):
-            # A family's values are dropped before the next one's are made: memory is soon warm, and little of it is
-            # needed.
-            for part in plan:
-                _fill(columns, part, _values(part, view, given))
+        view, parts = view or View(page), plan.parts
+        if plan.steps is not None and not given and (sheet := view.sheet) is not None:
+            sheet.write(view, plan.steps, columns)
+            parts = plan.others
+        # A family's values are dropped before the next one's are made: memory is soon warm, and little of it is needed.
+        for part in parts:
+            _fill(columns, part, _values(part, view, given))
     return columns.T
 
 
@@ -82,7 +84,7 @@ def _values(
 ) -> Mapping[str, NDArray[np.generic] | float]:
     """Values of the base columns of a part by name."""
     if part.family is not None:
-        found = part.family(view)
+        found = computed(part.family, view)
         return {**found, **given} if given else found
     values: dict[str, NDArray[np.generic] | float] = dict(given)
     for base in part.bases:
@@ -98,8 +100,7 @@ def _values(
 def _fill(columns: NDArray[np.float32], part: _Part, values: Mapping[str, NDArray[np.generic] | float]) -> None:
     """Write the columns of a part."""
     if part.is_whole and isinstance(values, Rows):
-        if values.array.base is not columns:
-            columns[part.run] = values.array
+        columns[part.run] = values.array
     else:
         for base, place in part.own:
             columns[place] = values[base]
@@ -154,16 +155,44 @@ class _Part:
     one_hot: tuple[tuple[str, int, NDArray[np.intp]], ...]
     """Columns of one value each: base, offset, and the position for each code, or -1."""
 
+    @property
+    def is_written(self) -> bool:
+        """Whether the kernel can write all its columns into a matrix."""
+        return self.is_whole and self.family in FAMILIES and not self.one_hot
+
+    def steps(self) -> Iterator[tuple[int, int, int, int, int]]:
+        """How the kernel does that; see :class:`blockml.features.sheet.Steps`."""
+        if self.family is not None:
+            yield FAMILIES[self.family], self.run.start, len(self.own), 0, 0
+        places = dict(self.own)
+        for base, offset, place in self.others:
+            yield SHIFTED, place, places[base], offset, int(COLUMNS[base].empty)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Plan:
+    """How the columns of a set are made."""
+
+    parts: tuple[_Part, ...]
+    others: tuple[_Part, ...]
+    """Those that the kernel can't write into a matrix."""
+    steps: Steps | None
+    """How it writes the rest, if there is any."""
+
 
 @functools.cache
-def _plan(columns: tuple[str, ...]) -> tuple[tuple[_Part, ...], Mapping[str, slice]]:
-    """Sort columns by what computes them; and where families may write all of theirs, by the first name of each."""
+def _plan(columns: tuple[str, ...]) -> _Plan:
+    """Sort columns by what computes them."""
     names: dict[Family | None, list[tuple[int, str, int, int | None]]] = {}
     for place, name in enumerate(columns):
         base, offset, code = split_name(name)
         names.setdefault(COLUMNS[base].family, []).append((place, base, offset, code))
-    plan = tuple([_part(family, parts) for family, parts in names.items()])
-    return plan, {part.run_of[0]: part.run for part in plan if part.is_whole}
+    parts = [_part(family, found) for family, found in names.items()]
+    written = [part for part in parts if part.is_written]
+    steps = [step for part in written for step in part.steps()]
+    families = {part.family for part in written if part.family is not None}
+    others = [part for part in parts if not part.is_written]
+    return _Plan(tuple(parts), tuple(others), Steps.of(steps, families) if steps else None)
 
 
 def _part(family: Family | None, names: list[tuple[int, str, int, int | None]]) -> _Part:

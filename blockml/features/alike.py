@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml import kernel
 from blockml.features.ranks import ranked
 from blockml.page import Nodes
 
@@ -34,7 +33,6 @@ GROUPS: Mapping[str, Levels] = {"near": Levels(0, 3), "far": Levels(2, _ALL)}
 
 
 def alike(
-    tree: kernel.Tree | None,
     chain: NDArray[np.int64],
     nodes: Nodes,
     ways: Sequence[Levels],
@@ -44,9 +42,8 @@ def alike(
 
     Parameters
     ----------
-    tree, chain, nodes
-        The tree as the kernel knows it; without it, (levels, n_blocks) the nodes above each block, and all nodes. See
-        :class:`blockml.features.view.View`.
+    chain, nodes
+        (levels, n_blocks) the nodes above each block, and all nodes. See :class:`blockml.features.view.View`.
     ways
         Levels, for each way to be alike. Without levels all blocks are one group.
     names
@@ -58,10 +55,6 @@ def alike(
         (len(ways), n_blocks).
     """
     groups = np.empty((len(ways), chain.shape[1]), dtype=np.int64)
-    if kernel.compiled is not None and tree is not None:
-        for way, group in zip(ways, groups, strict=True):
-            kernel.compiled.alike(tree, way.first, way.last, _FACTOR, names, group)
-        return groups
     codes = np.zeros(len(nodes) + 1, dtype=np.uint64)
     codes[:-1] = nodes.tag
     if len(names):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.features.column import Row, Rows, columns_of, names_of
+from blockml.features.column import Row, columns_of
 from blockml.features.keywords import KEYWORDS
 from blockml.features.tags import TagTable
 from blockml.features.view import View
@@ -36,7 +36,7 @@ _SURROUNDING, _AROUND, _INLINE_BIT, _MAIN, _ARTICLE, _HEADING = (1 << bit for bi
 #: Elements that hold text without being its paragraph.
 _INLINE = frozenset({"p", "span", "strong", "b", "em", "i", "font", "pre", "td", "blockquote"})
 
-_MARKS = TagTable(
+MARKS = TagTable(
     {
         **dict.fromkeys(_SURROUNDINGS, _SURROUNDING),
         **dict.fromkeys(_ALL_AROUND, _AROUND),
@@ -44,8 +44,7 @@ _MARKS = TagTable(
         "main": _MAIN,
         "article": _ARTICLE,
         "h1": _HEADING,
-    },
-    dtype=np.uint8,
+    }
 )
 
 #: Candidates by what they hold most of.
@@ -64,15 +63,6 @@ CANDIDATES: Mapping[str, str] = {
 
 def container(view: View) -> Mapping[str, NDArray[np.generic] | float]:
     """Levels, blocks and shares of text between a block and candidates, and the scores above it."""
-    if (compiled := view.compiled) is not None:
-        rows, names = view.rows(_NAMES), view.names
-        classes, roles, ids = (names.of[name] for name in ("class", "role", "id"))
-        clauses, lengths = view.characters(CLAUSE), view.lengths
-        compiled.container_rows(
-            view.tree, view.tag_codes(_MARKS)[:-1], classes, roles, ids, view.name_bits, _SURROUNDING_BITS,
-            names.numbers.get("main", 0), view.amounts, view.totals, clauses, lengths, MOST_LEVELS, rows,
-        )  # fmt: skip
-        return Rows(_NAMES, rows)
     clean_prose = np.where(_surrounded(view), 0.0, view.prose)
     masses = _masses(view, clean_prose, view.linked)
     clean, linked = masses.others
@@ -104,10 +94,6 @@ def container(view: View) -> Mapping[str, NDArray[np.generic] | float]:
 
 def further(view: View) -> Mapping[str, NDArray[np.generic] | float]:
     """The same for candidates that tell little beside the others."""
-    if (compiled := view.compiled) is not None:
-        rows = view.rows(_FURTHER_NAMES)
-        compiled.further_rows(view.tree, view.tag_codes(_MARKS)[:-1], view.amounts, view.totals, MOST_LEVELS, rows)
-        return Rows(_FURTHER_NAMES, rows)
     masses = _masses(view)
     return _around(
         view,
@@ -191,12 +177,12 @@ def relative_to(view: View, node: int) -> Mapping[str, NDArray[np.generic] | flo
     return {"outof": steps, "below": below, "off": off}
 
 
-_SURROUNDING_BITS = sum(1 << number for number, name in enumerate(KEYWORDS) if name in _SURROUNDING_WORDS)
+SURROUNDING_BITS = sum(1 << number for number, name in enumerate(KEYWORDS) if name in _SURROUNDING_WORDS)
 
 
 def _surrounded(view: View) -> NDArray[np.bool_]:
     """(n_blocks,) whether an element above is one of the surroundings, by its tag or by its class or id."""
-    marked = (view.keywords & _SURROUNDING_BITS > 0).astype(np.float64)
+    marked = (view.keywords & SURROUNDING_BITS > 0).astype(np.float64)
     tags = view.codes_of_nodes(_TAGS_AROUND)
     marked[tags > 0] = 1
     marked[tags < 0] = 0
@@ -288,5 +274,3 @@ COLUMNS = tuple(
         | rest,
     )
 )
-
-_NAMES, _FURTHER_NAMES = names_of(COLUMNS, container), names_of(COLUMNS, further)

@@ -9,9 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml import kernel
-
-__all__ = ["KEYWORDS", "all_bits", "keyword_bits"]
+__all__ = ["KEYWORDS", "keyword_bits", "letters"]
 
 #: Words in ``class`` and ``id`` by what they tell. Collected from public design systems' and content management
 #: systems' markup; which of them matter is learnt.
@@ -75,35 +73,25 @@ def keyword_bits(value: str) -> int:
     return bits
 
 
-def all_bits(values: list[str]) -> NDArray[np.int64]:
-    """(n,) the bits of many values; see :func:`keyword_bits`."""
-    bits = np.full(len(values), -1, dtype=np.int64)
-    if kernel.compiled is not None:
-        kernel.compiled.keyword_bits(values, *_tree(), bits)
-    for place in np.flatnonzero(bits < 0).tolist():
-        bits[place] = keyword_bits(values[place])
-    return bits
-
-
 @functools.cache
-def _tree() -> tuple[NDArray[np.uint8], NDArray[np.int16], NDArray[np.int8], NDArray[np.uint64]]:
-    """All words as one tree of letters, state 0 its root.
+def letters() -> tuple[NDArray[np.uint8], NDArray[np.int16], NDArray[np.int8], NDArray[np.uint64]]:
+    """All words as one tree of letters, state 0 its root: so the kernel finds them.
 
     Returns
     -------
-    letters, steps, groups, begins
+    column_of, steps, groups, begins
         (128,) column of each ASCII character, 0 for one that no word holds; (n_states, n_columns) the next state, 0 for
         none; (n_states,) the group of the word that ends there, -1 for none; (2, n_columns) bits of the columns, modulo
         64, that may be second and third in a word, by the column of its first letter.
     """
-    letters = np.zeros(128, dtype=np.uint8)
+    column_of = np.zeros(128, dtype=np.uint8)
     for column, letter in enumerate(sorted(set("".join(_GROUP_OF))), 1):
-        letters[[ord(letter), ord(letter.upper())]] = column
-    rows, group_of_state = [[0] * (int(letters.max()) + 1)], [-1]
+        column_of[[ord(letter), ord(letter.upper())]] = column
+    rows, group_of_state = [[0] * (int(column_of.max()) + 1)], [-1]
     for word, group in _GROUP_OF.items():
         state = 0
         for letter in word:
-            column = int(letters[ord(letter)])
+            column = int(column_of[ord(letter)])
             if not rows[state][column]:
                 rows[state][column] = len(rows)
                 rows.append([0] * len(rows[0]))
@@ -113,9 +101,9 @@ def _tree() -> tuple[NDArray[np.uint8], NDArray[np.int16], NDArray[np.int8], NDA
     steps, groups = np.array(rows, dtype=np.int16), np.array(group_of_state, dtype=np.int8)
     begins = np.zeros((2, steps.shape[1]), dtype=np.uint64)
     for word in _GROUP_OF:
-        columns = letters[[*map(ord, word)]].tolist()
+        columns = column_of[[*map(ord, word)]].tolist()
         for row, column in zip(begins, [*columns[1:3], None, None], strict=False):  # any, behind a word's end
             row[columns[0]] |= np.uint64(2**64 - 1 if column is None else 1 << column % 64)
-    for part in (letters, steps, groups, begins):
+    for part in (column_of, steps, groups, begins):
         part.flags.writeable = False
-    return letters, steps, groups, begins
+    return column_of, steps, groups, begins

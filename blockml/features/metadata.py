@@ -5,11 +5,14 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator, Mapping, Set
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml import kernel
 from blockml.features.column import Rows, columns_of, names_of
+from blockml.features.tags import TagTable
 from blockml.features.view import View
 from blockml.parsing.characters import ALNUM, classes
 from blockml.tokens import metric_tokens
@@ -17,7 +20,7 @@ from blockml.tokens import metric_tokens
 __all__ = ["COLUMNS", "about", "resemblance"]
 
 #: Longest block compared with the title, in words: none longer is one.
-_TITLE_WORDS = 30
+TITLE_WORDS = 30
 
 #: Kinds that ``og:type`` and schema.org types name, by words in them.
 KINDS: Mapping[str, tuple[str, ...]] = {
@@ -44,7 +47,7 @@ _URL_KINDS = ("forum", "shop", "shelf", "news", "docs")
 #: What is added up by tag: nodes, words and blocks in elements.
 _NODES, _WORDS, _BLOCKS = range(3)
 #: Columns that are sums over elements of some names, as they are or as a share of the page's words or blocks.
-_SUMS: Mapping[str, tuple[int, tuple[str, ...]]] = {
+SUMS: Mapping[str, tuple[int, tuple[str, ...]]] = {
     "pageinp": (_WORDS, ("p",)),
     "pageinli": (_WORDS, ("li",)),
     "pageintd": (_WORDS, ("td", "th")),
@@ -59,34 +62,48 @@ _SUMS: Mapping[str, tuple[int, tuple[str, ...]]] = {
     "pagepars": (_NODES, ("p",)),
     "pagescripts": (_NODES, ("script",)),
 }
-_COUNTED = tuple([column for column, (what, _) in _SUMS.items() if what == _NODES])
+_COUNTED = tuple([column for column, (what, _) in SUMS.items() if what == _NODES])
+#: The same as bits of each name.
+SUM_BITS = TagTable(
+    {
+        name: sum(1 << bit for bit, (_, others) in enumerate(SUMS.values()) if name in others)
+        for _, names in SUMS.values()
+        for name in names
+    }
+)
 #: The same by name: columns and what they add up.
 _SUMS_OF = {
-    name: [(column, what) for column, (what, names) in _SUMS.items() if name in names]
-    for name in frozenset(name for _, names in _SUMS.values() for name in names)
+    name: [(column, what) for column, (what, names) in SUMS.items() if name in names]
+    for name in frozenset(name for _, names in SUMS.values() for name in names)
 }
+
+
+class Claims(NamedTuple):
+    """What a page says about itself."""
+
+    title: str
+    description: str
+    numbers: tuple[float, ...]
+    """Its kinds and its address: the last columns of :func:`about`."""
+
+
+def claims(view: View) -> Claims:
+    """What a page says about itself."""
+    meta = view.meta
+    description = meta.get("og:description", "") or meta.get("description", "")
+    return Claims(f"{view.page.title} {meta.get('og:title', '')}", description, (*_kinds(view), *_address(view)))
 
 
 def resemblance(view: View) -> Mapping[str, NDArray[np.generic]]:
     """Share of a block's words that stand in the title or the description, and the other way round."""
-    title = set(metric_tokens(f"{view.page.title} {view.meta.get('og:title', '')}"))
-    description = set(metric_tokens(view.meta.get("og:description", "") or view.meta.get("description", "")))
-    if (compiled := view.compiled) is not None:
-        in_both = title & description
-        wanted = [*(title - in_both), *in_both, *(description - in_both)]
-        sets = np.ones(len(wanted), dtype=np.uint8)  # 1 of the title, 2 of the description, 3 of both
-        sets[len(title) :] = 2
-        sets[len(title) - len(in_both) : len(title)] = 3
-        rows = view.rows(_RESEMBLANCE)
-        compiled.resemblance_rows(view.blocks.texts, view.words, _TITLE_WORDS, wanted, sets, *_bits(), len(title), rows)
-        return Rows(_RESEMBLANCE, rows)
-    short = np.flatnonzero((view.words > 0) & (view.words <= 3 * _TITLE_WORDS))
+    title, description = (set(metric_tokens(text)) for text in claims(view)[:2])
+    short = np.flatnonzero((view.words > 0) & (view.words <= 3 * TITLE_WORDS))
     found = np.zeros((len(view), 3))
     if (title or description) and len(short):
         found[short] = _shared(view, short, title, description)
     n_different, both, described = found.T
     some = np.maximum(n_different, 1)
-    in_title = np.where(n_different <= _TITLE_WORDS, both / some, 0.0)
+    in_title = np.where(n_different <= TITLE_WORDS, both / some, 0.0)
     of_title = both / max(1, len(title))
     like = (in_title > 0.7) & (view.words >= 2) & (of_title >= 0.4)
     first = int(np.flatnonzero(like)[0]) if like.any() else -1
@@ -117,7 +134,7 @@ _LAST_CASED = 0x1F200
 
 
 @functools.cache
-def _bits() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+def word_bits() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """A bit of each code point, low bits first.
 
     Returns
@@ -136,15 +153,15 @@ def _bits() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
 
 def about(view: View) -> Rows:
     """Page-level columns, the same for each block: size, links, structure, and the kind it calls itself."""
-    values = {**_size(view), **_kinds(view), **_address(view)}
-    return Rows(_ABOUT, np.array(list(values.values()), dtype=np.float32)[:, None])
+    values = (*_size(view).values(), *claims(view).numbers)
+    return Rows(_ABOUT, np.array(values, dtype=np.float32)[:, None])
 
 
 def _size(view: View) -> dict[str, float]:
     """How much text there is, what it stands in, how many elements of some kinds there are and how deep they lie."""
     (n_words, prose), linked = view.totals, float(view.linked.sum())
     by_tag, longest, depth = _sums_by_tag(view)
-    sums = dict.fromkeys(_SUMS, 0.0)
+    sums = dict.fromkeys(SUMS, 0.0)
     for number, name in enumerate(view.nodes.names):
         for column, what in _SUMS_OF.get(name, ()):
             sums[column] += by_tag[what][number]
@@ -169,39 +186,33 @@ def _sums_by_tag(view: View) -> tuple[list[list[float]], NDArray[np.float64], in
     """Nodes by tag, words and blocks by tag of their parent; the five longest blocks; depth of the deepest node."""
     n_tags = len(view.nodes.names)
     counts, longest = np.zeros((3, n_tags)), np.zeros(5)
-    if (compiled := view.compiled) is not None:
-        deepest = compiled.page_sizes(view.tree, view.words, counts, longest)
-    else:
-        tags = view.nodes.tag[view.blocks.parent]
-        counts[0] = np.bincount(view.nodes.tag, minlength=n_tags)
-        counts[1] = np.bincount(tags, view.words, minlength=n_tags)
-        counts[2] = np.bincount(tags, minlength=n_tags)
-        most = np.sort(view.words)[::-1][:5]
-        longest[: len(most)] = most
-        deepest = int(view.nodes.depth.max())
-    return counts.tolist(), longest, deepest
+    tags = view.nodes.tag[view.blocks.parent]
+    counts[0] = np.bincount(view.nodes.tag, minlength=n_tags)
+    counts[1] = np.bincount(tags, view.words, minlength=n_tags)
+    counts[2] = np.bincount(tags, minlength=n_tags)
+    most = np.sort(view.words)[::-1][:5]
+    longest[: len(most)] = most
+    return counts.tolist(), longest, int(view.nodes.depth.max())
 
 
-def _kinds(view: View) -> dict[str, float]:
+def _kinds(view: View) -> list[float]:
     """Kinds that the page calls itself."""
-    own = _KIND_OF.get(view.meta.get("og:type", "").lower(), -1)
-    source = view.page.utf8 or b""
-    named = _types(source) if view.compiled is None else view.compiled.schema_types(source)
-    types = {_KIND_OF[word] for word in map(str.lower, named) if word in _KIND_OF}
-    return {f"is{name}": (own == number) + 2 * (number in types) for number, name in enumerate(KINDS)}
+    kinds, source = [0.0] * len(KINDS), view.page.utf8 or b""
+    if (own := _KIND_OF.get(view.meta.get("og:type", "").lower())) is not None:
+        kinds[own] = 1
+    named = _types(source) if kernel.compiled is None else kernel.compiled.schema_types(source)
+    for number in {_KIND_OF[word] for word in map(str.lower, named) if word in _KIND_OF}:
+        kinds[number] += 2
+    return kinds
 
 
-def _address(view: View) -> dict[str, float]:
+def _address(view: View) -> list[float]:
     """What the page's canonical address looks like."""
-    address = view.meta.get("og:url", "") or _canonical(view)
+    address = view.meta.get("og:url", "") or view.canonical
     route = address.split("//")[-1].partition("/")[2].lower()
     kinds = {match.lastgroup for match in _URL_WORDS.finditer("/" + route)}
-    return {
-        "urlparts": len([part for part in route.split("/") if part]) if address else -1,
-        "urldashes": route.count("-"),
-        "urldigits": sum(map(str.isdigit, route)),
-        **{f"url{name}": name in kinds for name in _URL_KINDS},
-    }
+    n_parts = len([part for part in route.split("/") if part]) if address else -1
+    return [n_parts, route.count("-"), sum(map(str.isdigit, route)), *[name in kinds for name in _URL_KINDS]]
 
 
 def _types(source: bytes) -> Iterator[str]:
@@ -219,15 +230,6 @@ def _types(source: bytes) -> Iterator[str]:
         if match is not None:
             yield match[1].decode("ascii")
         sign = source.find(b"@", match.end() + 1 if match is not None else sign + 1)
-
-
-def _canonical(view: View) -> str:
-    """Address that the page gives for itself."""
-    for node in view.nodes.places("link").tolist():
-        attribute = view.nodes.attributes[node]
-        if (attribute.get("rel") or "").lower() == "canonical":
-            return attribute.get("href") or ""
-    return ""
 
 
 _PAGE = "the page as a whole"
@@ -276,4 +278,4 @@ COLUMNS = (
     ),
 )
 
-_RESEMBLANCE, _ABOUT = names_of(COLUMNS, resemblance), names_of(COLUMNS, about)
+_ABOUT = names_of(COLUMNS, about)

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml import kernel
-from blockml.attributes import Attributes
 from blockml.page import Nodes
 
 __all__ = ["NAMES", "Names", "numbered"]
@@ -30,8 +28,6 @@ class Names:
     """The same by attribute."""
     numbers: dict[str, int]
     """Number of each value."""
-    holders: NDArray[np.uint8]
-    """(n_values,) bit ``1 << i`` where attribute ``i`` of :data:`NAMES` has the value."""
 
     def classes_too(self, nodes: Nodes, others: NDArray[np.int64]) -> NDArray[np.int32]:
         """(n_nodes + 1,) number of each element's ``class``, of other elements too; rising indices."""
@@ -61,8 +57,8 @@ def numbered(nodes: Nodes, chosen: NDArray[np.int64]) -> Names:
     """
     numbers = {"": 0}
     columns = np.zeros((len(NAMES), len(nodes) + 1), dtype=np.int32)
-    holders = _number(nodes, chosen, NAMES, numbers, columns)
-    return Names(tuple(numbers), columns, dict(zip(NAMES, columns, strict=True)), numbers, holders)
+    _number(nodes, chosen, NAMES, numbers, columns)
+    return Names(tuple(numbers), columns, dict(zip(NAMES, columns, strict=True)), numbers)
 
 
 def _number(
@@ -71,25 +67,11 @@ def _number(
     names: tuple[str, ...],
     numbers: dict[str, int],
     columns: NDArray[np.int32],
-) -> NDArray[np.uint8]:
-    """Write the numbers (n_names, n_nodes + 1) of values of some elements; new values get the next ones.
-
-    Returns
-    -------
-    NDArray[np.uint8]
-        (n_values,) bits of the names that have each value.
-    """
+) -> None:
+    """Write the numbers (n_names, n_nodes + 1) of values of some elements; new values get the next ones."""
     held = nodes.attributes
-    if kernel.compiled is not None and isinstance(held, Attributes):
-        sets = held.number, held.given, held.pairs, held.ends
-        return np.frombuffer(kernel.compiled.numbered(*sets, names, chosen, numbers, columns), dtype=np.uint8)
     for node in chosen.tolist():
         if its := held[node]:
             for column, name in zip(columns, names, strict=True):
                 if (value := its.get(name)) is not None:
                     column[node] = numbers.setdefault(value, len(numbers))
-    holders = np.zeros(len(numbers), dtype=np.uint8)
-    for place, column in enumerate(columns):
-        holders[column[chosen]] |= np.uint8(1 << place)
-    holders[0] = 0
-    return holders

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.features.column import Rows, columns_of, names_of
+from blockml.features.column import columns_of
 from blockml.features.tags import TagTable
 from blockml.features.view import View
 
@@ -16,27 +16,22 @@ __all__ = ["COLUMNS", "around", "position"]
 
 #: Blocks on each side that windows reach.
 WINDOWS = (1, 2, 4, 8, 16)
-_REACHES = np.array(WINDOWS, dtype=np.int64)
 #: Width of the smoothing over blocks (our choice), in blocks.
 _BLUR = 3.0
 #: Longest block counted in the smoothing, in words: one long block shall not drown its neighbours.
-_MOST_WORDS = 60.0
+MOST_WORDS = 60
 
 #: Level of a heading; 9 for what is none.
-_HEADINGS = TagTable({"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}, other=9, none=9)
+HEADINGS = TagTable({"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}, other=9, none=9)
 
 
 def position(view: View) -> Mapping[str, NDArray[np.generic] | float]:
     """Place of a block in the page, counted in blocks and words, from both ends and from headings and running text."""
-    if (compiled := view.compiled) is not None:
-        rows = view.rows(_POSITION)
-        compiled.position_rows(view.tree, view.tag_codes(_HEADINGS), view.amounts, view.totals, rows)
-        return Rows(_POSITION, rows)
     n, n_prose = len(view), max(1.0, view.totals[1])
     index = np.arange(n, dtype=np.float64)
     before = np.cumsum(view.words) - view.words
     prose_before = np.cumsum(view.prose) - view.prose
-    heading = view.codes_above(_HEADINGS).min(axis=0)
+    heading = view.codes_above(HEADINGS).min(axis=0)
     is_heading, reading = heading < 9, view.prose > 0
     first, any_heading, since = _last_marked(np.array([heading == 1, is_heading, reading]))
     next_heading, until = _next_marked(np.array([is_heading, reading]))
@@ -79,11 +74,7 @@ def around(view: View) -> Mapping[str, NDArray[np.generic]]:
 
     Smoothing a page's code and text is content code blurring (Gottron 2008); here blocks are what is smoothed.
     """
-    if (compiled := view.compiled) is not None:
-        rows = view.rows(_AROUND)
-        compiled.window_rows(view.amounts, _REACHES, _weights(), _MOST_WORDS, rows)
-        return Rows(_AROUND, rows)
-    smooth, links_smooth = _smooth(np.minimum(view.amounts[:2], _MOST_WORDS))
+    smooth, links_smooth = _smooth(np.minimum(view.amounts[:2], MOST_WORDS))
     amounts, links = _windows(view.amounts[:2])
     shares = links / np.maximum(amounts, 1)
     return {
@@ -95,21 +86,21 @@ def around(view: View) -> Mapping[str, NDArray[np.generic]]:
 
 
 @functools.cache
-def _weights() -> NDArray[np.float64]:
+def weights() -> NDArray[np.float64]:
     """(25,) weights of the smoothing, 1 in all."""
-    weights: NDArray[np.float64] = np.exp(-0.5 * (np.arange(-12, 13) / _BLUR) ** 2)
-    weights /= weights.sum()
-    weights.flags.writeable = False
-    return weights
+    found: NDArray[np.float64] = np.exp(-0.5 * (np.arange(-12, 13) / _BLUR) ** 2)
+    found /= found.sum()
+    found.flags.writeable = False
+    return found
 
 
 def _smooth(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(…, n) sums of neighbours (…, n) by :func:`_weights`, added from the first on, as the kernel does."""
-    weights, n = _weights(), values.shape[-1]
-    around = np.zeros((*values.shape[:-1], n + len(weights)))
-    around[..., len(weights) // 2 :][..., :n] = values
+    """(…, n) sums of neighbours (…, n) by :func:`weights`, added from the first on, as the kernel does."""
+    each, n = weights(), values.shape[-1]
+    around = np.zeros((*values.shape[:-1], n + len(each)))
+    around[..., len(each) // 2 :][..., :n] = values
     sums = np.zeros_like(values)
-    for place, weight in enumerate(weights):
+    for place, weight in enumerate(each):
         sums += weight * around[..., place : place + n]
     return sums
 
@@ -160,5 +151,3 @@ COLUMNS = (
         },
     ),
 )
-
-_POSITION, _AROUND = names_of(COLUMNS, position), names_of(COLUMNS, around)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.features.alike import GROUPS
-from blockml.features.column import Row, Rows, columns_of, names_of
+from blockml.features.column import Row, columns_of
 from blockml.features.ranks import ranked
 from blockml.features.view import View
 
@@ -18,34 +18,27 @@ __all__ = ["ALIKE", "COLUMNS", "alike", "like_siblings", "repetition", "same_pat
 ALIKE = tuple(GROUPS)
 #: Levels above the parent whose siblings are counted.
 LEVELS = (0, 1, 2, 3)
-_LEVELS = np.array(LEVELS, dtype=np.int64)
 
 
 def alike(view: View) -> tuple[NDArray[np.int32], ...]:
     """(n_blocks,) number of the group of each block, for each of :data:`ALIKE`; of any page, without blocks too."""
     if not len(view):
         return tuple([np.zeros(0, dtype=np.int32) for _ in ALIKE])
-    return tuple(view.groups.astype(np.int32))
+    return tuple(view.groups.astype(np.int32) if (sheet := view.sheet) is None else sheet.groups())
 
 
 def repetition(view: View) -> Mapping[str, NDArray[np.generic]]:
     """Size, text and links of the groups of blocks that are built alike."""
-    return _of_groups(view, tuple(GROUPS), view.groups, _REPETITION)
+    return _of_groups(view, tuple(GROUPS), view.groups)
 
 
 def same_path(view: View) -> Mapping[str, NDArray[np.generic]]:
     """The same of the groups of blocks with the same tags above."""
-    return _of_groups(view, ("path",), view.same_path, _SAME_PATH)
+    return _of_groups(view, ("path",), view.same_path)
 
 
-def _of_groups(
-    view: View, ways: tuple[str, ...], groups: NDArray[np.int64], names: tuple[str, ...]
-) -> Mapping[str, NDArray[np.generic]]:
+def _of_groups(view: View, ways: tuple[str, ...], groups: NDArray[np.int64]) -> Mapping[str, NDArray[np.generic]]:
     """Columns of the group of each block, for each way to be alike."""
-    if (compiled := view.compiled) is not None:
-        rows = view.rows(names)
-        compiled.group_rows(groups, view.amounts, view.n_words, rows)
-        return Rows(names, rows)
     return {
         name: values
         for way, group in zip(ways, groups, strict=True)
@@ -77,10 +70,6 @@ def like_siblings(view: View) -> Mapping[str, NDArray[np.generic]]:
     nodes, n_tags = view.nodes, len(view.nodes.names)
     elements = _siblings(view)
     classes = view.classes_of(elements)
-    if (compiled := view.compiled) is not None:
-        rows = view.rows(_LIKE_SIBLINGS)
-        compiled.sibling_rows(view.tree, _LEVELS, elements, classes, view.amounts, rows)
-        return Rows(_LIKE_SIBLINGS, rows)
     kind = nodes.tag[elements] + n_tags * classes[elements].astype(np.int64)
     key = (nodes.parent[elements].astype(np.int64) + 1) * (int(kind.max()) + 1) + kind
     group = ranked(key.astype(np.uint64))[2]
@@ -99,9 +88,6 @@ def like_siblings(view: View) -> Mapping[str, NDArray[np.generic]]:
 def _siblings(view: View) -> NDArray[np.int64]:
     """Elements with the parent of an ancestor whose siblings are counted, rising; all roots are siblings."""
     nodes = view.nodes
-    if (compiled := view.compiled) is not None:
-        found = np.empty(len(nodes), dtype=np.int64)
-        return found[: compiled.siblings_above(view.tree, _LEVELS, found)]
     has_ancestors = np.zeros(len(nodes) + 1, dtype=bool)  # the entry at the end is for roots, which have no parent
     has_ancestors[nodes.parent[view.levels(LEVELS)]] = True
     return np.flatnonzero((nodes.tag != 0) & has_ancestors[nodes.parent]).astype(np.int64, copy=False)
@@ -137,6 +123,3 @@ COLUMNS = (
     ),
     *columns_of(like_siblings, _SOURCE, {name: row for k in LEVELS for name, row in _level(k).items()}),
 )
-
-_SAME_PATH, _REPETITION = names_of(COLUMNS, same_path), names_of(COLUMNS, repetition)
-_LIKE_SIBLINGS = names_of(COLUMNS, like_siblings)

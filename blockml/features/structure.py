@@ -34,33 +34,28 @@ LANDMARKS: Mapping[str, tuple[str, ...]] = {
     "emphasis": ("strong", "b", "em", "i"),
 }  # fmt: skip
 
-_CODES = TagTable({name: code for code, name in enumerate(TAGS)}, other=TAGS.index("other"))
-_LANDMARK_BITS = TagTable({tag: 1 << number for number, group in enumerate(LANDMARKS.values()) for tag in group})
+CODES = TagTable({name: code for code, name in enumerate(TAGS)}, other=TAGS.index("other"))
+LANDMARK_BITS = TagTable({tag: 1 << number for number, group in enumerate(LANDMARKS.values()) for tag in group})
 
 #: Levels above the parent whose contents are measured.
 LEVELS = (0, 1, 2, 3, 4, 6)
-_LEVELS = np.array(LEVELS, dtype=np.int64)
 #: A distance to something that isn't there.
 FAR = 99
 
-_FLAGS = np.array([Flag.HIDDEN, Flag.NOSCRIPT, Flag.PREFORMATTED], dtype=np.uint8)
-_IS_PARAGRAPH = TagTable(dict.fromkeys(("p", "pre", "blockquote"), 1), dtype=np.bool_)
+FLAGS = np.array([Flag.HIDDEN, Flag.NOSCRIPT, Flag.PREFORMATTED], dtype=np.uint8)
+IS_PARAGRAPH = TagTable(dict.fromkeys(("p", "pre", "blockquote"), 1), dtype=np.bool_)
 
 
 def path(view: View) -> Mapping[str, NDArray[np.generic]]:
     """Tags of the nearest ancestors, depth, and how many levels up the landmarks are."""
-    rows = view.rows(_PATH)
-    if (compiled := view.compiled) is not None:
-        codes, bits = view.tag_codes(_CODES), view.tag_codes(_LANDMARK_BITS)
-        compiled.path_rows(view.tree, codes, bits, view.blocks.flags, _FLAGS, FAR, rows)
-        return Rows(_PATH, rows)
+    rows = np.empty((len(_PATH), len(view)), dtype=np.float32)
     tags, landmarks = rows[:4], rows[5 : 5 + len(LANDMARKS)]
-    codes = view.codes_above(_CODES)
+    codes = view.codes_above(CODES)
     tags[: len(codes)] = codes
     tags[len(codes) :] = 0
     rows[4] = view.nodes.depth[view.blocks.parent]
-    nearest_levels(view, view.codes_of_nodes(_LANDMARK_BITS), landmarks)
-    rows[-len(_FLAGS) :] = (view.blocks.flags & _FLAGS[:, None]) > 0
+    nearest_levels(view, view.codes_of_nodes(LANDMARK_BITS), landmarks)
+    rows[-len(FLAGS) :] = (view.blocks.flags & FLAGS[:, None]) > 0
     return Rows(_PATH, rows)
 
 
@@ -87,12 +82,8 @@ def nearest_levels(view: View, bits: NDArray[np.integer[Any]], levels: NDArray[n
 
 def ancestors(view: View) -> Mapping[str, NDArray[np.generic]]:
     """How much text the elements above a block hold, and what share of it is linked, running, in paragraphs."""
-    is_paragraph = view.tag_codes(_IS_PARAGRAPH)[:-1]
+    is_paragraph = view.tag_codes(IS_PARAGRAPH)[:-1]
     sentences = view.characters(SENTENCE)
-    if (compiled := view.compiled) is not None:
-        rows = view.rows(_ANCESTORS)
-        compiled.content_rows(view.tree, is_paragraph, view.amounts, sentences, _LEVELS, view.n_words, rows)
-        return Rows(_ANCESTORS, rows)
     in_p = np.where(is_paragraph[view.nodes.tag[view.blocks.parent]], view.words, 0)
     values = np.array([view.words, view.linked, view.prose, in_p, np.ones(len(view)), sentences])
     words, links, prose, in_p, blocks, sentences = view.total_of(view.levels(LEVELS), values)
@@ -144,4 +135,4 @@ COLUMNS = (
     ),
 )
 
-_PATH, _ANCESTORS = names_of(COLUMNS, path), names_of(COLUMNS, ancestors)
+_PATH = names_of(COLUMNS, path)

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.features.column import Rows, columns_of, names_of
-from blockml.features.view import COUNTED, View
+from blockml.features.column import columns_of
+from blockml.features.view import View
 from blockml.parsing.characters import ALNUM, CJK, CLAUSE, DIGIT, SENTENCE, SPACE, UPPER
 
 __all__ = ["COLUMNS", "text"]
@@ -16,10 +16,6 @@ __all__ = ["COLUMNS", "text"]
 
 def text(view: View) -> Mapping[str, NDArray[np.generic]]:
     """Characters by class, words, and how the text begins and ends."""
-    if (compiled := view.compiled) is not None:
-        rows = view.rows(_NAMES)
-        compiled.text_rows(COUNTED, view.kinds, view.starts, view.amounts, view.lengths, view.counts, rows)
-        return Rows(_NAMES, rows)
     lengths, words, kinds = view.lengths, view.words, view.kinds
     letters = np.maximum(view.characters(ALNUM), 1)
     last = view.starts + np.maximum(lengths.astype(np.intp) - 1, 0)
@@ -76,5 +72,3 @@ COLUMNS = columns_of(
         "prose": ("0 or 1", 0, 1),
     },
 )
-
-_NAMES = names_of(COLUMNS, text)

@@ -12,7 +12,6 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml import kernel
 from blockml.features.names import NAMES
 from blockml.features.view import View
 
@@ -82,41 +81,22 @@ def bags(view: View) -> Bags:
     n = len(view)
     if not n:
         return Bags(np.zeros(1, dtype=np.intp), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.intp))
-    above, names, tag = view.chain[:_LEVELS], view.nodes.names, view.nodes.tag
-    if len(above) < _LEVELS:
-        above = np.full((_LEVELS, n), -1, dtype=np.int64)
-        above[: len(view.chain)] = view.chain
-    numbers = view.names.columns[: len(_ATTRIBUTES)]
-    sums = np.array([*map(_tag_sum, names), _tag_sum("")], dtype=np.uint32)  # at the end that of "no node"
-    return _of_elements(above, np.ascontiguousarray(tag, dtype=np.int32), numbers, sums, view.names.values)
-
-
-def _of_elements(
-    above: NDArray[np.int64],
-    tag: NDArray[np.int32],
-    numbers: NDArray[np.int32],
-    tag_sums: NDArray[np.uint32],
-    values: tuple[str, ...],
-) -> Bags:
-    """Bags of what stands above each block (levels, n_blocks): tags and values of nodes by their numbers."""
-    if kernel.compiled is None:
-        return _in_python(above, tag, numbers, tag_sums, values)
-    bag, starts = np.empty(above.shape[1], dtype=np.int64), np.empty(above.shape[1] + 1, dtype=np.int64)
-    bounds = (_MOST_NAMES, _MOST_WORDS, _NEAR, _FAR, BUCKETS - 1)
-    n_bags, words = kernel.compiled.bags_above(
-        above, tag, numbers, tag_sums, values, _sums_of_value, *bounds, bag, starts
-    )
-    return Bags(starts[: n_bags + 1], np.frombuffer(words, dtype=np.int32), bag)
+    if (sheet := view.sheet) is not None:
+        return Bags(*sheet.bags(_sums_of_value, (_MOST_NAMES, _MOST_WORDS, _NEAR, _FAR, BUCKETS - 1)))
+    above = np.full((_LEVELS, n), -1, dtype=np.int64)
+    above[: len(view.chain)] = view.chain[:_LEVELS]
+    tag_sums = [*(_sum(f"<{name}") for name in view.nodes.names), _sum("<")]  # at the end that of "no node"
+    return _in_python(above, view.nodes.tag, view.names.columns[: len(_ATTRIBUTES)], tag_sums, view.names.values)
 
 
 def _in_python(
     above: NDArray[np.int64],
     tag: NDArray[np.int32],
     numbers: NDArray[np.int32],
-    tag_sums: NDArray[np.uint32],
+    tag_sums: Sequence[int],
     values: tuple[str, ...],
 ) -> Bags:
-    """The same, slowly."""
+    """Bags of what stands above each block (levels, n_blocks): tags and values of nodes by their numbers."""
     nodes = np.unique(above).tolist()
     tag = np.append(tag, np.int32(len(tag_sums) - 1))  # at the end that of "no node", as in numbers
     kinds = dict(zip(nodes, zip(tag[nodes].tolist(), *numbers[:, nodes].tolist(), strict=True), strict=True))
@@ -127,7 +107,7 @@ def _in_python(
     for line in bag_of:
         for level, (name, *held) in enumerate(line):
             mark = 0 if level < _NEAR else _FAR
-            sums = [int(tag_sums[name]), *chain.from_iterable(words_of(number) for number in held if number)]
+            sums = [tag_sums[name], *chain.from_iterable(words_of(number) for number in held if number)]
             words += [(word & (BUCKETS - 1)) ^ mark for word in sums]
         starts.append(len(words))
     return Bags(np.array(starts, dtype=np.intp), np.array(words, dtype=np.int32), np.array(bag, dtype=np.intp))
@@ -141,21 +121,6 @@ def _sums_of_value(value: str) -> bytes:
 def _sum(word: str) -> int:
     """CRC-32: spreads words over the numbers as well as a costlier hash, and is the same everywhere."""
     return crc32(word.encode("utf-8", "surrogatepass"))
-
-
-def _tag_sum(name: str) -> int:
-    """Checksum of a tag, and of none."""
-    return _short_tag_sum(name) if len(name) <= _LONGEST_KEPT else _sum(f"<{name}")
-
-
-#: Names of tags that are kept from page to page: a longer one is made up, and may be as long as a page.
-_LONGEST_KEPT = 64
-
-
-@functools.lru_cache(maxsize=4096)
-def _short_tag_sum(name: str) -> int:
-    """The same, kept."""
-    return _sum(f"<{name}")
 
 
 def _parts(value: str) -> tuple[str, ...]:

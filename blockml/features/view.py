@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from threading import get_ident
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml import kernel
-from blockml.attributes import Attributes
 from blockml.features.alike import GROUPS, Levels, alike
-from blockml.features.keywords import all_bits
+from blockml.features.keywords import keyword_bits
 from blockml.features.names import Names, numbered
 from blockml.features.tags import TagTable, tag_places
 from blockml.page import Blocks, Nodes, Page
@@ -26,10 +23,12 @@ from blockml.parsing.characters import (
     SENTENCE,
     SPACE,
     UPPER,
-    class_table,
     classes,
     code_points,
 )
+
+if TYPE_CHECKING:
+    from blockml.features.sheet import Sheet
 
 __all__ = ["COUNTED", "REACH", "View"]
 
@@ -39,7 +38,6 @@ REACH = 32
 
 #: Classes of characters that families count: all of them are counted at once.
 COUNTED = np.array([ALNUM, SPACE, DIGIT, SENTENCE, CLAUSE, UPPER | ALNUM, CJK | ALNUM], dtype=np.uint8)
-_NOWHERE: tuple[NDArray[np.float32], Mapping[str, slice]] = np.zeros((0, 0), dtype=np.float32), {}
 _ROW_OF = {mask: row for row, mask in enumerate(COUNTED.tolist())}
 
 
@@ -62,35 +60,18 @@ class View:
         self.page = page
         self.nodes: Nodes = page.nodes
         self.blocks: Blocks = page.blocks
-        self.compiled = kernel.compiled if len(page.blocks) else None
-        """The compiled kernel; None where there is none, and of a page without blocks."""
-        self._places: dict[int, tuple[NDArray[np.float32], Mapping[str, slice]]] = {}  # of each thread
+        self._compiled = kernel.compiled if len(page.blocks) else None
 
     def __len__(self) -> int:
         return len(self.blocks)
 
-    def rows(self, names: tuple[str, ...]) -> NDArray[np.float32]:
-        """(len(names), n_blocks) where a family writes its columns: where they will lie, if a matrix is being made."""
-        matrix, places = self._places.get(get_ident(), _NOWHERE)
-        place = places.get(names[0])
-        return np.empty((len(names), len(self)), dtype=np.float32) if place is None else matrix[place]
+    @cached_property
+    def sheet(self) -> Sheet | None:
+        """The page as the kernel knows it; None without a kernel, and of a page without blocks."""
+        from blockml.features.sheet import Sheet  # which knows all families, and they know views
 
-    @contextmanager
-    def writing(self, matrix: NDArray[np.float32], places: Mapping[str, slice]) -> Iterator[None]:
-        """Let families write all of their columns into rows of a matrix, given by the first name of each, for a while.
-
-        Each thread that shares the view writes into a matrix of its own.
-        """
-        self._places[get_ident()] = matrix, places
-        try:
-            yield
-        finally:
-            del self._places[get_ident()]
-
-    @property
-    def tree(self) -> kernel.Tree | None:
-        """What the kernel knows of all this; None without it."""
-        return self._above[3]
+        compiled = self._compiled
+        return None if compiled is None else Sheet(compiled, self)
 
     @property
     def chain(self) -> NDArray[np.int64]:
@@ -108,18 +89,9 @@ class View:
         return self._above[2]
 
     @cached_property
-    def _above(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], kernel.Tree | None]:
-        """What :attr:`chain`, :attr:`reached`, :attr:`started` and :attr:`tree` are."""
+    def _above(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """What :attr:`chain`, :attr:`reached` and :attr:`started` are."""
         nodes, blocks, n_nodes = self.nodes, self.blocks, len(self.nodes)
-        if (compiled := self.compiled) is not None:
-            chain, reached = np.empty((REACH, len(self)), dtype=np.int64), np.empty(n_nodes, dtype=np.int64)
-            started = np.empty(n_nodes + 1, dtype=np.int64)
-            tag, parent, depth, end = _int32(nodes.tag, nodes.parent, nodes.depth, nodes.end)
-            holder, first = _int32(blocks.parent, blocks.node)
-            tree, n_levels, n_reached = compiled.tree_above(
-                len(nodes.names), tag, parent, depth, end, holder, first, chain, reached, started
-            )
-            return chain[:n_levels], reached[:n_reached], started, tree
         levels = []
         here = blocks.parent.astype(np.int64)
         up = np.append(nodes.parent, -1).astype(np.int64)
@@ -132,7 +104,7 @@ class View:
         marked[np.array(levels)] = True
         started = np.zeros(n_nodes + 1, dtype=np.int64)
         np.cumsum(np.bincount(blocks.node, minlength=n_nodes), out=started[1:])
-        return np.array(levels), np.flatnonzero(marked[:-1]).astype(np.int64, copy=False), started, None
+        return np.array(levels), np.flatnonzero(marked[:-1]).astype(np.int64, copy=False), started
 
     @cached_property
     def _outermost(self) -> NDArray[np.intp]:
@@ -185,7 +157,9 @@ class View:
         """What :attr:`amounts` and :attr:`totals` are."""
         amounts, blocks = np.empty((3, len(self))), self.blocks
         if kernel.compiled is not None:
-            all_words, in_links = _int32(blocks.n_words, blocks.n_linked)
+            all_words, in_links = (
+                np.ascontiguousarray(column, np.int32) for column in (blocks.n_words, blocks.n_linked)
+            )
             n_words, n_prose = kernel.compiled.word_amounts(all_words, in_links, amounts)
         else:
             words, linked, prose = amounts
@@ -236,10 +210,6 @@ class View:
     def _characters(self) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.float64]]:
         """What :attr:`kinds`, :attr:`starts` and :attr:`lengths` are."""
         texts = self.blocks.texts
-        if kernel.compiled is not None:
-            starts, lengths = np.empty(len(texts), dtype=np.int64), np.empty(len(texts))
-            kinds = kernel.compiled.text_classes(tuple(texts), class_table(), starts, lengths)
-            return np.frombuffer(kinds, dtype=np.uint8), starts, lengths
         lengths = np.array(list(map(len, texts)), dtype=np.float64)
         starts = np.cumsum(lengths.astype(np.int64) + 1)
         starts -= lengths.astype(np.int64) + 1
@@ -260,9 +230,6 @@ class View:
     def _counted(self, masks: NDArray[np.uint8]) -> NDArray[np.float64]:
         """(n_masks, n_blocks) characters that have all bits of a mask."""
         counts = np.empty((len(masks), len(self)))
-        if kernel.compiled is not None:
-            kernel.compiled.class_counts(self.kinds, self.starts, masks, counts)
-            return counts
         for row, mask in zip(counts, masks, strict=True):
             row[:] = np.add.reduceat((self.kinds & mask) == mask, self.starts, dtype=np.int64)
         return counts
@@ -299,12 +266,12 @@ class View:
     @cached_property
     def groups(self) -> NDArray[np.int64]:
         """(n_ways, n_blocks) number of each block's group, for each way in :data:`blockml.features.alike.GROUPS`."""
-        return alike(self.tree, self.chain, self.nodes, tuple(GROUPS.values()), self.names.of["class"])
+        return alike(self.chain, self.nodes, tuple(GROUPS.values()), self.names.of["class"])
 
     @cached_property
     def same_path(self) -> NDArray[np.int64]:
         """(1, n_blocks) number of the group of blocks with the same tags above."""
-        return alike(self.tree, self.chain, self.nodes, (Levels(0, REACH),))
+        return alike(self.chain, self.nodes, (Levels(0, REACH),))
 
     @cached_property
     def name_bits(self) -> NDArray[np.int64]:
@@ -312,7 +279,7 @@ class View:
 
         See :func:`blockml.features.keywords.keyword_bits`.
         """
-        return all_bits(list(self.names.values))
+        return np.array(list(map(keyword_bits, self.names.values)), dtype=np.int64)
 
     @cached_property
     def keywords(self) -> NDArray[np.int64]:
@@ -324,25 +291,30 @@ class View:
         bits |= self.name_bits[self.names.of["id"]]
         return bits
 
-    @cached_property
+    @property
     def meta(self) -> Mapping[str, str]:
         """Contents of the page's ``meta`` elements by name or property; the first one counts."""
-        metas, held = self.nodes.places("meta"), self.nodes.attributes
-        if kernel.compiled is not None and isinstance(held, Attributes):
-            contents = kernel.compiled.meta_contents(held.number, held.pairs, held.ends, metas)
-            if contents is not None:
-                return contents
+        return self._metas[0]
+
+    @property
+    def canonical(self) -> str:
+        """Address that the page gives for itself; empty without one."""
+        return self._metas[1]
+
+    @cached_property
+    def _metas(self) -> tuple[Mapping[str, str], str]:
+        """What :attr:`meta` and :attr:`canonical` are."""
+        if (sheet := self.sheet) is not None and (told := sheet.metas()) is not None:
+            return told
+        nodes, held = self.nodes, self.nodes.attributes
         found: dict[str, str] = {}
-        for node in metas.tolist():
-            attribute = held[node]
+        for attribute in (held[node] for node in nodes.places("meta").tolist()):
             if name := attribute.get("property") or attribute.get("name"):
                 found.setdefault(name.lower(), attribute.get("content") or "")
-        return found
-
-
-def _int32(*columns: NDArray[np.int32]) -> list[NDArray[np.int32]]:
-    """Columns as the kernel takes them."""
-    return [np.ascontiguousarray(column, dtype=np.int32) for column in columns]
+        for attribute in (held[node] for node in nodes.places("link").tolist()):
+            if (attribute.get("rel") or "").lower() == "canonical":
+                return found, attribute.get("href") or ""
+        return found, ""
 
 
 def _sums_before(values: NDArray[np.generic]) -> NDArray[np.float64]:

@@ -25,37 +25,29 @@ ROLES: Mapping[str, tuple[str, ...]] = {
     "proppart": ("comment", "review", "offers", "breadcrumb", "itemlistelement"),
 }
 
-_ROLE_OF = {word: number for number, words in enumerate(ROLES.values()) for word in words}
-#: Attributes that say them, as rows of numbers, and as bits.
+#: The bit of each word.
+ROLE_BITS = {word: 1 << number for number, words in enumerate(ROLES.values()) for word in words}
+#: Attributes that say them, as rows of numbers.
 _ROLE_ROWS = [NAMES.index(name) for name in ("role", "itemprop", "property")]
-_ROLE_BITS = np.uint8(sum(1 << row for row in _ROLE_ROWS))
-#: Which of them says something by words, 0, or by roles, 1.
-_TABLES = np.array([int(name not in {"class", "id"}) for name in NAMES], dtype=np.int64)
 _NAMES = (*(f"cls{name}" for name in KEYWORDS), *ROLES)
 
 
 def called(view: View) -> Mapping[str, NDArray[np.generic]]:
     """Levels up to the nearest element whose class or id holds a word of a group, or that has such a role."""
     names = view.names
-    roles = np.zeros(len(names.values), dtype=np.int64)
-    for number in (names.holders & _ROLE_BITS).nonzero()[0].tolist():
-        roles[number] = _role_bits(names.values[number]) << len(KEYWORDS)
-    levels = view.rows(_NAMES)
-    if (compiled := view.compiled) is not None:
-        tables = np.array([view.name_bits, roles])
-        compiled.named_rows(view.tree, names.columns, tables, _TABLES, FAR, levels)
-    else:
-        bits = view.keywords | np.bitwise_or.reduce(roles[names.columns[_ROLE_ROWS]], axis=0)
-        nearest_levels(view, bits, levels)
+    roles = np.array(list(map(role_bits, names.values)), dtype=np.int64) << len(KEYWORDS)
+    bits = view.keywords | np.bitwise_or.reduce(roles[names.columns[_ROLE_ROWS]], axis=0)
+    levels = np.empty((len(_NAMES), len(view)), dtype=np.float32)
+    nearest_levels(view, bits, levels)
     return Rows(_NAMES, levels)
 
 
-def _role_bits(value: str) -> int:
+def role_bits(value: str) -> int:
     """Bit ``1 << i`` for the ``i``-th group of :data:`ROLES` that has one of the words in an attribute's value."""
     bits = 0
     for word in value.lower().split():
-        if word in _ROLE_OF:
-            bits |= 1 << _ROLE_OF[word]
+        if word in ROLE_BITS:
+            bits |= ROLE_BITS[word]
     return bits
 
 

@@ -10,11 +10,11 @@ import importlib
 import os
 from typing import Any, Protocol, cast
 
-from blockml.kernel.features import FeatureKernel, Tree
+from blockml.kernel.features import FeatureKernel, Names, Tables, Tree
 from blockml.kernel.judging import JudgingKernel
 from blockml.kernel.parsing import ParsingKernel
 
-__all__ = ["Compiled", "Tree", "compiled"]
+__all__ = ["Compiled", "Names", "Tables", "Tree", "compiled"]
 
 
 class Compiled(ParsingKernel, FeatureKernel, JudgingKernel, Protocol):

@@ -3,12 +3,13 @@
    blocks. */
 #include "tree.h"
 #include <stdlib.h>
+#include <string.h>
 
 /* What is known of a tag; as in container.py. */
 enum { SURROUNDING = 1, AROUND = 2, INLINE = 4, MAIN = 8, ARTICLE = 16, HEADING = 32 };
 
-/* Rows of a candidate: levels up to an element that holds the block, levels below it, blocks before or after it, its share
-   of the words, and the share of these that is running text. */
+/* Rows of a candidate: levels up to an element that holds the block, levels below it, blocks before or after it, its
+   share of the words, and the share of these that is running text. */
 enum { OUTOF, BELOW, OFF, SHARE, RUNNING, EACH };
 
 /* Text of each element: what is in `k` values (k, n) of blocks. */
@@ -19,7 +20,7 @@ typedef struct {
     double *sums;                      /* (k, n_reached) */
 } Masses;
 
-static int sum_masses(const Tree *tree, const double *values, Py_ssize_t k, double n_prose, Masses *masses) {
+static int sum_masses(const Tree *tree, const double *values, Py_ssize_t k, Masses *masses) {
     Py_ssize_t n_reached = masses->n_reached;
     double *before = sums_before(values, k, tree->n);
     masses->sums = malloc((size_t)(k * n_reached + 1) * sizeof(double));
@@ -36,7 +37,7 @@ static int sum_masses(const Tree *tree, const double *values, Py_ssize_t k, doub
     free(before);
     masses->words = masses->sums;
     masses->prose = masses->sums + n_reached;
-    masses->any = n_prose > 0 ? masses->prose : masses->words;
+    masses->any = tree->n_prose > 0 ? masses->prose : masses->words;
     return 0;
 }
 
@@ -56,23 +57,25 @@ static Py_ssize_t deepest_holding(const Tree *tree, const Masses *masses, const 
     return best;
 }
 
+static int64_t mark_of(const Page *page, int64_t node) { return of_tag(page, MARK, page->tree->tag[node]); }
+
 /* The first element with most words of those whose tag is marked, or that have this role; -1 without any. */
-static Py_ssize_t largest_named(const Tree *tree, const Masses *masses, const uint8_t *marks, int mark,
-                                const int32_t *roles, int32_t role) {
+static Py_ssize_t largest_named(const Page *page, const Masses *masses, int mark, const int32_t *roles, int32_t role) {
     Py_ssize_t best = -1;
     for (Py_ssize_t i = 0; i < masses->n_reached; i++) {
         int64_t node = masses->reached[i];
-        if (!(marks[tree->tag[node]] & mark) && !(role > 0 && roles[node] == role)) continue;
+        if (!(mark_of(page, node) & mark) && !(role > 0 && roles[node] == role)) continue;
         if (best < 0 || masses->words[i] > masses->words[best]) best = i;
     }
     return best;
 }
 
 /* Smallest element that holds the first heading and half of the mass; -1 without a heading. */
-static Py_ssize_t with_heading(const Tree *tree, const Masses *masses, const uint8_t *marks) {
+static Py_ssize_t with_heading(const Page *page, const Masses *masses) {
+    const Tree *tree = page->tree;
     double most = largest(masses->any, masses->n_reached);
     int64_t node = 0;
-    while (node < tree->n_nodes && !(marks[tree->tag[node]] & HEADING)) node++;
+    while (node < tree->n_nodes && !(mark_of(page, node) & HEADING)) node++;
     if (node == tree->n_nodes) return -1;
     Py_ssize_t place = masses->n_reached - 1;
     for (; node >= 0; node = tree->parent[node]) {
@@ -83,12 +86,12 @@ static Py_ssize_t with_heading(const Tree *tree, const Masses *masses, const uin
 }
 
 /* Writes the rows (EACH, n) of a candidate. */
-static void write_candidate(const Tree *tree, const Masses *masses, Py_ssize_t place, double n_words,
-                            Py_ssize_t most_levels, float *rows) {
-    Py_ssize_t n = tree->n;
+static void write_candidate(const Page *page, const Masses *masses, Py_ssize_t place, float *rows) {
+    const Tree *tree = page->tree;
+    Py_ssize_t n = tree->n, most_levels = (Py_ssize_t)number_in(page->tables, MOST_LEVELS);
     float *outof = rows + OUTOF * n, *below = rows + BELOW * n, *off = rows + OFF * n;
     double words = place < 0 ? 0 : masses->words[place];
-    float share = (float)(place < 0 ? -1 : words / n_words);
+    float share = (float)(place < 0 ? -1 : words / tree->n_words);
     float running = (float)(place < 0 ? -1 : masses->prose[place] / at_least(words, 1));
     for (Py_ssize_t i = 0; i < n; i++) rows[SHARE * n + i] = share, rows[RUNNING * n + i] = running;
     if (place < 0) {
@@ -116,20 +119,30 @@ static void write_candidate(const Tree *tree, const Masses *masses, Py_ssize_t p
     for (int64_t i = until; i < n; i++) outof[i] = (float)steps;
 }
 
-/* Marks blocks (n,) with an element above them that is one of the surroundings, by its tag or by its class or id. -1 with
-   an exception set. */
-static int mark_surrounded(const Tree *tree, const uint8_t *marks, const int32_t *classes, const int32_t *ids,
-                           const int64_t *bits, int64_t wanted, uint8_t *surrounded) {
-    uint8_t *node_is = malloc((size_t)tree->n_nodes + 1);
+/* Marks blocks (n,) with an element above them that is one of the surroundings, by its tag or by its class or id. -1
+   with an exception set. */
+static int mark_surrounded(const Page *page, uint8_t *surrounded) {
+    const Tree *tree = page->tree;
+    const Names *names = page->names;
+    int64_t wanted = number_in(page->tables, SURROUNDINGS);
+    Py_ssize_t size = tree->n_nodes + 1;
+    uint8_t *node_is = malloc((size_t)size);
     if (node_is == NULL) {
         PyErr_NoMemory();
         return -1;
     }
-    for (Py_ssize_t i = 0; i <= tree->n_nodes; i++) {
-        int mark = i < tree->n_nodes ? marks[tree->tag[i]] : 0;
-        node_is[i] = !(mark & AROUND) && ((mark & SURROUNDING) || ((bits[classes[i]] | bits[ids[i]]) & wanted));
+    for (Py_ssize_t k = 0; k < tree->n_reached; k++) {
+        int64_t i = tree->reached[k], mark = mark_of(page, i);
+        const int32_t *number = names->numbers + i;
+        int64_t bits = names->keywords[number[CLASS * size]] | names->keywords[number[ID * size]];
+        node_is[i] = !(mark & AROUND) && ((mark & SURROUNDING) || (bits & wanted));
     }
+    node_is[tree->n_nodes] = 0;
     for (Py_ssize_t block = 0; block < tree->n; block++) {
+        if (has_parent_of_last(tree, block)) {
+            surrounded[block] = surrounded[block - 1];
+            continue;
+        }
         surrounded[block] = 0;
         for (Py_ssize_t level = 0; level < tree->n_levels && !surrounded[block]; level++) {
             int64_t node = tree->chain[level * tree->n + block];
@@ -142,22 +155,25 @@ static int mark_surrounded(const Tree *tree, const uint8_t *marks, const int32_t
 
 /* Adds to scores (n_nodes + 1,) what running text gives to the elements above it; of inline elements to those above
    them. */
-static void score_paragraphs(const Tree *tree, const uint8_t *marks, const double *prose, const double *clauses,
-                             const double *lengths, double *scores) {
+static void score_paragraphs(const Page *page, double *scores) {
+    enum { CLAUSE = 4 }; /* among classes */
     static const double parts[3] = {1.0, 0.5, 0.33};
+    const Tree *tree = page->tree;
+    const double *prose = tree->amounts + 2 * tree->n, *lengths = page->texts.lengths;
+    const double *clauses = page->texts.counts + CLAUSE * tree->n;
     for (int step = 0; step < 3; step++) /* step by step, for the order of addition */
         for (Py_ssize_t i = 0; i < tree->n; i++) {
             if (!(prose[i] > 0)) continue;
             int64_t hundreds = (int64_t)(lengths[i] / 100), held = wrapped(tree, tree->holder[i]);
             double worth = 1 + clauses[i] + (double)(hundreds < 3 ? hundreds : 3);
-            int64_t node = marks[tree->tag[held]] & INLINE ? tree->parent[held] : tree->holder[i];
+            int64_t node = mark_of(page, held) & INLINE ? tree->parent[held] : tree->holder[i];
             for (int up = 0; up < step && node >= 0; up++) node = tree->parent[node];
             if (node >= 0) scores[node] += parts[step] * worth;
         }
 }
 
-/* Takes the share of an element's words that is linked from its score, and all from elements that are not above a block.
-   Returns the element with the best score, or -1 without any. */
+/* Takes the share of an element's words that is linked from its score, and all from elements that are not above a
+   block. Returns the element with the best score, or -1 without any. */
 static Py_ssize_t best_scored(const Tree *tree, const Masses *masses, const double *linked, double *scores) {
     Py_ssize_t best = -1;
     for (Py_ssize_t i = 0, node = 0; i <= masses->n_reached; i++) {
@@ -175,6 +191,10 @@ static Py_ssize_t best_scored(const Tree *tree, const Masses *masses, const doub
 static void write_scores(const Tree *tree, const double *scores, float *up, float *parent) {
     double best = at_least(largest(scores, tree->n_nodes), 1e-9);
     for (Py_ssize_t block = 0; block < tree->n; block++) {
+        if (has_parent_of_last(tree, block)) {
+            up[block] = up[block - 1], parent[block] = parent[block - 1];
+            continue;
+        }
         double most = 0;
         for (Py_ssize_t level = 0; level < tree->n_levels; level++) {
             int64_t node = tree->chain[level * tree->n + block];
@@ -186,138 +206,77 @@ static void write_scores(const Tree *tree, const double *scores, float *up, floa
     }
 }
 
-static int are_names(const int32_t *names, Py_ssize_t n, Py_ssize_t n_names) {
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (names[i] < 0 || names[i] >= n_names) {
-            PyErr_SetString(PyExc_IndexError, "no such name");
-            return 0;
-        }
-    return 1;
+/* The number of a value, 0 if there is none of this name; -1 with an exception set. */
+static int32_t number_named(const Names *names, const char *name) {
+    for (Py_ssize_t i = 0; i < names->n_values; i++)
+        if (PyUnicode_CompareWithASCIIString(PyList_GetItem(names->values, i), name) == 0) return (int32_t)i;
+    return 0;
 }
 
-/* container_rows(tree, marks, classes, roles, ids, bits, wanted, main_role, amounts, totals, clauses, lengths,
-   most_levels, rows): the rows of six candidates, and two of scores. Marks (n_tags,) are by tag; classes, roles and ids
-   (n_nodes + 1,) are numbers of names, bits (n_names,) the groups of words in them, those of surroundings `wanted`, and
-   `main_role` the number of that role, 0 for none; amounts (3, n) words, linked words and those of running text; totals
-   are words of the page and of its running text. */
-PyObject *container_rows(PyObject *module, PyObject *arguments) {
-    enum { MARKS, CLASSES, ROLES, IDS, BITS, AMOUNTS, CLAUSES, LENGTHS, ROWS, N };
+int write_container(Page *page, float *rows) {
     enum { HALF, MOST, CLEAN, CLEAN_ALL, SCORED, MAIN_ONE, N_CANDIDATES };
-    PyObject *capsule, *object[N];
-    long long wanted;
-    int main_role;
-    double n_words, n_prose, *values = NULL, *scores = NULL;
-    Py_ssize_t most_levels, place[N_CANDIDATES];
-    Py_buffer view[N];
-    static const Py_ssize_t sizes[N] = {1, 4, 4, 4, 8, 8, 8, 8, 4};
-    uint8_t *surrounded = NULL;
-    (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOLiO(dd)OOnO", &capsule, &object[0], &object[1], &object[2], &object[3],
-                          &object[4], &wanted, &main_role, &object[5], &n_words, &n_prose, &object[6], &object[7],
-                          &most_levels, &object[8]))
-        return NULL;
-    const Tree *tree = NULL;
-    Masses masses = {.sums = NULL};
-    PyObject *result = NULL;
-    int opened = open_arrays(object, view, sizes, N);
-    if (opened < N || (tree = tree_of(capsule)) == NULL) goto done;
-    Py_ssize_t n = tree->n, n_nodes = tree->n_nodes, n_names = view[BITS].len / 8;
-    const double *amounts = view[AMOUNTS].buf, *linked = amounts + n, *prose = linked + n;
-    const int32_t *classes = view[CLASSES].buf, *roles = view[ROLES].buf, *ids = view[IDS].buf;
-    const uint8_t *marks = view[MARKS].buf;
-    float *rows = view[ROWS].buf;
-    int sound = view[MARKS].len == tree->n_tags && view[AMOUNTS].len / 8 == 3 * n &&
-                view[CLAUSES].len / 8 == n && view[LENGTHS].len / 8 == n &&
-                view[ROWS].len / 4 == (EACH * N_CANDIDATES + 2) * n;
-    for (int k = CLASSES; k <= IDS; k++) sound &= view[k].len / 4 == n_nodes + 1;
-    if (!sound) {
-        PyErr_SetString(PyExc_ValueError, "columns of blocks or nodes differ in length");
-        goto done;
-    }
-    masses.reached = tree->reached, masses.n_reached = tree->n_reached;
-    if (!are_names(classes, n_nodes + 1, n_names) || !are_names(ids, n_nodes + 1, n_names)) goto done;
-    surrounded = malloc((size_t)n);
-    values = malloc((size_t)(4 * n) * sizeof(double));
-    scores = calloc((size_t)n_nodes + 1, sizeof(double));
+    const Tree *tree = page->tree;
+    Py_ssize_t n = tree->n, place[N_CANDIDATES];
+    const double *linked = tree->amounts + n, *prose = linked + n;
+    Masses masses = {.reached = tree->reached, .n_reached = tree->n_reached};
+    int done = -1;
+    if (read_texts(&page->texts, tree, page->tables) < 0) return -1;
+    uint8_t *surrounded = malloc((size_t)n);
+    double *values = malloc((size_t)(4 * n) * sizeof(double));
+    double *scores = calloc((size_t)tree->n_nodes + 1, sizeof(double));
     if (surrounded == NULL || values == NULL || scores == NULL) {
         PyErr_NoMemory();
-        goto done;
+        goto failed;
     }
-    if (mark_surrounded(tree, marks, classes, ids, view[BITS].buf, wanted, surrounded) < 0) goto done;
+    if (mark_surrounded(page, surrounded) < 0) goto failed;
     for (Py_ssize_t i = 0; i < n; i++) {
-        values[i] = amounts[i];
+        values[i] = tree->amounts[i];
         values[n + i] = prose[i];
         values[2 * n + i] = surrounded[i] ? 0 : prose[i];
         values[3 * n + i] = linked[i];
     }
-    if (sum_masses(tree, values, 4, n_prose, &masses) < 0) goto done;
+    if (sum_masses(tree, values, 4, &masses) < 0) goto failed;
     const double *clean = masses.sums + 2 * masses.n_reached;
     if (!(largest(clean, masses.n_reached) > 0)) clean = masses.any;
     place[HALF] = deepest_holding(tree, &masses, masses.any, 0.5);
     place[MOST] = deepest_holding(tree, &masses, masses.any, 0.8);
     place[CLEAN] = deepest_holding(tree, &masses, clean, 0.6);
     place[CLEAN_ALL] = deepest_holding(tree, &masses, clean, 0.9);
-    place[MAIN_ONE] = largest_named(tree, &masses, marks, MAIN, roles, main_role);
-    for (int c = 0; c < N_CANDIDATES; c++)
-        if (c != SCORED) write_candidate(tree, &masses, place[c], n_words, most_levels, rows + c * EACH * n);
-    score_paragraphs(tree, marks, prose, view[CLAUSES].buf, view[LENGTHS].buf, scores);
-    float *up = rows + EACH * N_CANDIDATES * n;
+    place[MAIN_ONE] = largest_named(page, &masses, MAIN, page->names->numbers + ROLE * (tree->n_nodes + 1),
+                                    number_named(page->names, "main"));
+    score_paragraphs(page, scores);
     place[SCORED] = best_scored(tree, &masses, masses.sums + 3 * masses.n_reached, scores);
-    write_candidate(tree, &masses, place[SCORED], n_words, most_levels, rows + SCORED * EACH * n);
-    write_scores(tree, scores, up, up + n);
-    result = Py_NewRef(Py_None);
-done:
+    for (int c = 0; c < N_CANDIDATES; c++) write_candidate(page, &masses, place[c], rows + c * EACH * n);
+    write_scores(tree, scores, rows + EACH * N_CANDIDATES * n, rows + (EACH * N_CANDIDATES + 1) * n);
+    done = 0;
+failed:
     free(surrounded);
     free(values);
     free(scores);
     free(masses.sums);
-    while (opened--) PyBuffer_Release(&view[opened]);
-    return result;
+    return done;
 }
 
-/* further_rows(tree, marks, amounts, totals, most_levels, rows): the rows of three more candidates. */
-PyObject *further_rows(PyObject *module, PyObject *arguments) {
-    enum { MARKS, AMOUNTS, ROWS, N };
+int write_further(Page *page, float *rows) {
     enum { ALL, TITLED, ARTICLE_ONE, N_CANDIDATES };
-    PyObject *capsule, *object[N];
-    double n_words, n_prose, *values = NULL;
-    Py_ssize_t most_levels, place[N_CANDIDATES];
-    Py_buffer view[N];
-    static const Py_ssize_t sizes[N] = {1, 8, 4};
-    (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOO(dd)nO", &capsule, &object[0], &object[1], &n_words, &n_prose, &most_levels,
-                          &object[2]))
-        return NULL;
-    const Tree *tree = NULL;
-    Masses masses = {.sums = NULL};
-    PyObject *result = NULL;
-    int opened = open_arrays(object, view, sizes, N);
-    if (opened < N || (tree = tree_of(capsule)) == NULL) goto done;
-    Py_ssize_t n = tree->n;
-    const double *amounts = view[AMOUNTS].buf;
-    if (view[MARKS].len != tree->n_tags || view[AMOUNTS].len / 8 != 3 * n ||
-        view[ROWS].len / 4 != EACH * N_CANDIDATES * n) {
-        PyErr_SetString(PyExc_ValueError, "columns of blocks differ in length");
-        goto done;
-    }
-    masses.reached = tree->reached, masses.n_reached = tree->n_reached;
-    values = malloc((size_t)(2 * n) * sizeof(double));
+    const Tree *tree = page->tree;
+    Py_ssize_t n = tree->n, place[N_CANDIDATES];
+    Masses masses = {.reached = tree->reached, .n_reached = tree->n_reached};
+    double *values = malloc((size_t)(2 * n) * sizeof(double));
     if (values == NULL) {
         PyErr_NoMemory();
-        goto done;
+        return -1;
     }
-    for (Py_ssize_t i = 0; i < n; i++) values[i] = amounts[i], values[n + i] = amounts[2 * n + i];
-    if (sum_masses(tree, values, 2, n_prose, &masses) < 0) goto done;
-    const uint8_t *marks = view[MARKS].buf;
-    place[ALL] = deepest_holding(tree, &masses, masses.any, 0.95);
-    place[TITLED] = with_heading(tree, &masses, marks);
-    place[ARTICLE_ONE] = largest_named(tree, &masses, marks, ARTICLE, NULL, 0);
-    for (int c = 0; c < N_CANDIDATES; c++)
-        write_candidate(tree, &masses, place[c], n_words, most_levels, (float *)view[ROWS].buf + c * EACH * n);
-    result = Py_NewRef(Py_None);
-done:
+    memcpy(values, tree->amounts, (size_t)n * sizeof(double));
+    memcpy(values + n, tree->amounts + 2 * n, (size_t)n * sizeof(double));
+    int done = sum_masses(tree, values, 2, &masses);
+    if (done == 0) {
+        place[ALL] = deepest_holding(tree, &masses, masses.any, 0.95);
+        place[TITLED] = with_heading(page, &masses);
+        place[ARTICLE_ONE] = largest_named(page, &masses, ARTICLE, NULL, 0);
+        for (int c = 0; c < N_CANDIDATES; c++) write_candidate(page, &masses, place[c], rows + c * EACH * n);
+    }
     free(values);
     free(masses.sums);
-    while (opened--) PyBuffer_Release(&view[opened]);
-    return result;
+    return done;
 }

@@ -1,13 +1,14 @@
 /* Counts over the texts of blocks.
 
-   class_counts: the twin of blockml.features.view.View.characters. line_densities: of
+   read_texts: the twin of blockml.features.view.View.characters and its kin. line_densities: of
    blockml.features.density.word_density. */
-#include "kernel.h"
+#include "tree.h"
+#include <stdlib.h>
 
 enum { LANES = 8 };
 
-/* Adds to counts (LANES,) how many of n kinds have all bits of each mask, which is there eight times over. Eight kinds are
-   compared at once; `counted` has a one for each of them that is there. */
+/* Adds to counts (LANES,) how many of n kinds have all bits of each mask, which is there eight times over. Eight
+   kinds are compared at once; `counted` has a one for each of them that is there. */
 static inline void count_eight(uint64_t kinds, uint64_t counted, const uint64_t *masks, uint64_t *counts) {
     const uint64_t low = 0x7f7f7f7f7f7f7f7fu;
     for (int k = 0; k < LANES; k++) {
@@ -41,48 +42,47 @@ WIDE static void count_kinds(const uint8_t *kinds, Py_ssize_t n, const uint64_t 
     }
 }
 
-/* class_counts(kinds, starts, masks, counts): counts (n_masks, n_texts) of the characters of each text that have all
-   bits of a mask; texts end where the next one starts, and the last one at the end. */
-PyObject *class_counts(PyObject *module, PyObject *arguments) {
-    PyObject *object[4];
-    Py_buffer view[4];
-    static const Py_ssize_t sizes[4] = {1, 8, 1, 8};
-    int count = 0;
-    (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOO", &object[0], &object[1], &object[2], &object[3])) return NULL;
-    PyObject *result = NULL;
-    for (; count < 4; count++)
-        if (open_array(object[count], &view[count], sizes[count], count == 3) < 0) goto done;
-    const uint8_t *kinds = view[0].buf, *masks = view[2].buf;
-    const int64_t *starts = view[1].buf;
-    double *counts = view[3].buf;
-    Py_ssize_t length = view[0].len, n = view[1].len / 8, n_masks = view[2].len;
-    if (view[3].len / 8 < n * n_masks) {
-        PyErr_SetString(PyExc_ValueError, "no room for all counts");
-        goto done;
+void free_texts(Texts *texts) { free(texts->counts); }
+
+/* Counts the characters of all texts of a page by class, unless that is done already; -1 with an exception set. */
+int read_texts(Texts *texts, const Tree *tree, const Tables *tables) {
+    const uint8_t *table = tables->view[CLASSES].buf, *masks = tables->view[MASKS].buf;
+    Py_ssize_t n = tree->n, longest = 0;
+    uint64_t wanted[LANES] = {0};
+    if (texts->counts != NULL) return 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        Py_ssize_t length = PyUnicode_GetLength(PyTuple_GetItem(tree->texts, i));
+        if (length < 0) return -1;
+        if (length > longest) longest = length;
     }
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (starts[i] < 0 || starts[i] > (i + 1 < n ? starts[i + 1] : length)) {
-            PyErr_SetString(PyExc_IndexError, "starts don't rise");
-            goto done;
-        }
-    Py_BEGIN_ALLOW_THREADS;
-    for (Py_ssize_t first = 0; first < n_masks; first += LANES) {
-        Py_ssize_t n_lanes = n_masks - first < LANES ? n_masks - first : LANES;
-        uint64_t wanted[LANES] = {0};
-        for (Py_ssize_t k = 0; k < n_lanes; k++) wanted[k] = masks[first + k] * 0x0101010101010101u;
-        for (Py_ssize_t i = 0; i < n; i++) {
-            int64_t sums[LANES];
-            Py_ssize_t begin = (Py_ssize_t)starts[i], end = i + 1 < n ? (Py_ssize_t)starts[i + 1] : length;
-            count_kinds(kinds + begin, end - begin, wanted, sums);
-            for (Py_ssize_t k = 0; k < n_lanes; k++) counts[(first + k) * n + i] = (double)sums[k];
-        }
+    Py_UCS4 *points = malloc((size_t)(longest + 1) * (sizeof(Py_UCS4) + 1));
+    double *counts = malloc((size_t)n * ((N_CLASSES + 1) * sizeof(double) + 2));
+    if (points == NULL || counts == NULL) {
+        PyErr_NoMemory();
+        goto failed;
     }
-    Py_END_ALLOW_THREADS;
-    result = Py_NewRef(Py_None);
-done:
-    while (count--) PyBuffer_Release(&view[count]);
-    return result;
+    uint8_t *kinds = (uint8_t *)(points + longest + 1), *first = (uint8_t *)(counts + (N_CLASSES + 1) * n);
+    double *lengths = counts + N_CLASSES * n;
+    for (int k = 0; k < N_CLASSES; k++) wanted[k] = masks[k] * 0x0101010101010101u;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *text = PyTuple_GetItem(tree->texts, i);
+        Py_ssize_t length = PyUnicode_GetLength(text);
+        int64_t sums[LANES];
+        if (PyUnicode_AsUCS4(text, points, longest, 0) == NULL) goto failed;
+        for (Py_ssize_t k = 0; k < length; k++) kinds[k] = table[points[k]];
+        kinds[length] = table['\n'];
+        count_kinds(kinds, length + 1, wanted, sums);
+        for (int k = 0; k < N_CLASSES; k++) counts[k * n + i] = (double)sums[k];
+        lengths[i] = (double)length;
+        first[i] = kinds[0], first[n + i] = kinds[length > 1 ? length - 1 : 0];
+    }
+    free(points);
+    *texts = (Texts){.counts = counts, .lengths = lengths, .first = first, .last = first + n};
+    return 0;
+failed:
+    free(points);
+    free(counts);
+    return -1;
 }
 
 /* Words per full line of the words in [0, n): lines are filled one after the other, and the last one doesn't count. */

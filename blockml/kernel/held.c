@@ -1,23 +1,27 @@
 /* What the elements above a block hold: the twin of blockml.features.structure.ancestors. */
 #include "tree.h"
 #include <stdlib.h>
+#include <string.h>
 
 enum { WORDS, LINKED, PROSE, IN_PARAGRAPHS, SENTENCES, N_VALUES };
 enum { MEASURES = 8 };
 
-/* Values of blocks (N_VALUES, n): amounts (3, n), words in paragraphs, ends of sentences. NULL with an exception set. */
-static double *values_of(const Tree *tree, const double *amounts, const uint8_t *is_paragraph, const double *sentences) {
+/* Values of blocks (N_VALUES, n): amounts, words in paragraphs, ends of sentences. NULL with an exception set. */
+static double *values_of(const Page *page) {
+    enum { SENTENCE = 3 }; /* among classes */
+    const Tree *tree = page->tree;
     Py_ssize_t n = tree->n;
     double *values = malloc((size_t)(N_VALUES * n) * sizeof(double));
     if (values == NULL) {
         PyErr_NoMemory();
         return NULL;
     }
-    for (Py_ssize_t i = 0; i < 3 * n; i++) values[i] = amounts[i];
+    memcpy(values, tree->amounts, (size_t)(3 * n) * sizeof(double));
     for (Py_ssize_t i = 0; i < n; i++) {
-        values[IN_PARAGRAPHS * n + i] = is_paragraph[tree->tag[wrapped(tree, tree->holder[i])]] ? amounts[i] : 0;
-        values[SENTENCES * n + i] = sentences[i];
+        int is_in = of_tag(page, IS_PARAGRAPH, tree->tag[wrapped(tree, tree->holder[i])]) != 0;
+        values[IN_PARAGRAPHS * n + i] = is_in ? tree->amounts[i] : 0;
     }
+    memcpy(values + SENTENCES * n, page->texts.counts + SENTENCE * n, (size_t)n * sizeof(double));
     return values;
 }
 
@@ -33,51 +37,30 @@ static void measure(const double *low, const double *high, double blocks, double
     measures[7] = (float)((high[SENTENCES] - low[SENTENCES]) / amount);
 }
 
-/* content_rows(tree, is_paragraph, amounts, sentences, levels, n_words, rows): of the ancestor at each level above each
-   block: words, their share of the page, the share of them that is linked, running text and in paragraphs, blocks, words
-   for each block, ends of sentences for each word. `is_paragraph` (n_tags,) is by tag, amounts (3, n) are words, linked
-   words and those of running text; rows (8 * n_levels, n). */
-PyObject *content_rows(PyObject *module, PyObject *arguments) {
-    enum { IS_PARAGRAPH, AMOUNTS, ENDS, LEVELS, ROWS, N };
-    PyObject *capsule, *object[N];
-    double n_words, *values = NULL, *before = NULL;
-    Py_buffer view[N];
-    static const Py_ssize_t sizes[N] = {1, 8, 8, 8, 4};
-    (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOOdO", &capsule, &object[0], &object[1], &object[2], &object[3], &n_words,
-                          &object[4]))
-        return NULL;
-    const Tree *tree = NULL;
-    PyObject *result = NULL;
-    int opened = open_arrays(object, view, sizes, N);
-    if (opened < N || (tree = tree_of(capsule)) == NULL) goto done;
-    const int64_t *levels = view[LEVELS].buf, *started = tree->started;
-    Py_ssize_t n = tree->n, n_wanted = view[LEVELS].len / 8;
-    float *rows = view[ROWS].buf;
-    if (view[IS_PARAGRAPH].len != tree->n_tags || view[AMOUNTS].len / 8 != 3 * n || view[ENDS].len / 8 != n ||
-        view[ROWS].len / 4 != MEASURES * n_wanted * n) {
-        PyErr_SetString(PyExc_ValueError, "columns of blocks differ in length");
-        goto done;
-    }
-    if ((values = values_of(tree, view[AMOUNTS].buf, view[IS_PARAGRAPH].buf, view[ENDS].buf)) == NULL) goto done;
-    if ((before = sums_before(values, N_VALUES, n)) == NULL) goto done;
-    for (Py_ssize_t k = 0; k < n_wanted; k++) {
+/* Of the ancestor at each level above each block: words, their share of the page, the share of them that is linked,
+   running text and in paragraphs, blocks, words for each block, ends of sentences for each word. */
+int write_ancestors(Page *page, float *rows) {
+    const Tree *tree = page->tree;
+    const int64_t *levels = page->tables->view[LEVELS].buf, *started = tree->started;
+    Py_ssize_t n = tree->n;
+    if (read_texts(&page->texts, tree, page->tables) < 0) return -1;
+    double *values = values_of(page), *before = values == NULL ? NULL : sums_before(values, N_VALUES, n);
+    free(values);
+    if (before == NULL) return -1;
+    for (Py_ssize_t k = 0; k < length_of(page->tables, LEVELS); k++) {
         int64_t last = -1;
         float measures[MEASURES] = {0};
         for (Py_ssize_t i = 0; i < n; i++) {
-            int64_t node = i && tree->chain[i] == tree->chain[i - 1] ? last : ancestor(tree, i, levels[k]);
+            int64_t node = has_parent_of_last(tree, i) ? last : ancestor(tree, i, levels[k]);
             if (node != last) { /* neighbours mostly have the same ancestors */
                 int64_t low = started[node], high = started[tree->end[node]];
-                measure(before + low * N_VALUES, before + high * N_VALUES, (double)(high - low), n_words, measures);
+                measure(before + low * N_VALUES, before + high * N_VALUES, (double)(high - low), tree->n_words,
+                        measures);
                 last = node;
             }
             for (int m = 0; m < MEASURES; m++) rows[(k * MEASURES + m) * n + i] = measures[m];
         }
     }
-    result = Py_NewRef(Py_None);
-done:
-    free(values);
     free(before);
-    while (opened--) PyBuffer_Release(&view[opened]);
-    return result;
+    return 0;
 }

@@ -125,49 +125,31 @@ PyObject *text_keys(PyObject *module, PyObject *arguments);
 /* names.c */
 /* The number of a value in a dict, the next one if it has none yet; -1 with an exception set. */
 int32_t number_of(PyObject *numbers, PyObject *value);
-PyObject *numbered(PyObject *module, PyObject *arguments);
+PyObject *page_names(PyObject *module, PyObject *arguments);
+PyObject *page_groups(PyObject *module, PyObject *capsule);
 const char *ascii(PyObject *text, Py_ssize_t *length); /* characters; NULL without an exception for a text of others */
-PyObject *keyword_bits(PyObject *module, PyObject *arguments);
 
 /* words.c */
-PyObject *bags_above(PyObject *module, PyObject *arguments);
+PyObject *page_bags(PyObject *module, PyObject *arguments);
 
 /* tree.c */
 PyObject *word_amounts(PyObject *module, PyObject *arguments);
-PyObject *tree_above(PyObject *module, PyObject *arguments);
+PyObject *page_tree(PyObject *module, PyObject *arguments);
 
-/* above.c */
-PyObject *path_rows(PyObject *module, PyObject *arguments);
-PyObject *named_rows(PyObject *module, PyObject *arguments);
+/* tables.c */
+PyObject *held_tables(PyObject *module, PyObject *arguments);
 
-/* place.c */
-PyObject *text_rows(PyObject *module, PyObject *arguments);
-PyObject *position_rows(PyObject *module, PyObject *arguments);
-PyObject *window_rows(PyObject *module, PyObject *arguments);
-
-/* held.c */
-PyObject *content_rows(PyObject *module, PyObject *arguments);
-
-/* alike.c */
-PyObject *alike(PyObject *module, PyObject *arguments);
-PyObject *group_rows(PyObject *module, PyObject *arguments);
-PyObject *siblings_above(PyObject *module, PyObject *arguments);
-PyObject *sibling_rows(PyObject *module, PyObject *arguments);
-
-/* container.c */
-PyObject *container_rows(PyObject *module, PyObject *arguments);
-PyObject *further_rows(PyObject *module, PyObject *arguments);
+/* rows.c */
+PyObject *page_rows(PyObject *module, PyObject *arguments);
 
 /* copies.c */
 PyObject *repeated_lines(PyObject *module, PyObject *arguments);
 
 /* page.c */
-PyObject *page_sizes(PyObject *module, PyObject *arguments);
-PyObject *meta_contents(PyObject *module, PyObject *arguments);
+PyObject *page_metas(PyObject *module, PyObject *capsule);
 PyObject *schema_types(PyObject *module, PyObject *source);
 
 /* counts.c */
-PyObject *class_counts(PyObject *module, PyObject *arguments);
 PyObject *line_densities(PyObject *module, PyObject *arguments);
 
 /* decide.c */
@@ -187,12 +169,6 @@ PyObject *joined_texts(PyObject *module, PyObject *arguments);
 /* utf8.c */
 PyObject *is_utf8(PyObject *module, PyObject *source);
 PyObject *count_byte(PyObject *module, PyObject *arguments);
-
-/* texts.c */
-PyObject *text_classes(PyObject *module, PyObject *arguments);
-
-/* shared.c */
-PyObject *resemblance_rows(PyObject *module, PyObject *arguments);
 
 /* ranks.c. `order` and `starts` may be NULL; -1 with an exception set. */
 int64_t rank_keys(const uint64_t *keys, size_t n, int64_t *order, int64_t *starts, int64_t *which);

@@ -1,18 +1,24 @@
-/* Attributes that name parts of a page: their values as numbers, and the words in them.
+/* Attributes that name parts of a page: the twin of blockml.features.names.numbered, and what their values say.
 
-   numbered: the twin of blockml.features.names.numbered. keyword_bits: of blockml.features.keywords.all_bits, which
-   reads values of ASCII characters only, as nearly all are, and leaves all others to Python, for which case is
+   Values of ASCII characters only are read here, as nearly all are; all others are left to Python, for which case is
    Unicode's. */
-#include "kernel.h"
+#include "tree.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_NAMES = 8, N_KNOWN = 256 };
+#define CAPSULE "blockml.names"
+
+enum { N_KNOWN = 256 };
 
 typedef struct {
     const char *text;
     size_t length; /* with the zero byte behind it */
 } Name;
+
+/* As blockml.features.names.NAMES. */
+#define NAMED(text) {text, sizeof text}
+static const Name NAMES[N_ATTRIBUTES] = {NAMED("class"), NAMED("role"), NAMED("id"), NAMED("itemprop"),
+                                         NAMED("property")};
 
 /* Values met last, by hash: a page has many that are written alike, and to make a str costs more than to compare. */
 typedef struct {
@@ -22,10 +28,10 @@ typedef struct {
 } Known;
 
 typedef struct {
-    Name name[MOST_NAMES];
-    Py_ssize_t n;
-    uint64_t lengths;  /* bits of the names' lengths: most others have another one */
+    Py_ssize_t n;      /* so many of NAMES */
+    uint64_t lengths;  /* bits of their lengths: most others have another one */
     PyObject *numbers; /* of each value, a dict */
+    int32_t *of_set;   /* (n_sets, N_ATTRIBUTES) numbers of the values of each set; UNKNOWN in one that wasn't read */
     Known known[N_KNOWN];
 } Wanted;
 
@@ -55,17 +61,16 @@ static int32_t number_of_text(Wanted *wanted, const char *text) {
     return number;
 }
 
-/* Writes the numbers of the values of the named attributes of a set, where they aren't known; 0 where there is none. 0
-   with an exception.
+/* Writes the numbers of the values of the named attributes of a set; 0 where there is none. 0 with an exception.
 
    `pairs` are names and values with a zero byte after each; of a name that is there twice the last value counts. */
 static int number_pairs(Wanted *wanted, const char *pairs, const char *end, int32_t *of_set) {
-    const char *found[MOST_NAMES] = {NULL};
+    const char *found[N_ATTRIBUTES] = {NULL};
     for (const char *at = pairs; at < end;) {
         size_t length = strlen(at) + 1;
         if (length < 64 && wanted->lengths >> length & 1)
             for (Py_ssize_t k = 0; k < wanted->n; k++) {
-                const Name *name = &wanted->name[k];
+                const Name *name = &NAMES[k];
                 if (length == name->length && *at == *name->text && memcmp(at, name->text, length) == 0)
                     found[k] = at + length;
             }
@@ -73,7 +78,6 @@ static int number_pairs(Wanted *wanted, const char *pairs, const char *end, int3
         at += strlen(at) + 1;
     }
     for (Py_ssize_t k = 0; k < wanted->n; k++) {
-        if (of_set[k] != UNKNOWN) continue;
         of_set[k] = found[k] == NULL ? 0 : number_of_text(wanted, found[k]);
         if (of_set[k] < 0) return 0;
     }
@@ -83,121 +87,13 @@ static int number_pairs(Wanted *wanted, const char *pairs, const char *end, int3
 /* The same of a mapping; None is no value. */
 static int number_given(Wanted *wanted, PyObject *given, int32_t *of_set) {
     for (Py_ssize_t k = 0; k < wanted->n; k++) {
-        if (of_set[k] != UNKNOWN) continue;
-        PyObject *value = PyObject_CallMethod(given, "get", "s", wanted->name[k].text);
+        PyObject *value = PyObject_CallMethod(given, "get", "s", NAMES[k].text);
         if (value == NULL) return 0;
         of_set[k] = value == Py_None ? 0 : number_of(wanted->numbers, value);
         Py_DECREF(value);
         if (of_set[k] < 0) return 0;
     }
     return 1;
-}
-
-/* Reads the names of attributes; 0 with an exception. */
-static int read_names(Wanted *wanted, PyObject *names, PyObject *numbers) {
-    wanted->n = PyTuple_Size(names), wanted->numbers = numbers, wanted->lengths = 0;
-    memset(wanted->known, 0, sizeof wanted->known);
-    if (wanted->n > MOST_NAMES) {
-        PyErr_SetString(PyExc_ValueError, "no room for all names");
-        return 0;
-    }
-    for (Py_ssize_t k = 0; k < wanted->n; k++) {
-        Py_ssize_t size;
-        Name *name = &wanted->name[k];
-        name->text = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(names, k), &size);
-        if (name->text == NULL) return 0;
-        name->length = (size_t)size + 1;
-        wanted->lengths |= name->length < 64 ? (uint64_t)1 << name->length : 0;
-    }
-    return 1;
-}
-
-/* Whether sets of attributes are as Attributes holds them: ends rise, each set ends with a zero byte. */
-static int is_sound(const int64_t *ends, Py_ssize_t n_sets, const char *pairs, Py_ssize_t length) {
-    int64_t before = 0;
-    for (Py_ssize_t set = 0; set < n_sets; before = ends[set++])
-        if (ends[set] < before || ends[set] > length || (ends[set] > before && pairs[ends[set] - 1])) return 0;
-    return n_sets > 0;
-}
-
-/* A byte for each value, of which of the names had it in a set, bit by bit. */
-static PyObject *holders_of(const int32_t *of_set, Py_ssize_t n_sets, Py_ssize_t n_names, Py_ssize_t n_values) {
-    PyObject *result = PyByteArray_FromStringAndSize(NULL, n_values);
-    if (result == NULL) return NULL;
-    uint8_t *holders = (uint8_t *)PyByteArray_AsString(result);
-    memset(holders, 0, (size_t)n_values);
-    for (Py_ssize_t i = 0; i < n_sets * n_names; i++) {
-        if (of_set[i] <= 0) continue; /* no value, or unknown */
-        if (of_set[i] >= n_values) {
-            PyErr_SetString(PyExc_IndexError, "no such value");
-            Py_DECREF(result);
-            return NULL;
-        }
-        holders[of_set[i]] |= (uint8_t)(1 << i % n_names);
-    }
-    return result;
-}
-
-/* numbered(number, given, pairs, ends, names, chosen, numbers, columns): columns (n_names, n_nodes + 1) of the numbers of
-   the values of the chosen nodes, whose sets of attributes are as Attributes holds them. A number that is there already is
-   kept, for all nodes of its set. Returns a byte for each value: which of the names had it, bit by bit. */
-PyObject *numbered(PyObject *module, PyObject *arguments) {
-    enum { NUMBER, ENDS, CHOSEN, COLUMNS, N };
-    PyObject *object[N], *given, *bytes, *names, *numbers, *result = NULL;
-    Wanted wanted;
-    Py_buffer view[N];
-    static const Py_ssize_t sizes[N] = {4, 8, 8, 4};
-    (void)module;
-    if (!PyArg_ParseTuple(arguments, "OO!O!OO!OO!O", &object[NUMBER], &PyList_Type, &given, &PyBytes_Type, &bytes,
-                          &object[ENDS], &PyTuple_Type, &names, &object[CHOSEN], &PyDict_Type, &numbers,
-                          &object[COLUMNS]))
-        return NULL;
-    const char *pairs = PyBytes_AsString(bytes); /* with a zero byte behind them */
-    Py_ssize_t length = PyBytes_Size(bytes);
-    int opened = open_arrays(object, view, sizes, N);
-    int32_t *of_set = NULL;
-    if (opened < N) goto done;
-    const int32_t *number = view[NUMBER].buf;
-    const int64_t *ends = view[ENDS].buf, *chosen = view[CHOSEN].buf;
-    int32_t *columns = view[COLUMNS].buf;
-    Py_ssize_t n = view[NUMBER].len / 4, n_sets = view[ENDS].len / 8, n_names = PyTuple_Size(names);
-    if (!read_names(&wanted, names, numbers)) goto done;
-    if (view[COLUMNS].len / 4 < n_names * (n + 1) || PyList_Size(given) != n_sets ||
-        !is_sound(ends, n_sets, pairs, length)) {
-        PyErr_SetString(PyExc_ValueError, "no room for all numbers, or no sets of attributes");
-        goto done;
-    }
-    of_set = malloc((size_t)(n_sets * n_names + 1) * sizeof(int32_t)); /* numbers of each set, once they are known */
-    if (of_set == NULL) {
-        PyErr_NoMemory();
-        goto done;
-    }
-    for (Py_ssize_t i = 0; i < n_sets * n_names; i++) of_set[i] = UNKNOWN;
-    for (Py_ssize_t i = 0; i < view[CHOSEN].len / 8; i++) {
-        int64_t node = chosen[i];
-        if (node < 0 || node >= n || number[node] < 0 || number[node] >= n_sets) {
-            PyErr_SetString(PyExc_IndexError, "no such node or set");
-            goto done;
-        }
-        int32_t set = number[node], *its = of_set + set * n_names;
-        if (!set) continue;
-        if (n_names && its[0] == UNKNOWN) {
-            for (Py_ssize_t k = 0; k < n_names; k++)
-                if (columns[k * (n + 1) + node] > 0) its[k] = columns[k * (n + 1) + node];
-            PyObject *held = Py_NewRef(PyList_GetItem(given, set)); /* looking up may run a mapping's own code */
-            int failed = held != Py_None ? !number_given(&wanted, held, its)
-                                         : !number_pairs(&wanted, pairs + ends[set - 1], pairs + ends[set], its);
-            Py_DECREF(held);
-            if (failed) goto done;
-        }
-        for (Py_ssize_t k = 0; k < n_names; k++)
-            if (its[k]) columns[k * (n + 1) + node] = its[k];
-    }
-    result = holders_of(of_set, n_sets, n_names, PyDict_Size(numbers));
-done:
-    free(of_set);
-    while (opened--) PyBuffer_Release(&view[opened]);
-    return result;
 }
 
 const char *ascii(PyObject *text, Py_ssize_t *length) {
@@ -211,86 +107,177 @@ const char *ascii(PyObject *text, Py_ssize_t *length) {
     return all < 128 ? bytes : NULL;
 }
 
-/* Words as a tree of letters. */
-typedef struct {
-    const uint8_t *letters; /* (128,) column of a letter, small or capital; 0 for what no word holds */
-    const int16_t *steps;   /* (n_states, width) the next state, 0 for none */
-    const int8_t *groups;   /* (n_states,) the group of the word that ends there, -1 for none */
-    Py_ssize_t n_states, width;
-    const uint64_t *second, *third; /* (width,) by column of a first letter: bits of columns that may follow */
-} Letters;
-
-/* Whether all states and columns are such, and groups are bits of a positive number. */
-WIDE static int are_letters(const Letters *tree, Py_ssize_t n_letters, Py_ssize_t n_steps) {
-    if (n_letters < 128 || tree->width <= 0 || tree->n_states > INT16_MAX || n_steps != tree->n_states * tree->width)
-        return 0;
-    uint16_t states = 0;
-    int columns = 0, groups = 0;
-    for (Py_ssize_t i = 0; i < n_steps; i++) states |= OUTSIDE(uint16_t, tree->steps[i], 0, tree->n_states);
-    for (int i = 0; i < 128; i++) columns |= tree->letters[i] >= tree->width;
-    for (Py_ssize_t i = 0; i < tree->n_states; i++) groups |= tree->groups[i] >= 63;
-    return !(states >> 15) && !columns && !groups;
+/* Writes the numbers of the values of the first `n` of NAMES that chosen nodes have into columns (n, n_nodes + 1). Sets
+   that were read before, for as many names or more, aren't read again. 0 with an exception. */
+static int number_nodes(Wanted *wanted, const Tree *tree, const int64_t *chosen, Py_ssize_t n_chosen,
+                        int32_t *columns) {
+    const char *pairs = PyBytes_AsString(tree->pairs); /* with a zero byte behind them */
+    for (Py_ssize_t i = 0; i < n_chosen; i++) {
+        int32_t set = tree->set[chosen[i]], *its = wanted->of_set + (Py_ssize_t)set * N_ATTRIBUTES;
+        if (!set) continue;
+        if (*its == UNKNOWN) {
+            PyObject *held = PyList_GetItem(tree->given, set);
+            if (held == NULL) return 0; /* it was taken away meanwhile */
+            Py_INCREF(held);            /* looking up may run a mapping's own code */
+            int64_t begin = tree->ends[set - 1], end = tree->ends[set];
+            int done = held != Py_None ? number_given(wanted, held, its)
+                                       : number_pairs(wanted, pairs + begin, pairs + end, its);
+            Py_DECREF(held);
+            if (!done) return 0;
+        }
+        for (Py_ssize_t k = 0; k < wanted->n; k++) columns[k * (tree->n_nodes + 1) + chosen[i]] = its[k];
+    }
+    return 1;
 }
 
-/* Bits of the groups of words in a text, behind which is a zero byte. Most places are where no word begins, as three letters
-   tell. From each place the longest word counts, and the
-   search goes on behind it, as a regular expression would. */
-static int64_t groups_in(const Letters *tree, const unsigned char *text, Py_ssize_t length) {
-    int64_t found = 0;
-    for (Py_ssize_t begin = 0; begin < length;) {
-        int first = tree->letters[text[begin]], second = tree->letters[text[begin + 1]] & 63;
-        int third = tree->letters[text[begin + 1 < length ? begin + 2 : length]] & 63;
-        if (!(tree->second[first] >> second & tree->third[first] >> third & 1)) {
-            begin++;
+/* Bits of the groups of words in a value, or of the roles that it says; -1 with an exception. */
+static int64_t bits_of(const Tables *tables, PyObject *value, int says_roles) {
+    Py_ssize_t length;
+    const char *text = ascii(value, &length);
+    if (text != NULL && !says_roles) return groups_in(tables, text, length);
+    int64_t bits = 0;
+    if (text == NULL) {
+        PyObject *tells = says_roles ? tables->role_bits : tables->keyword_bits;
+        PyObject *found = PyObject_CallFunctionObjArgs(tells, value, NULL);
+        bits = found == NULL ? -1 : PyLong_AsLongLong(found);
+        Py_XDECREF(found);
+        if (bits < 0 && !PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "no bits of groups");
+        return bits;
+    }
+    char word[32]; /* no role is as long */
+    int n = 0;
+    for (Py_ssize_t i = 0; i <= length; i++) {
+        char c = i < length ? text[i] : ' ';
+        if (c != ' ' && !(c >= 9 && c <= 13) && !(c >= 28 && c <= 31)) {
+            if (n < (int)sizeof word) word[n++] = (char)(c >= 'A' && c <= 'Z' ? c + 32 : c);
             continue;
         }
-        Py_ssize_t behind = begin + 1;
-        int state = 0, group = -1;
-        for (Py_ssize_t at = begin; at < length; at++) {
-            int column = tree->letters[text[at]];
-            if (column == 0 || (state = tree->steps[state * tree->width + column]) == 0) break;
-            if (tree->groups[state] >= 0) {
-                group = tree->groups[state];
-                behind = at + 1;
-            }
-        }
-        if (group >= 0) found |= (int64_t)1 << group;
-        begin = behind;
+        PyObject *key = n ? PyUnicode_FromStringAndSize(word, n) : NULL;
+        PyObject *held = key == NULL ? NULL : PyDict_GetItemWithError(tables->role_of, key);
+        if (held != NULL) bits |= PyLong_AsLongLong(held);
+        Py_XDECREF(key);
+        if (PyErr_Occurred()) return -1;
+        n = 0;
     }
-    return found;
+    return bits & INT64_MAX;
 }
 
-/* keyword_bits(values, letters, steps, groups, begins, bits): the groups of words in each value; -1 for what isn't ASCII. The
-   words are a tree of letters; begins (2, width) tell by the column of a first letter which may be second and third. */
-PyObject *keyword_bits(PyObject *module, PyObject *arguments) {
-    enum { LETTERS, STEPS, GROUPS, BEGINS, BITS, N };
-    PyObject *values, *object[N], *result = NULL;
-    Py_buffer view[N];
-    static const Py_ssize_t sizes[N] = {1, 2, 1, 8, 8};
+/* Fills keywords and roles of the values that can say them; 0 with an exception. */
+static int read_values(Names *names, const Tree *tree, const Tables *tables) {
+    static const uint8_t says_roles[N_ATTRIBUTES] = {[ROLE] = 1, [ITEMPROP] = 1, [PROPERTY] = 1};
+    for (Py_ssize_t i = 1; i < names->n_values; i++) names->keywords[i] = names->roles[i] = UNKNOWN;
+    names->keywords[0] = names->roles[0] = 0;
+    for (int k = 0; k < N_ATTRIBUTES; k++)
+        for (Py_ssize_t i = 0; i < tree->n_reached; i++) {
+            int32_t number = names->numbers[k * (tree->n_nodes + 1) + tree->reached[i]];
+            int64_t *bits = (says_roles[k] ? names->roles : names->keywords) + number;
+            if (*bits == UNKNOWN && (*bits = bits_of(tables, PyList_GetItem(names->values, number), says_roles[k])) < 0)
+                return 0;
+        }
+    return 1;
+}
+
+/* Writes, rising, the elements whose parent is that of an ancestor at one of the levels whose siblings are counted.
+   Roots have no parent, and so the same one. 0 with an exception. */
+static int find_siblings(Names *names, const Tree *tree, const Tables *tables) {
+    const int64_t *levels = tables->view[SIBLINGS].buf;
+    uint8_t *marked = calloc((size_t)tree->n_nodes + 1, 1); /* the first entry is for "no parent" */
+    if (marked == NULL) {
+        PyErr_NoMemory();
+        return 0;
+    }
+    for (Py_ssize_t k = 0; k < length_of(tables, SIBLINGS); k++)
+        for (Py_ssize_t i = 0; i < tree->n; i++)
+            if (!has_parent_of_last(tree, i)) marked[1 + tree->parent[ancestor(tree, i, levels[k])]] = 1;
+    for (Py_ssize_t node = 0; node < tree->n_nodes; node++)
+        if (tree->tag[node] != 0 && marked[1 + tree->parent[node]]) names->elements[names->n_elements++] = node;
+    free(marked);
+    return 1;
+}
+
+static void drop(Names *names) {
+    Py_XDECREF(names->tree);
+    Py_XDECREF(names->values);
+    free(names->keywords);
+    free(names);
+}
+
+static void free_names(PyObject *capsule) { drop(PyCapsule_GetPointer(capsule, CAPSULE)); }
+
+const Names *names_of(PyObject *capsule, PyObject *tree) {
+    const Names *names = PyCapsule_GetPointer(capsule, CAPSULE);
+    if (names == NULL || names->tree == tree) return names;
+    PyErr_SetString(PyExc_ValueError, "names of another page");
+    return NULL;
+}
+
+/* Fills the names of a tree, whose room is there; 0 with an exception. */
+static int read_names(Names *names, const Tree *tree, const Tables *tables) {
+    Wanted wanted = {.n = N_ATTRIBUTES, .numbers = PyDict_New()};
+    wanted.of_set = malloc((size_t)tree->n_sets * N_ATTRIBUTES * sizeof(int32_t));
+    PyObject *nothing = wanted.numbers == NULL ? NULL : PyUnicode_FromStringAndSize("", 0);
+    Py_ssize_t size = tree->n_nodes + 1;
+    int done = 0;
+    for (int k = 0; k < N_ATTRIBUTES; k++) wanted.lengths |= (uint64_t)1 << NAMES[k].length;
+    if (wanted.of_set == NULL) PyErr_NoMemory();
+    if (wanted.of_set == NULL || nothing == NULL || number_of(wanted.numbers, nothing) < 0) goto failed;
+    memset(wanted.of_set, 255, (size_t)tree->n_sets * N_ATTRIBUTES * sizeof(int32_t)); /* UNKNOWN is all bits */
+    if (!number_nodes(&wanted, tree, tree->reached, tree->n_reached, names->numbers)) goto failed;
+    if ((names->values = PyDict_Keys(wanted.numbers)) == NULL) goto failed;
+    names->n_values = PyList_Size(names->values);
+    names->keywords = malloc((size_t)(2 * names->n_values) * sizeof(int64_t));
+    if (names->keywords == NULL) {
+        PyErr_NoMemory();
+        goto failed;
+    }
+    names->roles = names->keywords + names->n_values;
+    if (!read_values(names, tree, tables) || !find_siblings(names, tree, tables)) goto failed;
+    memcpy(names->classes, names->numbers + CLASS * size, (size_t)size * sizeof(int32_t));
+    wanted.n = 1;
+    if (!number_nodes(&wanted, tree, names->elements, names->n_elements, names->classes)) goto failed;
+    const int64_t *ways = tables->view[WAYS].buf;
+    done = 1;
+    for (Py_ssize_t way = 0; done && way < names->n_ways; way++)
+        done = group_blocks(tree, ways[2 * way], ways[2 * way + 1], names->numbers + CLASS * size,
+                            names->groups + way * tree->n) == 0;
+failed:
+    free(wanted.of_set);
+    Py_XDECREF(nothing);
+    Py_XDECREF(wanted.numbers);
+    return done;
+}
+
+/* page_names(tree, tables): what attributes call the elements above blocks, and which blocks are alike by it. */
+PyObject *page_names(PyObject *module, PyObject *arguments) {
+    PyObject *of_page, *of_all;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "O!OOOOO", &PyList_Type, &values, &object[0], &object[1], &object[2], &object[3],
-                          &object[4]))
-        return NULL;
-    int opened = open_arrays(object, view, sizes, N);
-    if (opened < N) goto done;
-    Letters tree = {.letters = view[LETTERS].buf, .steps = view[STEPS].buf, .groups = view[GROUPS].buf};
-    tree.n_states = view[GROUPS].len;
-    tree.width = tree.n_states ? view[STEPS].len / 2 / tree.n_states : 0;
-    if (!are_letters(&tree, view[LETTERS].len, view[STEPS].len / 2) || view[BEGINS].len / 8 != 2 * tree.width) {
-        PyErr_SetString(PyExc_ValueError, "no tree of letters");
-        goto done;
-    }
-    tree.second = view[BEGINS].buf, tree.third = tree.second + tree.width;
-    int64_t *bits = view[BITS].buf;
-    for (Py_ssize_t i = 0; i < view[BITS].len / 8; i++) {
-        PyObject *value = PyList_GetItem(values, i);
-        Py_ssize_t length;
-        if (value == NULL) goto done;
-        const char *text = ascii(value, &length);
-        bits[i] = text == NULL ? -1 : groups_in(&tree, (const unsigned char *)text, length);
-    }
-    result = Py_NewRef(Py_None);
-done:
-    while (opened--) PyBuffer_Release(&view[opened]);
-    return result;
+    if (!PyArg_ParseTuple(arguments, "OO", &of_page, &of_all)) return NULL;
+    const Tree *tree = tree_of(of_page);
+    const Tables *tables = tree == NULL ? NULL : tables_of(of_all);
+    if (tables == NULL) return NULL;
+    Py_ssize_t n_ways = length_of(tables, WAYS) / 2, size = tree->n_nodes + 1;
+    size_t longs = (size_t)(n_ways * tree->n + tree->n_nodes), shorts = (size_t)((N_ATTRIBUTES + 1) * size);
+    Names *names = calloc(1, sizeof(Names) + longs * sizeof(int64_t) + shorts * sizeof(int32_t));
+    if (names == NULL) return PyErr_NoMemory();
+    names->tree = Py_NewRef(of_page), names->n_ways = n_ways;
+    names->groups = (int64_t *)(names + 1), names->elements = names->groups + n_ways * tree->n;
+    names->numbers = (int32_t *)(names->elements + tree->n_nodes);
+    names->classes = names->numbers + N_ATTRIBUTES * size;
+    PyObject *capsule = read_names(names, tree, tables) ? PyCapsule_New(names, CAPSULE, free_names) : NULL;
+    if (capsule == NULL) drop(names);
+    return capsule;
+}
+
+/* page_groups(names): numbers of the groups of blocks, for each way to be alike, as bytes of int32. */
+PyObject *page_groups(PyObject *module, PyObject *capsule) {
+    (void)module;
+    const Names *names = PyCapsule_GetPointer(capsule, CAPSULE);
+    const Tree *tree = names == NULL ? NULL : tree_of(names->tree);
+    if (tree == NULL) return NULL;
+    Py_ssize_t n = names->n_ways * tree->n;
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, n * (Py_ssize_t)sizeof(int32_t));
+    if (bytes == NULL) return NULL;
+    int32_t *groups = (int32_t *)PyBytes_AsString(bytes); /* aligned as a bytes object's items are */
+    for (Py_ssize_t i = 0; i < n; i++) groups[i] = (int32_t)names->groups[i];
+    return bytes;
 }

@@ -2,48 +2,50 @@
 #include "tree.h"
 #include <string.h>
 
-/* page_sizes(tree, words, counts, longest): counts (3, n_tags) of nodes, of words and of blocks in elements, by tag;
-   and the longest blocks, falling. Returns the depth of the deepest node. */
-PyObject *page_sizes(PyObject *module, PyObject *arguments) {
-    enum { WORDS, COUNTS, LONGEST, N };
-    PyObject *capsule, *object[N], *result = NULL;
-    Py_buffer view[N];
-    int opened = 0;
-    (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOO", &capsule, &object[0], &object[1], &object[2])) return NULL;
-    const Tree *tree = NULL;
-    for (; opened < N; opened++)
-        if (open_array(object[opened], &view[opened], 8, opened > WORDS) < 0) goto done;
-    if ((tree = tree_of(capsule)) == NULL) goto done;
-    const double *words = view[WORDS].buf;
-    double *counts = view[COUNTS].buf, *longest = view[LONGEST].buf;
-    Py_ssize_t n = tree->n, n_tags = tree->n_tags, n_longest = view[LONGEST].len / 8;
-    if (view[WORDS].len / 8 != n || view[COUNTS].len / 8 != 3 * n_tags) {
-        PyErr_SetString(PyExc_ValueError, "columns of blocks or tags differ in length");
-        goto done;
-    }
-    memset(counts, 0, (size_t)view[COUNTS].len);
-    memset(longest, 0, (size_t)view[LONGEST].len);
+/* Sums over elements, by bits of a table of tags: words in some, then blocks, then elements themselves. */
+enum { N_OF_WORDS = 3, N_OF_BLOCKS = 1, N_OF_NODES = 9, N_SUMS = N_OF_WORDS + N_OF_BLOCKS + N_OF_NODES, N_LONGEST = 5 };
+
+/* Writes what is the same of all blocks: amounts of text, what it stands in, elements of some kinds, depth; and what
+   the page says about itself. */
+int write_about(Page *page, float *rows) {
+    const Tree *tree = page->tree;
+    Py_ssize_t n = tree->n;
+    double sums[N_SUMS] = {0}, longest[N_LONGEST] = {0}, linked = 0, top = 0, n_words = tree->n_words;
     int32_t deepest = 0;
     for (Py_ssize_t i = 0; i < tree->n_nodes; i++) {
-        counts[tree->tag[i]] += 1;
+        uint64_t bits = (uint64_t)of_tag(page, SUMS, tree->tag[i]) >> (N_OF_WORDS + N_OF_BLOCKS);
+        for (int k = N_OF_WORDS + N_OF_BLOCKS; bits && k < N_SUMS; k++, bits >>= 1) sums[k] += (double)(bits & 1);
         if (tree->depth[i] > deepest) deepest = tree->depth[i];
     }
-    for (Py_ssize_t i = 0; i < n; i++) {
-        int32_t tag = tree->tag[wrapped(tree, tree->holder[i])];
-        counts[n_tags + tag] += words[i];
-        counts[2 * n_tags + tag] += 1;
-        Py_ssize_t place = n_longest;
-        while (place > 0 && longest[place - 1] < words[i]) {
+    for (Py_ssize_t i = 0; i < n; i++) { /* whole numbers: sums are exact in any order */
+        double words = tree->amounts[i];
+        linked += tree->amounts[n + i];
+        uint64_t bits = (uint64_t)of_tag(page, SUMS, tree->tag[wrapped(tree, tree->holder[i])]);
+        for (int k = 0; k < N_OF_WORDS + N_OF_BLOCKS; k++, bits >>= 1)
+            if (bits & 1) sums[k] += k < N_OF_WORDS ? words : 1;
+        int place = N_LONGEST;
+        while (place > 0 && longest[place - 1] < words) {
             place--;
-            if (place + 1 < n_longest) longest[place + 1] = longest[place];
-            longest[place] = words[i];
+            if (place + 1 < N_LONGEST) longest[place + 1] = longest[place];
+            longest[place] = words;
         }
     }
-    result = PyLong_FromLong(deepest);
-done:
-    while (opened--) PyBuffer_Release(&view[opened]);
-    return result;
+    for (int k = 0; k < N_LONGEST; k++) top += longest[k] / n_words;
+    const double shares[] = {
+        n_words, (double)n, linked / n_words, tree->n_prose / n_words, tree->n_prose, sums[0] / n_words,
+        sums[1] / n_words, sums[2] / n_words, sums[3] / (double)n, longest[0] / n_words, top,
+    };
+    Py_ssize_t n_shares = sizeof shares / sizeof *shares, n_said = PyTuple_Size(page->said);
+    for (Py_ssize_t row = 0; row < n_shares + N_OF_NODES + 1 + n_said; row++) {
+        Py_ssize_t counted = row - n_shares, said = counted - N_OF_NODES - 1;
+        double value = counted < 0             ? shares[row]
+                       : counted < N_OF_NODES  ? sums[N_OF_WORDS + N_OF_BLOCKS + counted]
+                       : counted == N_OF_NODES ? deepest
+                                               : PyFloat_AsDouble(PyTuple_GetItem(page->said, said));
+        if (value == -1 && PyErr_Occurred()) return -1;
+        for (Py_ssize_t i = 0; i < n; i++) rows[row * n + i] = (float)value;
+    }
+    return 0;
 }
 
 static int is_blank(char c) { return c == ' ' || (c >= 9 && c <= 13); }
@@ -108,7 +110,10 @@ static int note_meta(PyObject *found, const char *pairs, const char *end) {
     const char *name = value_of(pairs, end, "property"), *content = value_of(pairs, end, "content");
     if (name == NULL || !*name) name = value_of(pairs, end, "name");
     if (name == NULL || !*name) return 0;
-    PyObject *text = PyUnicode_FromString(name), *key = text == NULL ? NULL : PyObject_CallMethod(text, "lower", NULL);
+    int is_small = 1; /* as most are */
+    for (const char *at = name; *at; at++) is_small &= *at < 'A' || *at > 'Z' ? (unsigned char)*at < 0x80 : 0;
+    PyObject *text = PyUnicode_FromString(name), *key = NULL;
+    if (text != NULL) key = is_small ? Py_NewRef(text) : PyObject_CallMethod(text, "lower", NULL);
     PyObject *value = key == NULL ? NULL : PyUnicode_FromString(content == NULL ? "" : content);
     int failed = value == NULL;
     if (!failed && PyDict_GetItemWithError(found, key) == NULL)
@@ -119,43 +124,50 @@ static int note_meta(PyObject *found, const char *pairs, const char *end) {
     return failed ? -1 : 0;
 }
 
-/* meta_contents(number, pairs, ends, nodes): contents of the meta elements among nodes by name or property; attributes are as
-   Attributes holds them. None where one was given as a mapping. */
-PyObject *meta_contents(PyObject *module, PyObject *arguments) {
-    enum { NUMBER, ENDS, NODES, N };
-    PyObject *object[N], *bytes, *found = NULL;
-    Py_buffer view[N];
-    static const Py_ssize_t sizes[N] = {4, 8, 8};
-    int opened = 0;
+/* Whether a text is this word in small ASCII letters, whatever its case. */
+static int is_named(const char *text, const char *word) {
+    for (; *word; text++, word++)
+        if ((*text >= 'A' && *text <= 'Z' ? *text + 32 : *text) != *word) return 0;
+    return !*text;
+}
+
+/* The number of a tag; UNKNOWN if the page has none of this name. */
+static int32_t tag_named(const Tree *tree, const char *name) {
+    for (Py_ssize_t tag = 0; tag < tree->n_tags; tag++)
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GetItem(tree->names, tag), name) == 0) return (int32_t)tag;
+    return UNKNOWN;
+}
+
+/* page_metas(tree): contents of meta elements by name or property, and the address of the first canonical link; None
+   where attributes of one were given as a mapping. */
+PyObject *page_metas(PyObject *module, PyObject *capsule) {
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OO!OO", &object[NUMBER], &PyBytes_Type, &bytes, &object[ENDS], &object[NODES]))
-        return NULL;
-    for (; opened < N; opened++)
-        if (open_array(object[opened], &view[opened], sizes[opened], 0) < 0) goto done;
-    const char *pairs = PyBytes_AsString(bytes); /* with a zero byte behind them */
-    const int32_t *number = view[NUMBER].buf;
-    const int64_t *ends = view[ENDS].buf, *nodes = view[NODES].buf;
-    Py_ssize_t n = view[NUMBER].len / 4, n_sets = view[ENDS].len / 8, length = PyBytes_Size(bytes);
-    found = PyDict_New();
-    for (Py_ssize_t i = 0; found != NULL && i < view[NODES].len / 8; i++) {
-        int64_t node = nodes[i], set = node < 0 || node >= n ? -1 : number[node];
-        int sound = set >= 0 && set < n_sets;
-        if (sound && set) {
-            int64_t begin = ends[set - 1], end = ends[set];
-            sound = begin >= 0 && begin <= end && end <= length && (begin == end || !pairs[end - 1]);
-            if (sound && begin == end) {
+    const Tree *tree = tree_of(capsule);
+    PyObject *found = tree == NULL ? NULL : PyDict_New();
+    const char *canonical = NULL;
+    if (found == NULL) return NULL;
+    const char *pairs = PyBytes_AsString(tree->pairs); /* with a zero byte behind them */
+    int32_t meta = tag_named(tree, "meta"), link = tag_named(tree, "link");
+    for (Py_ssize_t node = 0; node < tree->n_nodes; node++) {
+        int32_t set = tree->set[node];
+        int is_meta = tree->tag[node] == meta;
+        if (!set || (!is_meta && (tree->tag[node] != link || canonical != NULL))) continue;
+        const char *begin = pairs + tree->ends[set - 1], *end = pairs + tree->ends[set];
+        if (begin == end) {
+            Py_DECREF(found);
+            return Py_NewRef(Py_None);
+        }
+        if (is_meta) {
+            if (note_meta(found, begin, end) < 0) {
                 Py_DECREF(found);
-                found = Py_NewRef(Py_None);
-                break;
+                return NULL;
             }
-            if (sound && note_meta(found, pairs + begin, pairs + end) < 0) Py_CLEAR(found);
+            continue;
         }
-        if (!sound) {
-            PyErr_SetString(PyExc_IndexError, "no such node or set");
-            Py_CLEAR(found);
-        }
+        const char *rel = value_of(begin, end, "rel");
+        if (rel == NULL || !is_named(rel, "canonical")) continue;
+        const char *address = value_of(begin, end, "href");
+        canonical = address == NULL ? "" : address;
     }
-done:
-    while (opened--) PyBuffer_Release(&view[opened]);
-    return found;
+    return Py_BuildValue("Ns", found, canonical == NULL ? "" : canonical);
 }

@@ -1,49 +1,23 @@
 /* Columns of text and of place, written row by row: each row is one column of all blocks.
 
-   text_rows: the twin of blockml.features.text.text. position_rows and window_rows: of blockml.features.position. */
+   write_text: the twin of blockml.features.text.text. write_position and write_around: of blockml.features.position. */
 #include "tree.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* text_rows(classes, kinds, starts, amounts, lengths, counts, rows): rows (19, n) from the class bits of all characters,
-   one line break after each text; amounts (3, n) are words, linked words and those of running text; counts are (7, n),
-   one row for each of `classes`: letters and digits, spaces, digits, ends of sentences, clauses, capitals,
-   ideographs. */
-PyObject *text_rows(PyObject *module, PyObject *arguments) {
-    enum { CLASSES, KINDS, STARTS, AMOUNTS, LENGTHS, COUNTS, ROWS, N };
-    enum { ALNUM, SPACE, DIGIT, SENTENCE, CLAUSE, CAPITAL, IDEOGRAPH, N_CLASSES };
-    PyObject *object[N];
-    Py_buffer view[N];
-    static const Py_ssize_t sizes[N] = {1, 1, 8, 8, 8, 8, 4};
-    (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOO", &object[0], &object[1], &object[2], &object[3], &object[4], &object[5],
-                          &object[6]))
-        return NULL;
-    int opened = open_arrays(object, view, sizes, N);
-    PyObject *result = NULL;
-    if (opened < N) goto done;
-    const uint8_t *classes = view[CLASSES].buf, *kinds = view[KINDS].buf;
-    const int64_t *starts = view[STARTS].buf;
-    Py_ssize_t n = view[LENGTHS].len / 8;
-    const double *words = view[AMOUNTS].buf, *linked = words + n, *prose = linked + n;
-    const double *lengths = view[LENGTHS].buf, *counts = view[COUNTS].buf;
-    if (view[CLASSES].len != N_CLASSES || view[STARTS].len / 8 != n || view[AMOUNTS].len / 8 != 3 * n || view[COUNTS].len / 8 != N_CLASSES * n ||
-        view[ROWS].len / 4 != 19 * n) {
-        PyErr_SetString(PyExc_ValueError, "columns of texts differ in length");
-        goto done;
-    }
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (starts[i] < 0 || starts[i] >= view[KINDS].len || !(lengths[i] >= 0) ||
-            lengths[i] > (double)(view[KINDS].len - starts[i])) {
-            PyErr_SetString(PyExc_IndexError, "a text ends behind the last one");
-            goto done;
-        }
+int write_text(Page *page, float *rows) {
+    enum { ALNUM, SPACE, DIGIT, SENTENCE, CLAUSE, CAPITAL, IDEOGRAPH };
+    const Tree *tree = page->tree;
+    const uint8_t *classes = page->tables->view[MASKS].buf;
+    if (read_texts(&page->texts, tree, page->tables) < 0) return -1;
+    Py_ssize_t n = tree->n;
+    const double *words = tree->amounts, *linked = words + n, *prose = linked + n, *counts = page->texts.counts;
     for (Py_ssize_t i = 0; i < n; i++) {
         const double *count = counts + i;
         double alnum = count[ALNUM * n], letters = at_least(alnum, 1), word = at_least(words[i], 1);
-        double sentence = count[SENTENCE * n], clause = count[CLAUSE * n], length = lengths[i];
-        double signs = at_least(length - alnum - (count[SPACE * n] - 1), 0);
-        uint8_t first = kinds[starts[i]], last = kinds[starts[i] + (length > 1 ? (int64_t)length - 1 : 0)];
+        double sentence = count[SENTENCE * n], clause = count[CLAUSE * n], length = page->texts.lengths[i];
+        double signs = at_least(length - alnum - (count[SPACE * n] - 1), 0); /* the line break is none of its own */
+        uint8_t first = page->texts.first[i], last = page->texts.last[i];
         const double values[19] = {
             words[i],
             length,
@@ -65,24 +39,22 @@ PyObject *text_rows(PyObject *module, PyObject *arguments) {
             (first & classes[ALNUM]) == 0,
             prose[i] > 0,
         };
-        float *row = (float *)view[ROWS].buf + i;
-        for (int k = 0; k < 19; k++) row[k * n] = (float)values[k];
+        for (int k = 0; k < 19; k++) rows[k * n + i] = (float)values[k];
     }
-    result = Py_NewRef(Py_None);
-done:
-    while (opened--) PyBuffer_Release(&view[opened]);
-    return result;
+    return 0;
 }
 
 enum { NO_HEADING = 9, AWAY = -9999 };
 
-/* Levels of the headings that blocks are, NO_HEADING for none: the smallest number that `codes` (n_tags + 1,), the last for
-   "no node", has for the tags of the four nearest elements above. */
-static void read_headings(const Tree *tree, const int64_t *codes, uint8_t *heading) {
+/* Levels of the headings that blocks are, NO_HEADING for none: the smallest number that the tags of the four nearest
+   elements above have. */
+static void read_headings(const Page *page, uint8_t *heading) {
+    const Tree *tree = page->tree;
     for (Py_ssize_t i = 0; i < tree->n; i++) {
         int64_t least = NO_HEADING;
         for (Py_ssize_t level = 0; level < tree->n_levels && level < 4; level++) {
-            int64_t node = tree->chain[level * tree->n + i], code = codes[node < 0 ? tree->n_tags : tree->tag[node]];
+            int64_t node = tree->chain[level * tree->n + i];
+            int64_t code = of_tag(page, HEADING_LEVEL, node < 0 ? tree->n_tags : tree->tag[node]);
             if (code < least) least = code;
         }
         heading[i] = (uint8_t)(least < 0 ? 0 : least);
@@ -90,8 +62,8 @@ static void read_headings(const Tree *tree, const int64_t *codes, uint8_t *headi
 }
 
 /* Columns that look back: from the page's beginning, from headings and from running text. */
-static void write_position(const double *words, const double *prose, const uint8_t *heading, Py_ssize_t n,
-                           double n_words, double n_prose, float *rows) {
+static void write_position_of(const double *words, const double *prose, const uint8_t *heading, Py_ssize_t n,
+                              double n_words, double n_prose, float *rows) {
     double before = 0, prose_before = 0, before_h1 = 0, before_heading = 0;
     Py_ssize_t h1 = -1, any = -1, reading = -1, first_h1 = -1;
     for (Py_ssize_t i = 0; i < n && first_h1 < 0; i++)
@@ -131,46 +103,24 @@ static void write_position(const double *words, const double *prose, const uint8
     }
 }
 
-/* position_rows(tree, codes, amounts, totals, rows): rows (17, n). Codes (n_tags + 1,) are levels of headings by tag; amounts
-   (3, n) are words, linked words and those of running text, totals words of the page and of its running text. */
-PyObject *position_rows(PyObject *module, PyObject *arguments) {
-    enum { CODES, AMOUNTS, ROWS, N };
-    PyObject *capsule, *object[N];
-    double n_words, n_prose;
-    Py_buffer view[N];
-    static const Py_ssize_t sizes[N] = {8, 8, 4};
-    uint8_t *heading = NULL;
-    (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOO(dd)O", &capsule, &object[0], &object[1], &n_words, &n_prose, &object[2]))
-        return NULL;
-    const Tree *tree = NULL;
-    PyObject *result = NULL;
-    int opened = open_arrays(object, view, sizes, N);
-    if (opened < N || (tree = tree_of(capsule)) == NULL) goto done;
-    Py_ssize_t n = tree->n;
-    if (view[CODES].len / 8 != tree->n_tags + 1 || view[AMOUNTS].len / 8 != 3 * n || view[ROWS].len / 4 != 17 * n) {
-        PyErr_SetString(PyExc_ValueError, "columns of blocks differ in length");
-        goto done;
-    }
-    heading = malloc((size_t)n);
+int write_position(Page *page, float *rows) {
+    const Tree *tree = page->tree;
+    uint8_t *heading = malloc((size_t)tree->n);
     if (heading == NULL) {
         PyErr_NoMemory();
-        goto done;
+        return -1;
     }
-    read_headings(tree, view[CODES].buf, heading);
-    const double *words = view[AMOUNTS].buf;
-    write_position(words, words + 2 * n, heading, n, n_words, at_least(n_prose, 1), view[ROWS].buf);
-    result = Py_NewRef(Py_None);
-done:
+    read_headings(page, heading);
+    write_position_of(tree->amounts, tree->amounts + 2 * tree->n, heading, tree->n, tree->n_words,
+                      at_least(tree->n_prose, 1), rows);
     free(heading);
-    while (opened--) PyBuffer_Release(&view[opened]);
-    return result;
+    return 0;
 }
 
-/* Writes a smooth version of values (n,), none of which counts more than `most`: sums of `width` neighbours with weights,
-   added from the first on. `room` is for n + width values. */
-static void smooth(const double *values, Py_ssize_t n, double most, const double *weights, Py_ssize_t width, double *room,
-                   double *sums) {
+/* Writes a smooth version of values (n,), none of which counts more than `most`: sums of `width` neighbours with
+   weights, added from the first on. `room` is for n + width values. */
+static void smooth(const double *values, Py_ssize_t n, double most, const double *weights, Py_ssize_t width,
+                   double *room, double *sums) {
     Py_ssize_t before = width / 2;
     memset(room, 0, (size_t)(n + width) * sizeof(double));
     for (Py_ssize_t i = 0; i < n; i++) room[before + i] = values[i] < most ? values[i] : most;
@@ -179,32 +129,19 @@ static void smooth(const double *values, Py_ssize_t n, double most, const double
         for (Py_ssize_t i = 0; i < n; i++) sums[i] += weights[k] * room[k + i];
 }
 
-/* window_rows(amounts, reaches, weights, most, rows): rows (2 * n_reaches + 2, n): words from so many blocks before to as
-   many after, for each reach; then the share of them that is linked; then both by weights (an odd number of them), of
-   blocks of at most so many words. Amounts (3, n) are words, linked words and others. */
-PyObject *window_rows(PyObject *module, PyObject *arguments) {
-    enum { AMOUNTS, REACHES, WEIGHTS, ROWS, N };
-    PyObject *object[N];
-    double most, *before = NULL;
-    Py_buffer view[N];
-    static const Py_ssize_t sizes[N] = {8, 8, 8, 4};
-    (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOdO", &object[0], &object[1], &object[2], &most, &object[3])) return NULL;
-    int opened = open_arrays(object, view, sizes, N);
-    PyObject *result = NULL;
-    if (opened < N) goto done;
-    const int64_t *reaches = view[REACHES].buf;
-    float *rows = view[ROWS].buf;
-    Py_ssize_t n = view[AMOUNTS].len / 8 / 3, n_reaches = view[REACHES].len / 8, width = view[WEIGHTS].len / 8;
-    const double *words = view[AMOUNTS].buf, *linked = words + n;
-    if (view[AMOUNTS].len / 8 != 3 * n || view[ROWS].len / 4 != (2 * n_reaches + 2) * n || width % 2 == 0) {
-        PyErr_SetString(PyExc_ValueError, "columns of blocks differ in length, or weights have no middle");
-        goto done;
-    }
-    before = malloc((size_t)(4 * (n + 1) + width) * sizeof(double));
+/* Words from so many blocks before to as many after, for each reach; then the share of them that is linked; then both
+   by weights, of blocks of at most so many words. */
+int write_around(Page *page, float *rows) {
+    const Tables *tables = page->tables;
+    const int64_t *reaches = tables->view[REACHES].buf;
+    const double *words = page->tree->amounts, *weights = tables->view[WEIGHTS].buf;
+    double most = (double)number_in(tables, MOST_SMOOTHED);
+    Py_ssize_t n = page->tree->n, n_reaches = length_of(tables, REACHES), width = length_of(tables, WEIGHTS);
+    const double *linked = words + n;
+    double *before = malloc((size_t)(4 * (n + 1) + width) * sizeof(double));
     if (before == NULL) {
         PyErr_NoMemory();
-        goto done;
+        return -1;
     }
     double *links_before = before + n + 1, *room = links_before; /* when the sums aren't needed any more */
     before[0] = links_before[0] = 0;
@@ -222,15 +159,12 @@ PyObject *window_rows(PyObject *module, PyObject *arguments) {
         }
     }
     double *smooth_words = room + n + width, *smooth_links = smooth_words + n;
-    smooth(words, n, most, view[WEIGHTS].buf, width, room, smooth_words);
-    smooth(linked, n, most, view[WEIGHTS].buf, width, room, smooth_links);
+    smooth(words, n, most, weights, width, room, smooth_words);
+    smooth(linked, n, most, weights, width, room, smooth_links);
     for (Py_ssize_t i = 0; i < n; i++) {
         rows[2 * n_reaches * n + i] = (float)smooth_words[i];
         rows[(2 * n_reaches + 1) * n + i] = (float)(smooth_links[i] / at_least(smooth_words[i], 0.1));
     }
-    result = Py_NewRef(Py_None);
-done:
     free(before);
-    while (opened--) PyBuffer_Release(&view[opened]);
-    return result;
+    return 0;
 }

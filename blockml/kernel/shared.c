@@ -1,5 +1,5 @@
 /* Words that texts share with a page's title and description: the twin of blockml.features.metadata.resemblance. */
-#include "kernel.h"
+#include "tree.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -189,18 +189,18 @@ static void read_bits(Lowered *text, const uint8_t *word_bits, const uint8_t *ca
     }
 }
 
-/* Appends a text, as it is or in lower case; -1 with an exception. */
-static int append(Lowered *lowered, PyObject *text, int cased) {
+/* Appends a text in lower case; -1 with an exception. */
+static int append(Lowered *lowered, PyObject *text) {
     Py_ssize_t n, before = lowered->length;
     const char *bytes = PyUnicode_AsUTF8AndSize(text, &n);
     if (bytes == NULL) {
         PyErr_Clear(); /* lone surrogates */
     } else {
         if (make_room(lowered, n) < 0) goto no_memory;
-        if (append_utf8(lowered, (const uint8_t *)bytes, n, cased) == 0) return 0;
+        if (append_utf8(lowered, (const uint8_t *)bytes, n, 0) == 0) return 0;
         lowered->length = before;
     }
-    PyObject *small = cased ? Py_NewRef(text) : PyObject_CallMethod(text, "lower", NULL);
+    PyObject *small = PyObject_CallMethod(text, "lower", NULL);
     if (small == NULL) return -1;
     PyObject *encoded = PyUnicode_AsEncodedString(small, "utf-8", "surrogatepass");
     Py_DECREF(small);
@@ -232,28 +232,49 @@ static int make_buffer(Buffer *buffer, Py_ssize_t length) {
     return buffer->words == NULL || buffer->slots == NULL ? -1 : 0;
 }
 
-/* Reads the wanted words, to look them up in `search`; -1 with an exception. */
-static int prepare(Search *search, Token *wanted, Lowered *lowered, PyObject *texts, const uint8_t *sets) {
-    for (size_t i = 0; i < search->n_wanted; i++) {
-        PyObject *text = PyList_GetItem(texts, (Py_ssize_t)i);
-        Py_ssize_t begin = lowered->length;
-        if (text == NULL || append(lowered, text, 1) < 0) return -1;
-        if (lowered->length >= INT32_MAX) {
-            PyErr_NoMemory();
-            return -1;
+enum { TITLE = 1, DESCRIPTION = 2 };
+
+/* Adds the words of a text in lower case, with the set they are of; returns how many there are then. */
+static size_t add_words(Token *words, size_t n, const uint8_t *at, const uint8_t *end, int set) {
+    while (at < end) {
+        size_t length = *at ? run_of(at) : 0;
+        if (length) {
+            read_token(&words[n], at, length);
+            words[n++].sets = set;
         }
-        wanted[i].length = (uint32_t)(lowered->length - begin);
+        at += length + 1;
     }
-    const uint8_t *at = lowered->at;
-    for (size_t i = 0; i < search->n_wanted; i++) {
-        read_token(&wanted[i], at, wanted[i].length);
-        at += wanted[i].length;
-        wanted[i].sets = sets[i];
+    return n;
+}
+
+/* Reads the different words of title and description, to look them up in `search`; `words` are to be freed. Returns
+   how many are the title's, -1 with an exception. */
+static Py_ssize_t prepare(Search *search, Token **words, Lowered *lowered, PyObject *title, PyObject *description) {
+    if (append(lowered, title) < 0) return -1;
+    Py_ssize_t behind = ++lowered->length; /* a zero parts them */
+    if (append(lowered, description) < 0) return -1;
+    size_t most = (size_t)lowered->length / 2 + 2; /* a word and what parts it from the next are two bytes */
+    Token *wanted = *words = lowered->length < INT32_MAX ? calloc(most, sizeof(Token)) : NULL;
+    if (wanted == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    size_t n = add_words(wanted, 0, lowered->at, lowered->at + behind, TITLE), count = 0;
+    n = add_words(wanted, n, lowered->at + behind, lowered->at + lowered->length, DESCRIPTION);
+    qsort(wanted, n, sizeof(Token), compared);
+    Py_ssize_t n_title = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (count && compared(&wanted[count - 1], &wanted[i]) == 0)
+            wanted[count - 1].sets |= wanted[i].sets;
+        else
+            wanted[count++] = wanted[i];
+    }
+    for (size_t i = 0; i < count; i++) {
+        n_title += wanted[i].sets & TITLE;
         search->sieve[row_of(&wanted[i])] |= bit_of(&wanted[i]);
     }
-    qsort(wanted, search->n_wanted, sizeof(Token), compared);
-    search->wanted = wanted;
-    return 0;
+    search->wanted = wanted, search->n_wanted = count;
+    return n_title;
 }
 
 /* What a text has in common with title and description. */
@@ -263,75 +284,50 @@ enum { IN_TITLE, OF_TITLE, IN_DESCRIPTION, SINCE_TITLE, N_ROWS };
 static int write_likeness(const double counts[3], double words, double n_title, double title_words, float *row,
                           Py_ssize_t n) {
     double some = counts[0] > 1 ? counts[0] : 1;
-    double in_title = counts[0] <= title_words ? counts[1] / some : 0, of_title = counts[1] / (n_title > 1 ? n_title : 1);
+    double in_title = counts[0] <= title_words ? counts[1] / some : 0, of_title = counts[1] / at_least(n_title, 1);
     row[IN_TITLE * n] = (float)in_title;
     row[OF_TITLE * n] = (float)of_title;
     row[IN_DESCRIPTION * n] = (float)(counts[2] / some);
     return in_title > 0.7 && words >= 2 && of_title >= 0.4;
 }
 
-/* resemblance_rows(texts, words, title_words, wanted, sets, word_bits, case_bits, n_title, rows): rows (4, n) of each text:
-   the share of its different words that is in the title, of the title's that is in it, of its own that is in the
-   description, and blocks since the first text that is like the title, -9999 without one. The wanted words are those of
-   the title, which are n_title and whose sets[i] has the first bit, and of the description, with the second. Words are
-   the longest runs of characters whose word_bits is set, in lower case. Texts with none of them, and such of more than
-   three times `title_words` words, have 0; of a text with more than `title_words` different ones none counts as the
-   title's. */
-PyObject *resemblance_rows(PyObject *module, PyObject *arguments) {
-    enum { WORDS, SETS, WORD_BITS, CASE_BITS, ROWS, N };
-    PyObject *texts, *wanted_texts, *object[N];
-    Py_buffer view[N];
-    double n_title, title_words;
-    static const Py_ssize_t sizes[N] = {8, 1, 1, 1, 4};
-    (void)module;
-    if (!PyArg_ParseTuple(arguments, "O!OdO!OOOdO", &PyTuple_Type, &texts, &object[WORDS], &title_words, &PyList_Type,
-                          &wanted_texts, &object[SETS], &object[WORD_BITS], &object[CASE_BITS], &n_title, &object[ROWS]))
-        return NULL;
-    PyObject *result = NULL;
-    Py_ssize_t n = PyTuple_Size(texts), n_wanted = PyList_Size(wanted_texts), first = -1;
+/* Words are the longest runs of characters whose bit is set, in lower case. Texts with none that is wanted, and such
+   of more than three times as many words as titles have, have 0; of a text with more different ones than these none
+   counts as the title's. */
+int write_resemblance(Page *page, float *rows) {
+    const Tables *tables = page->tables;
+    double title_words = (double)number_in(tables, TITLE_WORDS);
+    const double *words = page->tree->amounts;
+    Py_ssize_t n = page->tree->n, first = -1;
     Token *wanted = NULL;
     Buffer buffer = {NULL, NULL, 0};
-    Lowered lowered = {.at = NULL}, wanted_text = {.at = NULL};
-    Search search = {NULL, (size_t)n_wanted, {0}};
-    int opened = open_arrays(object, view, sizes, N);
-    if (opened < N) goto done;
-    Py_ssize_t n_bits = view[WORD_BITS].len < view[CASE_BITS].len ? view[WORD_BITS].len : view[CASE_BITS].len;
-    if (view[SETS].len < n_wanted || n_bits < 0x110000 / 8 || view[WORDS].len / 8 != n ||
-        view[ROWS].len / 4 != N_ROWS * n) {
-        PyErr_SetString(PyExc_ValueError, "no room for all rows, or not all code points");
-        goto done;
-    }
-    const double *words = view[WORDS].buf;
-    float *rows = view[ROWS].buf;
-    read_bits(&lowered, view[WORD_BITS].buf, view[CASE_BITS].buf);
-    read_bits(&wanted_text, view[WORD_BITS].buf, view[CASE_BITS].buf);
-    wanted = calloc((size_t)n_wanted + 1, sizeof(Token));
-    if (wanted == NULL) {
-        PyErr_NoMemory();
-        goto done;
-    }
-    if (prepare(&search, wanted, &wanted_text, wanted_texts, view[SETS].buf) < 0) goto done;
+    Lowered lowered = {.at = NULL}, said = {.at = NULL};
+    Search search = {NULL, 0, {0}};
+    int done = -1;
+    read_bits(&lowered, tables->view[IN_WORD].buf, tables->view[CASED].buf);
+    read_bits(&said, tables->view[IN_WORD].buf, tables->view[CASED].buf);
+    Py_ssize_t n_title = prepare(&search, &wanted, &said, page->title, page->description);
+    if (n_title < 0) goto failed;
     for (Py_ssize_t i = 0; i < n; i++) {
         double counts[3] = {0, 0, 0};
-        if (n_wanted && words[i] > 0 && words[i] <= 3 * title_words) {
+        if (search.n_wanted && words[i] > 0 && words[i] <= 3 * title_words) {
             lowered.length = 0;
-            if (append(&lowered, PyTuple_GetItem(texts, i), 0) < 0) goto done;
+            if (append(&lowered, PyTuple_GetItem(page->tree->texts, i)) < 0) goto failed;
             if (make_buffer(&buffer, lowered.length) < 0) {
                 PyErr_NoMemory();
-                goto done;
+                goto failed;
             }
             count_words(&search, lowered.at, lowered.length, &buffer, counts);
         }
-        if (write_likeness(counts, words[i], n_title, title_words, rows + i, n) && first < 0) first = i;
+        if (write_likeness(counts, words[i], (double)n_title, title_words, rows + i, n) && first < 0) first = i;
     }
     for (Py_ssize_t i = 0; i < n; i++) rows[SINCE_TITLE * n + i] = first >= 0 ? (float)(i - first) : -9999;
-    result = Py_NewRef(Py_None);
-done:
+    done = 0;
+failed:
     free(wanted);
     free(buffer.words);
     free(buffer.slots);
     free(lowered.at);
-    free(wanted_text.at);
-    while (opened--) PyBuffer_Release(&view[opened]);
-    return result;
+    free(said.at);
+    return done;
 }

@@ -1,4 +1,4 @@
-/* What tree.h describes, and makes it: the twin of blockml.features.view.View._above. */
+/* What tree.h says of a page, and makes it: what blockml.features.view.View works out without the kernel. */
 #include "tree.h"
 #include <stdlib.h>
 #include <string.h>
@@ -7,34 +7,55 @@
 
 const Tree *tree_of(PyObject *capsule) { return PyCapsule_GetPointer(capsule, CAPSULE); }
 
-static void free_tree(PyObject *capsule) { free(PyCapsule_GetPointer(capsule, CAPSULE)); }
+static void drop(Tree *tree) {
+    Py_XDECREF(tree->names);
+    Py_XDECREF(tree->texts);
+    Py_XDECREF(tree->given);
+    Py_XDECREF(tree->pairs);
+    free(tree);
+}
 
-/* A tree with room for all levels and nodes, in one piece; NULL with an exception set. */
-static Tree *new_tree(Py_ssize_t n_levels, Py_ssize_t n, Py_ssize_t n_nodes, Py_ssize_t n_tags) {
-    size_t longs = (size_t)(n_levels * n + 2 * n_nodes + 1), shorts = (size_t)(4 * n_nodes + n);
-    Tree *tree = malloc(sizeof(Tree) + longs * sizeof(int64_t) + shorts * sizeof(int32_t));
+static void free_tree(PyObject *capsule) { drop(PyCapsule_GetPointer(capsule, CAPSULE)); }
+
+/* A tree with room for all levels, nodes and sets, in one piece; NULL with an exception set. */
+static Tree *new_tree(Py_ssize_t n_levels, Py_ssize_t n, Py_ssize_t n_nodes, Py_ssize_t n_sets) {
+    size_t longs = (size_t)(n_levels * n + 2 * n_nodes + 1 + 3 * n + n_sets), shorts = (size_t)(5 * n_nodes + n);
+    Tree *tree = malloc(sizeof(Tree) + longs * sizeof(int64_t) + shorts * sizeof(int32_t) + (size_t)n);
     if (tree == NULL) {
         PyErr_NoMemory();
         return NULL;
     }
-    tree->n_levels = n_levels, tree->n = n, tree->n_nodes = n_nodes, tree->n_tags = n_tags, tree->n_reached = 0;
+    *tree = (Tree){.n_levels = n_levels, .n = n, .n_nodes = n_nodes, .n_sets = n_sets};
     tree->chain = (int64_t *)(tree + 1), tree->started = tree->chain + n_levels * n;
-    tree->reached = tree->started + n_nodes + 1, tree->tag = (int32_t *)(tree->reached + n_nodes);
+    tree->reached = tree->started + n_nodes + 1, tree->amounts = (double *)(tree->reached + n_nodes);
+    tree->ends = (int64_t *)(tree->amounts + 3 * n), tree->tag = (int32_t *)(tree->ends + n_sets);
     tree->parent = tree->tag + n_nodes, tree->depth = tree->parent + n_nodes, tree->end = tree->depth + n_nodes;
-    tree->holder = tree->end + n_nodes;
+    tree->set = tree->end + n_nodes, tree->holder = tree->set + n_nodes;
+    tree->flags = (uint8_t *)(tree->holder + n);
     return tree;
 }
 
-/* Whether all numbers of the columns are such of nodes and tags. */
+/* Whether all numbers of the columns are such of nodes, tags and sets. */
 WIDE static int is_sound(const Tree *tree) {
     Py_ssize_t n_nodes = tree->n_nodes;
-    uint32_t outside = 0, end = (uint32_t)n_nodes, n_tags = (uint32_t)tree->n_tags;
+    uint32_t outside = 0, end = (uint32_t)n_nodes, n_tags = (uint32_t)tree->n_tags, n_sets = (uint32_t)tree->n_sets;
     for (Py_ssize_t i = 0; i < tree->n; i++) outside |= OUTSIDE(uint32_t, tree->holder[i], -1, end);
     for (Py_ssize_t i = 0; i < n_nodes; i++) {
         outside |= OUTSIDE(uint32_t, tree->tag[i], 0, n_tags) | OUTSIDE(uint32_t, tree->end[i], 0, end + 1);
-        outside |= OUTSIDE(uint32_t, tree->parent[i], -1, i);
+        outside |= OUTSIDE(uint32_t, tree->parent[i], -1, i) | OUTSIDE(uint32_t, tree->set[i], 0, n_sets);
     }
     return !(outside >> 31);
+}
+
+/* Whether ends of sets rise, and each set ends with a zero byte. */
+static int are_sets(const Tree *tree) {
+    const char *pairs = PyBytes_AsString(tree->pairs);
+    int64_t before = 0, length = PyBytes_Size(tree->pairs);
+    for (Py_ssize_t set = 0; set < tree->n_sets; before = tree->ends[set++])
+        if (tree->ends[set] < before || tree->ends[set] > length ||
+            (tree->ends[set] > before && pairs[tree->ends[set] - 1]))
+            return 0;
+    return 1;
 }
 
 /* Fills chain, as many levels of it as there are, and reached. */
@@ -74,50 +95,55 @@ static int count_started(Tree *tree, const int32_t *first) {
     return 1;
 }
 
-/* tree_above(n_tags, tag, parent, depth, end, holder, first, chain, reached, started): the tree of nodes, whose tags are
-   below n_tags, and blocks, one or more, with their parents and first texts. Writes chain (most_levels, n_blocks), reached
-   and started too. Returns the tree, how many levels there are, and how many nodes are reached; no more is written. */
-PyObject *tree_above(PyObject *module, PyObject *arguments) {
-    enum { TAG, PARENT, DEPTH, END, HOLDER, FIRST, CHAIN, REACHED, STARTED, N };
-    PyObject *object[N], *result = NULL;
+/* page_tree(reach, names, texts, given, pairs, tag, parent, depth, end, set, holder, first, flags, ends, amounts,
+   n_words, n_prose): what tree.h says of nodes, whose tags have these names, and of blocks, one or more; `first` are
+   their first nodes, and so many levels are looked at above them. */
+PyObject *page_tree(PyObject *module, PyObject *arguments) {
+    enum { TAG, PARENT, DEPTH, END, SET, HOLDER, FIRST, FLAG, END_OF_SET, AMOUNTS, N };
+    static const Py_ssize_t sizes[N] = {4, 4, 4, 4, 4, 4, 4, 1, 8, 8};
+    PyObject *object[N], *names, *texts, *given, *pairs, *capsule = NULL;
     Py_buffer view[N];
-    Py_ssize_t n_tags;
+    Py_ssize_t reach;
+    double n_words, n_prose;
     int opened = 0;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "nOOOOOOOOO", &n_tags, &object[0], &object[1], &object[2], &object[3], &object[4],
-                          &object[5], &object[6], &object[7], &object[8]))
+    if (!PyArg_ParseTuple(arguments, "nO!O!O!O!OOOOOOOOOOdd", &reach, &PyTuple_Type, &names, &PyTuple_Type, &texts,
+                          &PyList_Type, &given, &PyBytes_Type, &pairs, &object[0], &object[1], &object[2], &object[3],
+                          &object[4], &object[5], &object[6], &object[7], &object[8], &object[9], &n_words, &n_prose))
         return NULL;
+    Tree *tree = NULL;
     for (; opened < N; opened++)
-        if (open_array(object[opened], &view[opened], opened < CHAIN ? 4 : 8, opened >= CHAIN) < 0) goto done;
-    Py_ssize_t n_nodes = view[TAG].len / 4, n = view[HOLDER].len / 4, most = n > 0 ? view[CHAIN].len / 8 / n : 0;
-    int fits = n > 0 && most > 0 && n_nodes > 0 && n_nodes < INT32_MAX && n_tags >= 0 && n_tags < INT32_MAX &&
-               view[FIRST].len / 4 == n && view[REACHED].len / 8 >= n_nodes && view[STARTED].len / 8 == n_nodes + 1;
-    for (int k = PARENT; k <= END; k++) fits = fits && view[k].len / 4 == n_nodes;
+        if (open_array(object[opened], &view[opened], sizes[opened], 0) < 0) goto done;
+    Py_ssize_t n_nodes = view[TAG].len / 4, n = view[HOLDER].len / 4, n_sets = view[END_OF_SET].len / 8;
+    Py_ssize_t n_tags = PyTuple_Size(names);
+    int fits = n > 0 && reach > 0 && reach <= 64 && n_nodes > 0 && n_nodes < INT32_MAX && n_tags < INT32_MAX &&
+               n_sets > 0 && n_sets < INT32_MAX && PyList_Size(given) == n_sets && PyTuple_Size(texts) == n &&
+               view[FIRST].len / 4 == n && view[FLAG].len == n && view[AMOUNTS].len / 8 == 3 * n;
+    for (int k = PARENT; k <= SET; k++) fits = fits && view[k].len / 4 == n_nodes;
+    for (Py_ssize_t i = 0; fits && i < n_tags; i++) fits = PyUnicode_Check(PyTuple_GetItem(names, i));
+    for (Py_ssize_t i = 0; fits && i < n; i++) fits = PyUnicode_Check(PyTuple_GetItem(texts, i));
     if (!fits) {
-        PyErr_SetString(PyExc_ValueError, "no room for all nodes, or columns differ in length");
+        PyErr_SetString(PyExc_ValueError, "columns differ in length, or names and texts are none");
         goto done;
     }
-    Tree *tree = new_tree(most, n, n_nodes, n_tags);
-    if (tree == NULL) goto done;
-    int32_t *column[] = {tree->tag, tree->parent, tree->depth, tree->end, tree->holder};
-    for (int k = TAG; k <= HOLDER; k++) memcpy(column[k], view[k].buf, (size_t)view[k].len);
-    PyObject *capsule = NULL;
-    if (!is_sound(tree))
-        PyErr_SetString(PyExc_IndexError, "no such node or tag");
-    else if (count_started(tree, view[FIRST].buf))
+    if ((tree = new_tree(reach, n, n_nodes, n_sets)) == NULL) goto done;
+    void *column[N] = {tree->tag, tree->parent, tree->depth, tree->end, tree->set, tree->holder, NULL, tree->flags,
+                       tree->ends, tree->amounts};
+    for (int k = TAG; k < N; k++)
+        if (column[k] != NULL) memcpy(column[k], view[k].buf, (size_t)view[k].len);
+    tree->names = Py_NewRef(names), tree->texts = Py_NewRef(texts);
+    tree->given = Py_NewRef(given), tree->pairs = Py_NewRef(pairs);
+    tree->n_tags = n_tags, tree->n_words = n_words, tree->n_prose = n_prose;
+    if (!is_sound(tree) || !are_sets(tree)) {
+        PyErr_SetString(PyExc_IndexError, "no such node, tag or set of attributes");
+    } else if (count_started(tree, view[FIRST].buf)) {
+        climb(tree);
         capsule = PyCapsule_New(tree, CAPSULE, free_tree);
-    if (capsule == NULL) {
-        free(tree);
-        goto done;
     }
-    climb(tree);
-    memcpy(view[CHAIN].buf, tree->chain, (size_t)(tree->n_levels * n) * sizeof(int64_t));
-    memcpy(view[REACHED].buf, tree->reached, (size_t)tree->n_reached * sizeof(int64_t));
-    memcpy(view[STARTED].buf, tree->started, (size_t)(n_nodes + 1) * sizeof(int64_t));
-    result = Py_BuildValue("Nnn", capsule, tree->n_levels, tree->n_reached);
+    if (capsule == NULL) drop(tree);
 done:
     while (opened--) PyBuffer_Release(&view[opened]);
-    return result;
+    return capsule;
 }
 
 double *sums_before(const double *values, Py_ssize_t k, Py_ssize_t n) {
@@ -137,8 +163,8 @@ double *sums_before(const double *values, Py_ssize_t k, Py_ssize_t n) {
     return before;
 }
 
-/* word_amounts(n_words, n_linked, amounts): amounts (3, n) of words, words in links, and words of running text: ten or more,
-   hardly any of them linked. Returns how many words there are, and how many of running text. */
+/* word_amounts(n_words, n_linked, amounts): amounts (3, n) of words, words in links, and words of running text: ten
+   or more, hardly any of them linked. Returns how many words there are, and how many of running text. */
 PyObject *word_amounts(PyObject *module, PyObject *arguments) {
     PyObject *object[3];
     Py_buffer view[3];

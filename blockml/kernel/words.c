@@ -2,7 +2,7 @@
 
    Values of ASCII characters only are read here, as nearly all are; all others are left to Python, for which case and
    white space are Unicode's. */
-#include "kernel.h"
+#include "tree.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,7 +123,7 @@ static int has_room(Numbers *numbers, size_t more) {
 
 /* Checksums of the words of values, made when they are first asked for. */
 typedef struct {
-    PyObject *values;  /* a tuple */
+    PyObject *values;    /* a list */
     PyObject *elsewhere; /* gives the checksums of a value that isn't ASCII, as bytes */
     int most_names, most_parts;
     int64_t *begin; /* of each value; -1 for one that wasn't asked for */
@@ -133,7 +133,7 @@ typedef struct {
 
 /* Makes the checksums of a value; 0 with an exception. */
 static int read_value(Words *words, int32_t number) {
-    PyObject *value = PyTuple_GetItem(words->values, number);
+    PyObject *value = PyList_GetItem(words->values, number);
     if (value == NULL) return 0;
     Py_ssize_t length;
     const char *text = ascii(value, &length);
@@ -161,48 +161,49 @@ static int read_value(Words *words, int32_t number) {
     return 1;
 }
 
-enum { LEVELS = 4, ATTRIBUTES = 4 };
+/* Levels above blocks that are looked at, and how many of their attributes. */
+enum { N_LEVELS = 4, N_NAMED = 4 };
 
 /* What the elements above blocks are: of each its tag and the numbers of its attributes' values. */
 typedef struct {
-    const int64_t *above; /* (LEVELS, n), -1 for no node */
-    const int32_t *tag, *numbers; /* (n_nodes,) and (ATTRIBUTES, n_nodes + 1), the last for "no node" */
-    Py_ssize_t n, n_nodes, n_tags; /* the last tag is that of "no node" */
+    const Tree *tree;
+    const Names *names;
 } Above;
 
 static Py_ssize_t node_at(const Above *a, int level, Py_ssize_t block) {
-    int64_t node = a->above[level * a->n + block];
-    return node < 0 ? a->n_nodes : (Py_ssize_t)node;
+    int64_t node = level < a->tree->n_levels ? a->tree->chain[level * a->tree->n + block] : -1;
+    return node < 0 ? a->tree->n_nodes : (Py_ssize_t)node;
 }
 
-static int32_t tag_at(const Above *a, Py_ssize_t node) {
-    return node < a->n_nodes ? a->tag[node] : (int32_t)(a->n_tags - 1);
+/* The last tag is that of "no node". */
+static Py_ssize_t tag_at(const Above *a, Py_ssize_t node) {
+    return node < a->tree->n_nodes ? a->tree->tag[node] : a->tree->n_tags;
 }
 
 static int32_t number_at(const Above *a, int attribute, Py_ssize_t node) {
-    return a->numbers[attribute * (a->n_nodes + 1) + node];
+    return a->names->numbers[attribute * (a->tree->n_nodes + 1) + node];
 }
 
 static int nodes_alike(const Above *a, Py_ssize_t one, Py_ssize_t other) {
     if (one == other) return 1;
     if (tag_at(a, one) != tag_at(a, other)) return 0;
-    for (int k = 0; k < ATTRIBUTES; k++)
+    for (int k = 0; k < N_NAMED; k++)
         if (number_at(a, k, one) != number_at(a, k, other)) return 0;
     return 1;
 }
 
 static int blocks_alike(const Above *a, Py_ssize_t one, Py_ssize_t other) {
-    for (int level = 0; level < LEVELS; level++)
+    for (int level = 0; level < N_LEVELS; level++)
         if (!nodes_alike(a, node_at(a, level, one), node_at(a, level, other))) return 0;
     return 1;
 }
 
 static uint64_t hash_of(const Above *a, Py_ssize_t block) {
     uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a (Fowler, Noll, Vo), a number at a time */
-    for (int level = 0; level < LEVELS; level++) {
+    for (int level = 0; level < N_LEVELS; level++) {
         Py_ssize_t node = node_at(a, level, block);
         hash = (hash ^ (uint32_t)tag_at(a, node)) * 0x100000001b3u;
-        for (int k = 0; k < ATTRIBUTES; k++) hash = (hash ^ (uint32_t)number_at(a, k, node)) * 0x100000001b3u;
+        for (int k = 0; k < N_NAMED; k++) hash = (hash ^ (uint32_t)number_at(a, k, node)) * 0x100000001b3u;
     }
     return hash ^ (hash >> 32);
 }
@@ -211,13 +212,13 @@ static uint64_t hash_of(const Above *a, Py_ssize_t block) {
    many bags there are, or -1 without memory. */
 static Py_ssize_t find_bags(const Above *a, int64_t *bag, int64_t *first) {
     size_t n_slots = 16;
-    while (n_slots < 2 * (size_t)a->n) n_slots *= 2;
+    while (n_slots < 2 * (size_t)a->tree->n) n_slots *= 2;
     int64_t *slots = malloc(n_slots * sizeof(int64_t)); /* numbers of bags, -1: free */
     if (slots == NULL) return -1;
     memset(slots, 255, n_slots * sizeof(int64_t));
     Py_ssize_t n_bags = 0;
-    for (Py_ssize_t block = 0; block < a->n; block++) {
-        if (block && a->above[block] == a->above[block - 1]) { /* the same parent */
+    for (Py_ssize_t block = 0; block < a->tree->n; block++) {
+        if (has_parent_of_last(a->tree, block)) {
             bag[block] = bag[block - 1];
             continue;
         }
@@ -233,51 +234,56 @@ static Py_ssize_t find_bags(const Above *a, int64_t *bag, int64_t *first) {
     return n_bags;
 }
 
-/* Whether all nodes, tags and numbers of values are such; an exception is set if not. */
-WIDE static int is_sound(const Above *a, Py_ssize_t n_values) {
-    uint64_t wide = 0;
-    Py_ssize_t n_tags = a->n_tags;
-    uint32_t narrow = n_tags < 1 || n_tags > INT32_MAX || n_values > INT32_MAX ? ~(uint32_t)0 : 0;
-    for (Py_ssize_t i = 0; i < LEVELS * a->n; i++) wide |= OUTSIDE(uint64_t, a->above[i], -1, a->n_nodes);
-    for (Py_ssize_t i = 0; i < a->n_nodes; i++) narrow |= OUTSIDE(uint32_t, a->tag[i], 0, n_tags);
-    for (Py_ssize_t i = 0; i < ATTRIBUTES * (a->n_nodes + 1); i++)
-        narrow |= OUTSIDE(uint32_t, a->numbers[i], 0, n_values);
-    int sound = !(wide >> 63) && !(narrow >> 31);
-    if (!sound) PyErr_SetString(PyExc_IndexError, "no such node, tag or value");
-    return sound;
+/* Checksums of the tags of a page, a sign before each, and of none; to be freed. NULL with an exception set. */
+static uint32_t *sums_of_tags(const Tree *tree) {
+    const uint8_t sign = '<';
+    uint32_t before = crc_of(0, &sign, 1), *sums = malloc((size_t)(tree->n_tags + 1) * sizeof(uint32_t));
+    if (sums == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    for (Py_ssize_t tag = 0; tag < tree->n_tags; tag++) {
+        PyObject *bytes = PyUnicode_AsEncodedString(PyTuple_GetItem(tree->names, tag), "utf-8", "surrogatepass");
+        if (bytes == NULL) {
+            free(sums);
+            return NULL;
+        }
+        sums[tag] = crc_of(before, (const uint8_t *)PyBytes_AsString(bytes), (size_t)PyBytes_Size(bytes));
+        Py_DECREF(bytes);
+    }
+    sums[tree->n_tags] = before;
+    return sums;
 }
 
-/* bags_above(above, tag, numbers, tag_sums, values, elsewhere, most_names, most_parts, near, far, mask, bag, starts):
-   writes the bag of each block and where each bag starts; returns how many bags there are and, as bytes, the numbers
-   of their words: those of the tag and of the values of each element, `far` from level `near` on. */
-PyObject *bags_above(PyObject *module, PyObject *arguments) {
-    PyObject *object[6], *result = NULL;
-    Py_buffer view[6];
-    static const Py_ssize_t sizes[6] = {8, 4, 4, 4, 8, 8};
+/* page_bags(tree, names, elsewhere, most_names, most_parts, near, far, mask, bag, starts): writes the bag of each
+   block and where each bag starts; returns how many bags there are and, as bytes, the numbers of their words: those
+   of the tag and of the values of each element, `far` from level `near` on. */
+PyObject *page_bags(PyObject *module, PyObject *arguments) {
+    PyObject *of_page, *of_names, *object[2], *result = NULL;
+    Py_buffer view[2];
     Words words = {NULL, NULL, 0, 0, NULL, NULL, {NULL, 0, 0}};
     Numbers found = {NULL, 0, 0};
-    int near;
+    Above a = {NULL, NULL};
+    uint32_t *tag_sums = NULL;
+    int near, opened = 0;
     unsigned int far, mask;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOO!OiiiIIOO", &object[0], &object[1], &object[2], &object[3], &PyTuple_Type,
-                          &words.values, &words.elsewhere, &words.most_names, &words.most_parts, &near, &far, &mask,
-                          &object[4], &object[5]))
+    if (!PyArg_ParseTuple(arguments, "OOOiiiIIOO", &of_page, &of_names, &words.elsewhere, &words.most_names,
+                          &words.most_parts, &near, &far, &mask, &object[0], &object[1]))
         return NULL;
-    int opened = 0;
-    for (; opened < 6; opened++)
-        if (open_array(object[opened], &view[opened], sizes[opened], opened > 3) < 0) goto done;
-    Above a = {view[0].buf, view[1].buf, view[2].buf, view[0].len / 8 / LEVELS, view[1].len / 4, view[3].len / 4};
-    const uint32_t *tag_sums = view[3].buf;
-    int64_t *bag = view[4].buf, *starts = view[5].buf;
-    Py_ssize_t n_values = PyTuple_Size(words.values);
-    if (view[2].len / 4 < ATTRIBUTES * (a.n_nodes + 1) || view[4].len / 8 < a.n ||
-        view[5].len / 8 < a.n + 1 || words.most_names < 0 || words.most_parts < 0 || words.most_names > MOST_WORDS ||
-        words.most_parts > MOST_WORDS - words.most_names) {
+    for (; opened < 2; opened++)
+        if (open_array(object[opened], &view[opened], 8, 1) < 0) goto done;
+    if ((a.tree = tree_of(of_page)) == NULL || (a.names = names_of(of_names, of_page)) == NULL) goto done;
+    words.values = a.names->values;
+    int64_t *bag = view[0].buf, *starts = view[1].buf;
+    Py_ssize_t n_values = a.names->n_values;
+    if (view[0].len / 8 < a.tree->n || view[1].len / 8 < a.tree->n + 1 || words.most_names < 0 ||
+        words.most_parts < 0 || words.most_names > MOST_WORDS || words.most_parts > MOST_WORDS - words.most_names) {
         PyErr_SetString(PyExc_ValueError, "no room for all bags or words");
         goto done;
     }
-    if (!is_sound(&a, n_values)) goto done;
     if (!of_byte.made) make_tables();
+    if ((tag_sums = sums_of_tags(a.tree)) == NULL) goto done;
     words.begin = malloc((size_t)(n_values + 1) * sizeof(int64_t));
     words.end = malloc((size_t)(n_values + 1) * sizeof(int64_t));
     Py_ssize_t n_bags = words.begin == NULL || words.end == NULL ? -1 : find_bags(&a, bag, starts);
@@ -290,7 +296,7 @@ PyObject *bags_above(PyObject *module, PyObject *arguments) {
     for (Py_ssize_t number = 0; number < n_bags; number++) {
         Py_ssize_t block = (Py_ssize_t)starts[number];
         starts[number] = (int64_t)found.n;
-        for (int level = 0; level < LEVELS; level++) {
+        for (int level = 0; level < N_LEVELS; level++) {
             Py_ssize_t node = node_at(&a, level, block);
             uint32_t mark = level < near ? 0 : far;
             if (!has_room(&found, 1)) {
@@ -298,7 +304,7 @@ PyObject *bags_above(PyObject *module, PyObject *arguments) {
                 goto done;
             }
             found.items[found.n++] = (tag_sums[tag_at(&a, node)] & mask) ^ mark;
-            for (int k = 0; k < ATTRIBUTES; k++) {
+            for (int k = 0; k < N_NAMED; k++) {
                 int32_t value = number_at(&a, k, node);
                 if (words.begin[value] < 0 && !read_value(&words, value)) goto done;
                 size_t length = (size_t)(words.end[value] - words.begin[value]);
@@ -312,9 +318,10 @@ PyObject *bags_above(PyObject *module, PyObject *arguments) {
         }
     }
     starts[n_bags] = (int64_t)found.n;
-    result = Py_BuildValue("ny#", n_bags, found.items == NULL ? "" : (const char *)found.items, (Py_ssize_t)(found.n * sizeof(uint32_t)));
+    result = Py_BuildValue("ny#", n_bags, (const char *)found.items, (Py_ssize_t)(found.n * sizeof(uint32_t)));
 done:
     while (opened--) PyBuffer_Release(&view[opened]);
+    free(tag_sums);
     free(words.begin);
     free(words.end);
     free(words.sums.items);

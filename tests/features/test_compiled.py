@@ -6,6 +6,7 @@ import datetime as dt
 import gzip
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -18,15 +19,18 @@ from hypothesis import strategies as st
 import blockml
 from blockml import features, kernel
 from blockml.attributes import Attributes
+from blockml.features import sheet
 from blockml.features.density import word_density
-from blockml.features.keywords import KEYWORDS, all_bits, keyword_bits
+from blockml.features.keywords import KEYWORDS, keyword_bits
 from blockml.features.metadata import resemblance
-from blockml.features.names import numbered
+from blockml.features.names import NAMES
 from blockml.features.ranks import ranked
 from blockml.features.repetition import alike
+from blockml.features.sheet import computed
 from blockml.features.structure import FAR, nearest_levels
-from blockml.features.tokens import _of_elements, bags
+from blockml.features.tokens import bags
 from blockml.features.view import View
+from blockml.features.vocabulary import ROLE_BITS, ROLES, called, role_bits
 from blockml.keys import text_keys
 from blockml.page import Blocks, Nodes, Page
 from tests.strategies import messy_html
@@ -130,27 +134,60 @@ def test_keys_of_all_lengths(length: int) -> None:
     assert text_keys(["x" * length]).tolist() == [int.from_bytes(digest, "little")]
 
 
-@given(st.lists(names, max_size=6))
-def test_bits_of_names(values: list[str]) -> None:
-    """One value at a time is the third witness."""
-    fast, slow = both(lambda: all_bits(values))
-    assert same(fast, slow)
-    assert fast.tolist() == [keyword_bits(value) for value in values]
+def page_of(nodes: Nodes) -> Page:
+    """A page with a block in each node."""
+    n = len(nodes)
+    rows, flags = np.arange(n, dtype=np.int32), np.zeros(n, dtype=np.uint8)
+    ones = np.ones(n, dtype=np.int32)
+    blocks = Blocks(("x",) * n, ones, 0 * ones, ones, ones, rows, rows, rows, flags, flags, ones, ("p",) * n)
+    return replace(blockml.parse("<p>x"), nodes=nodes, blocks=blocks)
 
 
-def words_of(values: list[str]) -> tuple[Any, ...]:
-    """Bags of one block for each value of an attribute."""
-    n = len(values)
-    above, numbers = np.full((4, n), -1, dtype=np.int64), np.zeros((4, n + 1), dtype=np.int32)
-    above[0], numbers[n % 4, :n] = np.arange(n), np.arange(1, n + 1)
-    found = _of_elements(above, np.zeros(n, np.int32), numbers, np.ones(1, np.uint32), ("", *values))
-    return found.starts, found.buckets, found.bag
+def nodes_with(attributes: Sequence[Mapping[str, str]]) -> Nodes:
+    """As many paragraphs side by side."""
+    n = len(attributes)
+    column = np.ones(n, dtype=np.int32)
+    ends = np.arange(1, n + 1, dtype=np.int32)
+    return Nodes(("#text", "p"), column, -column, 0 * column, ends, column.astype(np.uint8), attributes, ("",) * n)
 
 
-@given(st.lists(names, max_size=6))
-def test_words_of_names(values: list[str]) -> None:
-    """Whole, and in parts."""
-    assert same(*both(lambda: words_of(values)))
+def named(values: Sequence[str]) -> Page:
+    """A page of one block for each value of an attribute."""
+    return page_of(nodes_with([{NAMES[place % len(NAMES)]: value} for place, value in enumerate(values)]))
+
+
+def levels(page: Page) -> dict[str, Any]:
+    """How far above each block words of keywords and roles are."""
+    return dict(computed(called, View(page)))
+
+
+def told(page: Page) -> tuple[Any, ...]:
+    """What a page's attributes tell: words of keywords and roles, groups and bags."""
+    view = View(page)
+    found = bags(view)
+    return levels(page), alike(view), found.starts, found.buckets, found.bag
+
+
+@given(st.lists(names, min_size=1, max_size=6))
+def test_what_names_tell(values: list[str]) -> None:
+    """Whole, and in parts. One value at a time is the third witness."""
+    assert same(*both(lambda: told(named(values))))
+    rows = levels(page_of(nodes_with([{"class": value} for value in values])))
+    for number, group in enumerate(KEYWORDS):
+        holds = [0 if keyword_bits(value) >> number & 1 else FAR for value in values]
+        assert rows[f"cls{group}"].tolist() == holds
+
+
+@pytest.mark.parametrize("name", ["role", "itemprop", "property"])
+@given(st.lists(st.sampled_from([*ROLE_BITS, "MAIN", "main\x1fx", "x", "é", "K", "search" * 9]), max_size=4))
+def test_what_roles_tell(name: str, words: list[str]) -> None:
+    """Any of several words, whatever their case."""
+    value = " ".join(words)
+    rows = both(lambda: levels(page_of(nodes_with([{name: value}]))))
+    for found in rows:
+        assert [0 if role_bits(value) >> bit & 1 else FAR for bit in range(len(ROLES))] == [
+            found[role][0] for role in ROLES
+        ]
 
 
 @pytest.mark.parametrize(
@@ -158,8 +195,8 @@ def test_words_of_names(values: list[str]) -> None:
 )
 def test_long_names(value: str) -> None:
     """They are cut at the same place; and many different words are all kept."""
-    assert same(*both(lambda: (words_of([value, value[::-1]]), all_bits([value]))))
-    assert same(*both(lambda: words_of([f"{value[:9]}{number:x}" for number in range(3000)])))
+    assert same(*both(lambda: told(named([value, value[::-1]]))))
+    assert same(*both(lambda: told(named([f"{value[:9]}{number:x}" for number in range(3000)]))))
 
 
 @given(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 3), max_size=40))
@@ -192,15 +229,12 @@ def test_levels_to_any_group(html: str, data: st.DataObject) -> None:
     drawn = data.draw(st.lists(st.integers(0, 2**n_groups - 1), min_size=size, max_size=size))
     bits = np.array(drawn, dtype=np.uint64)
 
-    fast, slow = (np.empty((n_groups, len(view)), dtype=np.float32) for _ in range(2))
-    nearest_levels(view, bits, slow)
-    numbers, table = np.arange(size, dtype=np.int32), np.zeros(1, dtype=np.int64)
-    compiled().named_rows(view.tree, numbers, bits.view(np.int64), table, FAR, fast)
-    assert same(fast, slow)
+    found_levels = np.empty((n_groups, len(view)), dtype=np.float32)
+    nearest_levels(view, bits, found_levels)
     for group in (0, n_groups - 1):
         for block in range(len(view)):
             found = [level for level, node in enumerate(view.chain[:, block]) if drawn[node] >> group & 1]
-            assert fast[group, block] == min(found, default=FAR)
+            assert found_levels[group, block] == min(found, default=FAR)
 
 
 @given(
@@ -217,54 +251,49 @@ def test_word_densities(lengths: list[list[int]]) -> None:
     assert same(*both(lambda: word_density(blocks)))
 
 
-def nodes_with(attributes: Sequence[Mapping[str, str]]) -> Nodes:
-    """As many paragraphs side by side."""
-    column = np.ones(len(attributes), dtype=np.int32)
-    return Nodes(
-        ("#text", "p"), column, column, column, column, column.astype(np.uint8), attributes, ("",) * len(attributes)
-    )
-
-
 def test_attributes_of_any_mapping() -> None:
     """Read-only mappings as well as dicts, and sets that are none yet; None is no value."""
-    given: list[Any] = [None, {"class": "a", "id": "a"}, MappingProxyType({"class": "b", "role": "a"}), {"class": None}]
-    pairs = b"class\0a\0id\0\xc3\xa9\0class\0b\0"
+    given: list[Any] = [
+        None, {"class": "nav", "id": "nav"}, MappingProxyType({"class": "foot", "role": "nav"}), {"class": None},
+    ]  # fmt: skip
+    pairs = b"class\0nav\0id\0\xc3\xa9\0class\0foot\0"
     ends = np.array([0, 0, 0, 0, len(pairs)])
     lazy = Attributes(np.array([1, 2, 3, 0, 4, 4], dtype=np.int32), [*given, None], pairs, ends)
-    expected = ("", "a", "b", "é")
     for attributes in (lazy, list(lazy), tuple(lazy)):
-        fast, slow = both(lambda held=attributes: numbered(nodes_with(held), np.arange(5)))  # type: ignore[misc]
-        assert fast.values == slow.values == expected
-        assert same((fast.of, fast.holders), (slow.of, slow.holders))
-        assert fast.of["id"].tolist() == [1, 0, 0, 0, 3, 0, 0]
-        assert fast.of["class"].tolist() == [1, 2, 0, 0, 2, 0, 0]
+        page = page_of(nodes_with(attributes))
+        fast, slow = both(lambda page=page: told(page))  # type: ignore[misc]
+        assert same(fast, slow)
+        rows = levels(page)
+        assert rows["clsnavigation"].tolist() == [0, FAR, FAR, FAR, FAR, FAR]
+        assert rows["clsfoot"].tolist() == [FAR, 0, FAR, FAR, 0, 0]
+        names = View(page).names
+        assert names.values == ("", "nav", "foot", "é")
+        assert names.of["id"].tolist() == [1, 0, 0, 0, 3, 3, 0]
 
 
-@pytest.mark.parametrize("pairs", [b"class\0", b"class\0a", b"class\0\xff\0", b"class"])
-@pytest.mark.parametrize("ends", [[0, 7], [0, 6], [0, 9], [0, -1], [7, 0], [0], []])
+@pytest.mark.parametrize("pairs", [b"class\0", b"class\0nav", b"class\0\xff\0", b"class"])
+@pytest.mark.parametrize("ends", [[0, 7], [0, 6], [0, 12], [0, -1], [7, 0], [0], []])
 def test_sets_of_attributes_that_are_none(pairs: bytes, ends: list[int]) -> None:
     """They are refused, unless they end behind a name: its value is then what follows, and all of it is there."""
     held = Attributes(np.array([1], dtype=np.int32), [None] * len(ends), pairs, np.array(ends, dtype=np.int64))
-    nodes, chosen = nodes_with(held), np.zeros(1, dtype=np.int64)
-    if ends != [0, 6] or pairs not in {b"class\0", b"class\0a"}:
+    view = View(page_of(nodes_with(held)))
+    if ends != [0, 6] or pairs not in {b"class\0", b"class\0nav"}:
         with pytest.raises((IndexError, ValueError)):
-            numbered(nodes, chosen)
+            computed(called, view)
         return
-    found = numbered(nodes, chosen)
-    assert found.values == (("", "a") if pairs.endswith(b"a") else ("",))
-    assert found.of["class"].tolist() == [len(found.values) - 1, 0]
+    assert levels(view.page)["clsnavigation"].tolist() == [0 if pairs.endswith(b"nav") else FAR]
 
 
-def likenesses(view: View) -> dict[str, Any]:
+def likenesses(page: Page) -> dict[str, Any]:
     """What blocks have in common with the title, as the matrix will hold it."""
-    return {name: values.astype(np.float32) for name, values in resemblance(view).items()}
+    return {name: np.float32(values) for name, values in computed(resemblance, View(page)).items()}
 
 
 def test_thousands_of_words_in_a_short_block() -> None:
     """They are counted as one at a time."""
     many = "-".join(f"w{number}" for number in range(20_000))
-    view = View(blockml.parse(f"<title>cat w7</title><p>{many}<p>cat {many}"))
-    fast, slow = both(lambda: likenesses(view))
+    page = blockml.parse(f"<title>cat w7</title><p>{many}<p>cat {many}")
+    fast, slow = both(lambda: likenesses(page))
     assert same(fast, slow)
     assert fast["oftitle"].tolist() == [0.5, 1]
 
@@ -284,53 +313,19 @@ def test_words_made_up_to_collide() -> None:
     words = colliding(1024)
     assert len(words) > 200
     text = "-".join(words[:120] * 2)
-    view = View(blockml.parse(f"<title>{words[3]} cat</title><p>{text}<p>{text}-cat"))
-    fast, slow = both(lambda: likenesses(view))
+    page = blockml.parse(f"<title>{words[3]} cat</title><p>{text}<p>{text}-cat")
+    fast, slow = both(lambda: likenesses(page))
     assert same(fast, slow)
     assert fast["oftitle"].tolist() == [0.5, 1]
 
 
-ZEROS, ONES, LONGS = np.zeros(2, np.int32), np.ones(2, np.int32), np.zeros(5, np.int64)
-#: Arguments of ``bags_above``, for four blocks and one node: of which each is wrong in its place.
-WRONG: list[tuple[int, Any]] = [
-    (0, np.array([0, 99, -2, 1] * 4)),
-    (1, ONES[:1]),
-    (1, ZEROS),
-    (2, ONES.repeat(4)),
-    (2, ZEROS),
-    (3, np.zeros(0, np.uint32)),
-    (4, [""]),
-    (6, 64),
-    (11, LONGS[:3]),
-    (12, LONGS[:4]),
-]
-
-
-def bags_with(place: int, argument: object) -> object:
-    """Bags with one argument replaced."""
-    tag_sums = np.zeros(1, np.uint32)
-    arguments: list[Any] = [LONGS[:1].repeat(16), ZEROS[:1], ZEROS.repeat(4), tag_sums, ("",), bytes, 8, 32, 2, 1, 1]
-    arguments += [LONGS.copy(), LONGS.copy()]
-    arguments[place] = argument
-    assert kernel.compiled is not None
-    return kernel.compiled.bags_above(*arguments)
-
-
 def test_wrong_arrays_are_refused() -> None:
     """Nothing is read or written beyond an array."""
-    longs, few = np.zeros(4, dtype=np.int64), np.zeros(1, dtype=np.uint64)
-    outside = np.array([0, 99, -2, 1])
+    longs = np.zeros(4, dtype=np.int64)
     calls: list[Callable[[], object]] = [
         lambda: compiled().text_keys(["a"], longs.view(np.uint64)),
         lambda: compiled().ranked(longs.view(np.uint64), longs.copy(), longs[:1].copy(), longs.copy()),
-        lambda: compiled().class_counts(np.zeros(2, np.uint8), outside, np.ones(1, np.uint8), np.zeros(4)),
-        lambda: compiled().numbered(ZEROS, [None], b"", LONGS[:1], ("a",), LONGS[:1], {}, ZEROS),
-        lambda: compiled().numbered(ZEROS, [None], b"", LONGS[:1], ("a",), LONGS[:1] + 2, {}, ZEROS.repeat(2)),
-        lambda: compiled().numbered(ONES, [None], b"", LONGS[:1], ("a",), LONGS[:1], {}, ZEROS.repeat(2)),
-        lambda: compiled().numbered(ZEROS, [], b"", LONGS[:1], ("a",), LONGS[:1], {}, ZEROS.repeat(2)),
         lambda: compiled().line_densities(np.ones(1, np.int32), np.full(1, 2, np.int32), 80, np.zeros(1, np.float32)),
-        lambda: compiled().keyword_bits(["a"], few.view(np.uint8), few.view(np.int16), few.view(np.int8), few, longs),
-        *[lambda place=place, array=array: bags_with(place, array) for place, array in WRONG],
     ]
     for call in calls:
         with pytest.raises((IndexError, TypeError, ValueError)):
@@ -339,48 +334,39 @@ def test_wrong_arrays_are_refused() -> None:
 
 #: A page of two elements and a text, of one block; and what no tree is.
 A_TREE: dict[str, Any] = {
-    "n_tags": 2, "tag": [1, 1, 0], "parent": [-1, 0, 1], "depth": [0, 1, 2], "end": [3, 3, 3], "holder": [1],
-    "first": [2], "chain": (32, 1), "reached": (3,), "started": (4,),
+    "reach": 32, "names": ("#text", "p"), "texts": ("x",), "given": [None, {"class": "a"}], "pairs": b"",
+    "tag": [1, 1, 0], "parent": [-1, 0, 1], "depth": [0, 1, 2], "end": [3, 3, 3], "number": [0, 1, 0], "holder": [1],
+    "first": [2], "flags": [0], "ends": [0, 0], "amounts": [1, 0, 0], "n_words": 1.0, "n_prose": 0.0,
 }  # fmt: skip
 NO_TREES: list[tuple[str, Any]] = [
-    ("n_tags", 1), ("n_tags", -1), ("n_tags", 2**40), ("tag", [1, -1, 0]), ("tag", [1]), ("parent", [0, 0, 1]),
-    ("parent", [-1, -2, 1]), ("parent", [-1, 2, 1]), ("depth", [0]), ("end", [4, 3, 3]), ("end", [-1, 3, 3]),
-    ("holder", [3]), ("holder", [-2]), ("holder", []), ("first", [3]), ("first", [-1]), ("first", [2, 2]),
-    ("chain", (0, 1)), ("reached", (2,)), ("started", (3,)),
+    ("reach", 0), ("reach", -1), ("reach", 2**40), ("names", ("p",)), ("names", ()), ("names", (1, 2)),
+    ("names", ["#text", "p"]), ("texts", ()), ("texts", ("x", "y")), ("texts", (b"x",)), ("texts", ["x"]),
+    ("given", [None]), ("given", []), ("given", (None, None)), ("pairs", "x"),
+    ("tag", [1, -1, 0]), ("tag", [1, 2, 0]), ("tag", [1]), ("parent", [0, 0, 1]), ("parent", [-1, -2, 1]),
+    ("parent", [-1, 2, 1]), ("parent", [-1]), ("depth", [0]), ("end", [4, 3, 3]), ("end", [-1, 3, 3]), ("end", [3]),
+    ("number", [0, 2, 0]), ("number", [0, -1, 0]), ("number", [0]), ("holder", [3]), ("holder", [-2]), ("holder", []),
+    ("first", [3]), ("first", [-1]), ("first", [2, 2]), ("flags", [0, 0]), ("flags", []), ("ends", [0]), ("ends", []),
+    ("ends", [0, 1]), ("ends", [1, 0]), ("ends", [0, -1]), ("amounts", [1, 0]), ("amounts", [1.0] * 6),
 ]  # fmt: skip
+TYPES = {"flags": np.uint8, "ends": np.int64, "amounts": np.float64}
 
 
-def a_tree(**changes: object) -> tuple[object, int, int]:
+def a_tree(**changes: object) -> object:
     """What the kernel makes of these columns."""
-    given = A_TREE | changes
-    columns: list[Any] = [
-        held
-        if name == "n_tags"
-        else np.full(held, -7)
-        if name in ("chain", "reached", "started")
-        else np.array(held, dtype=np.int32)
-        for name, held in given.items()
+    whole = {"names", "texts", "given", "pairs"}
+    arguments: list[Any] = [
+        held if name in whole or not isinstance(held, list) else np.array(held, TYPES.get(name, np.int32))
+        for name, held in (A_TREE | changes).items()
     ]
-    return compiled().tree_above(*columns)
+    return compiled().page_tree(*arguments)
 
 
 @pytest.mark.parametrize(("name", "wrong"), NO_TREES)
 def test_what_is_no_tree_is_refused(name: str, wrong: object) -> None:
     """Whoever takes a tree trusts all its numbers."""
-    assert a_tree()[1:] == (2, 2)
-    assert a_tree(chain=(1, 1))[1:] == (1, 1)
-    with pytest.raises((IndexError, ValueError)):
+    assert compiled().page_metas(a_tree()) == ({}, "")
+    with pytest.raises((IndexError, TypeError, ValueError)):
         a_tree(**{name: wrong})
-
-
-def test_only_trees_are_taken_for_trees() -> None:
-    """Not other objects, nor capsules of others."""
-    longs, rows = np.zeros(3, np.int64), np.zeros((20, 1), np.float32)
-    rest = longs, longs, np.zeros(1, np.uint8), np.zeros(3, np.uint8), 99.0, rows
-    compiled().path_rows(a_tree()[0], *rest)
-    for other in (None, "tree", dt.datetime_CAPI):
-        with pytest.raises((TypeError, ValueError)):
-            compiled().path_rows(other, *rest)
 
 
 class Recorded:
@@ -400,6 +386,80 @@ class Recorded:
         return call
 
 
+def recorded(monkeypatch: pytest.MonkeyPatch, html: str) -> dict[str, tuple[Any, ...]]:
+    """Arguments of each function that the way of a page calls."""
+    found = Recorded(compiled())
+    monkeypatch.setattr(kernel, "compiled", found)
+    monkeypatch.setattr(sheet, "_made", None)
+    blockml.extract(html)
+    monkeypatch.undo()
+    return found.arguments
+
+
+def test_only_trees_names_and_tables_are_taken_for_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not other objects, nor capsules of others; and names are those of the tree."""
+    calls = recorded(monkeypatch, "<title>x</title><p class=a>one two")
+    others: list[Any] = ["tree", dt.datetime_CAPI, *calls["page_rows"][:3], a_tree()]
+    for name in ("page_names", "page_groups", "page_metas", "page_rows", "page_bags"):
+        function, arguments = getattr(compiled(), name), calls[name]
+        for place, taken in enumerate(arguments):
+            if type(taken) is not type(dt.datetime_CAPI):
+                continue
+            function(*arguments)
+            for other in others:
+                if other is taken or (other is others[-1] and len(arguments) <= 2):  # another tree, and nothing else
+                    continue
+                with pytest.raises((TypeError, ValueError)):
+                    function(*[*arguments[:place], other, *arguments[place + 1 :]])
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        (-2, 0, 19, 0, 0), (13, 0, 19, 0, 0), (0, 0, 18, 0, 0), (0, 0, 20, 0, 0), (0, 1, 19, 0, 0), (0, -1, 19, 0, 0),
+        (0, 2**62, 19, 0, 0), (0, 0, -1, 0, 0), (5, 0, 19, 0, 0), (11, 0, 4, 0, 0), (12, 0, 19, 0, 0),
+        (-1, 19, 0, 1, 0), (-1, 0, 19, 1, 0), (-1, -1, 0, 1, 0), (-1, 0, -1, 1, 0),
+    ],
+)  # fmt: skip
+def test_steps_beyond_the_matrix_are_refused(monkeypatch: pytest.MonkeyPatch, step: tuple[int, ...]) -> None:
+    """So are unknown families, other numbers of rows, and such that need what is not given."""
+    tree, _, tables, *_ = recorded(monkeypatch, "<p>one two")["page_rows"]
+    rows = np.zeros((19, 1), dtype=np.float32)
+    for offset in (-(2**63), -1, 1, 2**63 - 1):
+        compiled().page_rows(tree, None, tables, None, np.array([[-1, 1, 0, offset, 7]]), rows)
+        assert rows[1] == 7
+    with pytest.raises(ValueError, match="no such"):
+        compiled().page_rows(tree, None, tables, None, np.array([step]), rows)
+
+
+#: Tables of which each is wrong in its place.
+NO_TABLES: list[tuple[int, Any]] = [
+    *[(place, np.zeros(3, np.complex128)) for place in range(16)],
+    *[(place, np.zeros(1, dtype))
+      for place, dtype in enumerate("BBBBqBhbQdqqqqBq") if place not in {9, 10, 11, 12, 14}],
+    (4, np.zeros(0, np.int64)), (6, np.full(10**4, -1, np.int16)), (7, np.full(1, 63, np.int8)), (9, np.zeros(2)),
+    (13, np.array([-1, 3])), (15, np.array([99, 40, 60, 30, 0, 65, 1, 1])),
+    (15, np.array([99, 40, 60, 30, 0, 1, 60, 9])),
+]  # fmt: skip
+
+
+def test_wrong_tables_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also such that someone may change."""
+    arrays, *rest = recorded(monkeypatch, "<p>one")["held_tables"]
+    compiled().held_tables(arrays, *rest)
+    for place, wrong in NO_TABLES:
+        wrong.flags.writeable = False
+        with pytest.raises((TypeError, ValueError)):
+            compiled().held_tables((*arrays[:place], wrong, *arrays[place + 1 :]), *rest)
+    for place, array in enumerate(arrays):
+        with pytest.raises(ValueError, match="can be written"):
+            compiled().held_tables((*arrays[:place], array.copy(), *arrays[place + 1 :]), *rest)
+    few: list[Any] = [arrays[:-1], (), list(arrays)]
+    for some in few:
+        with pytest.raises((IndexError, TypeError)):
+            compiled().held_tables(some, *rest)
+
+
 #: Whose arguments were checked when a model was loaded, or a page parsed.
 TRUSTED = {"small_trees", "tree_sums", "row_means", "nodes_builder"}
 
@@ -416,15 +476,12 @@ def spoilt(array: object) -> list[Any]:
 
 def test_no_wrong_array_is_read_or_written_beyond_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of any function that the way of a page calls: it refuses the array, or does nothing worse than be wrong."""
-    assert kernel.compiled is not None
-    recorded = Recorded(kernel.compiled)
-    monkeypatch.setattr(kernel, "compiled", recorded)
     article = f"<article class=a><h1>Cats</h1>{'<p>Cats rule the world, and they sleep by day.' * 9}</article>"
-    blockml.extract(f"<title>Cats</title><ul class=b><li>one<li><a href=x>two</a></ul>{article}")
-    monkeypatch.undo()
-    assert {"text_rows", "container_rows", "page_numbers", "bags_above"} < set(recorded.arguments)
+    html = f"<title>Cats</title><ul class=b><li>one<li><a href=x>two</a></ul>{article}"
+    calls = recorded(monkeypatch, html)
+    assert {"page_tree", "page_rows", "page_numbers", "page_bags", "word_amounts"} < set(calls)
     refused = 0
-    for name, arguments in recorded.arguments.items():
+    for name, arguments in calls.items():
         for place, argument in enumerate(arguments):
             if name in TRUSTED:
                 continue
@@ -432,7 +489,7 @@ def test_no_wrong_array_is_read_or_written_beyond_its_end(monkeypatch: pytest.Mo
                 given = [item.copy() if isinstance(item, np.ndarray) else item for item in arguments]
                 given[place] = wrong
                 try:
-                    getattr(kernel.compiled, name)(*given)
+                    getattr(compiled(), name)(*given)
                 except (IndexError, TypeError, ValueError):
                     refused += 1
     assert refused > 100

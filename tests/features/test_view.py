@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -22,6 +25,7 @@ from blockml.features import (
 )
 from blockml.features.column import Family
 from blockml.features.keywords import KEYWORDS, keyword_bits
+from blockml.features.tokens import bags
 from blockml.features.view import REACH, View
 from blockml.page import Page
 from blockml.parsing import BACKENDS
@@ -206,7 +210,22 @@ def test_a_view_that_is_there_is_used() -> None:
     page = blockml.parse("<h1>One</h1><p>two three")
     view = View(page)
     assert np.array_equal(features.build(page, "page", view=view), features.build(page, "page"))
-    assert "_above" in view.__dict__
+    assert "sheet" in view.__dict__
+
+
+def test_a_view_goes_as_soon_as_nobody_holds_it() -> None:
+    """Without waiting for the collector of cycles: it holds a page."""
+    view = View(blockml.parse("<p class=a>one two"))
+    features.build(view.page, "page", view=view)
+    bags(view)
+    repetition.alike(view)
+    gone = weakref.ref(view)
+    gc.disable()
+    try:
+        del view
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 @pytest.mark.timeout(60)
