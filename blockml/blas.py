@@ -1,8 +1,7 @@
 """Matrix products with one thread: what numpy calls for them starts a thread for every core by itself.
 
-OpenBLAS lets these threads wait busily for the next product. On a page, whose products take a few milliseconds, they
-cost twice the CPU time of all the rest and save no wall time (docs/performance.md); beside other processes they take
-cores away from them.
+OpenBLAS lets these threads wait busily for the next product: beside other processes they take cores away from them.
+blockml's own extractors multiply no matrices by numpy; those of users may.
 """
 
 from __future__ import annotations
