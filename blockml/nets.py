@@ -46,6 +46,26 @@ def signed_logarithms(matrix: FloatArray) -> FloatArray:
     return np.copysign(values, matrix, out=values)
 
 
+#: About the root of a half, as the bits of a float; and how many bits are behind its exponent.
+_ROOT, _MANTISSA = 0x3F3504F3, 23
+
+
+def _logarithms(x: FloatArray) -> FloatArray:
+    """Natural logarithms of numbers from 1, the same on every machine, as the kernel makes them.
+
+    Training takes numpy's own, which are faster and may differ in the last bit.
+    """
+    one = np.float32(1)
+    power = (x.view(np.int32) - np.int32(_ROOT)) >> _MANTISSA
+    rest = (x.view(np.int32) - (power << _MANTISSA)).view(np.float32)
+    s = (rest - one) / (rest + one)
+    square, total = s * s, np.full(x.shape, one / np.float32(9))
+    for k in (7, 5, 3, 1):
+        total = total * square + one / np.float32(k)
+    logarithms: FloatArray = power.astype(np.float32) * np.float32(0.6931472) + np.float32(2) * s * total
+    return logarithms
+
+
 @dataclass(frozen=True, eq=False)
 class Net:
     """One or more nets with the same inputs, whose log odds are averaged.
@@ -170,17 +190,10 @@ class Net:
         bags: Bags,
     ) -> FloatArray:
         """(n,) probabilities by the compiled kernel."""
-        f, n = columns.shape
-        places, values = np.empty(f, dtype=np.int64), np.empty(f * (n + 1), dtype=np.float32)
-        n_varying = compiled.net_amounts(columns, n, places, values)
-        values = values[: f + n_varying * n]
-        np.log(values, out=values)
         starts, bag = (np.ascontiguousarray(numbers, dtype=np.int64) for numbers in (bags.starts, bags.bag))
-        probabilities = np.empty(n, dtype=np.float32)
         words = starts, np.ascontiguousarray(bags.buckets, dtype=np.int32), bag
-        compiled.net_probabilities(
-            self._held, columns, places[:n_varying], values, _BOUND, *words, groups, n_words, probabilities
-        )
+        probabilities = np.empty(columns.shape[1], dtype=np.float32)
+        compiled.net_probabilities(self._held, columns, _BOUND, *words, groups, n_words, probabilities)
         return probabilities
 
     @cached_property
@@ -219,7 +232,8 @@ class Net:
         """
         members, units = self.own.shape[:2]
         varying = np.flatnonzero((columns != columns[:, :1]).any(axis=1))
-        rows = self.scaled(columns.T)
+        logarithms = np.copysign(_logarithms(np.abs(columns.T) + np.float32(1)), columns.T)
+        rows = np.clip((logarithms - self.centre) * self.scale, -_BOUND, _BOUND)
         shared = rows[:1].copy()
         shared[:, varying] = 0
         fixed, sums = product(shared, self.first), product(rows[:, varying], self.first[varying])

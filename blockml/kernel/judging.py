@@ -61,15 +61,6 @@ class JudgingKernel(Protocol):
         """Write into ``means`` the mean of the rows of each group, of each table: :mod:`blockml.pools`."""
 
     @staticmethod
-    def net_amounts(
-        columns: NDArray[np.float32], n_rows: int, places: NDArray[np.int64], amounts: NDArray[np.float32], /
-    ) -> int:
-        """Write which columns (f, n_rows) vary and what logarithms are taken of: :meth:`blockml.nets.Net.predict`.
-
-        Amounts are those of the first row (f,), and then of the columns that vary, whose number is returned.
-        """
-
-    @staticmethod
     def held_net(
         sizes: tuple[int, int, int, int, int, int, int, int], arrays: tuple[NDArray[np.float32], ...], /
     ) -> HeldNet:
@@ -82,8 +73,6 @@ class JudgingKernel(Protocol):
     def net_probabilities(
         net: HeldNet,
         columns: NDArray[np.float32],
-        places: NDArray[np.int64],
-        logarithms: NDArray[np.float32],
         bound: float,
         starts: NDArray[np.int64],
         buckets: NDArray[np.int32],
@@ -93,9 +82,9 @@ class JudgingKernel(Protocol):
         probabilities: NDArray[np.float32],
         /,
     ) -> None:
-        """Write probabilities (n_rows,), from logarithms of what :meth:`net_amounts` wrote: see :mod:`blockml.nets`.
+        """Write probabilities (n_blocks,), from columns (f, n_blocks): :meth:`blockml.nets.Net.predict`.
 
-        The logarithms are overwritten. Arrays of bags are empty for a net that reads no words.
+        Arrays of bags are empty for a net that reads no words.
         """
 
     @staticmethod

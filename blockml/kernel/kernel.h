@@ -73,7 +73,6 @@ static inline double at_least(double value, double least) { return value > least
 
 /* net.c */
 int is_varying(const float *column, Py_ssize_t n); /* whether its numbers aren't all the same */
-PyObject *net_amounts(PyObject *module, PyObject *arguments);
 PyObject *held_net(PyObject *module, PyObject *arguments);
 PyObject *net_probabilities(PyObject *module, PyObject *arguments);
 

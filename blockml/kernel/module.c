@@ -20,7 +20,6 @@ int open_arrays(PyObject **array, Py_buffer *view, const Py_ssize_t *sizes, int 
 static PyMethodDef functions[] = {
     {"small_trees", small_trees, METH_VARARGS, NULL},
     {"tree_sums", tree_sums, METH_VARARGS, NULL},
-    {"net_amounts", net_amounts, METH_VARARGS, NULL},
     {"held_net", held_net, METH_VARARGS, NULL},
     {"net_probabilities", net_probabilities, METH_VARARGS, NULL},
     {"row_means", row_means, METH_VARARGS, NULL},

@@ -23,51 +23,29 @@ WIDE int is_varying(const float *column, Py_ssize_t n) {
     return 0;
 }
 
-WIDE static void write_amounts(const float *restrict values, Py_ssize_t n, float *restrict amounts) {
-    for (Py_ssize_t i = 0; i < n; i++) amounts[i] = fabsf(values[i]) + 1;
+/* As in nets.py: about the root of a half, as bits; how many of them are behind the exponent; and what is added to it. */
+enum { ROOT = 0x3f3504f3, MANTISSA = 23, BIAS = 127 };
+
+/* The logarithm of a number from 1: that of a power of two, and a series for what lies between the root of a half and that
+   of two. */
+static inline float logarithm(float x) {
+    int32_t bits;
+    memcpy(&bits, &x, 4);
+    int32_t power = ((bits - ROOT + (BIAS << MANTISSA)) >> MANTISSA) - BIAS;
+    bits -= power * (1 << MANTISSA);
+    memcpy(&x, &bits, 4);
+    float s = (x - 1) / (x + 1), square = s * s;
+    float sum = (((1.0f / 9 * square + 1.0f / 7) * square + 1.0f / 5) * square + 1.0f / 3) * square + 1;
+    return (float)power * 0.6931472f + 2 * s * sum;
 }
 
-/* net_amounts(columns, n_rows, places, amounts): of columns (f, n_rows), writes the places of those k that are not the same
-   in all rows, and one more than the amounts without sign of the first row (f,), and then of those columns (k, n_rows);
-   returns k. */
-PyObject *net_amounts(PyObject *module, PyObject *arguments) {
-    enum { COLUMNS, PLACES, AMOUNTS, N };
-    PyObject *object[N], *result = NULL;
-    Py_ssize_t n, count = 0;
-    Py_buffer view[N];
-    static const Py_ssize_t sizes[N] = {4, 8, 4};
-    int opened = 0;
-    (void)module;
-    if (!PyArg_ParseTuple(arguments, "OnOO", &object[0], &n, &object[1], &object[2])) return NULL;
-    for (; opened < N; opened++)
-        if (open_array(object[opened], &view[opened], sizes[opened], opened > COLUMNS) < 0) goto done;
-    Py_ssize_t f = view[PLACES].len / 8;
-    if (n < 1 || view[COLUMNS].len / 4 != f * n || view[AMOUNTS].len / 4 < f * (n + 1)) {
-        PyErr_SetString(PyExc_ValueError, "no rows, or no room for all columns");
-        goto done;
-    }
-    const float *column = view[COLUMNS].buf;
-    float *amounts = view[AMOUNTS].buf;
-    for (Py_ssize_t place = 0; place < f; place++, column += n) {
-        write_amounts(column, 1, amounts + place);
-        if (!is_varying(column, n)) continue;
-        write_amounts(column, n, amounts + f + count * n);
-        ((int64_t *)view[PLACES].buf)[count++] = place;
-    }
-    result = PyLong_FromSsize_t(count);
-done:
-    while (opened--) PyBuffer_Release(&view[opened]);
-    return result;
-}
-
-/* Turns logarithms of n amounts into what a net takes: with the sign of the values, less the centre and times the scale,
-   held between +- bound. */
-WIDE static void standardise_column(const float *restrict values, Py_ssize_t n, float centre, float scale, float bound,
-                                    float *restrict logarithms) {
+/* Turns n values into what a net takes: signed logarithms, less the centre and times the scale, held between +- bound. */
+WIDE static void standardise(const float *restrict values, Py_ssize_t n, float centre, float scale, float bound,
+                             float *restrict out) {
     for (Py_ssize_t i = 0; i < n; i++) {
-        float x = (copysignf(logarithms[i], values[i]) - centre) * scale;
+        float x = (copysignf(logarithm(fabsf(values[i]) + 1), values[i]) - centre) * scale;
         x = x > -bound ? x : -bound;
-        logarithms[i] = x < bound ? x : bound;
+        out[i] = x < bound ? x : bound;
     }
 }
 
@@ -171,23 +149,10 @@ done:
     return result;
 }
 
-/* Turns logarithms of what net_amounts wrote into the input of nets; in the first row, columns that vary get 0. */
-static void standardise(const Net *net, const float *columns, Py_ssize_t n, const int64_t *places, Py_ssize_t n_varying,
-                        float bound, float *logarithms) {
-    float *row = logarithms;
-    for (Py_ssize_t place = 0; place < net->f; place++)
-        standardise_column(columns + place * n, 1, net->centre[place], net->scale[place], bound, row + place);
-    logarithms += net->f;
-    for (Py_ssize_t i = 0; i < n_varying; i++, logarithms += n) {
-        int64_t place = places[i];
-        standardise_column(columns + place * n, n, net->centre[place], net->scale[place], bound, logarithms);
-        row[place] = 0;
-    }
-}
-
 /* A page: n blocks, in groups. */
 typedef struct {
     Py_ssize_t n, n_bags;
+    const float *columns; /* (f, n) */
     const int64_t *starts, *bag; /* (n_bags + 1,) where bags begin; (n,) */
     const int32_t *buckets;      /* words of bags */
     const int64_t *const *group; /* of each way, (n,) */
@@ -200,15 +165,18 @@ enum { TOGETHER = 48 };
 
 /* Memory of a page, and where its parts lie. */
 typedef struct {
-    float *fixed, *chosen, *sums, *row; /* first layer: of what all share, weights of the others, between factors, added to all */
+    int64_t *varying;                /* places of columns that aren't the same in all rows */
+    Py_ssize_t n_varying;
+    float *shared, *ready;           /* (f,) what all blocks share; (n_varying, TOGETHER) the rest of some of them */
+    float *fixed, *chosen, *sums, *row; /* first layer: of what all share, weights of the rest, between factors, added to all */
     float *words, *lifted;               /* (n_bags, m * d); (n_bags, all_h) */
     float *hidden, *page, *both;         /* (n, all_h); its sums, then means, plain and by words (2, all_h); those of a net */
     float *counts, *means, *alike;       /* of groups: of a way (n_groups,) and (n_groups, all_h); of all (…, all_k) */
     float *second_row, *second;          /* (all_k,); (TOGETHER, all_k) */
 } Space;
 
-static float *space_for(const Net *net, const Blocks *page, Py_ssize_t n_varying, Space *space) {
-    Py_ssize_t groups = 0, most = 0, ways = net->ways;
+static float *space_for(const Net *net, const Blocks *page, Space *space) {
+    Py_ssize_t f = net->f, groups = 0, most = 0, ways = net->ways;
     for (Py_ssize_t way = 0; way < ways; way++) {
         groups += page->n_groups[way];
         most = page->n_groups[way] > most ? page->n_groups[way] : most;
@@ -217,7 +185,8 @@ static float *space_for(const Net *net, const Blocks *page, Py_ssize_t n_varying
         float **place;
         Py_ssize_t size;
     } parts[] = {
-        {&space->fixed, net->rank}, {&space->chosen, n_varying * net->rank}, {&space->sums, TOGETHER * net->rank},
+        {(float **)&space->varying, 2 * f}, {&space->shared, f}, {&space->ready, f * TOGETHER},
+        {&space->fixed, net->rank}, {&space->chosen, f * net->rank}, {&space->sums, TOGETHER * net->rank},
         {&space->row, net->all_h}, {&space->words, page->n_bags * net->m * net->d},
         {&space->lifted, net->d > 0 ? page->n_bags * net->all_h : 0}, {&space->hidden, page->n * net->all_h},
         {&space->page, 2 * net->all_h}, {&space->both, 2 * net->h}, {&space->counts, most},
@@ -340,31 +309,47 @@ WIDE static void write_odds(const Net *net, const Blocks *page, Py_ssize_t begin
     }
 }
 
-/* What the first layer gives, `hidden` (n, all_h), and its means over the page's blocks and words, `page` (2, all_h).
-   `shared` (f,) are the values that all blocks have, 0 where they differ; then come the others (n_varying, n). */
-static void first_layer(const Net *net, const Blocks *page, const float *shared, const int64_t *places, Py_ssize_t n_varying,
-                        const Space *space) {
+/* Finds the columns that vary, the weights for them, and what the others are like. */
+static void look_at_columns(const Net *net, const Blocks *page, float bound, Space *space) {
+    Py_ssize_t rank = net->rank, n = page->n;
+    space->n_varying = 0;
+    for (Py_ssize_t place = 0; place < net->f; place++) {
+        const float *column = page->columns + place * n;
+        space->shared[place] = 0;
+        if (!is_varying(column, n)) {
+            standardise(column, 1, net->centre[place], net->scale[place], bound, space->shared + place);
+            continue;
+        }
+        memcpy(space->chosen + space->n_varying * rank, net->first + place * rank, (size_t)rank * sizeof(float));
+        space->varying[space->n_varying++] = place;
+    }
+}
+
+/* What the first layer gives, `hidden` (n, all_h), and its means over the page's blocks and words, `page` (2, all_h). */
+static void first_layer(const Net *net, const Blocks *page, float bound, const Space *space) {
     Py_ssize_t rank = net->rank, all_h = net->all_h, n = page->n;
-    const float *varying = shared + net->f;
     double all_words = 0; /* whole numbers: exact in any order */
     for (Py_ssize_t i = 0; i < n; i++) all_words += page->n_words[i];
     all_words = at_least(all_words, 1);
-    multiply((Factor){shared, 0, 1}, 1, net->first, rank, net->f, rank, space->fixed, rank);
+    multiply((Factor){space->shared, 0, 1}, 1, net->first, rank, net->f, rank, space->fixed, rank);
     float *row = space->fixed;
     if (net->factors) {
         row = space->row;
         multiply((Factor){space->fixed, 0, 1}, 1, net->mix, all_h, net->factors, all_h, row, all_h);
     }
     add_row(row, net->first_bias, all_h);
-    for (Py_ssize_t i = 0; i < n_varying; i++)
-        memcpy(space->chosen + i * rank, net->first + places[i] * rank, (size_t)rank * sizeof(float));
     if (net->d > 0) lift_words(net, page, space->words, space->lifted);
     float *sums = space->page, *by_words = sums + all_h;
     memset(sums, 0, (size_t)(2 * all_h) * sizeof(float));
     for (Py_ssize_t begin = 0; begin < n; begin += TOGETHER) {
         Py_ssize_t end = begin + TOGETHER < n ? begin + TOGETHER : n;
+        for (Py_ssize_t i = 0; i < space->n_varying; i++) {
+            int64_t place = space->varying[i];
+            standardise(page->columns + place * n + begin, end - begin, net->centre[place], net->scale[place], bound,
+                        space->ready + i * TOGETHER);
+        }
         float *hidden = space->hidden + begin * all_h, *out = net->factors ? space->sums : hidden;
-        multiply((Factor){varying + begin, 1, n}, end - begin, space->chosen, rank, n_varying, rank, out, rank);
+        multiply((Factor){space->ready, 1, TOGETHER}, end - begin, space->chosen, rank, space->n_varying, rank, out, rank);
         if (net->factors)
             multiply((Factor){out, rank, 1}, end - begin, net->mix, all_h, net->factors, all_h, hidden, all_h);
         activate_first(net, page, begin, end, all_words, row, net->d > 0 ? space->lifted : NULL, hidden, sums, by_words);
@@ -433,14 +418,13 @@ static int are_bags(const Net *net, const Blocks *page, Py_ssize_t n_buckets) {
     return bad >= 0;
 }
 
-/* net_probabilities(net, columns, places, logarithms, bound, starts, buckets, bag, groups, n_words, probabilities): those (n,) of blocks
-   by the nets of held_net. First comes what net_amounts was given and wrote, with logarithms of the amounts, which are
-   overwritten; then bags of words, empty arrays for a net that reads none; a tuple of groups (n,), for each way to be alike;
-   and the words of blocks. */
+/* net_probabilities(net, columns, bound, starts, buckets, bag, groups, n_words, probabilities): those (n,) of blocks by the
+   nets of held_net, from columns (f, n); bags of words, empty arrays for a net that reads none; a tuple of groups (n,), for
+   each way to be alike; and the words of blocks. */
 PyObject *net_probabilities(PyObject *module, PyObject *arguments) {
-    enum { COLUMNS, PLACES, LOGARITHMS, STARTS, BUCKETS, BAG, N_WORDS, PROBABILITIES, N };
+    enum { COLUMNS, STARTS, BUCKETS, BAG, N_WORDS, PROBABILITIES, N };
     PyObject *object[N], *capsule, *groups, *result = NULL;
-    static const Py_ssize_t sizes[N] = {4, 8, 4, 8, 4, 8, 8, 4};
+    static const Py_ssize_t sizes[N] = {4, 8, 4, 8, 8, 4};
     float bound, *memory = NULL;
     double *odds = NULL;
     Py_buffer view[N + MOST_WAYS];
@@ -449,20 +433,18 @@ PyObject *net_probabilities(PyObject *module, PyObject *arguments) {
     Py_ssize_t n_groups[MOST_WAYS];
     int opened = 0;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOfOOOO!OO", &capsule, &object[0], &object[1], &object[2], &bound, &object[3], &object[4],
-                          &object[5], &PyTuple_Type, &groups, &object[6], &object[7]))
+    if (!PyArg_ParseTuple(arguments, "OOfOOOO!OO", &capsule, &object[0], &bound, &object[1], &object[2], &object[3],
+                          &PyTuple_Type, &groups, &object[4], &object[5]))
         return NULL;
     const Net *net = PyCapsule_GetPointer(capsule, CAPSULE);
     if (net == NULL) return NULL;
     for (; opened < N; opened++)
-        if (open_array(object[opened], &view[opened], sizes[opened], opened == LOGARITHMS || opened == PROBABILITIES) < 0) goto done;
-    Py_ssize_t f = net->f, n = view[PROBABILITIES].len / 4, n_varying = view[PLACES].len / 8;
-    const int64_t *places = view[PLACES].buf;
-    Blocks page = {n, view[STARTS].len / 8 - 1, view[STARTS].buf, view[BAG].buf, view[BUCKETS].buf, group, n_groups,
-                   view[N_WORDS].buf};
-    int sound = n > 0 && view[COLUMNS].len / 4 == f * n && view[LOGARITHMS].len / 4 == f + n_varying * n &&
-                view[N_WORDS].len / 8 == n && net->ways <= MOST_WAYS && PyTuple_Size(groups) == net->ways;
-    for (Py_ssize_t i = 0; sound && i < n_varying; i++) sound = places[i] >= 0 && places[i] < f;
+        if (open_array(object[opened], &view[opened], sizes[opened], opened == PROBABILITIES) < 0) goto done;
+    Py_ssize_t n = view[PROBABILITIES].len / 4;
+    Blocks page = {n,     view[STARTS].len / 8 - 1, view[COLUMNS].buf, view[STARTS].buf, view[BAG].buf, view[BUCKETS].buf,
+                   group, n_groups,                 view[N_WORDS].buf};
+    int sound = n > 0 && view[COLUMNS].len / 4 == net->f * n && view[N_WORDS].len / 8 == n && net->ways <= MOST_WAYS &&
+                PyTuple_Size(groups) == net->ways;
     if (net->d == 0)
         page.n_bags = 0;
     else if (sound)
@@ -477,15 +459,15 @@ PyObject *net_probabilities(PyObject *module, PyObject *arguments) {
         goto done;
     }
     Space space;
-    memory = space_for(net, &page, n_varying, &space);
+    memory = space_for(net, &page, &space);
     odds = malloc((size_t)n * sizeof(double));
     if (memory == NULL || odds == NULL) {
         PyErr_NoMemory();
         goto done;
     }
     Py_BEGIN_ALLOW_THREADS;
-    standardise(net, view[COLUMNS].buf, n, places, n_varying, bound, view[LOGARITHMS].buf);
-    first_layer(net, &page, view[LOGARITHMS].buf, places, n_varying, &space);
+    look_at_columns(net, &page, bound, &space);
+    first_layer(net, &page, bound, &space);
     second_layer(net, &page, &space, odds);
     write_logistics(odds, (size_t)n, view[PROBABILITIES].buf);
     Py_END_ALLOW_THREADS;
