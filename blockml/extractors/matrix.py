@@ -69,9 +69,8 @@ def matrix(
     >>> matrix(page, "votes")[:, feature_set("votes").columns.index("votenumwords_0")].tolist()
     [0.0, 1.0]
     """
-    bases = _bases(features_name)
-    given = {base: METHODS[name]().score(page) for base, name in VOTERS.items() if base in bases}
-    if bases & set(_SIBLINGS):
+    given = {base: METHODS[VOTERS[base]]().score(page) for base in _voters(features_name)}
+    if uses_siblings(features_name):
         given |= _from_site(page, site)
     return features.build(page, features_name, given, view)
 
@@ -86,6 +85,13 @@ def uses_siblings(features_name: str) -> bool:
         No such feature set.
     """
     return bool(_bases(features_name) & set(_SIBLINGS))
+
+
+@functools.cache
+def _voters(features_name: str) -> tuple[str, ...]:
+    """Columns of a feature set that are votes."""
+    bases = _bases(features_name)
+    return tuple([base for base in VOTERS if base in bases])
 
 
 @functools.cache

@@ -210,7 +210,7 @@ def _address(view: View) -> list[float]:
     """What the page's canonical address looks like."""
     address = view.meta.get("og:url", "") or view.canonical
     route = address.split("//")[-1].partition("/")[2].lower()
-    kinds = {match.lastgroup for match in _URL_WORDS.finditer("/" + route)}
+    kinds = {match.lastgroup for match in _URL_WORDS.finditer("/" + route)} if route else ()
     n_parts = len([part for part in route.split("/") if part]) if address else -1
     return [n_parts, route.count("-"), sum(map(str.isdigit, route)), *[name in kinds for name in _URL_KINDS]]
 

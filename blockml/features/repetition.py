@@ -24,7 +24,8 @@ def alike(view: View) -> tuple[NDArray[np.int32], ...]:
     """(n_blocks,) number of the group of each block, for each of :data:`ALIKE`; of any page, without blocks too."""
     if not len(view):
         return tuple([np.zeros(0, dtype=np.int32) for _ in ALIKE])
-    return tuple(view.groups.astype(np.int32) if (sheet := view.sheet) is None else sheet.groups())
+    groups = view.groups.astype(np.int32) if (sheet := view.sheet) is None else sheet.groups()
+    return tuple([groups[way] for way in range(len(ALIKE))])  # the end of an array's own iterator is dear
 
 
 def repetition(view: View) -> Mapping[str, NDArray[np.generic]]:

@@ -101,19 +101,19 @@ def _compiled(compiled: kernel.Compiled, nodes: Nodes, profile: str, tokenizer: 
         class_table(),
         tuple(TOKENIZERS).index(tokenizer),
     )
-    n_words, n_linked, first_line, last_line, parent, node, last_node = np.frombuffer(columns, np.int32).reshape(7, -1)
-    flags, joints = np.frombuffer(bits, np.uint8).reshape(2, -1)
+    # Rows by number: the end of an array's own iterator is dear, for numpy words an exception.
+    wide, narrow = np.frombuffer(columns, np.int32).reshape(7, -1), np.frombuffer(bits, np.uint8).reshape(2, -1)
     return Blocks(
         texts=texts,
-        n_words=n_words,
-        n_linked=n_linked,
-        first_line=first_line,
-        last_line=last_line,
-        parent=parent,
-        node=node,
-        last_node=last_node,
-        flags=flags,
-        joints=joints,
+        n_words=wide[0],
+        n_linked=wide[1],
+        first_line=wide[2],
+        last_line=wide[3],
+        parent=wide[4],
+        node=wide[5],
+        last_node=wide[6],
+        flags=narrow[0],
+        joints=narrow[1],
         word_lengths=np.frombuffer(word_lengths, np.int32),
         parents=parents,
     )
