@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import functools
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -170,19 +171,32 @@ def _declared(source: bytes, warnings: dict[str, None]) -> str | None:
     if b"charset" not in source and b"charset" not in source.lower():
         return None
     for meta in _metas(source):
-        attributes: dict[bytes, bytes] = {}
-        for attribute in _ATTRIBUTE.finditer(meta):
-            attributes.setdefault(attribute[1].lower(), (attribute[2] or b"").strip(b"\"'"))
-        label = attributes.get(b"charset", b"").strip()
-        if not label and attributes.get(b"http-equiv", b"").strip().lower() == b"content-type":
-            found = _CHARSET.search(attributes.get(b"content", b""))
-            label = found[1] if found else b""
+        label = _short_label(meta) if len(meta) <= _LONGEST_KEPT else _label(meta)
         if not label:
             continue
         if name := _known(label.decode("ascii", "replace")):
             return _as_declared(name)
         warnings[f"the page declares the unknown charset {label.decode('ascii', 'replace')!r}"] = None
     return None
+
+
+#: What stands in a ``<meta>`` is kept from page to page if it is no longer: nearly all pages say the same.
+_LONGEST_KEPT = 64
+
+
+def _label(meta: bytes) -> bytes:
+    """The encoding that a ``<meta>`` declares by what stands in it; empty if it declares none."""
+    attributes: dict[bytes, bytes] = {}
+    for attribute in _ATTRIBUTE.finditer(meta):
+        attributes.setdefault(attribute[1].lower(), (attribute[2] or b"").strip(b"\"'"))
+    label = attributes.get(b"charset", b"").strip()
+    if not label and attributes.get(b"http-equiv", b"").strip().lower() == b"content-type":
+        found = _CHARSET.search(attributes.get(b"content", b""))
+        label = found[1] if found else b""
+    return label
+
+
+_short_label = functools.lru_cache(maxsize=256)(_label)
 
 
 def _metas(source: bytes) -> Iterator[bytes]:
