@@ -22,9 +22,9 @@ from blockml.features import feature_set
 from blockml.features.catalogue import COLUMNS, split_name
 from blockml.features.column import Family
 from blockml.features.repetition import alike
-from blockml.features.sheet import computed
 from blockml.features.tokens import bags
 from blockml.features.view import View
+from blockml.features.writing import computed
 from blockml.learning.blending import fit_blend
 from blockml.learning.recipes import RECIPES, Recipe
 from blockml.learning.table import BlockTable

@@ -27,8 +27,9 @@ from blockml.blas import one_thread
 from blockml.extractors import Extractor, Plain, Supervised, Traits
 from blockml.features import COLUMNS, feature_set
 from blockml.features.catalogue import split_name
-from blockml.features.sheet import FAMILIES, Sheet, Steps
+from blockml.features.sheet import Claims, Sheet, Steps
 from blockml.features.view import View
+from blockml.features.writing import FAMILIES
 from blockml.page import Extraction, Page
 from blockml.parsing import BACKENDS
 
@@ -174,9 +175,9 @@ def test_only_what_the_model_reads_is_computed_and_once(name: str, twin: str, mo
     numbers: list[int] = []
     write = Sheet.write
 
-    def noted(sheet: Sheet, view: View, steps: Steps, matrix: NDArray[np.float32]) -> None:
+    def noted(sheet: Sheet, steps: Steps, claims: Claims | None, matrix: NDArray[np.float32]) -> None:
         numbers.extend(steps.rows[:, 0].tolist())
-        write(sheet, view, steps, matrix)
+        write(sheet, steps, claims, matrix)
 
     monkeypatch.setattr(Sheet, "write", noted)
     calls = called(lambda: blockml.extract(PAGES[0], model=extractor))

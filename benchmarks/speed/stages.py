@@ -23,8 +23,9 @@ from benchmarks.speed.subjects import on_backend
 from blockml import features, kernel
 from blockml.extractors import Extractor
 from blockml.features import COLUMNS
-from blockml.features.sheet import FAMILIES, Sheet, Steps
+from blockml.features.sheet import Claims, Sheet, Steps
 from blockml.features.view import View
+from blockml.features.writing import FAMILIES, steps_of
 
 __all__ = ["DOORS", "REST", "SHARED", "Stopwatch", "routes", "watched"]
 
@@ -144,11 +145,11 @@ def _by_step(write: Work, watch: Stopwatch) -> Work:
     stages = {number: f"features: {family.__module__.rpartition('.')[2]}" for family, number in FAMILIES.items()}
     family_of = {number: family for family, number in FAMILIES.items()}
 
-    def by_step(sheet: Sheet, view: View, steps: Steps, matrix: NDArray[np.float32]) -> None:
+    def by_step(sheet: Sheet, steps: Steps, claims: Claims | None, matrix: NDArray[np.float32]) -> None:
         for row in steps.rows.tolist():
             family = family_of.get(row[0])
-            step = Steps.of([row], set() if family is None else {family})
-            watch.around(write, stages.get(row[0], PUT_TOGETHER))(sheet, view, step, matrix)
+            step = steps_of([row], set() if family is None else {family})
+            watch.around(write, stages.get(row[0], PUT_TOGETHER))(sheet, step, claims, matrix)
 
     return by_step
 

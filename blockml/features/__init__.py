@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from blockml.errors import UsageError
 from blockml.features.catalogue import COLUMNS, FEATURE_SETS, FeatureSet, describe, feature_set, split_name
 from blockml.features.column import Family, Rows, names_of
-from blockml.features.sheet import FAMILIES, SHIFTED, Steps, computed
+from blockml.features.sheet import Steps
 from blockml.features.view import View
+from blockml.features.writing import FAMILIES, SHIFTED, computed, steps_of, write
 from blockml.page import Page
 
 __all__ = ["COLUMNS", "FEATURE_SETS", "FeatureSet", "build", "describe", "feature_set"]
@@ -71,7 +72,7 @@ def build(
     if n:
         view, parts = view or View(page), plan.parts
         if plan.steps is not None and not given and (sheet := view.sheet) is not None:
-            sheet.write(view, plan.steps, columns)
+            write(view, sheet, plan.steps, columns)
             parts = plan.others
         # A family's values are dropped before the next one's are made: memory is soon warm, and little of it is needed.
         for part in parts:
@@ -192,7 +193,7 @@ def _plan(columns: tuple[str, ...]) -> _Plan:
     steps = [step for part in written for step in part.steps()]
     families = {part.family for part in written if part.family is not None}
     others = [part for part in parts if not part.is_written]
-    return _Plan(tuple(parts), tuple(others), Steps.of(steps, families) if steps else None)
+    return _Plan(tuple(parts), tuple(others), steps_of(steps, families) if steps else None)
 
 
 def _part(family: Family | None, names: list[tuple[int, str, int, int | None]]) -> _Part:

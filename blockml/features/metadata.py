@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator, Mapping, Set
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml import kernel
 from blockml.features.column import Rows, columns_of, names_of
+from blockml.features.sheet import Claims
 from blockml.features.tags import TagTable
 from blockml.features.view import View
 from blockml.parsing.characters import ALNUM, classes
@@ -76,15 +76,6 @@ _SUMS_OF = {
     name: [(column, what) for column, (what, names) in SUMS.items() if name in names]
     for name in frozenset(name for _, names in SUMS.values() for name in names)
 }
-
-
-class Claims(NamedTuple):
-    """What a page says about itself."""
-
-    title: str
-    description: str
-    numbers: tuple[float, ...]
-    """Its kinds and its address: the last columns of :func:`about`."""
 
 
 def claims(view: View) -> Claims:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from blockml import kernel
 from blockml.features.alike import GROUPS, Levels, alike
 from blockml.features.keywords import keyword_bits
 from blockml.features.names import Names, numbered
+from blockml.features.sheet import Sheet
 from blockml.features.tags import TagTable, tag_places
 from blockml.page import Blocks, Nodes, Page
 from blockml.parsing.characters import (
@@ -26,9 +27,6 @@ from blockml.parsing.characters import (
     classes,
     code_points,
 )
-
-if TYPE_CHECKING:
-    from blockml.features.sheet import Sheet
 
 __all__ = ["COUNTED", "REACH", "View"]
 
@@ -68,10 +66,8 @@ class View:
     @cached_property
     def sheet(self) -> Sheet | None:
         """The page as the kernel knows it; None without a kernel, and of a page without blocks."""
-        from blockml.features.sheet import Sheet  # which knows all families, and they know views
-
         compiled = self._compiled
-        return None if compiled is None else Sheet(compiled, self)
+        return None if compiled is None else Sheet(compiled, self.page, REACH, self.amounts, self.totals)
 
     @property
     def chain(self) -> NDArray[np.int64]:

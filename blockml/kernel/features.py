@@ -35,7 +35,7 @@ class FeatureKernel(Protocol):
         roles_elsewhere: Callable[[str], int],
         /,
     ) -> Tables:
-        """Take what is the same of all pages, as read-only arrays: :mod:`blockml.features.sheet`.
+        """Take what is the same of all pages, as read-only arrays: :mod:`blockml.features.writing`.
 
         The last two tell the bits of a value that isn't ASCII.
         """

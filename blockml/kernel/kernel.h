@@ -72,7 +72,6 @@ PyObject *tree_sums(PyObject *module, PyObject *arguments);
 static inline double at_least(double value, double least) { return value > least ? value : least; }
 
 /* net.c */
-int is_varying(const float *column, Py_ssize_t n); /* whether its numbers aren't all the same */
 PyObject *held_net(PyObject *module, PyObject *arguments);
 PyObject *net_probabilities(PyObject *module, PyObject *arguments);
 

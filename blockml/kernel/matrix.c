@@ -69,3 +69,17 @@ void multiply(Factor rows, Py_ssize_t n, const float *weights, Py_ssize_t weight
 #endif
         usual_product(&product);
 }
+
+enum { STRETCH = 32 };
+
+WIDE int is_varying(const float *column, Py_ssize_t n) {
+    Py_ssize_t i = 0;
+    for (; i + STRETCH <= n; i += STRETCH) {
+        int differs = 0; /* no branch for each, so that several are compared at once */
+        for (int k = 0; k < STRETCH; k++) differs |= column[i + k] != column[0];
+        if (differs) return 1;
+    }
+    for (; i < n; i++)
+        if (column[i] != column[0]) return 1;
+    return 0;
+}

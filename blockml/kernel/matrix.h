@@ -20,4 +20,7 @@ typedef struct {
 void multiply(Factor rows, Py_ssize_t n, const float *weights, Py_ssize_t weights_step, Py_ssize_t terms, Py_ssize_t width,
               float *out, Py_ssize_t out_step);
 
+/* Whether the numbers of a column aren't all the same. */
+int is_varying(const float *column, Py_ssize_t n);
+
 #endif

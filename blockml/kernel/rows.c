@@ -1,9 +1,9 @@
-/* The features of a page, written where they lie in its matrix: see blockml.features.sheet. */
+/* The features of a page, written where they lie in its matrix: see blockml.features.writing. */
 #include "tree.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* In the order of blockml.features.sheet.FAMILIES. */
+/* In the order of blockml.features.writing.FAMILIES. */
 enum { TEXT, POSITION, AROUND, PATH, ANCESTORS, CALLED, CONTAINER, FURTHER, SAME_PATH, REPETITION, LIKE_SIBLINGS,
        RESEMBLANCE, ABOUT, N_FAMILIES };
 

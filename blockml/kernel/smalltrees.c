@@ -1,5 +1,5 @@
 /* Small trees, as most of an ensemble are: not walked, but tested for many rows at once. */
-#include "trees.h"
+#include "ensemble.h"
 #include <stdlib.h>
 #include <string.h>
 #if defined(__GNUC__) && defined(__x86_64__)
@@ -46,7 +46,7 @@ static void add_slowly(const Small *tree, const float *values, Py_ssize_t n_rows
 }
 
 #if defined(__GNUC__)
-enum { LANES = 16, MOST_VECTORS = 4, LEAST_VECTORS = 1 }; /* as many rows as fit the registers of most machines */
+enum { MOST_VECTORS = 4, LEAST_VECTORS = 1 }; /* as many rows as fit the registers of most machines */
 typedef float Floats __attribute__((vector_size(4 * LANES), aligned(4), may_alias)); /* they may begin anywhere */
 typedef int32_t Masks __attribute__((vector_size(4 * LANES)));
 

@@ -1,6 +1,6 @@
 /* Sums of leaf values of many trees: the twin of blockml.trees.Trees.sums. The values are added tree by tree, as in
    Python, so the sums are the same to the last bit. */
-#include "trees.h"
+#include "ensemble.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -26,11 +26,11 @@ from blockml.features.metadata import resemblance
 from blockml.features.names import NAMES
 from blockml.features.ranks import ranked
 from blockml.features.repetition import alike
-from blockml.features.sheet import computed
 from blockml.features.structure import FAR, nearest_levels
 from blockml.features.tokens import bags
 from blockml.features.view import View
 from blockml.features.vocabulary import ROLE_BITS, ROLES, called, role_bits
+from blockml.features.writing import computed
 from blockml.keys import text_keys
 from blockml.page import Blocks, Nodes, Page
 from tests.strategies import messy_html

@@ -1,8 +1,8 @@
 /* Trees and the rows that go through them: trees.c, smalltrees.c. */
-#ifndef BLOCKML_TREES_H
-#define BLOCKML_TREES_H
+#ifndef BLOCKML_ENSEMBLE_H
+#define BLOCKML_ENSEMBLE_H
 
-#include "kernel.h"
+#include "matrix.h"
 #include <math.h>
 
 /* A matrix: where the next row and the next column begin. */

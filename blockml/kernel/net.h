@@ -1,0 +1,36 @@
+/* Small nets and the pages that they judge: net.c, layers.c. */
+#ifndef BLOCKML_NET_H
+#define BLOCKML_NET_H
+
+#include "matrix.h"
+
+/* Nets as they are kept between pages. Units are padded to whole vectors; what they are padded with is 0 and stays so. */
+typedef struct {
+    Py_ssize_t f, m, h, k, d, ways, n_words; /* columns, nets, units of both layers, numbers of a word, ways to be alike */
+    Py_ssize_t factors;            /* numbers between the factors of the first layer, 0 where it has none */
+    Py_ssize_t rank, all_h, all_k; /* what the first factor gives, and units of all nets; padded */
+    float *centre, *scale;      /* (f,) */
+    float *first, *first_bias;  /* (f, rank); (all_h,) */
+    float *mix;                 /* (factors, all_h) */
+    float *words, *known;       /* (n_words, m * d); (n_words,) 1 for words that aren't all zero */
+    float *lift, *own;          /* (m, d, h); (m, h, k) */
+    float *page, *alike;        /* (m, 2 * h, k); (m, ways * h, k) */
+    float *second_bias, *out, *out_bias; /* (all_k,); (all_k,); (m,) */
+    float *memory;
+} Net;
+
+/* A page: n blocks, in groups. */
+typedef struct {
+    Py_ssize_t n, n_bags;
+    const float *columns; /* (f, n) */
+    const int64_t *starts, *bag; /* (n_bags + 1,) where bags begin; (n,) */
+    const int32_t *buckets;      /* words of bags */
+    const int64_t *const *group; /* of each way, (n,) */
+    const Py_ssize_t *n_groups;
+    const double *n_words; /* (n,) */
+} Blocks;
+
+/* layers.c. Writes the log odds (n,) of blocks, whose columns are held between +- bound; -1 without memory. */
+int write_net_odds(const Net *net, const Blocks *page, float bound, double *odds);
+
+#endif
