@@ -51,7 +51,7 @@ def compiled(root: Path) -> Path:
         define_macros=[("Py_LIMITED_API", LIMITED_API)],
         # Products and sums are rounded one by one, as numpy rounds them, also where a machine could do both at once.
         # Names are the kernel's own: another library may have a function of the same name.
-        extra_compile_args=[] if os.name == "nt" else ["-O3", "-ffp-contract=off", "-fvisibility=hidden"],
+        extra_compile_args=["/std:c11"] if os.name == "nt" else ["-O3", "-ffp-contract=off", "-fvisibility=hidden"],
         py_limited_api=True,
     )
     before = Path.cwd()

@@ -33,6 +33,7 @@ _BOUND = 4.0
 _NO_BAGS = Bags(np.zeros(1, dtype=np.intp), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.intp))
 #: Bounds of what a damaged or hostile file can make us do; real nets are far from them.
 _MOST_NUMBERS, _LARGEST = 20_000_000, 1e6
+_MOST_WAYS, _MOST_UNITS = 8, 2**14
 #: Arrays that files hold as they are. The others are weights, which nets hold rounded to half precision, so that a net
 #: that was saved and read is the same.
 _EXACT: Mapping[str, type[np.generic]] = {"centre": np.float32, "scale": np.float32}
@@ -68,7 +69,7 @@ def _logarithms(x: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Net:
-    """One or more nets with the same inputs, whose log odds are averaged.
+    """One or more nets with the same inputs, whose log odds are averaged. Arrays stay as they are once they are used.
 
     ``m`` is their number, ``f`` columns go in, each word has ``d`` numbers, and the layers have ``h`` and ``k`` units.
     """
@@ -307,6 +308,10 @@ class Net:
         for name, shape in wanted.items():
             if held[name].shape != shape:
                 raise ModelFormatError(f"the net's array {name!r} has the shape {held[name].shape}, not {shape}")
+        if not f or self.ways > _MOST_WAYS or max(m, h, k, d, r) > _MOST_UNITS:
+            raise ModelFormatError(
+                f"a net has columns, at most {_MOST_WAYS} ways to be alike, and at most {_MOST_UNITS} of anything else"
+            )
         if sum(array.size for array in held.values()) > _MOST_NUMBERS:
             raise ModelFormatError(f"a net has at most {_MOST_NUMBERS} numbers")
         if not all((np.abs(array) <= _LARGEST).all() for array in held.values()) or (self.scale < 0).any():

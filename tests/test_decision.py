@@ -264,6 +264,13 @@ def test_compiled_odds_are_those_of_python(values: list[float], share: float) ->
         np.testing.assert_array_equal(one, same)
 
 
+def test_what_is_no_number_stays_none() -> None:
+    """It is not taken for certain content."""
+    if kernel.compiled is None:
+        pytest.skip("numpy warns of it")
+    assert np.isnan(logistic(np.array([np.nan, 0.0]))).tolist() == [True, False]
+
+
 @given(st.lists(st.floats(0, 1, width=32), min_size=1, max_size=70))
 def test_odds_are_those_of_libraries(values: list[float]) -> None:
     """Up to the last bits: numpy's logarithm and hyperbolic tangent are good to as many."""

@@ -228,6 +228,13 @@ def test_missing_and_wrongly_typed_arrays_are_refused() -> None:
         Net.from_arrays(arrays | {"scale": np.zeros(5, np.float64)})
 
 
+def test_nets_that_the_kernel_would_not_take_are_refused() -> None:
+    """Before they are asked for anything."""
+    for net, columns in ((some_net(ways=9), COLUMNS), (replace(some_net(), centre=np.zeros(0, np.float32)), 0)):
+        with pytest.raises(ModelFormatError, match=r"at most 8 ways|shape"):
+            net.check(columns)
+
+
 def test_other_columns_ways_or_no_words_are_refused() -> None:
     """With a message that tells the numbers."""
     net, (matrix, groups, words, bags) = some_net(), some_page(6, 3)
@@ -367,6 +374,8 @@ def test_the_compiled_net_refuses_arrays_that_do_not_fit(compiled: kernel.Compil
                 compiled.held_net(wrong, arrays)
     with pytest.raises(ValueError, match="not the arrays"):
         compiled.held_net(sizes, arrays[1:])
+    with pytest.raises(ValueError, match="fit together"):  # a product of sizes that would be 0 in 64 bits
+        compiled.held_net((1, 4, 2**62, 1, 0, 0, 0, 0), (np.ones(1, np.float32),) * 2 + (np.ones(0, np.float32),) * 11)
     held = compiled.held_net(sizes, arrays)
     n = 3
     good: dict[str, Any] = {
@@ -378,7 +387,9 @@ def test_the_compiled_net_refuses_arrays_that_do_not_fit(compiled: kernel.Compil
     narrow, wide = np.array([0, 1]), np.ones((COLUMNS, n + 1), np.float32)
     bad: dict[str, list[Any]] = {
         "columns": [wide],
-        "starts": [np.array(starts, np.int64) for starts in ([0, 3, 2], [0, 2, 4], [-1, 2, 3], [])],
+        "starts": [
+            np.array(starts, np.int64) for starts in ([0, 3, 2], [0, 2, 4], [-1, 2, 3], [], [0, 3, -(2**63), -1, 3])
+        ],
         "buckets": [np.full(n, bucket, np.int32) for bucket in (BUCKETS, -1)],
         "bag": [np.array([0, 2, 0]), np.array([0, -1, 0]), narrow],
         "groups": [(), (narrow,)],

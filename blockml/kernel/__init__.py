@@ -1,6 +1,6 @@
 """The hottest loops once more, compiled: used where there was a compiler when blockml was installed.
 
-Each function has a twin in Python beside its only caller, which gives the same to the last bit and serves without it.
+Each function has a twin in Python, which gives the same to the last bit and serves without it.
 ``BLOCKML_PURE=1`` in the environment leaves the compiled ones out, while installing or while running.
 """
 

@@ -38,14 +38,14 @@ static int give_start(const Functions *call, Tags *tags, void *node, Py_ssize_t 
         const char *name = (const char *)call->dom_attr_qualified_name(attribute, &length);
         const char *value = (const char *)call->dom_attr_value(attribute, &value_length);
         if (value == NULL) value_length = 0;
-        if (name == NULL || tags_attribute(tags, name, length, value, value_length) < 0) return -1;
+        if (name == NULL) goto no_memory;
+        if (tags_attribute(tags, name, length, value, value_length) < 0) return -1;
     }
     const char *name = (const char *)call->dom_element_qualified_name(node, &length);
-    if (name == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    return tags_start(tags, name, id);
+    if (name != NULL) return tags_start(tags, name, id);
+no_memory:
+    PyErr_NoMemory();
+    return -1;
 }
 
 static int give_text(const Functions *call, Tags *tags, void *document, void *node) {

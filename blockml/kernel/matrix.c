@@ -12,32 +12,32 @@ typedef struct {
 } Product;
 
 #if defined(__GNUC__)
-#define PRODUCT(NAME, TARGET, BYTES, VECTORS, ROWS)                                                                        \
-    typedef float NAME##_floats __attribute__((vector_size(BYTES), aligned(4), may_alias)); /* they may begin anywhere */  \
-    static inline __attribute__((always_inline)) TARGET void NAME##_tile(const Product *p, Py_ssize_t row,                 \
-                                                                         Py_ssize_t column, int n) {                       \
-        enum { WIDTH = BYTES / 4 };                                                                                        \
-        const float *value = p->rows.values + row * p->rows.row, *weight = p->weights + column;                            \
-        NAME##_floats sums[ROWS][VECTORS];                                                                                 \
-        for (int i = 0; i < n; i++)                                                                                        \
-            for (int j = 0; j < VECTORS; j++) sums[i][j] = (NAME##_floats){0};                                             \
-        for (Py_ssize_t k = 0; k < p->terms; k++, value += p->rows.column, weight += p->weights_step) {                    \
-            NAME##_floats several[VECTORS];                                                                                \
-            for (int j = 0; j < VECTORS; j++) several[j] = *(const NAME##_floats *)(weight + j * WIDTH);                   \
-            for (int i = 0; i < n; i++)                                                                                    \
-                for (int j = 0; j < VECTORS; j++) sums[i][j] += value[i * p->rows.row] * several[j];                       \
-        }                                                                                                                  \
-        float *out = p->out + row * p->out_step + column;                                                                  \
-        for (int i = 0; i < n; i++, out += p->out_step)                                                                    \
-            for (int j = 0; j < VECTORS; j++) *(NAME##_floats *)(out + j * WIDTH) = sums[i][j];                            \
-    }                                                                                                                      \
-    static TARGET void NAME(const Product *p) {                                                                            \
-        for (Py_ssize_t column = 0; column < p->width; column += VECTORS * BYTES / 4) {                                    \
-            Py_ssize_t row = 0;                                                                                            \
-            for (; row + ROWS <= p->n; row += ROWS) NAME##_tile(p, row, column, ROWS);                                     \
-            for (; row + 2 <= p->n; row += 2) NAME##_tile(p, row, column, 2);                                              \
-            if (row < p->n) NAME##_tile(p, row, column, 1);                                                                \
-        }                                                                                                                  \
+#define PRODUCT(NAME, TARGET, BYTES, VECTORS, ROWS) \
+    typedef float NAME##_floats __attribute__((vector_size(BYTES), aligned(4), may_alias)); /* they may begin anywhere */ \
+    static inline __attribute__((always_inline)) TARGET void NAME##_tile(const Product *p, Py_ssize_t row, \
+                                                                         Py_ssize_t column, int n) { \
+        enum { WIDTH = BYTES / 4 }; \
+        const float *value = p->rows.values + row * p->rows.row, *weight = p->weights + column; \
+        NAME##_floats sums[ROWS][VECTORS]; \
+        for (int i = 0; i < n; i++) \
+            for (int j = 0; j < VECTORS; j++) sums[i][j] = (NAME##_floats){0}; \
+        for (Py_ssize_t k = 0; k < p->terms; k++, value += p->rows.column, weight += p->weights_step) { \
+            NAME##_floats several[VECTORS]; \
+            for (int j = 0; j < VECTORS; j++) several[j] = *(const NAME##_floats *)(weight + j * WIDTH); \
+            for (int i = 0; i < n; i++) \
+                for (int j = 0; j < VECTORS; j++) sums[i][j] += value[i * p->rows.row] * several[j]; \
+        } \
+        float *out = p->out + row * p->out_step + column; \
+        for (int i = 0; i < n; i++, out += p->out_step) \
+            for (int j = 0; j < VECTORS; j++) *(NAME##_floats *)(out + j * WIDTH) = sums[i][j]; \
+    } \
+    static TARGET void NAME(const Product *p) { \
+        for (Py_ssize_t column = 0; column < p->width; column += VECTORS * BYTES / 4) { \
+            Py_ssize_t row = 0; \
+            for (; row + ROWS <= p->n; row += ROWS) NAME##_tile(p, row, column, ROWS); \
+            for (; row + 2 <= p->n; row += 2) NAME##_tile(p, row, column, 2); \
+            if (row < p->n) NAME##_tile(p, row, column, 1); \
+        } \
     }
 PRODUCT(usual_product, , 16, 2, 4)
 #if defined(__x86_64__)

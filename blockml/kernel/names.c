@@ -89,6 +89,11 @@ static int number_given(Wanted *wanted, PyObject *given, int32_t *of_set) {
     for (Py_ssize_t k = 0; k < wanted->n; k++) {
         PyObject *value = PyObject_CallMethod(given, "get", "s", NAMES[k].text);
         if (value == NULL) return 0;
+        if (value != Py_None && !PyUnicode_Check(value)) {
+            PyErr_SetString(PyExc_TypeError, "values of attributes are texts");
+            Py_DECREF(value);
+            return 0;
+        }
         of_set[k] = value == Py_None ? 0 : number_of(wanted->numbers, value);
         Py_DECREF(value);
         if (of_set[k] < 0) return 0;

@@ -5,6 +5,8 @@
 
 #define CAPSULE "blockml.net"
 
+enum { MOST_UNITS = 1 << 14, MOST_ROWS = 1 << 24, MOST_WAYS = 8 };
+
 static void free_net(PyObject *capsule) {
     Net *net = PyCapsule_GetPointer(capsule, CAPSULE);
     if (net != NULL) free(net->memory);
@@ -37,11 +39,15 @@ PyObject *held_net(PyObject *module, PyObject *arguments) {
     for (; opened < N; opened++)
         if (open_array(PyTuple_GetItem(arrays, opened), &view[opened], 4, 0) < 0) goto done;
     Py_ssize_t f = net->f, m = net->m, h = net->h, k = net->k, d = net->d, rank = net->factors;
+    /* so few that no product of them is too large for a number */
+    int sound = f > 0 && f <= MOST_ROWS && m > 0 && m <= MOST_UNITS && h > 0 && h <= MOST_UNITS && k > 0 && k <= MOST_UNITS &&
+                d >= 0 && d <= MOST_UNITS && net->ways >= 0 && net->ways <= MOST_WAYS && net->n_words >= 0 &&
+                net->n_words <= MOST_ROWS && rank >= 0 && rank <= MOST_UNITS;
+    if (!sound) f = m = h = k = d = rank = 0;
     const Py_ssize_t given[N] = {
         f, f, f * (rank ? rank : m * h), m * h, net->n_words * m * d, m * d * h, m * h * k, 2 * m * h * k,
         m * net->ways * h * k, m * k, m * k, m, rank * m * h,
     };
-    int sound = f > 0 && m > 0 && h > 0 && k > 0 && d >= 0 && net->ways >= 0 && net->n_words >= 0 && rank >= 0;
     for (int i = 0; sound && i < N; i++) sound = view[i].len / 4 == given[i];
     if (!sound) {
         PyErr_SetString(PyExc_ValueError, "arrays of a net that don't fit together");
@@ -90,8 +96,6 @@ done:
     return result;
 }
 
-enum { MOST_WAYS = 8 };
-
 /* The groups of a way, numbered from 0 on without many gaps; 0 with an exception set. `memory` is for the caller to free. */
 static int number_groups(const int64_t *numbers, Py_ssize_t n, const int64_t **group, Py_ssize_t *n_groups, int64_t **memory) {
     int64_t least = 0, most = 0;
@@ -100,8 +104,10 @@ static int number_groups(const int64_t *numbers, Py_ssize_t n, const int64_t **g
         most = numbers[i] > most ? numbers[i] : most;
     }
     *group = numbers;
-    *n_groups = (Py_ssize_t)most + 1;
-    if (least >= 0 && most < n) return 1;
+    if (least >= 0 && most < n) {
+        *n_groups = (Py_ssize_t)most + 1;
+        return 1;
+    }
     *memory = malloc((size_t)n * sizeof(int64_t));
     if (*memory == NULL) {
         PyErr_NoMemory();
@@ -114,15 +120,12 @@ static int number_groups(const int64_t *numbers, Py_ssize_t n, const int64_t **g
 
 /* Whether words and bags are such as there are. */
 static int are_bags(const Net *net, const Blocks *page, Py_ssize_t n_buckets) {
-    int64_t before = 0, bad = page->starts[0];
-    for (Py_ssize_t bag = 0; bag < page->n_bags; bag++) {
-        bad |= page->starts[bag + 1] - before;
-        before = page->starts[bag + 1];
-    }
-    bad |= n_buckets - before;
+    int sound = page->starts[0] >= 0 && page->starts[page->n_bags] <= n_buckets;
+    for (Py_ssize_t bag = 0; bag < page->n_bags; bag++) sound &= page->starts[bag] <= page->starts[bag + 1];
+    int64_t bad = 0;
     for (Py_ssize_t i = 0; i < n_buckets; i++) bad |= OUTSIDE(int64_t, page->buckets[i], 0, net->n_words);
     for (Py_ssize_t i = 0; i < page->n; i++) bad |= OUTSIDE(int64_t, page->bag[i], 0, page->n_bags);
-    return bad >= 0;
+    return sound && bad >= 0;
 }
 
 /* net_probabilities(net, columns, bound, starts, buckets, bag, groups, n_words, probabilities): those (n,) of blocks by the

@@ -45,8 +45,8 @@ static inline double logarithm(double x) {
 }
 
 static inline double odds_inside(double probability) {
-    double inside = probability > SURE ? probability : SURE;
-    inside = inside < 1 - SURE ? inside : 1 - SURE;
+    double inside = probability < SURE ? SURE : probability;
+    inside = inside > 1 - SURE ? 1 - SURE : inside;
     return logarithm(inside / (1 - inside));
 }
 
@@ -58,8 +58,8 @@ WIDE void write_logits(const float *restrict probabilities, size_t n, double *re
 
 WIDE void write_logistics(const double *restrict odds, size_t n, float *restrict probabilities) {
     for (size_t i = 0; i < n; i++) {
-        double x = odds[i] < LARGEST ? odds[i] : LARGEST;
-        x = x > -LARGEST ? x : -LARGEST;
+        double x = odds[i] > LARGEST ? LARGEST : odds[i];
+        x = x < -LARGEST ? -LARGEST : x;
         probabilities[i] = (float)(1 / (1 + exponential(-x)));
     }
 }

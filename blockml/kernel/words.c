@@ -151,7 +151,7 @@ static int read_value(Words *words, int32_t number) {
         }
         int fits = has_room(&words->sums, (size_t)length / 4);
         if (fits) {
-            memcpy(words->sums.items + words->sums.n, bytes, (size_t)length / 4 * 4);
+            if (length >= 4) memcpy(words->sums.items + words->sums.n, bytes, (size_t)length / 4 * 4);
             words->sums.n += (size_t)length / 4;
         }
         Py_DECREF(found);

@@ -271,6 +271,13 @@ def test_attributes_of_any_mapping() -> None:
         assert names.of["id"].tolist() == [1, 0, 0, 0, 3, 3, 0]
 
 
+def test_values_of_attributes_are_texts() -> None:
+    """Whoever makes a page by hand is told."""
+    page = page_of(nodes_with([{}, {"role": b"main"}]))  # type: ignore[dict-item]
+    with pytest.raises(TypeError):
+        computed(called, View(page))
+
+
 @pytest.mark.parametrize("pairs", [b"class\0", b"class\0nav", b"class\0\xff\0", b"class"])
 @pytest.mark.parametrize("ends", [[0, 7], [0, 6], [0, 12], [0, -1], [7, 0], [0], []])
 def test_sets_of_attributes_that_are_none(pairs: bytes, ends: list[int]) -> None:
