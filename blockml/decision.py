@@ -246,7 +246,7 @@ def around_border(
     Parameters
     ----------
     odds
-        (n_blocks,) log odds of being content; see :func:`logit`.
+        (n_blocks,) log odds of being content; see :func:`blockml.odds.logit`.
     words
         (n_blocks,) their words.
     least_words
@@ -260,6 +260,7 @@ def around_border(
 
     Examples
     --------
+    >>> from blockml.odds import logit
     >>> p, words = np.array([.9, .4, .1]), np.array([100., 30., 500.])
     >>> [round(score, 2) for score in around_border(logit(p), words).tolist()]
     [0.93, 0.5, 0.14]
