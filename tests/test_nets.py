@@ -25,32 +25,41 @@ from blockml.pools import Pool, means
 COLUMNS, UNITS, VECTOR = 5, 3, 2
 
 
-def some_net(seed: int = 0, members: int = 1, ways: int = 2, *, reads_words: bool = True) -> Net:
-    """Random weights; half of the words are unknown, the last column isn't used."""
-    rng = np.random.default_rng(seed)
-    d, h = VECTOR if reads_words else 0, UNITS
+def net_of(seed: int, members: int, units: tuple[int, int], vector: int, ways: int, rank: int) -> Net:
+    """Random weights of any sizes; a third of the words are unknown."""
+    rng, (h, k) = np.random.default_rng(seed), units
 
     def normal(*shape: int) -> Any:
         return rng.normal(scale=0.4, size=shape).astype(np.float16)
 
-    words = normal(BUCKETS if d else 0, members * d)
-    words[::2] = 0
+    words = normal(BUCKETS if vector else 0, members * vector)
+    words[::3] = 0
     return Net.from_arrays(
         {
-            "centre": np.array([1, 0.5, -2, 0, 3], np.float32),
+            "centre": rng.normal(size=COLUMNS).astype(np.float32),
             "scale": np.array([0.5, 2, 1, 30, 0], np.float32),
-            "first": normal(COLUMNS, members * h),
+            "first": normal(COLUMNS, rank or members * h),
             "first_bias": normal(members * h),
             "words": words,
-            "lift": normal(members, d, h),
-            "own": normal(members, h, h),
-            "page": normal(members, 2 * h, h),
-            "alike": normal(members, ways * h, h),
-            "second_bias": normal(members, 1, h),
-            "out": normal(members, h, 1),
+            "lift": normal(members, vector, h),
+            "own": normal(members, h, k),
+            "page": normal(members, 2 * h, k),
+            "alike": normal(members, ways * h, k),
+            "second_bias": normal(members, 1, k),
+            "out": normal(members, k, 1),
             "out_bias": normal(members, 1, 1),
-            "mix": np.zeros((0, 0), np.float16),
+            "mix": normal(rank, members * h if rank else 0),
         }
+    )
+
+
+def some_net(seed: int = 0, members: int = 1, ways: int = 2, *, reads_words: bool = True) -> Net:
+    """Random weights; the last column isn't used."""
+    net = net_of(seed, members, (UNITS, UNITS), VECTOR if reads_words else 0, ways, 0)
+    return replace(
+        net,
+        centre=np.array([1, 0.5, -2, 0, 3], np.float32),
+        scale=np.array([0.5, 2, 1, 30, 0], np.float32),
     )
 
 
@@ -301,6 +310,7 @@ def test_a_compiled_net_is_that_of_numpy(
     if kernel.compiled is None:
         pytest.skip("needs the compiled kernel")
     net = net_of(seed, members, units, vector, ways, rank)
+    net.check(COLUMNS)
     matrix, groups, words, bags = some_page(seed, n)
     matrix[:, 1] = matrix[0, 1]
     groups = [*groups, np.arange(n) - n // 2][:ways]
@@ -311,36 +321,6 @@ def test_a_compiled_net_is_that_of_numpy(
         expected = [net.predict(one, groups, words, bags) for one in both]
     for numbers, same in zip(found, expected, strict=True):
         np.testing.assert_array_equal(numbers, same)
-
-
-def net_of(seed: int, members: int, units: tuple[int, int], vector: int, ways: int, rank: int) -> Net:
-    """Random weights of any sizes; a third of the words are unknown."""
-    rng, (h, k) = np.random.default_rng(seed), units
-
-    def normal(*shape: int) -> Any:
-        return rng.normal(scale=0.4, size=shape).astype(np.float16)
-
-    words = normal(BUCKETS if vector else 0, members * vector)
-    words[::3] = 0
-    net = Net.from_arrays(
-        {
-            "centre": rng.normal(size=COLUMNS).astype(np.float32),
-            "scale": np.array([0.5, 2, 1, 30, 0], np.float32),
-            "first": normal(COLUMNS, rank or members * h),
-            "first_bias": normal(members * h),
-            "words": words,
-            "lift": normal(members, vector, h),
-            "own": normal(members, h, k),
-            "page": normal(members, 2 * h, k),
-            "alike": normal(members, ways * h, k),
-            "second_bias": normal(members, 1, k),
-            "out": normal(members, k, 1),
-            "out_bias": normal(members, 1, 1),
-            "mix": normal(rank, members * h if rank else 0),
-        }
-    )
-    net.check(COLUMNS)
-    return net
 
 
 def test_sums_on_any_machine_are_the_same(compiled: kernel.Compiled) -> None:
