@@ -33,7 +33,7 @@ _BOUND = 4.0
 _NO_BAGS = Bags(np.zeros(1, dtype=np.intp), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.intp))
 #: Bounds of what a damaged or hostile file can make us do; real nets are far from them.
 _MOST_NUMBERS, _LARGEST = 20_000_000, 1e6
-_MOST_WAYS, _MOST_UNITS = 8, 2**14
+_MOST_WAYS, _MOST_UNITS = 8, 2**14  # and what the kernel takes at most
 #: Arrays that files hold as they are. The others are weights, which nets hold rounded to half precision, so that a net
 #: that was saved and read is the same.
 _EXACT: Mapping[str, type[np.generic]] = {"centre": np.float32, "scale": np.float32}
@@ -119,10 +119,13 @@ class Net:
 
     def scaled(self, matrix: FloatArray) -> FloatArray:
         """(n, f) columns as the first layer takes them: signed logarithms, standardised, bounded."""
-        values = signed_logarithms(matrix)
-        values -= self.centre
-        values *= self.scale
-        return np.clip(values, -_BOUND, _BOUND, out=values)
+        return self._standardised(signed_logarithms(matrix))
+
+    def _standardised(self, logarithms: FloatArray) -> FloatArray:
+        """The same of signed logarithms (n, f), in place."""
+        logarithms -= self.centre
+        logarithms *= self.scale
+        return np.clip(logarithms, -_BOUND, _BOUND, out=logarithms)
 
     def predict(
         self,
@@ -233,8 +236,7 @@ class Net:
         """
         members, units = self.own.shape[:2]
         varying = np.flatnonzero((columns != columns[:, :1]).any(axis=1))
-        logarithms = np.copysign(_logarithms(np.abs(columns.T) + np.float32(1)), columns.T)
-        rows = np.clip((logarithms - self.centre) * self.scale, -_BOUND, _BOUND)
+        rows = self._standardised(np.copysign(_logarithms(np.abs(columns.T) + np.float32(1)), columns.T))
         shared = rows[:1].copy()
         shared[:, varying] = 0
         fixed, sums = product(shared, self.first), product(rows[:, varying], self.first[varying])

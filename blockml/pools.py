@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,12 +56,10 @@ class Pool:
         return sums
 
     def mean(self, rows: FloatArray) -> FloatArray:
-        """(…, n_groups, k) means of rows (…, n, k)."""
+        """(n_groups, k) means of rows (n, k)."""
         if kernel.compiled is not None and rows.dtype == np.float32:
-            order = np.arange(rows.shape[-2]) if self.order is None else self.order
+            order = np.arange(len(rows)) if self.order is None else self.order
             return _row_means(kernel.compiled, rows, order, self.starts, skip_zeros=False)
-        if rows.ndim > 2:
-            return np.stack([self.mean(part) for part in rows])
         means: FloatArray = np.divide(self.sum(rows), self.size)
         return means
 
@@ -93,9 +90,9 @@ def _row_means(
     *,
     skip_zeros: bool,
 ) -> FloatArray:
-    """(…, n_groups, k) means of the rows (…, n, k) that each group names; rows of zeros may not count."""
-    *tables, _, width = rows.shape
-    means = np.empty((*tables, len(starts), width), dtype=np.float32)
+    """(n_groups, k) means of the rows (n, k) that each group names; rows of zeros may not count."""
+    width = rows.shape[1]
+    means = np.empty((len(starts), width), dtype=np.float32)
     chosen, begins = (np.ascontiguousarray(numbers, dtype=np.int64) for numbers in (index, starts))
-    compiled.row_means(np.ascontiguousarray(rows), math.prod(tables), width, chosen, begins, int(skip_zeros), means)
+    compiled.row_means(np.ascontiguousarray(rows), width, chosen, begins, int(skip_zeros), means)
     return means

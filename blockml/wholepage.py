@@ -236,9 +236,8 @@ def page_scores(
     """
     if rules.rule != "expected_f1":
         care = _care(rules, probabilities, words, linked, prose, alike)
-        return (
-            logistic(logit(probabilities) - care) if np.any(care) else probabilities
-        )  # there and back would round them
+        # Without a care they stay: there and back would round them.
+        return logistic(logit(probabilities) - care) if np.any(care) else probabilities
     doubt = rules.doubt if alike is not None and alike < _HARDLY else 0.0
     caution = min(rules.copy_caution, _MOST_CARE) if copies is not None and rules.copy_caution else 0.0
     if kernel.compiled is not None:

@@ -290,7 +290,7 @@ def test_compiled_means_refuse_rows_that_are_not_there(compiled: kernel.Compiled
     rows, out = np.zeros((3, 2), np.float32), np.zeros((1, 2), np.float32)
     for index, starts in (([3], [0]), ([-1], [0]), ([0], [1]), ([0, 1], [-1]), ([], [0])):
         with pytest.raises(ValueError, match="aren't there"):
-            compiled.row_means(rows, 1, 2, np.array(index, np.int64), np.array(starts, np.int64), 0, out)
+            compiled.row_means(rows, 2, np.array(index, np.int64), np.array(starts, np.int64), 0, out)
 
 
 @settings(max_examples=100, deadline=None)

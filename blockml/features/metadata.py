@@ -80,14 +80,24 @@ _SUMS_OF = {
 
 def claims(view: View) -> Claims:
     """What a page says about itself."""
+    return Claims(*_titles(view), _numbers(view))
+
+
+def _titles(view: View) -> tuple[str, str]:
+    """Title and description."""
     meta = view.meta
     description = meta.get("og:description", "") or meta.get("description", "")
-    return Claims(f"{view.page.title} {meta.get('og:title', '')}", description, (*_kinds(view), *_address(view)))
+    return f"{view.page.title} {meta.get('og:title', '')}", description
+
+
+def _numbers(view: View) -> tuple[float, ...]:
+    """Kinds and address."""
+    return *_kinds(view), *_address(view)
 
 
 def resemblance(view: View) -> Mapping[str, NDArray[np.generic]]:
     """Share of a block's words that stand in the title or the description, and the other way round."""
-    title, description = (set(metric_tokens(text)) for text in claims(view)[:2])
+    title, description = (set(metric_tokens(text)) for text in _titles(view))
     short = np.flatnonzero((view.words > 0) & (view.words <= 3 * TITLE_WORDS))
     found = np.zeros((len(view), 3))
     if (title or description) and len(short):
@@ -144,7 +154,7 @@ def word_bits() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
 
 def about(view: View) -> Rows:
     """Page-level columns, the same for each block: size, links, structure, and the kind it calls itself."""
-    values = (*_size(view).values(), *claims(view).numbers)
+    values = (*_size(view).values(), *_numbers(view))
     return Rows(_ABOUT, np.array(values, dtype=np.float32)[:, None])
 
 

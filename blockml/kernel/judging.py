@@ -50,7 +50,6 @@ class JudgingKernel(Protocol):
     @staticmethod
     def row_means(
         rows: NDArray[np.float32],
-        n_tables: int,
         width: int,
         index: NDArray[np.int64],
         starts: NDArray[np.int64],
@@ -58,7 +57,7 @@ class JudgingKernel(Protocol):
         means: NDArray[np.float32],
         /,
     ) -> None:
-        """Write into ``means`` the mean of the rows of each group, of each table: :mod:`blockml.pools`."""
+        """Write into ``means`` the mean of the rows of each group: :mod:`blockml.pools`."""
 
     @staticmethod
     def held_net(

@@ -98,15 +98,14 @@ static int sound(const int64_t *index, Py_ssize_t n_index, const int64_t *starts
     return 1;
 }
 
-/* row_means(rows, m, width, index, starts, skip_zeros, out): of m tables of rows side by side, the mean of each group of
-   rows: group g has the rows index[starts[g]] … up to where the next group starts. */
+/* row_means(rows, width, index, starts, skip_zeros, out): the mean of each group of rows: group g has the rows
+   index[starts[g]] … up to where the next group starts. */
 PyObject *row_means(PyObject *module, PyObject *arguments) {
     PyObject *object[4], *result = NULL;
-    Py_ssize_t m, width;
+    Py_ssize_t width;
     int skip_zeros, opened = 0;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OnnOOiO", &object[0], &m, &width, &object[1], &object[2], &skip_zeros,
-                          &object[3]))
+    if (!PyArg_ParseTuple(arguments, "OnOOiO", &object[0], &width, &object[1], &object[2], &skip_zeros, &object[3]))
         return NULL;
     static const Py_ssize_t sizes[4] = {4, 8, 8, 4};
     Py_buffer view[4];
@@ -114,8 +113,8 @@ PyObject *row_means(PyObject *module, PyObject *arguments) {
         if (open_array(object[opened], &view[opened], sizes[opened], opened == 3) < 0) goto done;
     const int64_t *index = view[1].buf, *starts = view[2].buf;
     Py_ssize_t n_index = view[1].len / 8, n_groups = view[2].len / 8;
-    Py_ssize_t n_rows = width > 0 && m > 0 ? view[0].len / 4 / width / m : 0;
-    if (width <= 0 || m <= 0 || view[3].len / 4 / width / m < n_groups ||
+    Py_ssize_t n_rows = width > 0 ? view[0].len / 4 / width : 0;
+    if (width <= 0 || view[3].len / 4 / width < n_groups ||
         !sound(index, n_index, starts, n_groups, n_rows)) {
         PyErr_SetString(PyExc_ValueError, "groups of rows that aren't there");
         goto done;
@@ -128,12 +127,10 @@ PyObject *row_means(PyObject *module, PyObject *arguments) {
     }
     float *out = view[3].buf;
     Py_BEGIN_ALLOW_THREADS;
-    for (Py_ssize_t net = 0; net < m; net++) {
-        Rows table = {(const float *)view[0].buf + net * n_rows * width, width};
-        for (Py_ssize_t group = 0; group < n_groups; group++, out += width) {
-            int64_t end = group + 1 < n_groups ? starts[group + 1] : n_index;
-            group_mean(table, index + starts[group], end - starts[group], skip_zeros, out, space);
-        }
+    Rows table = {view[0].buf, width};
+    for (Py_ssize_t group = 0; group < n_groups; group++, out += width) {
+        int64_t end = group + 1 < n_groups ? starts[group + 1] : n_index;
+        group_mean(table, index + starts[group], end - starts[group], skip_zeros, out, space);
     }
     Py_END_ALLOW_THREADS;
     free(space);

@@ -5,7 +5,8 @@
 
 #define CAPSULE "blockml.net"
 
-enum { MOST_UNITS = 1 << 14, MOST_ROWS = 1 << 24, MOST_WAYS = 8 };
+/* Ways and units as Net.check allows them; columns and words are fewer than these in any net that is as large as it may be. */
+enum { MOST_WAYS = 8, MOST_UNITS = 1 << 14, MOST_ROWS = 1 << 25 };
 
 static void free_net(PyObject *capsule) {
     Net *net = PyCapsule_GetPointer(capsule, CAPSULE);

@@ -44,16 +44,14 @@ static inline double logarithm(double x) {
     return power * LN2_HIGH + (2 * s * sum + power * LN2_LOW);
 }
 
-static inline double odds_inside(double probability) {
+double logit(double probability) {
     double inside = probability < SURE ? SURE : probability;
     inside = inside > 1 - SURE ? 1 - SURE : inside;
     return logarithm(inside / (1 - inside));
 }
 
-double logit(double probability) { return odds_inside(probability); }
-
 WIDE void write_logits(const float *restrict probabilities, size_t n, double *restrict odds) {
-    for (size_t i = 0; i < n; i++) odds[i] = odds_inside(probabilities[i]);
+    for (size_t i = 0; i < n; i++) odds[i] = logit(probabilities[i]);
 }
 
 WIDE void write_logistics(const double *restrict odds, size_t n, float *restrict probabilities) {
