@@ -174,14 +174,13 @@ def _lengths(points: _Floats) -> _Floats:
 
 def _classical(distances: _Floats) -> _Floats:
     """(n, 2) classical scaling: the two greatest axes of the doubly centred squared distances."""
-    from scipy.linalg import eigh
-
     squared = distances**2
     centred = squared - squared.mean(axis=0) - squared.mean(axis=1)[:, None] + squared.mean()
-    n = len(distances)
-    values, vectors = eigh(-centred / 2, subset_by_index=(n - 2, n - 1))
+    # All axes, though two are wanted: where many are equally great (items all equally far apart), LAPACK's search for
+    # some of them alone may find none.
+    values, vectors = np.linalg.eigh(-centred / 2)
     values = np.where(values > _ROUNDING * values[-1], values, 0.0)
-    points: _Floats = (vectors * np.sqrt(values))[:, ::-1]
+    points: _Floats = (vectors * np.sqrt(values))[:, :-3:-1]
     return points
 
 

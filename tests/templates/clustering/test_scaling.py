@@ -108,6 +108,19 @@ def test_maps_are_finite_centred_and_no_worse_than_their_start(matrix: NDArray[n
     assert (mds(matrix).coordinates == found.coordinates).all()
 
 
+@pytest.mark.parametrize("distance", [0.0007906, 0.2784275630372318, 0.9467443867351563, 1.0])
+def test_items_all_equally_far_apart_have_a_map(distance: float) -> None:
+    """Every axis is as great as any other."""
+    for n in range(3, 40):
+        matrix = np.full((n, n), distance)
+        np.fill_diagonal(matrix, 0)
+        found = mds(matrix)
+        upper = np.triu_indices(n, 1)
+        again = np.sqrt(((found.coordinates[:, None] - found.coordinates) ** 2).sum(axis=2))[upper]
+        assert [stress(again, matrix[upper]), found.stress] == pytest.approx([0, 0], abs=1e-9)
+        assert (again**2).mean() == pytest.approx(distance**2)
+
+
 def test_only_the_order_of_distances_counts() -> None:
     """Squared distances have a map without stress too, which classical scaling alone does not find."""
     _, distances = plane(25, 3)
