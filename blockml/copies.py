@@ -19,7 +19,7 @@ from blockml.page import Blocks, Flag
 __all__ = ["HERE", "SLACK", "Copies", "care_with_copies", "repeated"]
 
 #: Words that a line needs to count as a copy (our choice, on WCXB: docs/model-log.md, round 42).
-_LEAST_WORDS = 3
+LEAST_WORDS = 3
 #: Log odds by which the copy that stays may be below the best one: so that one variant of several stays as a whole.
 SLACK = 1.0
 #: Part of the care that copies in elements built alike are met with.
@@ -63,7 +63,7 @@ def repeated(blocks: Blocks, line: NDArray[np.intp]) -> NDArray[np.int64]:
         found, numbers = np.empty(n, dtype=np.int64), np.ascontiguousarray(line, dtype=np.int64)
         n_words = np.ascontiguousarray(blocks.n_words, dtype=np.int32)
         flags = np.ascontiguousarray(blocks.flags, dtype=np.uint8)
-        bounds = (_LEAST_WORDS, _PREFORMATTED)
+        bounds = (LEAST_WORDS, _PREFORMATTED)
         kernel.compiled.repeated_lines(tuple(blocks.texts), n_words, flags, numbers, *bounds, found)
         return found
     if not n:
@@ -71,7 +71,7 @@ def repeated(blocks: Blocks, line: NDArray[np.intp]) -> NDArray[np.int64]:
     starts = np.concatenate([[True], line[1:] != line[:-1]]).nonzero()[0]
     words = np.add.reduceat(blocks.n_words, starts)
     preformatted = np.bitwise_or.reduceat(blocks.flags, starts) & _PREFORMATTED
-    wanted = ((words >= _LEAST_WORDS) & (preformatted == 0)).nonzero()[0]
+    wanted = ((words >= LEAST_WORDS) & (preformatted == 0)).nonzero()[0]
     ends = np.append(starts[1:], n)[wanted].tolist()
     texts, seen = blocks.texts, dict[str, int]()
     has_words = (blocks.n_words > 0).tolist()

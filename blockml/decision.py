@@ -35,7 +35,7 @@ Rule: TypeAlias = Literal["threshold", "expected_f1"]
 side of it a block is: see :func:`around_border`."""
 
 #: As numbers, which numpy takes at once.
-_PREFORMATTED, _SAME_LINE = int(Flag.PREFORMATTED), int(Joint.SPACE)
+_PREFORMATTED, SAME_LINE = int(Flag.PREFORMATTED), int(Joint.SPACE)
 
 _REASONS = np.array(
     [
@@ -289,7 +289,7 @@ def lines(blocks: Blocks) -> NDArray[np.intp]:
     >>> lines(blockml.parse("<p>It is <b>so</b>.</p><p>…</p>").blocks).tolist()
     [0, 0, 0, 1]
     """
-    begins = blocks.joints > _SAME_LINE
+    begins = blocks.joints > SAME_LINE
     begins[:1] = False
     number: NDArray[np.intp] = begins.cumsum()
     return number

@@ -146,13 +146,15 @@ class Model:
         UsageError
             The matrix has fewer columns than the trees ask for.
         """
-        joint, part = self._side_by_side
-        joint.check_width(matrix)
-        return joint.sums(matrix, part, int(part[-1]) + 1)
+        trees, group, n_groups = self.joint
+        trees.check_width(matrix)
+        return trees.sums(matrix, group, n_groups)
 
     @cached_property
-    def _side_by_side(self) -> tuple[Trees, NDArray[np.int32]]:
-        return side_by_side([self.trees, *(self.areas.rivals if self.areas is not None else ())])
+    def joint(self) -> tuple[Trees, NDArray[np.int32], int]:
+        """The trees, and those of :attr:`Areas.rivals`, as one; the group of each, and how many groups there are."""
+        parts = [self.trees, *(self.areas.rivals if self.areas is not None else ())]
+        return *side_by_side(parts), len(parts)
 
     def linked(self, total: NDArray[np.float64]) -> NDArray[np.float32]:
         """Probabilities of sums of leaf values, both (n_rows,)."""

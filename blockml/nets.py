@@ -29,8 +29,8 @@ __all__ = ["Net", "join", "signed_logarithms"]
 FloatArray = NDArray[np.float32]
 
 #: Standardised columns are held between ± this: a page unlike all of training must not drown the rest (our choice).
-_BOUND = 4.0
-_NO_BAGS = Bags(np.zeros(1, dtype=np.intp), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.intp))
+BOUND = 4.0
+NO_BAGS = Bags(np.zeros(1, dtype=np.intp), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.intp))
 #: Bounds of what a damaged or hostile file can make us do; real nets are far from them.
 _MOST_NUMBERS, _LARGEST = 20_000_000, 1e6
 _MOST_WAYS, _MOST_UNITS = 8, 2**14  # and what the kernel takes at most
@@ -125,7 +125,7 @@ class Net:
         """The same of signed logarithms (n, f), in place."""
         logarithms -= self.centre
         logarithms *= self.scale
-        return np.clip(logarithms, -_BOUND, _BOUND, out=logarithms)
+        return np.clip(logarithms, -BOUND, BOUND, out=logarithms)
 
     def predict(
         self,
@@ -168,11 +168,7 @@ class Net:
         >>> (100 * scores).round().tolist()
         [50.0, 83.0, 88.0]
         """
-        if matrix.shape[1] != len(self.centre) or len(groups) != self.ways:
-            raise UsageError(
-                f"the net takes {len(self.centre)} columns and {self.ways} ways to be alike, "
-                f"not {matrix.shape[1]} and {len(groups)}"
-            )
+        self.check_input(matrix, len(groups))
         if not len(matrix):
             return np.zeros(0, dtype=np.float32)
         if self.reads_words and bags is None:
@@ -180,10 +176,24 @@ class Net:
         columns = np.ascontiguousarray(matrix.T, dtype=np.float32)
         amounts = np.ascontiguousarray(n_words, dtype=np.float64)
         numbers = tuple([np.ascontiguousarray(group, dtype=np.int64) for group in groups])
-        here = columns, numbers, amounts, _NO_BAGS if bags is None else bags
+        here = columns, numbers, amounts, NO_BAGS if bags is None else bags
         if kernel.compiled is not None:
             return self._compiled(kernel.compiled, *here)
         return logistic(self._odds(*here).astype(np.float64))
+
+    def check_input(self, matrix: FloatArray, n_ways: int) -> None:
+        """Check that a matrix has the columns that the net takes, and so many ways to be alike are those it knows.
+
+        Raises
+        ------
+        UsageError
+            It has others, or there are others.
+        """
+        if matrix.shape[1] != len(self.centre) or n_ways != self.ways:
+            raise UsageError(
+                f"the net takes {len(self.centre)} columns and {self.ways} ways to be alike, "
+                f"not {matrix.shape[1]} and {n_ways}"
+            )
 
     def _compiled(
         self,
@@ -197,11 +207,11 @@ class Net:
         starts, bag = (np.ascontiguousarray(numbers, dtype=np.int64) for numbers in (bags.starts, bags.bag))
         words = starts, np.ascontiguousarray(bags.buckets, dtype=np.int32), bag
         probabilities = np.empty(columns.shape[1], dtype=np.float32)
-        compiled.net_probabilities(self._held, columns, _BOUND, *words, groups, n_words, probabilities)
+        compiled.net_probabilities(self.held, columns, BOUND, *words, groups, n_words, probabilities)
         return probabilities
 
     @cached_property
-    def _held(self) -> HeldNet:
+    def held(self) -> HeldNet:
         """The net as the compiled kernel takes it; asked for only where there is one."""
         (m, h, k), d = self.own.shape, self.lift.shape[1]
         sizes = len(self.centre), m, h, k, d, self.ways, len(self.words), len(self.mix)

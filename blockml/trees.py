@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from blockml import kernel
 from blockml.errors import ModelFormatError, UsageError
+from blockml.kernel.judging import HeldTrees
 
 __all__ = ["Trees", "joined", "side_by_side"]
 
@@ -76,7 +77,7 @@ class Trees:
         [0.1, 0.9]
         """
         self.check_width(matrix)
-        return self.sums(matrix, np.zeros(len(self.roots), dtype=np.int32), 1)[:, 0]
+        return self.sums(matrix, self._one_group, 1)[:, 0]
 
     def check_width(self, matrix: NDArray[np.float32]) -> None:
         """Check that a matrix of one row or more has all columns that the trees ask for.
@@ -109,21 +110,22 @@ class Trees:
         total = np.zeros((len(matrix), n_groups), dtype=np.float64)
         if kernel.compiled is not None and matrix.size <= _MOST_VALUES:
             by_column = matrix.flags.f_contiguous
-            kernel.compiled.tree_sums(
-                *self._columns,
-                self._small,
-                np.ascontiguousarray(group, dtype=np.int32),
-                np.asarray(matrix.T if by_column else matrix, dtype=np.float32, order="C"),
-                int(by_column),
-                total,
-                n_groups,
-            )
+            laid_out = np.asarray(matrix.T if by_column else matrix, dtype=np.float32, order="C")
+            kernel.compiled.tree_sums(self.held(group), n_groups, laid_out, int(by_column), total)
             return total
         for rows, values in self._leaf_values(matrix):
             # One after the other: numpy would add up a single row in another order.
             for number, value in zip(group.tolist(), values, strict=True):
                 total[rows, number] += value
         return total
+
+    def held(self, group: NDArray[np.int32] | None = None) -> HeldTrees:
+        """The trees as the compiled kernel takes them, with the group of each; all are of one if it isn't told."""
+        return *self._columns, self._one_group if group is None else np.ascontiguousarray(group, np.int32), self._small
+
+    @cached_property
+    def _one_group(self) -> NDArray[np.int32]:
+        return np.zeros(len(self.roots), dtype=np.int32)
 
     @cached_property
     def _columns(self) -> _Columns:

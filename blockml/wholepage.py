@@ -145,13 +145,13 @@ def page_numbers(
 
 #: Probability from which on text is certain, and how many words of it without a link between them tell that a page has
 #: a body (our choice, on WCXB and the collections of docs/default.md: docs/model-log.md, round 33).
-_CERTAIN, _LEAST_CERTAIN = 0.9, 120.0
+CERTAIN, LEAST_CERTAIN = 0.9, 120.0
 
 #: Probability of being an article below which a page hardly is one (our choice, on WCXB: docs/model-log.md, round 50).
-_HARDLY = 0.1
+HARDLY = 0.1
 
 #: A file may ask for any care; more log odds than these change nothing, and could overflow.
-_MOST_CARE = 1e6
+MOST_CARE = 1e6
 
 _NO_COPIES = np.zeros(0, dtype=np.int64)
 
@@ -238,13 +238,13 @@ def page_scores(
         care = _care(rules, probabilities, words, linked, prose, alike)
         # Without a care they stay: there and back would round them.
         return logistic(logit(probabilities) - care) if np.any(care) else probabilities
-    doubt = rules.doubt if alike is not None and alike < _HARDLY else 0.0
-    caution = min(rules.copy_caution, _MOST_CARE) if copies is not None and rules.copy_caution else 0.0
+    doubt = rules.doubt if alike is not None and alike < HARDLY else 0.0
+    caution = min(rules.copy_caution, MOST_CARE) if copies is not None and rules.copy_caution else 0.0
     if kernel.compiled is not None:
         text, place = copies if copies is not None and caution else (_NO_COPIES, _NO_COPIES)
         numbers = [np.ascontiguousarray(column, dtype=np.int64) for column in (line, text, place)]
         bounds = (
-            *(*_cares(rules, alike), _CERTAIN, _LEAST_CERTAIN, WORDLESS, rules.leaning, doubt),
+            *(*_cares(rules, alike), CERTAIN, LEAST_CERTAIN, WORDLESS, rules.leaning, doubt),
             *(SLACK, HERE * caution, caution, rules.least_words, LEAST_F1),
         )
         scores = np.empty(len(line), dtype=np.float32)
@@ -270,9 +270,9 @@ def _care(
     """By how much log odds are lowered, of all blocks or (n_blocks,) of each."""
     care, of_links = _cares(rules, alike)
     links = (linked > 0) & (2 * linked >= words)
-    certain = (prose > 0) & (probabilities >= np.float32(_CERTAIN))
+    certain = (prose > 0) & (probabilities >= np.float32(CERTAIN))
     body = np.bincount(np.cumsum(links), words * certain).max(initial=0)
-    if of_links == care or body < _LEAST_CERTAIN:
+    if of_links == care or body < LEAST_CERTAIN:
         return care
     return np.where(links, of_links, care)
 
@@ -301,8 +301,8 @@ def _doubted(odds: NDArray[np.float64], doubt: float, care: float) -> NDArray[np
 
 def _cares(rules: Rules, alike: float | None) -> tuple[float, float]:
     """By how much log odds are lowered, and by how much those of links on a page with a body."""
-    care = min(rules.caution + rules.article_caution * (alike or 0.0), _MOST_CARE)
-    return care, min(care + rules.link_caution, _MOST_CARE)
+    care = min(rules.caution + rules.article_caution * (alike or 0.0), MOST_CARE)
+    return care, min(care + rules.link_caution, MOST_CARE)
 
 
 @functools.cache

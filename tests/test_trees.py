@@ -249,4 +249,4 @@ def test_kept_trees_that_are_not_whole_are_refused(compiled: kernel.Compiled) ->
     group, matrix, sums = np.zeros(len(trees.roots), np.int32), np.zeros((30, 40), np.float32), np.zeros((40, 1))
     for wrong in (kept[:-1], kept[: len(kept) // 2], kept * 2, b"\xff" * len(kept)):
         with pytest.raises(ValueError, match="all are kept or none"):
-            compiled.tree_sums(*trees._columns, wrong, group, matrix, 1, sums, 1)
+            compiled.tree_sums((*trees._columns, group, wrong), 1, matrix, 1, sums)

@@ -1,7 +1,8 @@
 """The route of a page, stage by stage: ``blockml.extract`` itself, with a clock at the doors between its rooms.
 
 Each function of :data:`DOORS`, each family of features and each part of the shared view has the time that is spent in
-it and not in another of them. So the stages add up to the whole, whatever calls what.
+it and not in another of them. So the stages add up to the whole, whatever calls what. What the kernel does in one go is
+done step by step here, families of features and what leads to scores, which costs a little more.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ from blockml.features import COLUMNS
 from blockml.features.sheet import Claims, Sheet, Steps
 from blockml.features.view import View
 from blockml.features.writing import FAMILIES, steps_of
+from blockml.modelfile import Model
+from blockml.nets import Net
+from blockml.verdict import Verdict
 
 __all__ = ["DOORS", "REST", "SHARED", "Stopwatch", "routes", "watched"]
 
@@ -38,13 +42,14 @@ DOORS = (
     ("blockml.parsing", "segment", "segment"),
     ("blockml.extractors.supervised", "matrix", PUT_TOGETHER),
     ("blockml.modelfile", "Model.sums", "trees"),
-    ("blockml.extractors.supervised", "alike", "for nets: blocks built alike"),
-    ("blockml.extractors.supervised", "bags", "for nets: words above blocks"),
+    ("blockml.verdict", "alike", "for nets: blocks built alike"),
+    ("blockml.verdict", "bags", "for nets: words above blocks"),
     ("blockml.nets", "Net.predict", "nets"),
-    ("blockml.extractors.supervised", "of_page", "whole page"),
-    ("blockml.extractors.supervised", "likeness", "whole page"),
-    ("blockml.extractors.supervised", "lines", "the page's border"),
-    ("blockml.extractors.supervised", "page_scores", "the page's border"),
+    ("blockml.verdict", "of_page", "whole page"),
+    ("blockml.verdict", "likeness", "whole page"),
+    ("blockml.verdict", "lines", "the page's border"),
+    ("blockml.verdict", "repeated", "the page's border"),
+    ("blockml.verdict", "page_scores", "the page's border"),
     ("blockml.areas", "Areas.find_comments", "areas"),
     ("blockml.extractors.supervised", "is_forum", "areas"),
     ("blockml.extract", "decide", "decide"),
@@ -122,6 +127,7 @@ def watched() -> Iterator[Stopwatch]:
             if isinstance(part, functools.cached_property):
                 stack.enter_context(_instead(part, "func", watch.around(part.func, SHARED + name)))
         stack.enter_context(_instead(features, "_values", _by_family(features._values, watch)))  # noqa: SLF001
+        stack.enter_context(_instead(blockml.verdict, "in_one_go", _step_by_step))
         stack.enter_context(_instead(Sheet, "write", _by_step(Sheet.write, watch)))
         stack.enter_context(_instead(blockml.parsing, "build", _building(blockml.parsing.build, watch)))
         watch._turn()  # noqa: SLF001 (to put up the clocks is no part of the page)
@@ -138,6 +144,11 @@ def _instead(owner: Any, name: str, value: object) -> Iterator[None]:  # noqa: A
         yield
     finally:
         setattr(owner, name, before)
+
+
+def _step_by_step(model: Model, net: Net, view: View, sheet: Sheet, rows: NDArray[np.float32]) -> Verdict:  # noqa: ARG001
+    """What judges a page in as many calls as there are steps."""
+    return blockml.verdict.step_by_step(model, view, rows)
 
 
 def _by_step(write: Work, watch: Stopwatch) -> Work:

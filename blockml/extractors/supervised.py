@@ -10,21 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.areas import Areas, Told
-from blockml.copies import Copies, repeated
-from blockml.decision import lines
 from blockml.errors import UsageError
 from blockml.extractors.base import Between, Extractor, Judgement, Traits
 from blockml.extractors.matrix import matrix, uses_siblings
 from blockml.features import feature_set
-from blockml.features.repetition import ALIKE, alike
-from blockml.features.tokens import bags
 from blockml.features.view import View
 from blockml.modelfile import Model, Parsing
-from blockml.odds import blended
 from blockml.page import Page
 from blockml.templates.frequency import Doubt, too_few
 from blockml.templates.site import SiteTemplate, loaded
-from blockml.wholepage import EXPECTED, is_forum, likeness, of_page, page_scores
+from blockml.verdict import verdict
+from blockml.wholepage import is_forum
 
 __all__ = ["Supervised"]
 
@@ -129,31 +125,14 @@ class Supervised(Extractor):
                 remarks = (f"without siblings: {Doubt.TOO_FEW_PAGES}",)
         view = View(page)
         rows = matrix(page, self.model.features, template, view)
-        sums = self.model.sums(rows)
-        odds = sums[:, 0]
-        alone = final = self.model.linked(odds)
-        groups = alike(view) if self.model.net is not None or self.model.copy_caution else ()
-        if self.model.net is not None and len(view):
-            net = self.model.net.predict(rows, groups, view.words, bags(view))
-            final = blended(odds, net, self.model.net_share)
-        likely: float | None = None
-        confidence, promises = None, self.model.rule == "expected_f1"
-        if self.model.article is not None or promises:
-            row = of_page(view, alone, final)
-            if self.model.article is not None:
-                likely = float(likeness(self.model.article, row[None])[0])
-            confidence = float(row[EXPECTED]) if promises else None
-        line, copies = lines(page.blocks), None
-        if self.model.copy_caution:
-            copies = Copies(repeated(page.blocks, line), groups[ALIKE.index("far")])
-        final = page_scores(self.model, final, view.words, view.linked, view.prose, line, likely, copies)
+        scores, sums, expected = verdict(self.model, view, rows)
         labels = None
         if self.model.areas is not None:
-            kept = final >= _BORDER
+            kept = scores >= _BORDER
             labels = Told(self.model.areas, rows, kept)
             if not is_forum(rows, feature_set(self.model.features).columns, view.words):
-                final = _without_comments(self.model.areas, rows, final, kept, sums[:, 1:])
-        return Judgement(final, remarks, confidence=confidence, labels=labels)
+                scores = _without_comments(self.model.areas, rows, scores, kept, sums[:, 1:])
+        return Judgement(scores, remarks, confidence=expected, labels=labels)
 
 
 def _without_comments(

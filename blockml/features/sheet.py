@@ -49,10 +49,10 @@ class Sheet:
     ) -> None:
         nodes, blocks = page.nodes, page.blocks
         given, pairs, number, ends = _attributes(nodes)
-        self._compiled, self._n = compiled, len(blocks)
+        self.compiled, self._n = compiled, len(blocks)
         tag, parent, depth, end, number = _int32(nodes.tag, nodes.parent, nodes.depth, nodes.end, number)
         holder, first = _int32(blocks.parent, blocks.node)
-        self._tree = compiled.page_tree(
+        self.tree = compiled.page_tree(
             reach, tuple(nodes.names), tuple(blocks.texts), given, pairs,
             tag, parent, depth, end, number, holder, first,
             np.ascontiguousarray(blocks.flags, dtype=np.uint8), ends, amounts, *totals,
@@ -63,28 +63,28 @@ class Sheet:
     def names(self) -> kernel.Names:
         """What attributes call the elements."""
         if self._names is None:
-            self._names = self._compiled.page_names(self._tree, _tables(self._compiled))
+            self._names = self.compiled.page_names(self.tree, _tables(self.compiled))
         return self._names
 
     def write(self, steps: Steps, claims: Claims | None, matrix: NDArray[np.float32]) -> None:
         """Write columns (n_columns, n_blocks); what the page says about itself is for families that need it."""
         names = self.names if steps.need_names else None
-        self._compiled.page_rows(self._tree, names, _tables(self._compiled), claims, steps.rows, matrix)
+        self.compiled.page_rows(self.tree, names, _tables(self.compiled), claims, steps.rows, matrix)
 
     def groups(self) -> NDArray[np.int32]:
         """(n_ways, n_blocks) number of each block's group: :attr:`blockml.features.view.View.groups`."""
-        return np.frombuffer(self._compiled.page_groups(self.names), dtype=np.int32).reshape(-1, self._n)
+        return np.frombuffer(self.compiled.page_groups(self.names), dtype=np.int32).reshape(-1, self._n)
 
     def metas(self) -> tuple[Mapping[str, str], str] | None:
         """What ``meta`` elements say, and the canonical address; None where attributes came as mappings."""
-        return self._compiled.page_metas(self._tree)
+        return self.compiled.page_metas(self.tree)
 
     def bags(
         self, elsewhere: Callable[[str], bytes], bounds: tuple[int, int, int, int, int]
     ) -> tuple[NDArray[np.intp], NDArray[np.int32], NDArray[np.intp]]:
         """Where bags start, their words, and the bag of each block: :func:`blockml.features.tokens.bags`."""
         bag, starts = np.empty(self._n, dtype=np.int64), np.empty(self._n + 1, dtype=np.int64)
-        n_bags, words = self._compiled.page_bags(self._tree, self.names, elsewhere, *bounds, bag, starts)
+        n_bags, words = self.compiled.page_bags(self.tree, self.names, elsewhere, *bounds, bag, starts)
         return starts[: n_bags + 1], np.frombuffer(words, dtype=np.int32), bag
 
 

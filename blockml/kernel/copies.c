@@ -14,34 +14,11 @@ static PyObject *text_of(PyObject *texts, const int32_t *n_words, Py_ssize_t beg
     return joined;
 }
 
-/* repeated_lines(texts, n_words, flags, line, least, mask, numbers): numbers (n,) of the text of each block's line; -1 for lines
-   of less than `least` words, those with one of the flags in `mask`, and such whose text no other line has. Blocks of a line
-   stand side by side. */
-PyObject *repeated_lines(PyObject *module, PyObject *arguments) {
-    enum { WORDS, FLAGS, LINE, NUMBERS, N };
-    PyObject *texts, *object[N], *seen = NULL, *blank = NULL, *result = NULL;
-    int least, mask;
-    Py_buffer view[N];
-    static const Py_ssize_t sizes[N] = {4, 1, 8, 8};
-    int32_t *count = NULL;
-    (void)module;
-    if (!PyArg_ParseTuple(arguments, "O!OOOiiO", &PyTuple_Type, &texts, &object[0], &object[1], &object[2], &least, &mask,
-                          &object[3]))
-        return NULL;
-    int opened = open_arrays(object, view, sizes, N);
-    if (opened < N) goto done;
-    const int32_t *n_words = view[WORDS].buf;
-    const uint8_t *flags = view[FLAGS].buf;
-    const int64_t *line = view[LINE].buf;
-    int64_t *numbers = view[NUMBERS].buf;
-    Py_ssize_t n = PyTuple_Size(texts);
-    if (view[WORDS].len / 4 != n || view[FLAGS].len != n || view[LINE].len / 8 != n || view[NUMBERS].len / 8 != n) {
-        PyErr_SetString(PyExc_ValueError, "columns of blocks differ in length");
-        goto done;
-    }
-    seen = PyDict_New();
-    blank = PyUnicode_InternFromString(" ");
-    count = calloc((size_t)n + 1, sizeof(int32_t));
+int number_lines(PyObject *texts, const int32_t *n_words, const uint8_t *flags, const int64_t *line, Py_ssize_t n, int least,
+                 int mask, int64_t *numbers) {
+    PyObject *seen = PyDict_New(), *blank = PyUnicode_InternFromString(" ");
+    int32_t *count = calloc((size_t)n + 1, sizeof(int32_t));
+    int failed = -1;
     if (seen == NULL || blank == NULL || count == NULL) {
         if (count == NULL) PyErr_NoMemory();
         goto done;
@@ -61,17 +38,42 @@ PyObject *repeated_lines(PyObject *module, PyObject *arguments) {
     }
     for (Py_ssize_t i = 0; i < n; i++)
         if (numbers[i] >= 0 && count[numbers[i]] < 2) numbers[i] = -1;
-    result = Py_NewRef(Py_None);
+    failed = 0;
 done:
     Py_XDECREF(seen);
     Py_XDECREF(blank);
     free(count);
+    return failed;
+}
+
+/* repeated_lines(texts, n_words, flags, line, least, mask, numbers): numbers (n,) of the text of each block's line; -1 for lines
+   of less than `least` words, those with one of the flags in `mask`, and such whose text no other line has. Blocks of a line
+   stand side by side. */
+PyObject *repeated_lines(PyObject *module, PyObject *arguments) {
+    enum { WORDS, FLAGS, LINE, NUMBERS, N };
+    PyObject *texts, *object[N], *result = NULL;
+    int least, mask;
+    Py_buffer view[N];
+    static const Py_ssize_t sizes[N] = {4, 1, 8, 8};
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "O!OOOiiO", &PyTuple_Type, &texts, &object[0], &object[1], &object[2], &least, &mask,
+                          &object[3]))
+        return NULL;
+    int opened = open_arrays(object, view, sizes, N);
+    if (opened < N) goto done;
+    Py_ssize_t n = PyTuple_Size(texts);
+    if (view[WORDS].len / 4 != n || view[FLAGS].len != n || view[LINE].len / 8 != n || view[NUMBERS].len / 8 != n)
+        PyErr_SetString(PyExc_ValueError, "columns of blocks differ in length");
+    else if (number_lines(texts, view[WORDS].buf, view[FLAGS].buf, view[LINE].buf, n, least, mask, view[NUMBERS].buf) == 0)
+        result = Py_NewRef(Py_None);
+done:
     while (opened--) PyBuffer_Release(&view[opened]);
     return result;
 }
 
-void lower_copies(double *odds, size_t n, const Copies *copies, double *memory) {
-    const int64_t *line = copies->line, *text = copies->text, *place = copies->place;
+void lower_copies(double *odds, const Blocks *page, const Copies *copies, double *memory) {
+    const int64_t *line = page->line, *text = copies->text, *place = copies->place;
+    size_t n = page->n;
     double *most = memory;
     int64_t *stays = (int64_t *)(memory + n);
     for (size_t i = 0; i < n; i++) most[i] = -INFINITY, stays[i] = -1;

@@ -59,9 +59,7 @@ static double best(Block *memory, size_t n, double *f1) {
 }
 
 Block *memory_for(size_t n) {
-    Block *memory = malloc((2 * n + 1) * sizeof(Block));
-    if (memory == NULL) PyErr_NoMemory();
-    return memory;
+    return malloc((2 * n + 1) * sizeof(Block));
 }
 
 /* best_border(probabilities, words): the border and the F1. */
@@ -79,7 +77,10 @@ PyObject *best_border(PyObject *module, PyObject *arguments) {
         PyErr_SetString(PyExc_ValueError, "not as many words as probabilities");
         goto done;
     }
-    if ((memory = memory_for(n)) == NULL) goto done;
+    if ((memory = memory_for(n)) == NULL) {
+        PyErr_NoMemory();
+        goto done;
+    }
     for (size_t i = 0; i < n; i++)
         memory[i] = (Block){((const double *)view[0].buf)[i], ((const double *)view[1].buf)[i]};
     double f1, border = best(memory, n, &f1);
@@ -100,6 +101,43 @@ static double overlap(double both, double one, double other) {
     return 2 * both / (one + other > 1 ? one + other : 1);
 }
 
+int count_page(const Blocks *page, const float *alone, const float *final, Numbers *of) {
+    size_t n = page->n;
+    const double *words = page->words;
+    Block *memory = memory_for(n);
+    if (memory == NULL) return -1;
+    double unused, border = best_of(memory, final, words, n, &of->expected);
+    float least = (float)border, least_alone = (float)best_of(memory, alone, words, n, &unused);
+    free(memory);
+    double by_trees = 0, high = 0, low = 0, both_trees = 0, both_high = 0, both_low = 0;
+    *of = (Numbers){.border = logit(border), .expected = of->expected};
+    int before = 0;
+    for (size_t i = 0; i < n; i++) {
+        int kept = final[i] >= least, trees = alone[i] >= least_alone, sure = final[i] >= 0.8f, maybe = final[i] >= 0.2f;
+        of->words += words[i];
+        of->prose += page->prose[i];
+        if (final[i] > 0.2f && final[i] < 0.8f) of->unsure += words[i];
+        if (trees) by_trees += words[i];
+        if (sure) high += words[i];
+        if (maybe) low += words[i];
+        if (kept) {
+            of->n_kept++;
+            of->runs += !before;
+            of->kept_words += words[i];
+            of->kept_linked += page->linked[i];
+            of->kept_prose += page->prose[i];
+            if (trees) both_trees += words[i];
+            if (sure) both_high += words[i];
+            if (maybe) both_low += words[i];
+        }
+        before = kept;
+    }
+    of->agreement = overlap(both_trees, of->kept_words, by_trees);
+    of->low = overlap(both_high, of->kept_words, high);
+    of->high = overlap(both_low, of->kept_words, low);
+    return 0;
+}
+
 /* page_numbers(words, linked, prose, alone, final): what blockml.wholepage.Numbers holds, in its order. */
 PyObject *page_numbers(PyObject *module, PyObject *arguments) {
     enum { WORDS, LINKED, PROSE, ALONE, FINAL, N };
@@ -107,50 +145,23 @@ PyObject *page_numbers(PyObject *module, PyObject *arguments) {
     Py_buffer view[N];
     static const Py_ssize_t sizes[N] = {8, 8, 8, 4, 4};
     int opened = 0;
-    Block *memory = NULL;
     (void)module;
     if (!PyArg_ParseTuple(arguments, "OOOOO", &object[0], &object[1], &object[2], &object[3], &object[4])) return NULL;
     for (; opened < N; opened++)
         if (open_array(object[opened], &view[opened], sizes[opened], 0) < 0) goto done;
-    const double *words = view[WORDS].buf, *linked = view[LINKED].buf, *prose = view[PROSE].buf;
-    const float *alone = view[ALONE].buf, *final = view[FINAL].buf;
-    size_t n = (size_t)view[WORDS].len / 8;
+    Blocks page = {(size_t)view[WORDS].len / 8, view[WORDS].buf, view[LINKED].buf, view[PROSE].buf, NULL};
+    Numbers of;
     for (int k = 0; k < N; k++)
-        if (view[k].len / sizes[k] != (Py_ssize_t)n) {
+        if (view[k].len / sizes[k] != (Py_ssize_t)page.n) {
             PyErr_SetString(PyExc_ValueError, "columns of blocks differ in length");
             goto done;
         }
-    if ((memory = memory_for(n)) == NULL) goto done;
-    double expected, unused, border = best_of(memory, final, words, n, &expected);
-    float least = (float)border, least_alone = (float)best_of(memory, alone, words, n, &unused);
-    double all = 0, all_prose = 0, in = 0, in_linked = 0, in_prose = 0, unsure = 0;
-    double by_trees = 0, high = 0, low = 0, both_trees = 0, both_high = 0, both_low = 0;
-    Py_ssize_t n_kept = 0, runs = 0;
-    int before = 0;
-    for (size_t i = 0; i < n; i++) {
-        int kept = final[i] >= least, trees = alone[i] >= least_alone, sure = final[i] >= 0.8f, maybe = final[i] >= 0.2f;
-        all += words[i];
-        all_prose += prose[i];
-        if (final[i] > 0.2f && final[i] < 0.8f) unsure += words[i];
-        if (trees) by_trees += words[i];
-        if (sure) high += words[i];
-        if (maybe) low += words[i];
-        if (kept) {
-            n_kept++;
-            runs += !before;
-            in += words[i];
-            in_linked += linked[i];
-            in_prose += prose[i];
-            if (trees) both_trees += words[i];
-            if (sure) both_high += words[i];
-            if (maybe) both_low += words[i];
-        }
-        before = kept;
-    }
-    result = Py_BuildValue("ddddddddnnddd", logit(border), expected, all, all_prose, in, in_linked, in_prose, unsure, n_kept, runs,
-                           overlap(both_trees, in, by_trees), overlap(both_high, in, high), overlap(both_low, in, low));
+    if (count_page(&page, view[ALONE].buf, view[FINAL].buf, &of) < 0)
+        PyErr_NoMemory();
+    else
+        result = Py_BuildValue("ddddddddnnddd", of.border, of.expected, of.words, of.prose, of.kept_words, of.kept_linked,
+                               of.kept_prose, of.unsure, of.n_kept, of.runs, of.agreement, of.low, of.high);
 done:
-    free(memory);
     while (opened--) PyBuffer_Release(&view[opened]);
     return result;
 }

@@ -28,6 +28,23 @@ typedef struct {
     Py_ssize_t n_groups;
 } Work;
 
+/* Trees as Python has them, for as long as they are open: their columns, the group of each, and what small_trees made of
+   them, or nothing. */
+enum { FEATURE, THRESHOLD, LEFT, RIGHT, VALUE, ROOTS, GROUP, N_TREE_ARRAYS };
+
+typedef struct {
+    Py_buffer view[N_TREE_ARRAYS];
+    int opened;
+    const char *kept;
+    Py_ssize_t kept_size, n_groups;
+} Forest;
+
+/* trees.c. Opens a tuple of arrays; -1 with an exception set. It is to be closed in any case. */
+int open_forest(PyObject *arrays, Py_ssize_t n_groups, Forest *forest);
+void close_forest(Forest *forest);
+/* Adds to sums (n_rows, n_groups) the values of the leaves that rows come to. Returns 0, or -1 without memory. */
+int sum_trees(const Forest *forest, Matrix matrix, double *sums);
+
 /* Rows from which on small trees are not walked. */
 enum { LEAST_ROWS = 8 };
 

@@ -8,7 +8,21 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["HeldNet", "JudgingKernel"]
+from blockml.kernel.features import Names, Tree
+
+__all__ = ["HeldNet", "HeldTrees", "JudgingKernel"]
+
+#: Columns of trees, the group of each tree, and what ``small_trees`` made of them: see :class:`blockml.trees.Trees`.
+HeldTrees: TypeAlias = tuple[
+    NDArray[np.int32],
+    NDArray[np.float64],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.float64],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    bytes,
+]
 
 #: What ``held_net`` makes for ``net_probabilities``: a copy of a net, checked once, that only they can look into.
 HeldNet: TypeAlias = object
@@ -31,19 +45,7 @@ class JudgingKernel(Protocol):
 
     @staticmethod
     def tree_sums(
-        feature: NDArray[np.int32],
-        threshold: NDArray[np.float64],
-        left: NDArray[np.int32],
-        right: NDArray[np.int32],
-        value: NDArray[np.float64],
-        roots: NDArray[np.int32],
-        kept: bytes,
-        group: NDArray[np.int32],
-        matrix: NDArray[np.float32],
-        by_column: int,
-        sums: NDArray[np.float64],
-        n_groups: int,
-        /,
+        trees: HeldTrees, n_groups: int, matrix: NDArray[np.float32], by_column: int, sums: NDArray[np.float64], /
     ) -> None:
         """Add to ``sums`` (n_rows, n_groups) the leaf values of groups of trees: :meth:`blockml.trees.Trees.sums`."""
 
@@ -84,6 +86,27 @@ class JudgingKernel(Protocol):
         """Write probabilities (n_blocks,), from columns (f, n_blocks): :meth:`blockml.nets.Net.predict`.
 
         Arrays of bags are empty for a net that reads no words.
+        """
+
+    @staticmethod
+    def page_verdict(
+        tree: Tree,
+        names: Names,
+        columns: NDArray[np.float32],
+        trees: HeldTrees,
+        n_groups: int,
+        article: HeldTrees | None,
+        net: HeldNet,
+        bags: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]],
+        joints: NDArray[np.uint8],
+        rules: tuple[float, ...],
+        sums: NDArray[np.float64],
+        scores: NDArray[np.float32],
+        /,
+    ) -> float:
+        """Write sums (n_blocks, n_groups) of trees and scores (n_blocks,), from columns (f, n_blocks).
+
+        Returns the expected F1: :func:`blockml.verdict.verdict`.
         """
 
     @staticmethod

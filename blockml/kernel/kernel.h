@@ -159,6 +159,9 @@ PyObject *blended(PyObject *module, PyObject *arguments);
 /* scores.c */
 PyObject *page_scores(PyObject *module, PyObject *arguments);
 
+/* verdict.c */
+PyObject *page_verdict(PyObject *module, PyObject *arguments);
+
 /* joined.c */
 PyObject *joined_texts(PyObject *module, PyObject *arguments);
 

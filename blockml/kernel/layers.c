@@ -47,7 +47,7 @@ typedef struct {
     float *second_row, *second;          /* (all_k,); (TOGETHER, all_k) */
 } Space;
 
-static float *space_for(const Net *net, const Blocks *page, Space *space) {
+static float *space_for(const Net *net, const Seen *page, Space *space) {
     Py_ssize_t f = net->f, groups = 0, most = 0, ways = net->ways;
     for (Py_ssize_t way = 0; way < ways; way++) {
         groups += page->n_groups[way];
@@ -81,7 +81,7 @@ static inline void add_row(float *restrict sums, const float *restrict row, Py_s
 
 /* Mean vectors (n_bags, width) of the words of each bag; words of zeros don't count. Some numbers of all words before the
    next ones, so that their sums stay in registers. */
-WIDE static void mean_words(const Net *net, const Blocks *page, Py_ssize_t width, float *restrict means) {
+WIDE static void mean_words(const Net *net, const Seen *page, Py_ssize_t width, float *restrict means) {
     for (Py_ssize_t bag = 0; bag < page->n_bags; bag++, means += width) {
         int64_t begin = page->starts[bag], end = page->starts[bag + 1];
         Py_ssize_t k = 0;
@@ -105,7 +105,7 @@ WIDE static void mean_words(const Net *net, const Blocks *page, Py_ssize_t width
 }
 
 /* What the words above blocks add to the first layer: rows (n_bags, all_h). */
-static void lift_words(const Net *net, const Blocks *page, float *means, float *rows) {
+static void lift_words(const Net *net, const Seen *page, float *means, float *rows) {
     Py_ssize_t d = net->d, width = net->m * d, hp = padded(net->h);
     mean_words(net, page, width, means);
     for (Py_ssize_t member = 0; member < net->m; member++)
@@ -114,7 +114,7 @@ static void lift_words(const Net *net, const Blocks *page, float *means, float *
 }
 
 /* What is added to n rows of the first layer, and the sums over them, plain and weighted: for the means of the page. */
-WIDE static void activate_first(const Net *net, const Blocks *page, Py_ssize_t begin, Py_ssize_t end, double all_words,
+WIDE static void activate_first(const Net *net, const Seen *page, Py_ssize_t begin, Py_ssize_t end, double all_words,
                                 const float *restrict row, const float *lifted, float *restrict hidden, float *restrict sums,
                                 float *restrict by_words) {
     Py_ssize_t width = net->all_h;
@@ -154,7 +154,7 @@ static inline float dot(const float *restrict a, const float *restrict b, Py_ssi
 }
 
 /* Log odds of blocks from `begin` to `end`, whose products with `own` are in `space`. */
-WIDE static void write_odds(const Net *net, const Blocks *page, Py_ssize_t begin, Py_ssize_t end, const Space *space,
+WIDE static void write_odds(const Net *net, const Seen *page, Py_ssize_t begin, Py_ssize_t end, const Space *space,
                             double *restrict odds) {
     Py_ssize_t width = net->all_k, kp = padded(net->k);
     const float *restrict row = space->second_row;
@@ -182,7 +182,7 @@ WIDE static void write_odds(const Net *net, const Blocks *page, Py_ssize_t begin
 }
 
 /* Finds the columns that vary, the weights for them, and what the others are like. */
-static void look_at_columns(const Net *net, const Blocks *page, float bound, Space *space) {
+static void look_at_columns(const Net *net, const Seen *page, float bound, Space *space) {
     Py_ssize_t rank = net->rank, n = page->n;
     space->n_varying = 0;
     for (Py_ssize_t place = 0; place < net->f; place++) {
@@ -198,7 +198,7 @@ static void look_at_columns(const Net *net, const Blocks *page, float bound, Spa
 }
 
 /* What the first layer gives, `hidden` (n, all_h), and its means over the page's blocks and words, `page` (2, all_h). */
-static void first_layer(const Net *net, const Blocks *page, float bound, const Space *space) {
+static void first_layer(const Net *net, const Seen *page, float bound, const Space *space) {
     Py_ssize_t rank = net->rank, all_h = net->all_h, n = page->n;
     double all_words = 0; /* whole numbers: exact in any order */
     for (Py_ssize_t i = 0; i < n; i++) all_words += page->n_words[i];
@@ -230,7 +230,7 @@ static void first_layer(const Net *net, const Blocks *page, float bound, const S
 }
 
 /* Log odds (n,) from what the first layer gave. */
-static void second_layer(const Net *net, const Blocks *page, const Space *space, double *odds) {
+static void second_layer(const Net *net, const Seen *page, const Space *space, double *odds) {
     Py_ssize_t h = net->h, hp = padded(h), kp = padded(net->k), n = page->n, all_h = net->all_h, all_k = net->all_k;
     for (Py_ssize_t member = 0; member < net->m; member++) {
         for (int part = 0; part < 2; part++)
@@ -255,7 +255,7 @@ static void second_layer(const Net *net, const Blocks *page, const Space *space,
     }
 }
 
-int write_net_odds(const Net *net, const Blocks *page, float bound, double *odds) {
+int write_net_odds(const Net *net, const Seen *page, float bound, double *odds) {
     Space space;
     float *memory = space_for(net, page, &space);
     if (memory == NULL) return -1;

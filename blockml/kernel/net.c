@@ -5,8 +5,10 @@
 
 #define CAPSULE "blockml.net"
 
-/* Ways and units as Net.check allows them; columns and words are fewer than these in any net that is as large as it may be. */
-enum { MOST_WAYS = 8, MOST_UNITS = 1 << 14, MOST_ROWS = 1 << 25 };
+/* Units as Net.check allows them; columns and words are fewer than these in any net that is as large as it may be. */
+enum { MOST_UNITS = 1 << 14, MOST_ROWS = 1 << 25 };
+
+const Net *net_of(PyObject *capsule) { return PyCapsule_GetPointer(capsule, CAPSULE); }
 
 static void free_net(PyObject *capsule) {
     Net *net = PyCapsule_GetPointer(capsule, CAPSULE);
@@ -97,8 +99,7 @@ done:
     return result;
 }
 
-/* The groups of a way, numbered from 0 on without many gaps; 0 with an exception set. `memory` is for the caller to free. */
-static int number_groups(const int64_t *numbers, Py_ssize_t n, const int64_t **group, Py_ssize_t *n_groups, int64_t **memory) {
+int number_groups(const int64_t *numbers, Py_ssize_t n, const int64_t **group, Py_ssize_t *n_groups, int64_t **memory) {
     int64_t least = 0, most = 0;
     for (Py_ssize_t i = 0; i < n; i++) {
         least = numbers[i] < least ? numbers[i] : least;
@@ -119,8 +120,7 @@ static int number_groups(const int64_t *numbers, Py_ssize_t n, const int64_t **g
     return *n_groups >= 0;
 }
 
-/* Whether words and bags are such as there are. */
-static int are_bags(const Net *net, const Blocks *page, Py_ssize_t n_buckets) {
+int are_bags(const Net *net, const Seen *page, Py_ssize_t n_buckets) {
     int sound = page->starts[0] >= 0 && page->starts[page->n_bags] <= n_buckets;
     for (Py_ssize_t bag = 0; bag < page->n_bags; bag++) sound &= page->starts[bag] <= page->starts[bag + 1];
     int64_t bad = 0;
@@ -147,12 +147,12 @@ PyObject *net_probabilities(PyObject *module, PyObject *arguments) {
     if (!PyArg_ParseTuple(arguments, "OOfOOOO!OO", &capsule, &object[0], &bound, &object[1], &object[2], &object[3],
                           &PyTuple_Type, &groups, &object[4], &object[5]))
         return NULL;
-    const Net *net = PyCapsule_GetPointer(capsule, CAPSULE);
+    const Net *net = net_of(capsule);
     if (net == NULL) return NULL;
     for (; opened < N; opened++)
         if (open_array(object[opened], &view[opened], sizes[opened], opened == PROBABILITIES) < 0) goto done;
     Py_ssize_t n = view[PROBABILITIES].len / 4;
-    Blocks page = {n,     view[STARTS].len / 8 - 1, view[COLUMNS].buf, view[STARTS].buf, view[BAG].buf, view[BUCKETS].buf,
+    Seen page = {n,     view[STARTS].len / 8 - 1, view[COLUMNS].buf, view[STARTS].buf, view[BAG].buf, view[BUCKETS].buf,
                    group, n_groups,                 view[N_WORDS].buf};
     int sound = n > 0 && view[COLUMNS].len / 4 == net->f * n && view[N_WORDS].len / 8 == n && net->ways <= MOST_WAYS &&
                 PyTuple_Size(groups) == net->ways;

@@ -19,7 +19,7 @@ typedef struct {
     float *memory;
 } Net;
 
-/* A page: n blocks, in groups. */
+/* What a net sees of a page: n blocks, in groups. */
 typedef struct {
     Py_ssize_t n, n_bags;
     const float *columns; /* (f, n) */
@@ -28,9 +28,17 @@ typedef struct {
     const int64_t *const *group; /* of each way, (n,) */
     const Py_ssize_t *n_groups;
     const double *n_words; /* (n,) */
-} Blocks;
+} Seen;
+
+/* net.c */
+enum { MOST_WAYS = 8 }; /* as Net.check allows */
+const Net *net_of(PyObject *capsule); /* NULL with an exception set */
+/* Whether words and bags are such as there are. */
+int are_bags(const Net *net, const Seen *page, Py_ssize_t n_buckets);
+/* The groups of a way, numbered from 0 on without many gaps; 0 with an exception set. `memory` is for the caller to free. */
+int number_groups(const int64_t *numbers, Py_ssize_t n, const int64_t **group, Py_ssize_t *n_groups, int64_t **memory);
 
 /* layers.c. Writes the log odds (n,) of blocks, whose columns are held between +- bound; -1 without memory. */
-int write_net_odds(const Net *net, const Blocks *page, float bound, double *odds);
+int write_net_odds(const Net *net, const Seen *page, float bound, double *odds);
 
 #endif

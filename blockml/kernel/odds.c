@@ -67,6 +67,12 @@ WIDE static void blend(const double *restrict odds, const double *restrict other
     for (size_t i = 0; i < n; i++) both[i] = (1 - share) * odds[i] + share * others[i];
 }
 
+void write_blended(const double *odds, const float *probabilities, size_t n, double share, double *memory, float *both) {
+    write_logits(probabilities, n, memory);
+    blend(odds, memory, n, share, memory + n);
+    write_logistics(memory + n, n, both);
+}
+
 /* logistic(odds, probabilities): writes probabilities (n,). */
 PyObject *logistic(PyObject *module, PyObject *arguments) {
     PyObject *object[2], *result = NULL;
@@ -105,9 +111,7 @@ PyObject *blended(PyObject *module, PyObject *arguments) {
         PyErr_NoMemory();
         goto done;
     }
-    write_logits(view[OTHER].buf, n, memory);
-    blend(view[ODDS].buf, memory, n, share, memory + n);
-    write_logistics(memory + n, n, view[BOTH].buf);
+    write_blended(view[ODDS].buf, view[OTHER].buf, n, share, memory, view[BOTH].buf);
     result = Py_NewRef(Py_None);
 done:
     free(memory);

@@ -31,41 +31,31 @@ static void lean(double *odds, const int64_t *line, const double *weights, size_
     }
 }
 
-/* A page, and how careful to be with it; all columns are (n,). */
-typedef struct {
-    size_t n;
-    const float *probabilities;
-    const double *words, *linked, *prose;
-    const int64_t *line;
-    double care, of_links, least_body, wordless, leaning, doubt, least_words, least_f1;
-    float certain;
-} Page;
-
 /* Lowers the odds by a care, that of links by another one on pages with a body; sets those of each line to their mean; moves
    this by a part to those of the lines around it; and lessens by another part what speaks against a block. `memory` has room
    for 2 n, all zero. */
-static void be_careful(const Page *page, double *odds, double *memory) {
+static void be_careful(const Blocks *page, const float *probabilities, const Care *how, double *odds, double *memory) {
     const double *words = page->words, *linked = page->linked;
     const int64_t *line = page->line;
     size_t n = page->n;
-    double *sums = memory, *weights = memory + n, care = page->care, of_links = page->of_links;
-    if (body(page->probabilities, words, linked, page->prose, n, page->certain) < page->least_body) of_links = care;
+    double *sums = memory, *weights = memory + n, care = how->care, of_links = how->of_links;
+    if (body(probabilities, words, linked, page->prose, n, how->certain) < how->least_body) of_links = care;
     for (size_t i = 0; i < n; i++) {
-        double weight = at_least(words[i], page->wordless);
+        double weight = at_least(words[i], how->wordless);
         sums[line[i]] += weight * (odds[i] - (is_link(words[i], linked[i]) ? of_links : care));
         weights[line[i]] += weight;
     }
     for (size_t i = 0; i < n; i++) odds[i] = sums[line[i]] / weights[line[i]];
-    if (page->leaning > 0) lean(odds, line, weights, n, page->leaning);
-    for (size_t i = 0; page->doubt > 0 && i < n; i++) {
+    if (how->leaning > 0) lean(odds, line, weights, n, how->leaning);
+    for (size_t i = 0; how->doubt > 0 && i < n; i++) {
         double against = odds[i] + care;
-        if (against < 0) odds[i] = against * (1 - page->doubt) - care;
+        if (against < 0) odds[i] = against * (1 - how->doubt) - care;
     }
 }
 
 /* Moves the border of the best expected F1 to log odds of 0: the twin of around_border in blockml.decision. `scores` hold
    probabilities meanwhile. */
-static void move_border(const Page *page, double *odds, Block *memory, float *scores) {
+static void move_border(const Blocks *page, const Care *how, double *odds, Block *memory, float *scores) {
     size_t n = page->n;
     write_logistics(odds, n, scores);
     double f1, expected = 0, least = INFINITY, most = -INFINITY;
@@ -75,9 +65,25 @@ static void move_border(const Page *page, double *odds, Block *memory, float *sc
         if (odds[i] > most) most = odds[i];
         expected += page->words[i] * scores[i];
     }
-    if (least > most + 1 || (f1 < page->least_f1 && expected < page->least_words)) least = most + 1;
+    if (least > most + 1 || (f1 < how->least_f1 && expected < how->least_words)) least = most + 1;
     for (size_t i = 0; i < n; i++) odds[i] -= least;
     write_logistics(odds, n, scores);
+}
+
+int write_scores(const Blocks *page, const float *probabilities, const Care *how, const Copies *copies, float *scores) {
+    size_t n = page->n;
+    double *odds = calloc(3 * n + 1, sizeof(double));
+    Block *memory = memory_for(n);
+    int failed = odds == NULL || memory == NULL ? -1 : 0;
+    if (!failed) {
+        write_logits(probabilities, n, odds);
+        be_careful(page, probabilities, how, odds, odds + n);
+        if (copies->text != NULL) lower_copies(odds, page, copies, odds + n);
+        move_border(page, how, odds, memory, scores);
+    }
+    free(odds);
+    free(memory);
+    return failed;
 }
 
 /* page_scores(probabilities, words, linked, prose, line, text, place, (care, of_links, certain, least_body, wordless, leaning,
@@ -88,44 +94,30 @@ PyObject *page_scores(PyObject *module, PyObject *arguments) {
     PyObject *object[N], *result = NULL;
     Py_buffer view[N];
     static const Py_ssize_t sizes[N] = {4, 8, 8, 8, 8, 8, 8, 4};
-    Page page;
+    Care care;
     Copies copies;
-    double *odds = NULL;
-    Block *memory = NULL;
     (void)module;
     if (!PyArg_ParseTuple(arguments, "OOOOOOO(ddfddddddddd)O", &object[0], &object[1], &object[2], &object[3], &object[4],
-                          &object[5], &object[6], &page.care, &page.of_links, &page.certain, &page.least_body,
-                          &page.wordless, &page.leaning, &page.doubt, &copies.slack, &copies.here, &copies.caution,
-                          &page.least_words, &page.least_f1, &object[7]))
+                          &object[5], &object[6], &care.care, &care.of_links, &care.certain, &care.least_body,
+                          &care.wordless, &care.leaning, &care.doubt, &copies.slack, &copies.here, &copies.caution,
+                          &care.least_words, &care.least_f1, &object[7]))
         return NULL;
     int opened = open_arrays(object, view, sizes, N);
     if (opened < N) goto done;
-    size_t n = page.n = (size_t)view[SCORES].len / 4;
-    page.probabilities = view[PROBABILITIES].buf;
-    page.words = view[WORDS].buf, page.linked = view[LINKED].buf, page.prose = view[PROSE].buf;
-    page.line = copies.line = view[LINE].buf, copies.text = view[TEXT].buf, copies.place = view[PLACE].buf;
+    Blocks page = {(size_t)view[SCORES].len / 4, view[WORDS].buf, view[LINKED].buf, view[PROSE].buf, view[LINE].buf};
     int sound = 1, has_copies = view[TEXT].len > 0;
+    copies.text = has_copies ? view[TEXT].buf : NULL, copies.place = view[PLACE].buf;
     for (int k = 0; k < N; k++)
-        sound = sound && (view[k].len / sizes[k] == (Py_ssize_t)n || (!has_copies && (k == TEXT || k == PLACE)));
-    for (size_t i = 0; sound && i < n; i++)
-        sound = page.line[i] >= 0 && (size_t)page.line[i] < n && (!has_copies || copies.text[i] < (int64_t)n);
-    if (!sound) {
+        sound = sound && (view[k].len / sizes[k] == (Py_ssize_t)page.n || (!has_copies && (k == TEXT || k == PLACE)));
+    for (size_t i = 0; sound && i < page.n; i++)
+        sound = page.line[i] >= 0 && (size_t)page.line[i] < page.n && (!has_copies || copies.text[i] < (int64_t)page.n);
+    if (!sound)
         PyErr_SetString(PyExc_ValueError, "no such line or text, or columns of blocks differ in length");
-        goto done;
-    }
-    if ((odds = calloc(3 * n + 1, sizeof(double))) == NULL) {
+    else if (write_scores(&page, view[PROBABILITIES].buf, &care, &copies, view[SCORES].buf) < 0)
         PyErr_NoMemory();
-        goto done;
-    }
-    if ((memory = memory_for(n)) == NULL) goto done;
-    write_logits(page.probabilities, n, odds);
-    be_careful(&page, odds, odds + n);
-    if (has_copies) lower_copies(odds, n, &copies, odds + n);
-    move_border(&page, odds, memory, view[SCORES].buf);
-    result = Py_NewRef(Py_None);
+    else
+        result = Py_NewRef(Py_None);
 done:
-    free(odds);
-    free(memory);
     while (opened--) PyBuffer_Release(&view[opened]);
     return result;
 }

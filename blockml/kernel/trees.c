@@ -113,64 +113,89 @@ static int in_range(const int32_t *group, Py_ssize_t n, Py_ssize_t n_groups) {
     return 1;
 }
 
-/* tree_sums(feature, threshold, left, right, value, roots, kept, group, matrix, by_column, sums, n_groups): adds the
-   values of tree i to column group[i] of sums. The matrix lies row by row, or column by column. `kept` are the same trees
-   by small_trees, or nothing. The trees were checked by Trees.check, and the matrix has all columns that they ask for:
-   neither is looked at again. */
-PyObject *tree_sums(PyObject *module, PyObject *arguments) {
-    PyObject *object[9], *result = NULL;
-    Py_ssize_t n_groups;
-    int by_column;
-    const char *kept;
-    Py_ssize_t kept_size;
-    (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOy#OOiOn", &object[0], &object[1], &object[2], &object[3], &object[4],
-                          &object[5], &kept, &kept_size, &object[6], &object[7], &by_column, &object[8], &n_groups))
-        return NULL;
-    static const Py_ssize_t sizes[9] = {4, 8, 4, 4, 8, 4, 4, 4, 8};
-    Py_buffer view[9];
-    int opened = 0;
-    for (; opened < 9; opened++)
-        if (open_array(object[opened], &view[opened], sizes[opened], opened == 8) < 0) goto done;
-    Py_ssize_t n = view[0].len / 4, n_trees = view[5].len / 4;
-    Py_ssize_t n_rows = n_groups > 0 ? view[8].len / 8 / n_groups : 0;
-    Py_ssize_t n_columns = n_rows > 0 ? view[7].len / 4 / n_rows : 0;
-    if (n_groups <= 0 || view[7].len / 4 > INT32_MAX || view[6].len / 4 != n_trees ||
-        (kept_size > 0 && !is_whole(kept, kept_size, n_trees)) ||
-        !in_range(view[6].buf, n_trees, n_groups)) {
-        PyErr_SetString(PyExc_ValueError, "each tree needs a group, all are kept or none, and a matrix has less than two billion numbers");
-        goto done;
+int open_forest(PyObject *arrays, Py_ssize_t n_groups, Forest *forest) {
+    PyObject *object[N_TREE_ARRAYS];
+    static const Py_ssize_t sizes[N_TREE_ARRAYS] = {4, 8, 4, 4, 8, 4, 4};
+    forest->opened = 0;
+    forest->n_groups = n_groups;
+    if (!PyTuple_Check(arrays)) {
+        PyErr_SetString(PyExc_TypeError, "trees are a tuple of arrays");
+        return -1;
     }
-    int is_walked = kept_size == 0 || !by_column || n_rows < LEAST_ROWS, failed = 0;
+    if (!PyArg_ParseTuple(arrays, "OOOOOOOy#", &object[0], &object[1], &object[2], &object[3], &object[4],
+                          &object[5], &object[6], &forest->kept, &forest->kept_size))
+        return -1;
+    for (; forest->opened < N_TREE_ARRAYS; forest->opened++)
+        if (open_array(object[forest->opened], &forest->view[forest->opened], sizes[forest->opened], 0) < 0) return -1;
+    Py_ssize_t n_trees = forest->view[ROOTS].len / 4;
+    if (n_groups <= 0 || forest->view[GROUP].len / 4 != n_trees ||
+        (forest->kept_size > 0 && !is_whole(forest->kept, forest->kept_size, n_trees)) ||
+        !in_range(forest->view[GROUP].buf, n_trees, n_groups)) {
+        PyErr_SetString(PyExc_ValueError, "each tree needs a group, and all are kept or none");
+        return -1;
+    }
+    return 0;
+}
+
+void close_forest(Forest *forest) {
+    while (forest->opened) PyBuffer_Release(&forest->view[--forest->opened]);
+}
+
+int sum_trees(const Forest *forest, Matrix matrix, double *sums) {
+    const Py_buffer *view = forest->view;
+    Py_ssize_t n = view[FEATURE].len / 4, n_trees = view[ROOTS].len / 4;
+    int is_walked = forest->kept_size == 0 || matrix.row_step != 1 || matrix.n_rows < LEAST_ROWS, failed = 0;
+    if (matrix.n_rows == 0) return 0;
     size_t n_packed = is_walked ? (size_t)n : 0;
-    Node *nodes = malloc(n_packed * (sizeof(Node) + sizeof(int32_t)) + (size_t)n_columns * sizeof(Column) + 1);
-    if (nodes == NULL) {
-        PyErr_NoMemory();
-        goto done;
-    }
+    Node *nodes = malloc(n_packed * (sizeof(Node) + sizeof(int32_t)) + (size_t)matrix.n_columns * sizeof(Column) + 1);
+    if (nodes == NULL) return -1;
     int32_t *end = (int32_t *)(nodes + n_packed);
     Column *columns = (Column *)(end + n_packed);
-    Matrix matrix = {view[7].buf, n_rows, n_columns, by_column ? 1 : n_columns, by_column ? n_rows : 1};
-    Work work = {view[0].buf, view[2].buf, view[3].buf, view[5].buf, view[6].buf, view[1].buf, view[4].buf,
-                 n, n_trees, matrix, columns, view[8].buf, n_groups};
-    Py_BEGIN_ALLOW_THREADS;
-    if (n / USUAL_DEPTH > n_rows * n_trees) {
+    Work work = {view[FEATURE].buf, view[LEFT].buf, view[RIGHT].buf, view[ROOTS].buf, view[GROUP].buf, view[THRESHOLD].buf,
+                 view[VALUE].buf, n, n_trees, matrix, columns, sums, forest->n_groups};
+    if (n / USUAL_DEPTH > matrix.n_rows * n_trees) {
         walk_unpacked(&work);
-    } else if (n_rows > 0) {
+    } else {
         look_at_columns(matrix, columns);
         if (is_walked)
             score(&work, nodes, end);
         else
-            failed = score_kept(&work, kept);
+            failed = score_kept(&work, forest->kept);
     }
-    Py_END_ALLOW_THREADS;
     free(nodes);
-    if (failed < 0) {
-        PyErr_NoMemory();
+    return failed;
+}
+
+/* tree_sums(trees, n_groups, matrix, by_column, sums): adds the values of tree i to column group[i] of sums. The matrix lies row
+   by row, or column by column. The trees were checked by Trees.check, and the matrix has all columns that they ask for: neither
+   is looked at again. */
+PyObject *tree_sums(PyObject *module, PyObject *arguments) {
+    PyObject *trees, *object[2], *result = NULL;
+    Py_ssize_t n_groups;
+    int by_column, opened = 0;
+    Py_buffer view[2];
+    Forest forest = {.opened = 0};
+    static const Py_ssize_t sizes[2] = {4, 8};
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "O!nOiO", &PyTuple_Type, &trees, &n_groups, &object[0], &by_column, &object[1]))
+        return NULL;
+    if (open_forest(trees, n_groups, &forest) < 0 || (opened = open_arrays(object, view, sizes, 2)) < 2) goto done;
+    Py_ssize_t n_rows = view[1].len / 8 / n_groups, n_columns = n_rows > 0 ? view[0].len / 4 / n_rows : 0;
+    if (view[0].len / 4 > INT32_MAX) {
+        PyErr_SetString(PyExc_ValueError, "a matrix has less than two billion numbers");
         goto done;
     }
-    result = Py_NewRef(Py_None);
+    Matrix matrix = {view[0].buf, n_rows, n_columns, by_column ? 1 : n_columns, by_column ? n_rows : 1};
+    int failed;
+    Py_BEGIN_ALLOW_THREADS;
+    failed = sum_trees(&forest, matrix, view[1].buf);
+    Py_END_ALLOW_THREADS;
+    if (failed < 0)
+        PyErr_NoMemory();
+    else
+        result = Py_NewRef(Py_None);
 done:
-    while (opened--) PyBuffer_Release(&view[opened]);
+    while (opened > 0) PyBuffer_Release(&view[--opened]);
+    close_forest(&forest);
     return result;
 }

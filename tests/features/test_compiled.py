@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import blockml
 from blockml import features, kernel
 from blockml.attributes import Attributes
+from blockml.extractors.matrix import matrix
 from blockml.features import sheet
 from blockml.features.density import word_density
 from blockml.features.keywords import KEYWORDS, keyword_bits
@@ -33,6 +34,7 @@ from blockml.features.vocabulary import ROLE_BITS, ROLES, called, role_bits
 from blockml.features.writing import computed
 from blockml.keys import text_keys
 from blockml.page import Blocks, Nodes, Page
+from blockml.verdict import step_by_step, verdict
 from tests.strategies import messy_html
 
 pytestmark = pytest.mark.skipif(kernel.compiled is None, reason="needs the compiled kernel")
@@ -394,10 +396,14 @@ class Recorded:
 
 
 def recorded(monkeypatch: pytest.MonkeyPatch, html: str) -> dict[str, tuple[Any, ...]]:
-    """Arguments of each function that the way of a page calls."""
+    """Arguments of each function that the way of a page calls, in one go or step by step."""
     found = Recorded(compiled())
     monkeypatch.setattr(kernel, "compiled", found)
     monkeypatch.setattr(sheet, "_made", None)
+    view, model = View(blockml.parse(html)), blockml.load("default").model
+    rows = matrix(view.page, model.features, None, view)
+    verdict(model, view, rows)
+    step_by_step(model, view, rows)
     blockml.extract(html)
     monkeypatch.undo()
     return found.arguments
@@ -407,7 +413,7 @@ def test_only_trees_names_and_tables_are_taken_for_such(monkeypatch: pytest.Monk
     """Not other objects, nor capsules of others; and names are those of the tree."""
     calls = recorded(monkeypatch, "<title>x</title><p class=a>one two")
     others: list[Any] = ["tree", dt.datetime_CAPI, *calls["page_rows"][:3], a_tree()]
-    for name in ("page_names", "page_groups", "page_metas", "page_rows", "page_bags"):
+    for name in ("page_names", "page_groups", "page_metas", "page_rows", "page_bags", "page_verdict"):
         function, arguments = getattr(compiled(), name), calls[name]
         for place, taken in enumerate(arguments):
             if type(taken) is not type(dt.datetime_CAPI):
@@ -486,7 +492,7 @@ def test_no_wrong_array_is_read_or_written_beyond_its_end(monkeypatch: pytest.Mo
     article = f"<article class=a><h1>Cats</h1>{'<p>Cats rule the world, and they sleep by day.' * 9}</article>"
     html = f"<title>Cats</title><ul class=b><li>one<li><a href=x>two</a></ul>{article}"
     calls = recorded(monkeypatch, html)
-    assert {"page_tree", "page_rows", "page_numbers", "page_bags", "word_amounts"} < set(calls)
+    assert {"page_tree", "page_rows", "page_numbers", "page_bags", "page_verdict", "word_amounts"} < set(calls)
     refused = 0
     for name, arguments in calls.items():
         for place, argument in enumerate(arguments):

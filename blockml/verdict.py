@@ -1,0 +1,123 @@
+"""What a model says of the blocks of a page: trees, nets, and the page as a whole, one after the other."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.copies import HERE, LEAST_WORDS, SLACK, Copies, repeated
+from blockml.decision import LEAST_F1, SAME_LINE, WORDLESS, lines
+from blockml.features.repetition import ALIKE, alike
+from blockml.features.sheet import Sheet
+from blockml.features.tokens import bags
+from blockml.features.view import View
+from blockml.modelfile import Model
+from blockml.nets import BOUND, NO_BAGS, Net
+from blockml.odds import blended
+from blockml.page import Flag
+from blockml.wholepage import CERTAIN, EXPECTED, HARDLY, LEAST_CERTAIN, MOST_CARE, likeness, of_page, page_scores
+
+__all__ = ["Verdict", "verdict"]
+
+_FAR = ALIKE.index("far")
+#: What the kernel is told of every page, behind what the model says.
+_RULES = (HARDLY, MOST_CARE, CERTAIN, LEAST_CERTAIN, WORDLESS, SLACK, HERE, LEAST_F1, BOUND)
+_BOUNDS = (LEAST_WORDS, int(Flag.PREFORMATTED), SAME_LINE, _FAR)
+
+
+class Verdict(NamedTuple):
+    """What a model says of a page."""
+
+    scores: NDArray[np.float32]
+    """(n_blocks,) in [0, 1]."""
+    sums: NDArray[np.float64]
+    """(n_blocks, 1 + k) what its trees say of content, and of the areas that rival: :meth:`Model.sums`."""
+    expected: float | None
+    """F1 that the scores promise; None where the model has no such promise."""
+
+
+def verdict(model: Model, view: View, rows: NDArray[np.float32]) -> Verdict:
+    """Judge the blocks of a page.
+
+    Parameters
+    ----------
+    model
+        The model.
+    view
+        The page.
+    rows
+        (n_blocks, n_columns) features of its blocks, those that the model asks for.
+
+    Raises
+    ------
+    UsageError
+        Trees or nets ask for other columns.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> from blockml.extractors.matrix import matrix
+    >>> model = blockml.load("default").model
+    >>> page = blockml.parse("<h1>Cats</h1><p>Cats rule the world, and nobody has ever asked them to do so.</p>")
+    >>> told = verdict(model, View(page), matrix(page, model.features))
+    >>> told.scores.shape, told.sums.shape, 0 <= told.expected <= 1
+    ((2,), (2, 3), True)
+    """
+    # What the kernel knows to judge by in one go is what models with a net mostly have.
+    usual = model.rule == "expected_f1" and model.link == "logistic"
+    if usual and (net := model.net) is not None and (sheet := view.sheet) is not None:
+        net.check_input(rows, len(ALIKE))
+        return in_one_go(model, net, view, sheet, rows)
+    return step_by_step(model, view, rows)
+
+
+def in_one_go(model: Model, net: Net, view: View, sheet: Sheet, rows: NDArray[np.float32]) -> Verdict:
+    """The same by the kernel, for a model with such a net whose rule is the expected F1, and whose link is logistic."""
+    trees, group, n_groups = model.joint
+    trees.check_width(rows)
+    words = bags(view) if net.reads_words else NO_BAGS
+    sums, scores = np.empty((len(view), n_groups)), np.empty(len(view), dtype=np.float32)
+    rules = (
+        *(model.net_share, model.caution, model.article_caution, model.link_caution, model.copy_caution),
+        *(model.leaning, model.doubt, model.least_words, *_RULES, *_BOUNDS),
+    )
+    expected = sheet.compiled.page_verdict(
+        sheet.tree,
+        sheet.names,
+        np.ascontiguousarray(rows.T, dtype=np.float32),
+        trees.held(group),
+        n_groups,
+        None if model.article is None else model.article.held(),
+        net.held,
+        (words.starts, words.buckets, words.bag),
+        np.ascontiguousarray(view.blocks.joints, dtype=np.uint8),
+        rules,
+        sums,
+        scores,
+    )
+    return Verdict(scores, sums, expected)
+
+
+def step_by_step(model: Model, view: View, rows: NDArray[np.float32]) -> Verdict:
+    """The same for any model, with or without the kernel."""
+    sums = model.sums(rows)
+    odds = sums[:, 0]
+    alone = final = model.linked(odds)
+    groups = alike(view) if model.net is not None or model.copy_caution else ()
+    if model.net is not None and len(view):
+        final = blended(odds, model.net.predict(rows, groups, view.words, bags(view)), model.net_share)
+    likely: float | None = None
+    expected: float | None = None
+    promises = model.rule == "expected_f1"
+    if model.article is not None or promises:
+        row = of_page(view, alone, final)
+        if model.article is not None:
+            likely = float(likeness(model.article, row[None])[0])
+        expected = float(row[EXPECTED]) if promises else None
+    line, copies = lines(view.blocks), None
+    if model.copy_caution:
+        copies = Copies(repeated(view.blocks, line), groups[_FAR])
+    scores = page_scores(model, final, view.words, view.linked, view.prose, line, likely, copies)
+    return Verdict(scores, sums, expected)
