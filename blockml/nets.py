@@ -18,18 +18,15 @@ from numpy.typing import NDArray
 
 from blockml import kernel
 from blockml.errors import ModelFormatError, UsageError
-from blockml.features.ranks import ranked
 from blockml.features.tokens import BUCKETS, Bags
 from blockml.kernel.judging import HeldNet
 from blockml.odds import logistic
-from blockml.sums import dot, mean_of_runs, product, sum_of_rows
+from blockml.wholenets import BOUND, WholeNet, rounded, whole_odds
 
 __all__ = ["Net", "join", "signed_logarithms"]
 
 FloatArray = NDArray[np.float32]
 
-#: Standardised columns are held between ± this: a page unlike all of training must not drown the rest (our choice).
-BOUND = 4.0
 NO_BAGS = Bags(np.zeros(1, dtype=np.intp), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.intp))
 #: Bounds of what a damaged or hostile file can make us do; real nets are far from them.
 _MOST_NUMBERS, _LARGEST = 20_000_000, 1e6
@@ -179,7 +176,8 @@ class Net:
         here = columns, numbers, amounts, NO_BAGS if bags is None else bags
         if kernel.compiled is not None:
             return self._compiled(kernel.compiled, *here)
-        return logistic(self._odds(*here).astype(np.float64))
+        rows = self._standardised(np.copysign(_logarithms(np.abs(columns.T) + np.float32(1)), columns.T))
+        return logistic(whole_odds(self._whole, rows, *here[1:]).astype(np.float64))
 
     def check_input(self, matrix: FloatArray, n_ways: int) -> None:
         """Check that a matrix has the columns that the net takes, and so many ways to be alike are those it knows.
@@ -207,7 +205,7 @@ class Net:
         starts, bag = (np.ascontiguousarray(numbers, dtype=np.int64) for numbers in (bags.starts, bags.bag))
         words = starts, np.ascontiguousarray(bags.buckets, dtype=np.int32), bag
         probabilities = np.empty(columns.shape[1], dtype=np.float32)
-        compiled.net_probabilities(self.held, columns, BOUND, *words, groups, n_words, probabilities)
+        compiled.net_probabilities(self.held, columns, *words, groups, n_words, probabilities)
         return probabilities
 
     @cached_property
@@ -215,53 +213,12 @@ class Net:
         """The net as the compiled kernel takes it; asked for only where there is one."""
         (m, h, k), d = self.own.shape, self.lift.shape[1]
         sizes = len(self.centre), m, h, k, d, self.ways, len(self.words), len(self.mix)
-        arrays = [np.ascontiguousarray(getattr(self, item.name), dtype=np.float32) for item in fields(self)]
-        return cast("kernel.Compiled", kernel.compiled).held_net(sizes, tuple(arrays))
+        arrays = tuple([np.ascontiguousarray(array) for array in self._whole])
+        return cast("kernel.Compiled", kernel.compiled).held_net(sizes, arrays)
 
-    def _odds(
-        self, columns: FloatArray, groups: tuple[NDArray[np.int64], ...], n_words: NDArray[np.float64], bags: Bags
-    ) -> FloatArray:
-        """(n,) log odds: the kernel's twin."""
-        members, units = self.own.shape[:2]
-        hidden = self._hidden(columns, bags)
-        share = (n_words / max(float(n_words.sum()), 1.0)).astype(np.float32)
-        n = np.float32(len(share))
-        page = np.concatenate([sum_of_rows(hidden) / n, sum_of_rows(share[:, None] * hidden)], axis=1)
-        second = product(hidden, self.own)
-        second += product(page[:, None], self.page) + self.second_bias
-        flat = hidden.swapaxes(0, 1).reshape(len(share), -1)
-        for way, numbers in enumerate(groups):
-            order, starts, group = ranked(numbers.astype(np.uint64))
-            ends = np.append(starts, len(order))
-            means = mean_of_runs(flat, order, ends, np.diff(ends)).reshape(len(starts), members, units).swapaxes(0, 1)
-            second += product(means, self.alike[:, way * units : (way + 1) * units]).take(group, axis=1)
-        np.maximum(second, 0, out=second)
-        odds: FloatArray = dot(second, self.out.swapaxes(1, 2)) + self.out_bias[:, 0]
-        return sum_of_rows(odds) / np.float32(members)
-
-    def _hidden(self, columns: FloatArray, bags: Bags) -> FloatArray:
-        """(m, n, h) what the first layer gives.
-
-        What is the same in all rows, as all that is said of the page as a whole, is added up once and apart.
-        """
-        members, units = self.own.shape[:2]
-        varying = np.flatnonzero((columns != columns[:, :1]).any(axis=1))
-        rows = self._standardised(np.copysign(_logarithms(np.abs(columns.T) + np.float32(1)), columns.T))
-        shared = rows[:1].copy()
-        shared[:, varying] = 0
-        fixed, sums = product(shared, self.first), product(rows[:, varying], self.first[varying])
-        if len(self.mix):
-            fixed, sums = product(fixed, self.mix), product(sums, self.mix)
-        hidden: FloatArray = sums + (fixed + self.first_bias)
-        hidden = np.ascontiguousarray(hidden.reshape(len(rows), members, units).swapaxes(0, 1))
-        if self.reads_words:
-            known = np.zeros(len(bags.buckets) + 1)
-            np.cumsum((self.words[bags.buckets] != 0).any(axis=1), out=known[1:])
-            counts = np.maximum(known[bags.starts[1:]] - known[bags.starts[:-1]], 1)
-            words = mean_of_runs(self.words, bags.buckets, bags.starts, counts)
-            lifted = product(words.reshape(len(words), members, -1).swapaxes(0, 1), self.lift)
-            hidden += lifted.take(bags.bag, axis=1)
-        return np.maximum(hidden, 0, out=hidden)
+    @cached_property
+    def _whole(self) -> WholeNet:
+        return rounded(**{item.name: getattr(self, item.name).astype(np.float32) for item in fields(self)})
 
     def calibrated(self, slope: float, offset: float) -> Net:
         """The net whose log odds are these times ``slope`` plus ``offset``."""

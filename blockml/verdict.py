@@ -14,7 +14,7 @@ from blockml.features.sheet import Sheet
 from blockml.features.tokens import bags
 from blockml.features.view import View
 from blockml.modelfile import Model
-from blockml.nets import BOUND, NO_BAGS, Net
+from blockml.nets import NO_BAGS, Net
 from blockml.odds import blended
 from blockml.page import Flag
 from blockml.wholepage import CERTAIN, EXPECTED, HARDLY, LEAST_CERTAIN, MOST_CARE, likeness, of_page, page_scores
@@ -23,7 +23,7 @@ __all__ = ["Verdict", "verdict"]
 
 _FAR = ALIKE.index("far")
 #: What the kernel is told of every page, behind what the model says.
-_RULES = (HARDLY, MOST_CARE, CERTAIN, LEAST_CERTAIN, WORDLESS, SLACK, HERE, LEAST_F1, BOUND)
+_RULES = (HARDLY, MOST_CARE, CERTAIN, LEAST_CERTAIN, WORDLESS, SLACK, HERE, LEAST_F1)
 _BOUNDS = (LEAST_WORDS, int(Flag.PREFORMATTED), SAME_LINE, _FAR)
 
 

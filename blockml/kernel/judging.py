@@ -63,9 +63,9 @@ class JudgingKernel(Protocol):
 
     @staticmethod
     def held_net(
-        sizes: tuple[int, int, int, int, int, int, int, int], arrays: tuple[NDArray[np.float32], ...], /
+        sizes: tuple[int, int, int, int, int, int, int, int], arrays: tuple[NDArray[np.generic], ...], /
     ) -> HeldNet:
-        """Make what :meth:`net_probabilities` takes, of the arrays of a :class:`blockml.nets.Net` in order.
+        """Make what :meth:`net_probabilities` takes, of the arrays of a :class:`blockml.wholenets.WholeNet` in order.
 
         Sizes are columns, nets, units of both layers, numbers of a word, ways to be alike, words, and factors or 0.
         """
@@ -74,7 +74,6 @@ class JudgingKernel(Protocol):
     def net_probabilities(
         net: HeldNet,
         columns: NDArray[np.float32],
-        bound: float,
         starts: NDArray[np.int64],
         buckets: NDArray[np.int32],
         bag: NDArray[np.int64],

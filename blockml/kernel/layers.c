@@ -1,7 +1,7 @@
-/* What a net makes of a page: the twin of blockml.nets.Net._odds.
+/* What a net makes of a page: the twin of blockml.wholenets.whole_odds.
 
-   Every sum has its terms added one after another, in an order that the twin keeps too, so both give the same to the last
-   bit; what matrix products of libraries give depends on the machine. */
+   What goes through a net, and its weights, are whole numbers, whose sums are the same in any order. What is done with floats is
+   done number by number. So both give the same to the last bit. */
 #include "net.h"
 #include <math.h>
 #include <stdlib.h>
@@ -22,13 +22,48 @@ static inline float logarithm(float x) {
     return (float)power * 0.6931472f + 2 * s * sum;
 }
 
-/* Turns n values into what a net takes: signed logarithms, less the centre and times the scale, held between +- bound. */
-WIDE static void standardise(const float *restrict values, Py_ssize_t n, float centre, float scale, float bound,
-                             float *restrict out) {
+/* As in wholenets.py: bounds and steps of what goes in; steps of units; the largest whole number; what the sums of a first
+   factor are cut by. */
+static const float BOUND = 4, INPUT_STEPS = 1024, UNIT_STEPS = 1024, LARGEST = 32767;
+enum { CUT = 16 };
+
+/* The whole number nearest to one within 2 ** 22, the even one of two: added to a float, 1.5 * 2 ** 23 leaves nothing behind the
+   point. */
+static inline int32_t nearest(float x) {
+    float shifted = x + 0x1.8p23f;
+    int32_t bits;
+    memcpy(&bits, &shifted, 4);
+    return bits - 0x4b400000; /* the bits of what was added */
+}
+
+/* Values times steps, as whole numbers. Values have their bounds by then: compilers make branches of bounds and rounding in one
+   loop, and work on one number at a time. */
+static inline void round_all(const float *restrict values, Py_ssize_t n, float steps, int16_t *restrict out) {
+    for (Py_ssize_t i = 0; i < n; i++) out[i] = (int16_t)nearest(values[i] * steps);
+}
+
+/* Turns n values into what a net takes: signed logarithms, less the centre and times the scale, within bounds, in steps. */
+WIDE static void standardise(const float *restrict values, Py_ssize_t n, float centre, float scale, float *restrict ready,
+                             int16_t *restrict out) {
     for (Py_ssize_t i = 0; i < n; i++) {
         float x = (copysignf(logarithm(fabsf(values[i]) + 1), values[i]) - centre) * scale;
-        x = x > -bound ? x : -bound;
-        out[i] = x < bound ? x : bound;
+        x = x > -BOUND ? x : -BOUND;
+        ready[i] = x < BOUND ? x : BOUND;
+    }
+    round_all(ready, n, INPUT_STEPS, out);
+}
+
+/* A unit: none is negative, or more than there are steps for. */
+static inline float bounded(float unit) {
+    float positive = unit > 0 ? unit : 0;
+    return positive < LARGEST / UNIT_STEPS ? positive : LARGEST / UNIT_STEPS;
+}
+
+/* Puts n numbers side by side with n others, or with zeros. */
+WIDE static void pair(const int16_t *restrict one, const int16_t *restrict other, Py_ssize_t n, int16_t *restrict pairs) {
+    for (Py_ssize_t i = 0; i < n; i++) {
+        pairs[2 * i] = one[i];
+        pairs[2 * i + 1] = other != NULL ? other[i] : 0;
     }
 }
 
@@ -37,230 +72,288 @@ enum { TOGETHER = 48 };
 
 /* Memory of a page, and where its parts lie. */
 typedef struct {
-    int64_t *varying;                /* places of columns that aren't the same in all rows */
+    int64_t *varying; /* places of columns that aren't the same in all rows */
     Py_ssize_t n_varying;
-    float *shared, *ready;           /* (f,) what all blocks share; (n_varying, TOGETHER) the rest of some of them */
-    float *fixed, *chosen, *sums, *row; /* first layer: of what all share, weights of the rest, between factors, added to all */
-    float *words, *lifted;               /* (n_bags, m * d); (n_bags, all_h) */
-    float *hidden, *page, *both;         /* (n, all_h); its sums, then means, plain and by words (2, all_h); those of a net */
-    float *counts, *means, *alike;       /* of groups: of a way (n_groups,) and (n_groups, all_h); of all (…, all_k) */
-    float *second_row, *second;          /* (all_k,); (TOGETHER, all_k) */
+    int64_t *sums;                   /* over all blocks, plain and by words (2, all_h) */
+    int32_t *fixed;                  /* (rank,) of columns that are the same in all rows */
+    int32_t *factor, *first, *second; /* sums of some rows: (TOGETHER, rank), (TOGETHER, all_h), (TOGETHER, all_k) */
+    int32_t *some, *weights;         /* sums of the row that is worked on; (n,) */
+    int32_t *second_row, *alike;     /* (all_k,) added to all; of groups (…, all_k) */
+    float *row, *lifted;             /* what is worked on; of words: (n_bags, all_h) */
+    int16_t *one, *other;            /* (TOGETHER,) */
+    int16_t *ready, *chosen;         /* pairs of columns (…, TOGETHER, 2), and their weights (…, rank, 2) */
+    int16_t *cut, *words, *units;    /* (TOGETHER, rank); (n_bags, width); (all_k,) of the second layer */
+    int16_t *hidden, *page, *means;  /* (n, all_h); means of blocks and by words (2, all_h); of groups of a way (…, all_h) */
+    void *by_group;                  /* sums of groups of a way (n_groups, all_h), and how many blocks are in each */
 } Space;
 
-static float *space_for(const Net *net, const Seen *page, Space *space) {
-    Py_ssize_t f = net->f, groups = 0, most = 0, ways = net->ways;
-    for (Py_ssize_t way = 0; way < ways; way++) {
+static void *space_for(const Net *net, const Seen *page, Space *space) {
+    Py_ssize_t f = net->f, n = page->n, groups = 0, most = 0, bags = net->d > 0 ? page->n_bags : 0;
+    for (Py_ssize_t way = 0; way < net->ways; way++) {
         groups += page->n_groups[way];
         most = page->n_groups[way] > most ? page->n_groups[way] : most;
     }
     struct {
-        float **place;
-        Py_ssize_t size;
+        void *place;
+        Py_ssize_t size, of;
     } parts[] = {
-        {(float **)&space->varying, 2 * f}, {&space->shared, f}, {&space->ready, f * TOGETHER},
-        {&space->fixed, net->rank}, {&space->chosen, f * net->rank}, {&space->sums, TOGETHER * net->rank},
-        {&space->row, net->all_h}, {&space->words, page->n_bags * net->m * net->d},
-        {&space->lifted, net->d > 0 ? page->n_bags * net->all_h : 0}, {&space->hidden, page->n * net->all_h},
-        {&space->page, 2 * net->all_h}, {&space->both, 2 * net->h}, {&space->counts, most},
-        {&space->means, most * net->all_h}, {&space->alike, groups * net->all_k}, {&space->second_row, net->all_k},
-        {&space->second, TOGETHER * net->all_k},
+        {&space->varying, f, 8}, {&space->sums, 2 * net->all_h, 8}, {&space->fixed, net->rank, 4},
+        {&space->factor, TOGETHER * net->rank, 4}, {&space->first, TOGETHER * net->all_h, 4},
+        {&space->second, TOGETHER * net->all_k, 4}, {&space->some, net->all_h > net->width ? net->all_h : net->width, 4}, {&space->weights, n, 4},
+        {&space->second_row, net->all_k, 4}, {&space->alike, groups * net->all_k, 4},
+        {&space->row, TOGETHER + net->all_h + net->all_k, 4}, {&space->lifted, bags * net->all_h, 4}, {&space->one, TOGETHER, 2}, {&space->other, TOGETHER, 2},
+        {&space->ready, 2 * pairs_of(f) * TOGETHER, 2}, {&space->chosen, 2 * pairs_of(f) * net->rank, 2},
+        {&space->cut, TOGETHER * net->rank, 2}, {&space->words, bags * net->width, 2}, {&space->units, net->all_k, 2},
+        {&space->hidden, n * net->all_h, 2}, {&space->page, 2 * net->all_h, 2}, {&space->means, most * net->all_h, 2},
+        {&space->by_group, most * (net->all_h + 1), 8},
     };
-    enum { PARTS = sizeof parts / sizeof *parts };
+    enum { PARTS = sizeof parts / sizeof *parts, LINE = 64 };
     Py_ssize_t total = 0;
-    for (int i = 0; i < PARTS; i++) total += padded(parts[i].size);
-    float *memory = malloc((size_t)total * sizeof(float)), *next = memory;
+    for (int i = 0; i < PARTS; i++) total += (parts[i].size * parts[i].of + LINE - 1) / LINE * LINE;
+    char *memory = malloc((size_t)total), *next = memory;
     if (memory == NULL) return NULL;
-    for (int i = 0; i < PARTS; i++, next += padded(parts[i - 1].size)) *parts[i].place = next;
+    for (int i = 0; i < PARTS; i++) {
+        memcpy(parts[i].place, &next, sizeof next);
+        next += (parts[i].size * parts[i].of + LINE - 1) / LINE * LINE;
+    }
     return memory;
 }
 
-/* sums[k] += rows[k] for so many numbers. */
-static inline void add_row(float *restrict sums, const float *restrict row, Py_ssize_t width) {
-    for (Py_ssize_t k = 0; k < width; k++) sums[k] += row[k];
+/* Mean vectors (n_bags, width) of the words of each bag; words of zeros don't count. */
+WIDE static void mean_words(const Net *net, const Seen *page, int32_t *restrict sums, int16_t *restrict means) {
+    Py_ssize_t width = net->width;
+    for (Py_ssize_t bag = 0; bag < page->n_bags; bag++, means += width) {
+        int32_t count = 0;
+        for (Py_ssize_t k = 0; k < width; k++) sums[k] = 0;
+        for (int64_t i = page->starts[bag]; i < page->starts[bag + 1]; i++) {
+            const int16_t *word = net->words + page->buckets[i] * width;
+            count += net->known[page->buckets[i]];
+            for (Py_ssize_t k = 0; k < width; k++) sums[k] += word[k];
+        }
+        float divisor = count > 1 ? (float)count : 1;
+        for (Py_ssize_t k = 0; k < width; k++) means[k] = (int16_t)nearest((float)sums[k] / divisor);
+    }
 }
 
-/* Mean vectors (n_bags, width) of the words of each bag; words of zeros don't count. Some numbers of all words before the
-   next ones, so that their sums stay in registers. */
-WIDE static void mean_words(const Net *net, const Seen *page, Py_ssize_t width, float *restrict means) {
-    for (Py_ssize_t bag = 0; bag < page->n_bags; bag++, means += width) {
-        int64_t begin = page->starts[bag], end = page->starts[bag + 1];
-        Py_ssize_t k = 0;
-        float count = 0;
-        for (int64_t i = begin; i < end; i++) count += net->known[page->buckets[i]];
-        float divisor = count > 1 ? count : 1;
-        for (; k + LANES <= width; k += LANES) {
-            float sums[LANES] = {0};
-            for (int64_t i = begin; i < end; i++) {
-                const float *word = net->words + page->buckets[i] * width + k;
-                for (int j = 0; j < LANES; j++) sums[j] += word[j];
-            }
-            for (int j = 0; j < LANES; j++) means[k + j] = sums[j] / divisor;
-        }
-        for (; k < width; k++) {
-            float sum = 0;
-            for (int64_t i = begin; i < end; i++) sum += net->words[page->buckets[i] * width + k];
-            means[k] = sum / divisor;
-        }
-    }
+/* What n sums are worth. */
+WIDE static void weigh(const int32_t *restrict sums, const float *restrict scale, Py_ssize_t n, float *restrict out) {
+    for (Py_ssize_t k = 0; k < n; k++) out[k] = (float)sums[k] * scale[k];
 }
 
 /* What the words above blocks add to the first layer: rows (n_bags, all_h). */
-static void lift_words(const Net *net, const Seen *page, float *means, float *rows) {
-    Py_ssize_t d = net->d, width = net->m * d, hp = padded(net->h);
-    mean_words(net, page, width, means);
-    for (Py_ssize_t member = 0; member < net->m; member++)
-        multiply((Factor){means + member * d, width, 1}, page->n_bags, net->lift + member * d * hp, hp, d, hp,
-                 rows + member * hp, net->all_h);
+static void lift_words(const Net *net, const Seen *page, const Space *space) {
+    Py_ssize_t hp = padded(net->h), all_h = net->all_h, pairs = pairs_of(net->d);
+    mean_words(net, page, space->some, space->words);
+    for (Py_ssize_t begin = 0; begin < page->n_bags; begin += TOGETHER) {
+        Py_ssize_t end = begin + TOGETHER < page->n_bags ? begin + TOGETHER : page->n_bags;
+        for (Py_ssize_t member = 0; member < net->m; member++)
+            multiply((Factor){space->words + begin * net->width + member * 2 * pairs, net->width / 2, 1}, end - begin,
+                     net->lift + member * 2 * pairs * hp, pairs, hp, NULL, space->first + member * hp, all_h);
+        for (Py_ssize_t bag = begin; bag < end; bag++)
+            weigh(space->first + (bag - begin) * all_h, net->lift_scale, all_h, space->lifted + bag * all_h);
+    }
 }
 
-/* What is added to n rows of the first layer, and the sums over them, plain and weighted: for the means of the page. */
-WIDE static void activate_first(const Net *net, const Seen *page, Py_ssize_t begin, Py_ssize_t end, double all_words,
-                                const float *restrict row, const float *lifted, float *restrict hidden, float *restrict sums,
-                                float *restrict by_words) {
-    Py_ssize_t width = net->all_h;
-    for (Py_ssize_t i = begin; i < end; i++, hidden += width) {
-        float share = (float)(page->n_words[i] / all_words);
-        add_row(hidden, row, width);
-        if (lifted != NULL) add_row(hidden, lifted + page->bag[i] * width, width);
-        for (Py_ssize_t k = 0; k < width; k++) {
-            hidden[k] = hidden[k] > 0 ? hidden[k] : 0;
-            sums[k] += hidden[k];
-            by_words[k] += share * hidden[k];
+/* Finds the columns that vary, and the weights for them; adds up what the others give. */
+static void look_at_columns(const Net *net, const Seen *page, Space *space) {
+    Py_ssize_t rank = net->rank, n = page->n;
+    const int16_t *first = NULL; /* weights of a column that still needs another one */
+    space->n_varying = 0;
+    memset(space->fixed, 0, (size_t)rank * sizeof(int32_t));
+    for (Py_ssize_t place = 0; place < net->f; place++) {
+        const float *column = page->columns + place * n;
+        const int16_t *weights = net->first + place * rank;
+        if (!is_varying(column, n)) {
+            standardise(column, 1, net->centre[place], net->scale[place], space->row, space->one);
+            for (Py_ssize_t k = 0; k < rank; k++) space->fixed[k] += space->one[0] * weights[k];
+            continue;
         }
+        if (first != NULL) pair(first, weights, rank, space->chosen + (space->n_varying - 1) * rank);
+        first = first != NULL ? NULL : weights;
+        space->varying[space->n_varying++] = place;
+    }
+    if (first != NULL) pair(first, NULL, rank, space->chosen + (space->n_varying - 1) * rank);
+}
+
+/* Writes pairs of columns of blocks from `begin` to `end`, as a net takes them. */
+static void prepare(const Net *net, const Seen *page, Py_ssize_t begin, Py_ssize_t end, const Space *space) {
+    int16_t *columns[2] = {space->one, space->other};
+    for (Py_ssize_t i = 0; i < space->n_varying; i += 2) {
+        int both = i + 1 < space->n_varying;
+        for (int k = 0; k < 1 + both; k++) {
+            int64_t place = space->varying[i + k];
+            const float *column = page->columns + place * page->n + begin;
+            Py_ssize_t n = end - begin, different = is_varying(column, n) ? n : 1; /* neighbours have much in common */
+            standardise(column, different, net->centre[place], net->scale[place], space->row, columns[k]);
+            for (Py_ssize_t row = different; row < n; row++) columns[k][row] = columns[k][0];
+        }
+        pair(space->one, both ? space->other : NULL, end - begin, space->ready + i * TOGETHER);
     }
 }
 
-/* Means (n_groups, width) of the rows of each group. */
-WIDE static void mean_groups(const float *restrict hidden, Py_ssize_t n, Py_ssize_t width, const int64_t *group,
-                             Py_ssize_t n_groups, float *restrict counts, float *restrict means) {
-    memset(counts, 0, (size_t)n_groups * sizeof(float));
-    memset(means, 0, (size_t)(n_groups * width) * sizeof(float));
-    for (Py_ssize_t i = 0; i < n; i++) {
-        add_row(means + group[i] * width, hidden + i * width, width);
-        counts[group[i]]++;
+/* Cuts sums to whole numbers of sixteen bits. */
+WIDE static void cut_sums(const int32_t *restrict sums, Py_ssize_t n, int16_t *restrict out) {
+    for (Py_ssize_t i = 0; i < n; i++) out[i] = (int16_t)((sums[i] + (1 << (CUT - 1))) >> CUT);
+}
+
+/* Units (n, all_h) of the first layer of blocks from `begin` to `end`, from their sums. */
+WIDE static void activate_first(const Net *net, const Seen *page, Py_ssize_t begin, Py_ssize_t end, const Space *space) {
+    Py_ssize_t width = net->all_h;
+    const float *restrict scale = net->first_scale, *restrict bias = net->first_bias;
+    const int32_t *restrict sums = space->first;
+    int16_t *restrict hidden = space->hidden + begin * width;
+    float *restrict row = space->row;
+    for (Py_ssize_t i = begin; i < end; i++, hidden += width, sums += width) {
+        if (net->d > 0) {
+            const float *restrict lifted = space->lifted + page->bag[i] * width;
+            for (Py_ssize_t k = 0; k < width; k++) row[k] = bounded((float)sums[k] * scale[k] + bias[k] + lifted[k]);
+        } else {
+            for (Py_ssize_t k = 0; k < width; k++) row[k] = bounded((float)sums[k] * scale[k] + bias[k]);
+        }
+        round_all(row, width, UNIT_STEPS, hidden);
     }
-    for (Py_ssize_t i = 0; i < n_groups; i++)
-        for (Py_ssize_t k = 0; counts[i] > 1 && k < width; k++) means[i * width + k] /= counts[i];
 }
 
-/* The sum of the products of so many numbers, a multiple of LANES, each of LANES sums for itself and then in halves. */
-static inline float dot(const float *restrict a, const float *restrict b, Py_ssize_t n) {
-    float sums[LANES] = {0};
-    for (Py_ssize_t i = 0; i < n; i += LANES)
-        for (int k = 0; k < LANES; k++) sums[k] += a[i + k] * b[i + k];
-    for (int half = LANES / 2; half; half /= 2)
-        for (int k = 0; k < half; k++) sums[k] += sums[k + half];
-    return sums[0];
+/* Rows that can be added up in 32 bits. */
+enum { MOST_ROWS = 1 << 16 };
+
+/* Adds up rows (n, width), each so many times. */
+WIDE static void add_rows(const int16_t *restrict rows, Py_ssize_t n, Py_ssize_t width, const int32_t *restrict times,
+                          int32_t *restrict some, int64_t *restrict sums) {
+    memset(sums, 0, (size_t)width * sizeof(int64_t));
+    for (Py_ssize_t begin = 0, end; begin < n; begin = end) {
+        int64_t count = times[begin];
+        for (end = begin + 1; end < n && count + times[end] < MOST_ROWS; end++) count += times[end];
+        if (count >= MOST_ROWS) { /* one row alone */
+            for (Py_ssize_t k = 0; k < width; k++) sums[k] += (int64_t)times[begin] * rows[begin * width + k];
+            continue;
+        }
+        for (Py_ssize_t k = 0; k < width; k++) some[k] = 0;
+        for (Py_ssize_t i = begin; i < end; i++) {
+            if (times[i] == 0) continue;
+            for (Py_ssize_t k = 0; k < width; k++) some[k] += times[i] * rows[i * width + k];
+        }
+        for (Py_ssize_t k = 0; k < width; k++) sums[k] += some[k];
+    }
 }
 
-/* Log odds of blocks from `begin` to `end`, whose products with `own` are in `space`. */
+/* Means of the page over its blocks and over its words (2, all_h). */
+static void mean_page(const Net *net, const Seen *page, const Space *space) {
+    Py_ssize_t n = page->n, width = net->all_h;
+    for (int by_words = 0; by_words < 2; by_words++) {
+        int64_t *sums = space->sums + by_words * width;
+        int64_t all = 0;
+        for (Py_ssize_t i = 0; i < n; i++) {
+            double words = page->n_words[i] > 0 ? page->n_words[i] : 0;
+            space->weights[i] = by_words ? (int32_t)rint(words < INT32_MAX ? words : INT32_MAX) : 1;
+            all += space->weights[i];
+        }
+        add_rows(space->hidden, n, width, space->weights, space->some, sums);
+        for (Py_ssize_t k = 0; k < width; k++)
+            space->page[by_words * width + k] = (int16_t)rint((double)sums[k] / (double)(all > 1 ? all : 1));
+    }
+}
+
+/* Means (n_groups, width) of the rows of each group; sums of `type` are large enough for all rows. */
+#define MEAN_GROUPS(NAME, TYPE) \
+    WIDE static void NAME(const int16_t *restrict rows, Py_ssize_t n, Py_ssize_t width, const int64_t *group, \
+                          Py_ssize_t n_groups, TYPE *restrict sums, int16_t *restrict means) { \
+        TYPE *counts = sums + n_groups * width; \
+        memset(sums, 0, (size_t)(n_groups * (width + 1)) * sizeof(TYPE)); \
+        for (Py_ssize_t i = 0; i < n; i++) { \
+            TYPE *restrict its = sums + group[i] * width; \
+            const int16_t *restrict row = rows + i * width; \
+            for (Py_ssize_t k = 0; k < width; k++) its[k] += row[k]; \
+            counts[group[i]]++; \
+        } \
+        for (Py_ssize_t i = 0; i < n_groups; i++) { \
+            float count = counts[i] > 1 ? (float)counts[i] : 1; \
+            for (Py_ssize_t k = 0; k < width; k++) \
+                means[i * width + k] = (int16_t)nearest((float)sums[i * width + k] / count); \
+        } \
+    }
+MEAN_GROUPS(mean_groups, int32_t)
+MEAN_GROUPS(mean_many, int64_t)
+
+/* Log odds of blocks from `begin` to `end`, of which `space` holds what they and the page give the second layer. */
 WIDE static void write_odds(const Net *net, const Seen *page, Py_ssize_t begin, Py_ssize_t end, const Space *space,
                             double *restrict odds) {
     Py_ssize_t width = net->all_k, kp = padded(net->k);
-    const float *restrict row = space->second_row;
-    float *restrict second = space->second;
-    for (Py_ssize_t i = begin; i < end; i++, second += width) {
-        const float *of_groups = space->alike;
-        if (net->ways == 2) { /* in one pass for what nets mostly have */
-            const float *one = of_groups + page->group[0][i] * width;
-            const float *two = of_groups + (page->n_groups[0] + page->group[1][i]) * width;
-            for (Py_ssize_t k = 0; k < width; k++) {
-                float sum = second[k] + row[k] + one[k] + two[k];
-                second[k] = sum > 0 ? sum : 0;
-            }
-        } else {
-            add_row(second, row, width);
-            for (Py_ssize_t way = 0; way < net->ways; of_groups += page->n_groups[way++] * width)
-                add_row(second, of_groups + page->group[way][i] * width, width);
-            for (Py_ssize_t k = 0; k < width; k++) second[k] = second[k] > 0 ? second[k] : 0;
+    const float *restrict scale = net->second_scale, *restrict bias = net->second_bias;
+    int32_t *restrict sums = space->second;
+    int16_t *restrict units = space->units;
+    float *restrict values = space->row;
+    for (Py_ssize_t i = begin; i < end; i++, sums += width) {
+        const int32_t *of_groups = space->alike;
+        for (Py_ssize_t way = 0; way < net->ways; of_groups += page->n_groups[way++] * width) {
+            const int32_t *restrict its = of_groups + page->group[way][i] * width;
+            for (Py_ssize_t k = 0; k < width; k++) sums[k] += its[k];
         }
-        float sum = 0;
-        for (Py_ssize_t member = 0; member < net->m; member++)
-            sum += dot(second + member * kp, net->out + member * kp, kp) + net->out_bias[member];
-        odds[i] = sum / (float)net->m; /* of floats, as in the twin */
+        for (Py_ssize_t k = 0; k < width; k++) values[k] = bounded((float)sums[k] * scale[k] + bias[k]);
+        round_all(values, width, UNIT_STEPS, units);
+        float total = 0;
+        for (Py_ssize_t member = 0; member < net->m; member++) {
+            int32_t sum = 0;
+            for (Py_ssize_t k = member * kp; k < (member + 1) * kp; k++) sum += units[k] * net->out[k];
+            total += (float)sum * net->out_scale[member] + net->out_bias[member];
+        }
+        odds[i] = total / (float)net->m; /* of floats, as in the twin */
     }
 }
 
-/* Finds the columns that vary, the weights for them, and what the others are like. */
-static void look_at_columns(const Net *net, const Seen *page, float bound, Space *space) {
-    Py_ssize_t rank = net->rank, n = page->n;
-    space->n_varying = 0;
-    for (Py_ssize_t place = 0; place < net->f; place++) {
-        const float *column = page->columns + place * n;
-        space->shared[place] = 0;
-        if (!is_varying(column, n)) {
-            standardise(column, 1, net->centre[place], net->scale[place], bound, space->shared + place);
-            continue;
-        }
-        memcpy(space->chosen + space->n_varying * rank, net->first + place * rank, (size_t)rank * sizeof(float));
-        space->varying[space->n_varying++] = place;
-    }
-}
-
-/* What the first layer gives, `hidden` (n, all_h), and its means over the page's blocks and words, `page` (2, all_h). */
-static void first_layer(const Net *net, const Seen *page, float bound, const Space *space) {
+/* Writes what the first layer gives, `hidden` (n, all_h). */
+static void first_layer(const Net *net, const Seen *page, Space *space) {
     Py_ssize_t rank = net->rank, all_h = net->all_h, n = page->n;
-    double all_words = 0; /* whole numbers: exact in any order */
-    for (Py_ssize_t i = 0; i < n; i++) all_words += page->n_words[i];
-    all_words = at_least(all_words, 1);
-    multiply((Factor){space->shared, 0, 1}, 1, net->first, rank, net->f, rank, space->fixed, rank);
-    float *row = space->fixed;
-    if (net->factors) {
-        row = space->row;
-        multiply((Factor){space->fixed, 0, 1}, 1, net->mix, all_h, net->factors, all_h, row, all_h);
-    }
-    add_row(row, net->first_bias, all_h);
-    if (net->d > 0) lift_words(net, page, space->words, space->lifted);
-    float *sums = space->page, *by_words = sums + all_h;
-    memset(sums, 0, (size_t)(2 * all_h) * sizeof(float));
+    look_at_columns(net, page, space);
+    if (net->d > 0) lift_words(net, page, space);
     for (Py_ssize_t begin = 0; begin < n; begin += TOGETHER) {
         Py_ssize_t end = begin + TOGETHER < n ? begin + TOGETHER : n;
-        for (Py_ssize_t i = 0; i < space->n_varying; i++) {
-            int64_t place = space->varying[i];
-            standardise(page->columns + place * n + begin, end - begin, net->centre[place], net->scale[place], bound,
-                        space->ready + i * TOGETHER);
+        prepare(net, page, begin, end, space);
+        multiply((Factor){space->ready, 1, TOGETHER}, end - begin, space->chosen, pairs_of(space->n_varying), rank,
+                 space->fixed, net->factors ? space->factor : space->first, rank);
+        if (net->factors) {
+            cut_sums(space->factor, (end - begin) * rank, space->cut);
+            multiply((Factor){space->cut, rank / 2, 1}, end - begin, net->mix, pairs_of(net->factors), all_h, NULL,
+                     space->first, all_h);
         }
-        float *hidden = space->hidden + begin * all_h, *out = net->factors ? space->sums : hidden;
-        multiply((Factor){space->ready, 1, TOGETHER}, end - begin, space->chosen, rank, space->n_varying, rank, out, rank);
-        if (net->factors)
-            multiply((Factor){out, rank, 1}, end - begin, net->mix, all_h, net->factors, all_h, hidden, all_h);
-        activate_first(net, page, begin, end, all_words, row, net->d > 0 ? space->lifted : NULL, hidden, sums, by_words);
+        activate_first(net, page, begin, end, space);
     }
-    for (Py_ssize_t k = 0; k < all_h; k++) sums[k] /= (float)n;
 }
 
 /* Log odds (n,) from what the first layer gave. */
 static void second_layer(const Net *net, const Seen *page, const Space *space, double *odds) {
-    Py_ssize_t h = net->h, hp = padded(h), kp = padded(net->k), n = page->n, all_h = net->all_h, all_k = net->all_k;
-    for (Py_ssize_t member = 0; member < net->m; member++) {
+    Py_ssize_t hp = padded(net->h), kp = padded(net->k), n = page->n, all_h = net->all_h, all_k = net->all_k;
+    Py_ssize_t pairs = pairs_of(net->h), size = 2 * pairs * kp;
+    mean_page(net, page, space);
+    for (Py_ssize_t member = 0; member < net->m; member++)
         for (int part = 0; part < 2; part++)
-            memcpy(space->both + part * h, space->page + part * all_h + member * hp, (size_t)h * sizeof(float));
-        multiply((Factor){space->both, 0, 1}, 1, net->page + member * 2 * h * kp, kp, 2 * h, kp,
-                 space->second_row + member * kp, all_k);
-    }
-    add_row(space->second_row, net->second_bias, all_k);
-    float *of_groups = space->alike;
+            multiply((Factor){space->page + part * all_h + member * hp, 0, 1}, 1, net->page + (2 * member + part) * size, pairs,
+                     kp, part ? space->second_row + member * kp : NULL, space->second_row + member * kp, all_k);
+    int32_t *of_groups = space->alike;
     for (Py_ssize_t way = 0; way < net->ways; of_groups += page->n_groups[way++] * all_k) {
-        mean_groups(space->hidden, n, all_h, page->group[way], page->n_groups[way], space->counts, space->means);
+        Py_ssize_t n_groups = page->n_groups[way];
+        if (n < MOST_ROWS)
+            mean_groups(space->hidden, n, all_h, page->group[way], n_groups, space->by_group, space->means);
+        else
+            mean_many(space->hidden, n, all_h, page->group[way], n_groups, space->by_group, space->means);
         for (Py_ssize_t member = 0; member < net->m; member++)
-            multiply((Factor){space->means + member * hp, all_h, 1}, page->n_groups[way],
-                     net->alike + (member * net->ways + way) * h * kp, kp, h, kp, of_groups + member * kp, all_k);
+            multiply((Factor){space->means + member * hp, all_h / 2, 1}, n_groups,
+                     net->alike + (member * net->ways + way) * size, pairs, kp, NULL, of_groups + member * kp, all_k);
     }
     for (Py_ssize_t begin = 0; begin < n; begin += TOGETHER) {
         Py_ssize_t end = begin + TOGETHER < n ? begin + TOGETHER : n;
         for (Py_ssize_t member = 0; member < net->m; member++)
-            multiply((Factor){space->hidden + begin * all_h + member * hp, all_h, 1}, end - begin,
-                     net->own + member * h * kp, kp, h, kp, space->second + member * kp, all_k);
+            multiply((Factor){space->hidden + begin * all_h + member * hp, all_h / 2, 1}, end - begin,
+                     net->own + member * size, pairs, kp, space->second_row + member * kp, space->second + member * kp, all_k);
         write_odds(net, page, begin, end, space, odds);
     }
 }
 
-int write_net_odds(const Net *net, const Seen *page, float bound, double *odds) {
+int write_net_odds(const Net *net, const Seen *page, double *odds) {
     Space space;
-    float *memory = space_for(net, page, &space);
+    void *memory = space_for(net, page, &space);
     if (memory == NULL) return -1;
-    look_at_columns(net, page, bound, &space);
-    first_layer(net, page, bound, &space);
+    first_layer(net, page, &space);
     second_layer(net, page, &space, odds);
     free(memory);
     return 0;

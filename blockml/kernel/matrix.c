@@ -1,67 +1,79 @@
 #include "matrix.h"
+#if defined(__GNUC__) && defined(__x86_64__)
+#include <immintrin.h>
+#define HAS_WIDE
+#endif
 
-/* A block of rows and columns is worked on at once, so many that their sums fit the registers and none waits for the one
-   before it. Which block makes no difference to a sum. */
 typedef struct {
     Factor rows;
     Py_ssize_t n;
-    const float *weights;
-    Py_ssize_t weights_step, terms, width;
-    float *out;
+    const int16_t *weights;
+    Py_ssize_t pairs, width;
+    const int32_t *begin;
+    int32_t *out;
     Py_ssize_t out_step;
 } Product;
 
-#if defined(__GNUC__)
-#define PRODUCT(NAME, TARGET, BYTES, VECTORS, ROWS) \
-    typedef float NAME##_floats __attribute__((vector_size(BYTES), aligned(4), may_alias)); /* they may begin anywhere */ \
-    static inline __attribute__((always_inline)) TARGET void NAME##_tile(const Product *p, Py_ssize_t row, \
-                                                                         Py_ssize_t column, int n) { \
-        enum { WIDTH = BYTES / 4 }; \
-        const float *value = p->rows.values + row * p->rows.row, *weight = p->weights + column; \
-        NAME##_floats sums[ROWS][VECTORS]; \
-        for (int i = 0; i < n; i++) \
-            for (int j = 0; j < VECTORS; j++) sums[i][j] = (NAME##_floats){0}; \
-        for (Py_ssize_t k = 0; k < p->terms; k++, value += p->rows.column, weight += p->weights_step) { \
-            NAME##_floats several[VECTORS]; \
-            for (int j = 0; j < VECTORS; j++) several[j] = *(const NAME##_floats *)(weight + j * WIDTH); \
-            for (int i = 0; i < n; i++) \
-                for (int j = 0; j < VECTORS; j++) sums[i][j] += value[i * p->rows.row] * several[j]; \
+#ifdef HAS_WIDE
+/* A block of rows and columns is worked on at once, so many that their sums fit the registers and none waits for the one
+   before it. */
+#define PRODUCT(NAME, TARGET, TYPE, OPERATION, LOAD, STORE, VECTORS, ROWS) \
+    static inline __attribute__((always_inline, target(TARGET))) void NAME##_tile(const Product *p, Py_ssize_t row, \
+                                                                                 Py_ssize_t column, int n) { \
+        enum { WIDTH = sizeof(TYPE) / 4 }; \
+        const int16_t *value = p->rows.values + 2 * row * p->rows.row, *weight = p->weights + 2 * column; \
+        TYPE sums[ROWS][VECTORS]; \
+        for (int j = 0; j < VECTORS; j++) { \
+            TYPE first = OPERATION(set1_epi32)(0); \
+            if (p->begin != NULL) first = LOAD((const void *)(p->begin + column + j * WIDTH)); \
+            for (int i = 0; i < n; i++) sums[i][j] = first; \
         } \
-        float *out = p->out + row * p->out_step + column; \
+        for (Py_ssize_t k = 0; k < p->pairs; k++, value += 2 * p->rows.pair, weight += 2 * p->width) { \
+            TYPE several[VECTORS]; \
+            for (int j = 0; j < VECTORS; j++) several[j] = LOAD((const void *)(weight + 2 * j * WIDTH)); \
+            for (int i = 0; i < n; i++) { \
+                int32_t pair; \
+                memcpy(&pair, value + 2 * i * p->rows.row, sizeof pair); \
+                for (int j = 0; j < VECTORS; j++) \
+                    sums[i][j] = OPERATION(add_epi32)( \
+                        sums[i][j], OPERATION(madd_epi16)(OPERATION(set1_epi32)(pair), several[j])); \
+            } \
+        } \
+        int32_t *out = p->out + row * p->out_step + column; \
         for (int i = 0; i < n; i++, out += p->out_step) \
-            for (int j = 0; j < VECTORS; j++) *(NAME##_floats *)(out + j * WIDTH) = sums[i][j]; \
+            for (int j = 0; j < VECTORS; j++) STORE((void *)(out + j * WIDTH), sums[i][j]); \
     } \
-    static TARGET void NAME(const Product *p) { \
-        for (Py_ssize_t column = 0; column < p->width; column += VECTORS * BYTES / 4) { \
+    static __attribute__((target(TARGET))) void NAME(const Product *p) { \
+        for (Py_ssize_t column = 0; column < p->width; column += (Py_ssize_t)(VECTORS * sizeof(TYPE) / 4)) { \
             Py_ssize_t row = 0; \
             for (; row + ROWS <= p->n; row += ROWS) NAME##_tile(p, row, column, ROWS); \
             for (; row + 2 <= p->n; row += 2) NAME##_tile(p, row, column, 2); \
             if (row < p->n) NAME##_tile(p, row, column, 1); \
         } \
     }
-PRODUCT(usual_product, , 16, 2, 4)
-#if defined(__x86_64__)
-PRODUCT(wide_product, __attribute__((target("avx2"))), 32, 2, 6)
-PRODUCT(wider_product, __attribute__((target("avx512f"))), 64, 1, 12)
+#define OF_AVX2(name) _mm256_##name
+#define OF_AVX512(name) _mm512_##name
+PRODUCT(wide_product, "avx2", __m256i, OF_AVX2, _mm256_loadu_si256, _mm256_storeu_si256, 2, 4)
+PRODUCT(wider_product, "avx512f,avx512bw", __m512i, OF_AVX512, _mm512_loadu_si512, _mm512_storeu_si512, 1, 12)
 #endif
-#else
+
 static void usual_product(const Product *p) {
     for (Py_ssize_t row = 0; row < p->n; row++) {
-        float *out = p->out + row * p->out_step;
-        for (Py_ssize_t j = 0; j < p->width; j++) out[j] = 0;
-        for (Py_ssize_t k = 0; k < p->terms; k++) {
-            float value = p->rows.values[row * p->rows.row + k * p->rows.column];
-            for (Py_ssize_t j = 0; j < p->width; j++) out[j] += value * p->weights[k * p->weights_step + j];
+        int32_t *out = p->out + row * p->out_step;
+        for (Py_ssize_t j = 0; j < p->width; j++) out[j] = p->begin != NULL ? p->begin[j] : 0;
+        for (Py_ssize_t k = 0; k < p->pairs; k++) {
+            const int16_t *value = p->rows.values + 2 * (row * p->rows.row + k * p->rows.pair);
+            const int16_t *weight = p->weights + 2 * k * p->width;
+            for (Py_ssize_t j = 0; j < p->width; j++) out[j] += value[0] * weight[2 * j] + value[1] * weight[2 * j + 1];
         }
     }
 }
-#endif
 
-void multiply(Factor rows, Py_ssize_t n, const float *weights, Py_ssize_t weights_step, Py_ssize_t terms, Py_ssize_t width,
-              float *out, Py_ssize_t out_step) {
-    const Product product = {rows, n, weights, weights_step, terms, width, out, out_step};
-#if defined(__GNUC__) && defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f"))
+void multiply(Factor rows, Py_ssize_t n, const int16_t *weights, Py_ssize_t pairs, Py_ssize_t width, const int32_t *begin,
+              int32_t *out, Py_ssize_t out_step) {
+    const Product product = {rows, n, weights, pairs, width, begin, out, out_step};
+#ifdef HAS_WIDE
+    if (__builtin_cpu_supports("avx512bw"))
         wider_product(&product);
     else if (__builtin_cpu_supports("avx2"))
         wide_product(&product);

@@ -4,19 +4,23 @@
 
 #include "matrix.h"
 
-/* Nets as they are kept between pages. Units are padded to whole vectors; what they are padded with is 0 and stays so. */
+/* Nets as they are kept between pages: those of blockml.wholenets. Units are padded to whole vectors; what they are padded with
+   is 0 and stays so. Weights lie in pairs of rows, as multiply takes them, but for those of `first`, of which a page chooses. */
 typedef struct {
     Py_ssize_t f, m, h, k, d, ways, n_words; /* columns, nets, units of both layers, numbers of a word, ways to be alike */
     Py_ssize_t factors;            /* numbers between the factors of the first layer, 0 where it has none */
     Py_ssize_t rank, all_h, all_k; /* what the first factor gives, and units of all nets; padded */
-    float *centre, *scale;      /* (f,) */
-    float *first, *first_bias;  /* (f, rank); (all_h,) */
-    float *mix;                 /* (factors, all_h) */
-    float *words, *known;       /* (n_words, m * d); (n_words,) 1 for words that aren't all zero */
-    float *lift, *own;          /* (m, d, h); (m, h, k) */
-    float *page, *alike;        /* (m, 2 * h, k); (m, ways * h, k) */
-    float *second_bias, *out, *out_bias; /* (all_k,); (all_k,); (m,) */
-    float *memory;
+    Py_ssize_t width;              /* of the vectors of words, those of a net an even number */
+    float *centre, *scale;         /* (f,) */
+    float *first_scale, *first_bias, *lift_scale; /* (all_h,) */
+    float *second_scale, *second_bias;            /* (all_k,) */
+    float *out_scale, *out_bias;                  /* (m,) */
+    int16_t *first, *mix;   /* (f, rank); (factors, all_h) */
+    int16_t *words, *known; /* (n_words, width); (n_words,) 1 for words that aren't all zero */
+    int16_t *lift, *own;    /* (m, d, h); (m, h, k) */
+    int16_t *page, *alike;  /* (m, 2, h, k); (m, ways, h, k) */
+    int16_t *out;           /* (all_k,) */
+    void *memory;
 } Net;
 
 /* What a net sees of a page: n blocks, in groups. */
@@ -38,7 +42,7 @@ int are_bags(const Net *net, const Seen *page, Py_ssize_t n_buckets);
 /* The groups of a way, numbered from 0 on without many gaps; 0 with an exception set. `memory` is for the caller to free. */
 int number_groups(const int64_t *numbers, Py_ssize_t n, const int64_t **group, Py_ssize_t *n_groups, int64_t **memory);
 
-/* layers.c. Writes the log odds (n,) of blocks, whose columns are held between +- bound; -1 without memory. */
-int write_net_odds(const Net *net, const Seen *page, float bound, double *odds);
+/* layers.c. Writes the log odds (n,) of blocks; -1 without memory. */
+int write_net_odds(const Net *net, const Seen *page, double *odds);
 
 #endif

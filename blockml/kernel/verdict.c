@@ -10,14 +10,13 @@
 typedef struct {
     double share, caution, article_caution, link_caution, copy_caution, leaning, doubt, least_words;
     double hardly, most_care, certain, least_certain, wordless, slack, here, least_f1;
-    float bound;
     int least_copied, preformatted, same_line, far;
 } Rules;
 
 static int read_rules(PyObject *given, Rules *r) {
-    return PyArg_ParseTuple(given, "ddddddddddddddddfiiii", &r->share, &r->caution, &r->article_caution, &r->link_caution,
+    return PyArg_ParseTuple(given, "ddddddddddddddddiiii", &r->share, &r->caution, &r->article_caution, &r->link_caution,
                             &r->copy_caution, &r->leaning, &r->doubt, &r->least_words, &r->hardly, &r->most_care, &r->certain,
-                            &r->least_certain, &r->wordless, &r->slack, &r->here, &r->least_f1, &r->bound, &r->least_copied,
+                            &r->least_certain, &r->wordless, &r->slack, &r->here, &r->least_f1, &r->least_copied,
                             &r->preformatted, &r->same_line, &r->far);
 }
 
@@ -101,7 +100,7 @@ static int judge(const Case *of, const Space *space, double *sums, float *scores
     size_t n_blocks = (size_t)n;
     Matrix matrix = {of->seen->columns, n, of->net->f, 1, n};
     memset(sums, 0, (size_t)(n * n_groups) * sizeof(double));
-    if (sum_trees(of->trees, matrix, sums) < 0 || write_net_odds(of->net, of->seen, rules->bound, space->odds) < 0) return -1;
+    if (sum_trees(of->trees, matrix, sums) < 0 || write_net_odds(of->net, of->seen, space->odds) < 0) return -1;
     write_logistics(space->odds, n_blocks, space->by_net);
     for (Py_ssize_t i = 0; i < n; i++) space->odds[i] = sums[i * n_groups];
     write_logistics(space->odds, n_blocks, space->alone);
