@@ -31,7 +31,7 @@ ARRAYS: Mapping[str, type[np.generic]] = {
 #: recall .408 there, in words; .7 gives .907 and .214 (``benchmarks/areas.py comments``).
 COMMENT = 0.5
 #: By how much log odds must differ before rounding can't turn them.
-_SURE = 1e-3
+SURE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +145,7 @@ class Areas:
         found = np.zeros(len(matrix), dtype=bool)
         if Label.COMMENT not in self.labels:
             return found
-        (rows,) = (among & (sums[:, 0] > sums[:, 1] - _SURE) if sums.shape[1] else among).nonzero()
+        (rows,) = (among & (sums[:, 0] > sums[:, 1] - SURE) if sums.shape[1] else among).nonzero()
         if len(rows):
             found[rows] = self.comments(self.predict(matrix[rows]))
         return found

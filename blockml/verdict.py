@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.areas import SURE
 from blockml.copies import HERE, LEAST_WORDS, SLACK, Copies, repeated
 from blockml.decision import LEAST_F1, SAME_LINE, WORDLESS, lines
 from blockml.features.repetition import ALIKE, alike
@@ -23,7 +24,7 @@ __all__ = ["Verdict", "verdict"]
 
 _FAR = ALIKE.index("far")
 #: What the kernel is told of every page, behind what the model says.
-_RULES = (HARDLY, MOST_CARE, CERTAIN, LEAST_CERTAIN, WORDLESS, SLACK, HERE, LEAST_F1)
+_RULES = (HARDLY, MOST_CARE, CERTAIN, LEAST_CERTAIN, WORDLESS, SLACK, HERE, LEAST_F1, SURE)
 _BOUNDS = (LEAST_WORDS, int(Flag.PREFORMATTED), SAME_LINE, _FAR)
 
 
@@ -36,6 +37,8 @@ class Verdict(NamedTuple):
     """(n_blocks, 1 + k) what its trees say of content, and of the areas that rival: :meth:`Model.sums`."""
     expected: float | None
     """F1 that the scores promise; None where the model has no such promise."""
+    is_rivalled: bool
+    """Whether a block of main content may be a comment, by the trees of both. Of a model without these it is so."""
 
 
 def verdict(model: Model, view: View, rows: NDArray[np.float32]) -> Verdict:
@@ -83,7 +86,7 @@ def in_one_go(model: Model, net: Net, view: View, sheet: Sheet, rows: NDArray[np
         *(model.net_share, model.caution, model.article_caution, model.link_caution, model.copy_caution),
         *(model.leaning, model.doubt, model.least_words, *_RULES, *_BOUNDS),
     )
-    expected = sheet.compiled.page_verdict(
+    expected, is_rivalled = sheet.compiled.page_verdict(
         sheet.tree,
         sheet.names,
         np.ascontiguousarray(rows.T, dtype=np.float32),
@@ -97,7 +100,7 @@ def in_one_go(model: Model, net: Net, view: View, sheet: Sheet, rows: NDArray[np
         sums,
         scores,
     )
-    return Verdict(scores, sums, expected)
+    return Verdict(scores, sums, expected, is_rivalled)
 
 
 def step_by_step(model: Model, view: View, rows: NDArray[np.float32]) -> Verdict:
@@ -120,4 +123,6 @@ def step_by_step(model: Model, view: View, rows: NDArray[np.float32]) -> Verdict
     if model.copy_caution:
         copies = Copies(repeated(view.blocks, line), groups[_FAR])
     scores = page_scores(model, final, view.words, view.linked, view.prose, line, likely, copies)
-    return Verdict(scores, sums, expected)
+    comment, main = sums[:, 1:].T if sums.shape[1] > 1 else (np.inf, 0.0)
+    is_rivalled = bool(((scores >= np.float32(0.5)) & (comment > main - SURE)).any())
+    return Verdict(scores, sums, expected, is_rivalled)

@@ -125,12 +125,12 @@ class Supervised(Extractor):
                 remarks = (f"without siblings: {Doubt.TOO_FEW_PAGES}",)
         view = View(page)
         rows = matrix(page, self.model.features, template, view)
-        scores, sums, expected = verdict(self.model, view, rows)
+        scores, sums, expected, is_rivalled = verdict(self.model, view, rows)
         labels = None
         if self.model.areas is not None:
             kept = scores >= _BORDER
             labels = Told(self.model.areas, rows, kept)
-            if not is_forum(rows, feature_set(self.model.features).columns, view.words):
+            if is_rivalled and not is_forum(rows, feature_set(self.model.features).columns, view.words):
                 scores = _without_comments(self.model.areas, rows, scores, kept, sums[:, 1:])
         return Judgement(scores, remarks, confidence=expected, labels=labels)
 

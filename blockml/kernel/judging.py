@@ -102,10 +102,10 @@ class JudgingKernel(Protocol):
         sums: NDArray[np.float64],
         scores: NDArray[np.float32],
         /,
-    ) -> float:
+    ) -> tuple[float, bool]:
         """Write sums (n_blocks, n_groups) of trees and scores (n_blocks,), from columns (f, n_blocks).
 
-        Returns the expected F1: :func:`blockml.verdict.verdict`.
+        Returns the expected F1, and whether comments rival main content: :func:`blockml.verdict.verdict`.
         """
 
     @staticmethod

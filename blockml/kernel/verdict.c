@@ -9,14 +9,14 @@
 /* As blockml.verdict hands them over. */
 typedef struct {
     double share, caution, article_caution, link_caution, copy_caution, leaning, doubt, least_words;
-    double hardly, most_care, certain, least_certain, wordless, slack, here, least_f1;
+    double hardly, most_care, certain, least_certain, wordless, slack, here, least_f1, sure;
     int least_copied, preformatted, same_line, far;
 } Rules;
 
 static int read_rules(PyObject *given, Rules *r) {
-    return PyArg_ParseTuple(given, "ddddddddddddddddiiii", &r->share, &r->caution, &r->article_caution, &r->link_caution,
+    return PyArg_ParseTuple(given, "dddddddddddddddddiiii", &r->share, &r->caution, &r->article_caution, &r->link_caution,
                             &r->copy_caution, &r->leaning, &r->doubt, &r->least_words, &r->hardly, &r->most_care, &r->certain,
-                            &r->least_certain, &r->wordless, &r->slack, &r->here, &r->least_f1, &r->least_copied,
+                            &r->least_certain, &r->wordless, &r->slack, &r->here, &r->least_f1, &r->sure, &r->least_copied,
                             &r->preformatted, &r->same_line, &r->far);
 }
 
@@ -124,8 +124,17 @@ static int judge(const Case *of, const Space *space, double *sums, float *scores
     return write_scores(&page, space->final, &care, &copies, scores);
 }
 
+/* Whether the second group of trees, of comments, isn't behind the third, of main content, in a block that is kept. */
+static int is_rivalled(const Case *of, const double *sums, const float *scores) {
+    Py_ssize_t n_groups = of->trees->n_groups;
+    for (Py_ssize_t i = 0; i < of->tree->n; i++, sums += n_groups)
+        if (scores[i] >= 0.5f && (n_groups < 3 || sums[1] > sums[2] - of->rules->sure)) return 1;
+    return 0;
+}
+
 /* page_verdict(tree, names, columns, trees, n_groups, article, net, (starts, buckets, bag), joints, rules, sums, scores): writes
-   sums (n, n_groups) of the trees, of which the first group tells content, and scores (n,); returns the F1 that is expected.
+   sums (n, n_groups) of the trees, of which the first group tells content, and scores (n,); returns the F1 that is expected, and whether comments rival
+   main content in a block that is kept.
    Columns (f, n) are such as trees and net ask for. `article` are trees for the row of a page, or None. */
 PyObject *page_verdict(PyObject *module, PyObject *arguments) {
     enum { COLUMNS, STARTS, BUCKETS, BAG, JOINTS, SUMS, SCORES, N };
@@ -180,7 +189,7 @@ PyObject *page_verdict(PyObject *module, PyObject *arguments) {
     if (failed < 0)
         PyErr_NoMemory();
     else
-        result = PyFloat_FromDouble(expected);
+        result = Py_BuildValue("dO", expected, is_rivalled(&here, view[SUMS].buf, view[SCORES].buf) ? Py_True : Py_False);
 done:
     free(memory);
     for (int way = 0; way < MOST_WAYS; way++) free(renumbered[way]);
