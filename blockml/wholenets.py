@@ -195,11 +195,11 @@ def whole_odds(
     """
     members, units = net.own.shape[:2]
     hidden = _first_layer(net, inputs, bags)
-    sums = hidden @ net.own + _of_page(hidden, n_words) @ net.page
+    sums = _product(hidden, net.own) + _product(_of_page(hidden, n_words), net.page)
     for way, group in enumerate(groups):
         sums += _of_groups(hidden, group, net.alike[:, way * units : (way + 1) * units])
     second = _steps(sums.astype(np.float32) * net.second_scale + net.second_bias)
-    odds = (second @ net.out)[..., 0].astype(np.float32) * net.out_scale[:, 0] + net.out_bias[:, 0]
+    odds = _product(second, net.out)[..., 0].astype(np.float32) * net.out_scale[:, 0] + net.out_bias[:, 0]
     mean: FloatArray = np.cumsum(odds, axis=0)[-1] / np.float32(members)
     return mean
 
@@ -207,9 +207,9 @@ def whole_odds(
 def _first_layer(net: WholeNet, inputs: FloatArray, bags: Bags) -> NDArray[np.float64]:
     """(m, n, h) units of the first layer."""
     members, units = net.own.shape[:2]
-    sums = np.rint(inputs * np.float32(INPUT_STEPS)).astype(np.float64) @ net.first
+    sums = _product(np.rint(inputs * np.float32(INPUT_STEPS)).astype(np.float64), net.first)
     if len(net.mix):
-        sums = np.floor((sums + 2 ** (_CUT - 1)) / 2**_CUT) @ net.mix
+        sums = _product(np.floor((sums + 2 ** (_CUT - 1)) / 2**_CUT), net.mix)
     first = sums.astype(np.float32) * net.first_scale + net.first_bias
     if len(net.words):
         first += _of_words(net, bags)[bags.bag]
@@ -226,7 +226,7 @@ def _of_words(net: WholeNet, bags: Bags) -> FloatArray:
     np.cumsum(vectors, axis=0, out=before[1:])
     sums = before[ends] - before[ends - sizes]
     means = _means(sums[:, :-1], np.maximum(sums[:, -1:], 1)).reshape(len(sizes), len(net.lift), -1)
-    lifted = (means.swapaxes(0, 1) @ net.lift).swapaxes(0, 1).reshape(len(sizes), -1)
+    lifted = _product(means.swapaxes(0, 1), net.lift).swapaxes(0, 1).reshape(len(sizes), -1)
     rows: FloatArray = lifted.astype(np.float32) * net.lift_scale
     return rows
 
@@ -244,8 +244,14 @@ def _of_groups(hidden: NDArray[np.float64], numbers: NDArray[np.integer[Any]], w
     order, starts, group = ranked(numbers.astype(np.uint64))
     sizes = np.diff(np.append(starts, len(order)))
     means = _means(np.add.reduceat(hidden[:, order], starts, axis=1), sizes[:, None])
-    added: NDArray[np.float64] = (means @ weights).take(group, axis=1)
-    return added
+    return _product(means, weights).take(group, axis=1)
+
+
+def _product(rows: NDArray[np.float64], weights: Whole) -> NDArray[np.float64]:
+    """(…, n, k) matrix product of rows (…, n, f) with weights (…, f, k)."""
+    # By numpy's own loops: the libraries behind its matrix product would start threads.
+    found: NDArray[np.float64] = np.einsum("...nf,...fk->...nk", rows, weights.astype(np.float64))
+    return found
 
 
 def _means(sums: NDArray[np.float64], counts: NDArray[np.number[Any]]) -> NDArray[np.float64]:
