@@ -14,6 +14,22 @@ static PyObject *text_of(PyObject *texts, const int32_t *n_words, Py_ssize_t beg
     return joined;
 }
 
+/* The number of a value in a dict, the next one if it has none yet; -1 with an exception set. */
+static int32_t number_of(PyObject *numbers, PyObject *value) {
+    PyObject *held = PyDict_GetItemWithError(numbers, value);
+    if (held != NULL) return (int32_t)PyLong_AsLong(held);
+    if (PyErr_Occurred()) return -1;
+    Py_ssize_t next = PyDict_Size(numbers);
+    PyObject *number = next > INT32_MAX ? NULL : PyLong_FromSsize_t(next);
+    if (number == NULL) {
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_OverflowError, "too many values");
+        return -1;
+    }
+    int failed = PyDict_SetItem(numbers, value, number);
+    Py_DECREF(number);
+    return failed < 0 ? -1 : (int32_t)next;
+}
+
 /* repeated_lines(texts, n_words, flags, line, least, mask, numbers): numbers (n,) of the text of each block's line; -1 for lines
    of less than `least` words, those with one of the flags in `mask`, and such whose text no other line has. Blocks of a line
    stand side by side. */

@@ -123,7 +123,7 @@ static int has_room(Numbers *numbers, size_t more) {
 
 /* Checksums of the words of values, made when they are first asked for. */
 typedef struct {
-    PyObject *values;    /* a list */
+    const Value *values;
     PyObject *elsewhere; /* gives the checksums of a value that isn't ASCII, as bytes */
     int most_names, most_parts;
     int64_t *begin; /* of each value; -1 for one that wasn't asked for */
@@ -133,18 +133,16 @@ typedef struct {
 
 /* Makes the checksums of a value; 0 with an exception. */
 static int read_value(Words *words, int32_t number) {
-    PyObject *value = PyList_GetItem(words->values, number);
-    if (value == NULL) return 0;
-    Py_ssize_t length;
-    const char *text = ascii(value, &length);
+    const Value *value = &words->values[number];
     words->begin[number] = (int64_t)words->sums.n;
-    if (text != NULL) {
+    if (value->other == NULL) {
         if (!has_room(&words->sums, MOST_WORDS)) return PyErr_NoMemory() != NULL;
-        words->sums.n += (size_t)sums_of_value(text, (size_t)length, words->most_names, words->most_parts,
+        words->sums.n += (size_t)sums_of_value(value->text, value->length, words->most_names, words->most_parts,
                                                words->sums.items + words->sums.n);
     } else {
-        PyObject *found = PyObject_CallFunctionObjArgs(words->elsewhere, value, NULL);
+        PyObject *found = PyObject_CallFunctionObjArgs(words->elsewhere, value->other, NULL);
         char *bytes;
+        Py_ssize_t length;
         if (found == NULL || PyBytes_AsStringAndSize(found, &bytes, &length) < 0) {
             Py_XDECREF(found);
             return 0;
@@ -274,7 +272,7 @@ PyObject *page_bags(PyObject *module, PyObject *arguments) {
     for (; opened < 2; opened++)
         if (open_array(object[opened], &view[opened], 8, 1) < 0) goto done;
     if ((a.tree = tree_of(of_page)) == NULL || (a.names = names_of(of_names, of_page)) == NULL) goto done;
-    words.values = a.names->values;
+    words.values = a.names->values.items;
     int64_t *bag = view[0].buf, *starts = view[1].buf;
     Py_ssize_t n_values = a.names->n_values;
     if (view[0].len / 8 < a.tree->n || view[1].len / 8 < a.tree->n + 1 || words.most_names < 0 ||
