@@ -1,5 +1,6 @@
 /* Lines whose text stands on a page more than once: the twin of blockml.copies. */
 #include "decide.h"
+#include "values.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -14,32 +15,17 @@ static PyObject *text_of(PyObject *texts, const int32_t *n_words, Py_ssize_t beg
     return joined;
 }
 
-/* The number of a value in a dict, the next one if it has none yet; -1 with an exception set. */
-static int32_t number_of(PyObject *numbers, PyObject *value) {
-    PyObject *held = PyDict_GetItemWithError(numbers, value);
-    if (held != NULL) return (int32_t)PyLong_AsLong(held);
-    if (PyErr_Occurred()) return -1;
-    Py_ssize_t next = PyDict_Size(numbers);
-    PyObject *number = next > INT32_MAX ? NULL : PyLong_FromSsize_t(next);
-    if (number == NULL) {
-        if (!PyErr_Occurred()) PyErr_SetString(PyExc_OverflowError, "too many values");
-        return -1;
-    }
-    int failed = PyDict_SetItem(numbers, value, number);
-    Py_DECREF(number);
-    return failed < 0 ? -1 : (int32_t)next;
-}
-
 /* repeated_lines(texts, n_words, flags, line, least, mask, numbers): numbers (n,) of the text of each block's line; -1 for lines
    of less than `least` words, those with one of the flags in `mask`, and such whose text no other line has. Blocks of a line
    stand side by side. */
 PyObject *repeated_lines(PyObject *module, PyObject *arguments) {
     enum { WORDS, FLAGS, LINE, NUMBERS, N };
-    PyObject *texts, *object[N], *seen = NULL, *blank = NULL, *result = NULL;
+    PyObject *texts, *object[N], *blank = NULL, *result = NULL;
+    Values seen = {.items = NULL};
     int least, mask;
     Py_buffer view[N];
     static const Py_ssize_t sizes[N] = {4, 1, 8, 8};
-    int32_t *count = NULL;
+    int32_t *count = NULL, *order, n_seen = 0; /* of texts in the order of their lines: the empty one is always a value */
     (void)module;
     if (!PyArg_ParseTuple(arguments, "O!OOOiiO", &PyTuple_Type, &texts, &object[0], &object[1], &object[2], &least, &mask,
                           &object[3]))
@@ -55,22 +41,24 @@ PyObject *repeated_lines(PyObject *module, PyObject *arguments) {
         PyErr_SetString(PyExc_ValueError, "columns of blocks differ in length");
         goto done;
     }
-    seen = PyDict_New();
     blank = PyUnicode_InternFromString(" ");
-    count = calloc((size_t)n + 1, sizeof(int32_t));
-    if (seen == NULL || blank == NULL || count == NULL) {
+    count = calloc(2 * ((size_t)n + 1), sizeof(int32_t));
+    if (blank == NULL || count == NULL || make_values(&seen, n) < 0) {
         if (count == NULL) PyErr_NoMemory();
         goto done;
     }
+    order = count + n + 1;
     for (Py_ssize_t begin = 0, end; begin < n; begin = end) {
         int64_t words = 0, number = -1;
         int all = 0;
         for (end = begin; end < n && line[end] == line[begin]; end++) words += n_words[end], all |= flags[end];
         if (words >= least && !(all & mask)) {
             PyObject *text = text_of(texts, n_words, begin, end, blank);
-            number = text == NULL ? -1 : number_of(seen, text);
+            number = text == NULL ? -1 : number_of_str(&seen, text);
             Py_XDECREF(text);
             if (number < 0) goto done;
+            if (!order[number]) order[number] = ++n_seen;
+            number = order[number] - 1;
             count[number]++;
         }
         for (Py_ssize_t i = begin; i < end; i++) numbers[i] = number;
@@ -79,7 +67,7 @@ PyObject *repeated_lines(PyObject *module, PyObject *arguments) {
         if (numbers[i] >= 0 && count[numbers[i]] < 2) numbers[i] = -1;
     result = Py_NewRef(Py_None);
 done:
-    Py_XDECREF(seen);
+    free_values(&seen);
     Py_XDECREF(blank);
     free(count);
     while (opened--) PyBuffer_Release(&view[opened]);

@@ -2,7 +2,7 @@
 #ifndef BLOCKML_TREE_H
 #define BLOCKML_TREE_H
 
-#include "kernel.h"
+#include "values.h"
 
 /* The blocks of node i are started[i] ... started[end[i]] - 1. All numbers are such of nodes, blocks, tags and sets. */
 typedef struct {
@@ -85,31 +85,6 @@ static inline int64_t number_in(const Tables *tables, int which) {
 
 /* (n_tags + 1,) places of a page's tags in tables, and of "no node"; to be freed. NULL with an exception set. */
 int32_t *places_of(const Tables *tables, const Tree *tree);
-
-/* values.c: values of attributes by their numbers; the first is the empty one. */
-typedef struct {
-    const char *text; /* UTF-8, also of lone surrogates */
-    size_t length;
-    PyObject *other;  /* the str of a value with other than ASCII characters; NULL for others */
-    PyObject *owner;  /* of the text; NULL where a tree has it */
-    uint8_t says_groups, says_roles; /* whether it is that of an attribute that may */
-} Value;
-
-typedef struct {
-    Value *items;
-    Py_ssize_t n, room;
-    int32_t *slots; /* numbers by hash, 0: free */
-    size_t mask;
-    PyObject *crowded; /* numbers of values, as bytes, that found no slot near theirs; NULL for none */
-} Values;
-
-/* What returns an int returns -1 with an exception set. `most` values or fewer are to come. */
-int make_values(Values *values, Py_ssize_t most);
-/* The number of a value, the next one if it has none yet; `owner` keeps the text where it is. */
-int32_t number_of_value(Values *values, const char *text, size_t length, PyObject *owner);
-int32_t number_of_str(Values *values, PyObject *text);
-void free_slots(Values *values); /* no more values will come */
-void free_values(Values *values);
 
 /* keywords.c: the words whose groups values tell. Functions return -1 with an exception set. */
 int are_words(const Tables *tables);

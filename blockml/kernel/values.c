@@ -1,9 +1,9 @@
-/* Values of attributes, each once and numbered in the order in which they come.
+/* Texts, each once and numbered in the order in which they come: values of attributes, and lines.
 
    They stay where a page's tree or a mapping has them, and only of those with other than ASCII characters a str is
    made: to make one and to look it up in a dict costs more than all that is asked of a value. */
 #include "bytes.h"
-#include "tree.h"
+#include "values.h"
 #include <stdlib.h>
 
 /* Slots that are looked at; more are a sign of values made up so that they collide, and a dict has these. */
