@@ -208,11 +208,8 @@ static void write_scores(const Tree *tree, const double *scores, float *up, floa
 
 /* The number of a value, 0 if there is none of this name. */
 static int32_t number_named(const Names *names, const char *name) {
-    size_t length = strlen(name);
-    for (Py_ssize_t i = 0; i < names->n_values; i++) {
-        const Value *value = &names->values.items[i];
-        if (value->length == length && memcmp(value->text, name, length) == 0) return (int32_t)i;
-    }
+    for (Py_ssize_t i = 0; i < names->n_values; i++)
+        if (is_text(&names->values.items[i], name)) return (int32_t)i;
     return 0;
 }
 

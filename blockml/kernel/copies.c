@@ -25,7 +25,7 @@ PyObject *repeated_lines(PyObject *module, PyObject *arguments) {
     int least, mask;
     Py_buffer view[N];
     static const Py_ssize_t sizes[N] = {4, 1, 8, 8};
-    int32_t *count = NULL, *order, n_seen = 0; /* of texts in the order of their lines: the empty one is always a value */
+    int32_t *count = NULL, *order, n_seen = 0; /* of texts as they come: the empty one is always a value */
     (void)module;
     if (!PyArg_ParseTuple(arguments, "O!OOOiiO", &PyTuple_Type, &texts, &object[0], &object[1], &object[2], &least, &mask,
                           &object[3]))

@@ -1,4 +1,4 @@
-/* The text of a block, as " ".join(text.split()) of all of its nodes' texts would have it, and the lengths of its words.
+/* The text of a block, as " ".join(text.split()) of all its nodes' texts would have it, and the lengths of its words.
 
    Texts of ASCII characters are looked at 64 at a time, and most of them are never copied: white space at their ends is
    all that has to go. Others are gathered as code points. */
@@ -39,8 +39,8 @@ static int make_points(Gathered *g, Py_ssize_t more) {
    rules are those of points. */
 static int asks(const Gathered *g) { return g->tokenizer != BOILERPIPE && g->n_others <= g->n_ascii + 8; }
 
-/* Points are copied behind the block's characters, with room for a blank between them, where they stay as they are until
-   they are added or the block ends. */
+/* Points are copied behind the block's characters, with room for a blank between them, where they stay as they are
+   until they are added or the block ends. */
 int gathered_read(Gathered *g, PyObject *text) {
     Py_ssize_t n = PyUnicode_GetLength(text), size = -1;
     if (n < 0) return -1;
@@ -102,14 +102,15 @@ static inline Kinds kinds_of_points(const uint8_t *classes, const Py_UCS4 *point
     return kinds;
 }
 
-/* Adds the lengths of the words of characters, or else points, with none that is white space at their ends; tells whether
-   there is other white space than single blanks. Returns the number of words. Room is for all. */
+/* Adds the lengths of the words of characters, or else points, with none that is white space at their ends; tells
+   whether there is other white space than single blanks. Returns the number of words. Room is for all. */
 static inline Py_ssize_t add_lengths(Gathered *g, const char *text, const Py_UCS4 *points, Py_ssize_t n, int *crooked) {
     int32_t *lengths = g->lengths + g->n_lengths;
     Py_ssize_t begin = 0, count = 0;
     uint64_t held = 0, before = 0, others = 0;
     for (Py_ssize_t base = 0; base < n; base += 64) {
-        Kinds kinds = text != NULL ? kinds_of(text + base, n - base) : kinds_of_points(g->classes, points + base, n - base);
+        Kinds kinds = text != NULL ? kinds_of(text + base, n - base)
+                                   : kinds_of_points(g->classes, points + base, n - base);
         others |= kinds.others | (kinds.spaces & (kinds.spaces << 1 | before));
         before = kinds.spaces >> 63;
         for (uint64_t spaces = kinds.spaces; spaces; spaces &= spaces - 1) {

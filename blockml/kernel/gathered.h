@@ -1,4 +1,4 @@
-/* The text of a block, gathered from the texts of its nodes, and the words in them: what segment.c needs of gathered.c. */
+/* The text of a block, gathered from the texts of its nodes, and the words in them. */
 #ifndef BLOCKML_GATHERED_H
 #define BLOCKML_GATHERED_H
 
@@ -24,7 +24,8 @@ typedef struct {
     char *narrow;            /* ASCII characters */
     Py_UCS4 *points;         /* any: only of a block that is wide */
     Py_ssize_t n, begin, narrow_room, room; /* `begin`: where its characters are in the only text */
-    int wide, spaced, crooked; /* white space since the last of them, and whether any between them was no single blank */
+    int wide, spaced;        /* white space since the last of them */
+    int crooked;             /* whether any between them was no single blank */
 } Gathered;
 
 /* What returns an int or a number returns -1 with an exception set. */

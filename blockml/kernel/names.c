@@ -158,8 +158,12 @@ static int find_siblings(Names *names, const Tree *tree, const Tables *tables) {
     for (Py_ssize_t k = 0; k < length_of(tables, SIBLINGS); k++)
         for (Py_ssize_t i = 0; i < tree->n; i++)
             if (!has_parent_of_last(tree, i)) marked[1 + tree->parent[ancestor(tree, i, levels[k])]] = 1;
-    for (Py_ssize_t node = 0; node < tree->n_nodes; node++)
-        if (tree->tag[node] != 0 && marked[1 + tree->parent[node]]) names->elements[names->n_elements++] = node;
+    Py_ssize_t n = 0;
+    for (Py_ssize_t node = 0; node < tree->n_nodes; node++) { /* without branches: nobody could foresee them */
+        names->elements[n] = node;
+        n += (tree->tag[node] != 0) & marked[1 + tree->parent[node]];
+    }
+    names->n_elements = n;
     free(marked);
     return 1;
 }

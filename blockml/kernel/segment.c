@@ -60,7 +60,8 @@ static int begin_block(Cutter *c, int32_t node, PyObject *text, int joint) {
     }
     gathered_begin(&c->text, text);
     c->lowest = INT32_MAX;
-    c->rows[c->n_rows++] = (Row){{[FIRST_LINE] = c->line, [NODE] = node, [FLAGS] = c->flags[node], [JOINTS] = joint}, NULL};
+    c->rows[c->n_rows++] =
+        (Row){{[FIRST_LINE] = c->line, [NODE] = node, [FLAGS] = c->flags[node], [JOINTS] = joint}, NULL};
     return 0;
 }
 

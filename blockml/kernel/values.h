@@ -20,7 +20,12 @@ typedef struct {
     PyObject *crowded; /* numbers of values, as bytes, that found no slot near theirs; NULL for none */
 } Values;
 
-/* What returns an int returns -1 with an exception set. `most` values or fewer are to come; the first is the empty one. */
+static inline int is_text(const Value *value, const char *text) {
+    return value->length == strlen(text) && memcmp(value->text, text, value->length) == 0;
+}
+
+/* What returns an int returns -1 with an exception set. `most` values or fewer are to come; the first is the empty one,
+   which is always there. */
 int make_values(Values *values, Py_ssize_t most);
 /* The number of a value, the next one if it has none yet; `owner` keeps the text where it is. */
 int32_t number_of_value(Values *values, const char *text, size_t length, PyObject *owner);

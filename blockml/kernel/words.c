@@ -37,7 +37,7 @@ static inline uint32_t of_eight(uint64_t word) {
            crc.of[1][word >> 48 & 255] ^ crc.of[0][word >> 56];
 }
 
-/* The register behind one byte or more, behind which eight may be read; ~0 at the beginning, and inverted at the end. */
+/* The register behind one byte or more, where eight may be read; ~0 at the beginning, and inverted at the end. */
 static inline uint32_t crc_behind(uint32_t before, const char *bytes, size_t length) {
     uint64_t sum = before;
     for (; length > 8; length -= 8, bytes += 8) sum = of_eight(eight_bytes(bytes) ^ sum);

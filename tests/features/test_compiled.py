@@ -271,6 +271,18 @@ def test_attributes_of_any_mapping() -> None:
         assert names.of["id"].tolist() == [1, 0, 0, 0, 3, 3, 0]
 
 
+@pytest.mark.parametrize("sign", ["", " ", "-", "  ", "\t", "_x"])
+def test_names_that_end_anywhere(sign: str) -> None:
+    """Characters are looked at 64 at a time, and 512 at most."""
+    values = [
+        f"{'x' * length}{part}{sign}{part}{sign}{'y' * 9}"
+        for length in (*range(10), *range(54, 68), *range(120, 130), *range(500, 515))
+        for part in ("Nav", "nav7", "NAV", "7")
+    ]
+    assert same(*both(lambda: told(named(values))))
+    assert same(*both(lambda: told(named([f"navX{sign}" * number for number in (8, 9, 32, 33, 40, 200)]))))
+
+
 def values_sharing_a_slot(n_slots: int) -> list[str]:
     """Values of four letters whose hashes are the same by this number."""
     letters = np.array(np.meshgrid(*[np.arange(97, 123, dtype=np.uint64)] * 4)).reshape(4, -1)
