@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["KEYWORDS", "keyword_bits", "letters"]
+__all__ = ["KEYWORDS", "keyword_bits", "words"]
 
 #: Words in ``class`` and ``id`` by what they tell. Collected from public design systems' and content management
 #: systems' markup; which of them matter is learnt.
@@ -74,36 +74,18 @@ def keyword_bits(value: str) -> int:
 
 
 @functools.cache
-def letters() -> tuple[NDArray[np.uint8], NDArray[np.int16], NDArray[np.int8], NDArray[np.uint64]]:
-    """All words as one tree of letters, state 0 its root: so the kernel finds them.
+def words() -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.int8]]:
+    """All words, longer ones first, as the kernel takes them.
 
     Returns
     -------
-    column_of, steps, groups, begins
-        (128,) column of each ASCII character, 0 for one that no word holds; (n_states, n_columns) the next state, 0 for
-        none; (n_states,) the group of the word that ends there, -1 for none; (2, n_columns) bits of the columns, modulo
-        64, that may be second and third in a word, by the column of its first letter.
+    letters, lengths, groups
+        The ASCII characters of all words, one word after the other; (n_words,) the length of each, and its group.
     """
-    column_of = np.zeros(128, dtype=np.uint8)
-    for column, letter in enumerate(sorted(set("".join(_GROUP_OF))), 1):
-        column_of[[ord(letter), ord(letter.upper())]] = column
-    rows, group_of_state = [[0] * (int(column_of.max()) + 1)], [-1]
-    for word, group in _GROUP_OF.items():
-        state = 0
-        for letter in word:
-            column = int(column_of[ord(letter)])
-            if not rows[state][column]:
-                rows[state][column] = len(rows)
-                rows.append([0] * len(rows[0]))
-                group_of_state.append(-1)
-            state = rows[state][column]
-        group_of_state[state] = group
-    steps, groups = np.array(rows, dtype=np.int16), np.array(group_of_state, dtype=np.int8)
-    begins = np.zeros((2, steps.shape[1]), dtype=np.uint64)
-    for word in _GROUP_OF:
-        columns = column_of[[*map(ord, word)]].tolist()
-        for row, column in zip(begins, [*columns[1:3], None, None], strict=False):  # any, behind a word's end
-            row[columns[0]] |= np.uint64(2**64 - 1 if column is None else 1 << column % 64)
-    for part in (column_of, steps, groups, begins):
+    longest_first = sorted(_GROUP_OF, key=len, reverse=True)
+    letters = np.frombuffer("".join(longest_first).encode("ascii"), dtype=np.uint8)
+    lengths = np.array([*map(len, longest_first)], dtype=np.uint8)
+    groups = np.array([_GROUP_OF[word] for word in longest_first], dtype=np.int8)
+    for part in (lengths, groups):
         part.flags.writeable = False
-    return column_of, steps, groups, begins
+    return letters, lengths, groups

@@ -76,7 +76,7 @@ def _new_tables(compiled: kernel.Compiled) -> kernel.Tables:
     )  # fmt: skip
     arrays = (
         class_table(), _constant(COUNTED, np.uint8), *metadata.word_bits(),
-        _constant([table.of(places) for table in tags], np.int64), *keywords.letters(), position.weights(),
+        _constant([table.of(places) for table in tags], np.int64), *keywords.words(), position.weights(),
         _constant(structure.LEVELS, np.int64), _constant(position.WINDOWS, np.int64),
         _constant(repetition.LEVELS, np.int64), _constant(tuple(alike.GROUPS.values()), np.int64),
         _constant(structure.FLAGS, np.uint8), _constant(numbers, np.int64),

@@ -206,10 +206,10 @@ static void write_scores(const Tree *tree, const double *scores, float *up, floa
     }
 }
 
-/* The number of a value, 0 if there is none of this name; -1 with an exception set. */
+/* The number of a value, 0 if there is none of this name. */
 static int32_t number_named(const Names *names, const char *name) {
     for (Py_ssize_t i = 0; i < names->n_values; i++)
-        if (PyUnicode_CompareWithASCIIString(PyList_GetItem(names->values, i), name) == 0) return (int32_t)i;
+        if (is_text(&names->values.items[i], name)) return (int32_t)i;
     return 0;
 }
 

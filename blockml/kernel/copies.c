@@ -1,5 +1,6 @@
 /* Lines whose text stands on a page more than once: the twin of blockml.copies. */
 #include "decide.h"
+#include "values.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -16,22 +17,27 @@ static PyObject *text_of(PyObject *texts, const int32_t *n_words, Py_ssize_t beg
 
 int number_lines(PyObject *texts, const int32_t *n_words, const uint8_t *flags, const int64_t *line, Py_ssize_t n, int least,
                  int mask, int64_t *numbers) {
-    PyObject *seen = PyDict_New(), *blank = PyUnicode_InternFromString(" ");
-    int32_t *count = calloc((size_t)n + 1, sizeof(int32_t));
+    Values seen = {.items = NULL};
+    PyObject *blank = PyUnicode_InternFromString(" ");
+    /* how many of each value, and its place among those that came; the empty one is always a value */
+    int32_t *count = calloc(2 * ((size_t)n + 1), sizeof(int32_t)), *order, n_seen = 0;
     int failed = -1;
-    if (seen == NULL || blank == NULL || count == NULL) {
+    if (blank == NULL || count == NULL || make_values(&seen, n) < 0) {
         if (count == NULL) PyErr_NoMemory();
         goto done;
     }
+    order = count + n + 1;
     for (Py_ssize_t begin = 0, end; begin < n; begin = end) {
         int64_t words = 0, number = -1;
         int all = 0;
         for (end = begin; end < n && line[end] == line[begin]; end++) words += n_words[end], all |= flags[end];
         if (words >= least && !(all & mask)) {
             PyObject *text = text_of(texts, n_words, begin, end, blank);
-            number = text == NULL ? -1 : number_of(seen, text);
+            number = text == NULL ? -1 : number_of_str(&seen, text);
             Py_XDECREF(text);
             if (number < 0) goto done;
+            if (!order[number]) order[number] = ++n_seen;
+            number = order[number] - 1;
             count[number]++;
         }
         for (Py_ssize_t i = begin; i < end; i++) numbers[i] = number;
@@ -40,7 +46,7 @@ int number_lines(PyObject *texts, const int32_t *n_words, const uint8_t *flags, 
         if (numbers[i] >= 0 && count[numbers[i]] < 2) numbers[i] = -1;
     failed = 0;
 done:
-    Py_XDECREF(seen);
+    free_values(&seen);
     Py_XDECREF(blank);
     free(count);
     return failed;

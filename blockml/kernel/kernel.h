@@ -119,11 +119,8 @@ PyObject *cut_blocks(PyObject *module, PyObject *arguments);
 PyObject *text_keys(PyObject *module, PyObject *arguments);
 
 /* names.c */
-/* The number of a value in a dict, the next one if it has none yet; -1 with an exception set. */
-int32_t number_of(PyObject *numbers, PyObject *value);
 PyObject *page_names(PyObject *module, PyObject *arguments);
 PyObject *page_groups(PyObject *module, PyObject *capsule);
-const char *ascii(PyObject *text, Py_ssize_t *length); /* characters; NULL without an exception for a text of others */
 
 /* words.c */
 PyObject *page_bags(PyObject *module, PyObject *arguments);

@@ -2,84 +2,58 @@
 
    Values of ASCII characters only are read here, as nearly all are; all others are left to Python, for which case is
    Unicode's. */
+#include "bytes.h"
 #include "tree.h"
 #include <stdlib.h>
 #include <string.h>
 
 #define CAPSULE "blockml.names"
 
-enum { N_KNOWN = 256 };
+/* As blockml.features.names.NAMES: none has more than eight characters. */
+static const char *const NAMES[N_ATTRIBUTES] = {"class", "role", "id", "itemprop", "property"};
+/* What their values may say. */
+static const uint8_t SAYS_ROLES[N_ATTRIBUTES] = {[ROLE] = 1, [ITEMPROP] = 1, [PROPERTY] = 1};
 
 typedef struct {
-    const char *text;
-    size_t length; /* with the zero byte behind it */
-} Name;
-
-/* As blockml.features.names.NAMES. */
-#define NAMED(text) {text, sizeof text}
-static const Name NAMES[N_ATTRIBUTES] = {NAMED("class"), NAMED("role"), NAMED("id"), NAMED("itemprop"),
-                                         NAMED("property")};
-
-/* Values met last, by hash: a page has many that are written alike, and to make a str costs more than to compare. */
-typedef struct {
-    const char *text; /* NULL for none */
-    size_t length;
-    int32_t number;
-} Known;
-
-typedef struct {
-    Py_ssize_t n;      /* so many of NAMES */
-    uint64_t lengths;  /* bits of their lengths: most others have another one */
-    PyObject *numbers; /* of each value, a dict */
-    int32_t *of_set;   /* (n_sets, N_ATTRIBUTES) numbers of the values of each set; UNKNOWN in one that wasn't read */
-    Known known[N_KNOWN];
+    Py_ssize_t n; /* so many of NAMES */
+    uint64_t name[N_ATTRIBUTES];
+    Values *values;
+    int32_t *of_set; /* (n_sets, N_ATTRIBUTES) numbers of the values of each set; UNKNOWN in one that wasn't read */
 } Wanted;
 
-int32_t number_of(PyObject *numbers, PyObject *value) {
-    PyObject *held = PyDict_GetItemWithError(numbers, value);
-    if (held != NULL) return (int32_t)PyLong_AsLong(held);
-    if (PyErr_Occurred()) return -1;
-    Py_ssize_t next = PyDict_Size(numbers);
-    PyObject *number = next > INT32_MAX ? NULL : PyLong_FromSsize_t(next);
-    if (number == NULL) {
-        if (!PyErr_Occurred()) PyErr_SetString(PyExc_OverflowError, "too many values");
-        return -1;
-    }
-    int failed = PyDict_SetItem(numbers, value, number);
-    Py_DECREF(number);
-    return failed < 0 ? -1 : (int32_t)next;
-}
-
-static int32_t number_of_text(Wanted *wanted, const char *text) {
-    size_t length = strlen(text);
-    Known *known = &wanted->known[hash_of_bytes(text, length) % N_KNOWN];
-    if (known->text != NULL && known->length == length && memcmp(known->text, text, length) == 0) return known->number;
-    PyObject *value = PyUnicode_DecodeUTF8(text, (Py_ssize_t)length, NULL);
-    int32_t number = value == NULL ? -1 : number_of(wanted->numbers, value);
-    Py_XDECREF(value);
-    if (number >= 0) *known = (Known){text, length, number};
-    return number;
+static void note_what_it_says(Wanted *wanted, int32_t number, Py_ssize_t attribute) {
+    Value *value = &wanted->values->items[number];
+    if (SAYS_ROLES[attribute])
+        value->says_roles = 1;
+    else
+        value->says_groups = 1;
 }
 
 /* Writes the numbers of the values of the named attributes of a set; 0 where there is none. 0 with an exception.
 
-   `pairs` are names and values with a zero byte after each; of a name that is there twice the last value counts. */
-static int number_pairs(Wanted *wanted, const char *pairs, const char *end, int32_t *of_set) {
-    const char *found[N_ATTRIBUTES] = {NULL};
+   `pairs` are names and values with a zero byte after each, up to `end`, and may be read up to `behind`; of a name that
+   is there twice the last value counts. */
+static int number_pairs(Wanted *wanted, const char *pairs, const char *end, const char *behind, int32_t *of_set) {
+    struct {
+        const char *text;
+        size_t length;
+    } found[N_ATTRIBUTES] = {{NULL, 0}};
     for (const char *at = pairs; at < end;) {
-        size_t length = strlen(at) + 1;
-        if (length < 64 && wanted->lengths >> length & 1)
-            for (Py_ssize_t k = 0; k < wanted->n; k++) {
-                const Name *name = &NAMES[k];
-                if (length == name->length && *at == *name->text && memcmp(at, name->text, length) == 0)
-                    found[k] = at + length;
-            }
-        at += length;
-        at += strlen(at) + 1;
+        uint64_t name = behind - at >= 8 ? eight_bytes(at) : few_bytes(at, (size_t)(behind - at));
+        uint64_t zeros = zeros_in(name);
+        size_t length = zeros ? (size_t)lowest_bit(zeros) / 8 : 8 + strlen(at + 8);
+        const char *value = at + length + 1;
+        size_t its_length = strlen(value);
+        at = value + its_length + 1;
+        if (length > 8) continue;
+        if (length < 8) name &= ((uint64_t)1 << 8 * length) - 1;
+        for (Py_ssize_t k = 0; k < wanted->n; k++)
+            if (name == wanted->name[k]) found[k].text = value, found[k].length = its_length;
     }
     for (Py_ssize_t k = 0; k < wanted->n; k++) {
-        of_set[k] = found[k] == NULL ? 0 : number_of_text(wanted, found[k]);
+        of_set[k] = found[k].text ? number_of_value(wanted->values, found[k].text, found[k].length, NULL) : 0;
         if (of_set[k] < 0) return 0;
+        note_what_it_says(wanted, of_set[k], k);
     }
     return 1;
 }
@@ -87,36 +61,26 @@ static int number_pairs(Wanted *wanted, const char *pairs, const char *end, int3
 /* The same of a mapping; None is no value. */
 static int number_given(Wanted *wanted, PyObject *given, int32_t *of_set) {
     for (Py_ssize_t k = 0; k < wanted->n; k++) {
-        PyObject *value = PyObject_CallMethod(given, "get", "s", NAMES[k].text);
+        PyObject *value = PyObject_CallMethod(given, "get", "s", NAMES[k]);
         if (value == NULL) return 0;
         if (value != Py_None && !PyUnicode_Check(value)) {
             PyErr_SetString(PyExc_TypeError, "values of attributes are texts");
             Py_DECREF(value);
             return 0;
         }
-        of_set[k] = value == Py_None ? 0 : number_of(wanted->numbers, value);
+        of_set[k] = value == Py_None ? 0 : number_of_str(wanted->values, value);
         Py_DECREF(value);
         if (of_set[k] < 0) return 0;
+        note_what_it_says(wanted, of_set[k], k);
     }
     return 1;
-}
-
-const char *ascii(PyObject *text, Py_ssize_t *length) {
-    const char *bytes = PyUnicode_AsUTF8AndSize(text, length);
-    if (bytes == NULL) {
-        PyErr_Clear(); /* lone surrogates */
-        return NULL;
-    }
-    unsigned char all = 0;
-    for (Py_ssize_t i = 0; i < *length; i++) all |= (unsigned char)bytes[i];
-    return all < 128 ? bytes : NULL;
 }
 
 /* Writes the numbers of the values of the first `n` of NAMES that chosen nodes have into columns (n, n_nodes + 1). Sets
    that were read before, for as many names or more, aren't read again. 0 with an exception. */
 static int number_nodes(Wanted *wanted, const Tree *tree, const int64_t *chosen, Py_ssize_t n_chosen,
                         int32_t *columns) {
-    const char *pairs = PyBytes_AsString(tree->pairs); /* with a zero byte behind them */
+    const char *pairs = PyBytes_AsString(tree->pairs), *behind = pairs + PyBytes_Size(tree->pairs) + 1; /* a zero */
     for (Py_ssize_t i = 0; i < n_chosen; i++) {
         int32_t set = tree->set[chosen[i]], *its = wanted->of_set + (Py_ssize_t)set * N_ATTRIBUTES;
         if (!set) continue;
@@ -126,7 +90,7 @@ static int number_nodes(Wanted *wanted, const Tree *tree, const int64_t *chosen,
             Py_INCREF(held);            /* looking up may run a mapping's own code */
             int64_t begin = tree->ends[set - 1], end = tree->ends[set];
             int done = held != Py_None ? number_given(wanted, held, its)
-                                       : number_pairs(wanted, pairs + begin, pairs + end, its);
+                                       : number_pairs(wanted, pairs + begin, pairs + end, behind, its);
             Py_DECREF(held);
             if (!done) return 0;
         }
@@ -135,23 +99,21 @@ static int number_nodes(Wanted *wanted, const Tree *tree, const int64_t *chosen,
     return 1;
 }
 
-/* Bits of the groups of words in a value, or of the roles that it says; -1 with an exception. */
-static int64_t bits_of(const Tables *tables, PyObject *value, int says_roles) {
-    Py_ssize_t length;
-    const char *text = ascii(value, &length);
-    if (text != NULL && !says_roles) return groups_in(tables, text, length);
+/* Bits that a function of Python's tells of a value; -1 with an exception. */
+static int64_t bits_told(PyObject *tells, PyObject *value) {
+    PyObject *found = PyObject_CallFunctionObjArgs(tells, value, NULL);
+    int64_t bits = found == NULL ? -1 : PyLong_AsLongLong(found);
+    Py_XDECREF(found);
+    if (bits < 0 && !PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "no bits of groups");
+    return bits;
+}
+
+/* Bits of the roles that ASCII characters say; -1 with an exception. */
+static int64_t roles_in(const Tables *tables, const char *text, size_t length) {
     int64_t bits = 0;
-    if (text == NULL) {
-        PyObject *tells = says_roles ? tables->role_bits : tables->keyword_bits;
-        PyObject *found = PyObject_CallFunctionObjArgs(tells, value, NULL);
-        bits = found == NULL ? -1 : PyLong_AsLongLong(found);
-        Py_XDECREF(found);
-        if (bits < 0 && !PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "no bits of groups");
-        return bits;
-    }
     char word[32]; /* no role is as long */
     int n = 0;
-    for (Py_ssize_t i = 0; i <= length; i++) {
+    for (size_t i = 0; i <= length; i++) {
         char c = i < length ? text[i] : ' ';
         if (c != ' ' && !(c >= 9 && c <= 13) && !(c >= 28 && c <= 31)) {
             if (n < (int)sizeof word) word[n++] = (char)(c >= 'A' && c <= 'Z' ? c + 32 : c);
@@ -168,17 +130,19 @@ static int64_t bits_of(const Tables *tables, PyObject *value, int says_roles) {
 }
 
 /* Fills keywords and roles of the values that can say them; 0 with an exception. */
-static int read_values(Names *names, const Tree *tree, const Tables *tables) {
-    static const uint8_t says_roles[N_ATTRIBUTES] = {[ROLE] = 1, [ITEMPROP] = 1, [PROPERTY] = 1};
-    for (Py_ssize_t i = 1; i < names->n_values; i++) names->keywords[i] = names->roles[i] = UNKNOWN;
-    names->keywords[0] = names->roles[0] = 0;
-    for (int k = 0; k < N_ATTRIBUTES; k++)
-        for (Py_ssize_t i = 0; i < tree->n_reached; i++) {
-            int32_t number = names->numbers[k * (tree->n_nodes + 1) + tree->reached[i]];
-            int64_t *bits = (says_roles[k] ? names->roles : names->keywords) + number;
-            if (*bits == UNKNOWN && (*bits = bits_of(tables, PyList_GetItem(names->values, number), says_roles[k])) < 0)
-                return 0;
-        }
+static int read_values(Names *names, const Tables *tables) {
+    Py_ssize_t n = names->n_values;
+    memset(names->keywords, 0, (size_t)(2 * n) * sizeof(int64_t)); /* and roles, which are behind them */
+    if (write_keywords(tables, &names->values, n, names->keywords) < 0) return 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        const Value *value = &names->values.items[i];
+        if (value->says_groups && value->other != NULL)
+            if ((names->keywords[i] = bits_told(tables->keyword_bits, value->other)) < 0) return 0;
+        if (!value->says_roles) continue;
+        names->roles[i] = value->other == NULL ? roles_in(tables, value->text, value->length)
+                                               : bits_told(tables->role_bits, value->other);
+        if (names->roles[i] < 0) return 0;
+    }
     return 1;
 }
 
@@ -194,15 +158,19 @@ static int find_siblings(Names *names, const Tree *tree, const Tables *tables) {
     for (Py_ssize_t k = 0; k < length_of(tables, SIBLINGS); k++)
         for (Py_ssize_t i = 0; i < tree->n; i++)
             if (!has_parent_of_last(tree, i)) marked[1 + tree->parent[ancestor(tree, i, levels[k])]] = 1;
-    for (Py_ssize_t node = 0; node < tree->n_nodes; node++)
-        if (tree->tag[node] != 0 && marked[1 + tree->parent[node]]) names->elements[names->n_elements++] = node;
+    Py_ssize_t n = 0;
+    for (Py_ssize_t node = 0; node < tree->n_nodes; node++) { /* without branches: nobody could foresee them */
+        names->elements[n] = node;
+        n += (tree->tag[node] != 0) & marked[1 + tree->parent[node]];
+    }
+    names->n_elements = n;
     free(marked);
     return 1;
 }
 
 static void drop(Names *names) {
     Py_XDECREF(names->tree);
-    Py_XDECREF(names->values);
+    free_values(&names->values);
     free(names->keywords);
     free(names);
 }
@@ -218,25 +186,26 @@ const Names *names_of(PyObject *capsule, PyObject *tree) {
 
 /* Fills the names of a tree, whose room is there; 0 with an exception. */
 static int read_names(Names *names, const Tree *tree, const Tables *tables) {
-    Wanted wanted = {.n = N_ATTRIBUTES, .numbers = PyDict_New()};
-    wanted.of_set = malloc((size_t)tree->n_sets * N_ATTRIBUTES * sizeof(int32_t));
-    PyObject *nothing = wanted.numbers == NULL ? NULL : PyUnicode_FromStringAndSize("", 0);
-    Py_ssize_t size = tree->n_nodes + 1;
+    Wanted wanted = {.n = N_ATTRIBUTES, .values = &names->values};
+    Py_ssize_t size = tree->n_nodes + 1, n_held = tree->n_sets * N_ATTRIBUTES;
     int done = 0;
-    for (int k = 0; k < N_ATTRIBUTES; k++) wanted.lengths |= (uint64_t)1 << NAMES[k].length;
-    if (wanted.of_set == NULL) PyErr_NoMemory();
-    if (wanted.of_set == NULL || nothing == NULL || number_of(wanted.numbers, nothing) < 0) goto failed;
-    memset(wanted.of_set, 255, (size_t)tree->n_sets * N_ATTRIBUTES * sizeof(int32_t)); /* UNKNOWN is all bits */
+    for (int k = 0; k < N_ATTRIBUTES; k++) wanted.name[k] = few_bytes(NAMES[k], strlen(NAMES[k]));
+    if (make_values(&names->values, n_held) < 0) return 0;
+    wanted.of_set = malloc((size_t)n_held * sizeof(int32_t));
+    if (wanted.of_set == NULL) {
+        PyErr_NoMemory();
+        goto failed;
+    }
+    memset(wanted.of_set, 255, (size_t)n_held * sizeof(int32_t)); /* UNKNOWN is all bits */
     if (!number_nodes(&wanted, tree, tree->reached, tree->n_reached, names->numbers)) goto failed;
-    if ((names->values = PyDict_Keys(wanted.numbers)) == NULL) goto failed;
-    names->n_values = PyList_Size(names->values);
+    names->n_values = names->values.n;
     names->keywords = malloc((size_t)(2 * names->n_values) * sizeof(int64_t));
     if (names->keywords == NULL) {
         PyErr_NoMemory();
         goto failed;
     }
     names->roles = names->keywords + names->n_values;
-    if (!read_values(names, tree, tables) || !find_siblings(names, tree, tables)) goto failed;
+    if (!read_values(names, tables) || !find_siblings(names, tree, tables)) goto failed;
     memcpy(names->classes, names->numbers + CLASS * size, (size_t)size * sizeof(int32_t));
     wanted.n = 1;
     if (!number_nodes(&wanted, tree, names->elements, names->n_elements, names->classes)) goto failed;
@@ -247,8 +216,7 @@ static int read_names(Names *names, const Tree *tree, const Tables *tables) {
                             names->groups + way * tree->n) == 0;
 failed:
     free(wanted.of_set);
-    Py_XDECREF(nothing);
-    Py_XDECREF(wanted.numbers);
+    free_slots(&names->values);
     return done;
 }
 

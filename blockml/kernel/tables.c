@@ -12,6 +12,7 @@ static void drop(Tables *tables) {
     Py_XDECREF(tables->role_of);
     Py_XDECREF(tables->keyword_bits);
     Py_XDECREF(tables->role_bits);
+    free(tables->words);
     free(tables);
 }
 
@@ -30,14 +31,14 @@ static int are_sound(const Tables *tables) {
            length_of(tables, NUMBERS) == N_NUMBERS && number_in(tables, N_LANDMARKS) >= 0 &&
            number_in(tables, N_LANDMARKS) <= 64 && number_in(tables, N_KEYWORDS) >= 0 &&
            number_in(tables, N_ROLES) >= 0 && number_in(tables, N_KEYWORDS) + number_in(tables, N_ROLES) <= 63 &&
-           has_sound_words(tables);
+           are_words(tables);
 }
 
 /* held_tables(tables, places, role_of, keyword_bits, role_bits): read-only arrays in the order of tree.h; places of
    tags in them, 0 for all others and 1 for "no node"; bits of words by which roles are said; and what tells the bits
    of keywords and roles in a value that isn't ASCII. */
 PyObject *held_tables(PyObject *module, PyObject *arguments) {
-    static const Py_ssize_t sizes[N_TABLES] = {1, 1, 1, 1, 8, 1, 2, 1, 8, 8, 8, 8, 8, 8, 1, 8};
+    static const Py_ssize_t sizes[N_TABLES] = {1, 1, 1, 1, 8, 1, 1, 1, 8, 8, 8, 8, 8, 1, 8};
     PyObject *arrays, *places, *role_of, *keyword_bits, *role_bits, *capsule = NULL;
     (void)module;
     if (!PyArg_ParseTuple(arguments, "O!O!O!OO", &PyTuple_Type, &arrays, &PyDict_Type, &places, &PyDict_Type, &role_of,
@@ -55,7 +56,7 @@ PyObject *held_tables(PyObject *module, PyObject *arguments) {
     tables->n_places = length_of(tables, TAGS) / N_TAG_TABLES;
     if (!are_sound(tables))
         PyErr_SetString(PyExc_ValueError, "tables can be written to, or are too short");
-    else
+    else if (make_words(tables) == 0)
         capsule = PyCapsule_New(tables, CAPSULE, free_tables);
 failed:
     if (capsule == NULL) drop(tables);

@@ -2,7 +2,7 @@
 #ifndef BLOCKML_TREE_H
 #define BLOCKML_TREE_H
 
-#include "kernel.h"
+#include "values.h"
 
 /* The blocks of node i are started[i] ... started[end[i]] - 1. All numbers are such of nodes, blocks, tags and sets. */
 typedef struct {
@@ -47,11 +47,25 @@ double *sums_before(const double *values, Py_ssize_t k, Py_ssize_t n);
 /* tables.c: what is the same of all pages, told once a process. */
 enum { OF_PATH, LANDMARK, HEADING_LEVEL, MARK, IS_PARAGRAPH, SUMS, N_TAG_TABLES };
 enum { N_CLASSES = 7 }; /* letters and digits, spaces, digits, ends of sentences, clauses, capitals, ideographs */
-enum { CLASSES, MASKS, IN_WORD, CASED, TAGS, LETTERS, STEPS, ENDINGS, BEGINS, WEIGHTS, LEVELS, REACHES, SIBLINGS, WAYS,
+enum { CLASSES, MASKS, IN_WORD, CASED, TAGS, LETTERS, WORD_LENGTHS, WORD_GROUPS, WEIGHTS, LEVELS, REACHES, SIBLINGS, WAYS,
        FLAGS, NUMBERS, N_TABLES };
 enum { FAR, MOST_LEVELS, MOST_SMOOTHED, TITLE_WORDS, SURROUNDINGS, N_LANDMARKS, N_KEYWORDS, N_ROLES, N_NUMBERS };
 
+/* A word whose group is told from values that hold it. Small, as all that is kept between pages: it comes from afar. */
 typedef struct {
+    uint64_t begin; /* its first eight characters */
+    uint16_t at;    /* where it is in LETTERS */
+    uint16_t next;  /* one more than the place of the next word with the same slot, none longer; 0 for none */
+    uint8_t length, group;
+} Word;
+
+/* Words by their first three characters: whether there is one, by more bits than tell its slot. */
+enum { BEGIN_BITS = 14, SLOT_BITS = 10 };
+
+typedef struct {
+    Word *words; /* longer ones first */
+    uint16_t first[1 << SLOT_BITS]; /* one more than the place of the longest word in each slot; 0 for none */
+    uint64_t is_begin[(1 << BEGIN_BITS) / 64]; /* as bits */
     Py_buffer view[N_TABLES];
     Py_ssize_t opened, n_places;
     PyObject *places;                    /* of names of tags in tables */
@@ -72,9 +86,11 @@ static inline int64_t number_in(const Tables *tables, int which) {
 /* (n_tags + 1,) places of a page's tags in tables, and of "no node"; to be freed. NULL with an exception set. */
 int32_t *places_of(const Tables *tables, const Tree *tree);
 
-/* keywords.c: the groups of words in a text of ASCII characters, behind which is a zero byte. */
-int has_sound_words(const Tables *tables);
-int64_t groups_in(const Tables *tables, const char *text, Py_ssize_t length);
+/* keywords.c: the words whose groups values tell. Functions return -1 with an exception set. */
+int are_words(const Tables *tables);
+int make_words(Tables *tables);
+/* Adds the groups of the first `n` values to theirs (n,), where they may say some and are of ASCII characters. */
+int write_keywords(const Tables *tables, const Values *values, Py_ssize_t n, int64_t *groups);
 
 /* names.c: what attributes call the elements above blocks. */
 enum { CLASS, ROLE, ID, ITEMPROP, PROPERTY, N_ATTRIBUTES };
@@ -87,7 +103,7 @@ typedef struct {
     int64_t *elements;  /* (n_elements,) with the parent of an ancestor whose siblings are counted, rising */
     int64_t *keywords, *roles; /* (n_values,) groups of words in each, and roles that it says */
     int64_t *groups;    /* (n_ways, n) number of each block's group, for each way to be alike */
-    PyObject *values;   /* a list of str; the first is none */
+    Values values;      /* first those of these numbers, then further classes */
 } Names;
 
 const Names *names_of(PyObject *capsule, PyObject *tree);

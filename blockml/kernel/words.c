@@ -2,6 +2,7 @@
 
    Values of ASCII characters only are read here, as nearly all are; all others are left to Python, for which case and
    white space are Unicode's. */
+#include "bytes.h"
 #include "tree.h"
 #include <stdlib.h>
 #include <string.h>
@@ -9,99 +10,142 @@
 /* As blockml.features.tokens._MOST_CHARACTERS, and more words than it asks for. */
 enum { MOST_CHARACTERS = 512, MOST_WORDS = 64 };
 
-enum { OTHER, SPACE, LETTER, DIGIT }; /* SPACE is what str.split splits at */
-
-/* What is asked of each byte, made when it is first needed. */
+/* CRC-32 as in zlib (ISO 3309), eight bytes at a time: tables of what a byte adds so many bytes before the end. Made
+   when they are first needed. */
 static struct {
-    uint32_t crc[4][256]; /* CRC-32 as in zlib (ISO 3309), four bytes at a time */
-    uint8_t kind[256];    /* small and capital letters are alike */
-    uint8_t small[256];
+    uint32_t of[8][256];
     int made;
-} of_byte;
+} crc;
 
 static void make_tables(void) {
-    for (uint32_t c = 0; c < 256; c++) {
-        uint32_t crc = c;
-        for (int bit = 0; bit < 8; bit++) crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
-        of_byte.crc[0][c] = crc;
-        int is_capital = c >= 'A' && c <= 'Z';
-        of_byte.small[c] = (uint8_t)(is_capital ? c + 32 : c);
-        int is_letter = is_capital || (c >= 'a' && c <= 'z'), is_digit = c >= '0' && c <= '9';
-        int is_space = (c >= 9 && c <= 13) || (c >= 28 && c <= 32);
-        of_byte.kind[c] = is_letter ? LETTER : is_digit ? DIGIT : is_space ? SPACE : OTHER;
+    for (uint32_t byte = 0; byte < 256; byte++) {
+        uint32_t sum = byte;
+        for (int bit = 0; bit < 8; bit++) sum = sum >> 1 ^ (sum & 1 ? 0xedb88320 : 0);
+        crc.of[0][byte] = sum;
     }
-    for (int k = 1; k < 4; k++)
-        for (int c = 0; c < 256; c++) {
-            uint32_t before = of_byte.crc[k - 1][c];
-            of_byte.crc[k][c] = before >> 8 ^ of_byte.crc[0][before & 255];
+    for (int k = 1; k < 8; k++)
+        for (int byte = 0; byte < 256; byte++) {
+            uint32_t before = crc.of[k - 1][byte];
+            crc.of[k][byte] = before >> 8 ^ crc.of[0][before & 255];
         }
-    of_byte.made = 1;
+    crc.made = 1;
 }
 
-/* The checksum of bytes that come behind those of the checksum given, 0 for none. */
-static uint32_t crc_of(uint32_t crc, const uint8_t *bytes, size_t length) {
-    crc = ~crc;
-    for (; length >= 4; length -= 4, bytes += 4) {
-        crc ^= (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
-        crc = of_byte.crc[3][crc & 255] ^ of_byte.crc[2][crc >> 8 & 255] ^ of_byte.crc[1][crc >> 16 & 255] ^
-              of_byte.crc[0][crc >> 24];
+static inline uint32_t of_eight(uint64_t word) {
+    return crc.of[7][word & 255] ^ crc.of[6][word >> 8 & 255] ^ crc.of[5][word >> 16 & 255] ^
+           crc.of[4][word >> 24 & 255] ^ crc.of[3][word >> 32 & 255] ^ crc.of[2][word >> 40 & 255] ^
+           crc.of[1][word >> 48 & 255] ^ crc.of[0][word >> 56];
+}
+
+/* The register behind one byte or more, where eight may be read; ~0 at the beginning, and inverted at the end. */
+static inline uint32_t crc_behind(uint32_t before, const char *bytes, size_t length) {
+    uint64_t sum = before;
+    for (; length > 8; length -= 8, bytes += 8) sum = of_eight(eight_bytes(bytes) ^ sum);
+    /* The last bytes are moved to the end of the word. Of what was there before, some is left if they are few. */
+    return of_eight((eight_bytes(bytes) ^ sum) << (64 - 8 * length)) ^ (uint32_t)(length < 4 ? sum >> 8 * length : 0);
+}
+
+static uint32_t behind_sign(char sign) {
+    const char bytes[8] = {sign};
+    return crc_behind(UINT32_MAX, bytes, 1);
+}
+
+/* The most words of 64 bits for the characters of a value and its end, and bytes that may be read behind them. */
+enum { N_CHUNKS = MOST_CHARACTERS / 64 + 1, BEHIND = 16 };
+
+/* A value in lower case, and bits of its characters. */
+typedef struct {
+    char text[MOST_CHARACTERS + BEHIND];
+    size_t length;
+    uint64_t in_name[N_CHUNKS], in_part[N_CHUNKS];       /* no white space; letters and digits */
+    uint64_t name_edges[N_CHUNKS], part_edges[N_CHUNKS]; /* where other ones begin, inner capitals, and the end */
+} Lettered;
+
+/* Which of 64 characters are of a kind, as bits. */
+typedef struct {
+    uint64_t spaces, capitals, smalls, digits;
+} Kinds;
+
+static inline void read_eight(Kinds *kinds, char *text, int place) {
+    uint64_t word = eight_bytes(text + place), capitals = within(word, 'A', 'Z');
+    put_eight(text + place, word | capitals >> 2);
+    kinds->capitals |= bits_of_bytes(capitals) << place;
+    kinds->smalls |= bits_of_bytes(within(word, 'a', 'z')) << place;
+    kinds->digits |= bits_of_bytes(within(word, '0', '9')) << place;
+    kinds->spaces |= bits_of_bytes(within(word, 9, 13) | within(word, 28, 32)) << place;
+}
+
+/* Reads a value. Behind its end are zeros, which are of no kind. */
+static void read_letters(Lettered *value, const char *text, size_t length) {
+    size_t n = value->length = length < MOST_CHARACTERS ? length : MOST_CHARACTERS;
+    uint64_t small_before = 0, space_before = 0, letter_before = 0, digit_before = 0;
+    memcpy(value->text, text, n);
+    memset(value->text + n, 0, BEHIND);
+    for (size_t chunk = 0; chunk <= n / 64; chunk++) {
+        Kinds kinds = {0, 0, 0, 0};
+        size_t left = n - chunk * 64;
+        for (size_t place = 0; place < 64 && place < left; place += 8)
+            read_eight(&kinds, value->text + chunk * 64, (int)place);
+        uint64_t letters = kinds.capitals | kinds.smalls;
+        uint64_t inner = kinds.capitals & (kinds.smalls << 1 | small_before);
+        value->in_name[chunk] = ~kinds.spaces;
+        value->in_part[chunk] = letters | kinds.digits;
+        value->name_edges[chunk] = inner | (kinds.spaces ^ (kinds.spaces << 1 | space_before));
+        value->part_edges[chunk] = inner | (letters ^ (letters << 1 | letter_before)) |
+                                   (kinds.digits ^ (kinds.digits << 1 | digit_before));
+        small_before = kinds.smalls >> 63, space_before = kinds.spaces >> 63;
+        letter_before = letters >> 63, digit_before = kinds.digits >> 63;
     }
-    while (length--) crc = crc >> 8 ^ of_byte.crc[0][(crc ^ *bytes++) & 255];
-    return ~crc;
+    value->name_edges[n / 64] |= (uint64_t)1 << (n & 63);
+    value->part_edges[n / 64] |= (uint64_t)1 << (n & 63);
 }
 
 /* Words of one kind, and their checksums. */
 typedef struct {
-    const uint8_t *at[MOST_WORDS];
+    const char *at[MOST_WORDS];
     size_t length[MOST_WORDS];
     uint32_t *sums;
     int n;
+    uint64_t seen; /* by the lowest bits of their sums: most words are no second ones */
 } Found;
 
-/* Adds a word that isn't among them; `before` is the checksum of what stands before it. */
-static void add_word(Found *found, uint32_t before, const uint8_t *at, size_t length) {
-    uint32_t sum = crc_of(before, at, length);
-    for (int i = 0; i < found->n; i++)
-        if (found->sums[i] == sum && found->length[i] == length && memcmp(found->at[i], at, length) == 0) return;
+/* Adds a word that isn't among them; `before` is the register behind what stands before it. */
+static inline void add_word(Found *found, uint32_t before, const char *at, size_t length) {
+    uint32_t sum = ~crc_behind(before, at, length);
+    uint64_t bit = (uint64_t)1 << (sum & 63);
+    if (found->seen & bit)
+        for (int i = 0; i < found->n; i++)
+            if (found->sums[i] == sum && found->length[i] == length && memcmp(found->at[i], at, length) == 0) return;
+    found->seen |= bit;
     found->at[found->n] = at;
     found->length[found->n] = length;
     found->sums[found->n++] = sum;
 }
 
+/* Adds what lies between edges and is `chosen`, up to `most` times. */
+static void add_words(Found *found, const Lettered *value, const uint64_t *edges, const uint64_t *chosen, int most,
+                      uint32_t before) {
+    size_t begin = 0;
+    for (size_t chunk = 0; most > 0 && chunk <= value->length / 64; chunk++)
+        for (uint64_t bits = edges[chunk]; bits; bits &= bits - 1) {
+            size_t end = chunk * 64 + (size_t)lowest_bit(bits);
+            if (end > begin && chosen[begin / 64] >> (begin & 63) & 1) {
+                add_word(found, before, value->text + begin, end - begin);
+                if (--most == 0) return;
+            }
+            begin = end;
+        }
+}
+
 /* Writes the checksums of a value's different words in their order; returns how many there are. Room is for all. */
 static int sums_of_value(const char *text, size_t length, int most_names, int most_parts, uint32_t *sums) {
-    uint8_t apart[2 * MOST_CHARACTERS + 1];
-    size_t n = 0;
-    int before = 0;
-    if (length > MOST_CHARACTERS) length = MOST_CHARACTERS;
-    for (size_t i = 0; i < length; i++) { /* a blank at each inner capital */
-        int c = (unsigned char)text[i], small = of_byte.small[c];
-        if (c != small && before) apart[n++] = ' ';
-        before = c == small && of_byte.kind[c] == LETTER;
-        apart[n++] = (uint8_t)small;
-    }
-    apart[n] = 0; /* of no kind that words are of */
+    Lettered value;
     Found names, parts;
-    names.sums = sums, names.n = 0;
-    const uint8_t dot = '.', *at = apart, *end = apart + n;
-    uint32_t dotted = crc_of(0, &dot, 1);
-    for (int count = 0; count < most_names; count++) { /* names, with a dot before each */
-        while (of_byte.kind[*at] == SPACE) at++;
-        const uint8_t *begin = at;
-        while (at < end && of_byte.kind[*at] != SPACE) at++;
-        if (at == begin) break;
-        add_word(&names, dotted, begin, (size_t)(at - begin));
-    }
-    parts.sums = sums + names.n, parts.n = 0;
-    at = apart;
-    for (int count = 0; at < end && count < most_parts;) { /* runs of letters, and of digits */
-        const uint8_t *begin = at++;
-        int kind = of_byte.kind[*begin];
-        if (kind != LETTER && kind != DIGIT) continue;
-        while (of_byte.kind[*at] == kind) at++;
-        add_word(&parts, 0, begin, (size_t)(at - begin));
-        count++;
-    }
+    read_letters(&value, text, length);
+    names.sums = sums, names.n = 0, names.seen = 0;
+    add_words(&names, &value, value.name_edges, value.in_name, most_names, behind_sign('.'));
+    parts.sums = sums + names.n, parts.n = 0, parts.seen = 0;
+    add_words(&parts, &value, value.part_edges, value.in_part, most_parts, UINT32_MAX);
     return names.n + parts.n;
 }
 
@@ -123,7 +167,7 @@ static int has_room(Numbers *numbers, size_t more) {
 
 /* Checksums of the words of values, made when they are first asked for. */
 typedef struct {
-    PyObject *values;    /* a list */
+    const Value *values;
     PyObject *elsewhere; /* gives the checksums of a value that isn't ASCII, as bytes */
     int most_names, most_parts;
     int64_t *begin; /* of each value; -1 for one that wasn't asked for */
@@ -133,18 +177,16 @@ typedef struct {
 
 /* Makes the checksums of a value; 0 with an exception. */
 static int read_value(Words *words, int32_t number) {
-    PyObject *value = PyList_GetItem(words->values, number);
-    if (value == NULL) return 0;
-    Py_ssize_t length;
-    const char *text = ascii(value, &length);
+    const Value *value = &words->values[number];
     words->begin[number] = (int64_t)words->sums.n;
-    if (text != NULL) {
+    if (value->other == NULL) {
         if (!has_room(&words->sums, MOST_WORDS)) return PyErr_NoMemory() != NULL;
-        words->sums.n += (size_t)sums_of_value(text, (size_t)length, words->most_names, words->most_parts,
+        words->sums.n += (size_t)sums_of_value(value->text, value->length, words->most_names, words->most_parts,
                                                words->sums.items + words->sums.n);
     } else {
-        PyObject *found = PyObject_CallFunctionObjArgs(words->elsewhere, value, NULL);
+        PyObject *found = PyObject_CallFunctionObjArgs(words->elsewhere, value->other, NULL);
         char *bytes;
+        Py_ssize_t length;
         if (found == NULL || PyBytes_AsStringAndSize(found, &bytes, &length) < 0) {
             Py_XDECREF(found);
             return 0;
@@ -198,14 +240,25 @@ static int blocks_alike(const Above *a, Py_ssize_t one, Py_ssize_t other) {
     return 1;
 }
 
-static uint64_t hash_of(const Above *a, Py_ssize_t block) {
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a (Fowler, Noll, Vo), a number at a time */
-    for (int level = 0; level < N_LEVELS; level++) {
-        Py_ssize_t node = node_at(a, level, block);
+/* A hash of what each node of the chain is, and of no node; to be freed. NULL without memory. */
+static uint64_t *node_hashes(const Above *a) {
+    const Tree *tree = a->tree;
+    uint64_t *hashes = malloc((size_t)(tree->n_nodes + 1) * sizeof(uint64_t));
+    for (Py_ssize_t i = 0; hashes != NULL && i <= tree->n_reached; i++) {
+        Py_ssize_t node = i < tree->n_reached ? (Py_ssize_t)tree->reached[i] : tree->n_nodes;
+        uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a (Fowler, Noll, Vo), a number at a time */
         hash = (hash ^ (uint32_t)tag_at(a, node)) * 0x100000001b3u;
         for (int k = 0; k < N_NAMED; k++) hash = (hash ^ (uint32_t)number_at(a, k, node)) * 0x100000001b3u;
+        hashes[node] = hash ^ hash >> 32;
     }
-    return hash ^ (hash >> 32);
+    return hashes;
+}
+
+static uint64_t hash_of(const Above *a, const uint64_t *hashes, Py_ssize_t block) {
+    uint64_t hash = 0;
+    for (int level = 0; level < N_LEVELS; level++)
+        hash = (hash ^ hashes[node_at(a, level, block)]) * 0x9e3779b97f4a7c15u;
+    return hash >> 32;
 }
 
 /* Numbers the blocks that have the same above them, in their order; first has the first block of each bag. Returns how
@@ -213,46 +266,77 @@ static uint64_t hash_of(const Above *a, Py_ssize_t block) {
 static Py_ssize_t find_bags(const Above *a, int64_t *bag, int64_t *first) {
     size_t n_slots = 16;
     while (n_slots < 2 * (size_t)a->tree->n) n_slots *= 2;
-    int64_t *slots = malloc(n_slots * sizeof(int64_t)); /* numbers of bags, -1: free */
-    if (slots == NULL) return -1;
-    memset(slots, 255, n_slots * sizeof(int64_t));
-    Py_ssize_t n_bags = 0;
-    for (Py_ssize_t block = 0; block < a->tree->n; block++) {
+    int32_t *slots = calloc(n_slots, sizeof(int32_t)); /* one more than numbers of bags, 0: free */
+    uint64_t *hashes = node_hashes(a);
+    Py_ssize_t n_bags = slots == NULL || hashes == NULL ? -1 : 0;
+    for (Py_ssize_t block = 0; n_bags >= 0 && block < a->tree->n; block++) {
         if (has_parent_of_last(a->tree, block)) {
             bag[block] = bag[block - 1];
             continue;
         }
-        size_t at = (size_t)hash_of(a, block) & (n_slots - 1);
-        while (slots[at] >= 0 && !blocks_alike(a, (Py_ssize_t)first[slots[at]], block)) at = (at + 1) & (n_slots - 1);
-        if (slots[at] < 0) {
+        size_t at = (size_t)hash_of(a, hashes, block) & (n_slots - 1);
+        while (slots[at] && !blocks_alike(a, (Py_ssize_t)first[slots[at] - 1], block)) at = (at + 1) & (n_slots - 1);
+        if (!slots[at]) {
             first[n_bags] = block;
-            slots[at] = n_bags++;
+            slots[at] = (int32_t)++n_bags; /* no more than nodes */
         }
-        bag[block] = slots[at];
+        bag[block] = slots[at] - 1;
     }
     free(slots);
+    free(hashes);
     return n_bags;
+}
+
+/* The register behind a text's UTF-8; 0 with an exception set. */
+static int sum_name(PyObject *name, uint32_t before, uint32_t *sum) {
+    Py_ssize_t length;
+    const char *text = PyUnicode_AsUTF8AndSize(name, &length);
+    PyObject *bytes = NULL;
+    if (text == NULL) { /* lone surrogates */
+        PyErr_Clear();
+        if ((bytes = PyUnicode_AsEncodedString(name, "utf-8", "surrogatepass")) == NULL) return 0;
+        text = PyBytes_AsString(bytes), length = PyBytes_Size(bytes);
+    }
+    for (; length > 8; length -= 8, text += 8) before = crc_behind(before, text, 8);
+    char last[8];
+    put_eight(last, few_bytes(text, (size_t)length));
+    *sum = ~(length ? crc_behind(before, last, (size_t)length) : before);
+    Py_XDECREF(bytes);
+    return 1;
 }
 
 /* Checksums of the tags of a page, a sign before each, and of none; to be freed. NULL with an exception set. */
 static uint32_t *sums_of_tags(const Tree *tree) {
-    const uint8_t sign = '<';
-    uint32_t before = crc_of(0, &sign, 1), *sums = malloc((size_t)(tree->n_tags + 1) * sizeof(uint32_t));
+    uint32_t before = behind_sign('<'), *sums = malloc((size_t)(tree->n_tags + 1) * sizeof(uint32_t));
     if (sums == NULL) {
         PyErr_NoMemory();
         return NULL;
     }
-    for (Py_ssize_t tag = 0; tag < tree->n_tags; tag++) {
-        PyObject *bytes = PyUnicode_AsEncodedString(PyTuple_GetItem(tree->names, tag), "utf-8", "surrogatepass");
-        if (bytes == NULL) {
+    for (Py_ssize_t tag = 0; tag < tree->n_tags; tag++)
+        if (!sum_name(PyTuple_GetItem(tree->names, tag), before, &sums[tag])) {
             free(sums);
             return NULL;
         }
-        sums[tag] = crc_of(before, (const uint8_t *)PyBytes_AsString(bytes), (size_t)PyBytes_Size(bytes));
-        Py_DECREF(bytes);
-    }
-    sums[tree->n_tags] = before;
+    sums[tree->n_tags] = ~before;
     return sums;
+}
+
+/* Adds the words of a node: those of its tag and of its values; 0 with an exception. */
+static int add_node(Numbers *found, Words *words, const Above *a, Py_ssize_t node, const uint32_t *tag_sums,
+                    uint32_t mask, uint32_t mark) {
+    if (!has_room(found, 1)) return PyErr_NoMemory() != NULL;
+    found->items[found->n++] = (tag_sums[tag_at(a, node)] & mask) ^ mark;
+    for (int k = 0; k < N_NAMED; k++) {
+        int32_t value = number_at(a, k, node);
+        if (value == 0) continue;
+        if (words->begin[value] < 0 && !read_value(words, value)) return 0;
+        size_t begin = (size_t)words->begin[value], end = (size_t)words->end[value];
+        if (!has_room(found, end - begin)) return PyErr_NoMemory() != NULL;
+        uint32_t *out = found->items + found->n;
+        const uint32_t *sums = words->sums.items;
+        for (found->n += end - begin; begin < end; begin++) *out++ = (sums[begin] & mask) ^ mark;
+    }
+    return 1;
 }
 
 /* page_bags(tree, names, elsewhere, most_names, most_parts, near, far, mask, bag, starts): writes the bag of each
@@ -274,7 +358,7 @@ PyObject *page_bags(PyObject *module, PyObject *arguments) {
     for (; opened < 2; opened++)
         if (open_array(object[opened], &view[opened], 8, 1) < 0) goto done;
     if ((a.tree = tree_of(of_page)) == NULL || (a.names = names_of(of_names, of_page)) == NULL) goto done;
-    words.values = a.names->values;
+    words.values = a.names->values.items;
     int64_t *bag = view[0].buf, *starts = view[1].buf;
     Py_ssize_t n_values = a.names->n_values;
     if (view[0].len / 8 < a.tree->n || view[1].len / 8 < a.tree->n + 1 || words.most_names < 0 ||
@@ -282,7 +366,7 @@ PyObject *page_bags(PyObject *module, PyObject *arguments) {
         PyErr_SetString(PyExc_ValueError, "no room for all bags or words");
         goto done;
     }
-    if (!of_byte.made) make_tables();
+    if (!crc.made) make_tables();
     if ((tag_sums = sums_of_tags(a.tree)) == NULL) goto done;
     words.begin = malloc((size_t)(n_values + 1) * sizeof(int64_t));
     words.end = malloc((size_t)(n_values + 1) * sizeof(int64_t));
@@ -292,30 +376,12 @@ PyObject *page_bags(PyObject *module, PyObject *arguments) {
         goto done;
     }
     for (Py_ssize_t i = 0; i < n_values; i++) words.begin[i] = -1;
-    if (n_values > 0) words.begin[0] = words.end[0] = 0; /* no value */
     for (Py_ssize_t number = 0; number < n_bags; number++) {
         Py_ssize_t block = (Py_ssize_t)starts[number];
         starts[number] = (int64_t)found.n;
-        for (int level = 0; level < N_LEVELS; level++) {
-            Py_ssize_t node = node_at(&a, level, block);
-            uint32_t mark = level < near ? 0 : far;
-            if (!has_room(&found, 1)) {
-                PyErr_NoMemory();
+        for (int level = 0; level < N_LEVELS; level++)
+            if (!add_node(&found, &words, &a, node_at(&a, level, block), tag_sums, mask, level < near ? 0 : far))
                 goto done;
-            }
-            found.items[found.n++] = (tag_sums[tag_at(&a, node)] & mask) ^ mark;
-            for (int k = 0; k < N_NAMED; k++) {
-                int32_t value = number_at(&a, k, node);
-                if (words.begin[value] < 0 && !read_value(&words, value)) goto done;
-                size_t length = (size_t)(words.end[value] - words.begin[value]);
-                if (!has_room(&found, length)) {
-                    PyErr_NoMemory();
-                    goto done;
-                }
-                const uint32_t *sums = words.sums.items + words.begin[value];
-                for (size_t i = 0; i < length; i++) found.items[found.n++] = (sums[i] & mask) ^ mark;
-            }
-        }
     }
     starts[n_bags] = (int64_t)found.n;
     result = Py_BuildValue("ny#", n_bags, (const char *)found.items, (Py_ssize_t)(found.n * sizeof(uint32_t)));

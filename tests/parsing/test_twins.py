@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import subprocess
 import sys
@@ -365,6 +366,34 @@ def test_every_character() -> None:
     assert_same(nodes, expected)
     for tokenizer, cut in zip(TOKENIZERS, blocks, strict=True):
         assert_same(segment(nodes, tokenizer=tokenizer), cut)
+
+
+@pytest.mark.parametrize("tokenizer", TOKENIZERS)
+def test_words_that_end_anywhere(tokenizer: str) -> None:
+    """Characters are looked at 64 at a time; texts of others than ASCII stand before, behind and between."""
+    sequence: list[Event] = []
+    for length in (*range(1, 10), *range(60, 70), *range(124, 132), 400):
+        for white in (" ", "  ", "\n", " \t ", "\xa0", "-"):
+            word = "x" * length
+            texts = [f"{word}{white}{word}", f"{white}{word}", f"{word}{white}", f"{word}{white}é", f"{white}é{word}"]
+            for text in texts:
+                sequence += [("data", (text,)), ("start", ("br", {}))]
+            for one, other in itertools.product(texts, texts):
+                sequence += [("data", (one,)), ("start", ("a", {})), ("data", (other,)), ("end", ("a",))]
+                sequence += [("data", (f"{white}tail",)), ("start", ("br", {}))]
+    nodes, *hit = built(sequence, Limits())
+    assert not any(hit)
+    with pure():
+        blocks = segment(nodes, tokenizer=tokenizer)
+    assert_same(segment(nodes, tokenizer=tokenizer), blocks)
+
+
+def test_pages_of_hardly_any_ascii_text() -> None:
+    """As others."""
+    nodes = blockml.parse("".join(f"<p>слово {number}é<p> word <b>слово</b> two" for number in range(40))).nodes
+    with pure():
+        blocks = segment(nodes)
+    assert_same(segment(nodes), blocks)
 
 
 def test_lone_surrogates() -> None:
