@@ -40,6 +40,15 @@ static inline int lowest_bit(uint64_t bits) {
 #endif
 }
 
+/* The code point at a byte of UTF-8 that Python made, surrogates included; moves on to the next one. */
+static inline uint32_t next_point(const uint8_t **byte, const uint8_t *end) {
+    uint32_t point = *(*byte)++;
+    if (point < 0x80) return point;
+    int more = point < 0xe0 ? 1 : point < 0xf0 ? 2 : 3;
+    for (point &= 0x3fu >> more; more && *byte < end; more--, ++*byte) point = point << 6 | (**byte & 0x3fu);
+    return point < 0x110000 ? point : 0xfffd;
+}
+
 /* For tables of short texts: eight bytes at a time, the last ones once more where there are fewer. */
 static inline uint64_t hash_of_bytes(const char *bytes, size_t length) {
     uint64_t hash = length, word = 0;
