@@ -177,6 +177,7 @@ PyObject *count_byte(PyObject *module, PyObject *arguments);
 
 /* ranks.c. `order` and `starts` may be NULL; -1 with an exception set. */
 int64_t rank_keys(const uint64_t *keys, size_t n, int64_t *order, int64_t *starts, int64_t *which);
+int64_t number_keys(const uint64_t *keys, size_t n, int64_t *which); /* the same in no order */
 PyObject *ranked(PyObject *module, PyObject *arguments);
 
 #endif

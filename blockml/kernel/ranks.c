@@ -73,9 +73,11 @@ static int64_t collected(const uint64_t *keys, size_t n, Item *items, uint32_t *
     return count;
 }
 
-/* Writes the rank of each key; returns how many are different. `items` has room for 2 * n of them. */
-static int64_t write_ranks(const uint64_t *keys, size_t n, Item *items, uint32_t *slots, int bits, int64_t *which) {
+/* Writes the rank of each key, or any number of its own unless they are to be ordered; returns how many are different. `items` has room for 2 * n of them. */
+static int64_t write_ranks(const uint64_t *keys, size_t n, Item *items, uint32_t *slots, int bits, int is_ordered,
+                           int64_t *which) {
     int64_t count = collected(keys, n, items, slots, bits, which), rank = -1;
+    if (count >= 0 && !is_ordered) return count;
     if (count >= 0) {
         const Item *rising = sorted(items, items + n, (size_t)count);
         int64_t *rank_of = (int64_t *)(rising == items ? items + n : items);
@@ -92,9 +94,7 @@ static int64_t write_ranks(const uint64_t *keys, size_t n, Item *items, uint32_t
     return rank + 1;
 }
 
-/* Numbers keys by rank; writes the order, the first of equal keys first, and where keys begin in it too, unless there is
-   no room for them. Returns how many are different, or -1 with an exception set. */
-int64_t rank_keys(const uint64_t *keys, size_t n, int64_t *order, int64_t *starts, int64_t *which) {
+static int64_t number(const uint64_t *keys, size_t n, int is_ordered, int64_t *order, int64_t *starts, int64_t *which) {
     int bits = 4;
     while (bits < 31 && (size_t)1 << bits < 2 * n) bits++;
     Item *items = malloc((2 * n + 1) * sizeof(Item));
@@ -103,7 +103,7 @@ int64_t rank_keys(const uint64_t *keys, size_t n, int64_t *order, int64_t *start
     if (items == NULL || slots == NULL)
         PyErr_NoMemory();
     else
-        count = write_ranks(keys, n, items, slots, bits, which);
+        count = write_ranks(keys, n, items, slots, bits, is_ordered, which);
     if (count >= 0 && order && starts) {
         int64_t *next = (int64_t *)items, sum = 0;
         memset(starts, 0, (size_t)count * sizeof(int64_t));
@@ -119,6 +119,14 @@ int64_t rank_keys(const uint64_t *keys, size_t n, int64_t *order, int64_t *start
     free(slots);
     return count;
 }
+
+/* Numbers keys by rank; writes the order, the first of equal keys first, and where keys begin in it too, unless there is
+   no room for them. Returns how many are different, or -1 with an exception set. */
+int64_t rank_keys(const uint64_t *keys, size_t n, int64_t *order, int64_t *starts, int64_t *which) {
+    return number(keys, n, 1, order, starts, which);
+}
+
+int64_t number_keys(const uint64_t *keys, size_t n, int64_t *which) { return number(keys, n, 0, NULL, NULL, which); }
 
 /* ranked(keys, order, starts, which): the places of the keys in rising order, where each different key begins in it, and
    the rank of each key; returns how many are different. */

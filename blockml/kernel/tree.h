@@ -34,9 +34,9 @@ static inline int has_parent_of_last(const Tree *tree, Py_ssize_t block) {
 
 /* The ancestor of a block so many levels above its parent, or the outermost one. */
 static inline int64_t ancestor(const Tree *tree, Py_ssize_t block, int64_t level) {
-    int64_t k = level < tree->n_levels ? level : tree->n_levels - 1;
-    while (k > 0 && tree->chain[k * tree->n + block] < 0) k--;
-    return wrapped(tree, tree->chain[k * tree->n + block]);
+    for (int64_t k = level < tree->n_levels ? level : tree->n_levels - 1; k > 0; k--)
+        if (tree->chain[k * tree->n + block] >= 0) return tree->chain[k * tree->n + block];
+    return wrapped(tree, tree->chain[block]);
 }
 
 /* Sums before each block, and of all: k values (k, n) side by side, so that those of one block lie together. NULL
