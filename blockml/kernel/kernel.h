@@ -175,7 +175,13 @@ PyObject *joined_texts(PyObject *module, PyObject *arguments);
 PyObject *is_utf8(PyObject *module, PyObject *source);
 PyObject *count_byte(PyObject *module, PyObject *arguments);
 
-/* ranks.c. `order` and `starts` may be NULL; -1 with an exception set. */
+/* ranks.c. Sorts by key; equal ones stay in order. `other` has room for as many; returns where the sorted ones are. */
+typedef struct {
+    uint64_t key;
+    int64_t place;
+} Item;
+Item *sorted(Item *items, Item *other, size_t n);
+/* `order` and `starts` may be NULL; -1 with an exception set. */
 int64_t rank_keys(const uint64_t *keys, size_t n, int64_t *order, int64_t *starts, int64_t *which);
 int64_t number_keys(const uint64_t *keys, size_t n, int64_t *which); /* the same in no order */
 PyObject *ranked(PyObject *module, PyObject *arguments);
