@@ -20,7 +20,8 @@ static int make_groups(Groups *groups, const Tree *tree) {
     return -1;
 }
 
-/* Writes levels (n_groups, n) up to the nearest node above each block that is in the group; `far` where there is none. */
+/* Writes levels (n_groups, n) up to the nearest node above each block that is in the group; `far` where there is none.
+   Nothing is looked for where no node above has a group that is missing. */
 static void write_levels(const Tree *tree, const Groups *groups, Py_ssize_t n_groups, float far, float *levels) {
     Py_ssize_t n = tree->n;
     for (Py_ssize_t i = 0; i < n_groups * n; i++) levels[i] = far;
@@ -81,8 +82,8 @@ int write_called(Page *page, float *rows) {
         const int32_t *number = names->numbers + tree->reached[i];
         int64_t roles = names->roles[number[ROLE * size]] | names->roles[number[ITEMPROP * size]] |
                         names->roles[number[PROPERTY * size]];
-        groups.bits[tree->reached[i]] = (uint64_t)roles << n_keywords | (uint64_t)names->keywords[number[CLASS * size]] |
-                                        (uint64_t)names->keywords[number[ID * size]];
+        int64_t keywords = names->keywords[number[CLASS * size]] | names->keywords[number[ID * size]];
+        groups.bits[tree->reached[i]] = (uint64_t)roles << n_keywords | (uint64_t)keywords;
     }
     groups.none = 0;
     write_levels(tree, &groups, n_keywords + (Py_ssize_t)number_in(page->tables, N_ROLES),

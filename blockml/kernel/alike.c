@@ -10,7 +10,7 @@ static inline uint64_t mixed(uint64_t key, uint64_t code) {
     return key ^ (key >> 31);
 }
 
-/* Adds to keys (n,) the codes (n_nodes + 1,) of the nodes above blocks from the top down, as far as they are looked at. */
+/* Adds to keys (n,) the codes (n_nodes + 1,) of the nodes above blocks from the top down. */
 static void hash_levels(const Tree *tree, Py_ssize_t first, Py_ssize_t last, const uint64_t *codes, uint64_t *keys) {
     Py_ssize_t n = tree->n;
     for (Py_ssize_t level = last; level-- > first;)
@@ -21,7 +21,8 @@ static void hash_levels(const Tree *tree, Py_ssize_t first, Py_ssize_t last, con
 }
 
 /* The same up to the last level: what blocks share above them is hashed once. `whole` has room for all nodes. */
-static void hash_all_levels(const Tree *tree, Py_ssize_t first, const uint64_t *codes, uint64_t *whole, uint64_t *keys) {
+static void hash_all_levels(const Tree *tree, Py_ssize_t first, const uint64_t *codes, uint64_t *whole,
+                            uint64_t *keys) {
     Py_ssize_t n = tree->n, top = tree->n_levels - 1;
     for (Py_ssize_t i = 0; i < tree->n_reached; i++) {
         int64_t node = tree->reached[i], parent = tree->parent[node];

@@ -145,7 +145,7 @@ static int mark_surrounded(const Page *page, uint8_t *surrounded) {
             continue;
         }
         int32_t at = tree->holder[block];
-        Py_ssize_t level = 1; /* no more levels are looked at, and no further up than there is one to find */
+        Py_ssize_t level = 1; /* no further up than there is one to find */
         for (; level < tree->n_levels && at >= 0 && node[at] == IS_IN; level++) at = tree->parent[at];
         surrounded[block] = at >= 0 && (node[at] & IS);
     }

@@ -14,8 +14,8 @@ static uint64_t falling(double probability) {
     return bits >> 63 ? bits : ~bits & ~((uint64_t)1 << 63);
 }
 
-/* The smallest probability that is kept for the best expected F1, and that F1, of n blocks, behind which there is room to
-   sort them. */
+/* The smallest probability that is kept for the best expected F1, and that F1, of n blocks. Behind them there is room
+   to sort them. */
 static double best(Block *blocks, size_t n, double *f1) {
     Item *items = (Item *)(blocks + n);
     for (size_t i = 0; i < n; i++) items[i] = (Item){falling(blocks[i].probability), (int64_t)i};

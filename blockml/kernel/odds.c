@@ -54,8 +54,8 @@ double logit(double probability) {
     return logarithm(inside / (1 - inside));
 }
 
-/* So many numbers are brought within bounds before more is done: compilers take several at once then, and go no other way
-   for those beyond. */
+/* So many numbers are brought within bounds before more is done: compilers take several at once then, where they would
+   go another way for those beyond. */
 enum { SOME = 64 };
 
 WIDE void write_logits(const float *restrict probabilities, size_t n, double *restrict odds) {

@@ -77,7 +77,8 @@ static int64_t collected(const uint64_t *keys, size_t n, Item *items, uint32_t *
     return count;
 }
 
-/* Writes the rank of each key, or any number of its own unless they are to be ordered; returns how many are different. `items` has room for 2 * n of them. */
+/* Writes the rank of each key, or any number of its own unless they are to be ordered; returns how many are different.
+   `items` has room for 2 * n of them. */
 static int64_t write_ranks(const uint64_t *keys, size_t n, Item *items, uint32_t *slots, int bits, int is_ordered,
                            int64_t *which) {
     int64_t count = collected(keys, n, items, slots, bits, which), rank = -1;
@@ -124,8 +125,8 @@ static int64_t number(const uint64_t *keys, size_t n, int is_ordered, int64_t *o
     return count;
 }
 
-/* Numbers keys by rank; writes the order, the first of equal keys first, and where keys begin in it too, unless there is
-   no room for them. Returns how many are different, or -1 with an exception set. */
+/* Numbers keys by rank; writes the order, the first of equal keys first, and where keys begin in it too, unless there
+   is no room for them. Returns how many are different, or -1 with an exception set. */
 int64_t rank_keys(const uint64_t *keys, size_t n, int64_t *order, int64_t *starts, int64_t *which) {
     return number(keys, n, 1, order, starts, which);
 }

@@ -49,7 +49,8 @@ static inline void read_token(Token *token, const uint8_t *at) {
     uint64_t below = (zeros & -zeros) - 1;
     hash = (hash ^ (word & below)) * factor;
     token->hash = (hash ^ hash >> 32) * factor; /* the product's lower bits know little of a word's last bytes */
-    token->at = at, token->length = (uint32_t)(from - at) + (uint32_t)((below & ones) * ones >> 56) - 1, token->sets = 0;
+    token->at = at, token->sets = 0;
+    token->length = (uint32_t)(from - at) + (uint32_t)((below & ones) * ones >> 56) - 1;
 }
 
 typedef struct {
@@ -64,7 +65,7 @@ static inline int row_of(const Token *word) { return (int)(word->hash >> 58); }
 /* The sets that hold a word. */
 static inline uint32_t sets_of(const Search *search, const Token *word) {
     if (!(search->sieve[row_of(word)] & bit_of(word))) return 0;
-    const Token *at = search->wanted; /* the last one whose hash is not larger: without a branch that nobody foretells */
+    const Token *at = search->wanted; /* the last one whose hash isn't larger, without a branch */
     for (size_t n = search->n_wanted, half; n > 1; n -= half) {
         half = n / 2;
         at += at[half].hash <= word->hash ? half : 0;

@@ -58,7 +58,7 @@ static int are_sets(const Tree *tree) {
     return 1;
 }
 
-/* Fills chain, as many levels of it as there are, and reached: without branches, as nobody foretells where chains end. */
+/* Fills chain, as many levels of it as there are, and reached. Without branches: nobody foretells where chains end. */
 static void climb(Tree *tree) {
     Py_ssize_t n = tree->n, n_nodes = tree->n_nodes, most = tree->n_levels, level = 0;
     int64_t *reached = tree->reached, highest;

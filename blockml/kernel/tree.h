@@ -45,7 +45,8 @@ double *sums_before(const double *values, Py_ssize_t k, Py_ssize_t n);
 
 /* tables.c: what is the same of all pages, told once a process. */
 enum { OF_PATH, LANDMARK, HEADING_LEVEL, MARK, IS_PARAGRAPH, SUMS, N_TAG_TABLES };
-enum { N_KINDS = 256, N_CLASSES = 7 }; /* of characters: letters and digits, spaces, digits, ends of sentences, clauses, capitals, ideographs */
+/* Characters: letters and digits, spaces, digits, ends of sentences, clauses, capitals, ideographs. */
+enum { N_KINDS = 256, N_CLASSES = 7 };
 enum { CLASSES, MASKS, IN_WORD, CASED, TAGS, LETTERS, STEPS, ENDINGS, BEGINS, WEIGHTS, LEVELS, REACHES, SIBLINGS, WAYS,
        FLAGS, NUMBERS, N_TABLES };
 enum { FAR, MOST_LEVELS, MOST_SMOOTHED, TITLE_WORDS, SURROUNDINGS, N_LANDMARKS, N_KEYWORDS, N_ROLES, N_NUMBERS };
@@ -53,7 +54,7 @@ enum { FAR, MOST_LEVELS, MOST_SMOOTHED, TITLE_WORDS, SURROUNDINGS, N_LANDMARKS, 
 typedef struct {
     Py_buffer view[N_TABLES];
     Py_ssize_t opened, n_places;
-    uint64_t counted[N_KINDS];           /* which classes a kind of characters is of: a byte for each, and one for all */
+    uint64_t counted[N_KINDS];           /* the classes of a kind of characters: a byte for each, and one for all */
     PyObject *places;                    /* of names of tags in tables */
     PyObject *role_of;                   /* bits by word */
     PyObject *keyword_bits, *role_bits;  /* of a value that isn't ASCII */
@@ -98,6 +99,7 @@ typedef struct {
     uint8_t *first, *last;    /* (n,) class bits of the first and the last character, or of the break */
 } Texts;
 
+/* What each kind of characters counts, from the bits of each class. */
 void count_classes(const uint8_t *masks, uint64_t *counted);
 int read_texts(Texts *texts, const Tree *tree, const Tables *tables);
 void free_texts(Texts *texts);

@@ -18,8 +18,8 @@ typedef struct {
     int32_t child[2]; /* at most the threshold, more */
 } Node;
 
-/* Between what numbers lie that are `step` apart. Their bits, of those below zero turned round, are whole numbers that rise
-   as they do: compilers take several of these at once. */
+/* Between what numbers lie that are `step` apart. Their bits, turned round below zero, are whole numbers that rise as
+   they do: compilers take several of these at once. */
 static inline Column extent_of(const float *numbers, Py_ssize_t n, Py_ssize_t step) {
     int32_t least = INT32_MAX, most = INT32_MIN, bits;
     for (Py_ssize_t i = 0; i < n; i++) {
@@ -44,7 +44,8 @@ WIDE static void look_at_columns(Matrix matrix, Column *columns) {
     }
 }
 
-/* Nodes of a tree as they stand for one page: a test that is decided for all rows is passed over. `end` has the node where a way that comes to a node goes on. Children come after their parents. */
+/* Nodes of a tree as they stand for one page: a test that is decided for all rows is passed over. `end` has the node
+   where a way that comes to a node goes on. Children come after their parents. */
 static void pack(const Work *work, int32_t root, int32_t stop, Node *nodes, int32_t *end) {
     for (int32_t i = stop - 1; i >= root; i--) {
         int32_t here = i - root;
