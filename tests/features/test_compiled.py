@@ -219,6 +219,12 @@ def test_ranks_of_keys_that_share_a_hash(step: int) -> None:
     assert same(*both(lambda: ranked(column)))
 
 
+def test_ranks_of_keys_that_differ_in_lower_bits() -> None:
+    """They fall, and a single one far off makes the upper bits look worth sorting by."""
+    column = np.append(np.arange(3000, 0, -1, dtype=np.uint64), np.uint64(2**60))
+    assert same(*both(lambda: ranked(column)))
+
+
 @given(html=messy_html, data=st.data())
 def test_levels_to_any_group(html: str, data: st.DataObject) -> None:
     """Up to 64 of them, and of what is no node."""
