@@ -5,36 +5,74 @@
 #include <stdlib.h>
 #include <string.h>
 
-int group_blocks(const Tree *tree, Py_ssize_t first, Py_ssize_t last, const int32_t *names, int64_t *group) {
-    const uint64_t factor = 0x9e3779b97f4a7c15u; /* as blockml.features.alike._FACTOR */
+static inline uint64_t mixed(uint64_t key, uint64_t code) {
+    key = key * 0x9e3779b97f4a7c15u + code; /* as blockml.features.alike._FACTOR */
+    return key ^ (key >> 31);
+}
+
+/* Adds to keys (n,) the codes (n_nodes + 1,) of the nodes above blocks from the top down. */
+static void hash_levels(const Tree *tree, Py_ssize_t first, Py_ssize_t last, const uint64_t *codes, uint64_t *keys) {
+    Py_ssize_t n = tree->n;
+    for (Py_ssize_t level = last; level-- > first;)
+        for (Py_ssize_t block = 0; block < n; block++) {
+            int64_t node = tree->chain[level * n + block];
+            keys[block] = mixed(keys[block], codes[node < 0 ? tree->n_nodes : node]);
+        }
+}
+
+/* The same up to the last level: what blocks share above them is hashed once. `whole` has room for all nodes. */
+static void hash_all_levels(const Tree *tree, Py_ssize_t first, const uint64_t *codes, uint64_t *whole,
+                            uint64_t *keys) {
+    Py_ssize_t n = tree->n, top = tree->n_levels - 1;
+    for (Py_ssize_t i = 0; i < tree->n_reached; i++) {
+        int64_t node = tree->reached[i], parent = tree->parent[node];
+        whole[node] = mixed(parent < 0 ? 0 : whole[parent], codes[node]);
+    }
+    for (Py_ssize_t block = 0; block < n && first <= top; block++) {
+        int64_t node = tree->chain[first * n + block], last = tree->chain[top * n + block];
+        if (last < 0 || tree->parent[last] < 0) {
+            keys[block] = node < 0 ? 0 : whole[node];
+            continue;
+        }
+        for (Py_ssize_t level = top; level >= first; level--) /* more is above it than is looked at */
+            keys[block] = mixed(keys[block], codes[tree->chain[level * n + block]]);
+    }
+}
+
+/* Numbers blocks by the hash of what is above them, in rising order or as they come; -1 with an exception set. */
+static int number_blocks(const Tree *tree, Py_ssize_t first, Py_ssize_t last, const int32_t *names, int rising,
+                         int64_t *group) {
     Py_ssize_t n = tree->n, n_nodes = tree->n_nodes;
-    uint64_t *codes = malloc((size_t)(n_nodes + 1 + n) * sizeof(uint64_t));
+    uint64_t *codes = calloc((size_t)(2 * n_nodes + 1 + n), sizeof(uint64_t));
     if (codes == NULL) {
         PyErr_NoMemory();
         return -1;
     }
-    uint64_t *keys = codes + n_nodes + 1;
+    uint64_t *keys = codes + n_nodes + 1, *whole = keys + n;
     for (Py_ssize_t k = 0; k < tree->n_reached; k++) {
         int64_t i = tree->reached[k];
         codes[i] = (uint64_t)tree->tag[i] + (names ? (uint64_t)tree->n_tags * (uint64_t)names[i] : 0) + 1;
     }
-    codes[n_nodes] = 0;
-    memset(keys, 0, (size_t)n * sizeof(uint64_t));
-    for (Py_ssize_t level = last < tree->n_levels ? last : tree->n_levels; level-- > first;) /* from the top down */
-        for (Py_ssize_t block = 0; block < n; block++) {
-            int64_t node = tree->chain[level * n + block];
-            uint64_t key = keys[block] * factor + codes[node < 0 ? n_nodes : node];
-            keys[block] = key ^ (key >> 31);
-        }
-    int64_t n_groups = rank_keys(keys, (size_t)n, NULL, NULL, group);
+    if (last < tree->n_levels)
+        hash_levels(tree, first, last, codes, keys);
+    else
+        hash_all_levels(tree, first, codes, whole, keys);
+    int64_t n_groups = rising ? rank_keys(keys, (size_t)n, NULL, NULL, group) : number_keys(keys, (size_t)n, group);
     free(codes);
     return n_groups < 0 ? -1 : 0;
 }
 
-/* What a group of blocks, or of elements, holds. */
+int group_blocks(const Tree *tree, Py_ssize_t first, Py_ssize_t last, const int32_t *names, int64_t *group) {
+    return number_blocks(tree, first, last, names, 1, group);
+}
+
+enum { MEASURES = 6 };
+
+/* What a group of blocks, or of elements, holds; and what its rows say. */
 typedef struct {
     double size, words, links, prose;
     Py_ssize_t first, last;
+    float measures[MEASURES];
 } Group;
 
 /* Of the group of each block its size, its share of the page's words, words for each block, the share of them that is
@@ -42,7 +80,7 @@ typedef struct {
 static int write_groups(const Tree *tree, const int64_t *group, float *rows) {
     Py_ssize_t n = tree->n;
     const double *words = tree->amounts, *linked = words + n, *prose = linked + n;
-    Group *groups = calloc((size_t)n, sizeof(Group));
+    Group *groups = calloc((size_t)n + 1, sizeof(Group));
     if (groups == NULL) {
         PyErr_NoMemory();
         return -1;
@@ -56,16 +94,17 @@ static int write_groups(const Tree *tree, const int64_t *group, float *rows) {
         its->links += linked[i];
         its->prose += prose[i];
     }
-    for (Py_ssize_t i = 0; i < n; i++) {
-        const Group *its = groups + group[i];
+    for (Group *its = groups; its->size; its++) {
         double some = at_least(its->words, 1);
-        rows[i] = (float)its->size;
-        rows[n + i] = (float)(its->words / tree->n_words);
-        rows[2 * n + i] = (float)(its->words / its->size);
-        rows[3 * n + i] = (float)(its->links / some);
-        rows[4 * n + i] = (float)(its->prose / some);
-        rows[5 * n + i] = (float)(its->size / (double)(its->last - its->first + 1));
+        its->measures[0] = (float)its->size;
+        its->measures[1] = (float)(its->words / tree->n_words);
+        its->measures[2] = (float)(its->words / its->size);
+        its->measures[3] = (float)(its->links / some);
+        its->measures[4] = (float)(its->prose / some);
+        its->measures[5] = (float)(its->size / (double)(its->last - its->first + 1));
     }
+    for (Py_ssize_t i = 0; i < n; i++)
+        for (int k = 0; k < MEASURES; k++) rows[k * n + i] = groups[group[i]].measures[k];
     free(groups);
     return 0;
 }
@@ -81,8 +120,8 @@ int write_same_path(Page *page, float *rows) {
     const Tree *tree = page->tree;
     int64_t *group = malloc((size_t)tree->n * sizeof(int64_t));
     if (group == NULL) PyErr_NoMemory();
-    int done = group == NULL || group_blocks(tree, 0, tree->n_levels, NULL, group) < 0 ? -1
-                                                                                     : write_groups(tree, group, rows);
+    int done = group == NULL || number_blocks(tree, 0, tree->n_levels, NULL, 0, group) < 0 ? -1 : 0;
+    if (done == 0) done = write_groups(tree, group, rows);
     free(group);
     return done;
 }
@@ -104,7 +143,7 @@ static int64_t group_siblings(const Tree *tree, const int64_t *elements, Py_ssiz
     }
     for (Py_ssize_t i = 0; i < n; i++)
         keys[i] += ((uint64_t)tree->parent[elements[i]] + 1) * ((uint64_t)most + 1);
-    n_groups = rank_keys(keys, (size_t)n, NULL, NULL, group);
+    n_groups = number_keys(keys, (size_t)n, group);
     free(keys);
     return n_groups;
 }
@@ -134,12 +173,15 @@ int write_siblings(Page *page, float *rows) {
         its->links += high[1] - low[1];
         group_of[node] = group[i];
     }
+    for (Group *its = groups; its->size; its++) {
+        its->measures[0] = (float)its->size;
+        its->measures[1] = (float)(its->words / its->size);
+        its->measures[2] = (float)(its->links / at_least(its->words, 1));
+    }
     for (Py_ssize_t k = 0; k < length_of(page->tables, SIBLINGS); k++)
         for (Py_ssize_t i = 0; i < n; i++) {
             const Group *its = groups + group_of[ancestor(tree, i, levels[k])];
-            rows[3 * k * n + i] = (float)its->size;
-            rows[(3 * k + 1) * n + i] = (float)(its->words / its->size);
-            rows[(3 * k + 2) * n + i] = (float)(its->links / at_least(its->words, 1));
+            for (int m = 0; m < 3; m++) rows[(3 * k + m) * n + i] = its->measures[m];
         }
     done = 0;
 failed:

@@ -126,30 +126,30 @@ static int mark_surrounded(const Page *page, uint8_t *surrounded) {
     const Names *names = page->names;
     int64_t wanted = number_in(page->tables, SURROUNDINGS);
     Py_ssize_t size = tree->n_nodes + 1;
-    uint8_t *node_is = malloc((size_t)size);
-    if (node_is == NULL) {
+    enum { IS = 1, IS_IN = 2 }; /* one of the surroundings, or in one or one itself */
+    uint8_t *node = calloc((size_t)size, 1);
+    if (node == NULL) {
         PyErr_NoMemory();
         return -1;
     }
     for (Py_ssize_t k = 0; k < tree->n_reached; k++) {
-        int64_t i = tree->reached[k], mark = mark_of(page, i);
+        int64_t i = tree->reached[k], mark = mark_of(page, i), above = tree->parent[i];
         const int32_t *number = names->numbers + i;
         int64_t bits = names->keywords[number[CLASS * size]] | names->keywords[number[ID * size]];
-        node_is[i] = !(mark & AROUND) && ((mark & SURROUNDING) || (bits & wanted));
+        int is_one = !(mark & AROUND) && ((mark & SURROUNDING) || (bits & wanted));
+        node[i] = is_one ? IS | IS_IN : above < 0 ? 0 : node[above] & IS_IN;
     }
-    node_is[tree->n_nodes] = 0;
     for (Py_ssize_t block = 0; block < tree->n; block++) {
         if (has_parent_of_last(tree, block)) {
             surrounded[block] = surrounded[block - 1];
             continue;
         }
-        surrounded[block] = 0;
-        for (Py_ssize_t level = 0; level < tree->n_levels && !surrounded[block]; level++) {
-            int64_t node = tree->chain[level * tree->n + block];
-            surrounded[block] = node_is[node < 0 ? tree->n_nodes : node];
-        }
+        int32_t at = tree->holder[block];
+        Py_ssize_t level = 1; /* no further up than there is one to find */
+        for (; level < tree->n_levels && at >= 0 && node[at] == IS_IN; level++) at = tree->parent[at];
+        surrounded[block] = at >= 0 && (node[at] & IS);
     }
-    free(node_is);
+    free(node);
     return 0;
 }
 
@@ -187,29 +187,40 @@ static Py_ssize_t best_scored(const Tree *tree, const Masses *masses, const doub
     return best;
 }
 
-/* Writes the best score above each block, and that of its parent, over the best of all. */
-static void write_scores(const Tree *tree, const double *scores, float *up, float *parent) {
+/* Writes the best score above each block, and that of its parent, over the best of all. `bounds`, all zero, become
+   the best score of each node and all above it. */
+static void write_scores(const Tree *tree, const double *scores, double *bounds, float *up, float *parent) {
     double best = at_least(largest(scores, tree->n_nodes), 1e-9);
+    for (Py_ssize_t i = 0; i < tree->n_reached; i++) {
+        int64_t node = tree->reached[i], above = tree->parent[node];
+        bounds[node] = at_least(scores[node], above < 0 ? 0 : bounds[above]);
+    }
     for (Py_ssize_t block = 0; block < tree->n; block++) {
         if (has_parent_of_last(tree, block)) {
             up[block] = up[block - 1], parent[block] = parent[block - 1];
             continue;
         }
         double most = 0;
-        for (Py_ssize_t level = 0; level < tree->n_levels; level++) {
-            int64_t node = tree->chain[level * tree->n + block];
-            if (node >= 0) most = at_least(scores[node], most);
+        int32_t holder = tree->holder[block], node = holder;
+        for (Py_ssize_t level = 0; level < tree->n_levels && node >= 0 && bounds[node] > most; level++) {
+            most = at_least(scores[node], most);
+            node = tree->parent[node];
         }
-        int32_t holder = tree->holder[block];
         up[block] = (float)(most / best);
         parent[block] = (float)(scores[holder < 0 ? tree->n_nodes : holder] / best);
     }
 }
 
-/* The number of a value, 0 if there is none of this name. */
-static int32_t number_named(const Names *names, const char *name) {
-    for (Py_ssize_t i = 0; i < names->n_values; i++)
-        if (is_text(&names->values.items[i], name)) return (int32_t)i;
+/* The number of a role that an element above a block has, 0 if none has it. */
+static int32_t role_named(const Page *page, const int32_t *roles, const char *name) {
+    const Tree *tree = page->tree;
+    int32_t last = 0;
+    for (Py_ssize_t i = 0; i < tree->n_reached; i++) {
+        int32_t role = roles[tree->reached[i]];
+        if (role == 0 || role == last) continue;
+        if (is_text(&page->names->values.items[role], name)) return role;
+        last = role;
+    }
     return 0;
 }
 
@@ -223,7 +234,8 @@ int write_container(Page *page, float *rows) {
     if (read_texts(&page->texts, tree, page->tables) < 0) return -1;
     uint8_t *surrounded = malloc((size_t)n);
     double *values = malloc((size_t)(4 * n) * sizeof(double));
-    double *scores = calloc((size_t)tree->n_nodes + 1, sizeof(double));
+    double *scores = calloc((size_t)(2 * tree->n_nodes + 1), sizeof(double)), *bounds = scores + tree->n_nodes + 1;
+    const int32_t *roles = page->names->numbers + ROLE * (tree->n_nodes + 1);
     if (surrounded == NULL || values == NULL || scores == NULL) {
         PyErr_NoMemory();
         goto failed;
@@ -242,12 +254,11 @@ int write_container(Page *page, float *rows) {
     place[MOST] = deepest_holding(tree, &masses, masses.any, 0.8);
     place[CLEAN] = deepest_holding(tree, &masses, clean, 0.6);
     place[CLEAN_ALL] = deepest_holding(tree, &masses, clean, 0.9);
-    place[MAIN_ONE] = largest_named(page, &masses, MAIN, page->names->numbers + ROLE * (tree->n_nodes + 1),
-                                    number_named(page->names, "main"));
+    place[MAIN_ONE] = largest_named(page, &masses, MAIN, roles, role_named(page, roles, "main"));
     score_paragraphs(page, scores);
     place[SCORED] = best_scored(tree, &masses, masses.sums + 3 * masses.n_reached, scores);
     for (int c = 0; c < N_CANDIDATES; c++) write_candidate(page, &masses, place[c], rows + c * EACH * n);
-    write_scores(tree, scores, rows + EACH * N_CANDIDATES * n, rows + (EACH * N_CANDIDATES + 1) * n);
+    write_scores(tree, scores, bounds, rows + EACH * N_CANDIDATES * n, rows + (EACH * N_CANDIDATES + 1) * n);
     done = 0;
 failed:
     free(surrounded);

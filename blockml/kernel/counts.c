@@ -5,84 +5,82 @@
 #include "tree.h"
 #include <stdlib.h>
 
-enum { LANES = 8 };
-
-/* Adds to counts (LANES,) how many of n kinds have all bits of each mask, which is there eight times over. Eight
-   kinds are compared at once; `counted` has a one for each of them that is there. */
-static inline void count_eight(uint64_t kinds, uint64_t counted, const uint64_t *masks, uint64_t *counts) {
-    const uint64_t low = 0x7f7f7f7f7f7f7f7fu;
-    for (int k = 0; k < LANES; k++) {
-        uint64_t missing = (kinds & masks[k]) ^ masks[k];
-        counts[k] += ~(((missing & low) + low) | missing) >> 7 & counted;
-    }
-}
-
-/* Writes how many of n kinds have all bits of each mask. */
-WIDE static void count_kinds(const uint8_t *kinds, Py_ssize_t n, const uint64_t *masks, int64_t *sums) {
-    const uint64_t ones = 0x0101010101010101u, pairs = 0x00ff00ff00ff00ffu;
-    for (int k = 0; k < LANES; k++) sums[k] = 0;
-    while (n > 0) {
-        uint64_t counts[LANES] = {0}, word;
-        for (int times = 0; times < 255 && n > 0; times++, kinds += 8, n -= 8) { /* each count is in a byte */
-            uint64_t counted = ones;
-            if (n >= 8) {
-                memcpy(&word, kinds, 8);
-            } else {
-                uint8_t rest[8] = {0}, there[8] = {0};
-                for (Py_ssize_t i = 0; i < n; i++) rest[i] = kinds[i], there[i] = 1;
-                memcpy(&word, rest, 8);
-                memcpy(&counted, there, 8);
-            }
-            count_eight(word, counted, masks, counts);
-        }
-        for (int k = 0; k < LANES; k++) {
-            uint64_t by_two = (counts[k] & pairs) + (counts[k] >> 8 & pairs);
-            sums[k] += (int64_t)(by_two * 0x0001000100010001u >> 48);
-        }
-    }
-}
-
 void free_texts(Texts *texts) { free(texts->counts); }
+
+void count_classes(const uint8_t *masks, uint64_t *counted) {
+    for (int kind = 0; kind < N_KINDS; kind++) {
+        counted[kind] = (uint64_t)1 << 8 * N_CLASSES; /* every character counts there */
+        for (int k = 0; k < N_CLASSES; k++) counted[kind] |= (uint64_t)((kind & masks[k]) == masks[k]) << 8 * k;
+    }
+}
+
+/* What characters count, side by side in bytes; of those of ASCII without another look-up. */
+typedef struct {
+    const uint8_t *kinds;
+    const uint64_t *counted;
+    uint64_t ascii[0x80];
+} Counting;
+
+/* Adds to sums (N_CLASSES + 1,) what the characters of UTF-8 count; returns the last one. */
+static uint32_t count_characters(const Counting *counting, const uint8_t *byte, const uint8_t *end, int64_t *sums) {
+    const uint64_t not_ascii = 0x8080808080808080u;
+    uint32_t point = '\n';
+    while (byte < end) {
+        uint64_t counts = 0, eight;
+        const uint8_t *stop = end - byte > 255 ? byte + 255 : end; /* more would overflow a byte of the counts */
+        while (byte < stop) {
+            if (stop - byte >= 8 && (memcpy(&eight, byte, 8), !(eight & not_ascii))) {
+                for (int k = 0; k < 8; k++) counts += counting->ascii[byte[k]];
+                byte += 8;
+                point = byte[-1];
+            } else {
+                point = next_point(&byte, end);
+                counts += counting->counted[counting->kinds[point]];
+            }
+        }
+        for (int k = 0; k <= N_CLASSES; k++) sums[k] += counts >> 8 * k & 255;
+    }
+    return point;
+}
+
+/* Counts the characters of the text of block i, and of a line break behind it; -1 with an exception set. */
+static int read_text(const Counting *counting, PyObject *text, Py_ssize_t i, Py_ssize_t n, Texts *texts) {
+    int64_t sums[N_CLASSES + 1] = {0};
+    Py_ssize_t size;
+    PyObject *encoded = NULL;
+    const char *bytes = PyUnicode_AsUTF8AndSize(text, &size);
+    if (bytes == NULL) { /* lone surrogates */
+        PyErr_Clear();
+        encoded = PyUnicode_AsEncodedString(text, "utf-8", "surrogatepass");
+        if (encoded == NULL || (bytes = PyBytes_AsString(encoded)) == NULL) return -1;
+        size = PyBytes_Size(encoded);
+    }
+    const uint8_t *byte = (const uint8_t *)bytes, *end = byte + size;
+    texts->last[i] = counting->kinds[count_characters(counting, byte, end, sums)];
+    texts->first[i] = counting->kinds[size ? next_point(&byte, end) : '\n'];
+    Py_XDECREF(encoded);
+    texts->lengths[i] = (double)sums[N_CLASSES];
+    for (int k = 0; k < N_CLASSES; k++)
+        texts->counts[k * n + i] = (double)(sums[k] + (int64_t)(counting->ascii['\n'] >> 8 * k & 255));
+    return 0;
+}
 
 /* Counts the characters of all texts of a page by class, unless that is done already; -1 with an exception set. */
 int read_texts(Texts *texts, const Tree *tree, const Tables *tables) {
-    const uint8_t *table = tables->view[CLASSES].buf, *masks = tables->view[MASKS].buf;
-    Py_ssize_t n = tree->n, longest = 0;
-    uint64_t wanted[LANES] = {0};
+    Py_ssize_t n = tree->n;
     if (texts->counts != NULL) return 0;
-    for (Py_ssize_t i = 0; i < n; i++) {
-        Py_ssize_t length = PyUnicode_GetLength(PyTuple_GetItem(tree->texts, i));
-        if (length < 0) return -1;
-        if (length > longest) longest = length;
-    }
-    Py_UCS4 *points = malloc((size_t)(longest + 1) * (sizeof(Py_UCS4) + 1));
     double *counts = malloc((size_t)n * ((N_CLASSES + 1) * sizeof(double) + 2));
-    if (points == NULL || counts == NULL) {
+    if (counts == NULL) {
         PyErr_NoMemory();
-        goto failed;
+        return -1;
     }
-    uint8_t *kinds = (uint8_t *)(points + longest + 1), *first = (uint8_t *)(counts + (N_CLASSES + 1) * n);
-    double *lengths = counts + N_CLASSES * n;
-    for (int k = 0; k < N_CLASSES; k++) wanted[k] = masks[k] * 0x0101010101010101u;
-    for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *text = PyTuple_GetItem(tree->texts, i);
-        Py_ssize_t length = PyUnicode_GetLength(text);
-        int64_t sums[LANES];
-        if (PyUnicode_AsUCS4(text, points, longest, 0) == NULL) goto failed;
-        for (Py_ssize_t k = 0; k < length; k++) kinds[k] = table[points[k]];
-        kinds[length] = table['\n'];
-        count_kinds(kinds, length + 1, wanted, sums);
-        for (int k = 0; k < N_CLASSES; k++) counts[k * n + i] = (double)sums[k];
-        lengths[i] = (double)length;
-        first[i] = kinds[0], first[n + i] = kinds[length > 1 ? length - 1 : 0];
-    }
-    free(points);
-    *texts = (Texts){.counts = counts, .lengths = lengths, .first = first, .last = first + n};
+    uint8_t *first = (uint8_t *)(counts + (N_CLASSES + 1) * n);
+    Counting counting = {.kinds = tables->view[CLASSES].buf, .counted = tables->counted};
+    for (int point = 0; point < 0x80; point++) counting.ascii[point] = counting.counted[counting.kinds[point]];
+    *texts = (Texts){.counts = counts, .lengths = counts + N_CLASSES * n, .first = first, .last = first + n};
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (read_text(&counting, PyTuple_GetItem(tree->texts, i), i, n, texts) < 0) return -1;
     return 0;
-failed:
-    free(points);
-    free(counts);
-    return -1;
 }
 
 /* Words per full line of the words in [0, n): lines are filled one after the other, and the last one doesn't count. */

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIGITS = 8, DIGIT = 256 };
-
 /* A number that falls as the probability rises. */
 static uint64_t falling(double probability) {
     uint64_t bits;
@@ -16,50 +14,29 @@ static uint64_t falling(double probability) {
     return bits >> 63 ? bits : ~bits & ~((uint64_t)1 << 63);
 }
 
-/* Sorts blocks by falling probability; equal ones stay in order. `other` has room for as many. Returns where they lie. By
-   one byte after the other; those that are the same in all, as the last ones of floats are, are passed over. */
-static Block *sorted(Block *blocks, Block *other, size_t n) {
-    size_t counts[DIGITS][DIGIT] = {{0}};
-    for (size_t i = 0; i < n; i++) {
-        uint64_t key = falling(blocks[i].probability);
-        for (int k = 0; k < DIGITS; k++) counts[k][key >> 8 * k & (DIGIT - 1)]++;
-    }
-    for (int k = 0; k < DIGITS && n; k++) {
-        size_t *count = counts[k], sum = 0;
-        if (count[falling(blocks[0].probability) >> 8 * k & (DIGIT - 1)] == n) continue;
-        for (int value = 0; value < DIGIT; value++) {
-            size_t here = count[value];
-            count[value] = sum;
-            sum += here;
-        }
-        for (size_t i = 0; i < n; i++) other[count[falling(blocks[i].probability) >> 8 * k & (DIGIT - 1)]++] = blocks[i];
-        Block *swapped = blocks;
-        blocks = other;
-        other = swapped;
-    }
-    return blocks;
-}
-
-/* The smallest probability that is kept for the best expected F1, and that F1; `memory` has room for twice n blocks, and
-   the first n are in it. */
-static double best(Block *memory, size_t n, double *f1) {
-    const Block *blocks = sorted(memory, memory + n, n);
+/* The smallest probability that is kept for the best expected F1, and that F1, of n blocks. Behind them there is room
+   to sort them. */
+static double best(Block *blocks, size_t n, double *f1) {
+    Item *items = (Item *)(blocks + n);
+    for (size_t i = 0; i < n; i++) items[i] = (Item){falling(blocks[i].probability), (int64_t)i};
+    const Item *rising = sorted(items, items + n, n);
     double all = 0, kept = 0, hits = 0, most = -1, border = 1;
-    for (size_t i = 0; i < n; i++) all += blocks[i].words * blocks[i].probability;
+    for (size_t i = 0; i < n; i++) all += blocks[rising[i].place].words * blocks[rising[i].place].probability;
     *f1 = 0;
     if (!(all > 0)) return 1;
     for (size_t i = 0; i < n; i++) {
-        kept += blocks[i].words;
-        hits += blocks[i].words * blocks[i].probability;
+        Block block = blocks[rising[i].place];
+        kept += block.words;
+        hits += block.words * block.probability;
         double quality = 2 * hits / (kept + all);
-        if (quality > most) most = quality, border = blocks[i].probability;
+        if (quality > most) most = quality, border = block.probability;
     }
     *f1 = most;
     return border;
 }
 
 Block *memory_for(size_t n) {
-    return malloc((2 * n + 1) * sizeof(Block));
+    return malloc(n * (sizeof(Block) + 2 * sizeof(Item)) + 1);
 }
 
 /* best_border(probabilities, words): the border and the F1. */

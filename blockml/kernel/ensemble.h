@@ -11,11 +11,13 @@ typedef struct {
     Py_ssize_t n_rows, n_columns, row_step, column_step;
 } Matrix;
 
-/* What holds of a column for all rows. */
+/* Between what the numbers of a column lie: a test whose threshold is beyond them is decided for all rows. */
 typedef struct {
-    float first;
-    uint32_t varies; /* all bits or none */
+    float least, most;
 } Column;
+
+static inline int all_are_less(Column column, float threshold) { return column.most <= threshold; }
+static inline int all_are_more(Column column, float threshold) { return column.least > threshold; }
 
 /* Trees as they come, and the rows that go through them. */
 typedef struct {

@@ -40,6 +40,15 @@ static inline int lowest_bit(uint64_t bits) {
 #endif
 }
 
+/* The code point at a byte of UTF-8 that Python made, surrogates included; moves on to the next one. */
+static inline uint32_t next_point(const uint8_t **byte, const uint8_t *end) {
+    uint32_t point = *(*byte)++;
+    if (point < 0x80) return point;
+    int more = point < 0xe0 ? 1 : point < 0xf0 ? 2 : 3;
+    for (point &= 0x3fu >> more; more && *byte < end; more--, ++*byte) point = point << 6 | (**byte & 0x3fu);
+    return point < 0x110000 ? point : 0xfffd;
+}
+
 /* For tables of short texts: eight bytes at a time, the last ones once more where there are fewer. */
 static inline uint64_t hash_of_bytes(const char *bytes, size_t length) {
     uint64_t hash = length, word = 0;
@@ -166,8 +175,15 @@ PyObject *joined_texts(PyObject *module, PyObject *arguments);
 PyObject *is_utf8(PyObject *module, PyObject *source);
 PyObject *count_byte(PyObject *module, PyObject *arguments);
 
-/* ranks.c. `order` and `starts` may be NULL; -1 with an exception set. */
+/* ranks.c. Sorts by key; equal ones stay in order. `other` has room for as many; returns where the sorted ones are. */
+typedef struct {
+    uint64_t key;
+    int64_t place;
+} Item;
+Item *sorted(Item *items, Item *other, size_t n);
+/* `order` and `starts` may be NULL; -1 with an exception set. */
 int64_t rank_keys(const uint64_t *keys, size_t n, int64_t *order, int64_t *starts, int64_t *which);
+int64_t number_keys(const uint64_t *keys, size_t n, int64_t *which); /* the same in no order */
 PyObject *ranked(PyObject *module, PyObject *arguments);
 
 #endif

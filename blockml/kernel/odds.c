@@ -44,21 +44,35 @@ static inline double logarithm(double x) {
     return power * LN2_HIGH + (2 * s * sum + power * LN2_LOW);
 }
 
+static inline double within(double least, double x, double most) {
+    x = x < least ? least : x;
+    return x > most ? most : x;
+}
+
 double logit(double probability) {
-    double inside = probability < SURE ? SURE : probability;
-    inside = inside > 1 - SURE ? 1 - SURE : inside;
+    double inside = within(SURE, probability, 1 - SURE);
     return logarithm(inside / (1 - inside));
 }
 
+/* So many numbers are brought within bounds before more is done: compilers take several at once then, where they would
+   go another way for those beyond. */
+enum { SOME = 64 };
+
 WIDE void write_logits(const float *restrict probabilities, size_t n, double *restrict odds) {
-    for (size_t i = 0; i < n; i++) odds[i] = logit(probabilities[i]);
+    double x[SOME];
+    for (size_t i, some; n > 0; n -= some, probabilities += some, odds += some) {
+        some = n < SOME ? n : SOME;
+        for (i = 0; i < some; i++) x[i] = within(SURE, probabilities[i], 1 - SURE);
+        for (i = 0; i < some; i++) odds[i] = logarithm(x[i] / (1 - x[i]));
+    }
 }
 
 WIDE void write_logistics(const double *restrict odds, size_t n, float *restrict probabilities) {
-    for (size_t i = 0; i < n; i++) {
-        double x = odds[i] > LARGEST ? LARGEST : odds[i];
-        x = x < -LARGEST ? -LARGEST : x;
-        probabilities[i] = (float)(1 / (1 + exponential(-x)));
+    double x[SOME];
+    for (size_t i, some; n > 0; n -= some, probabilities += some, odds += some) {
+        some = n < SOME ? n : SOME;
+        for (i = 0; i < some; i++) x[i] = within(-LARGEST, odds[i], LARGEST);
+        for (i = 0; i < some; i++) probabilities[i] = (float)(1 / (1 + exponential(-x[i])));
     }
 }
 

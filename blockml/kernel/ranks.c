@@ -5,35 +5,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct {
-    uint64_t key;
-    int64_t place;
-} Item;
-
 /* Keys at one slot of a table; more are a sign of keys made up so that they collide, and then all are sorted. */
 enum { MOST_PROBES = 64 };
 /* So few are sorted by insertion: less than to count bytes. */
 enum { FEW = 24 };
 
-static void sort_few(Item *items, size_t n) {
+/* Sorts by insertion. Whether that took no more than about so many steps; else equal keys are in order still. */
+static int inserted(Item *items, size_t n, size_t steps) {
     for (size_t i = 1; i < n; i++) {
         Item item = items[i];
         size_t at = i;
         for (; at > 0 && items[at - 1].key > item.key; at--) items[at] = items[at - 1];
         items[at] = item;
+        if (i - at > steps) return 0;
+        steps -= i - at;
     }
+    return 1;
 }
 
-/* A radix sort, byte by byte from the last on; bytes that all numbers share are passed over. Stable; returns where the
-   sorted ones are. */
-static Item *sorted(Item *items, Item *other, size_t n) {
-    if (n <= FEW) {
-        sort_few(items, n);
-        return items;
-    }
-    uint64_t differs = 0;
-    for (size_t i = 1; i < n; i++) differs |= items[i].key ^ items[0].key;
-    for (int shift = 0; shift < 64; shift += 8) {
+/* Sorts by the bits that differ from `shift` on, eight after the other; returns where the sorted ones are. */
+static Item *by_bits(Item *items, Item *other, size_t n, int shift, uint64_t differs) {
+    for (; shift < 64 && differs >> shift; shift += 8) {
         if (!(differs >> shift & 255)) continue;
         size_t begins[256] = {0}, sum = 0;
         for (size_t i = 0; i < n; i++) begins[items[i].key >> shift & 255]++;
@@ -48,6 +40,18 @@ static Item *sorted(Item *items, Item *other, size_t n) {
         other = swapped;
     }
     return items;
+}
+
+/* The upper sixteen bits that differ leave little to do, mostly. */
+Item *sorted(Item *items, Item *other, size_t n) {
+    if (n <= FEW && inserted(items, n, FEW * FEW)) return items;
+    uint64_t differs = 0;
+    for (size_t i = 1; i < n; i++) differs |= items[i].key ^ items[0].key;
+    int shift = 0;
+    while (differs >> shift >> 16) shift++;
+    Item *sorted_so_far = by_bits(items, other, n, shift, differs);
+    if (inserted(sorted_so_far, n, 4 * n)) return sorted_so_far;
+    return by_bits(sorted_so_far, sorted_so_far == items ? other : items, n, lowest_bit(differs), differs);
 }
 
 /* Numbers keys in the order in which they come; writes each different one with its number. Returns how many there are, -1
@@ -73,9 +77,12 @@ static int64_t collected(const uint64_t *keys, size_t n, Item *items, uint32_t *
     return count;
 }
 
-/* Writes the rank of each key; returns how many are different. `items` has room for 2 * n of them. */
-static int64_t write_ranks(const uint64_t *keys, size_t n, Item *items, uint32_t *slots, int bits, int64_t *which) {
+/* Writes the rank of each key, or any number of its own unless they are to be ordered; returns how many are different.
+   `items` has room for 2 * n of them. */
+static int64_t write_ranks(const uint64_t *keys, size_t n, Item *items, uint32_t *slots, int bits, int is_ordered,
+                           int64_t *which) {
     int64_t count = collected(keys, n, items, slots, bits, which), rank = -1;
+    if (count >= 0 && !is_ordered) return count;
     if (count >= 0) {
         const Item *rising = sorted(items, items + n, (size_t)count);
         int64_t *rank_of = (int64_t *)(rising == items ? items + n : items);
@@ -92,9 +99,7 @@ static int64_t write_ranks(const uint64_t *keys, size_t n, Item *items, uint32_t
     return rank + 1;
 }
 
-/* Numbers keys by rank; writes the order, the first of equal keys first, and where keys begin in it too, unless there is
-   no room for them. Returns how many are different, or -1 with an exception set. */
-int64_t rank_keys(const uint64_t *keys, size_t n, int64_t *order, int64_t *starts, int64_t *which) {
+static int64_t number(const uint64_t *keys, size_t n, int is_ordered, int64_t *order, int64_t *starts, int64_t *which) {
     int bits = 4;
     while (bits < 31 && (size_t)1 << bits < 2 * n) bits++;
     Item *items = malloc((2 * n + 1) * sizeof(Item));
@@ -103,7 +108,7 @@ int64_t rank_keys(const uint64_t *keys, size_t n, int64_t *order, int64_t *start
     if (items == NULL || slots == NULL)
         PyErr_NoMemory();
     else
-        count = write_ranks(keys, n, items, slots, bits, which);
+        count = write_ranks(keys, n, items, slots, bits, is_ordered, which);
     if (count >= 0 && order && starts) {
         int64_t *next = (int64_t *)items, sum = 0;
         memset(starts, 0, (size_t)count * sizeof(int64_t));
@@ -119,6 +124,14 @@ int64_t rank_keys(const uint64_t *keys, size_t n, int64_t *order, int64_t *start
     free(slots);
     return count;
 }
+
+/* Numbers keys by rank; writes the order, the first of equal keys first, and where keys begin in it too, unless there
+   is no room for them. Returns how many are different, or -1 with an exception set. */
+int64_t rank_keys(const uint64_t *keys, size_t n, int64_t *order, int64_t *starts, int64_t *which) {
+    return number(keys, n, 1, order, starts, which);
+}
+
+int64_t number_keys(const uint64_t *keys, size_t n, int64_t *which) { return number(keys, n, 0, NULL, NULL, which); }
 
 /* ranked(keys, order, starts, which): the places of the keys in rising order, where each different key begins in it, and
    the rank of each key; returns how many are different. */

@@ -5,8 +5,9 @@
 
 typedef struct {
     const uint8_t *at;
-    uint32_t length, hash;
-    int sets; /* of the wanted words: bits of the sets that hold it */
+    uint64_t hash;
+    uint32_t length;
+    uint32_t sets; /* of the wanted words: bits of the sets that hold it */
 } Token;
 
 /* Bytes, all zero, that may be read behind a text. */
@@ -21,48 +22,57 @@ static int compared(const void *one, const void *other) {
     return memcmp(a->at, b->at, a->length);
 }
 
-static uint64_t eight(const uint8_t *byte) {
+/* Up to eight bytes give each word a hash of its own. */
+static inline int is_same(const Token *a, const Token *b) {
+    return a->hash == b->hash && a->length == b->length && (a->length <= 8 || memcmp(a->at, b->at, a->length) == 0);
+}
+
+static inline uint64_t eight(const uint8_t *byte) {
     uint64_t word = 0;
     for (int i = 0; i < 8; i++) word |= (uint64_t)byte[i] << (8 * i); /* a single load where little ends come first */
     return word;
 }
 
-/* How many bytes there are up to the first that is zero; one is. */
-static size_t run_of(const uint8_t *byte) {
-    const uint64_t ones = 0x0101010101010101u;
-    for (size_t length = 0;; length += 8, byte += 8) {
-        uint64_t word = eight(byte), zeros = (word - ones) & ~word & ones << 7;
-        /* Below the lowest of these bits there is one of `ones` for each byte up to it. */
-        if (zeros) return length + (size_t)(((((zeros & -zeros) - 1) & ones) * ones >> 56) - 1);
-    }
-}
-
-/* Eight bytes at a time, of which the last ones may lie behind the word: most words have no more. */
-static inline void read_token(Token *token, const uint8_t *at, size_t length) {
-    uint64_t hash = length;
-    size_t left = length;
+/* Reads the bytes up to the first that is zero, eight at a time; one is, and the last eight may lie behind it. */
+static inline void read_token(Token *token, const uint8_t *at) {
+    const uint64_t ones = 0x0101010101010101u, factor = 0x9e3779b97f4a7c15u;
+    uint64_t hash = 0, word, zeros;
     const uint8_t *from = at;
-    for (; left > 8; left -= 8, from += 8) {
-        hash = (hash ^ eight(from)) * 0x9e3779b97f4a7c15u;
+    for (;; from += 8) {
+        word = eight(from);
+        zeros = (word - ones) & ~word & ones << 7;
+        if (zeros) break;
+        hash = (hash ^ word) * factor;
         hash ^= hash >> 32;
     }
-    hash = (hash ^ (left ? eight(from) << 8 * (8 - left) : 0)) * 0x9e3779b97f4a7c15u;
-    hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u; /* the product's lower bits know little of a word's last bytes */
-    token->at = at, token->length = (uint32_t)length, token->hash = (uint32_t)(hash >> 32), token->sets = 0;
+    /* Below the lowest of these bits there is one of `ones` for each byte up to it. */
+    uint64_t below = (zeros & -zeros) - 1;
+    hash = (hash ^ (word & below)) * factor;
+    token->hash = (hash ^ hash >> 32) * factor; /* the product's lower bits know little of a word's last bytes */
+    token->at = at, token->sets = 0;
+    token->length = (uint32_t)(from - at) + (uint32_t)((below & ones) * ones >> 56) - 1;
 }
 
 typedef struct {
-    const Token *wanted;
+    const Token *wanted; /* rising */
     size_t n_wanted;
     uint64_t sieve[64]; /* bits of the hashes that are wanted: few others pass */
 } Search;
 
-static uint64_t bit_of(const Token *word) { return (uint64_t)1 << (word->hash >> 20 & 63); }
-static int row_of(const Token *word) { return (int)(word->hash >> 26); }
+static inline uint64_t bit_of(const Token *word) { return (uint64_t)1 << (word->hash >> 52 & 63); }
+static inline int row_of(const Token *word) { return (int)(word->hash >> 58); }
 
-static const Token *looked_up(const Search *search, const Token *word) {
-    if (!(search->sieve[row_of(word)] & bit_of(word))) return NULL;
-    return bsearch(word, search->wanted, search->n_wanted, sizeof(Token), compared);
+/* The sets that hold a word. */
+static inline uint32_t sets_of(const Search *search, const Token *word) {
+    if (!(search->sieve[row_of(word)] & bit_of(word))) return 0;
+    const Token *at = search->wanted; /* the last one whose hash isn't larger, without a branch */
+    for (size_t n = search->n_wanted, half; n > 1; n -= half) {
+        half = n / 2;
+        at += at[half].hash <= word->hash ? half : 0;
+    }
+    if (at > search->wanted && at[-1].hash == word->hash) /* words made up so that they collide */
+        at = bsearch(word, search->wanted, search->n_wanted, sizeof(Token), compared);
+    return at != NULL && is_same(at, word) ? at->sets : 0;
 }
 
 /* Probes of one look-up; more are a sign of words made up so that they collide, and then words are sorted. */
@@ -74,63 +84,58 @@ typedef struct {
     Py_ssize_t room; /* bytes that there may be */
 } Buffer;
 
-/* Moves the first of each different word to the front, in any order; returns how many there are. */
-static size_t different(Buffer *buffer, size_t n) {
+enum { TITLE = 1, DESCRIPTION = 2 };
+
+/* What a text has: different words, and those of each set. */
+typedef struct {
+    size_t all, title, description;
+} Counts;
+
+static inline void count_word(Counts *counts, const Token *word) {
+    counts->all++;
+    counts->title += word->sets & TITLE;
+    counts->description += (word->sets & DESCRIPTION) / DESCRIPTION;
+}
+
+/* Counts each different one of n words. */
+static Counts count_different(Buffer *buffer, size_t n) {
+    Counts counts = {0, 0, 0};
+    Token *words = buffer->words;
     size_t size = 2;
     while (size < 2 * n) size *= 2;
     memset(buffer->slots, 0, size * sizeof(uint32_t));
-    size_t count = 0;
-    Token *words = buffer->words;
     for (size_t i = 0; i < n; i++) {
-        size_t slot = words[i].hash & (size - 1);
+        size_t slot = words[i].hash >> 32 & (size - 1);
         int probes = 0;
-        while (buffer->slots[slot] && compared(&words[buffer->slots[slot] - 1], &words[i]) != 0) {
+        while (buffer->slots[slot] && !is_same(&words[buffer->slots[slot] - 1], &words[i])) {
             if (++probes == MOST_PROBES) goto sorted;
             slot = (slot + 1) & (size - 1);
         }
         if (buffer->slots[slot]) continue;
-        Token word = words[i];
-        words[i] = words[count]; /* one that is there twice, or itself */
-        words[count] = word;
-        buffer->slots[slot] = (uint32_t)++count;
+        buffer->slots[slot] = (uint32_t)(i + 1);
+        count_word(&counts, &words[i]);
     }
-    return count;
+    return counts;
 sorted:
     qsort(words, n, sizeof(Token), compared);
-    count = 0;
+    counts = (Counts){0, 0, 0};
     for (size_t i = 0; i < n; i++)
-        if (i == 0 || compared(&words[count - 1], &words[i]) != 0) words[count++] = words[i];
-    return count;
+        if (i == 0 || compared(&words[i - 1], &words[i]) != 0) count_word(&counts, &words[i]);
+    return counts;
 }
 
 /* Counts the different words of a text, and those of each set. A text without any wanted word has counts of 0. */
-static void count_words(const Search *search, const uint8_t *bytes, Py_ssize_t length, Buffer *buffer,
-                        double counts[3]) {
+static Counts count_words(const Search *search, const uint8_t *bytes, Py_ssize_t length, Buffer *buffer) {
     size_t n = 0;
-    int any = 0;
-    for (Py_ssize_t at = 0; at < length;) {
-        if (bytes[at] == 0) {
-            at++;
-            continue;
-        }
-        size_t its_length = run_of(bytes + at);
+    uint32_t any = 0;
+    for (Py_ssize_t at = 0; at < length; at++) {
+        if (bytes[at] == 0) continue;
         Token *word = &buffer->words[n++];
-        read_token(word, bytes + at, its_length);
-        at += (Py_ssize_t)its_length;
-        const Token *match = looked_up(search, word);
-        if (match != NULL) {
-            word->sets = match->sets;
-            any = 1;
-        }
+        read_token(word, bytes + at);
+        at += (Py_ssize_t)word->length;
+        any |= word->sets = sets_of(search, word);
     }
-    counts[0] = counts[1] = counts[2] = 0;
-    if (!any) return;
-    n = different(buffer, n);
-    counts[0] = (double)n;
-    for (size_t i = 0; i < n; i++) {
-        counts[1] += buffer->words[i].sets & 1;
-        counts[2] += buffer->words[i].sets >> 1 & 1;
-    }
+    return any ? count_different(buffer, n) : (Counts){0, 0, 0};
 }
 
 /* A text in lower case as UTF-8, with zeros for what is in no word, at the end of an array that grows. */
@@ -160,22 +165,23 @@ static int has_bit(const uint8_t *bits, uint32_t point) { return bits[point >> 3
 static int append_utf8(Lowered *text, const uint8_t *byte, Py_ssize_t n, int cased) {
     uint8_t *out = text->at + text->length;
     const uint8_t *ascii = text->ascii[cased];
-    for (Py_ssize_t i = 0; i < n;) {
-        if (byte[i] < 0x80) {
-            out[i] = ascii[byte[i]];
-            i++;
-            continue;
+    const uint8_t *end = byte + n;
+    while (byte < end) {
+        if (end - byte >= 8 && !(eight(byte) & 0x8080808080808080u)) {
+            for (int k = 0; k < 8; k++) out[k] = ascii[byte[k]];
+            byte += 8, out += 8;
+        } else if (*byte < 0x80) {
+            *out++ = ascii[*byte++];
+        } else {
+            const uint8_t *begin = byte;
+            uint32_t point = next_point(&byte, end);
+            if (!cased && has_bit(text->case_bits, point)) return -1;
+            int in_word = has_bit(text->word_bits, point);
+            for (; begin < byte; begin++) *out++ = in_word ? *begin : 0;
         }
-        Py_ssize_t begin = i;
-        uint32_t point = byte[i++];
-        int more = point < 0xe0 ? 1 : point < 0xf0 ? 2 : 3;
-        for (point &= 0x3fu >> more; more && i < n; more--, i++) point = point << 6 | (byte[i] & 0x3fu);
-        if (point >= 0x110000 || (!cased && has_bit(text->case_bits, point))) return -1;
-        int in_word = has_bit(text->word_bits, point);
-        for (; begin < i; begin++) out[begin] = in_word ? byte[begin] : 0;
     }
     text->length += n;
-    memset(out + n, 0, BEHIND);
+    memset(out, 0, BEHIND);
     return 0;
 }
 
@@ -232,17 +238,13 @@ static int make_buffer(Buffer *buffer, Py_ssize_t length) {
     return buffer->words == NULL || buffer->slots == NULL ? -1 : 0;
 }
 
-enum { TITLE = 1, DESCRIPTION = 2 };
-
 /* Adds the words of a text in lower case, with the set they are of; returns how many there are then. */
-static size_t add_words(Token *words, size_t n, const uint8_t *at, const uint8_t *end, int set) {
-    while (at < end) {
-        size_t length = *at ? run_of(at) : 0;
-        if (length) {
-            read_token(&words[n], at, length);
-            words[n++].sets = set;
-        }
-        at += length + 1;
+static size_t add_words(Token *words, size_t n, const uint8_t *at, const uint8_t *end, uint32_t set) {
+    for (; at < end; at++) {
+        if (*at == 0) continue;
+        read_token(&words[n], at);
+        at += words[n].length;
+        words[n++].sets = set;
     }
     return n;
 }
@@ -281,13 +283,12 @@ static Py_ssize_t prepare(Search *search, Token **words, Lowered *lowered, PyObj
 enum { IN_TITLE, OF_TITLE, IN_DESCRIPTION, SINCE_TITLE, N_ROWS };
 
 /* Writes the rows of one block; returns whether it is like the title. */
-static int write_likeness(const double counts[3], double words, double n_title, double title_words, float *row,
-                          Py_ssize_t n) {
-    double some = counts[0] > 1 ? counts[0] : 1;
-    double in_title = counts[0] <= title_words ? counts[1] / some : 0, of_title = counts[1] / at_least(n_title, 1);
+static int write_likeness(Counts counts, double words, double n_title, double title_words, float *row, Py_ssize_t n) {
+    double all = (double)counts.all, title = (double)counts.title, some = at_least(all, 1);
+    double in_title = all <= title_words ? title / some : 0, of_title = title / at_least(n_title, 1);
     row[IN_TITLE * n] = (float)in_title;
     row[OF_TITLE * n] = (float)of_title;
-    row[IN_DESCRIPTION * n] = (float)(counts[2] / some);
+    row[IN_DESCRIPTION * n] = (float)((double)counts.description / some);
     return in_title > 0.7 && words >= 2 && of_title >= 0.4;
 }
 
@@ -309,7 +310,7 @@ int write_resemblance(Page *page, float *rows) {
     Py_ssize_t n_title = prepare(&search, &wanted, &said, page->title, page->description);
     if (n_title < 0) goto failed;
     for (Py_ssize_t i = 0; i < n; i++) {
-        double counts[3] = {0, 0, 0};
+        Counts counts = {0, 0, 0};
         if (search.n_wanted && words[i] > 0 && words[i] <= 3 * title_words) {
             lowered.length = 0;
             if (append(&lowered, PyTuple_GetItem(page->tree->texts, i)) < 0) goto failed;
@@ -317,7 +318,7 @@ int write_resemblance(Page *page, float *rows) {
                 PyErr_NoMemory();
                 goto failed;
             }
-            count_words(&search, lowered.at, lowered.length, &buffer, counts);
+            counts = count_words(&search, lowered.at, lowered.length, &buffer);
         }
         if (write_likeness(counts, words[i], (double)n_title, title_words, rows + i, n) && first < 0) first = i;
     }

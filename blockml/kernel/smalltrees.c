@@ -1,5 +1,6 @@
 /* Small trees, as most of an ensemble are: not walked, but tested for many rows at once. */
 #include "ensemble.h"
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #if defined(__GNUC__) && defined(__x86_64__)
@@ -143,7 +144,7 @@ typedef struct {
 typedef struct {
     float threshold;
     int32_t feature;
-    uint32_t if_more, if_less; /* leaves that are still possible */
+    uint32_t less, more; /* leaves on both sides */
 } KeptTest;
 
 /* Bits from `first` on, so many. */
@@ -173,8 +174,8 @@ static char *keep(const Work *work, int32_t root, int32_t stop, char *out) {
         int32_t left = work->left[i] - root, right = work->right[i] - root;
         first[left] = begin;
         first[right] = begin + count[left];
-        KeptTest test = {rounded_down(work->threshold[i]), work->feature[i], ~run_of_bits(first[left], count[left]),
-                         ~run_of_bits(first[right], count[right])};
+        KeptTest test = {rounded_down(work->threshold[i]), work->feature[i], run_of_bits(first[left], count[left]),
+                         run_of_bits(first[right], count[right])};
         memcpy(next, &test, sizeof test);
         next += sizeof test;
         head.n_tests++;
@@ -231,6 +232,38 @@ int is_whole(const char *kept, Py_ssize_t size, Py_ssize_t n_trees) {
     return size == 0;
 }
 
+/* Reads a kept tree as it stands for one page: without the tests that are decided for all rows, and those that no row
+   comes to. Returns where the next one is kept. */
+static inline const char *read_kept(const Work *work, const char *kept, Small *tree) {
+    Head head;
+    memcpy(&head, kept, sizeof head);
+    kept += sizeof head;
+    const Column *columns = work->columns;
+    int32_t step = (int32_t)work->matrix.column_step;
+    uint32_t possible = head.possible;
+    Test *next = tree->tests;
+    for (uint32_t i = 0; i < head.n_tests; i++, kept += sizeof(KeptTest)) {
+        KeptTest test;
+        memcpy(&test.threshold, kept + offsetof(KeptTest, threshold), 4);
+        memcpy(&test.feature, kept + offsetof(KeptTest, feature), 4);
+        memcpy(&test.less, kept + offsetof(KeptTest, less), 4);
+        memcpy(&test.more, kept + offsetof(KeptTest, more), 4);
+        /* Without a branch: the processor can't foretell what is decided. No row comes to a test of which a side has no
+           leaves left: the tests above it were here before. */
+        Column column = columns[test.feature];
+        uint32_t all_less = -(uint32_t)all_are_less(column, test.threshold);
+        uint32_t all_more = -(uint32_t)all_are_more(column, test.threshold);
+        uint32_t splits = (uint32_t)((possible & test.less) != 0) & (uint32_t)((possible & test.more) != 0);
+        possible &= ~((test.less & all_more) | (test.more & all_less));
+        *next = (Test){test.threshold, test.feature * step, ~test.less};
+        next += splits & ~(all_less | all_more);
+    }
+    tree->possible = possible;
+    tree->n_tests = (int)(next - tree->tests);
+    memcpy(tree->values, kept, (head.n_tests + 1) * sizeof(double));
+    return kept + (head.n_tests + 1) * sizeof(double);
+}
+
 int score_kept(const Work *work, const char *kept) {
     /* Sums of a group side by side, and room for a register beyond the last one. */
     Py_ssize_t n_rows = work->matrix.n_rows, n_groups = work->n_groups, step = n_rows + 16;
@@ -246,24 +279,7 @@ int score_kept(const Work *work, const char *kept) {
     Small tree;
     memset(&tree, 0, sizeof tree);
     for (Py_ssize_t number = 0; number < work->n_trees; number++) {
-        Head head;
-        memcpy(&head, kept, sizeof head);
-        kept += sizeof head;
-        tree.n_tests = 0;
-        tree.possible = head.possible;
-        for (uint32_t i = 0; i < head.n_tests; i++, kept += sizeof(KeptTest)) {
-            KeptTest test;
-            memcpy(&test, kept, sizeof test);
-            /* without a branch: the processor can't foretell which columns vary */
-            Column column = work->columns[test.feature];
-            uint32_t is_less = -(uint32_t)(column.first <= test.threshold);
-            tree.possible &= column.varies | (is_less & test.if_less) | (~is_less & test.if_more);
-            int32_t place = (int32_t)(test.feature * work->matrix.column_step);
-            tree.tests[tree.n_tests] = (Test){test.threshold, place, test.if_more};
-            tree.n_tests += column.varies & 1;
-        }
-        memcpy(tree.values, kept, (head.n_tests + 1) * sizeof(double));
-        kept += (head.n_tests + 1) * sizeof(double);
+        kept = read_kept(work, kept, &tree);
         add(&tree, work->matrix.values, n_rows, sums + work->group[number] * step);
     }
     for (Py_ssize_t group = 0; group < n_groups; group++)

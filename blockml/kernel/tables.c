@@ -58,6 +58,7 @@ PyObject *held_tables(PyObject *module, PyObject *arguments) {
         PyErr_SetString(PyExc_ValueError, "tables can be written to, or are too short");
     else if (make_words(tables) == 0)
         capsule = PyCapsule_New(tables, CAPSULE, free_tables);
+    if (capsule != NULL) count_classes(tables->view[MASKS].buf, tables->counted);
 failed:
     if (capsule == NULL) drop(tables);
     return capsule;

@@ -19,7 +19,7 @@ static void free_tree(PyObject *capsule) { drop(PyCapsule_GetPointer(capsule, CA
 
 /* A tree with room for all levels, nodes and sets, in one piece; NULL with an exception set. */
 static Tree *new_tree(Py_ssize_t n_levels, Py_ssize_t n, Py_ssize_t n_nodes, Py_ssize_t n_sets) {
-    size_t longs = (size_t)(n_levels * n + 2 * n_nodes + 1 + 3 * n + n_sets), shorts = (size_t)(5 * n_nodes + n);
+    size_t longs = (size_t)(n_levels * n + 2 * (n_nodes + 1) + 3 * n + n_sets), shorts = (size_t)(5 * n_nodes + n);
     Tree *tree = malloc(sizeof(Tree) + longs * sizeof(int64_t) + shorts * sizeof(int32_t) + (size_t)n);
     if (tree == NULL) {
         PyErr_NoMemory();
@@ -27,7 +27,7 @@ static Tree *new_tree(Py_ssize_t n_levels, Py_ssize_t n, Py_ssize_t n_nodes, Py_
     }
     *tree = (Tree){.n_levels = n_levels, .n = n, .n_nodes = n_nodes, .n_sets = n_sets};
     tree->chain = (int64_t *)(tree + 1), tree->started = tree->chain + n_levels * n;
-    tree->reached = tree->started + n_nodes + 1, tree->amounts = (double *)(tree->reached + n_nodes);
+    tree->reached = tree->started + n_nodes + 1, tree->amounts = (double *)(tree->reached + n_nodes + 1);
     tree->ends = (int64_t *)(tree->amounts + 3 * n), tree->tag = (int32_t *)(tree->ends + n_sets);
     tree->parent = tree->tag + n_nodes, tree->depth = tree->parent + n_nodes, tree->end = tree->depth + n_nodes;
     tree->set = tree->end + n_nodes, tree->holder = tree->set + n_nodes;
@@ -58,26 +58,29 @@ static int are_sets(const Tree *tree) {
     return 1;
 }
 
-/* Fills chain, as many levels of it as there are, and reached. */
+/* Fills chain, as many levels of it as there are, and reached. Without branches: nobody foretells where chains end. */
 static void climb(Tree *tree) {
-    Py_ssize_t n = tree->n, most = tree->n_levels, level = 0;
-    int64_t *reached = tree->reached;
-    memset(reached, 0, (size_t)tree->n_nodes * sizeof(int64_t));
-    for (int any = 1; any && level < most; level++) {
-        int64_t *row = tree->chain + level * n;
-        any = 0;
+    Py_ssize_t n = tree->n, n_nodes = tree->n_nodes, most = tree->n_levels, level = 0;
+    int64_t *reached = tree->reached, highest;
+    memset(reached, 0, (size_t)(n_nodes + 1) * sizeof(int64_t)); /* the last is for "no node" */
+    for (Py_ssize_t block = 0; block < n; block++) tree->chain[block] = tree->holder[block];
+    do {
+        int64_t *row = tree->chain + level * n, *next = ++level < most ? row + n : row;
+        highest = -1;
         for (Py_ssize_t block = 0; block < n; block++) {
-            int64_t below = level ? row[block - n] : 0;
-            int64_t node = !level ? tree->holder[block] : below < 0 ? -1 : tree->parent[below];
-            row[block] = node;
-            if (node < 0) continue;
-            reached[node] = 1;
-            any |= tree->parent[node] >= 0;
+            int64_t node = row[block], up = tree->parent[node < 0 ? 0 : node];
+            up = node < 0 ? -1 : up;
+            reached[node < 0 ? n_nodes : node] = 1;
+            next[block] = next == row ? node : up;
+            highest = up > highest ? up : highest;
         }
-    }
+    } while (highest >= 0 && level < most);
     tree->n_levels = level;
-    for (Py_ssize_t i = 0; i < tree->n_nodes; i++)
-        if (reached[i]) reached[tree->n_reached++] = i; /* never ahead of what is read */
+    for (Py_ssize_t i = 0; i < n_nodes; i++) {
+        int64_t is_reached = reached[i];
+        reached[tree->n_reached] = i; /* never ahead of what is read */
+        tree->n_reached += (Py_ssize_t)is_reached;
+    }
 }
 
 /* Fills started, from the first texts of blocks; 0 with an exception set. */

@@ -34,10 +34,9 @@ static inline int has_parent_of_last(const Tree *tree, Py_ssize_t block) {
 
 /* The ancestor of a block so many levels above its parent, or the outermost one. */
 static inline int64_t ancestor(const Tree *tree, Py_ssize_t block, int64_t level) {
-    int64_t node = tree->chain[block];
-    for (Py_ssize_t k = 1; k <= level && k < tree->n_levels && tree->chain[k * tree->n + block] >= 0; k++)
-        node = tree->chain[k * tree->n + block];
-    return wrapped(tree, node);
+    for (int64_t k = level < tree->n_levels ? level : tree->n_levels - 1; k > 0; k--)
+        if (tree->chain[k * tree->n + block] >= 0) return tree->chain[k * tree->n + block];
+    return wrapped(tree, tree->chain[block]);
 }
 
 /* Sums before each block, and of all: k values (k, n) side by side, so that those of one block lie together. NULL
@@ -46,7 +45,8 @@ double *sums_before(const double *values, Py_ssize_t k, Py_ssize_t n);
 
 /* tables.c: what is the same of all pages, told once a process. */
 enum { OF_PATH, LANDMARK, HEADING_LEVEL, MARK, IS_PARAGRAPH, SUMS, N_TAG_TABLES };
-enum { N_CLASSES = 7 }; /* letters and digits, spaces, digits, ends of sentences, clauses, capitals, ideographs */
+/* Characters: letters and digits, spaces, digits, ends of sentences, clauses, capitals, ideographs. */
+enum { N_KINDS = 256, N_CLASSES = 7 };
 enum { CLASSES, MASKS, IN_WORD, CASED, TAGS, LETTERS, WORD_LENGTHS, WORD_GROUPS, WEIGHTS, LEVELS, REACHES, SIBLINGS, WAYS,
        FLAGS, NUMBERS, N_TABLES };
 enum { FAR, MOST_LEVELS, MOST_SMOOTHED, TITLE_WORDS, SURROUNDINGS, N_LANDMARKS, N_KEYWORDS, N_ROLES, N_NUMBERS };
@@ -68,6 +68,7 @@ typedef struct {
     uint64_t is_begin[(1 << BEGIN_BITS) / 64]; /* as bits */
     Py_buffer view[N_TABLES];
     Py_ssize_t opened, n_places;
+    uint64_t counted[N_KINDS];           /* the classes of a kind of characters: a byte for each, and one for all */
     PyObject *places;                    /* of names of tags in tables */
     PyObject *role_of;                   /* bits by word */
     PyObject *keyword_bits, *role_bits;  /* of a value that isn't ASCII */
@@ -114,6 +115,8 @@ typedef struct {
     uint8_t *first, *last;    /* (n,) class bits of the first and the last character, or of the break */
 } Texts;
 
+/* What each kind of characters counts, from the bits of each class. */
+void count_classes(const uint8_t *masks, uint64_t *counted);
 int read_texts(Texts *texts, const Tree *tree, const Tables *tables);
 void free_texts(Texts *texts);
 

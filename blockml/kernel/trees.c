@@ -18,23 +18,34 @@ typedef struct {
     int32_t child[2]; /* at most the threshold, more */
 } Node;
 
-/* Whether each column is the same in all rows: those that tell of the page as a whole are, and many others. */
-static void look_at_columns(Matrix matrix, Column *columns) {
+/* Between what numbers lie that are `step` apart. Their bits, turned round below zero, are whole numbers that rise as
+   they do: compilers take several of these at once. */
+static inline Column extent_of(const float *numbers, Py_ssize_t n, Py_ssize_t step) {
+    int32_t least = INT32_MAX, most = INT32_MIN, bits;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        memcpy(&bits, numbers + i * step, 4);
+        bits ^= -(int32_t)(bits < 0) & INT32_MAX;
+        least = bits < least ? bits : least;
+        most = bits > most ? bits : most;
+    }
+    least ^= -(int32_t)(least < 0) & INT32_MAX;
+    most ^= -(int32_t)(most < 0) & INT32_MAX;
+    Column extent;
+    memcpy(&extent.least, &least, 4), memcpy(&extent.most, &most, 4);
+    int is_sound = extent.least <= extent.most; /* what is no number lies beyond all others */
+    return is_sound ? extent : (Column){-INFINITY, INFINITY};
+}
+
+WIDE static void look_at_columns(Matrix matrix, Column *columns) {
     for (Py_ssize_t k = 0; k < matrix.n_columns; k++) {
         const float *column = matrix.values + k * matrix.column_step;
-        int varies = 0;
-        if (matrix.row_step == 1) {
-            varies = is_varying(column, matrix.n_rows);
-        } else {
-            for (Py_ssize_t row = 1; row < matrix.n_rows && !varies; row++)
-                varies = column[row * matrix.row_step] != column[0];
-        }
-        columns[k] = (Column){column[0], varies ? UINT32_MAX : 0};
+        columns[k] = matrix.row_step == 1 ? extent_of(column, matrix.n_rows, 1)
+                                          : extent_of(column, matrix.n_rows, matrix.row_step);
     }
 }
 
-/* Nodes of a tree as they stand for one page: a test of a constant column is decided for all rows, so that its node is
-   passed over. `end` has the node where a way that comes to a node goes on. Children come after their parents. */
+/* Nodes of a tree as they stand for one page: a test that is decided for all rows is passed over. `end` has the node
+   where a way that comes to a node goes on. Children come after their parents. */
 static void pack(const Work *work, int32_t root, int32_t stop, Node *nodes, int32_t *end) {
     for (int32_t i = stop - 1; i >= root; i--) {
         int32_t here = i - root;
@@ -45,10 +56,13 @@ static void pack(const Work *work, int32_t root, int32_t stop, Node *nodes, int3
         }
         Py_ssize_t column = work->feature[i] * work->matrix.column_step;
         int32_t left = end[work->left[i] - root], right = end[work->right[i] - root];
-        if (!work->columns[work->feature[i]].varies)
-            end[here] = work->matrix.values[column] <= work->threshold[i] ? left : right;
+        float threshold = rounded_down(work->threshold[i]);
+        if (all_are_less(work->columns[work->feature[i]], threshold))
+            end[here] = left;
+        else if (all_are_more(work->columns[work->feature[i]], threshold))
+            end[here] = right;
         else
-            nodes[here] = (Node){rounded_down(work->threshold[i]), (int32_t)column, {left, right}};
+            nodes[here] = (Node){threshold, (int32_t)column, {left, right}};
     }
 }
 

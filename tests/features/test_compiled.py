@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 import blockml
 from blockml import features, kernel
@@ -220,6 +221,12 @@ def test_ranks_of_keys_that_share_a_hash(step: int) -> None:
     assert same(*both(lambda: ranked(column)))
 
 
+def test_ranks_of_keys_that_differ_in_lower_bits() -> None:
+    """They fall, and a single one far off makes the upper bits look worth sorting by."""
+    column = np.append(np.arange(3000, 0, -1, dtype=np.uint64), np.uint64(2**60))
+    assert same(*both(lambda: ranked(column)))
+
+
 @given(html=messy_html, data=st.data())
 def test_levels_to_any_group(html: str, data: st.DataObject) -> None:
     """Up to 64 of them, and of what is no node."""
@@ -336,13 +343,20 @@ def test_thousands_of_words_in_a_short_block() -> None:
     assert fast["oftitle"].tolist() == [0.5, 1]
 
 
+FACTOR = np.uint64(0x9E3779B97F4A7C15)
+
+
+def hashed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """What the kernel makes of eight bytes of a word."""
+    product = words * FACTOR
+    return product ^ product >> np.uint64(32)
+
+
 def colliding(n_slots: int) -> list[str]:
-    """Words of four letters that hash to the same slot (FNV-1a)."""
+    """Words of four letters that hash to the same slot."""
     letters = np.array(np.meshgrid(*[np.arange(97, 123, dtype=np.uint64)] * 4)).reshape(4, -1)
-    hashes = np.full(letters.shape[1], 0xCBF29CE484222325, dtype=np.uint64)
-    for letter in letters:
-        hashes = (hashes ^ letter) * np.uint64(0x100000001B3)
-    chosen = ((hashes ^ hashes >> np.uint64(32)) & np.uint64(n_slots - 1)) == 7
+    words = (letters << np.array([[0], [8], [16], [24]], dtype=np.uint64)).sum(axis=0, dtype=np.uint64)
+    chosen = (hashed(words) * FACTOR >> np.uint64(32) & np.uint64(n_slots - 1)) == 7
     return ["".join(map(chr, word)) for word in letters[:, chosen].T.tolist()]
 
 
@@ -355,6 +369,32 @@ def test_words_made_up_to_collide() -> None:
     fast, slow = both(lambda: likenesses(page))
     assert same(fast, slow)
     assert fast["oftitle"].tolist() == [0.5, 1]
+
+
+def of_one_hash() -> tuple[str, str]:
+    """Two words of sixteen letters: the second eight undo what the hashes of the first eight differ by."""
+    begins = np.random.default_rng(1).integers(97, 123, (20_000, 8)).astype(np.uint8)
+    hashes = hashed(begins.view("<u8").ravel().astype(np.uint64))
+    rough = hashes & np.uint64(0xE0E0E0E0E0E0E0E0)  # letters differ in the lower five bits
+    order = np.argsort(rough)
+    first = int(np.flatnonzero(np.diff(rough[order]) == 0)[0])
+    one, other = order[first : first + 2].tolist()
+    pairs = {a ^ b: (a, b) for a in range(97, 123) for b in range(97, 123)}
+    ends = [pairs[byte] for byte in int(hashes[one] ^ hashes[other]).to_bytes(8, "little")]
+    return tuple(  # type: ignore[return-value]
+        (bytes(begins[word]) + bytes(pair[k] for pair in ends)).decode() for k, word in enumerate((one, other))
+    )
+
+
+def test_words_of_one_hash() -> None:
+    """They are two all the same."""
+    one, other = of_one_hash()
+    assert one != other
+    for title in (one, f"{one} {other}", f"{other} cat"):
+        page = blockml.parse(f"<title>{title}</title><p>{one} x<p>{other} x<p>{other} {one} x<p>cat x")
+        fast, slow = both(lambda page=page: likenesses(page))  # type: ignore[misc]
+        assert same(fast, slow)
+        assert fast["oftitle"].any()
 
 
 def test_wrong_arrays_are_refused() -> None:
