@@ -266,6 +266,10 @@ int builder_text(Builder *b, const char *text, size_t length) {
     return 0;
 }
 
+size_t builder_mark(const Builder *b) { return b->n_pending; }
+
+void builder_back(Builder *b, size_t mark) { b->n_pending = mark; }
+
 int builder_data(Builder *b, PyObject *text) {
     if (b->n_dropped) return 0;
     return settle(b) < 0 ? -1 : take_piece(b, text);

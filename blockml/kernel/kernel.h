@@ -88,6 +88,8 @@ int builder_start(Builder *b, PyObject *name, Py_ssize_t *id, int32_t set, int h
 int builder_end(Builder *b, PyObject *name, Py_ssize_t id);
 int builder_data(Builder *b, PyObject *text); /* a str */
 int builder_text(Builder *b, const char *text, size_t length); /* UTF-8, one byte or more */
+size_t builder_mark(const Builder *b); /* where such text ends now */
+void builder_back(Builder *b, size_t mark); /* takes back what came behind */
 int builder_drops(const Builder *b); /* whether what comes now is left out */
 int widen(void **array, Py_ssize_t room, size_t size);
 

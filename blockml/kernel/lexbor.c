@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* LXB_DOM_DOCUMENT_OPT_WO_EVENTS, LXB_DOM_NODE_TYPE_ELEMENT and _TEXT, LXB_STATUS_OK. */
-enum { WITHOUT_EVENTS = 1, ELEMENT = 1, TEXT = 3, OK = 0 };
+/* LXB_DOM_DOCUMENT_OPT_WO_EVENTS, LXB_DOM_NODE_TYPE_ELEMENT and _TEXT, LXB_STATUS_OK and _ERROR,
+   LXB_HTML_SERIALIZE_OPT_RAW and _WITHOUT_TEXT_INDENT. */
+enum { WITHOUT_EVENTS = 1, ELEMENT = 1, TEXT = 3, OK = 0, ERROR = 1, AS_IT_IS = 0x04 | 0x20 };
 
 /* In the order of _functions in blockml/parsing/lexbor.py, without lxb_ and _noi. Types of nodes and statuses are enumerations there. */
 typedef struct {
@@ -20,8 +21,9 @@ typedef struct {
     unsigned int (*dom_node_type)(void *);
     void *(*dom_node_first_child)(void *);
     void *(*dom_node_next)(void *);
-    void *(*dom_node_parent)(void *);
     unsigned char *(*dom_node_text_content)(void *, size_t *);
+    unsigned int (*html_serialize_pretty_cb)(void *, int, size_t, unsigned int (*)(const unsigned char *, size_t, void *),
+                                             void *);
     const unsigned char *(*dom_element_qualified_name)(void *, size_t *);
     void *(*dom_element_first_attribute)(void *);
     void *(*dom_element_next_attribute)(void *);
@@ -48,9 +50,9 @@ no_memory:
     return -1;
 }
 
-static int give_text(const Functions *call, Tags *tags, void *document, void *node) {
+static int give_copy(const Functions *call, Tags *tags, void *document, void *node) {
     size_t length;
-    unsigned char *text = call->dom_node_text_content(node, &length); /* a copy */
+    unsigned char *text = call->dom_node_text_content(node, &length);
     if (text == NULL) {
         PyErr_NoMemory(); /* one without characters has a copy too */
         return -1;
@@ -60,9 +62,41 @@ static int give_text(const Functions *call, Tags *tags, void *document, void *no
     return failed;
 }
 
-/* The elements that are open: the numbers of their names, for each may be told anew by lexbor, but at a cost. */
+/* A text as it is written out in pieces: a quote, the text, a quote, the end of the line. */
 typedef struct {
-    Py_ssize_t *ids, n, room;
+    Tags *tags;
+    int n, others, failed; /* pieces, those that are none of these, with an exception set */
+} Pieces;
+
+static unsigned int on_piece(const unsigned char *piece, size_t length, void *data) {
+    Pieces *pieces = data;
+    int n = pieces->n++;
+    if (n == 1) {
+        pieces->failed = tags_text(pieces->tags, (const char *)piece, (Py_ssize_t)length) < 0;
+        return pieces->failed ? ERROR : OK;
+    }
+    if (n > 3 || length != 1 || *piece != "\"\"\"\n"[n]) pieces->others++;
+    return OK;
+}
+
+/* Lexbor gives a text away by writing it, or as a copy, which costs much more but comes as it is for certain. */
+static int give_text(const Functions *call, Tags *tags, void *document, void *node) {
+    size_t before = tags_mark(tags);
+    Pieces pieces = {tags, 0, 0, 0};
+    unsigned int status = call->html_serialize_pretty_cb(node, AS_IT_IS, 0, on_piece, &pieces);
+    if (pieces.failed) return -1;
+    if (status == OK && pieces.n == 4 && !pieces.others) return 0;
+    tags_back(tags, before);
+    return give_copy(call, tags, document, node);
+}
+
+/* The elements that are open, and the numbers of their names: lexbor tells both anew, but at a cost. */
+typedef struct {
+    struct Element {
+        void *node;
+        Py_ssize_t id;
+    } *elements;
+    Py_ssize_t n, room;
 } Open;
 
 static int walk_into(const Functions *call, Tags *tags, void *document, Open *open) {
@@ -72,21 +106,24 @@ static int walk_into(const Functions *call, Tags *tags, void *document, Open *op
         if (type == ELEMENT) {
             if (open->n >= open->room) {
                 open->room = open->room ? 2 * open->room : 64;
-                if (widen((void **)&open->ids, open->room, sizeof(Py_ssize_t)) < 0) return -1;
+                if (widen((void **)&open->elements, open->room, sizeof(struct Element)) < 0) return -1;
             }
-            if (give_start(call, tags, node, &open->ids[open->n]) < 0) return -1;
+            struct Element *element = &open->elements[open->n];
+            element->node = node;
+            if (give_start(call, tags, node, &element->id) < 0) return -1;
             void *child = tags_drops(tags) ? NULL : call->dom_node_first_child(node);
             if (child != NULL) {
                 open->n++;
                 node = child;
                 continue;
             }
-            if (tags_end_of(tags, open->ids[open->n]) < 0) return -1;
+            if (tags_end_of(tags, element->id) < 0) return -1;
         }
         void *next;
         while ((next = call->dom_node_next(node)) == NULL && open->n) {
-            node = call->dom_node_parent(node);
-            if (tags_end_of(tags, open->ids[--open->n]) < 0) return -1;
+            const struct Element *element = &open->elements[--open->n];
+            node = element->node;
+            if (tags_end_of(tags, element->id) < 0) return -1;
         }
         node = next;
     }
@@ -96,7 +133,7 @@ static int walk_into(const Functions *call, Tags *tags, void *document, Open *op
 static int walk(const Functions *call, Tags *tags, void *document) {
     Open open = {NULL, 0, 0};
     int failed = walk_into(call, tags, document, &open);
-    free(open.ids);
+    free(open.elements);
     return failed;
 }
 

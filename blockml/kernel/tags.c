@@ -113,6 +113,10 @@ int tags_text(Tags *t, const char *text, Py_ssize_t length) {
     return length > 0 ? builder_text(t->builder, text, (size_t)length) : 0;
 }
 
+size_t tags_mark(const Tags *t) { return builder_mark(t->builder); }
+
+void tags_back(Tags *t, size_t mark) { builder_back(t->builder, mark); }
+
 int read_addresses(PyObject *addresses, void **function, Py_ssize_t n) {
     if (!PyTuple_Check(addresses) || PyTuple_Size(addresses) != n) {
         PyErr_Format(PyExc_TypeError, "a tuple of %zd addresses is needed", n);
