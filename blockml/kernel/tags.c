@@ -92,15 +92,20 @@ static int32_t set_of(Tags *t, int *hidden) {
     return set;
 }
 
-int tags_start(Tags *t, const char *name, Py_ssize_t *id) {
+static int start(Tags *t, PyObject *name, Py_ssize_t *id) {
     int hidden = 0;
-    Name *known = name_of(t, name);
-    if (known == NULL) return -1;
     int32_t set = set_of(t, &hidden);
-    if (set < 0 || builder_start(t->builder, known->text, &known->id, set, hidden) < 0) return -1;
+    return set < 0 ? -1 : builder_start(t->builder, name, id, set, hidden);
+}
+
+int tags_start(Tags *t, const char *name, Py_ssize_t *id) {
+    Name *known = name_of(t, name);
+    if (known == NULL || start(t, known->text, &known->id) < 0) return -1;
     if (id != NULL) *id = known->id;
     return 0;
 }
+
+int tags_start_of(Tags *t, Py_ssize_t id) { return start(t, NULL, &id); }
 
 int tags_end(Tags *t, const char *name) {
     Name *known = name_of(t, name);

@@ -152,6 +152,7 @@ def _functions(module: ModuleType) -> Addresses | None:
             "lxb_dom_document_root",
             "lxb_dom_document_destroy_text_noi",
             "lxb_dom_node_type_noi",
+            "lxb_dom_node_tag_id_noi",
             "lxb_dom_node_first_child_noi",
             "lxb_dom_node_next_noi",
             "lxb_dom_node_text_content",
