@@ -43,14 +43,22 @@ void tags_free(Tags *t) {
     free(t);
 }
 
+/* The text of a name in lower case: most are in ASCII, where no method of Python is needed. NULL with an exception set. */
+static PyObject *lowered(const char *bytes) {
+    char lower[64];
+    for (Py_ssize_t i = 0; i < (Py_ssize_t)sizeof lower && (unsigned char)bytes[i] < 0x80; i++) {
+        if (!bytes[i]) return PyUnicode_FromStringAndSize(lower, i);
+        lower[i] = (char)(bytes[i] >= 'A' && bytes[i] <= 'Z' ? bytes[i] | 0x20 : bytes[i]);
+    }
+    PyObject *text = PyUnicode_DecodeUTF8(bytes, (Py_ssize_t)strlen(bytes), NULL);
+    PyObject *lower_text = text == NULL ? NULL : PyObject_CallMethod(text, "lower", NULL);
+    Py_XDECREF(text);
+    return lower_text;
+}
+
 /* Makes a name's text; NULL with an exception set. */
 static Name *name_made(Tags *t, Name *name, uint64_t key, const char *bytes) {
-    PyObject *text = PyUnicode_DecodeUTF8(bytes, (Py_ssize_t)strlen(bytes), NULL);
-    if (text != NULL && t->lowered) {
-        PyObject *lower = PyObject_CallMethod(text, "lower", NULL);
-        Py_DECREF(text);
-        text = lower;
-    }
+    PyObject *text = t->lowered ? lowered(bytes) : PyUnicode_FromString(bytes);
     if (text == NULL) return NULL;
     Py_XDECREF(name->text);
     name->key = key, name->text = text, name->id = UNKNOWN;
