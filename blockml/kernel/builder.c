@@ -186,6 +186,7 @@ static int has_text(const Builder *b) { return b->piece != NULL || b->n_pending;
 static int flush(Builder *b) {
     if (b->piece != NULL) return settle(b) < 0 ? -1 : add_text(b, take_text(b), UNKNOWN);
     if (!b->n_pending) return 0;
+    memset(b->pending + 1 + b->n_pending, ' ', BYTES_BEHIND);
     int kind = ascii_kind(b->pending + 1, (Py_ssize_t)b->n_pending);
     if (b->n_preformatted || kind == TEXT_CONTROLS || kind == UNKNOWN) return add_text(b, take_pending(b, 0), kind);
     if (kind == TEXT_BLANK) { /* as most texts are: indentation */
@@ -255,7 +256,7 @@ int builder_end(Builder *b, PyObject *name, Py_ssize_t id) {
 
 int builder_text(Builder *b, const char *text, size_t length) {
     if (b->n_dropped) return 0;
-    size_t begin = 1 + b->n_pending, end = begin + length;
+    size_t begin = 1 + b->n_pending, end = begin + length + BYTES_BEHIND;
     if (end > b->pending_room) {
         if (widen((void **)&b->pending, (Py_ssize_t)(2 * end), 1) < 0) return -1;
         b->pending_room = 2 * end;

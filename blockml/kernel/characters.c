@@ -42,6 +42,7 @@ int text_kind(PyObject *text) {
 
 int ascii_kind(const char *text, Py_ssize_t length) {
     unsigned char others = 0, controls = 0, all = 0;
+    length = (length + BYTES_BEHIND) / (BYTES_BEHIND + 1) * (BYTES_BEHIND + 1); /* so that none is left alone */
     for (Py_ssize_t i = 0; i < length; i++) { /* bytes all along, so that many are looked at together */
         unsigned char c = (unsigned char)text[i];
         unsigned char is_space = (c == ' ') | ((unsigned char)(c - 9) < 5) | ((unsigned char)(c - 0x1c) < 4);
