@@ -187,7 +187,7 @@ static int flush(Builder *b) {
     if (b->piece != NULL) return settle(b) < 0 ? -1 : add_text(b, take_text(b), UNKNOWN);
     if (!b->n_pending) return 0;
     memset(b->pending + 1 + b->n_pending, ' ', BYTES_BEHIND);
-    int kind = ascii_kind(b->pending + 1, (Py_ssize_t)b->n_pending);
+    int kind = utf8_kind(b->pending + 1, (Py_ssize_t)b->n_pending);
     if (b->n_preformatted || kind == TEXT_CONTROLS || kind == UNKNOWN) return add_text(b, take_pending(b, 0), kind);
     if (kind == TEXT_BLANK) { /* as most texts are: indentation */
         b->n_pending = 0, b->has_space = 1;

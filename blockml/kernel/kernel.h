@@ -112,7 +112,7 @@ enum { TEXT_CLEAN, TEXT_BLANK, TEXT_CONTROLS };
 int point_is_space(Py_UCS4 point);
 int text_kind(PyObject *text);
 enum { BYTES_BEHIND = 15 }; /* must be blanks behind the text */
-int ascii_kind(const char *text, Py_ssize_t length); /* UNKNOWN for a text of others */
+int utf8_kind(const char *text, Py_ssize_t length); /* UNKNOWN where the bytes don't tell */
 int style_hides(PyObject *style);
 
 /* segment.c */
