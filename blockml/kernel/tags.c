@@ -81,12 +81,27 @@ int tags_attribute(Tags *t, const char *name, size_t length, const char *value, 
     return builder_attribute(t->builder, name, length, value, value_length);
 }
 
+/* For the table of attributes: two sums in turns, so that none waits for the other. */
+static uint64_t hash_of_pairs(const char *pairs, size_t length) {
+    uint64_t one = length, other = 0, word[2];
+    if (length < 16) return hash_of_bytes(pairs, length);
+    for (size_t i = 0; i + 16 < length; i += 16) {
+        memcpy(word, pairs + i, 16);
+        one = (one ^ word[0]) * 0x9e3779b97f4a7c15u;
+        other = (other ^ word[1]) * 0x9e3779b97f4a7c15u;
+        one ^= one >> 32, other ^= other >> 32;
+    }
+    memcpy(word, pairs + length - 16, 16);
+    one = (one ^ word[0]) * 0x9e3779b97f4a7c15u + (other ^ word[1]);
+    return one * 0x9e3779b97f4a7c15u >> 32;
+}
+
 /* The number of the attributes since the last tag, 0 for none, and whether they hide it; -1 with an exception set. */
 static int32_t set_of(Tags *t, int *hidden) {
     size_t length, its_length;
     const char *pairs = builder_waiting(t->builder, &length);
     if (!length) return 0;
-    Attributes *known = &t->attributes[hash_of_bytes(pairs, length) % N_ATTRIBUTES];
+    Attributes *known = &t->attributes[hash_of_pairs(pairs, length) % N_ATTRIBUTES];
     if (known->set) {
         const char *its = builder_pairs(t->builder, known->set, &its_length);
         if (its_length == length && memcmp(its, pairs, length) == 0) {
