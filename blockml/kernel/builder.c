@@ -109,6 +109,7 @@ static int forget(PyObject *list) {
 }
 
 static int forget_space(Builder *b) {
+    if (!b->has_space) return 0; /* what is preformatted of it has no characters */
     b->has_space = 0;
     return forget(b->spaces);
 }

@@ -101,8 +101,10 @@ static int give_copy(const Reader *r, void *node) {
 /* A text as it is written out in pieces: a quote, the text, a quote, the end of the line. */
 typedef struct {
     Tags *tags;
-    int n, others, failed; /* pieces, those that are none of these, with an exception set */
+    int n; /* pieces; more if one is none of these */
+    int failed; /* with an exception set */
 } Pieces;
+enum { N_PIECES = 4 };
 
 static unsigned int on_piece(const unsigned char *piece, size_t length, void *data) {
     Pieces *pieces = data;
@@ -111,17 +113,17 @@ static unsigned int on_piece(const unsigned char *piece, size_t length, void *da
         pieces->failed = tags_text(pieces->tags, (const char *)piece, (Py_ssize_t)length) < 0;
         return pieces->failed ? ERROR : OK;
     }
-    if (n > 3 || length != 1 || *piece != "\"\"\"\n"[n]) pieces->others++;
+    if (n < N_PIECES && (length != 1 || *piece != "\"\"\"\n"[n])) pieces->n = N_PIECES + 1;
     return OK;
 }
 
 /* Lexbor gives a text away by writing it, or as a copy, which costs much more but comes as it is for certain. */
 static int give_text(const Reader *r, void *node) {
     size_t before = tags_mark(r->tags);
-    Pieces pieces = {r->tags, 0, 0, 0};
+    Pieces pieces = {r->tags, 0, 0};
     unsigned int status = r->call.html_serialize_pretty_cb(node, AS_IT_IS, 0, on_piece, &pieces);
+    if (status == OK && pieces.n == N_PIECES) return 0;
     if (pieces.failed) return -1;
-    if (status == OK && pieces.n == 4 && !pieces.others) return 0;
     tags_back(r->tags, before);
     return give_copy(r, node);
 }
