@@ -40,8 +40,8 @@ int text_kind(PyObject *text) {
     return blank ? TEXT_BLANK : TEXT_CLEAN;
 }
 
-/* The kind of a text that isn't all ASCII, if bytes tell it: without C2, the first byte of all control characters behind
-   ASCII's, and with a byte that is part of no white space, whose other first bytes are E1 to E3. */
+/* The kind of a text that isn't all ASCII, if bytes tell it: it is without C2, the first byte of all control characters
+   behind ASCII's, and has a byte that is part of no white space, whose other first bytes are E1 to E3. */
 static int others_kind(const char *text, Py_ssize_t length) {
     unsigned char doubts = 0, solids = 0;
     for (Py_ssize_t i = 0; i < length; i++) {
@@ -54,8 +54,8 @@ static int others_kind(const char *text, Py_ssize_t length) {
 
 int utf8_kind(const char *text, Py_ssize_t length) {
     unsigned char most = 0, controls = 0;
-    length = (length + BYTES_BEHIND) / (BYTES_BEHIND + 1) * (BYTES_BEHIND + 1);
-    for (Py_ssize_t i = 0; i < length; i++) { /* bytes all along, so that many are looked at together, and none is left */
+    length = (length + BYTES_BEHIND) / (BYTES_BEHIND + 1) * (BYTES_BEHIND + 1); /* so that none is left alone */
+    for (Py_ssize_t i = 0; i < length; i++) { /* bytes all along, so that many are looked at together */
         unsigned char c = (unsigned char)text[i];
         most = c > most ? c : most;
         controls |= (c < 9) | ((unsigned char)(c - 0x0e) < 0x0e) | (c == 0x7f);

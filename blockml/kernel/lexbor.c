@@ -1,5 +1,5 @@
-/* A page read from the tree that lexbor builds: the twin of _walk in blockml/parsing/lexbor.py, without an object of Python
-   for each node.
+/* A page read from the tree that lexbor builds: the twin of _walk in blockml/parsing/lexbor.py, without an object of
+   Python for each node.
 
    The functions are those of the lexbor that selectolax brings; what follows is of its public headers. */
 #include "tags.h"
@@ -10,7 +10,11 @@
    LXB_HTML_SERIALIZE_OPT_RAW and _WITHOUT_TEXT_INDENT. */
 enum { WITHOUT_EVENTS = 1, ELEMENT = 1, TEXT = 3, OK = 0, ERROR = 1, AS_IT_IS = 0x04 | 0x20 };
 
-/* In the order of _functions in blockml/parsing/lexbor.py, without lxb_ and _noi. Types of nodes and statuses are enumerations there. */
+/* Takes a piece of what is written, with what was given for it. */
+typedef unsigned int (*Take)(const unsigned char *, size_t, void *);
+
+/* In the order of _functions in blockml/parsing/lexbor.py, without lxb_ and _noi. Types of nodes, statuses and ways to
+   write are enumerations there. */
 typedef struct {
     void *(*html_document_create)(void);
     void (*html_document_dom_opt_set)(void *, unsigned int);
@@ -23,8 +27,7 @@ typedef struct {
     void *(*dom_node_first_child)(void *);
     void *(*dom_node_next)(void *);
     unsigned char *(*dom_node_text_content)(void *, size_t *);
-    unsigned int (*html_serialize_pretty_cb)(void *, int, size_t, unsigned int (*)(const unsigned char *, size_t, void *),
-                                             void *);
+    unsigned int (*html_serialize_pretty_cb)(void *, int, size_t, Take, void *);
     const unsigned char *(*dom_element_qualified_name)(void *, size_t *);
     void *(*dom_element_first_attribute)(void *);
     void *(*dom_element_next_attribute)(void *);
@@ -33,8 +36,8 @@ typedef struct {
 } Functions;
 enum { N_FUNCTIONS = sizeof(Functions) / sizeof(void *) };
 
-/* What lexbor's number of a tag stands for: one that was asked for a first time needn't be asked for its name again. Numbers
-   of elements that lexbor doesn't know are addresses. */
+/* What lexbor's number of a tag stands for, so that it needn't be asked again. Numbers of elements that lexbor doesn't
+   know are addresses. */
 typedef struct {
     uintptr_t tag;
     unsigned int type; /* 0 where nothing is known */

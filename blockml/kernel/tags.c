@@ -43,7 +43,7 @@ void tags_free(Tags *t) {
     free(t);
 }
 
-/* The text of a name in lower case: most are in ASCII, where no method of Python is needed. NULL with an exception set. */
+/* The text of a name in lower case: most are in ASCII and need no method of Python. NULL with an exception set. */
 static PyObject *lowered(const char *bytes) {
     char lower[64];
     for (Py_ssize_t i = 0; i < (Py_ssize_t)sizeof lower && (unsigned char)bytes[i] < 0x80; i++) {
