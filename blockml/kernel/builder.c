@@ -1,6 +1,6 @@
 /* Parser events to columns: the twin of the closures in blockml/parsing/builder.py, whose rules these are.
 
-   Numbers go to arrays that grow, texts to a list. Depth and flags of a node follow from its parent's when it is added. */
+   Numbers and texts go to arrays that grow. Depth and flags of a node follow from its parent's when it is added. */
 #include "builder.h"
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +48,7 @@ Py_ssize_t builder_new_id(Builder *b, PyObject *name) {
     return failed ? -2 : id;
 }
 
-/* Adds a node below the innermost open one. Returns its index, or -1 with an exception set. */
+/* Adds a node below the innermost open one, with a text or NULL. Returns its index, or -1 with an exception set. */
 static Py_ssize_t add(Builder *b, PyObject *name, Py_ssize_t id, int32_t set, PyObject *text, int own) {
     Py_ssize_t node = b->n;
     if (node >= b->max_nodes) {
@@ -60,18 +60,20 @@ static Py_ssize_t add(Builder *b, PyObject *name, Py_ssize_t id, int32_t set, Py
         Py_ssize_t room = b->room ? 2 * b->room : 1024;
         if (widen((void **)&b->tag, room, 4) < 0 || widen((void **)&b->parent, room, 4) < 0 ||
             widen((void **)&b->depth, room, 4) < 0 || widen((void **)&b->end, room, 4) < 0 ||
-            widen((void **)&b->set, room, 4) < 0 || widen((void **)&b->flags, room, 1) < 0)
+            widen((void **)&b->set, room, 4) < 0 || widen((void **)&b->flags, room, 1) < 0 ||
+            widen((void **)&b->text, room, sizeof(PyObject *)) < 0)
             return -1;
         b->room = room;
     }
     if (id < 0 && (id = id_of(b, name)) == -1) id = builder_new_id(b, name);
-    if (id < 0 || PyList_Append(b->texts, text) < 0) return -1;
+    if (id < 0) return -1;
     int32_t parent = b->n_open ? b->path[b->n_open - 1] : -1;
     b->tag[node] = (int32_t)id;
     b->parent[node] = parent;
     b->depth[node] = (int32_t)b->n_open;
     b->end[node] = (int32_t)node + 1;
     b->set[node] = set;
+    b->text[node] = text == NULL ? NULL : Py_NewRef(text);
     b->flags[node] = (uint8_t)((parent < 0 ? 0 : b->flags[parent]) | (b->of_tag[id] >> FLAGS_AT & 0xff) | own);
     b->n++;
     return node;
@@ -95,7 +97,7 @@ static void close_node(Builder *b) {
 static int leave_head(Builder *b) {
     b->head_level = 0;
     close_node(b);
-    Py_ssize_t node = add(b, b->body_name, -1, 0, b->nothing, 0);
+    Py_ssize_t node = add(b, b->body_name, -1, 0, NULL, 0);
     return node < 0 ? -1 : open_node(b, node);
 }
 
@@ -211,9 +213,9 @@ int builder_start(Builder *b, PyObject *name, Py_ssize_t *id, int32_t set, int o
     if (b->head_level && b->n_open == b->head_level && !(special & HEAD_CONTENT) && leave_head(b) < 0) return -1;
     if (kind == BODY && !b->has_head) {
         b->has_head = 1;
-        if (add(b, b->head_name, -1, 0, b->nothing, 0) < 0) return -1;
+        if (add(b, b->head_name, -1, 0, NULL, 0) < 0) return -1;
     }
-    Py_ssize_t node = add(b, name, *id, set, b->nothing, own);
+    Py_ssize_t node = add(b, name, *id, set, NULL, own);
     if (node < 0) return -1;
     *id = b->tag[node];
     if (kind == VOID_) return 0; /* libxml2 puts text into those that it doesn't know */
