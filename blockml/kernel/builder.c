@@ -1,6 +1,6 @@
 /* Parser events to columns: the twin of the closures in blockml/parsing/builder.py, whose rules these are.
 
-   Numbers go to arrays that grow, texts to a list. Depth and flags of a node follow from its parent's when it is added. */
+   Numbers and texts go to arrays that grow. Depth and flags of a node follow from its parent's when it is added. */
 #include "builder.h"
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +48,7 @@ Py_ssize_t builder_new_id(Builder *b, PyObject *name) {
     return failed ? -2 : id;
 }
 
-/* Adds a node below the innermost open one. Returns its index, or -1 with an exception set. */
+/* Adds a node below the innermost open one, with a text or NULL. Returns its index, or -1 with an exception set. */
 static Py_ssize_t add(Builder *b, PyObject *name, Py_ssize_t id, int32_t set, PyObject *text, int own) {
     Py_ssize_t node = b->n;
     if (node >= b->max_nodes) {
@@ -60,18 +60,20 @@ static Py_ssize_t add(Builder *b, PyObject *name, Py_ssize_t id, int32_t set, Py
         Py_ssize_t room = b->room ? 2 * b->room : 1024;
         if (widen((void **)&b->tag, room, 4) < 0 || widen((void **)&b->parent, room, 4) < 0 ||
             widen((void **)&b->depth, room, 4) < 0 || widen((void **)&b->end, room, 4) < 0 ||
-            widen((void **)&b->set, room, 4) < 0 || widen((void **)&b->flags, room, 1) < 0)
+            widen((void **)&b->set, room, 4) < 0 || widen((void **)&b->flags, room, 1) < 0 ||
+            widen((void **)&b->text, room, sizeof(PyObject *)) < 0)
             return -1;
         b->room = room;
     }
     if (id < 0 && (id = id_of(b, name)) == -1) id = builder_new_id(b, name);
-    if (id < 0 || PyList_Append(b->texts, text) < 0) return -1;
+    if (id < 0) return -1;
     int32_t parent = b->n_open ? b->path[b->n_open - 1] : -1;
     b->tag[node] = (int32_t)id;
     b->parent[node] = parent;
     b->depth[node] = (int32_t)b->n_open;
     b->end[node] = (int32_t)node + 1;
     b->set[node] = set;
+    b->text[node] = text == NULL ? NULL : Py_NewRef(text);
     b->flags[node] = (uint8_t)((parent < 0 ? 0 : b->flags[parent]) | (b->of_tag[id] >> FLAGS_AT & 0xff) | own);
     b->n++;
     return node;
@@ -95,7 +97,7 @@ static void close_node(Builder *b) {
 static int leave_head(Builder *b) {
     b->head_level = 0;
     close_node(b);
-    Py_ssize_t node = add(b, b->body_name, -1, 0, b->nothing, 0);
+    Py_ssize_t node = add(b, b->body_name, -1, 0, NULL, 0);
     return node < 0 ? -1 : open_node(b, node);
 }
 
@@ -109,6 +111,7 @@ static int forget(PyObject *list) {
 }
 
 static int forget_space(Builder *b) {
+    if (!b->has_space) return 0; /* what is preformatted of it has no characters */
     b->has_space = 0;
     return forget(b->spaces);
 }
@@ -186,7 +189,8 @@ static int has_text(const Builder *b) { return b->piece != NULL || b->n_pending;
 static int flush(Builder *b) {
     if (b->piece != NULL) return settle(b) < 0 ? -1 : add_text(b, take_text(b), UNKNOWN);
     if (!b->n_pending) return 0;
-    int kind = ascii_kind(b->pending + 1, (Py_ssize_t)b->n_pending);
+    memset(b->pending + 1 + b->n_pending, ' ', BYTES_BEHIND);
+    int kind = utf8_kind(b->pending + 1, (Py_ssize_t)b->n_pending);
     if (b->n_preformatted || kind == TEXT_CONTROLS || kind == UNKNOWN) return add_text(b, take_pending(b, 0), kind);
     if (kind == TEXT_BLANK) { /* as most texts are: indentation */
         b->n_pending = 0, b->has_space = 1;
@@ -209,9 +213,9 @@ int builder_start(Builder *b, PyObject *name, Py_ssize_t *id, int32_t set, int o
     if (b->head_level && b->n_open == b->head_level && !(special & HEAD_CONTENT) && leave_head(b) < 0) return -1;
     if (kind == BODY && !b->has_head) {
         b->has_head = 1;
-        if (add(b, b->head_name, -1, 0, b->nothing, 0) < 0) return -1;
+        if (add(b, b->head_name, -1, 0, NULL, 0) < 0) return -1;
     }
-    Py_ssize_t node = add(b, name, *id, set, b->nothing, own);
+    Py_ssize_t node = add(b, name, *id, set, NULL, own);
     if (node < 0) return -1;
     *id = b->tag[node];
     if (kind == VOID_) return 0; /* libxml2 puts text into those that it doesn't know */
@@ -255,7 +259,7 @@ int builder_end(Builder *b, PyObject *name, Py_ssize_t id) {
 
 int builder_text(Builder *b, const char *text, size_t length) {
     if (b->n_dropped) return 0;
-    size_t begin = 1 + b->n_pending, end = begin + length;
+    size_t begin = 1 + b->n_pending, end = begin + length + BYTES_BEHIND;
     if (end > b->pending_room) {
         if (widen((void **)&b->pending, (Py_ssize_t)(2 * end), 1) < 0) return -1;
         b->pending_room = 2 * end;
@@ -265,6 +269,10 @@ int builder_text(Builder *b, const char *text, size_t length) {
     b->n_pending += length;
     return 0;
 }
+
+size_t builder_mark(const Builder *b) { return b->n_pending; }
+
+void builder_back(Builder *b, size_t mark) { b->n_pending = mark; }
 
 int builder_data(Builder *b, PyObject *text) {
     if (b->n_dropped) return 0;

@@ -11,6 +11,7 @@ struct Builder {
     int32_t *tag, *parent, *depth, *end;
     int32_t *set; /* which set of attributes a node has, 0 for none */
     uint8_t *flags;
+    PyObject **text; /* NULL for a node without */
     Py_ssize_t n, room;
     char *pairs; /* names and values of attributes, 0 after each, set after set */
     size_t pairs_length, pairs_room;
@@ -30,7 +31,7 @@ struct Builder {
     Py_ssize_t max_nodes, max_depth;
     int has_head, too_deep, too_many;
     PyObject *special, *limit_reached, *invisible, *controls; /* from builder.py */
-    PyObject *ids, *texts;
+    PyObject *ids;
     PyObject *given; /* sets of attributes that came as mappings, None for others */
     PyObject *piece, *pieces; /* text since the last tag: the first piece, and the others */
     char *pending;            /* what of it came last, in UTF-8; the first byte is a blank that may go before it */

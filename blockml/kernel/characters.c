@@ -40,16 +40,28 @@ int text_kind(PyObject *text) {
     return blank ? TEXT_BLANK : TEXT_CLEAN;
 }
 
-int ascii_kind(const char *text, Py_ssize_t length) {
-    unsigned char others = 0, controls = 0, all = 0;
+/* The kind of a text that isn't all ASCII, if bytes tell it: it is without C2, the first byte of all control characters
+   behind ASCII's, and has a byte that is part of no white space, whose other first bytes are E1 to E3. */
+static int others_kind(const char *text, Py_ssize_t length) {
+    unsigned char doubts = 0, solids = 0;
+    for (Py_ssize_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)text[i];
+        doubts |= (c < 9) | ((unsigned char)(c - 0x0e) < 0x0e) | (c == 0x7f) | (c == 0xc2);
+        solids |= ((unsigned char)(c - 0x21) < 0x5e) | ((unsigned char)(c - 0xc3) < 0x1e) | (c > 0xe3);
+    }
+    return doubts || !solids ? UNKNOWN : TEXT_CLEAN;
+}
+
+int utf8_kind(const char *text, Py_ssize_t length) {
+    unsigned char most = 0, controls = 0;
+    length = (length + BYTES_BEHIND) / (BYTES_BEHIND + 1) * (BYTES_BEHIND + 1); /* so that none is left alone */
     for (Py_ssize_t i = 0; i < length; i++) { /* bytes all along, so that many are looked at together */
         unsigned char c = (unsigned char)text[i];
-        unsigned char is_space = (c == ' ') | ((unsigned char)(c - 9) < 5) | ((unsigned char)(c - 0x1c) < 4);
-        others |= is_space ^ 1;
-        controls |= ((c < ' ') & (is_space ^ 1)) | (c == 0x7f);
-        all |= c;
+        most = c > most ? c : most;
+        controls |= (c < 9) | ((unsigned char)(c - 0x0e) < 0x0e) | (c == 0x7f);
     }
-    return all >= 0x80 ? UNKNOWN : controls ? TEXT_CONTROLS : others ? TEXT_CLEAN : TEXT_BLANK;
+    if (most >= 0x80) return others_kind(text, length);
+    return controls ? TEXT_CONTROLS : most > ' ' ? TEXT_CLEAN : TEXT_BLANK;
 }
 
 /* Behind `word` (lower case) at `begin`, whatever its case; -1 if it is not there. */

@@ -8,12 +8,13 @@ static const char *const CAPSULE = "blockml.kernel.builder";
 static void builder_free(PyObject *capsule) {
     Builder *b = PyCapsule_GetPointer(capsule, CAPSULE);
     if (b == NULL) return;
-    PyObject *held[] = {b->special, b->limit_reached, b->invisible, b->controls,  b->ids,       b->texts,
-                        b->given,   b->piece,         b->pieces,    b->spaces,    b->nothing,   b->blank,
-                        b->text_name, b->head_name,   b->body_name, b->hidden,    b->style};
+    PyObject *held[] = {b->special, b->limit_reached, b->invisible, b->controls,  b->ids,    b->given,
+                        b->piece,   b->pieces,        b->spaces,    b->nothing,   b->blank,  b->text_name,
+                        b->head_name, b->body_name,   b->hidden,    b->style};
     for (size_t i = 0; i < sizeof held / sizeof *held; i++) Py_XDECREF(held[i]);
+    for (Py_ssize_t i = 0; i < b->n; i++) Py_XDECREF(b->text[i]);
     free(b->tag), free(b->parent), free(b->depth), free(b->end), free(b->flags), free(b->path), free(b->of_tag);
-    free(b->set), free(b->pairs), free(b->set_end), free(b->pending);
+    free(b->set), free(b->pairs), free(b->set_end), free(b->pending), free(b->text);
     free(b);
 }
 
@@ -71,15 +72,23 @@ static PyObject *bytes_of(const void *array, Py_ssize_t n, Py_ssize_t size) {
     return PyByteArray_FromStringAndSize(array, n * size);
 }
 
+/* A list, so long that it needn't grow. */
+static PyObject *texts_of(const Builder *b) {
+    PyObject *texts = PyList_New(b->n);
+    for (Py_ssize_t i = 0; texts != NULL && i < b->n; i++)
+        if (PyList_SetItem(texts, i, Py_NewRef(b->text[i] == NULL ? b->nothing : b->text[i])) < 0) Py_CLEAR(texts);
+    return texts;
+}
+
 /* Names, tag, parent, depth, end, flags, texts: what Nodes holds, but attributes; and what Attributes holds, in its
    order. */
 static PyObject *columns(PyObject *capsule, PyObject *none) {
     Builder *b = builder_of(capsule);
     (void)none;
     if (b == NULL) return NULL;
-    return Py_BuildValue("NNNNNNONOy#N", PySequence_Tuple(b->ids), bytes_of(b->tag, b->n, 4),
+    return Py_BuildValue("NNNNNNNNOy#N", PySequence_Tuple(b->ids), bytes_of(b->tag, b->n, 4),
                          bytes_of(b->parent, b->n, 4), bytes_of(b->depth, b->n, 4), bytes_of(b->end, b->n, 4),
-                         bytes_of(b->flags, b->n, 1), b->texts, bytes_of(b->set, b->n, 4), b->given,
+                         bytes_of(b->flags, b->n, 1), texts_of(b), bytes_of(b->set, b->n, 4), b->given,
                          b->pairs == NULL ? "" : b->pairs, (Py_ssize_t)b->pairs_length,
                          bytes_of(b->set_end, b->n_sets, 8));
 }
@@ -117,14 +126,14 @@ PyObject *nodes_builder(PyObject *module, PyObject *arguments) {
     b->max_depth = max_depth;
     b->special = Py_NewRef(special), b->limit_reached = Py_NewRef(limit_reached), b->invisible = Py_NewRef(invisible);
     b->controls = Py_NewRef(controls);
-    b->ids = PyDict_New(), b->given = PyList_New(0), b->texts = PyList_New(0);
+    b->ids = PyDict_New(), b->given = PyList_New(0);
     b->pieces = PyList_New(0), b->spaces = PyList_New(0);
     b->nothing = PyUnicode_FromString(""), b->blank = PyUnicode_InternFromString(" ");
     b->text_name = PyUnicode_InternFromString("#text"), b->head_name = PyUnicode_InternFromString("head");
     b->body_name = PyUnicode_InternFromString("body");
     b->hidden = PyUnicode_InternFromString("hidden"), b->style = PyUnicode_InternFromString("style");
     PyObject *result = NULL;
-    if (b->ids && b->given && b->texts && b->pieces && b->spaces && b->nothing && b->blank && b->text_name &&
+    if (b->ids && b->given && b->pieces && b->spaces && b->nothing && b->blank && b->text_name &&
         b->head_name && b->body_name && b->hidden && b->style && builder_new_id(b, b->text_name) == 0 &&
         builder_given_set(b, Py_None) == 0)
         result = PyTuple_New(N_EVENTS);

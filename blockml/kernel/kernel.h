@@ -97,6 +97,8 @@ int builder_start(Builder *b, PyObject *name, Py_ssize_t *id, int32_t set, int h
 int builder_end(Builder *b, PyObject *name, Py_ssize_t id);
 int builder_data(Builder *b, PyObject *text); /* a str */
 int builder_text(Builder *b, const char *text, size_t length); /* UTF-8, one byte or more */
+size_t builder_mark(const Builder *b); /* where such text ends now */
+void builder_back(Builder *b, size_t mark); /* takes back what came behind */
 int builder_drops(const Builder *b); /* whether what comes now is left out */
 int widen(void **array, Py_ssize_t room, size_t size);
 
@@ -118,7 +120,8 @@ PyObject *start_tags(PyObject *module, PyObject *source);
 enum { TEXT_CLEAN, TEXT_BLANK, TEXT_CONTROLS };
 int point_is_space(Py_UCS4 point);
 int text_kind(PyObject *text);
-int ascii_kind(const char *text, Py_ssize_t length); /* UNKNOWN for a text of others */
+enum { BYTES_BEHIND = 15 }; /* must be blanks behind the text */
+int utf8_kind(const char *text, Py_ssize_t length); /* UNKNOWN where the bytes don't tell */
 int style_hides(PyObject *style);
 
 /* segment.c */

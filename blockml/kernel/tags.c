@@ -43,14 +43,22 @@ void tags_free(Tags *t) {
     free(t);
 }
 
+/* The text of a name in lower case: most are in ASCII and need no method of Python. NULL with an exception set. */
+static PyObject *lowered(const char *bytes) {
+    char lower[64];
+    for (Py_ssize_t i = 0; i < (Py_ssize_t)sizeof lower && (unsigned char)bytes[i] < 0x80; i++) {
+        if (!bytes[i]) return PyUnicode_FromStringAndSize(lower, i);
+        lower[i] = (char)(bytes[i] >= 'A' && bytes[i] <= 'Z' ? bytes[i] | 0x20 : bytes[i]);
+    }
+    PyObject *text = PyUnicode_DecodeUTF8(bytes, (Py_ssize_t)strlen(bytes), NULL);
+    PyObject *lower_text = text == NULL ? NULL : PyObject_CallMethod(text, "lower", NULL);
+    Py_XDECREF(text);
+    return lower_text;
+}
+
 /* Makes a name's text; NULL with an exception set. */
 static Name *name_made(Tags *t, Name *name, uint64_t key, const char *bytes) {
-    PyObject *text = PyUnicode_DecodeUTF8(bytes, (Py_ssize_t)strlen(bytes), NULL);
-    if (text != NULL && t->lowered) {
-        PyObject *lower = PyObject_CallMethod(text, "lower", NULL);
-        Py_DECREF(text);
-        text = lower;
-    }
+    PyObject *text = t->lowered ? lowered(bytes) : PyUnicode_FromString(bytes);
     if (text == NULL) return NULL;
     Py_XDECREF(name->text);
     name->key = key, name->text = text, name->id = UNKNOWN;
@@ -73,12 +81,27 @@ int tags_attribute(Tags *t, const char *name, size_t length, const char *value, 
     return builder_attribute(t->builder, name, length, value, value_length);
 }
 
+/* For the table of attributes: two sums in turns, so that none waits for the other. */
+static uint64_t hash_of_pairs(const char *pairs, size_t length) {
+    uint64_t one = length, other = 0, word[2];
+    if (length < 16) return hash_of_bytes(pairs, length);
+    for (size_t i = 0; i + 16 < length; i += 16) {
+        memcpy(word, pairs + i, 16);
+        one = (one ^ word[0]) * 0x9e3779b97f4a7c15u;
+        other = (other ^ word[1]) * 0x9e3779b97f4a7c15u;
+        one ^= one >> 32, other ^= other >> 32;
+    }
+    memcpy(word, pairs + length - 16, 16);
+    one = (one ^ word[0]) * 0x9e3779b97f4a7c15u + (other ^ word[1]);
+    return one * 0x9e3779b97f4a7c15u >> 32;
+}
+
 /* The number of the attributes since the last tag, 0 for none, and whether they hide it; -1 with an exception set. */
 static int32_t set_of(Tags *t, int *hidden) {
     size_t length, its_length;
     const char *pairs = builder_waiting(t->builder, &length);
     if (!length) return 0;
-    Attributes *known = &t->attributes[hash_of_bytes(pairs, length) % N_ATTRIBUTES];
+    Attributes *known = &t->attributes[hash_of_pairs(pairs, length) % N_ATTRIBUTES];
     if (known->set) {
         const char *its = builder_pairs(t->builder, known->set, &its_length);
         if (its_length == length && memcmp(its, pairs, length) == 0) {
@@ -92,15 +115,20 @@ static int32_t set_of(Tags *t, int *hidden) {
     return set;
 }
 
-int tags_start(Tags *t, const char *name, Py_ssize_t *id) {
+static int start(Tags *t, PyObject *name, Py_ssize_t *id) {
     int hidden = 0;
-    Name *known = name_of(t, name);
-    if (known == NULL) return -1;
     int32_t set = set_of(t, &hidden);
-    if (set < 0 || builder_start(t->builder, known->text, &known->id, set, hidden) < 0) return -1;
+    return set < 0 ? -1 : builder_start(t->builder, name, id, set, hidden);
+}
+
+int tags_start(Tags *t, const char *name, Py_ssize_t *id) {
+    Name *known = name_of(t, name);
+    if (known == NULL || start(t, known->text, &known->id) < 0) return -1;
     if (id != NULL) *id = known->id;
     return 0;
 }
+
+int tags_start_of(Tags *t, Py_ssize_t id) { return start(t, NULL, &id); }
 
 int tags_end(Tags *t, const char *name) {
     Name *known = name_of(t, name);
@@ -112,6 +140,10 @@ int tags_end_of(Tags *t, Py_ssize_t id) { return builder_end(t->builder, NULL, i
 int tags_text(Tags *t, const char *text, Py_ssize_t length) {
     return length > 0 ? builder_text(t->builder, text, (size_t)length) : 0;
 }
+
+size_t tags_mark(const Tags *t) { return builder_mark(t->builder); }
+
+void tags_back(Tags *t, size_t mark) { builder_back(t->builder, mark); }
 
 int read_addresses(PyObject *addresses, void **function, Py_ssize_t n) {
     if (!PyTuple_Check(addresses) || PyTuple_Size(addresses) != n) {

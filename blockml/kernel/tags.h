@@ -13,9 +13,12 @@ void tags_free(Tags *t);
 /* An attribute of the next tag: name and value, without a zero in them, and how long they are. */
 int tags_attribute(Tags *t, const char *name, size_t length, const char *value, size_t value_length);
 int tags_start(Tags *t, const char *name, Py_ssize_t *id); /* writes the number of the name, if `id` isn't NULL */
+int tags_start_of(Tags *t, Py_ssize_t id); /* by that number */
 int tags_end(Tags *t, const char *name);
-int tags_end_of(Tags *t, Py_ssize_t id); /* by that number */
+int tags_end_of(Tags *t, Py_ssize_t id);
 int tags_text(Tags *t, const char *text, Py_ssize_t length);
+size_t tags_mark(const Tags *t);            /* where the text since the last tag ends */
+void tags_back(Tags *t, size_t mark);       /* takes back what came behind */
 int tags_drops(const Tags *t); /* whether what comes now is left out */
 
 /* Addresses of functions, from a tuple of as many; -1 with an exception set. */

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import re
 import subprocess
@@ -26,6 +27,7 @@ from blockml.page import Blocks, Flag, Nodes, Status
 from blockml.parsing import Limits, backends, lexbor, segment
 from blockml.parsing.builder import DROPPED, PREFORMATTED, LimitReached, NodesBuilder
 from blockml.parsing.characters import class_table
+from blockml.parsing.libraries import addresses
 from blockml.parsing.lines import VOID
 from blockml.parsing.segmentation import BREAKING, PROFILES
 from blockml.parsing.words import TOKENIZERS
@@ -188,7 +190,7 @@ def test_functions_of_libxml2_are_found() -> None:
 def test_addresses_are_looked_at(name: str) -> None:
     """As many as there are functions; nothing is called at 0."""
     read: Any = getattr(NodesBuilder(Limits()), name)
-    for wrong in ((), (1, 2), None, "addresses", (0,) * 7, (0,) * 16, (1.5,) * 7, (1.5,) * 16):
+    for wrong in ((), (1, 2), None, "addresses", (0,) * 7, (0,) * 17, (1.5,) * 7, (1.5,) * 17):
         with pytest.raises((TypeError, ValueError)):
             read(b"<p>x", wrong)
     with pytest.raises(TypeError):
@@ -270,6 +272,54 @@ def test_any_page_by_lexbor(html: str, limits: Limits) -> None:
 def test_large_pages_by_lexbor(html: str) -> None:
     """Arrays grow, and names that share a place take turns."""
     both(lambda: blockml.parse(html, backend="lexbor"))
+
+
+_TAKE = ctypes.CFUNCTYPE(ctypes.c_uint, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_void_p)
+_WRITE = ctypes.CFUNCTYPE(ctypes.c_uint, ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t, _TAKE, ctypes.c_void_p)
+
+
+@needs_selectolax
+@pytest.mark.parametrize(
+    ("pieces", "status"),
+    [
+        pytest.param([], 0, id="none"),
+        pytest.param([], 1, id="an error"),
+        pytest.param([b"wrong"], 0, id="no quote"),
+        pytest.param([b'"', b"wrong", b'"'], 0, id="too few"),
+        pytest.param([b'"', b"wrong", b'"', b"\n", b"\n"], 0, id="too many"),
+        pytest.param([b'"', b"wrong", b"more", b'"', b"\n"], 0, id="in parts"),
+        pytest.param([b'"', b"wrong", b'"', b" "], 0, id="another end"),
+        pytest.param([b'"', b"wrong", b'"', b"\n"], 1, id="an error behind"),
+    ],
+)
+def test_texts_that_lexbor_writes_in_another_way(
+    pieces: list[bytes], status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As another version of it might: they are asked for one by one."""
+    from selectolax import lexbor as module
+
+    functions = lexbor._functions(module)
+    if functions is None:
+        pytest.skip("needs lexbor's functions")
+    html = "<p>one<!-- -->two <b>three</b><pre>\n four</pre>"
+    expected = blockml.parse(html, backend="lexbor")
+
+    def write(node: int, options: int, indent: int, take: Callable[..., int], context: int) -> int:  # noqa: ARG001
+        for piece in pieces:
+            take(piece, len(piece), context)
+        return status
+
+    written = _WRITE(write)
+    place = functions.index(_address(module, "lxb_html_serialize_pretty_cb"))
+    other = (*functions[:place], ctypes.cast(written, ctypes.c_void_p).value, *functions[place + 1 :])
+    monkeypatch.setattr(lexbor, "_functions", lambda _: other)
+    assert_same(expected, blockml.parse(html, backend="lexbor"))
+
+
+def _address(module: Any, name: str) -> int:
+    found = addresses(module, [name])
+    assert found is not None
+    return found[0]
 
 
 @pytest.mark.corpora
