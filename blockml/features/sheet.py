@@ -39,23 +39,16 @@ class Sheet:
     A view holds its sheet and not the other way round, so that both go as soon as nobody needs them.
     """
 
-    def __init__(
-        self,
-        compiled: kernel.Compiled,
-        page: Page,
-        reach: int,
-        amounts: NDArray[np.float64],
-        totals: tuple[float, float],
-    ) -> None:
+    def __init__(self, compiled: kernel.Compiled, page: Page, reach: int) -> None:
         nodes, blocks = page.nodes, page.blocks
         given, pairs, number, ends = _attributes(nodes)
         self.compiled, self._n = compiled, len(blocks)
         tag, parent, depth, end, number = _int32(nodes.tag, nodes.parent, nodes.depth, nodes.end, number)
-        holder, first = _int32(blocks.parent, blocks.node)
+        holder, first, n_words, n_linked = _int32(blocks.parent, blocks.node, blocks.n_words, blocks.n_linked)
         self.tree = compiled.page_tree(
             reach, tuple(nodes.names), tuple(blocks.texts), given, pairs,
             tag, parent, depth, end, number, holder, first,
-            np.ascontiguousarray(blocks.flags, dtype=np.uint8), ends, amounts, *totals,
+            np.ascontiguousarray(blocks.flags, dtype=np.uint8), ends, n_words, n_linked,
         )  # fmt: skip
         self._names: kernel.Names | None = None
 

@@ -67,7 +67,7 @@ class View:
     def sheet(self) -> Sheet | None:
         """The page as the kernel knows it; None without a kernel, and of a page without blocks."""
         compiled = self._compiled
-        return None if compiled is None else Sheet(compiled, self.page, REACH, self.amounts, self.totals)
+        return None if compiled is None else Sheet(compiled, self.page, REACH)
 
     @property
     def chain(self) -> NDArray[np.int64]:

@@ -56,9 +56,8 @@ class FeatureKernel(Protocol):
         first: NDArray[np.int32],
         flags: NDArray[np.uint8],
         ends: NDArray[np.int64],
-        amounts: NDArray[np.float64],
-        n_words: float,
-        n_prose: float,
+        n_words: NDArray[np.int32],
+        n_linked: NDArray[np.int32],
         /,
     ) -> Tree:
         """Take tags and texts, attributes, columns of nodes, parents and first texts of blocks, and what these hold.

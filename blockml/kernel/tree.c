@@ -98,21 +98,35 @@ static int count_started(Tree *tree, const int32_t *first) {
     return 1;
 }
 
-/* page_tree(reach, names, texts, given, pairs, tag, parent, depth, end, set, holder, first, flags, ends, amounts,
-   n_words, n_prose): what tree.h says of nodes, whose tags have these names, and of blocks, one or more; `first` are
-   their first nodes, and so many levels are looked at above them. */
+/* Amounts (3, n) of words, words in links, and words of running text: ten or more, hardly any of them linked. And how many words
+   there are, and how many of running text. */
+WIDE static void count_words(const int32_t *restrict n_words, const int32_t *restrict n_linked, Py_ssize_t n,
+                             double *restrict amounts, double *all, double *all_prose) {
+    double *words = amounts, *linked = words + n, *prose = linked + n, sum = 0, prose_sum = 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        words[i] = n_words[i];
+        linked[i] = n_linked[i];
+        prose[i] = words[i] >= 10 && linked[i] <= 0.3 * words[i] ? words[i] : 0;
+        sum += words[i]; /* whole numbers: exact in any order */
+        prose_sum += prose[i];
+    }
+    *all = sum, *all_prose = prose_sum;
+}
+
+/* page_tree(reach, names, texts, given, pairs, tag, parent, depth, end, set, holder, first, flags, ends, n_words, n_linked): what
+   tree.h says of nodes, whose tags have these names, and of blocks, one or more; `first` are their first nodes, and so many
+   levels are looked at above them. */
 PyObject *page_tree(PyObject *module, PyObject *arguments) {
-    enum { TAG, PARENT, DEPTH, END, SET, HOLDER, FIRST, FLAG, END_OF_SET, AMOUNTS, N };
-    static const Py_ssize_t sizes[N] = {4, 4, 4, 4, 4, 4, 4, 1, 8, 8};
+    enum { TAG, PARENT, DEPTH, END, SET, HOLDER, FIRST, FLAG, END_OF_SET, WORDS, LINKED, N };
+    static const Py_ssize_t sizes[N] = {4, 4, 4, 4, 4, 4, 4, 1, 8, 4, 4};
     PyObject *object[N], *names, *texts, *given, *pairs, *capsule = NULL;
     Py_buffer view[N];
     Py_ssize_t reach;
-    double n_words, n_prose;
     int opened = 0;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "nO!O!O!O!OOOOOOOOOOdd", &reach, &PyTuple_Type, &names, &PyTuple_Type, &texts,
+    if (!PyArg_ParseTuple(arguments, "nO!O!O!O!OOOOOOOOOOO", &reach, &PyTuple_Type, &names, &PyTuple_Type, &texts,
                           &PyList_Type, &given, &PyBytes_Type, &pairs, &object[0], &object[1], &object[2], &object[3],
-                          &object[4], &object[5], &object[6], &object[7], &object[8], &object[9], &n_words, &n_prose))
+                          &object[4], &object[5], &object[6], &object[7], &object[8], &object[9], &object[10]))
         return NULL;
     Tree *tree = NULL;
     for (; opened < N; opened++)
@@ -121,7 +135,8 @@ PyObject *page_tree(PyObject *module, PyObject *arguments) {
     Py_ssize_t n_tags = PyTuple_Size(names);
     int fits = n > 0 && reach > 0 && reach <= 64 && n_nodes > 0 && n_nodes < INT32_MAX && n_tags < INT32_MAX &&
                n_sets > 0 && n_sets < INT32_MAX && PyList_Size(given) == n_sets && PyTuple_Size(texts) == n &&
-               view[FIRST].len / 4 == n && view[FLAG].len == n && view[AMOUNTS].len / 8 == 3 * n;
+               view[FIRST].len / 4 == n && view[FLAG].len == n && view[WORDS].len / 4 == n &&
+               view[LINKED].len / 4 == n;
     for (int k = PARENT; k <= SET; k++) fits = fits && view[k].len / 4 == n_nodes;
     for (Py_ssize_t i = 0; fits && i < n_tags; i++) fits = PyUnicode_Check(PyTuple_GetItem(names, i));
     for (Py_ssize_t i = 0; fits && i < n; i++) fits = PyUnicode_Check(PyTuple_GetItem(texts, i));
@@ -131,12 +146,14 @@ PyObject *page_tree(PyObject *module, PyObject *arguments) {
     }
     if ((tree = new_tree(reach, n, n_nodes, n_sets)) == NULL) goto done;
     void *column[N] = {tree->tag, tree->parent, tree->depth, tree->end, tree->set, tree->holder, NULL, tree->flags,
-                       tree->ends, tree->amounts};
+                       tree->ends, NULL, NULL};
     for (int k = TAG; k < N; k++)
         if (column[k] != NULL) memcpy(column[k], view[k].buf, (size_t)view[k].len);
     tree->names = Py_NewRef(names), tree->texts = Py_NewRef(texts);
     tree->given = Py_NewRef(given), tree->pairs = Py_NewRef(pairs);
-    tree->n_tags = n_tags, tree->n_words = n_words, tree->n_prose = n_prose;
+    tree->n_tags = n_tags;
+    count_words(view[WORDS].buf, view[LINKED].buf, n, tree->amounts, &tree->n_words, &tree->n_prose);
+    tree->n_words = at_least(tree->n_words, 1);
     if (!is_sound(tree) || !are_sets(tree)) {
         PyErr_SetString(PyExc_IndexError, "no such node, tag or set of attributes");
     } else if (count_started(tree, view[FIRST].buf)) {
@@ -166,8 +183,8 @@ double *sums_before(const double *values, Py_ssize_t k, Py_ssize_t n) {
     return before;
 }
 
-/* word_amounts(n_words, n_linked, amounts): amounts (3, n) of words, words in links, and words of running text: ten
-   or more, hardly any of them linked. Returns how many words there are, and how many of running text. */
+/* word_amounts(n_words, n_linked, amounts): writes amounts (3, n) of words, words in links, and words of running text. Returns
+   how many words there are, and how many of running text. */
 PyObject *word_amounts(PyObject *module, PyObject *arguments) {
     PyObject *object[3];
     Py_buffer view[3];
@@ -177,21 +194,14 @@ PyObject *word_amounts(PyObject *module, PyObject *arguments) {
     int opened = open_arrays(object, view, sizes, 3);
     PyObject *result = NULL;
     if (opened < 3) goto done;
-    const int32_t *n_words = view[0].buf, *n_linked = view[1].buf;
     Py_ssize_t n = view[0].len / 4;
-    double *words = view[2].buf, *linked = words + n, *prose = linked + n, sum = 0, prose_sum = 0;
+    double all, prose;
     if (view[1].len / 4 != n || view[2].len / 8 != 3 * n) {
         PyErr_SetString(PyExc_ValueError, "columns of blocks differ in length");
         goto done;
     }
-    for (Py_ssize_t i = 0; i < n; i++) {
-        words[i] = n_words[i];
-        linked[i] = n_linked[i];
-        prose[i] = words[i] >= 10 && linked[i] <= 0.3 * words[i] ? words[i] : 0;
-        sum += words[i]; /* whole numbers: exact in any order */
-        prose_sum += prose[i];
-    }
-    result = Py_BuildValue("dd", sum, prose_sum);
+    count_words(view[0].buf, view[1].buf, n, view[2].buf, &all, &prose);
+    result = Py_BuildValue("dd", all, prose);
 done:
     while (opened--) PyBuffer_Release(&view[opened]);
     return result;

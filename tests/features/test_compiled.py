@@ -414,7 +414,7 @@ def test_wrong_arrays_are_refused() -> None:
 A_TREE: dict[str, Any] = {
     "reach": 32, "names": ("#text", "p"), "texts": ("x",), "given": [None, {"class": "a"}], "pairs": b"",
     "tag": [1, 1, 0], "parent": [-1, 0, 1], "depth": [0, 1, 2], "end": [3, 3, 3], "number": [0, 1, 0], "holder": [1],
-    "first": [2], "flags": [0], "ends": [0, 0], "amounts": [1, 0, 0], "n_words": 1.0, "n_prose": 0.0,
+    "first": [2], "flags": [0], "ends": [0, 0], "n_words": [1], "n_linked": [0],
 }  # fmt: skip
 NO_TREES: list[tuple[str, Any]] = [
     ("reach", 0), ("reach", -1), ("reach", 2**40), ("names", ("p",)), ("names", ()), ("names", (1, 2)),
@@ -424,9 +424,9 @@ NO_TREES: list[tuple[str, Any]] = [
     ("parent", [-1, 2, 1]), ("parent", [-1]), ("depth", [0]), ("end", [4, 3, 3]), ("end", [-1, 3, 3]), ("end", [3]),
     ("number", [0, 2, 0]), ("number", [0, -1, 0]), ("number", [0]), ("holder", [3]), ("holder", [-2]), ("holder", []),
     ("first", [3]), ("first", [-1]), ("first", [2, 2]), ("flags", [0, 0]), ("flags", []), ("ends", [0]), ("ends", []),
-    ("ends", [0, 1]), ("ends", [1, 0]), ("ends", [0, -1]), ("amounts", [1, 0]), ("amounts", [1.0] * 6),
+    ("ends", [0, 1]), ("ends", [1, 0]), ("ends", [0, -1]), ("n_words", [1, 0]), ("n_words", []), ("n_linked", [1, 0]),
 ]  # fmt: skip
-TYPES = {"flags": np.uint8, "ends": np.int64, "amounts": np.float64}
+TYPES = {"flags": np.uint8, "ends": np.int64}
 
 
 def a_tree(**changes: object) -> object:
