@@ -37,15 +37,13 @@ side of it a block is: see :func:`around_border`."""
 #: As numbers, which numpy takes at once.
 _PREFORMATTED, SAME_LINE = int(Flag.PREFORMATTED), int(Joint.SPACE)
 
-_REASONS = np.array(
-    [
-        Reason.SCORE_BELOW_THRESHOLD,
-        Reason.SCORE_REACHES_THRESHOLD,
-        Reason.REMOVED_WITH_ITS_CODE,
-        Reason.KEPT_WITH_ITS_CODE,
-    ],
-    dtype=object,
+_REASONS = (
+    Reason.SCORE_BELOW_THRESHOLD,
+    Reason.SCORE_REACHES_THRESHOLD,
+    Reason.REMOVED_WITH_ITS_CODE,
+    Reason.KEPT_WITH_ITS_CODE,
 )
+_AS_ARRAY = np.array(_REASONS, dtype=object)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,11 +83,25 @@ def decide(scores: NDArray[np.float32], threshold: float, page: Page | None = No
     """
     if not 0 <= threshold <= 1:
         raise UsageError(f"a threshold is between 0 and 1, not {threshold}")
+    if kernel.compiled is not None and page is not None:
+        return _compiled(kernel.compiled, scores, threshold, page)
     pooled = scores if page is None else _pooled(scores, page)
     # Compared as float32, so that a block which scores exactly the threshold is kept.
     kept = pooled >= np.float32(threshold)
     codes = kept if pooled is scores else kept + 2 * (kept != (scores >= np.float32(threshold)))
-    return Decision(kept, tuple(_REASONS.take(codes).tolist()))
+    return Decision(kept, tuple(_AS_ARRAY.take(codes).tolist()))
+
+
+def _compiled(compiled: kernel.Compiled, scores: NDArray[np.float32], threshold: float, page: Page) -> Decision:
+    """The same of a page by the kernel."""
+    blocks, nodes, kept = page.blocks, page.nodes, np.empty(len(scores), dtype=np.bool_)
+    words, first, parent = (
+        np.ascontiguousarray(column, np.int32) for column in (blocks.n_words, blocks.node, nodes.parent)
+    )
+    alone, of_nodes = np.ascontiguousarray(scores, np.float32), np.ascontiguousarray(nodes.flags, np.uint8)
+    flags = np.ascontiguousarray(blocks.flags, np.uint8)
+    pages = flags, _PREFORMATTED, words, first, of_nodes, parent
+    return Decision(kept, compiled.decided(alone, threshold, *pages, _REASONS, kept))
 
 
 def by_label(decision: Decision, labels: Sequence[Label], include: Set[Label], exclude: Set[Label]) -> Decision:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -16,6 +17,10 @@ from blockml.decision import around_border, by_line, confidence, decide, expecte
 from blockml.errors import UsageError
 from blockml.odds import blended, logistic, logit
 from blockml.page import Reason
+from tests.strategies import messy_html
+
+#: Pieces of pages with code.
+CODE = ["<pre>", "</pre>", "<p>", "one two", "<b>", "</b>", "{", ";", "<textarea>x</textarea>", "<pre><i>e</i>"]
 
 scores_lists = st.lists(st.floats(0, 1, width=32), max_size=20)
 
@@ -87,6 +92,44 @@ def test_preformatted_text_is_decided_as_a_whole() -> None:
         Reason.SCORE_BELOW_THRESHOLD,
     )
     assert decide(scores, 0.5).kept.tolist() == [True, False, False, True, False, False]
+
+
+@settings(max_examples=150)
+@given(html=messy_html | st.lists(st.sampled_from(CODE), max_size=12).map("".join), data=st.data())
+def test_compiled_decisions_are_those_of_python(html: str, data: st.DataObject) -> None:
+    """With preformatted text, with words in it and without."""
+    if kernel.compiled is None:
+        pytest.skip("needs the compiled kernel")
+    page = blockml.parse(html)
+    n = len(page.blocks)
+    drawn = data.draw(st.lists(st.sampled_from([0.0, 0.5, 1.0]) | st.floats(0, 1, width=32), min_size=n, max_size=n))
+    scores = np.array(drawn, np.float32)
+    found = decide(scores, 0.5, page)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernel, "compiled", None)
+        expected = decide(scores, 0.5, page)
+    assert found.kept.tolist() == expected.kept.tolist()
+    assert found.kept.dtype == expected.kept.dtype
+    assert found.reasons == expected.reasons
+
+
+def test_compiled_decisions_on_arrays_that_do_not_fit_are_refused(compiled: kernel.Compiled) -> None:
+    """Numbers from elsewhere must not read elsewhere."""
+    scores, flags, words = np.zeros(2, np.float32), np.full(2, 16, np.uint8), np.ones(2, np.int32)
+    node, parent, kept = np.array([0, 1], np.int32), np.array([-1, 0], np.int32), np.zeros(2, bool)
+    reasons = (Reason.SCORE_BELOW_THRESHOLD,) * 4
+    good: list[Any] = [scores, 0.5, flags, 16, words, node, flags, parent, reasons, kept]
+    assert compiled.decided(*good) == reasons[:2]
+    bad: dict[int, list[Any]] = {
+        **{place: [good[place][:1].copy()] for place in (0, 2, 4, 5, 7, 8, 9)},
+        5: [node + 1, node - 1],
+        6: [flags[:1]],
+        7: [parent + 2, parent[:1]],
+    }
+    for place, others in bad.items():
+        for other in others:
+            with pytest.raises(ValueError, match="no such node"):
+                compiled.decided(*good[:place], other, *good[place + 1 :])
 
 
 # --- a border for each page -------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.kernel.features import Names, Tree
+from blockml.page import Reason
 
 __all__ = ["HeldNet", "HeldTrees", "JudgingKernel"]
 
@@ -165,6 +166,22 @@ class JudgingKernel(Protocol):
         /,
     ) -> tuple[Any, ...]:
         """Numbers of a page, in order: :func:`blockml.wholepage.page_numbers`."""
+
+    @staticmethod
+    def decided(
+        scores: NDArray[np.float32],
+        threshold: float,
+        flags: NDArray[np.uint8],
+        preformatted: int,
+        n_words: NDArray[np.int32],
+        node: NDArray[np.int32],
+        node_flags: NDArray[np.uint8],
+        parent: NDArray[np.int32],
+        reasons: tuple[Reason, ...],
+        kept: NDArray[np.bool_],
+        /,
+    ) -> tuple[Reason, ...]:
+        """Write which blocks are kept, return why: :func:`blockml.decision.decide`."""
 
     @staticmethod
     def joined_texts(

@@ -168,6 +168,9 @@ PyObject *blended(PyObject *module, PyObject *arguments);
 /* scores.c */
 PyObject *page_scores(PyObject *module, PyObject *arguments);
 
+/* kept.c */
+PyObject *decided(PyObject *module, PyObject *arguments);
+
 /* verdict.c */
 PyObject *page_verdict(PyObject *module, PyObject *arguments);
 

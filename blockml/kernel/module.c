@@ -42,6 +42,7 @@ static PyMethodDef functions[] = {
     {"logistic", logistic, METH_VARARGS, NULL},
     {"blended", blended, METH_VARARGS, NULL},
     {"page_scores", page_scores, METH_VARARGS, NULL},
+    {"decided", decided, METH_VARARGS, NULL},
     {"page_verdict", page_verdict, METH_VARARGS, NULL},
     {"joined_texts", joined_texts, METH_VARARGS, NULL},
     {"is_utf8", is_utf8, METH_O, NULL},
