@@ -119,17 +119,19 @@ def test_compiled_decisions_on_arrays_that_do_not_fit_are_refused(compiled: kern
     node, parent, kept = np.array([0, 1], np.int32), np.array([-1, 0], np.int32), np.zeros(2, bool)
     reasons = (Reason.SCORE_BELOW_THRESHOLD,) * 4
     good: list[Any] = [scores, 0.5, flags, 16, words, node, flags, parent, reasons, kept]
-    assert compiled.decided(*good) == reasons[:2]
+    decided: Any = compiled.decided
+    assert decided(*good) == reasons[:2]
     bad: dict[int, list[Any]] = {
-        **{place: [good[place][:1].copy()] for place in (0, 2, 4, 5, 7, 8, 9)},
-        5: [node + 1, node - 1],
+        **{place: [good[place][:1].copy()] for place in (0, 2, 4, 9)},
+        5: [node + 1, node - 1, node[:1]],
         6: [flags[:1]],
         7: [parent + 2, parent[:1]],
+        8: [reasons[:3]],
     }
     for place, others in bad.items():
         for other in others:
             with pytest.raises(ValueError, match="no such node"):
-                compiled.decided(*good[:place], other, *good[place + 1 :])
+                decided(*good[:place], other, *good[place + 1 :])
 
 
 # --- a border for each page -------------------------------------------------------------------------------------------
