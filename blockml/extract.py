@@ -74,7 +74,7 @@ def extract(
     include, exclude = check_labels(extractor, include, exclude)
     options = extractor.parsing.options()
     page = parse(html, url=url, charset=charset, limits=limits, detector=detector, **options)
-    return extract_page(page, extractor, threshold=threshold, include=include, exclude=exclude)
+    return _extract(page, extractor, threshold, include, exclude)
 
 
 def check_labels(
@@ -102,7 +102,12 @@ def extract_page(
     exclude: str | Iterable[str] = (),
 ) -> Extraction:
     """Extract the main content of a page that is parsed already; see :func:`extract`."""
-    included, excluded = check_labels(extractor, include, exclude)
+    return _extract(page, extractor, threshold, *check_labels(extractor, include, exclude))
+
+
+def _extract(
+    page: Page, extractor: Extractor, threshold: float | None, included: frozenset[Label], excluded: frozenset[Label]
+) -> Extraction:
     judgement = extractor.judge(page)
     scores = judgement.scores
     if threshold is None:

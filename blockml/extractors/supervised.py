@@ -116,7 +116,8 @@ class Supervised(Extractor):
 
     def judge(self, page: Page) -> Judgement:
         """Probability of content for each block; and whether too few pages of the site are known."""
-        self._check_rest()
+        if self.threshold is not None or not isinstance(self.model, Model):
+            self._check_rest()
         template = loaded(self.template) if self.uses_siblings else None  # once: a file takes as long to read as a page
         remarks: tuple[str, ...] = ()
         if template is not None:

@@ -1,5 +1,6 @@
 /* Texts of kept blocks with what stands between them: the twin of blockml.rendering.text.render_text. */
 #include "kernel.h"
+#include <stdlib.h>
 
 /* As blockml.page.Joint numbers them. */
 enum { GLUED, SPACE, CELL, LINE, PARAGRAPH };
@@ -14,13 +15,30 @@ static int append(PyObject *list, PyObject *text) {
 
 typedef struct {
     const int32_t *node, *tag;
-    const uint8_t *is_cell; /* of each tag */
+    PyObject *names, *cells; /* of tags, a tuple; those of cells, a set */
+    char *is_cell;           /* of each tag; NULL until it is asked for */
 } Cells;
 
+/* Finds out which tags are cells; -1 with an exception set. */
+static int look_up(Cells *cells) {
+    Py_ssize_t n = PyTuple_Size(cells->names);
+    if ((cells->is_cell = malloc((size_t)n + 1)) == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (Py_ssize_t tag = 0; tag < n; tag++) {
+        int found = PySet_Contains(cells->cells, PyTuple_GetItem(cells->names, tag));
+        if (found < 0) return -1;
+        cells->is_cell[tag] = (char)found;
+    }
+    return 0;
+}
+
 /* A tab for each cell that starts behind the one node, up to the other; one at least. */
-static PyObject *tabs(Cells cells, int32_t from, int32_t to) {
+static PyObject *tabs(Cells *cells, int32_t from, int32_t to) {
     Py_ssize_t count = 0;
-    for (int32_t node = from + 1; node <= to; node++) count += cells.is_cell[cells.tag[node]];
+    if (cells->is_cell == NULL && look_up(cells) < 0) return NULL;
+    for (int32_t node = from + 1; node <= to; node++) count += cells->is_cell[cells->tag[node]];
     if (count < 2) return PyUnicode_FromString("\t");
     PyObject *one = PyUnicode_FromString("\t"), *all = one ? PySequence_Repeat(one, count) : NULL;
     Py_XDECREF(one);
@@ -63,26 +81,28 @@ static int in_range(const int32_t *numbers, Py_ssize_t n, Py_ssize_t end) {
     return 1;
 }
 
-/* joined_texts(texts, kept, joints, flags, preformatted, node, last_node, node_texts, tag, is_cell): the text; blocks with
+/* joined_texts(texts, kept, joints, flags, preformatted, node, last_node, node_texts, tag, names, cells): the text; blocks with
    the flag `preformatted` as they stand in the source. */
 PyObject *joined_texts(PyObject *module, PyObject *arguments) {
-    enum { KEPT, JOINTS, FLAGS, NODE, LAST_NODE, TAG, IS_CELL, N };
+    enum { KEPT, JOINTS, FLAGS, NODE, LAST_NODE, TAG, N };
     PyObject *object[N], *texts, *node_texts, *pieces = NULL, *nothing = NULL, *result = NULL;
     Py_buffer view[N];
-    static const Py_ssize_t sizes[N] = {1, 1, 1, 4, 4, 4, 1};
+    static const Py_ssize_t sizes[N] = {1, 1, 1, 4, 4, 4};
+    Cells cells = {NULL, NULL, NULL, NULL, NULL};
     static const char *separators[] = {"", " ", "\t", "\n", "\n"};
     int preformatted, opened = 0;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "O!OOOiOOOOO", &PyTuple_Type, &texts, &object[KEPT], &object[JOINTS], &object[FLAGS],
-                          &preformatted, &object[NODE], &object[LAST_NODE], &node_texts, &object[TAG], &object[IS_CELL]))
+    if (!PyArg_ParseTuple(arguments, "O!OOOiOOOOO!O!", &PyTuple_Type, &texts, &object[KEPT], &object[JOINTS], &object[FLAGS],
+                          &preformatted, &object[NODE], &object[LAST_NODE], &node_texts, &object[TAG], &PyTuple_Type, &cells.names,
+                          &PyFrozenSet_Type, &cells.cells))
         return NULL;
     for (; opened < N; opened++)
         if (open_array(object[opened], &view[opened], sizes[opened], 0) < 0) goto done;
     const uint8_t *kept = view[KEPT].buf, *joints = view[JOINTS].buf, *flags = view[FLAGS].buf;
-    Cells cells = {view[NODE].buf, view[TAG].buf, view[IS_CELL].buf};
+    cells.node = view[NODE].buf, cells.tag = view[TAG].buf;
     Nodes nodes = {view[NODE].buf, view[LAST_NODE].buf, node_texts};
     Py_ssize_t n = PyTuple_Size(texts), n_nodes = view[TAG].len / 4, before = -1;
-    int sound = in_range(cells.tag, n_nodes, view[IS_CELL].len);
+    int sound = in_range(cells.tag, n_nodes, PyTuple_Size(cells.names));
     for (int k = KEPT; k <= LAST_NODE; k++) sound = sound && view[k].len / sizes[k] == n;
     if (!sound || !in_range(nodes.first, n, n_nodes) || !in_range(nodes.last, n, n_nodes)) {
         PyErr_SetString(PyExc_ValueError, "no such node, or columns of blocks differ in length");
@@ -100,7 +120,7 @@ PyObject *joined_texts(PyObject *module, PyObject *arguments) {
             separator = is_apart ? left_of(nodes, before + 1, i) : "";
         if (separator == NULL) goto done;
         if (before >= 0 && joint == CELL) {
-            if (append(pieces, tabs(cells, cells.node[before], cells.node[i])) < 0) goto done;
+            if (append(pieces, tabs(&cells, cells.node[before], cells.node[i])) < 0) goto done;
         } else if (*separator && append(pieces, PyUnicode_FromString(separator)) < 0) {
             goto done;
         }
@@ -111,6 +131,7 @@ PyObject *joined_texts(PyObject *module, PyObject *arguments) {
     }
     if ((nothing = PyUnicode_FromString("")) != NULL) result = PyUnicode_Join(nothing, pieces);
 done:
+    free(cells.is_cell);
     Py_XDECREF(nothing);
     Py_XDECREF(pieces);
     while (opened--) PyBuffer_Release(&view[opened]);

@@ -194,7 +194,8 @@ class JudgingKernel(Protocol):
         last_node: NDArray[np.int32],
         node_texts: Sequence[str],
         tag: NDArray[np.int32],
-        is_cell: NDArray[np.bool_],
+        names: tuple[str, ...],
+        cells: frozenset[str],
         /,
     ) -> str:
         """Texts of kept blocks and what stands between them: :func:`blockml.rendering.text.render_text`."""

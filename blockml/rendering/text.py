@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,16 +32,15 @@ def render_text(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str:
     'One boldly said.\\nTwo\\nThree'
     """
     chosen = np.ascontiguousarray(kept, dtype=bool)
-    joined = _joined if kernel.compiled is None else partial(_compiled, kernel.compiled)
-    return joined(page, chosen).strip("\n")
+    compiled = kernel.compiled
+    return (_joined(page, chosen) if compiled is None else _compiled(compiled, page, chosen)).strip("\n")
 
 
 def _compiled(compiled: kernel.Compiled, page: Page, kept: NDArray[np.bool_]) -> str:
     """Join kept blocks."""
     nodes, blocks = page.nodes, page.blocks
-    is_cell = np.array([name in _CELLS for name in nodes.names], dtype=bool)
     of_blocks = blocks.joints, blocks.flags, _PREFORMATTED, blocks.node, blocks.last_node
-    return compiled.joined_texts(blocks.texts, kept, *of_blocks, nodes.texts, nodes.tag, is_cell)
+    return compiled.joined_texts(blocks.texts, kept, *of_blocks, nodes.texts, nodes.tag, tuple(nodes.names), _CELLS)
 
 
 def _joined(page: Page, kept: NDArray[np.bool_]) -> str:

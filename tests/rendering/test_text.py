@@ -121,8 +121,8 @@ def test_compiled_text_of_arrays_that_do_not_fit_is_refused(compiled: kernel.Com
     """Numbers from elsewhere must not read elsewhere."""
     bits, node, tag = np.ones(2, np.uint8), np.array([0, 1], np.int32), np.array([0, 1], np.int32)
     kept = bits.astype(bool)
-    both = ("a", "b")
-    assert compiled.joined_texts(both, kept, 2 * bits, bits, 2, node, node, both, tag, kept) == "a\tb"
+    both, td = ("a", "b"), (("#text", "td"), frozenset({"td"}))
+    assert compiled.joined_texts(both, kept, 2 * bits, bits, 2, node, node, both, tag, *td) == "a\tb"
     for texts, first, last, tags, flags in (
         (("a",), node, node, tag, bits),
         (both, node + 1, node, tag, bits),
@@ -131,10 +131,10 @@ def test_compiled_text_of_arrays_that_do_not_fit_is_refused(compiled: kernel.Com
         (both, node, node, tag, bits[:1]),
     ):
         with pytest.raises(ValueError, match="no such node"):
-            compiled.joined_texts(texts, kept, bits, flags, 2, first, last, both, tags, kept)
+            compiled.joined_texts(texts, kept, bits, flags, 2, first, last, both, tags, *td)
     with pytest.raises(IndexError):
-        compiled.joined_texts(both, kept, bits, bits, 1, node, node, both[:1], tag, kept)
+        compiled.joined_texts(both, kept, bits, bits, 1, node, node, both[:1], tag, *td)
     unlike: Any = (1, 2)
     for gone in (kept, np.array([True, False])):
         with pytest.raises(TypeError):
-            compiled.joined_texts(unlike, gone, bits, bits, 2, node, node, unlike, tag, kept)
+            compiled.joined_texts(unlike, gone, bits, bits, 2, node, node, unlike, tag, *td)
