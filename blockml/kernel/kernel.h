@@ -150,9 +150,8 @@ PyObject *page_rows(PyObject *module, PyObject *arguments);
 /* copies.c */
 PyObject *repeated_lines(PyObject *module, PyObject *arguments);
 
-/* page.c */
-PyObject *page_metas(PyObject *module, PyObject *capsule);
-PyObject *schema_types(PyObject *module, PyObject *source);
+/* claims.c */
+PyObject *page_claims(PyObject *module, PyObject *arguments);
 
 /* counts.c */
 PyObject *line_densities(PyObject *module, PyObject *arguments);
