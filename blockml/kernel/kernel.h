@@ -177,6 +177,9 @@ PyObject *joined_texts(PyObject *module, PyObject *arguments);
 PyObject *is_utf8(PyObject *module, PyObject *source);
 PyObject *count_byte(PyObject *module, PyObject *arguments);
 
+/* declared.c */
+PyObject *plain_meta(PyObject *module, PyObject *arguments);
+
 /* ranks.c. Sorts by key; equal ones stay in order. `other` has room for as many; returns where the sorted ones are. */
 typedef struct {
     uint64_t key;

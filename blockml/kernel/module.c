@@ -44,6 +44,7 @@ static PyMethodDef functions[] = {
     {"page_verdict", page_verdict, METH_VARARGS, NULL},
     {"joined_texts", joined_texts, METH_VARARGS, NULL},
     {"is_utf8", is_utf8, METH_O, NULL},
+    {"plain_meta", plain_meta, METH_VARARGS, NULL},
     {"count_byte", count_byte, METH_VARARGS, NULL},
     {"ranked", ranked, METH_VARARGS, NULL},
     {"line_densities", line_densities, METH_VARARGS, NULL},

@@ -20,6 +20,13 @@ class ParsingKernel(Protocol):
         """Tell whether bytes are UTF-8: :func:`blockml.parsing.decoding.decode`."""
 
     @staticmethod
+    def plain_meta(source: bytes, table: bytes, n_prescan: int, n_header: int, /) -> tuple[bytes, bool] | None:
+        """The first ``<meta>`` that may declare a charset, and whether it stands in the first ``n_prescan`` bytes.
+
+        Empty without one; None of bytes that may be no text: see :mod:`blockml.parsing.decoding`.
+        """
+
+    @staticmethod
     def start_tags(source: bytes, /) -> tuple[int, int]:
         """Counts: :func:`blockml.parsing.lexbor.start_tags`."""
 
