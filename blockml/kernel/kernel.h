@@ -124,6 +124,9 @@ enum { BYTES_BEHIND = 15 }; /* must be blanks behind the text */
 int utf8_kind(const char *text, Py_ssize_t length); /* UNKNOWN where the bytes don't tell */
 int style_hides(PyObject *style);
 
+/* title.c */
+PyObject *page_title(PyObject *module, PyObject *arguments);
+
 /* segment.c */
 PyObject *cut_blocks(PyObject *module, PyObject *arguments);
 

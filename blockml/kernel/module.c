@@ -24,6 +24,7 @@ static PyMethodDef functions[] = {
     {"net_probabilities", net_probabilities, METH_VARARGS, NULL},
     {"row_means", row_means, METH_VARARGS, NULL},
     {"nodes_builder", nodes_builder, METH_VARARGS, NULL},
+    {"page_title", page_title, METH_VARARGS, NULL},
     {"cut_blocks", cut_blocks, METH_VARARGS, NULL},
     {"text_keys", text_keys, METH_VARARGS, NULL},
     {"word_amounts", word_amounts, METH_VARARGS, NULL},

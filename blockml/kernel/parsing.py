@@ -51,6 +51,17 @@ class ParsingKernel(Protocol):
         """
 
     @staticmethod
+    def page_title(
+        names: tuple[str, ...],
+        tag: NDArray[np.int32],
+        parent: NDArray[np.int32],
+        end: NDArray[np.int32],
+        texts: list[str],
+        /,
+    ) -> tuple[int, bool]:
+        """Node of a page's title, -1 without one, and whether any title holds markup: :mod:`blockml.parsing`."""
+
+    @staticmethod
     def cut_blocks(
         names: tuple[str, ...],
         tag: NDArray[np.int32],

@@ -294,7 +294,7 @@ def test_utf8_is_what_python_takes_for_it(source: bytes) -> None:
 _HEADS = st.lists(
     st.one_of(
         st.sampled_from(
-            "<meta |<META\x0b|<meta/|<meta\0|<meta|charset|CharSet|=|utf-8|gbk|utf-16|nonsense|x-user-defined|'|\"|>|<|/|"
+            "<meta |<META\x0b|<meta/|<meta\0|charset|CharSet|=|utf-8|gbk|utf-16|nonsense|x-user-defined|'|\"|>|<|/|"
             "http-equiv=content-type|content='text/html;|<!--|-->|<!-->|<!--->|--|-|<script|</script|<STYLE>|</Style>|"
             "<title>|</title|<titled>|</titles>|<textarea|</textarea |scripts|<metas |\x01|\t|<?xml encoding='gbk'?>|"
             "<meta charset=utf-8>|<meta charset=koi8-r>|<meta http-equiv=Content-Type content='charset=gbk'>|"
