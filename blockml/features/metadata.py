@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Set
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml import kernel
 from blockml.features.column import Rows, columns_of, names_of
 from blockml.features.sheet import Claims
 from blockml.features.tags import TagTable
@@ -35,14 +34,21 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 _KIND_OF = {word: number for number, words in enumerate(KINDS.values()) for word in words}
 # Possessive: runs of blanks are looked at once.
 _SCHEMA = re.compile(rb'"@type"\s*+:\s*+(?:\[\s*+)?+"(\w++)"')
+#: Kinds of addresses, by words in them, of which the first counts at each place; # is any digit.
+_URL_KINDS: Mapping[str, str] = {
+    "forum": "forum thread topic discuss question viewtopic showthread community /t/ /r/",
+    "shop": "product /p/ /dp/ item shop store",
+    "shelf": "categor collection /c/ /tag archive search browse list",
+    "news": "blog news article story post ####/##",
+    "docs": "docs documentation api reference guide wiki manual tutorial help learn",
+}
 _URL_WORDS = re.compile(
-    r"(?P<forum>forum|thread|topic|discuss|question|viewtopic|showthread|community|/t/|/r/)"
-    r"|(?P<shop>product|/p/|/dp/|item|shop|store)"
-    r"|(?P<shelf>categor|collection|/c/|/tag|archive|search|browse|list)"
-    r"|(?P<news>blog|news|article|story|post|\d{4}/\d{2})"
-    r"|(?P<docs>docs|documentation|api|reference|guide|wiki|manual|tutorial|help|learn)"
+    "|".join(
+        f"(?P<{kind}>{'|'.join(re.escape(word) for word in words.split())})" for kind, words in _URL_KINDS.items()
+    ).replace(r"\#", r"\d")
 )
-_URL_KINDS = ("forum", "shop", "shelf", "news", "docs")
+#: The same for the kernel: a zero byte behind each word, and one more behind those of a kind.
+_URL_BYTES = b"".join(word.encode() + b"\0" for words in _URL_KINDS.values() for word in (*words.split(), ""))
 
 #: What is added up by tag: nodes, words and blocks in elements.
 _NODES, _WORDS, _BLOCKS = range(3)
@@ -80,6 +86,11 @@ _SUMS_OF = {
 
 def claims(view: View) -> Claims:
     """What a page says about itself."""
+    if (sheet := view.sheet) is not None:
+        page, asked = view.page, sheet.compiled.page_claims
+        told = asked(sheet.tree, page.title, page.utf8 or b"", _KIND_OF, len(KINDS), _URL_BYTES, _address)
+        if told is not None:
+            return Claims(*told)
     return Claims(*_titles(view), _numbers(view))
 
 
@@ -92,7 +103,7 @@ def _titles(view: View) -> tuple[str, str]:
 
 def _numbers(view: View) -> tuple[float, ...]:
     """Kinds and address."""
-    return *_kinds(view), *_address(view)
+    return *_kinds(view), *_address(view.meta.get("og:url", "") or view.canonical)
 
 
 def resemblance(view: View) -> Mapping[str, NDArray[np.generic]]:
@@ -201,19 +212,18 @@ def _kinds(view: View) -> list[float]:
     kinds, source = [0.0] * len(KINDS), view.page.utf8 or b""
     if (own := _KIND_OF.get(view.meta.get("og:type", "").lower())) is not None:
         kinds[own] = 1
-    named = _types(source) if kernel.compiled is None else kernel.compiled.schema_types(source)
-    for number in {_KIND_OF[word] for word in map(str.lower, named) if word in _KIND_OF}:
+    for number in {_KIND_OF[word] for word in map(str.lower, _types(source)) if word in _KIND_OF}:
         kinds[number] += 2
     return kinds
 
 
-def _address(view: View) -> list[float]:
+def _address(address: str) -> tuple[float, ...]:
     """What the page's canonical address looks like."""
-    address = view.meta.get("og:url", "") or view.canonical
-    route = address.split("//")[-1].partition("/")[2].lower()
+    # Of three slashes the first two count.
+    route = address.split("//")[-1].partition("/")[2].lower()  # noqa: PLC0207
     kinds = {match.lastgroup for match in _URL_WORDS.finditer("/" + route)} if route else ()
     n_parts = len([part for part in route.split("/") if part]) if address else -1
-    return [n_parts, route.count("-"), sum(map(str.isdigit, route)), *[name in kinds for name in _URL_KINDS]]
+    return n_parts, route.count("-"), sum(map(str.isdigit, route)), *[name in kinds for name in _URL_KINDS]
 
 
 def _types(source: bytes) -> Iterator[str]:

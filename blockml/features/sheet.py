@@ -68,10 +68,6 @@ class Sheet:
         """(n_ways, n_blocks) number of each block's group: :attr:`blockml.features.view.View.groups`."""
         return np.frombuffer(self.compiled.page_groups(self.names), dtype=np.int32).reshape(-1, self._n)
 
-    def metas(self) -> tuple[Mapping[str, str], str] | None:
-        """What ``meta`` elements say, and the canonical address; None where attributes came as mappings."""
-        return self.compiled.page_metas(self.tree)
-
     def bags(
         self, elsewhere: Callable[[str], bytes], bounds: tuple[int, int, int, int, int]
     ) -> tuple[NDArray[np.intp], NDArray[np.int32], NDArray[np.intp]]:

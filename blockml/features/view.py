@@ -300,8 +300,6 @@ class View:
     @cached_property
     def _metas(self) -> tuple[Mapping[str, str], str]:
         """What :attr:`meta` and :attr:`canonical` are."""
-        if (sheet := self.sheet) is not None and (told := sheet.metas()) is not None:
-            return told
         nodes, held = self.nodes, self.nodes.attributes
         found: dict[str, str] = {}
         for attribute in (held[node] for node in nodes.places("meta").tolist()):

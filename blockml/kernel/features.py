@@ -105,12 +105,21 @@ class FeatureKernel(Protocol):
         """
 
     @staticmethod
-    def page_metas(tree: Tree, /) -> tuple[dict[str, str], str] | None:
-        """Contents by name, and an address; None if attributes came as mappings: ``View.meta`` and ``canonical``."""
+    def page_claims(
+        tree: Tree,
+        title: str,
+        source: bytes,
+        kind_of: Mapping[str, int],
+        n_kinds: int,
+        words: bytes,
+        elsewhere: Callable[[str], tuple[float, ...]],
+        /,
+    ) -> tuple[str, str, tuple[float, ...]] | None:
+        """Title, description and numbers: :func:`blockml.features.metadata.claims`; None if attributes are mappings.
 
-    @staticmethod
-    def schema_types(source: bytes, /) -> list[str]:
-        """Names of types: :func:`blockml.features.metadata.about`."""
+        ``words`` tell kinds of addresses, a zero byte behind each and one more behind those of a kind; ``elsewhere``
+        gives the numbers of an address that isn't ASCII.
+        """
 
     @staticmethod
     def line_densities(

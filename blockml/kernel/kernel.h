@@ -124,6 +124,9 @@ enum { BYTES_BEHIND = 15 }; /* must be blanks behind the text */
 int utf8_kind(const char *text, Py_ssize_t length); /* UNKNOWN where the bytes don't tell */
 int style_hides(PyObject *style);
 
+/* title.c */
+PyObject *page_title(PyObject *module, PyObject *arguments);
+
 /* segment.c */
 PyObject *cut_blocks(PyObject *module, PyObject *arguments);
 
@@ -150,9 +153,8 @@ PyObject *page_rows(PyObject *module, PyObject *arguments);
 /* copies.c */
 PyObject *repeated_lines(PyObject *module, PyObject *arguments);
 
-/* page.c */
-PyObject *page_metas(PyObject *module, PyObject *capsule);
-PyObject *schema_types(PyObject *module, PyObject *source);
+/* claims.c */
+PyObject *page_claims(PyObject *module, PyObject *arguments);
 
 /* counts.c */
 PyObject *line_densities(PyObject *module, PyObject *arguments);
@@ -180,6 +182,9 @@ PyObject *joined_texts(PyObject *module, PyObject *arguments);
 /* utf8.c */
 PyObject *is_utf8(PyObject *module, PyObject *source);
 PyObject *count_byte(PyObject *module, PyObject *arguments);
+
+/* declared.c */
+PyObject *plain_meta(PyObject *module, PyObject *arguments);
 
 /* ranks.c. Sorts by key; equal ones stay in order. `other` has room for as many; returns where the sorted ones are. */
 typedef struct {

@@ -10,6 +10,7 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml import kernel
 from blockml.errors import UsageError
 from blockml.page import Nodes, Page, Status
 from blockml.parsing.backends import BACKENDS, build
@@ -89,12 +90,12 @@ def parse(
         warnings.append(f"only the first {limits.bytes} {unit} were parsed")
     builder = build(decoded.utf8, backend, limits)
     nodes = builder.nodes()
-    titles = nodes.places("title")
-    if _swallows(nodes, titles) and (mended := _close_title(decoded.text)) is not None:
+    title, swallows = _title(nodes)
+    if swallows and (mended := _close_title(decoded.text)) is not None:
         warnings.append("a title without an end tag was closed")
         builder = build(mended.encode(), backend, limits)
         nodes = builder.nodes()
-        titles = nodes.places("title")
+        title, _ = _title(nodes)
     warnings.extend(builder.remarks)
     if builder.too_many:
         warnings.append(f"only the first {limits.nodes} nodes were kept")
@@ -104,7 +105,7 @@ def parse(
     truncated = cut or builder.too_many or builder.too_deep
     return Page(
         url=url,
-        title=_title(nodes, titles),
+        title=title,
         encoding=decoded.encoding,
         encoding_source=decoded.source,
         backend=backend,
@@ -125,23 +126,32 @@ def _status(decoded: Decoded, *, truncated: bool, n_blocks: int) -> Status:
     return Status.OK if n_blocks else Status.EMPTY_PAGE
 
 
-def _title(nodes: Nodes, titles: NDArray[np.int64]) -> str:
-    """Text of the first ``title`` that is no part of a drawing."""
+def _title(nodes: Nodes) -> tuple[str, bool]:
+    """Text of the first ``title`` that is no part of a drawing, and whether one holds markup: it may be unclosed."""
+    if kernel.compiled is not None and isinstance(nodes.texts, list):
+        node, swallows = kernel.compiled.page_title(nodes.names, nodes.tag, nodes.parent, nodes.end, nodes.texts)
+    else:
+        titles = nodes.places("title")
+        node, swallows = _first(nodes, titles), _swallows(nodes, titles)
+    return " ".join(" ".join(nodes.texts[node + 1 : nodes.end[node]]).split()) if node >= 0 else "", swallows
+
+
+def _first(nodes: Nodes, titles: NDArray[np.int64]) -> int:
+    """The first of them that is no part of a drawing; -1 without one."""
     if not len(titles):
-        return ""
+        return -1
     if any(nodes.name(node) == "svg" for node in nodes.ancestors(int(titles[0]))):
         drawings = nodes.places("svg")
         covered = np.maximum.accumulate(nodes.end[drawings])  # to where the drawings so far reach
         before = np.searchsorted(drawings, titles)
         titles = titles[(before == 0) | (covered[before - 1] <= titles)]
         if not len(titles):
-            return ""
-    first = int(titles[0])
-    return " ".join(" ".join(nodes.texts[first + 1 : nodes.end[first]]).split())
+            return -1
+    return int(titles[0])
 
 
 def _swallows(nodes: Nodes, titles: NDArray[np.int64]) -> bool:
-    """Whether a ``title`` holds markup: it may be unclosed."""
+    """Whether one of them holds markup."""
     return any("<" in text for node in titles.tolist() for text in nodes.texts[node + 1 : nodes.end[node]])
 
 

@@ -28,6 +28,8 @@ _ATTRIBUTE = re.compile(rb"""([^\s"'/=]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"']+))?"
 _CHARSET = re.compile(rb"""charset\s*=\s*["']?\s*([^\s"';]+)""", re.IGNORECASE)
 _XML_DECLARATION = re.compile(rb"""\s*<\?xml[^>]*?encoding\s*=\s*["']([^"'>]+)["']""")
 
+#: Byte order marks.
+_MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_BE: "utf-16be", codecs.BOM_UTF16_LE: "utf-16le"}
 #: First bytes of formats that are no text (WHATWG MIME sniffing, sections 6.1, 6.2 and 7.1).
 _BINARY_SIGNATURES = (
     b"\x89PNG\r\n\x1a\n", b"GIF87a", b"GIF89a", b"\xff\xd8\xff", b"%PDF-", b"PK\x03\x04", b"\x1f\x8b\x08",
@@ -90,9 +92,12 @@ def decode(source: bytes | str, charset: str | None = None, detector: Detector |
     """
     if isinstance(source, str):
         return _clean_str(source)
-    encoding, rule, warnings = _sniff(source, charset, detector)
-    if rule != "bom" and encoding not in ("utf-16le", "utf-16be") and _is_binary(source):
-        return Decoded(b"", "binary", "signature", ("the bytes are not text",), is_text=False)
+    if (plain := None if charset or kernel.compiled is None else _plain(kernel.compiled, source)) is not None:
+        encoding, rule, warnings = plain
+    else:
+        encoding, rule, warnings = _sniff(source, charset, detector)
+        if rule != "bom" and encoding not in ("utf-16le", "utf-16be") and _is_binary(source):
+            return Decoded(b"", "binary", "signature", ("the bytes are not text",), is_text=False)
     if encoding == "utf-8":  # as nearly all: it is handed on as it is
         utf8 = source.removeprefix(codecs.BOM_UTF8)
         if _is_utf8(utf8):
@@ -116,13 +121,29 @@ def _clean_str(source: str) -> Decoded:
         return Decoded(text.encode("utf-8"), "utf-8", "str", ("lone surrogates were replaced",))
 
 
+#: What the kernel looks for: bytes that no text has, zeros of UTF-16 too, and those with which other formats and byte
+#: order marks begin.
+_NO_TEXT, _BEGINS = 1, 2
+_BEGINNINGS = bytes(start[0] for start in (*_BINARY_SIGNATURES, *_MARKS))
+_PLAIN_TABLE = bytes(_NO_TEXT * (byte in _BINARY_BYTES) | _BEGINS * (byte in _BEGINNINGS) for byte in range(256))
+
+
+def _plain(compiled: kernel.Compiled, source: bytes) -> tuple[str, str, tuple[str, ...]] | None:
+    """What :func:`_sniff` finds in plain text, if the first declaration is known or it is UTF-8 without one."""
+    found = compiled.plain_meta(source, _PLAIN_TABLE, _PRESCAN, _HEADER)
+    if found is None:
+        return None
+    meta, is_early = found
+    if not meta:
+        is_utf8 = not _XML_DECLARATION.match(source[:_PRESCAN]) and _is_utf8(source)
+        return ("utf-8", "valid utf-8", ()) if is_utf8 else None
+    encoding = _short_encoding(meta) if len(meta) <= _LONGEST_KEPT else _encoding(meta)
+    return None if encoding is None else (encoding, "meta" if is_early else "late meta", ())
+
+
 def _sniff(source: bytes, charset: str | None, detector: Detector | None) -> tuple[str, str, tuple[str, ...]]:
     """Encoding name, rule and warnings."""
-    for mark, name in (
-        (codecs.BOM_UTF8, "utf-8"),
-        (codecs.BOM_UTF16_BE, "utf-16be"),
-        (codecs.BOM_UTF16_LE, "utf-16le"),
-    ):
+    for mark, name in _MARKS.items():
         if source.startswith(mark):
             return name, "bom", ()
     warnings: dict[str, None] = {}
@@ -196,7 +217,14 @@ def _label(meta: bytes) -> bytes:
     return label
 
 
+def _encoding(meta: bytes) -> str | None:
+    """The encoding that a ``<meta>`` declares; None if it is unknown."""
+    name = _known(_label(meta).decode("ascii", "replace"))
+    return name and _as_declared(name)
+
+
 _short_label = functools.lru_cache(maxsize=256)(_label)
+_short_encoding = functools.lru_cache(maxsize=256)(_encoding)
 
 
 def _metas(source: bytes) -> Iterator[bytes]:

@@ -439,10 +439,16 @@ def a_tree(**changes: object) -> object:
     return compiled().page_tree(*arguments)
 
 
+def no_address(address: str) -> tuple[float, ...]:
+    """Not called."""
+    raise AssertionError(address)
+
+
 @pytest.mark.parametrize(("name", "wrong"), NO_TREES)
 def test_what_is_no_tree_is_refused(name: str, wrong: object) -> None:
     """Whoever takes a tree trusts all its numbers."""
-    assert compiled().page_metas(a_tree()) == ({}, "")
+    told = compiled().page_claims(a_tree(), "x", b"", {}, 0, b"", no_address)
+    assert told == ("x ", "", (-1, 0, 0))
     with pytest.raises((IndexError, TypeError, ValueError)):
         a_tree(**{name: wrong})
 
@@ -482,14 +488,15 @@ def test_only_trees_names_and_tables_are_taken_for_such(monkeypatch: pytest.Monk
     """Not other objects, nor capsules of others; and names are those of the tree."""
     calls = recorded(monkeypatch, "<title>x</title><p class=a>one two")
     others: list[Any] = ["tree", dt.datetime_CAPI, *calls["page_rows"][:3], a_tree()]
-    for name in ("page_names", "page_groups", "page_metas", "page_rows", "page_bags", "page_verdict"):
+    for name in ("page_names", "page_groups", "page_claims", "page_rows", "page_bags", "page_verdict"):
         function, arguments = getattr(compiled(), name), calls[name]
         for place, taken in enumerate(arguments):
             if type(taken) is not type(dt.datetime_CAPI):
                 continue
             function(*arguments)
             for other in others:
-                if other is taken or (other is others[-1] and len(arguments) <= 2):  # another tree, and nothing else
+                alone = sum(type(held) is type(taken) for held in arguments) == 1 or name == "page_names"
+                if other is taken or (other is others[-1] and alone):  # another tree, and nothing that is of one
                     continue
                 with pytest.raises((TypeError, ValueError)):
                     function(*[*arguments[:place], other, *arguments[place + 1 :]])
