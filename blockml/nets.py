@@ -21,7 +21,7 @@ from blockml.errors import ModelFormatError, UsageError
 from blockml.features.tokens import BUCKETS, Bags
 from blockml.kernel.judging import HeldNet
 from blockml.odds import logistic
-from blockml.wholenets import BOUND, WholeNet, rounded, whole_odds
+from blockml.wholenets import BOUND, MOST_TERMS, WholeNet, rounded, whole_odds
 
 __all__ = ["Net", "join", "signed_logarithms"]
 
@@ -281,6 +281,8 @@ class Net:
             raise ModelFormatError(
                 f"a net has columns, at most {_MOST_WAYS} ways to be alike, and at most {_MOST_UNITS} of anything else"
             )
+        if max(f, (3 + self.ways) * h) > MOST_TERMS:
+            raise ModelFormatError(f"a unit of a net adds up {MOST_TERMS} numbers at most")
         if sum(array.size for array in held.values()) > _MOST_NUMBERS:
             raise ModelFormatError(f"a net has at most {_MOST_NUMBERS} numbers")
         if not all((np.abs(array) <= _LARGEST).all() for array in held.values()) or (self.scale < 0).any():

@@ -18,7 +18,7 @@ from blockml.modelfile import Model
 from blockml.nets import NO_BAGS, Net
 from blockml.odds import blended
 from blockml.page import Flag
-from blockml.wholepage import CERTAIN, EXPECTED, HARDLY, LEAST_CERTAIN, MOST_CARE, likeness, of_page, page_scores
+from blockml.wholepage import CERTAIN, COLUMNS, EXPECTED, HARDLY, LEAST_CERTAIN, MOST_CARE, likeness, of_page, page_scores
 
 __all__ = ["Verdict", "verdict"]
 
@@ -26,6 +26,8 @@ _FAR = ALIKE.index("far")
 #: What the kernel is told of every page, behind what the model says.
 _RULES = (HARDLY, MOST_CARE, CERTAIN, LEAST_CERTAIN, WORDLESS, SLACK, HERE, LEAST_F1, SURE)
 _BOUNDS = (LEAST_WORDS, int(Flag.PREFORMATTED), SAME_LINE, _FAR)
+#: As wide as the row of a page.
+_ROW = np.zeros((1, len(COLUMNS)), dtype=np.float32)
 
 
 class Verdict(NamedTuple):
@@ -80,6 +82,8 @@ def in_one_go(model: Model, net: Net, view: View, sheet: Sheet, rows: NDArray[np
     """The same by the kernel, for a model with such a net whose rule is the expected F1, and whose link is logistic."""
     trees, group, n_groups = model.joint
     trees.check_width(rows)
+    if model.article is not None:
+        model.article.check_width(_ROW)
     words = bags(view) if net.reads_words else NO_BAGS
     sums, scores = np.empty((len(view), n_groups)), np.empty(len(view), dtype=np.float32)
     rules = (

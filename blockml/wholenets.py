@@ -18,7 +18,7 @@ from blockml.errors import UsageError
 from blockml.features.ranks import ranked
 from blockml.features.tokens import Bags
 
-__all__ = ["BOUND", "INPUT_STEPS", "LARGEST", "UNIT_STEPS", "WholeNet", "rounded", "whole_odds", "whole_weights"]
+__all__ = ["BOUND", "INPUT_STEPS", "LARGEST", "MOST_TERMS", "UNIT_STEPS", "WholeNet", "rounded", "whole_odds", "whole_weights"]
 
 FloatArray = NDArray[np.float32]
 Whole = NDArray[np.int16]
@@ -36,6 +36,8 @@ UNIT_STEPS = 2**10
 _CUT = 16
 #: What sums stay below, so that half a step of :data:`_CUT` can be added to each.
 _MOST = 2**31 - 2**_CUT
+#: Products that a sum has at most: rounding of each takes room, of more than twice as many all that a sum has.
+MOST_TERMS = 2**15
 #: Words that a bag has at most, so that sums of their vectors fit.
 _MOST_IN_BAG = 2**16
 
@@ -88,6 +90,7 @@ def whole_weights(weights: NDArray[Any], most: int) -> tuple[Whole, NDArray[np.f
     ----------
     weights
         (…, terms, k) of half precision, in arrays of whatever type: their sums are exact, and so the same everywhere.
+        No more terms than :data:`MOST_TERMS`.
     most
         What a whole number that is multiplied with them is at most.
 

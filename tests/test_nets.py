@@ -246,6 +246,15 @@ def test_nets_that_the_kernel_would_not_take_are_refused() -> None:
             net.check(columns)
 
 
+@pytest.mark.parametrize(("h", "ways"), [(2**14, 1), (2**14, 8), (2**13, 2)])
+def test_nets_whose_sums_would_not_fit_are_refused(h: int, ways: int) -> None:
+    """Sums of whole numbers have 32 bits: of very many terms none but weights of 0 would fit."""
+    net = net_of(0, 1, (h, 1), 0, ways, 0)
+    with pytest.raises(ModelFormatError, match="at most"):
+        net.check(COLUMNS)
+    net_of(0, 1, (2**15 // (3 + ways), 1), 0, ways, 0).check(COLUMNS)
+
+
 def test_other_columns_ways_or_no_words_are_refused() -> None:
     """With a message that tells the numbers."""
     net, (matrix, groups, words, bags) = some_net(), some_page(6, 3)

@@ -108,14 +108,17 @@ def test_a_net_that_reads_no_words() -> None:
 
 
 def test_columns_that_a_model_does_not_take_are_refused() -> None:
-    """In one go too: of nets, trees, and ways to be alike."""
+    """In one go too: of nets, trees, those of articles, and ways to be alike."""
     page = blockml.parse(CASES[0])
     rows = matrix(page, DEFAULT.features)
+    wide = replace(DEFAULT, article=DEFAULT.trees)
     for compiled in {None, kernel.compiled}:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(kernel, "compiled", compiled)
             with pytest.raises(UsageError, match="column"):
                 verdict(DEFAULT, View(page), rows[:, :-1])
+            with pytest.raises(UsageError, match="the matrix has 13"):
+                verdict(wide, View(page), rows)
             assert DEFAULT.net is not None
             narrow = replace(DEFAULT.net, alike=DEFAULT.net.alike[:, : DEFAULT.net.own.shape[1]])
             with pytest.raises(UsageError, match="1 ways to be alike"):

@@ -261,29 +261,66 @@ static uint64_t hash_of(const Above *a, const uint64_t *hashes, Py_ssize_t block
     return hash >> 32;
 }
 
+/* Slots that are looked at; more are a sign of names made up so that they collide, and a dict has their bags. */
+enum { MOST_PROBES = 64 };
+
+/* What is above a block as bytes, the same for blocks that are alike; NULL with an exception set. */
+static PyObject *key_of(const Above *a, Py_ssize_t block) {
+    int32_t key[N_LEVELS][1 + N_NAMED];
+    for (int level = 0; level < N_LEVELS; level++) {
+        Py_ssize_t node = node_at(a, level, block);
+        key[level][0] = (int32_t)tag_at(a, node);
+        for (int k = 0; k < N_NAMED; k++) key[level][1 + k] = number_at(a, k, node);
+    }
+    return PyBytes_FromStringAndSize((const char *)key, sizeof key);
+}
+
+/* The bag of a block that found no slot, the `next` one if it has none yet; -1 with an exception set. */
+static int64_t crowded_bag(PyObject **crowded, const Above *a, Py_ssize_t block, Py_ssize_t next) {
+    int64_t number = -1;
+    if (*crowded == NULL && (*crowded = PyDict_New()) == NULL) return -1;
+    PyObject *key = key_of(a, block), *held = NULL;
+    if (key != NULL && (held = PyDict_GetItemWithError(*crowded, key)) != NULL) {
+        number = PyLong_AsLongLong(held);
+    } else if (key != NULL && !PyErr_Occurred() && (held = PyLong_FromSsize_t(next)) != NULL) {
+        number = PyDict_SetItem(*crowded, key, held) < 0 ? -1 : next;
+        Py_DECREF(held);
+    }
+    Py_XDECREF(key);
+    return number;
+}
+
 /* Numbers the blocks that have the same above them, in their order; first has the first block of each bag. Returns how
-   many bags there are, or -1 without memory. */
+   many bags there are, or -1 with an exception set. */
 static Py_ssize_t find_bags(const Above *a, int64_t *bag, int64_t *first) {
     size_t n_slots = 16;
     while (n_slots < 2 * (size_t)a->tree->n) n_slots *= 2;
     int32_t *slots = calloc(n_slots, sizeof(int32_t)); /* one more than numbers of bags, 0: free */
     uint64_t *hashes = node_hashes(a);
+    PyObject *crowded = NULL;
     Py_ssize_t n_bags = slots == NULL || hashes == NULL ? -1 : 0;
+    if (n_bags < 0) PyErr_NoMemory();
     for (Py_ssize_t block = 0; n_bags >= 0 && block < a->tree->n; block++) {
         if (has_parent_of_last(a->tree, block)) {
             bag[block] = bag[block - 1];
             continue;
         }
         size_t at = (size_t)hash_of(a, hashes, block) & (n_slots - 1);
-        while (slots[at] && !blocks_alike(a, (Py_ssize_t)first[slots[at] - 1], block)) at = (at + 1) & (n_slots - 1);
-        if (!slots[at]) {
-            first[n_bags] = block;
-            slots[at] = (int32_t)++n_bags; /* no more than nodes */
-        }
-        bag[block] = slots[at] - 1;
+        int probes = 0;
+        for (; slots[at] && probes < MOST_PROBES; probes++, at = (at + 1) & (n_slots - 1))
+            if (blocks_alike(a, (Py_ssize_t)first[slots[at] - 1], block)) break;
+        if (probes == MOST_PROBES)
+            bag[block] = crowded_bag(&crowded, a, block, n_bags);
+        else if (slots[at])
+            bag[block] = slots[at] - 1;
+        else
+            bag[block] = n_bags, slots[at] = (int32_t)n_bags + 1; /* no more than nodes */
+        if (bag[block] == n_bags) first[n_bags++] = block;
+        if (bag[block] < 0) n_bags = -1;
     }
     free(slots);
     free(hashes);
+    Py_XDECREF(crowded);
     return n_bags;
 }
 
@@ -370,11 +407,12 @@ PyObject *page_bags(PyObject *module, PyObject *arguments) {
     if ((tag_sums = sums_of_tags(a.tree)) == NULL) goto done;
     words.begin = malloc((size_t)(n_values + 1) * sizeof(int64_t));
     words.end = malloc((size_t)(n_values + 1) * sizeof(int64_t));
-    Py_ssize_t n_bags = words.begin == NULL || words.end == NULL ? -1 : find_bags(&a, bag, starts);
-    if (n_bags < 0) {
+    if (words.begin == NULL || words.end == NULL) {
         PyErr_NoMemory();
         goto done;
     }
+    Py_ssize_t n_bags = find_bags(&a, bag, starts);
+    if (n_bags < 0) goto done;
     for (Py_ssize_t i = 0; i < n_values; i++) words.begin[i] = -1;
     for (Py_ssize_t number = 0; number < n_bags; number++) {
         Py_ssize_t block = (Py_ssize_t)starts[number];

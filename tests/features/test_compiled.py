@@ -309,6 +309,38 @@ def test_values_made_up_to_collide() -> None:
     assert same(fast, slow)
 
 
+def names_sharing_a_slot(tags: tuple[str, ...], n_values: int, n_slots: int) -> list[tuple[int, int]]:
+    """Numbers of a class and an id of a paragraph in a body whose hashes are the same by this number."""
+    prime, factor, shift = np.uint64(0x100000001B3), np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
+
+    def node(tag: int, *numbers: Any) -> Any:
+        found = np.uint64(0xCBF29CE484222325)
+        for number in (tag, *numbers):
+            found = (found ^ np.asarray(number, dtype=np.uint64)) * prime
+        return found ^ found >> shift
+
+    of_class, of_id = np.meshgrid(*[np.arange(1, n_values + 1)] * 2)
+    with np.errstate(over="ignore"):
+        hashes = node(tags.index("p"), of_class.ravel(), 0, of_id.ravel(), 0) * factor
+        for tag in (tags.index("body"), tags.index("html"), len(tags)):
+            hashes = (hashes ^ node(tag, 0, 0, 0, 0)) * factor
+    chosen = np.flatnonzero(hashes >> shift & np.uint64(n_slots - 1) == 7)
+    return list(zip(of_class.ravel()[chosen].tolist(), of_id.ravel()[chosen].tolist(), strict=True))
+
+
+def test_names_made_up_to_collide() -> None:
+    """Blocks below such elements cost more, and nothing else."""
+    every = "".join(f"<p class=v{number}>x" for number in range(1, 601))
+    pairs = names_sharing_a_slot(("#text", "html", "head", "body", "p"), 600, 2048)[:150]
+    assert len(pairs) == 150
+    some = "".join(f"<p class=v{one} id=v{other}>x" for one, other in pairs)
+    page = blockml.parse(f"<body>{every}{some}<ul><li>x</ul>{some}", backend="lxml")
+    assert page.nodes.names[:5] == ("#text", "html", "head", "body", "p")
+    fast, slow = both(lambda: told(page))
+    assert same(fast, slow)
+    assert fast[-1].max() == 600 + 150
+
+
 def test_values_of_attributes_are_texts() -> None:
     """Whoever makes a page by hand is told."""
     page = page_of(nodes_with([{}, {"role": b"main"}]))  # type: ignore[dict-item]
