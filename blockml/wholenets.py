@@ -18,7 +18,17 @@ from blockml.errors import UsageError
 from blockml.features.ranks import ranked
 from blockml.features.tokens import Bags
 
-__all__ = ["BOUND", "INPUT_STEPS", "LARGEST", "MOST_TERMS", "UNIT_STEPS", "WholeNet", "rounded", "whole_odds", "whole_weights"]
+__all__ = [
+    "BOUND",
+    "INPUT_STEPS",
+    "LARGEST",
+    "MOST_TERMS",
+    "UNIT_STEPS",
+    "WholeNet",
+    "rounded",
+    "whole_odds",
+    "whole_weights",
+]
 
 FloatArray = NDArray[np.float32]
 Whole = NDArray[np.int16]
@@ -138,9 +148,11 @@ def rounded(
     whole_mix = mix.astype(np.int16)
     if len(mix):
         whole_mix, first_scale = whole_weights(mix * (first_scale * 2**_CUT)[:, None], LARGEST + 1)
-    # Vectors of words are as large as can be; no more than the largest of them comes out of a mean.
-    word_scale = np.ldexp(1.0, int(np.frexp(np.abs(words).max(initial=2.0**-40))[1]) - 15)
-    whole_lift, lift_scale = whole_weights(lift * word_scale, LARGEST)
+    # Vectors of words are as large as can be, of each net; no more than the largest of them comes out of a mean.
+    members, width = lift.shape[:2]
+    largest = np.abs(words).reshape(len(words), members, width).max(axis=(0, 2), initial=2.0**-40)
+    word_scale = np.ldexp(1.0, np.frexp(largest)[1] - 15)
+    whole_lift, lift_scale = whole_weights(lift * word_scale[:, None, None], LARGEST)
     second = np.concatenate([own, page, alike], axis=1) / np.float32(UNIT_STEPS)
     whole_second, second_scale = whole_weights(second, LARGEST)
     whole_out, out_scale = whole_weights(out / np.float32(UNIT_STEPS), LARGEST)
@@ -151,7 +163,7 @@ def rounded(
         mix=whole_mix,
         first_scale=first_scale.astype(np.float32).ravel(),
         first_bias=first_bias,
-        words=np.clip(np.rint(words / word_scale), -LARGEST, LARGEST).astype(np.int16),
+        words=np.clip(np.rint(words / word_scale.repeat(width)), -LARGEST, LARGEST).astype(np.int16),
         known=(words != 0).any(axis=1).astype(np.uint8),
         lift=whole_lift,
         lift_scale=lift_scale.astype(np.float32).ravel(),
