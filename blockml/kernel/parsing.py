@@ -70,12 +70,13 @@ class ParsingKernel(Protocol):
         end: NDArray[np.int32],
         flags: NDArray[np.uint8],
         texts: list[str],
-        properties: NDArray[np.uint8],
+        known: Mapping[str, int],
+        others: int,
         classes: NDArray[np.uint8],
         tokenizer: int,
         /,
     ) -> tuple[bytearray, bytearray, bytearray, tuple[str, ...], tuple[str, ...]]:
-        """Columns of the blocks of a page: :func:`blockml.parsing.segmentation.segment`.
+        """Columns of the blocks of a page, by properties of names: :func:`blockml.parsing.segmentation.segment`.
 
         Seven columns of int32 from ``n_words`` to ``last_node``, one behind the other; ``flags`` and ``joints``, of
         uint8; ``word_lengths``, of int32; ``texts``; and ``parents``.

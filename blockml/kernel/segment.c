@@ -189,39 +189,59 @@ static PyObject *result_of(const Cutter *c, PyObject *names) {
     return result;
 }
 
-/* cut_blocks(names, tag, parent, depth, end, flags, texts, properties, classes, tokenizer): the columns of Blocks from
-   n_words to last_node, one behind the other; flags and joints; word_lengths; texts; and names of parents. `texts` is a list,
-   `classes` the table of all code points. */
+/* What is known of each name, `others` of one that isn't; to be freed. NULL with an exception set. */
+static uint8_t *properties_of(PyObject *names, PyObject *known, int others) {
+    Py_ssize_t n = PyTuple_Size(names);
+    uint8_t *properties = malloc((size_t)n + 1);
+    if (properties == NULL) PyErr_NoMemory();
+    for (Py_ssize_t i = 0; properties != NULL && i < n; i++) {
+        PyObject *held = PyDict_GetItemWithError(known, PyTuple_GetItem(names, i));
+        properties[i] = (uint8_t)(held == NULL ? others : PyLong_AsLong(held));
+        if (PyErr_Occurred()) {
+            free(properties);
+            return NULL;
+        }
+    }
+    return properties;
+}
+
+/* cut_blocks(names, tag, parent, depth, end, flags, texts, known, others, classes, tokenizer): the columns of Blocks
+   from n_words to last_node, one behind the other; flags and joints; word_lengths; texts; and names of parents. `texts`
+   is a list, `known` properties by name, `others` those of all other names, `classes` the table of all code points. */
 PyObject *cut_blocks(PyObject *module, PyObject *arguments) {
-    PyObject *object[7], *names, *texts;
+    PyObject *object[6], *names, *texts, *known;
     Cutter cutter = {.n = 0};
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "O!OOOOOO!OOi", &PyTuple_Type, &names, &object[0], &object[1], &object[2],
-                          &object[3], &object[4], &PyList_Type, &texts, &object[5], &object[6], &cutter.text.tokenizer))
+    int opened = 0, others;
+    if (!PyArg_ParseTuple(arguments, "O!OOOOOO!O!iOi", &PyTuple_Type, &names, &object[0], &object[1], &object[2],
+                          &object[3], &object[4], &PyList_Type, &texts, &PyDict_Type, &known, &others, &object[5],
+                          &cutter.text.tokenizer))
         return NULL;
-    static const Py_ssize_t sizes[7] = {4, 4, 4, 4, 1, 1, 1};
-    Py_buffer view[7];
+    static const Py_ssize_t sizes[6] = {4, 4, 4, 4, 1, 1};
+    Py_buffer view[6];
     PyObject *result = NULL;
     Ends *ends = NULL;
-    int opened = 0;
-    for (; opened < 7; opened++)
+    uint8_t *properties = NULL;
+    for (; opened < 6; opened++)
         if (open_array(object[opened], &view[opened], sizes[opened], 0) < 0) goto done;
     Py_ssize_t n = cutter.n = view[4].len;
     if (view[0].len != n * 4 || view[1].len != n * 4 || view[2].len != n * 4 || view[3].len != n * 4 ||
-        PyList_Size(texts) != n || PyTuple_Size(names) != view[5].len || view[6].len != N_POINTS) {
+        PyList_Size(texts) != n || view[5].len != N_POINTS) {
         PyErr_SetString(PyExc_ValueError, "columns of different lengths");
         goto done;
     }
     cutter.tag = view[0].buf, cutter.parent = view[1].buf, cutter.depth = view[2].buf, cutter.end = view[3].buf;
-    cutter.flags = view[4].buf, cutter.properties = view[5].buf, cutter.text.classes = view[6].buf;
+    cutter.flags = view[4].buf, cutter.text.classes = view[5].buf;
+    if ((cutter.properties = properties = properties_of(names, known, others)) == NULL) goto done;
     if ((ends = calloc((size_t)n + 1, sizeof(Ends))) == NULL)
         PyErr_NoMemory();
-    else if (cut(&cutter, texts, view[5].len, ends) == 0)
+    else if (cut(&cutter, texts, PyTuple_Size(names), ends) == 0)
         result = result_of(&cutter, names);
     for (Py_ssize_t i = 0; i < cutter.n_rows; i++) Py_XDECREF(cutter.rows[i].text);
     gathered_free(&cutter.text);
     free(cutter.rows), free(ends);
 done:
+    free(properties);
     while (opened--) PyBuffer_Release(&view[opened]);
     return result;
 }

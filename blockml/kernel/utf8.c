@@ -25,10 +25,14 @@ PyObject *is_utf8(PyObject *module, PyObject *source) {
     Py_ssize_t n = view.len, at = 0;
     int is_valid = 1;
     while (is_valid && at < n) {
-        uint64_t eight;
-        for (; n - at >= 8; at += 8) { /* mostly ASCII */
-            memcpy(&eight, bytes + at, 8);
-            if (eight & 0x8080808080808080u) break;
+        uint64_t word[4];
+        for (; n - at >= 32; at += 32) { /* mostly ASCII */
+            memcpy(word, bytes + at, 32);
+            if ((word[0] | word[1] | word[2] | word[3]) & 0x8080808080808080u) break;
+        }
+        for (; n - at >= 8; at += 8) {
+            memcpy(word, bytes + at, 8);
+            if (word[0] & 0x8080808080808080u) break;
         }
         for (Py_ssize_t stop = at + 8; at < n && at < stop;) {
             Py_ssize_t length = character((const unsigned char *)bytes + at, n - at);

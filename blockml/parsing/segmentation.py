@@ -88,7 +88,6 @@ _PROPERTIES: Mapping[str, int] = {
 
 def _compiled(compiled: kernel.Compiled, nodes: Nodes, profile: str, tokenizer: str) -> Blocks:
     """Blocks by the kernel."""
-    known = _known(profile)
     columns, bits, word_lengths, texts, parents = compiled.cut_blocks(
         nodes.names,
         np.ascontiguousarray(nodes.tag, np.int32),
@@ -97,7 +96,8 @@ def _compiled(compiled: kernel.Compiled, nodes: Nodes, profile: str, tokenizer: 
         np.ascontiguousarray(nodes.end, np.int32),
         np.ascontiguousarray(nodes.flags, np.uint8),
         nodes.texts if isinstance(nodes.texts, list) else list(nodes.texts),
-        np.array([*map(known.get, nodes.names, itertools.repeat(_SEPARATES | _PART))], np.uint8),
+        _known(profile),
+        _SEPARATES | _PART,
         class_table(),
         tuple(TOKENIZERS).index(tokenizer),
     )

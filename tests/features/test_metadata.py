@@ -189,3 +189,8 @@ def test_wrong_tables_are_refused(kind_of: dict[str, int], n_kinds: int, words: 
     assert view.sheet is not None
     with pytest.raises((TypeError, ValueError)):
         view.sheet.compiled.page_claims(view.sheet.tree, "", b"", kind_of, n_kinds, words, lambda _: (0.0,) * 4)
+
+
+def test_no_name_of_a_kind_is_too_long_for_the_kernel() -> None:
+    """It passes over longer names of types."""
+    assert max(len(name) for names in KINDS.values() for name in names) <= 64

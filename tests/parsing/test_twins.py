@@ -518,15 +518,19 @@ def test_a_text_too_many_at_the_end_leaves_a_whole_tree() -> None:
 
 COLUMNS: dict[str, Any] = {
     "names": ("#text", "p"), "tag": [1, 0], "parent": [-1, 0], "depth": [0, 1], "end": [2, 2], "flags": [0, 0],
-    "texts": ["", "x"], "properties": [0, 3], "classes": class_table(),
+    "texts": ["", "x"], "known": {"#text": 0}, "others": 3, "classes": class_table(),
 }  # fmt: skip
-DTYPES = {"flags": np.uint8, "properties": np.uint8, "classes": np.uint8}
+DTYPES = {"flags": np.uint8, "classes": np.uint8}
 
 
 @pytest.mark.parametrize(
     ("name", "column", "error"),
     [
         ("names", ("#text",), ValueError),
+        ("known", {"p": "x"}, TypeError),
+        ("known", {"p": 1 << 80}, OverflowError),
+        ("known", [("p", 3)], TypeError),
+        ("others", "3", TypeError),
         ("names", ["#text", "p"], TypeError),
         ("tag", [2, 0], ValueError),
         ("tag", [-1, 0], ValueError),
@@ -549,7 +553,7 @@ def test_columns_that_are_no_tree_are_refused(
 
     def cut(columns: dict[str, Any]) -> tuple[Any, ...]:
         arrays = {
-            key: held if key in ("names", "texts") else np.array(held, DTYPES.get(key, np.int32))
+            key: held if key in ("names", "texts", "known", "others") else np.array(held, DTYPES.get(key, np.int32))
             for key, held in columns.items()
         }
         return compiled.cut_blocks(*arrays.values(), 0)  # type: ignore[call-arg, arg-type]
