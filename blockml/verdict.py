@@ -18,7 +18,17 @@ from blockml.modelfile import Model
 from blockml.nets import NO_BAGS, Net
 from blockml.odds import blended
 from blockml.page import Flag
-from blockml.wholepage import CERTAIN, COLUMNS, EXPECTED, HARDLY, LEAST_CERTAIN, MOST_CARE, likeness, of_page, page_scores
+from blockml.wholepage import (
+    CERTAIN,
+    COLUMNS,
+    EXPECTED,
+    HARDLY,
+    LEAST_CERTAIN,
+    MOST_CARE,
+    likeness,
+    of_page,
+    page_scores,
+)
 
 __all__ = ["Verdict", "verdict"]
 

@@ -18,7 +18,17 @@ from blockml.errors import UsageError
 from blockml.features.ranks import ranked
 from blockml.features.tokens import Bags
 
-__all__ = ["BOUND", "INPUT_STEPS", "LARGEST", "MOST_TERMS", "UNIT_STEPS", "WholeNet", "rounded", "whole_odds", "whole_weights"]
+__all__ = [
+    "BOUND",
+    "INPUT_STEPS",
+    "LARGEST",
+    "MOST_TERMS",
+    "UNIT_STEPS",
+    "WholeNet",
+    "rounded",
+    "whole_odds",
+    "whole_weights",
+]
 
 FloatArray = NDArray[np.float32]
 Whole = NDArray[np.int16]

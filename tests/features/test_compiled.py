@@ -314,7 +314,7 @@ def names_sharing_a_slot(tags: tuple[str, ...], n_values: int, n_slots: int) -> 
     prime, factor, shift = np.uint64(0x100000001B3), np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
 
     def node(tag: int, *numbers: Any) -> Any:
-        found = np.uint64(0xCBF29CE484222325)
+        found: Any = np.uint64(0xCBF29CE484222325)
         for number in (tag, *numbers):
             found = (found ^ np.asarray(number, dtype=np.uint64)) * prime
         return found ^ found >> shift
