@@ -26,6 +26,8 @@ CASES = (
     "<p>one",
     "<table>" + "<tr><td>Joined in the year<td>2009" * 20 + "</table>",
 )  # fmt: skip
+#: The least whole number of 64 bits.
+LEAST = np.iinfo(np.int64).min
 DEFAULT: Model = blockml.load("default").model
 
 
@@ -140,8 +142,9 @@ def test_what_does_not_fit_is_refused(compiled: kernel.Compiled, monkeypatch: py
             return getattr(compiled, name)
 
     monkeypatch.setattr(kernel, "compiled", Recording())
-    told(DEFAULT, CASES[0])
+    told(DEFAULT, CASES[2])
     (given,) = calls
+    assert len(given[8]) % 8 == 0  # so that 2 ** 61 times as many are 0 in 64 bits
     function: Any = compiled.page_verdict
     expected = function(*given)
     starts, buckets, bag = given[7]
@@ -152,11 +155,13 @@ def test_what_does_not_fit_is_refused(compiled: kernel.Compiled, monkeypatch: py
             *[(*trees[:6], group, trees[7]) for group in (trees[6] + 9, trees[6][:-1])],
             (*trees[:7], trees[7][:-1]), trees[:7],
         ],
-        4: [0, -1, given[4] + 1],
+        4: [0, -1, given[4] + 1, 2**61 + given[4]],
         5: [trees, (), 7],
         7: [
             (starts[::-1].copy(), buckets, bag), (starts, buckets[:-1], bag), (starts, buckets + 2**20, bag),
-            (starts, buckets, bag - 1), (starts, buckets, bag[:-1]), (starts[:0], buckets, bag), (starts, buckets),
+            (starts, buckets, bag - 1), (starts, buckets, bag + LEAST),
+            (np.append(starts[:-1] + LEAST, starts[-1]), buckets, bag),
+            (starts, buckets, bag[:-1]), (starts[:0], buckets, bag), (starts, buckets),
         ],
         8: [given[8][:-1]],
         9: [given[9][:-1], (*given[9][:-1], 2), (*given[9][:-1], -1), ("x", *given[9][1:])],

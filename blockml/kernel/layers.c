@@ -99,9 +99,11 @@ static void *space_for(const Net *net, const Seen *page, Space *space) {
     } parts[] = {
         {&space->varying, f, 8}, {&space->sums, 2 * net->all_h, 8}, {&space->fixed, net->rank, 4},
         {&space->factor, TOGETHER * net->rank, 4}, {&space->first, TOGETHER * net->all_h, 4},
-        {&space->second, TOGETHER * net->all_k, 4}, {&space->some, net->all_h > net->width ? net->all_h : net->width, 4}, {&space->weights, n, 4},
+        {&space->second, TOGETHER * net->all_k, 4},
+        {&space->some, net->all_h > net->width ? net->all_h : net->width, 4}, {&space->weights, n, 4},
         {&space->second_row, net->all_k, 4}, {&space->alike, groups * net->all_k, 4},
-        {&space->row, TOGETHER + net->all_h + net->all_k, 4}, {&space->lifted, bags * net->all_h, 4}, {&space->one, TOGETHER, 2}, {&space->other, TOGETHER, 2},
+        {&space->row, TOGETHER + net->all_h + net->all_k, 4}, {&space->lifted, bags * net->all_h, 4},
+        {&space->one, TOGETHER, 2}, {&space->other, TOGETHER, 2},
         {&space->ready, 2 * pairs_of(f) * TOGETHER, 2}, {&space->chosen, 2 * pairs_of(f) * net->rank, 2},
         {&space->cut, TOGETHER * net->rank, 2}, {&space->words, bags * net->width, 2}, {&space->units, net->all_k, 2},
         {&space->hidden, n * net->all_h, 2}, {&space->page, 2 * net->all_h, 2}, {&space->means, most * net->all_h, 2},

@@ -125,8 +125,8 @@ static int give_text(const Reader *r, void *node) {
     size_t before = tags_mark(r->tags);
     Pieces pieces = {r->tags, 0, 0};
     unsigned int status = r->call.html_serialize_pretty_cb(node, AS_IT_IS, 0, on_piece, &pieces);
-    if (status == OK && pieces.n == N_PIECES) return 0;
     if (pieces.failed) return -1;
+    if (status == OK && pieces.n == N_PIECES) return 0;
     tags_back(r->tags, before);
     return give_copy(r, node);
 }

@@ -73,12 +73,14 @@ static int take(Net *net, const Py_buffer *view) {
         {&net->second_bias, SECOND_BIAS, 1, 1, m, k, 0}, {&net->out_scale, OUT_SCALE, 1, 1, 1, m, 0},
         {&net->out_bias, OUT_BIAS, 1, 1, 1, m, 0}, {&net->first, FIRST, 1, net->f, rank ? 1 : m, rank ? rank : h, 0},
         {&net->out, OUT, 1, 1, m, k, 0}, {&net->mix, MIX, 1, rank, m, h, 1}, {&net->lift, LIFT, m, d, 1, h, 1},
-        {&net->own, OWN, m, h, 1, k, 1}, {&net->page, PAGE, 2 * m, h, 1, k, 1}, {&net->alike, ALIKE, m * net->ways, h, 1, k, 1},
+        {&net->own, OWN, m, h, 1, k, 1}, {&net->page, PAGE, 2 * m, h, 1, k, 1},
+        {&net->alike, ALIKE, m * net->ways, h, 1, k, 1},
     };
     enum { COPIES = sizeof copies / sizeof *copies };
     Py_ssize_t total = net->n_words * (net->width + 1) * 2;
     for (int i = 0; i < COPIES; i++)
-        total += copies[i].parts * 2 * pairs_of(copies[i].rows) * copies[i].groups * padded(copies[i].width) * SIZES[copies[i].from];
+        total += copies[i].parts * 2 * pairs_of(copies[i].rows) * copies[i].groups * padded(copies[i].width) *
+                 SIZES[copies[i].from];
     char *next = net->memory = calloc((size_t)total + 1, 1);
     if (next == NULL) return 0;
     for (int i = 0; i < COPIES; i++) {
@@ -158,11 +160,12 @@ int number_groups(const int64_t *numbers, Py_ssize_t n, const int64_t **group, P
 int are_bags(const Net *net, const Seen *page, Py_ssize_t n_buckets) {
     int sound = page->starts[0] >= 0 && page->starts[page->n_bags] <= n_buckets;
     for (Py_ssize_t bag = 0; bag < page->n_bags; bag++)
-        sound &= page->starts[bag] <= page->starts[bag + 1] && page->starts[bag + 1] - page->starts[bag] <= MOST_IN_BAG;
-    int64_t bad = 0;
-    for (Py_ssize_t i = 0; i < n_buckets; i++) bad |= OUTSIDE(int64_t, page->buckets[i], 0, net->n_words);
-    for (Py_ssize_t i = 0; i < page->n; i++) bad |= OUTSIDE(int64_t, page->bag[i], 0, page->n_bags);
-    return sound && bad >= 0;
+        sound &= page->starts[bag] <= page->starts[bag + 1] &&
+                 (uint64_t)page->starts[bag + 1] - (uint64_t)page->starts[bag] <= MOST_IN_BAG;
+    uint64_t outside = 0;
+    for (Py_ssize_t i = 0; i < n_buckets; i++) outside |= OUTSIDE(uint64_t, page->buckets[i], 0, net->n_words);
+    for (Py_ssize_t i = 0; i < page->n; i++) outside |= OUTSIDE(uint64_t, page->bag[i], 0, page->n_bags);
+    return sound && !(outside >> 63);
 }
 
 /* net_probabilities(net, columns, starts, buckets, bag, groups, n_words, probabilities): those (n,) of blocks by the

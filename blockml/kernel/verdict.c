@@ -132,10 +132,10 @@ static int is_rivalled(const Case *of, const double *sums, const float *scores) 
     return 0;
 }
 
-/* page_verdict(tree, names, columns, trees, n_groups, article, net, (starts, buckets, bag), joints, rules, sums, scores): writes
-   sums (n, n_groups) of the trees, of which the first group tells content, and scores (n,); returns the F1 that is expected, and whether comments rival
-   main content in a block that is kept.
-   Columns (f, n) are such as trees and net ask for. `article` are trees for the row of a page, or None. */
+/* page_verdict(tree, names, columns, trees, n_groups, article, net, (starts, buckets, bag), joints, rules, sums, scores):
+   writes sums (n, n_groups) of the trees, of which the first group tells content, and scores (n,); returns the F1 that is
+   expected, and whether comments rival main content in a block that is kept. Columns (f, n) are such as trees and net ask
+   for. `article` are trees for the row of a page, or None. */
 PyObject *page_verdict(PyObject *module, PyObject *arguments) {
     enum { COLUMNS, STARTS, BUCKETS, BAG, JOINTS, SUMS, SCORES, N };
     static const Py_ssize_t sizes[N] = {4, 8, 4, 8, 1, 8, 4};
@@ -166,7 +166,8 @@ PyObject *page_verdict(PyObject *module, PyObject *arguments) {
     Py_ssize_t n = tree->n;
     Seen seen = {n,     view[STARTS].len / 8 - 1, view[COLUMNS].buf, view[STARTS].buf, view[BAG].buf, view[BUCKETS].buf,
                  group, counts,                   tree->amounts};
-    int sound = view[COLUMNS].len / 4 == net->f * n && view[JOINTS].len == n && view[SUMS].len / 8 == n * n_groups &&
+    int sound = view[COLUMNS].len / 4 == net->f * n && view[JOINTS].len == n && view[SUMS].len / 8 / n == n_groups &&
+                view[SUMS].len / 8 % n == 0 &&
                 view[SCORES].len / 4 == n && net->ways == names->n_ways && net->ways <= MOST_WAYS && rules.far >= 0 &&
                 rules.far < names->n_ways && view[COLUMNS].len / 4 <= INT32_MAX;
     if (net->d == 0)
