@@ -19,7 +19,7 @@ __all__ = ["Trees", "joined", "side_by_side"]
 #: More than any model here needs; bounds what a damaged or hostile file can make us do.
 MAX_NODES = 50_000_000
 #: Values of a matrix that the compiled twin can count.
-_MOST_VALUES = 2**31 - 1
+MOST_VALUES = 2**31 - 1
 #: Rows times trees looked at together: bounds memory at some 40 MB.
 _TOGETHER = 1_000_000
 
@@ -108,7 +108,7 @@ class Trees:
             (n_rows, n_groups).
         """
         total = np.zeros((len(matrix), n_groups), dtype=np.float64)
-        if kernel.compiled is not None and matrix.size <= _MOST_VALUES:
+        if kernel.compiled is not None and matrix.size <= MOST_VALUES:
             by_column = matrix.flags.f_contiguous
             laid_out = np.asarray(matrix.T if by_column else matrix, dtype=np.float32, order="C")
             kernel.compiled.tree_sums(self.held(group), n_groups, laid_out, int(by_column), total)

@@ -18,6 +18,7 @@ from blockml.modelfile import Model
 from blockml.nets import NO_BAGS, Net
 from blockml.odds import blended
 from blockml.page import Flag
+from blockml.trees import MOST_VALUES
 from blockml.wholepage import (
     CERTAIN,
     COLUMNS,
@@ -81,7 +82,7 @@ def verdict(model: Model, view: View, rows: NDArray[np.float32]) -> Verdict:
     ((2,), (2, 3), True)
     """
     # What the kernel knows to judge by in one go is what models with a net mostly have.
-    usual = model.rule == "expected_f1" and model.link == "logistic"
+    usual = model.rule == "expected_f1" and model.link == "logistic" and rows.size <= MOST_VALUES
     if usual and (net := model.net) is not None and (sheet := view.sheet) is not None:
         net.check_input(rows, len(ALIKE))
         return in_one_go(model, net, view, sheet, rows)

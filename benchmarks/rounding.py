@@ -1,0 +1,86 @@
+"""What it costs that nets predict in whole numbers: ``python -m benchmarks.rounding DATASET``.
+
+Log odds and probabilities of the nets of a model on the blocks of real pages, against the same weights in floats.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import blockml
+from blockml.datasets import open_dataset
+from blockml.extractors import Extractor
+from blockml.extractors.matrix import matrix
+from blockml.extractors.supervised import Supervised
+from blockml.features.repetition import alike
+from blockml.features.tokens import Bags, bags
+from blockml.features.view import View
+from blockml.nets import Net
+from blockml.odds import logit
+
+
+def in_floats(
+    net: Net, rows: NDArray[np.float32], groups: Sequence[NDArray[Any]], n_words: NDArray[np.float64], words: Bags
+) -> NDArray[np.float64]:
+    """(n,) log odds by the net's weights as they are."""
+    members, units = net.own.shape[:2]
+    first = net.scaled(rows.copy()).astype(np.float64) @ net.first
+    first = (first @ net.mix if len(net.mix) else first) + net.first_bias
+    hidden = first.reshape(len(rows), members, units).swapaxes(0, 1)
+    if net.reads_words:
+        spans = zip(words.starts[:-1], words.starts[1:], strict=True)
+        seen = [net.words[words.buckets[start:end]] for start, end in spans]
+        means = np.array([held.sum(axis=0) / max(1, int((held != 0).any(axis=1).sum())) for held in seen])
+        hidden = hidden + (means.reshape(len(seen), members, -1).swapaxes(0, 1) @ net.lift)[:, words.bag]
+    hidden = np.maximum(hidden, 0)
+    share = n_words / max(1.0, float(n_words.sum()))
+    page = np.concatenate([hidden.mean(axis=1), (hidden * share[:, None]).sum(axis=1)], axis=1)
+    second = hidden @ net.own + page[:, None] @ net.page + net.second_bias
+    for way, numbers in enumerate(groups):
+        which, group = np.unique(numbers, return_inverse=True)
+        means = np.stack([hidden[:, group == number].mean(axis=1) for number in range(len(which))], axis=1)
+        second += (means @ net.alike[:, way * units : (way + 1) * units])[:, group]
+    odds: NDArray[np.float64] = (np.maximum(second, 0) @ net.out + net.out_bias).mean(axis=0)[:, 0]
+    return odds
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print how far the two are apart."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("dataset", help="name of a folder in BLOCKML_CORPORA, or a path")
+    parser.add_argument("--model", default="default")
+    parser.add_argument("--pages", type=int, default=200, help="the first so many (default: 200)")
+    chosen = parser.parse_args(arguments)
+    extractor: Extractor = blockml.load(chosen.model)
+    if not isinstance(extractor, Supervised) or (net := extractor.model.net) is None:
+        parser.error(f"{chosen.model} has no nets")
+    folder = Path(os.environ.get("BLOCKML_CORPORA", ".")) / chosen.dataset
+    found = []
+    for labelled in sorted(open_dataset(folder).pages, key=lambda page: page.id)[: chosen.pages]:
+        page = blockml.parse(labelled.load()[0], url=labelled.url, charset=labelled.charset)
+        view = View(page)
+        if not len(view):
+            continue
+        rows = matrix(page, extractor.model.features, None, view)
+        given = rows, alike(view), view.words, bags(view)
+        found.append((in_floats(net, *given), net.predict(*given)))
+    floats, whole = (np.concatenate(column) for column in zip(*found, strict=True))
+    likely = np.abs(1 / (1 + np.exp(-floats)) - whole)
+    inside = np.abs(floats) < 10  # probabilities of single precision tell no more
+    apart = np.abs(floats - logit(whole))[inside]
+    print(f"{len(found)} pages, {len(floats):,} blocks")
+    print(f"log odds: {apart.mean():.5f} in the mean, {apart.max():.4f} at most")
+    print(f"probabilities: {likely.mean():.6f} in the mean, {likely.max():.5f} at most")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
