@@ -159,7 +159,7 @@ class Net:
         Examples
         --------
         >>> one, none = np.ones((1, 1, 1), np.float32), np.zeros((0, 0), np.float32)
-        >>> net = Net(one[0, 0] - 1, one[0, 0], one[0], one[0, 0], none, none[None], one,
+        >>> net = Net(one[0, 0] - 1, one[0, 0], one[0], one[0, 0], none, np.zeros((1, 0, 1), np.float32), one,
         ...           np.zeros((1, 2, 1), np.float32), one, one - 1, one, one - 3)
         >>> scores = net.predict(np.array([[0], [1], [2]], np.float32), [np.array([0, 1, 1])], np.ones(3))
         >>> (100 * scores).round().tolist()

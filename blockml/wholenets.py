@@ -112,8 +112,8 @@ def whole_weights(weights: NDArray[Any], most: int) -> tuple[Whole, NDArray[np.f
     Examples
     --------
     >>> weights, scale = whole_weights(np.array([[1.0], [-0.25]]), LARGEST)
-    >>> weights.tolist(), scale.tolist()
-    ([[32], [-8]], [[0.03125]])
+    >>> weights.tolist(), (weights * scale).tolist()
+    ([[16384], [-4096]], [[1.0], [-0.25]])
     """
     exact = weights.astype(np.float64)
     terms = exact.shape[-2]
