@@ -15,7 +15,8 @@ static PyObject *text_of(PyObject *texts, const int32_t *n_words, Py_ssize_t beg
     return joined;
 }
 
-int number_lines(PyObject *texts, const int32_t *n_words, const uint8_t *flags, const int64_t *line, Py_ssize_t n, int least,
+int number_lines(PyObject *texts, const int32_t *n_words, const uint8_t *flags, const int64_t *line, Py_ssize_t n,
+                 int least,
                  int mask, int64_t *numbers) {
     Values seen = {.items = NULL};
     PyObject *blank = PyUnicode_InternFromString(" ");
@@ -52,9 +53,9 @@ done:
     return failed;
 }
 
-/* repeated_lines(texts, n_words, flags, line, least, mask, numbers): numbers (n,) of the text of each block's line; -1 for lines
-   of less than `least` words, those with one of the flags in `mask`, and such whose text no other line has. Blocks of a line
-   stand side by side. */
+/* repeated_lines(texts, n_words, flags, line, least, mask, numbers): numbers (n,) of the text of each block's line;
+   -1 for lines of less than `least` words, those with one of the flags in `mask`, and such whose text no other line
+   has. Blocks of a line stand side by side. */
 PyObject *repeated_lines(PyObject *module, PyObject *arguments) {
     enum { WORDS, FLAGS, LINE, NUMBERS, N };
     PyObject *texts, *object[N], *result = NULL;
@@ -62,7 +63,8 @@ PyObject *repeated_lines(PyObject *module, PyObject *arguments) {
     Py_buffer view[N];
     static const Py_ssize_t sizes[N] = {4, 1, 8, 8};
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "O!OOOiiO", &PyTuple_Type, &texts, &object[0], &object[1], &object[2], &least, &mask,
+    if (!PyArg_ParseTuple(arguments, "O!OOOiiO", &PyTuple_Type, &texts, &object[0], &object[1], &object[2], &least,
+                          &mask,
                           &object[3]))
         return NULL;
     int opened = open_arrays(object, view, sizes, N);
@@ -70,7 +72,8 @@ PyObject *repeated_lines(PyObject *module, PyObject *arguments) {
     Py_ssize_t n = PyTuple_Size(texts);
     if (view[WORDS].len / 4 != n || view[FLAGS].len != n || view[LINE].len / 8 != n || view[NUMBERS].len / 8 != n)
         PyErr_SetString(PyExc_ValueError, "columns of blocks differ in length");
-    else if (number_lines(texts, view[WORDS].buf, view[FLAGS].buf, view[LINE].buf, n, least, mask, view[NUMBERS].buf) == 0)
+    else if (number_lines(texts, view[WORDS].buf, view[FLAGS].buf, view[LINE].buf, n, least, mask,
+                          view[NUMBERS].buf) == 0)
         result = Py_NewRef(Py_None);
 done:
     while (opened--) PyBuffer_Release(&view[opened]);

@@ -90,7 +90,8 @@ int count_page(const Blocks *page, const float *alone, const float *final, Numbe
     *of = (Numbers){.border = logit(border), .expected = of->expected};
     int before = 0;
     for (size_t i = 0; i < n; i++) {
-        int kept = final[i] >= least, trees = alone[i] >= least_alone, sure = final[i] >= 0.8f, maybe = final[i] >= 0.2f;
+        int kept = final[i] >= least, trees = alone[i] >= least_alone, sure = final[i] >= 0.8f,
+            maybe = final[i] >= 0.2f;
         of->words += words[i];
         of->prose += page->prose[i];
         if (final[i] > 0.2f && final[i] < 0.8f) of->unsure += words[i];
@@ -136,7 +137,8 @@ PyObject *page_numbers(PyObject *module, PyObject *arguments) {
     if (count_page(&page, view[ALONE].buf, view[FINAL].buf, &of) < 0)
         PyErr_NoMemory();
     else
-        result = Py_BuildValue("ddddddddnnddd", of.border, of.expected, of.words, of.prose, of.kept_words, of.kept_linked,
+        result = Py_BuildValue("ddddddddnnddd", of.border, of.expected, of.words, of.prose, of.kept_words,
+                               of.kept_linked,
                                of.kept_prose, of.unsure, of.n_kept, of.runs, of.agreement, of.low, of.high);
 done:
     while (opened--) PyBuffer_Release(&view[opened]);

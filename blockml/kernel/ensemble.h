@@ -30,8 +30,8 @@ typedef struct {
     Py_ssize_t n_groups;
 } Work;
 
-/* Trees as Python has them, for as long as they are open: their columns, the group of each, and what small_trees made of
-   them, or nothing. */
+/* Trees as Python has them, for as long as they are open: their columns, the group of each, and what small_trees made
+   of them, or nothing. */
 enum { FEATURE, THRESHOLD, LEFT, RIGHT, VALUE, ROOTS, GROUP, N_TREE_ARRAYS };
 
 typedef struct {
@@ -58,7 +58,8 @@ static inline float rounded_down(double threshold) {
 
 /* smalltrees.c. Whether there are as many kept trees as there should be, and no more. */
 int is_whole(const char *kept, Py_ssize_t size, Py_ssize_t n_trees);
-/* Adds the values of the kept trees, one after another; the matrix lies column by column. Returns 0, or -1 without memory. */
+/* Adds the values of the kept trees, one after another; the matrix lies column by column. Returns 0, or -1 without
+   memory. */
 int score_kept(const Work *work, const char *kept);
 
 #endif

@@ -1,5 +1,5 @@
-/* A builder as Python holds it: a capsule, and the functions that a parser calls, bound to it so that each call finds its
-   state without a look-up. Parsers in C (libxml2.c, lexbor.c) call what lies below them, through tags.c. */
+/* A builder as Python holds it: a capsule, and the functions that a parser calls, bound to it so that each call finds
+   its state without a look-up. Parsers in C (libxml2.c, lexbor.c) call what lies below them, through tags.c. */
 #include "builder.h"
 #include <stdlib.h>
 

@@ -57,8 +57,8 @@ static int append_verbatim(PyObject *pieces, Nodes nodes, Py_ssize_t block) {
     return 0;
 }
 
-/* What is left of preformatted blocks that were removed between two others: a line break, a space or nothing; NULL with an
-   exception set. */
+/* What is left of preformatted blocks that were removed between two others: a line break, a space or nothing; NULL
+   with an exception set. */
 static const char *left_of(Nodes nodes, Py_ssize_t begin, Py_ssize_t end) {
     const char *left = "";
     for (Py_ssize_t block = begin; block < end; block++)
@@ -81,8 +81,8 @@ static int in_range(const int32_t *numbers, Py_ssize_t n, Py_ssize_t end) {
     return 1;
 }
 
-/* joined_texts(texts, kept, joints, flags, preformatted, node, last_node, node_texts, tag, names, cells): the text; blocks with
-   the flag `preformatted` as they stand in the source. */
+/* joined_texts(texts, kept, joints, flags, preformatted, node, last_node, node_texts, tag, names, cells): the text;
+   blocks with the flag `preformatted` as they stand in the source. */
 PyObject *joined_texts(PyObject *module, PyObject *arguments) {
     enum { KEPT, JOINTS, FLAGS, NODE, LAST_NODE, TAG, N };
     PyObject *object[N], *texts, *node_texts, *pieces = NULL, *nothing = NULL, *result = NULL;
@@ -92,8 +92,10 @@ PyObject *joined_texts(PyObject *module, PyObject *arguments) {
     static const char *separators[] = {"", " ", "\t", "\n", "\n"};
     int preformatted, opened = 0;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "O!OOOiOOOOO!O!", &PyTuple_Type, &texts, &object[KEPT], &object[JOINTS], &object[FLAGS],
-                          &preformatted, &object[NODE], &object[LAST_NODE], &node_texts, &object[TAG], &PyTuple_Type, &cells.names,
+    if (!PyArg_ParseTuple(arguments, "O!OOOiOOOOO!O!", &PyTuple_Type, &texts, &object[KEPT], &object[JOINTS],
+                          &object[FLAGS],
+                          &preformatted, &object[NODE], &object[LAST_NODE], &node_texts, &object[TAG], &PyTuple_Type,
+                              &cells.names,
                           &PyFrozenSet_Type, &cells.cells))
         return NULL;
     for (; opened < N; opened++)

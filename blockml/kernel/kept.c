@@ -2,7 +2,7 @@
 #include "kernel.h"
 #include <stdlib.h>
 
-/* A page's scores, and what its preformatted elements need; columns are those of blocks (n,) and of nodes (n_nodes,). */
+/* A page's scores, and what its preformatted elements need; columns of blocks (n,) and of nodes (n_nodes,). */
 typedef struct {
     Py_ssize_t n, n_nodes;
     const float *scores;
@@ -23,7 +23,8 @@ static int is_outermost(const Page *page, Py_ssize_t node) {
     return page->node_flags[node] & page->mask && !(page->node_flags[parent] & page->mask);
 }
 
-/* Writes scores, with the mean over its words for all blocks of one preformatted element. Returns 0, or -1 without memory. */
+/* Writes scores, with the mean over its words for all blocks of one preformatted element. Returns 0, or -1 without
+   memory. */
 static int pool(const Page *page, float *pooled) {
     Py_ssize_t n = page->n, n_nodes = page->n_nodes;
     memcpy(pooled, page->scores, (size_t)n * sizeof(float));
@@ -58,9 +59,9 @@ static int pool(const Page *page, float *pooled) {
     return 0;
 }
 
-/* decided(scores, threshold, flags, mask, n_words, node, node_flags, parent, reasons, kept): writes whether blocks are kept (n,);
-   returns a tuple of why, of these four reasons: below and from the threshold on by themselves; removed and kept for the
-   others of one preformatted element. */
+/* decided(scores, threshold, flags, mask, n_words, node, node_flags, parent, reasons, kept): writes whether blocks
+   are kept (n,); returns a tuple of why, of these four reasons: below and from the threshold on by themselves;
+   removed and kept for the others of one preformatted element. */
 PyObject *decided(PyObject *module, PyObject *arguments) {
     enum { SCORES, FLAGS, WORDS, NODE, NODE_FLAGS, PARENT, KEPT, N };
     static const Py_ssize_t sizes[N] = {4, 1, 4, 4, 1, 4, 1};

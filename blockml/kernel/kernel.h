@@ -17,15 +17,16 @@
 /* What is still to be found out. */
 enum { UNKNOWN = -1 };
 
-/* Has its uppermost bit set if a number isn't in [least, end). Differences are taken of many at once, also on machines that
-   can't compare as many. */
+/* Has its uppermost bit set if a number isn't in [least, end). Differences are taken of many at once, also on
+   machines that can't compare as many. */
 #define OUTSIDE(type, number, least, end) (((type)(number) - (type)(least)) | ((type)(end) - 1 - (type)(number)))
 
 /* Opens the buffer of an array: one-dimensional or flat, contiguous, items of `size` bytes, `writable` or not.
    Returns 0, or -1 with an exception set. */
 int open_array(PyObject *array, Py_buffer *view, Py_ssize_t size, int writable);
 
-/* Opens arrays of items of these sizes, the last one writable. Returns how many, fewer than `n` with an exception set. */
+/* Opens arrays of items of these sizes, the last one writable. Returns how many, fewer than `n` with an exception
+   set. */
 int open_arrays(PyObject **array, Py_buffer *view, const Py_ssize_t *sizes, int n);
 
 /* The place of the lowest bit of a number that isn't 0. */
@@ -91,8 +92,8 @@ PyObject *nodes_builder(PyObject *module, PyObject *arguments);
 Builder *builder_of(PyObject *capsule); /* NULL with an exception set */
 
 /* builder.c. What returns an int returns -1 with an exception set, where it may fail. */
-/* `id` is the name's number or UNKNOWN, and written then; `set` that of the attributes, 0 for none; `hidden` whether they
-   hide the element. */
+/* `id` is the name's number or UNKNOWN, and written then; `set` that of the attributes, 0 for none; `hidden` whether
+   they hide the element. */
 int builder_start(Builder *b, PyObject *name, Py_ssize_t *id, int32_t set, int hidden);
 int builder_end(Builder *b, PyObject *name, Py_ssize_t id);
 int builder_data(Builder *b, PyObject *text); /* a str */

@@ -1,16 +1,17 @@
 /* What a net makes of a page: the twin of blockml.wholenets.whole_odds.
 
-   What goes through a net, and its weights, are whole numbers, whose sums are the same in any order. What is done with floats is
-   done number by number. So both give the same to the last bit. */
+   What goes through a net, and its weights, are whole numbers, whose sums are the same in any order. What is done
+   with floats is done number by number. So both give the same to the last bit. */
 #include "net.h"
 #include <math.h>
 #include <stdlib.h>
 
-/* As in nets.py: about the root of a half, as bits; how many of them are behind the exponent; and what is added to it. */
+/* As in nets.py: about the root of a half, as bits; how many of them are behind the exponent; and what is added to
+   it. */
 enum { ROOT = 0x3f3504f3, MANTISSA = 23, BIAS = 127 };
 
-/* The logarithm of a number from 1: that of a power of two, and a series for what lies between the root of a half and that
-   of two. */
+/* The logarithm of a number from 1: that of a power of two, and a series for what lies between the root of a half and
+   that of two. */
 static inline float logarithm(float x) {
     int32_t bits;
     memcpy(&bits, &x, 4);
@@ -22,13 +23,13 @@ static inline float logarithm(float x) {
     return (float)power * 0.6931472f + 2 * s * sum;
 }
 
-/* As in wholenets.py: bounds and steps of what goes in; steps of units; the largest whole number; what the sums of a first
-   factor are cut by. */
+/* As in wholenets.py: bounds and steps of what goes in; steps of units; the largest whole number; what the sums of a
+   first factor are cut by. */
 static const float BOUND = 4, INPUT_STEPS = 1024, UNIT_STEPS = 1024, LARGEST = 32767;
 enum { CUT = 16 };
 
-/* The whole number nearest to one within 2 ** 22, the even one of two: added to a float, 1.5 * 2 ** 23 leaves nothing behind the
-   point. */
+/* The whole number nearest to one within 2 ** 22, the even one of two: added to a float, 1.5 * 2 ** 23 leaves nothing
+   behind the point. */
 static inline int32_t nearest(float x) {
     float shifted = x + 0x1.8p23f;
     int32_t bits;
@@ -36,14 +37,16 @@ static inline int32_t nearest(float x) {
     return bits - 0x4b400000; /* the bits of what was added */
 }
 
-/* Values times steps, as whole numbers. Values have their bounds by then: compilers make branches of bounds and rounding in one
-   loop, and work on one number at a time. */
+/* Values times steps, as whole numbers. Values have their bounds by then: compilers make branches of bounds and
+   rounding in one loop, and work on one number at a time. */
 static inline void round_all(const float *restrict values, Py_ssize_t n, float steps, int16_t *restrict out) {
     for (Py_ssize_t i = 0; i < n; i++) out[i] = (int16_t)nearest(values[i] * steps);
 }
 
-/* Turns n values into what a net takes: signed logarithms, less the centre and times the scale, within bounds, in steps. */
-WIDE static void standardise(const float *restrict values, Py_ssize_t n, float centre, float scale, float *restrict ready,
+/* Turns n values into what a net takes: signed logarithms, less the centre and times the scale, within bounds, in
+   steps. */
+WIDE static void standardise(const float *restrict values, Py_ssize_t n, float centre, float scale,
+                             float *restrict ready,
                              int16_t *restrict out) {
     for (Py_ssize_t i = 0; i < n; i++) {
         float x = (copysignf(logarithm(fabsf(values[i]) + 1), values[i]) - centre) * scale;
@@ -60,7 +63,8 @@ static inline float bounded(float unit) {
 }
 
 /* Puts n numbers side by side with n others, or with zeros. */
-WIDE static void pair(const int16_t *restrict one, const int16_t *restrict other, Py_ssize_t n, int16_t *restrict pairs) {
+WIDE static void pair(const int16_t *restrict one, const int16_t *restrict other, Py_ssize_t n,
+                      int16_t *restrict pairs) {
     for (Py_ssize_t i = 0; i < n; i++) {
         pairs[2 * i] = one[i];
         pairs[2 * i + 1] = other != NULL ? other[i] : 0;
@@ -83,7 +87,7 @@ typedef struct {
     int16_t *one, *other;            /* (TOGETHER,) */
     int16_t *ready, *chosen;         /* pairs of columns (…, TOGETHER, 2), and their weights (…, rank, 2) */
     int16_t *cut, *words, *units;    /* (TOGETHER, rank); (n_bags, width); (all_k,) of the second layer */
-    int16_t *hidden, *page, *means;  /* (n, all_h); means of blocks and by words (2, all_h); of groups of a way (…, all_h) */
+    int16_t *hidden, *page, *means;  /* (n, all_h); means over blocks and words (2, all_h); of groups (…, all_h) */
     void *by_group;                  /* sums of groups of a way (n_groups, all_h), and how many blocks are in each */
 } Space;
 
@@ -199,7 +203,8 @@ WIDE static void cut_sums(const int32_t *restrict sums, Py_ssize_t n, int16_t *r
 }
 
 /* Units (n, all_h) of the first layer of blocks from `begin` to `end`, from their sums. */
-WIDE static void activate_first(const Net *net, const Seen *page, Py_ssize_t begin, Py_ssize_t end, const Space *space) {
+WIDE static void activate_first(const Net *net, const Seen *page, Py_ssize_t begin, Py_ssize_t end,
+                                const Space *space) {
     Py_ssize_t width = net->all_h;
     const float *restrict scale = net->first_scale, *restrict bias = net->first_bias;
     const int32_t *restrict sums = space->first;
@@ -329,7 +334,8 @@ static void second_layer(const Net *net, const Seen *page, const Space *space, d
     mean_page(net, page, space);
     for (Py_ssize_t member = 0; member < net->m; member++)
         for (int part = 0; part < 2; part++)
-            multiply((Factor){space->page + part * all_h + member * hp, 0, 1}, 1, net->page + (2 * member + part) * size, pairs,
+            multiply((Factor){space->page + part * all_h + member * hp, 0, 1}, 1,
+                     net->page + (2 * member + part) * size, pairs,
                      kp, part ? space->second_row + member * kp : NULL, space->second_row + member * kp, all_k);
     int32_t *of_groups = space->alike;
     for (Py_ssize_t way = 0; way < net->ways; of_groups += page->n_groups[way++] * all_k) {
@@ -346,7 +352,8 @@ static void second_layer(const Net *net, const Seen *page, const Space *space, d
         Py_ssize_t end = begin + TOGETHER < n ? begin + TOGETHER : n;
         for (Py_ssize_t member = 0; member < net->m; member++)
             multiply((Factor){space->hidden + begin * all_h + member * hp, all_h / 2, 1}, end - begin,
-                     net->own + member * size, pairs, kp, space->second_row + member * kp, space->second + member * kp, all_k);
+                     net->own + member * size, pairs, kp, space->second_row + member * kp,
+                         space->second + member * kp, all_k);
         write_odds(net, page, begin, end, space, odds);
     }
 }

@@ -205,7 +205,8 @@ static int is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <
 
 /* Whether the name of a formatting element is at `at`, whatever its case, and ends there. */
 static int is_formatting(const char *at, const char *end) {
-    static const char *const names[] = {"b", "big", "code", "em", "font", "i", "s", "small", "strike", "strong", "tt", "u"};
+    static const char *const names[] = {"b", "big", "code", "em", "font", "i", "s", "small", "strike", "strong", "tt",
+                                        "u"};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         Py_ssize_t length = 0;
         while (names[k][length] && end - at > length && (at[length] | 0x20) == names[k][length]) length++;
@@ -216,8 +217,8 @@ static int is_formatting(const char *at, const char *end) {
     return 0;
 }
 
-/* start_tags(source): how many start tags there may be in a page's bytes, and how many of them of formatting elements with
-   attributes: the twin of blockml.parsing.lexbor.start_tags. */
+/* start_tags(source): how many start tags there may be in a page's bytes, and how many of them of formatting elements
+   with attributes: the twin of blockml.parsing.lexbor.start_tags. */
 PyObject *start_tags(PyObject *module, PyObject *source) {
     char *at;
     Py_ssize_t length, started = 0, formatting = 0;

@@ -15,8 +15,8 @@ typedef struct {
 } Product;
 
 #ifdef HAS_WIDE
-/* A block of rows and columns is worked on at once, so many that their sums fit the registers and none waits for the one
-   before it. */
+/* A block of rows and columns is worked on at once, so many that their sums fit the registers and none waits for the
+   one before it. */
 #define PRODUCT(NAME, TARGET, TYPE, OPERATION, LOAD, STORE, VECTORS, ROWS) \
     static inline __attribute__((always_inline, target(TARGET))) void NAME##_tile(const Product *p, Py_ssize_t row, \
                                                                                  Py_ssize_t column, int n) { \
@@ -69,7 +69,8 @@ static void usual_product(const Product *p) {
     }
 }
 
-void multiply(Factor rows, Py_ssize_t n, const int16_t *weights, Py_ssize_t pairs, Py_ssize_t width, const int32_t *begin,
+void multiply(Factor rows, Py_ssize_t n, const int16_t *weights, Py_ssize_t pairs, Py_ssize_t width,
+              const int32_t *begin,
               int32_t *out, Py_ssize_t out_step) {
     const Product product = {rows, n, weights, pairs, width, begin, out, out_step};
 #ifdef HAS_WIDE

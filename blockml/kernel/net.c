@@ -5,8 +5,8 @@
 
 #define CAPSULE "blockml.net"
 
-/* Units as Net.check allows them; columns and words are fewer than these in any net that is as large as it may be; words of a
-   bag, whose sums have 32 bits. */
+/* Units as Net.check allows them; columns and words are fewer than these in any net that is as large as it may be;
+   words of a bag, whose sums have 32 bits. */
 enum { MOST_UNITS = 1 << 14, MOST_ROWS = 1 << 25, MOST_IN_BAG = 1 << 16 };
 
 const Net *net_of(PyObject *capsule) { return PyCapsule_GetPointer(capsule, CAPSULE); }
@@ -18,7 +18,8 @@ static void free_net(PyObject *capsule) {
 }
 
 /* Copies rows of `groups` groups of `width` numbers of `size` bytes each; every group is padded. */
-static void copy_padded(const char *from, Py_ssize_t rows, Py_ssize_t groups, Py_ssize_t width, Py_ssize_t size, char *to) {
+static void copy_padded(const char *from, Py_ssize_t rows, Py_ssize_t groups, Py_ssize_t width, Py_ssize_t size,
+                        char *to) {
     for (Py_ssize_t i = 0; i < rows * groups; i++, from += width * size, to += padded(width) * size)
         memcpy(to, from, (size_t)(width * size));
 }
@@ -33,7 +34,8 @@ static void copy_pairs(const int16_t *from, Py_ssize_t rows, Py_ssize_t groups, 
 }
 
 /* Arrays of a net, those of blockml.wholenets.WholeNet in order, and the bytes of their numbers. */
-enum { CENTRE, SCALE, FIRST, MIX, FIRST_SCALE, FIRST_BIAS, WORDS, KNOWN, LIFT, LIFT_SCALE, OWN, PAGE, ALIKE, SECOND_SCALE,
+enum { CENTRE, SCALE, FIRST, MIX, FIRST_SCALE, FIRST_BIAS, WORDS, KNOWN, LIFT, LIFT_SCALE, OWN, PAGE, ALIKE,
+      SECOND_SCALE,
        SECOND_BIAS, OUT, OUT_SCALE, OUT_BIAS, N_ARRAYS };
 static const Py_ssize_t SIZES[N_ARRAYS] = {4, 4, 2, 2, 4, 4, 2, 1, 2, 4, 2, 2, 2, 4, 4, 2, 4, 4};
 
@@ -45,7 +47,8 @@ static int fits(const Net *net, const Py_buffer *view) {
           net->n_words <= MOST_ROWS && rank >= 0 && rank <= MOST_UNITS))
         return 0;
     const Py_ssize_t wanted[N_ARRAYS] = {
-        f, f, f * (rank ? rank : m * h), rank * m * h, m * h, m * h, net->n_words * m * d, net->n_words, m * d * h, m * h,
+        f, f, f * (rank ? rank : m * h), rank * m * h, m * h, m * h, net->n_words * m * d, net->n_words, m * d * h,
+            m * h,
         m * h * k, 2 * m * h * k, m * net->ways * h * k, m * k, m * k, m * k, m, m,
     };
     for (int i = 0; i < N_ARRAYS; i++)
@@ -84,7 +87,8 @@ static int take(Net *net, const Py_buffer *view) {
     char *next = net->memory = calloc((size_t)total + 1, 1);
     if (next == NULL) return 0;
     for (int i = 0; i < COPIES; i++) {
-        Py_ssize_t size = SIZES[copies[i].from], rows = copies[i].rows, groups = copies[i].groups, width = copies[i].width;
+        Py_ssize_t size = SIZES[copies[i].from], rows = copies[i].rows, groups = copies[i].groups,
+            width = copies[i].width;
         const char *from = view[copies[i].from].buf;
         memcpy(copies[i].place, &next, sizeof next);
         for (Py_ssize_t part = 0; part < copies[i].parts; part++) {
@@ -100,11 +104,13 @@ static int take(Net *net, const Py_buffer *view) {
     const int16_t *words = view[WORDS].buf;
     for (Py_ssize_t i = 0; i < net->n_words * m; i++, words += d)
         memcpy(net->words + i * 2 * pairs_of(d), words, (size_t)d * sizeof(int16_t));
-    for (Py_ssize_t word = 0; word < net->n_words; word++) net->known[word] = ((const uint8_t *)view[KNOWN].buf)[word] != 0;
+    const uint8_t *known = view[KNOWN].buf;
+    for (Py_ssize_t word = 0; word < net->n_words; word++) net->known[word] = known[word] != 0;
     return 1;
 }
 
-/* held_net((f, m, h, k, d, ways, n_words, factors), arrays): the nets of a tuple of arrays as net_probabilities takes them. */
+/* held_net((f, m, h, k, d, ways, n_words, factors), arrays): the nets of a tuple of arrays as net_probabilities takes
+   them. */
 PyObject *held_net(PyObject *module, PyObject *arguments) {
     PyObject *arrays, *result = NULL;
     Py_buffer view[N_ARRAYS];
@@ -112,7 +118,8 @@ PyObject *held_net(PyObject *module, PyObject *arguments) {
     Net *net = calloc(1, sizeof *net);
     (void)module;
     if (net == NULL) return PyErr_NoMemory();
-    if (!PyArg_ParseTuple(arguments, "(nnnnnnnn)O!", &net->f, &net->m, &net->h, &net->k, &net->d, &net->ways, &net->n_words,
+    if (!PyArg_ParseTuple(arguments, "(nnnnnnnn)O!", &net->f, &net->m, &net->h, &net->k, &net->d, &net->ways,
+                          &net->n_words,
                           &net->factors, &PyTuple_Type, &arrays))
         goto done;
     if (PyTuple_Size(arrays) != N_ARRAYS) {
@@ -169,8 +176,8 @@ int are_bags(const Net *net, const Seen *page, Py_ssize_t n_buckets) {
 }
 
 /* net_probabilities(net, columns, starts, buckets, bag, groups, n_words, probabilities): those (n,) of blocks by the
-   nets of held_net, from columns (f, n); bags of words, empty arrays for a net that reads none; a tuple of groups (n,), for
-   each way to be alike; and the words of blocks. */
+   nets of held_net, from columns (f, n); bags of words, empty arrays for a net that reads none; a tuple of groups
+   (n,), for each way to be alike; and the words of blocks. */
 PyObject *net_probabilities(PyObject *module, PyObject *arguments) {
     enum { COLUMNS, STARTS, BUCKETS, BAG, N_WORDS, PROBABILITIES, N };
     PyObject *object[N], *capsule, *groups, *result = NULL;

@@ -4,10 +4,11 @@
 
 #include "matrix.h"
 
-/* Nets as they are kept between pages: those of blockml.wholenets. Units are padded to whole vectors; what they are padded with
-   is 0 and stays so. Weights lie in pairs of rows, as multiply takes them, but for those of `first`, of which a page chooses. */
+/* Nets as they are kept between pages: those of blockml.wholenets. Units are padded to whole vectors; what they are
+   padded with is 0 and stays so. Weights lie in pairs of rows, as multiply takes them, but for those of `first`, of
+   which a page chooses. */
 typedef struct {
-    Py_ssize_t f, m, h, k, d, ways, n_words; /* columns, nets, units of both layers, numbers of a word, ways to be alike */
+    Py_ssize_t f, m, h, k, d, ways, n_words; /* columns, nets, units of both layers, numbers of a word, ways */
     Py_ssize_t factors;            /* numbers between the factors of the first layer, 0 where it has none */
     Py_ssize_t rank, all_h, all_k; /* what the first factor gives, and units of all nets; padded */
     Py_ssize_t width;              /* of the vectors of words, those of a net an even number */
@@ -39,7 +40,8 @@ enum { MOST_WAYS = 8 }; /* as Net.check allows */
 const Net *net_of(PyObject *capsule); /* NULL with an exception set */
 /* Whether words and bags are such as there are. */
 int are_bags(const Net *net, const Seen *page, Py_ssize_t n_buckets);
-/* The groups of a way, numbered from 0 on without many gaps; 0 with an exception set. `memory` is for the caller to free. */
+/* The groups of a way, numbered from 0 on without many gaps; 0 with an exception set. `memory` is for the caller to
+   free. */
 int number_groups(const int64_t *numbers, Py_ssize_t n, const int64_t **group, Py_ssize_t *n_groups, int64_t **memory);
 
 /* layers.c. Writes the log odds (n,) of blocks; -1 without memory. */

@@ -1,7 +1,7 @@
 /* Log odds and probabilities: the twins of logit, logistic and blended in blockml.odds.
 
-   Exponential and logarithm are made of sums, products and quotients, which are the same on every machine; what libraries
-   give for them is not. */
+   Exponential and logarithm are made of sums, products and quotients, which are the same on every machine; what
+   libraries give for them is not. */
 #include "decide.h"
 #include <stdlib.h>
 
@@ -34,7 +34,7 @@ static inline double logarithm(double x) {
     uint64_t power_bits = from_least >> 52;
     bits -= (power_bits - 1023) << 52;
     memcpy(&x, &bits, 8);
-    /* as a number behind the point of 2 ** 52, for machines that can't turn several whole numbers into floats at once */
+    /* as a number behind the point of 2 ** 52, for machines that can't turn several whole numbers into floats */
     power_bits |= 0x4330000000000000;
     double power;
     memcpy(&power, &power_bits, 8);
@@ -81,7 +81,8 @@ WIDE static void blend(const double *restrict odds, const double *restrict other
     for (size_t i = 0; i < n; i++) both[i] = (1 - share) * odds[i] + share * others[i];
 }
 
-void write_blended(const double *odds, const float *probabilities, size_t n, double share, double *memory, float *both) {
+void write_blended(const double *odds, const float *probabilities, size_t n, double share, double *memory,
+                   float *both) {
     write_logits(probabilities, n, memory);
     blend(odds, memory, n, share, memory + n);
     write_logistics(memory + n, n, both);

@@ -54,8 +54,8 @@ Item *sorted(Item *items, Item *other, size_t n) {
     return by_bits(sorted_so_far, sorted_so_far == items ? other : items, n, lowest_bit(differs), differs);
 }
 
-/* Numbers keys in the order in which they come; writes each different one with its number. Returns how many there are, -1
-   if too many share a slot. */
+/* Numbers keys in the order in which they come; writes each different one with its number. Returns how many there
+   are, -1 if too many share a slot. */
 static int64_t collected(const uint64_t *keys, size_t n, Item *items, uint32_t *slots, int bits, int64_t *which) {
     size_t mask = ((size_t)1 << bits) - 1;
     uint32_t count = 0;
@@ -133,8 +133,8 @@ int64_t rank_keys(const uint64_t *keys, size_t n, int64_t *order, int64_t *start
 
 int64_t number_keys(const uint64_t *keys, size_t n, int64_t *which) { return number(keys, n, 0, NULL, NULL, which); }
 
-/* ranked(keys, order, starts, which): the places of the keys in rising order, where each different key begins in it, and
-   the rank of each key; returns how many are different. */
+/* ranked(keys, order, starts, which): the places of the keys in rising order, where each different key begins in it,
+   and the rank of each key; returns how many are different. */
 PyObject *ranked(PyObject *module, PyObject *arguments) {
     PyObject *object[4];
     Py_buffer view[4];

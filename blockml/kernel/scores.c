@@ -31,9 +31,9 @@ static void lean(double *odds, const int64_t *line, const double *weights, size_
     }
 }
 
-/* Lowers the odds by a care, that of links by another one on pages with a body; sets those of each line to their mean; moves
-   this by a part to those of the lines around it; and lessens by another part what speaks against a block. `memory` has room
-   for 2 n, all zero. */
+/* Lowers the odds by a care, that of links by another one on pages with a body; sets those of each line to their
+   mean; moves this by a part to those of the lines around it; and lessens by another part what speaks against a
+   block. `memory` has room for 2 n, all zero. */
 static void be_careful(const Blocks *page, const float *probabilities, const Care *how, double *odds, double *memory) {
     const double *words = page->words, *linked = page->linked;
     const int64_t *line = page->line;
@@ -53,8 +53,8 @@ static void be_careful(const Blocks *page, const float *probabilities, const Car
     }
 }
 
-/* Moves the border of the best expected F1 to log odds of 0: the twin of around_border in blockml.decision. `scores` hold
-   probabilities meanwhile. */
+/* Moves the border of the best expected F1 to log odds of 0: the twin of around_border in blockml.decision. `scores`
+   hold probabilities meanwhile. */
 static void move_border(const Blocks *page, const Care *how, double *odds, Block *memory, float *scores) {
     size_t n = page->n;
     write_logistics(odds, n, scores);
@@ -86,9 +86,9 @@ int write_scores(const Blocks *page, const float *probabilities, const Care *how
     return failed;
 }
 
-/* page_scores(probabilities, words, linked, prose, line, text, place, (care, of_links, certain, least_body, wordless, leaning,
-   doubt, slack, here, caution, least_words, least_f1), scores): writes the scores (n,) of blocks. `text` and `place` are empty
-   where no care is taken with copies. */
+/* page_scores(probabilities, words, linked, prose, line, text, place, (care, of_links, certain, least_body, wordless,
+   leaning, doubt, slack, here, caution, least_words, least_f1), scores): writes the scores (n,) of blocks. `text` and
+   `place` are empty where no care is taken with copies. */
 PyObject *page_scores(PyObject *module, PyObject *arguments) {
     enum { PROBABILITIES, WORDS, LINKED, PROSE, LINE, TEXT, PLACE, SCORES, N };
     PyObject *object[N], *result = NULL;
@@ -97,7 +97,8 @@ PyObject *page_scores(PyObject *module, PyObject *arguments) {
     Care care;
     Copies copies;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOO(ddfddddddddd)O", &object[0], &object[1], &object[2], &object[3], &object[4],
+    if (!PyArg_ParseTuple(arguments, "OOOOOOO(ddfddddddddd)O", &object[0], &object[1], &object[2], &object[3],
+                          &object[4],
                           &object[5], &object[6], &care.care, &care.of_links, &care.certain, &care.least_body,
                           &care.wordless, &care.leaning, &care.doubt, &copies.slack, &copies.here, &copies.caution,
                           &care.least_words, &care.least_f1, &object[7]))

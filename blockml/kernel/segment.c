@@ -1,7 +1,7 @@
 /* Nodes to blocks in one pass: the twin of blockml.parsing.segmentation, whose rules these are.
 
    Between two texts only two things matter: which kinds of elements were opened, and which were closed. Both are sets
-   of bits, and what closes before a node is noted at it when the element is met, so no stack of open nodes is needed. */
+   of bits, and what closes before a node is noted at it when the element is met: no stack of open nodes is needed. */
 #include "gathered.h"
 #include <stdlib.h>
 #include <string.h>

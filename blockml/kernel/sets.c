@@ -1,4 +1,5 @@
-/* Sets of attributes of a page's elements, as blockml.attributes.Attributes holds them, and whether they hide an element. */
+/* Sets of attributes of a page's elements, as blockml.attributes.Attributes holds them, and whether they hide an
+   element. */
 #include "builder.h"
 #include <string.h>
 

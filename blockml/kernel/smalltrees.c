@@ -102,8 +102,8 @@ static inline __attribute__((always_inline)) WIDEST void add_leaves(__m512i left
     }
 }
 
-/* The same as add_tree where registers hold sixteen numbers, and comparisons and look-ups take a step each. `sums` have room
-   for whole registers. */
+/* The same as add_tree where registers hold sixteen numbers, and comparisons and look-ups take a step each. `sums`
+   have room for whole registers. */
 static WIDEST void add_tree_widest(const Small *tree, const float *values, Py_ssize_t n_rows, double *sums) {
     const __m512i all = _mm512_set1_epi32((int)tree->possible);
     __m512d leaf[4];
@@ -135,8 +135,8 @@ static WIDEST void add_tree_widest(const Small *tree, const float *values, Py_ss
 }
 #endif
 
-/* A small tree as it is kept between pages: its tests, from the root on, and then the values of its leaves, from left to
-   right. All are as wide as the value of a leaf, or twice as wide. */
+/* A small tree as it is kept between pages: its tests, from the root on, and then the values of its leaves, from left
+   to right. All are as wide as the value of a leaf, or twice as wide. */
 typedef struct {
     uint32_t n_tests, possible; /* leaves that there are */
 } Head;
@@ -185,8 +185,8 @@ static char *keep(const Work *work, int32_t root, int32_t stop, char *out) {
     return next + (head.n_tests + 1) * sizeof(double);
 }
 
-/* small_trees(feature, threshold, left, right, value, roots): the trees as they are kept between pages; nothing if one has
-   too many leaves. They were checked by Trees.check. */
+/* small_trees(feature, threshold, left, right, value, roots): the trees as they are kept between pages; nothing if
+   one has too many leaves. They were checked by Trees.check. */
 PyObject *small_trees(PyObject *module, PyObject *arguments) {
     PyObject *object[6], *kept = NULL;
     Py_buffer view[6];
@@ -225,7 +225,8 @@ int is_whole(const char *kept, Py_ssize_t size, Py_ssize_t n_trees) {
         if (size < (Py_ssize_t)sizeof head) return 0;
         memcpy(&head, kept, sizeof head);
         if (head.n_tests >= MOST_LEAVES || head.possible == 0) return 0;
-        Py_ssize_t length = (Py_ssize_t)(sizeof head + head.n_tests * sizeof(KeptTest) + (head.n_tests + 1) * sizeof(double));
+        size_t values = (head.n_tests + 1) * sizeof(double);
+        Py_ssize_t length = (Py_ssize_t)(sizeof head + head.n_tests * sizeof(KeptTest) + values);
         kept += length;
         size -= length;
     }

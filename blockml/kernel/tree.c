@@ -98,8 +98,8 @@ static int count_started(Tree *tree, const int32_t *first) {
     return 1;
 }
 
-/* Amounts (3, n) of words, words in links, and words of running text: ten or more, hardly any of them linked. And how many words
-   there are, and how many of running text. */
+/* Amounts (3, n) of words, words in links, and words of running text: ten or more, hardly any of them linked. And how
+   many words there are, and how many of running text. */
 WIDE static void count_words(const int32_t *restrict n_words, const int32_t *restrict n_linked, Py_ssize_t n,
                              double *restrict amounts, double *all, double *all_prose) {
     double *words = amounts, *linked = words + n, *prose = linked + n, sum = 0, prose_sum = 0;
@@ -113,9 +113,9 @@ WIDE static void count_words(const int32_t *restrict n_words, const int32_t *res
     *all = sum, *all_prose = prose_sum;
 }
 
-/* page_tree(reach, names, texts, given, pairs, tag, parent, depth, end, set, holder, first, flags, ends, n_words, n_linked): what
-   tree.h says of nodes, whose tags have these names, and of blocks, one or more; `first` are their first nodes, and so many
-   levels are looked at above them. */
+/* page_tree(reach, names, texts, given, pairs, tag, parent, depth, end, set, holder, first, flags, ends, n_words,
+   n_linked): what tree.h says of nodes, whose tags have these names, and of blocks, one or more; `first` are their
+   first nodes, and so many levels are looked at above them. */
 PyObject *page_tree(PyObject *module, PyObject *arguments) {
     enum { TAG, PARENT, DEPTH, END, SET, HOLDER, FIRST, FLAG, END_OF_SET, WORDS, LINKED, N };
     static const Py_ssize_t sizes[N] = {4, 4, 4, 4, 4, 4, 4, 1, 8, 4, 4};
@@ -183,8 +183,8 @@ double *sums_before(const double *values, Py_ssize_t k, Py_ssize_t n) {
     return before;
 }
 
-/* word_amounts(n_words, n_linked, amounts): writes amounts (3, n) of words, words in links, and words of running text. Returns
-   how many words there are, and how many of running text. */
+/* word_amounts(n_words, n_linked, amounts): writes amounts (3, n) of words, words in links, and words of running
+   text. Returns how many words there are, and how many of running text. */
 PyObject *word_amounts(PyObject *module, PyObject *arguments) {
     PyObject *object[3];
     Py_buffer view[3];

@@ -165,7 +165,8 @@ int sum_trees(const Forest *forest, Matrix matrix, double *sums) {
     if (nodes == NULL) return -1;
     int32_t *end = (int32_t *)(nodes + n_packed);
     Column *columns = (Column *)(end + n_packed);
-    Work work = {view[FEATURE].buf, view[LEFT].buf, view[RIGHT].buf, view[ROOTS].buf, view[GROUP].buf, view[THRESHOLD].buf,
+    Work work = {view[FEATURE].buf, view[LEFT].buf, view[RIGHT].buf, view[ROOTS].buf, view[GROUP].buf,
+                 view[THRESHOLD].buf,
                  view[VALUE].buf, n, n_trees, matrix, columns, sums, forest->n_groups};
     if (n / USUAL_DEPTH > matrix.n_rows * n_trees) {
         walk_unpacked(&work);
@@ -180,9 +181,9 @@ int sum_trees(const Forest *forest, Matrix matrix, double *sums) {
     return failed;
 }
 
-/* tree_sums(trees, n_groups, matrix, by_column, sums): adds the values of tree i to column group[i] of sums. The matrix lies row
-   by row, or column by column. The trees were checked by Trees.check, and the matrix has all columns that they ask for: neither
-   is looked at again. */
+/* tree_sums(trees, n_groups, matrix, by_column, sums): adds the values of tree i to column group[i] of sums. The
+   matrix lies row by row, or column by column. The trees were checked by Trees.check, and the matrix has all columns
+   that they ask for: neither is looked at again. */
 PyObject *tree_sums(PyObject *module, PyObject *arguments) {
     PyObject *trees, *object[2], *result = NULL;
     Py_ssize_t n_groups;

@@ -2,7 +2,8 @@
 #include "kernel.h"
 #include <string.h>
 
-/* How many bytes the character at `byte` has, of which there are `left`; 0 if it is none (Unicode standard, table 3-7). */
+/* How many bytes the character at `byte` has, of which there are `left`; 0 if it is none (Unicode standard, table
+   3-7). */
 static Py_ssize_t character(const unsigned char *byte, Py_ssize_t left) {
     unsigned char lead = byte[0], least = 0x80, most = 0xbf;
     Py_ssize_t length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;

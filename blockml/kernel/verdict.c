@@ -14,9 +14,12 @@ typedef struct {
 } Rules;
 
 static int read_rules(PyObject *given, Rules *r) {
-    return PyArg_ParseTuple(given, "dddddddddddddddddiiii", &r->share, &r->caution, &r->article_caution, &r->link_caution,
-                            &r->copy_caution, &r->leaning, &r->doubt, &r->least_words, &r->hardly, &r->most_care, &r->certain,
-                            &r->least_certain, &r->wordless, &r->slack, &r->here, &r->least_f1, &r->sure, &r->least_copied,
+    return PyArg_ParseTuple(given, "dddddddddddddddddiiii", &r->share, &r->caution, &r->article_caution,
+                            &r->link_caution,
+                            &r->copy_caution, &r->leaning, &r->doubt, &r->least_words, &r->hardly, &r->most_care,
+                                &r->certain,
+                            &r->least_certain, &r->wordless, &r->slack, &r->here, &r->least_f1, &r->sure,
+                                &r->least_copied,
                             &r->preformatted, &r->same_line, &r->far);
 }
 
@@ -132,10 +135,10 @@ static int is_rivalled(const Case *of, const double *sums, const float *scores) 
     return 0;
 }
 
-/* page_verdict(tree, names, columns, trees, n_groups, article, net, (starts, buckets, bag), joints, rules, sums, scores):
-   writes sums (n, n_groups) of the trees, of which the first group tells content, and scores (n,); returns the F1 that is
-   expected, and whether comments rival main content in a block that is kept. Columns (f, n) are such as trees and net ask
-   for. `article` are trees for the row of a page, or None. */
+/* page_verdict(tree, names, columns, trees, n_groups, article, net, (starts, buckets, bag), joints, rules, sums,
+   scores): writes sums (n, n_groups) of the trees, of which the first group tells content, and scores (n,); returns
+   the F1 that is expected, and whether comments rival main content in a block that is kept. Columns (f, n) are such
+   as trees and net ask for. `article` are trees for the row of a page, or None. */
 PyObject *page_verdict(PyObject *module, PyObject *arguments) {
     enum { COLUMNS, STARTS, BUCKETS, BAG, JOINTS, SUMS, SCORES, N };
     static const Py_ssize_t sizes[N] = {4, 8, 4, 8, 1, 8, 4};
@@ -150,7 +153,8 @@ PyObject *page_verdict(PyObject *module, PyObject *arguments) {
     void *memory = NULL;
     int opened = 0;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOO!nOO(OOO)OO!OO", &of_tree, &of_names, &object[COLUMNS], &PyTuple_Type, &trees, &n_groups,
+    if (!PyArg_ParseTuple(arguments, "OOOO!nOO(OOO)OO!OO", &of_tree, &of_names, &object[COLUMNS], &PyTuple_Type,
+                          &trees, &n_groups,
                           &article, &of_net, &object[STARTS], &object[BUCKETS], &object[BAG], &object[JOINTS],
                           &PyTuple_Type, &given, &object[SUMS], &object[SCORES]) ||
         !read_rules(given, &rules))
@@ -180,8 +184,10 @@ PyObject *page_verdict(PyObject *module, PyObject *arguments) {
     }
     for (Py_ssize_t way = 0; way < net->ways; way++)
         if (!number_groups(names->groups + way * n, n, &group[way], &counts[way], &renumbered[way])) goto done;
-    if ((memory = space_for((size_t)n, &space)) == NULL || look_at_lines(tree, view[JOINTS].buf, &rules, &space) < 0) goto done;
-    const Case here = {&rules, &forest, article == Py_None ? NULL : &of_article, net, &seen, tree, names->groups + rules.far * n};
+    if ((memory = space_for((size_t)n, &space)) == NULL || look_at_lines(tree, view[JOINTS].buf, &rules,
+        &space) < 0) goto done;
+    const Case here = {&rules, &forest, article == Py_None ? NULL : &of_article, net, &seen, tree,
+                       names->groups + rules.far * n};
     double expected;
     int failed;
     Py_BEGIN_ALLOW_THREADS;
@@ -190,7 +196,8 @@ PyObject *page_verdict(PyObject *module, PyObject *arguments) {
     if (failed < 0)
         PyErr_NoMemory();
     else
-        result = Py_BuildValue("dO", expected, is_rivalled(&here, view[SUMS].buf, view[SCORES].buf) ? Py_True : Py_False);
+        result = Py_BuildValue("dO", expected, is_rivalled(&here, view[SUMS].buf,
+                                                           view[SCORES].buf) ? Py_True : Py_False);
 done:
     free(memory);
     for (int way = 0; way < MOST_WAYS; way++) free(renumbered[way]);
