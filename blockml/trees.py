@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml import kernel
 from blockml.errors import ModelFormatError, UsageError
-from blockml.kernel.judging import HeldTrees
+from blockml.kernel.judging import HeldTrees, TreeColumns
 
 __all__ = ["Trees", "joined", "side_by_side"]
 
@@ -22,16 +22,6 @@ MAX_NODES = 50_000_000
 MOST_VALUES = 2**31 - 1
 #: Rows times trees looked at together: bounds memory at some 40 MB.
 _TOGETHER = 1_000_000
-
-
-_Columns: TypeAlias = tuple[
-    NDArray[np.int32],
-    NDArray[np.float64],
-    NDArray[np.int32],
-    NDArray[np.int32],
-    NDArray[np.float64],
-    NDArray[np.int32],
-]
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +118,7 @@ class Trees:
         return np.zeros(len(self.roots), dtype=np.int32)
 
     @cached_property
-    def _columns(self) -> _Columns:
+    def _columns(self) -> TreeColumns:
         """The arrays as the kernel takes them: made by hand or cut out of others, they may be of other types."""
         return (
             np.ascontiguousarray(self.feature, dtype=np.int32),

@@ -31,11 +31,13 @@ from blockml.wholepage import (
     page_scores,
 )
 
-__all__ = ["Verdict", "verdict"]
+__all__ = ["BORDER", "Verdict", "verdict"]
 
+#: Scores from here on are content, where each page has a border of its own: :func:`blockml.decision.around_border`.
+BORDER = 0.5
 _FAR = ALIKE.index("far")
 #: What the kernel is told of every page, behind what the model says.
-_RULES = (HARDLY, MOST_CARE, CERTAIN, LEAST_CERTAIN, WORDLESS, SLACK, HERE, LEAST_F1, SURE)
+_RULES = (HARDLY, MOST_CARE, CERTAIN, LEAST_CERTAIN, WORDLESS, SLACK, HERE, LEAST_F1, SURE, BORDER)
 _BOUNDS = (LEAST_WORDS, int(Flag.PREFORMATTED), SAME_LINE, _FAR)
 #: As wide as the row of a page.
 _ROW = np.zeros((1, len(COLUMNS)), dtype=np.float32)
@@ -139,5 +141,5 @@ def step_by_step(model: Model, view: View, rows: NDArray[np.float32]) -> Verdict
         copies = Copies(repeated(view.blocks, line), groups[_FAR])
     scores = page_scores(model, final, view.words, view.linked, view.prose, line, likely, copies)
     comment, main = sums[:, 1:].T if sums.shape[1] > 1 else (np.inf, 0.0)
-    is_rivalled = bool(((scores >= np.float32(0.5)) & (comment > main - SURE)).any())
+    is_rivalled = bool(((scores >= np.float32(BORDER)) & (comment > main - SURE)).any())
     return Verdict(scores, sums, expected, is_rivalled)

@@ -19,13 +19,11 @@ from blockml.modelfile import Model, Parsing
 from blockml.page import Page
 from blockml.templates.frequency import Doubt, too_few
 from blockml.templates.site import SiteTemplate, loaded
-from blockml.verdict import verdict
+from blockml.verdict import BORDER, verdict
 from blockml.wholepage import is_forum
 
 __all__ = ["Supervised"]
 
-#: Scores from here on are content, where each page has a border of its own.
-_BORDER = np.float32(0.5)
 #: What is left of the score of a comment that would be kept where comments are no content: it falls below the border
 #: whatever it was, and a low enough threshold still keeps it.
 _COMMENT = np.float32(0.49)
@@ -116,8 +114,7 @@ class Supervised(Extractor):
 
     def judge(self, page: Page) -> Judgement:
         """Probability of content for each block; and whether too few pages of the site are known."""
-        if self.threshold is not None or not isinstance(self.model, Model):
-            self._check_rest()
+        self._check_rest()
         template = loaded(self.template) if self.uses_siblings else None  # once: a file takes as long to read as a page
         remarks: tuple[str, ...] = ()
         if template is not None:
@@ -129,7 +126,7 @@ class Supervised(Extractor):
         scores, sums, expected, is_rivalled = verdict(self.model, view, rows)
         labels = None
         if self.model.areas is not None:
-            kept = scores >= _BORDER
+            kept = scores >= np.float32(BORDER)
             labels = Told(self.model.areas, rows, kept)
             if is_rivalled and not is_forum(rows, feature_set(self.model.features).columns, view.words):
                 scores = _without_comments(self.model.areas, rows, scores, kept, sums[:, 1:])

@@ -14,7 +14,7 @@ static Py_ssize_t points_of(PyObject *text, Py_ssize_t begin, Py_ssize_t length,
 }
 
 /* str.isspace of one character. */
-int point_is_space(Py_UCS4 c) {
+static int point_is_space(Py_UCS4 c) {
     if (c < 0x80) return c == ' ' || (c >= 9 && c <= 13) || (c >= 0x1c && c <= 0x1f);
     return c == 0x85 || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 ||
            c == 0x202f || c == 0x205f || c == 0x3000;

@@ -10,17 +10,9 @@ static const char *const METAS[CANONICAL] = {"og:title", "og:description", "desc
 enum { PARTS, DASHES, DIGITS, N_COUNTS };
 enum { MOST_KINDS = 32, MOST_WORDS = 128 };
 
-static char lower_of(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
-
-static int is_blank(char c) { return c == ' ' || (c >= 9 && c <= 13); }
-
 static const char *skip_blanks(const char *at, const char *end) {
     while (at < end && is_blank(*at)) at++;
     return at;
-}
-
-static int is_word(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
 /* The name behind `@type` at `sign`; its length, or 0 for none. */
@@ -32,7 +24,7 @@ static Py_ssize_t type_at(const char *begin, const char *sign, const char *end, 
     if (at < end && *at == '[') at = skip_blanks(at + 1, end);
     if (at == end || *at++ != '"') return 0;
     *name = at;
-    while (at < end && is_word(*at)) at++;
+    while (at < end && is_in_word(*at)) at++;
     return at < end && *at == '"' ? at - *name : 0;
 }
 
@@ -54,13 +46,6 @@ static int is_named(const char *text, const char *word) {
     return !*text;
 }
 
-/* The number of a tag; UNKNOWN if the page has none of this name. */
-static int32_t tag_named(const Tree *tree, const char *name) {
-    for (Py_ssize_t tag = 0; tag < tree->n_tags; tag++)
-        if (PyUnicode_CompareWithASCIIString(PyTuple_GetItem(tree->names, tag), name) == 0) return (int32_t)tag;
-    return UNKNOWN;
-}
-
 /* Notes the content of a meta element by its property or name, unless there is one already. No name that isn't ASCII is
    one of these in lower case: of other characters only the sign of kelvins, a k, is ASCII then. */
 static void note_meta(const char **said, const char *pairs, const char *end) {
@@ -74,7 +59,7 @@ static void note_meta(const char **said, const char *pairs, const char *end) {
    given as a mapping. */
 static int read_said(const Tree *tree, const char **said) {
     const char *pairs = PyBytes_AsString(tree->pairs); /* with a zero byte behind them */
-    int32_t meta = tag_named(tree, "meta"), link = tag_named(tree, "link");
+    int32_t meta = tag_named(tree->names, "meta"), link = tag_named(tree->names, "link");
     for (Py_ssize_t node = 0; node < tree->n_nodes; node++) {
         int32_t tag = tree->tag[node], set = tree->set[node];
         if ((tag != meta && (tag != link || said[CANONICAL] != NULL)) || !set) continue;

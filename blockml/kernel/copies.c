@@ -16,8 +16,7 @@ static PyObject *text_of(PyObject *texts, const int32_t *n_words, Py_ssize_t beg
 }
 
 int number_lines(PyObject *texts, const int32_t *n_words, const uint8_t *flags, const int64_t *line, Py_ssize_t n,
-                 int least,
-                 int mask, int64_t *numbers) {
+                 int least, int mask, int64_t *numbers) {
     Values seen = {.items = NULL};
     PyObject *blank = PyUnicode_InternFromString(" ");
     /* how many of each value, and its place among those that came; the empty one is always a value */
@@ -64,8 +63,7 @@ PyObject *repeated_lines(PyObject *module, PyObject *arguments) {
     static const Py_ssize_t sizes[N] = {4, 1, 8, 8};
     (void)module;
     if (!PyArg_ParseTuple(arguments, "O!OOOiiO", &PyTuple_Type, &texts, &object[0], &object[1], &object[2], &least,
-                          &mask,
-                          &object[3]))
+                          &mask, &object[3]))
         return NULL;
     int opened = open_arrays(object, view, sizes, N);
     if (opened < N) goto done;

@@ -138,8 +138,8 @@ PyObject *page_numbers(PyObject *module, PyObject *arguments) {
         PyErr_NoMemory();
     else
         result = Py_BuildValue("ddddddddnnddd", of.border, of.expected, of.words, of.prose, of.kept_words,
-                               of.kept_linked,
-                               of.kept_prose, of.unsure, of.n_kept, of.runs, of.agreement, of.low, of.high);
+                               of.kept_linked, of.kept_prose, of.unsure, of.n_kept, of.runs, of.agreement, of.low,
+                               of.high);
 done:
     while (opened--) PyBuffer_Release(&view[opened]);
     return result;

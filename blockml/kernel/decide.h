@@ -45,8 +45,7 @@ typedef struct {
 } Copies;
 /* Writes numbers (n,) of the text of each block's line. Returns 0, or -1 with an exception set. */
 int number_lines(PyObject *texts, const int32_t *n_words, const uint8_t *flags, const int64_t *line, Py_ssize_t n,
-                 int least,
-                 int mask, int64_t *numbers);
+                 int least, int mask, int64_t *numbers);
 /* Lowers the log odds (n,) of lines that another one stands for. `memory` has room for 2 n. */
 void lower_copies(double *odds, const Blocks *page, const Copies *copies, double *memory);
 

@@ -4,12 +4,6 @@
 /* Bits of a byte in a table: it is none of text; a format of its own may begin with it. */
 enum { NO_TEXT = 1, BEGINS = 2 };
 
-static char lower_of(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
-
-static int is_space(char c) { return c == ' ' || (c >= 9 && c <= 13); }
-
-static int is_word(char c) { return (lower_of(c) >= 'a' && lower_of(c) <= 'z') || (c >= '0' && c <= '9') || c == '_'; }
-
 /* Whether this name is here, in any case. */
 static int is_here(const char *at, const char *end, const char *name) {
     for (; *name; at++, name++)
@@ -21,7 +15,7 @@ static int is_here(const char *at, const char *end, const char *name) {
 static const char *behind(const char *at, const char *end, const char *name) {
     if (!is_here(at, end, name)) return NULL;
     at += strlen(name);
-    return at == end || !is_word(*at) ? at : NULL;
+    return at == end || !is_in_word(*at) ? at : NULL;
 }
 
 static const char *find(const char *at, const char *end, char byte) {
@@ -45,7 +39,7 @@ static const char *behind_end_tag(const char *at, const char *end, const char *n
 
 /* Where what stands in a meta begins, of which this is behind the "<"; NULL if it is none. */
 static const char *in_meta(const char *at, const char *end, const char **close) {
-    if (!is_here(at, end, "meta") || end - at < 5 || !(is_space(at[4]) || at[4] == '/')) return NULL;
+    if (!is_here(at, end, "meta") || end - at < 5 || !(is_blank(at[4]) || at[4] == '/')) return NULL;
     for (*close = at += 5; *close < end && **close != '<' && **close != '>';) ++*close;
     return *close < end && **close == '>' ? at : NULL;
 }

@@ -93,10 +93,8 @@ PyObject *joined_texts(PyObject *module, PyObject *arguments) {
     int preformatted, opened = 0;
     (void)module;
     if (!PyArg_ParseTuple(arguments, "O!OOOiOOOOO!O!", &PyTuple_Type, &texts, &object[KEPT], &object[JOINTS],
-                          &object[FLAGS],
-                          &preformatted, &object[NODE], &object[LAST_NODE], &node_texts, &object[TAG], &PyTuple_Type,
-                              &cells.names,
-                          &PyFrozenSet_Type, &cells.cells))
+                          &object[FLAGS], &preformatted, &object[NODE], &object[LAST_NODE], &node_texts, &object[TAG],
+                          &PyTuple_Type, &cells.names, &PyFrozenSet_Type, &cells.cells))
         return NULL;
     for (; opened < N; opened++)
         if (open_array(object[opened], &view[opened], sizes[opened], 0) < 0) goto done;

@@ -11,19 +11,19 @@ from numpy.typing import NDArray
 from blockml.kernel.features import Names, Tree
 from blockml.page import Reason
 
-__all__ = ["HeldNet", "HeldTrees", "JudgingKernel"]
+__all__ = ["HeldNet", "HeldTrees", "JudgingKernel", "TreeColumns"]
 
-#: Columns of trees, the group of each tree, and what ``small_trees`` made of them: see :class:`blockml.trees.Trees`.
-HeldTrees: TypeAlias = tuple[
+#: Columns of trees: see :class:`blockml.trees.Trees`.
+TreeColumns: TypeAlias = tuple[
     NDArray[np.int32],
     NDArray[np.float64],
     NDArray[np.int32],
     NDArray[np.int32],
     NDArray[np.float64],
     NDArray[np.int32],
-    NDArray[np.int32],
-    bytes,
 ]
+#: These, the group of each tree, and what ``small_trees`` made of them.
+HeldTrees: TypeAlias = tuple[*TreeColumns, NDArray[np.int32], bytes]
 
 #: What ``held_net`` makes for ``net_probabilities``: a copy of a net, checked once, that only they can look into.
 HeldNet: TypeAlias = object

@@ -73,6 +73,15 @@ static inline uint64_t hash_of_bytes(const char *bytes, size_t length) {
     return hash >> 32;
 }
 
+/* A letter of ASCII made small. */
+static inline char lower_of(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
+
+/* As regular expressions of ASCII have them. */
+static inline int is_blank(char c) { return c == ' ' || (c >= 9 && c <= 13); }
+static inline int is_in_word(char c) {
+    return (lower_of(c) >= 'a' && lower_of(c) <= 'z') || (c >= '0' && c <= '9') || c == '_';
+}
+
 /* trees.c */
 PyObject *small_trees(PyObject *module, PyObject *arguments);
 PyObject *tree_sums(PyObject *module, PyObject *arguments);
@@ -119,13 +128,14 @@ PyObject *start_tags(PyObject *module, PyObject *source);
 
 /* characters.c */
 enum { TEXT_CLEAN, TEXT_BLANK, TEXT_CONTROLS };
-int point_is_space(Py_UCS4 point);
 int text_kind(PyObject *text);
 enum { BYTES_BEHIND = 15 }; /* must be blanks behind the text */
 int utf8_kind(const char *text, Py_ssize_t length); /* UNKNOWN where the bytes don't tell */
 int style_hides(PyObject *style);
 
 /* title.c */
+/* The number of a name in a tuple; UNKNOWN if there is none of it. */
+int32_t tag_named(PyObject *names, const char *name);
 PyObject *page_title(PyObject *module, PyObject *arguments);
 
 /* segment.c */

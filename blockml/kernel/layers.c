@@ -46,8 +46,7 @@ static inline void round_all(const float *restrict values, Py_ssize_t n, float s
 /* Turns n values into what a net takes: signed logarithms, less the centre and times the scale, within bounds, in
    steps. */
 WIDE static void standardise(const float *restrict values, Py_ssize_t n, float centre, float scale,
-                             float *restrict ready,
-                             int16_t *restrict out) {
+                             float *restrict ready, int16_t *restrict out) {
     for (Py_ssize_t i = 0; i < n; i++) {
         float x = (copysignf(logarithm(fabsf(values[i]) + 1), values[i]) - centre) * scale;
         x = x > -BOUND ? x : -BOUND;
@@ -335,8 +334,8 @@ static void second_layer(const Net *net, const Seen *page, const Space *space, d
     for (Py_ssize_t member = 0; member < net->m; member++)
         for (int part = 0; part < 2; part++)
             multiply((Factor){space->page + part * all_h + member * hp, 0, 1}, 1,
-                     net->page + (2 * member + part) * size, pairs,
-                     kp, part ? space->second_row + member * kp : NULL, space->second_row + member * kp, all_k);
+                     net->page + (2 * member + part) * size, pairs, kp, part ? space->second_row + member * kp : NULL,
+                     space->second_row + member * kp, all_k);
     int32_t *of_groups = space->alike;
     for (Py_ssize_t way = 0; way < net->ways; of_groups += page->n_groups[way++] * all_k) {
         Py_ssize_t n_groups = page->n_groups[way];
@@ -352,8 +351,8 @@ static void second_layer(const Net *net, const Seen *page, const Space *space, d
         Py_ssize_t end = begin + TOGETHER < n ? begin + TOGETHER : n;
         for (Py_ssize_t member = 0; member < net->m; member++)
             multiply((Factor){space->hidden + begin * all_h + member * hp, all_h / 2, 1}, end - begin,
-                     net->own + member * size, pairs, kp, space->second_row + member * kp,
-                         space->second + member * kp, all_k);
+                     net->own + member * size, pairs, kp, space->second_row + member * kp, space->second + member * kp,
+                     all_k);
         write_odds(net, page, begin, end, space, odds);
     }
 }

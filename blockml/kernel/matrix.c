@@ -70,8 +70,7 @@ static void usual_product(const Product *p) {
 }
 
 void multiply(Factor rows, Py_ssize_t n, const int16_t *weights, Py_ssize_t pairs, Py_ssize_t width,
-              const int32_t *begin,
-              int32_t *out, Py_ssize_t out_step) {
+              const int32_t *begin, int32_t *out, Py_ssize_t out_step) {
     const Product product = {rows, n, weights, pairs, width, begin, out, out_step};
 #ifdef HAS_WIDE
     if (__builtin_cpu_supports("avx512bw"))

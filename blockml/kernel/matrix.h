@@ -22,8 +22,7 @@ static inline Py_ssize_t pairs_of(Py_ssize_t count) { return (count + 1) / 2; }
    `width` a multiple of LANES. No sum may be beyond 32 bits. Rows that come out begin so many numbers after one
    another. */
 void multiply(Factor rows, Py_ssize_t n, const int16_t *weights, Py_ssize_t pairs, Py_ssize_t width,
-              const int32_t *begin,
-              int32_t *out, Py_ssize_t out_step);
+              const int32_t *begin, int32_t *out, Py_ssize_t out_step);
 
 /* Whether the numbers of a column aren't all the same. */
 int is_varying(const float *column, Py_ssize_t n);

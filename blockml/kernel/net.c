@@ -35,8 +35,7 @@ static void copy_pairs(const int16_t *from, Py_ssize_t rows, Py_ssize_t groups, 
 
 /* Arrays of a net, those of blockml.wholenets.WholeNet in order, and the bytes of their numbers. */
 enum { CENTRE, SCALE, FIRST, MIX, FIRST_SCALE, FIRST_BIAS, WORDS, KNOWN, LIFT, LIFT_SCALE, OWN, PAGE, ALIKE,
-      SECOND_SCALE,
-       SECOND_BIAS, OUT, OUT_SCALE, OUT_BIAS, N_ARRAYS };
+      SECOND_SCALE, SECOND_BIAS, OUT, OUT_SCALE, OUT_BIAS, N_ARRAYS };
 static const Py_ssize_t SIZES[N_ARRAYS] = {4, 4, 2, 2, 4, 4, 2, 1, 2, 4, 2, 2, 2, 4, 4, 2, 4, 4};
 
 /* Whether sizes are so small that no product of them is too large for a number, and arrays are as large as they say. */
@@ -119,8 +118,7 @@ PyObject *held_net(PyObject *module, PyObject *arguments) {
     (void)module;
     if (net == NULL) return PyErr_NoMemory();
     if (!PyArg_ParseTuple(arguments, "(nnnnnnnn)O!", &net->f, &net->m, &net->h, &net->k, &net->d, &net->ways,
-                          &net->n_words,
-                          &net->factors, &PyTuple_Type, &arrays))
+                          &net->n_words, &net->factors, &PyTuple_Type, &arrays))
         goto done;
     if (PyTuple_Size(arrays) != N_ARRAYS) {
         PyErr_SetString(PyExc_ValueError, "not the arrays of a net");

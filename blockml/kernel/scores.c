@@ -98,10 +98,9 @@ PyObject *page_scores(PyObject *module, PyObject *arguments) {
     Copies copies;
     (void)module;
     if (!PyArg_ParseTuple(arguments, "OOOOOOO(ddfddddddddd)O", &object[0], &object[1], &object[2], &object[3],
-                          &object[4],
-                          &object[5], &object[6], &care.care, &care.of_links, &care.certain, &care.least_body,
-                          &care.wordless, &care.leaning, &care.doubt, &copies.slack, &copies.here, &copies.caution,
-                          &care.least_words, &care.least_f1, &object[7]))
+                          &object[4], &object[5], &object[6], &care.care, &care.of_links, &care.certain,
+                          &care.least_body, &care.wordless, &care.leaning, &care.doubt, &copies.slack, &copies.here,
+                          &copies.caution, &care.least_words, &care.least_f1, &object[7]))
         return NULL;
     int opened = open_arrays(object, view, sizes, N);
     if (opened < N) goto done;

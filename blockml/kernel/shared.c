@@ -1,4 +1,5 @@
 /* Words that texts share with a page's title and description: the twin of blockml.features.metadata.resemblance. */
+#include "bytes.h"
 #include "tree.h"
 #include <stdlib.h>
 #include <string.h>
@@ -27,30 +28,24 @@ static inline int is_same(const Token *a, const Token *b) {
     return a->hash == b->hash && a->length == b->length && (a->length <= 8 || memcmp(a->at, b->at, a->length) == 0);
 }
 
-static inline uint64_t eight(const uint8_t *byte) {
-    uint64_t word = 0;
-    for (int i = 0; i < 8; i++) word |= (uint64_t)byte[i] << (8 * i); /* a single load where little ends come first */
-    return word;
-}
-
 /* Reads the bytes up to the first that is zero, eight at a time; one is, and the last eight may lie behind it. */
 static inline void read_token(Token *token, const uint8_t *at) {
-    const uint64_t ones = 0x0101010101010101u, factor = 0x9e3779b97f4a7c15u;
+    const uint64_t factor = 0x9e3779b97f4a7c15u;
     uint64_t hash = 0, word, zeros;
     const uint8_t *from = at;
     for (;; from += 8) {
-        word = eight(from);
-        zeros = (word - ones) & ~word & ones << 7;
+        word = eight_bytes(from);
+        zeros = zeros_in(word);
         if (zeros) break;
         hash = (hash ^ word) * factor;
         hash ^= hash >> 32;
     }
-    /* Below the lowest of these bits there is one of `ones` for each byte up to it. */
+    /* Below the lowest of these bits there is a one for each byte up to it. */
     uint64_t below = (zeros & -zeros) - 1;
     hash = (hash ^ (word & below)) * factor;
     token->hash = (hash ^ hash >> 32) * factor; /* the product's lower bits know little of a word's last bytes */
     token->at = at, token->sets = 0;
-    token->length = (uint32_t)(from - at) + (uint32_t)((below & ones) * ones >> 56) - 1;
+    token->length = (uint32_t)(from - at) + (uint32_t)((below & all_of(1)) * all_of(1) >> 56) - 1;
 }
 
 typedef struct {
@@ -167,7 +162,7 @@ static int append_utf8(Lowered *text, const uint8_t *byte, Py_ssize_t n, int cas
     const uint8_t *ascii = text->ascii[cased];
     const uint8_t *end = byte + n;
     while (byte < end) {
-        if (end - byte >= 8 && !(eight(byte) & 0x8080808080808080u)) {
+        if (end - byte >= 8 && !(eight_bytes(byte) & all_of(128))) {
             for (int k = 0; k < 8; k++) out[k] = ascii[byte[k]];
             byte += 8, out += 8;
         } else if (*byte < 0x80) {

@@ -7,8 +7,7 @@ typedef struct {
     Py_ssize_t n;
 } Titles;
 
-/* The number of a name; UNKNOWN if there is none of it. */
-static int32_t tag_named(PyObject *names, const char *name) {
+int32_t tag_named(PyObject *names, const char *name) {
     for (Py_ssize_t tag = 0; tag < PyTuple_Size(names); tag++) {
         PyObject *held = PyTuple_GetItem(names, tag);
         if (PyUnicode_Check(held) && PyUnicode_CompareWithASCIIString(held, name) == 0) return (int32_t)tag;

@@ -48,8 +48,7 @@ enum { OF_PATH, LANDMARK, HEADING_LEVEL, MARK, IS_PARAGRAPH, SUMS, N_TAG_TABLES 
 /* Characters: letters and digits, spaces, digits, ends of sentences, clauses, capitals, ideographs. */
 enum { N_KINDS = 256, N_CLASSES = 7 };
 enum { CLASSES, MASKS, IN_WORD, CASED, TAGS, LETTERS, WORD_LENGTHS, WORD_GROUPS, WEIGHTS, LEVELS, REACHES, SIBLINGS,
-      WAYS,
-       FLAGS, NUMBERS, N_TABLES };
+      WAYS, FLAGS, NUMBERS, N_TABLES };
 enum { FAR, MOST_LEVELS, MOST_SMOOTHED, TITLE_WORDS, SURROUNDINGS, N_LANDMARKS, N_KEYWORDS, N_ROLES, N_NUMBERS };
 
 /* A word whose group is told from values that hold it. Small, as all that is kept between pages: it comes from afar. */

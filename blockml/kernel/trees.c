@@ -166,8 +166,7 @@ int sum_trees(const Forest *forest, Matrix matrix, double *sums) {
     int32_t *end = (int32_t *)(nodes + n_packed);
     Column *columns = (Column *)(end + n_packed);
     Work work = {view[FEATURE].buf, view[LEFT].buf, view[RIGHT].buf, view[ROOTS].buf, view[GROUP].buf,
-                 view[THRESHOLD].buf,
-                 view[VALUE].buf, n, n_trees, matrix, columns, sums, forest->n_groups};
+                 view[THRESHOLD].buf, view[VALUE].buf, n, n_trees, matrix, columns, sums, forest->n_groups};
     if (n / USUAL_DEPTH > matrix.n_rows * n_trees) {
         walk_unpacked(&work);
     } else {

@@ -9,18 +9,16 @@
 /* As blockml.verdict hands them over. */
 typedef struct {
     double share, caution, article_caution, link_caution, copy_caution, leaning, doubt, least_words;
-    double hardly, most_care, certain, least_certain, wordless, slack, here, least_f1, sure;
+    double hardly, most_care, certain, least_certain, wordless, slack, here, least_f1, sure, border;
     int least_copied, preformatted, same_line, far;
 } Rules;
 
 static int read_rules(PyObject *given, Rules *r) {
-    return PyArg_ParseTuple(given, "dddddddddddddddddiiii", &r->share, &r->caution, &r->article_caution,
-                            &r->link_caution,
-                            &r->copy_caution, &r->leaning, &r->doubt, &r->least_words, &r->hardly, &r->most_care,
-                                &r->certain,
-                            &r->least_certain, &r->wordless, &r->slack, &r->here, &r->least_f1, &r->sure,
-                                &r->least_copied,
-                            &r->preformatted, &r->same_line, &r->far);
+    return PyArg_ParseTuple(given, "ddddddddddddddddddiiii", &r->share, &r->caution, &r->article_caution,
+                            &r->link_caution, &r->copy_caution, &r->leaning, &r->doubt, &r->least_words, &r->hardly,
+                            &r->most_care, &r->certain, &r->least_certain, &r->wordless, &r->slack, &r->here,
+                            &r->least_f1, &r->sure, &r->border, &r->least_copied, &r->preformatted,
+                            &r->same_line, &r->far);
 }
 
 /* Memory of a page: columns (n,), but for `odds`, which has room for 3 n. */
@@ -131,7 +129,7 @@ static int judge(const Case *of, const Space *space, double *sums, float *scores
 static int is_rivalled(const Case *of, const double *sums, const float *scores) {
     Py_ssize_t n_groups = of->trees->n_groups;
     for (Py_ssize_t i = 0; i < of->tree->n; i++, sums += n_groups)
-        if (scores[i] >= 0.5f && (n_groups < 3 || sums[1] > sums[2] - of->rules->sure)) return 1;
+        if (scores[i] >= (float)of->rules->border && (n_groups < 3 || sums[1] > sums[2] - of->rules->sure)) return 1;
     return 0;
 }
 
@@ -184,8 +182,8 @@ PyObject *page_verdict(PyObject *module, PyObject *arguments) {
     }
     for (Py_ssize_t way = 0; way < net->ways; way++)
         if (!number_groups(names->groups + way * n, n, &group[way], &counts[way], &renumbered[way])) goto done;
-    if ((memory = space_for((size_t)n, &space)) == NULL || look_at_lines(tree, view[JOINTS].buf, &rules,
-        &space) < 0) goto done;
+    if ((memory = space_for((size_t)n, &space)) == NULL) goto done;
+    if (look_at_lines(tree, view[JOINTS].buf, &rules, &space) < 0) goto done;
     const Case here = {&rules, &forest, article == Py_None ? NULL : &of_article, net, &seen, tree,
                        names->groups + rules.far * n};
     double expected;
@@ -196,8 +194,8 @@ PyObject *page_verdict(PyObject *module, PyObject *arguments) {
     if (failed < 0)
         PyErr_NoMemory();
     else
-        result = Py_BuildValue("dO", expected, is_rivalled(&here, view[SUMS].buf,
-                                                           view[SCORES].buf) ? Py_True : Py_False);
+        result = Py_BuildValue("dO", expected,
+                               is_rivalled(&here, view[SUMS].buf, view[SCORES].buf) ? Py_True : Py_False);
 done:
     free(memory);
     for (int way = 0; way < MOST_WAYS; way++) free(renumbered[way]);

@@ -192,17 +192,13 @@ def _declared(source: bytes, warnings: dict[str, None]) -> str | None:
     if b"charset" not in source and b"charset" not in source.lower():
         return None
     for meta in _metas(source):
-        label = _short_label(meta) if len(meta) <= _LONGEST_KEPT else _label(meta)
+        label = _label(meta)
         if not label:
             continue
         if name := _known(label.decode("ascii", "replace")):
             return _as_declared(name)
         warnings[f"the page declares the unknown charset {label.decode('ascii', 'replace')!r}"] = None
     return None
-
-
-#: What stands in a ``<meta>`` is kept from page to page if it is no longer: nearly all pages say the same.
-_LONGEST_KEPT = 64
 
 
 def _label(meta: bytes) -> bytes:
@@ -223,7 +219,8 @@ def _encoding(meta: bytes) -> str | None:
     return name and _as_declared(name)
 
 
-_short_label = functools.lru_cache(maxsize=256)(_label)
+#: What stands in a ``<meta>`` is kept from page to page if it is no longer: nearly all pages say the same.
+_LONGEST_KEPT = 64
 _short_encoding = functools.lru_cache(maxsize=256)(_encoding)
 
 
