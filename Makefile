@@ -29,7 +29,7 @@ help:
 	@echo "make backends  what another HTML parser changes: speed, blocks, extractions (needs BLOCKML_CORPORA)"
 	@echo "make parameters  what the parameters of the untrained extractors do (needs BLOCKML_CORPORA)"
 
-$(VENV)/.installed: pyproject.toml constraints.txt hatch_build.py $(wildcard blockml/kernel/*.c blockml/kernel/*.h)
+$(VENV)/.installed: pyproject.toml constraints.txt hatch_build.py $(wildcard blockml/_kernel/*.c blockml/_kernel/*.h)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[all]" --group dev
@@ -70,7 +70,7 @@ format: $(VENV)/.installed
 	$(BIN)/ruff format .
 
 data: $(VENV)/.installed
-	$(BIN)/python -m blockml.datasets.synthetic -o data --seed 0
+	$(BIN)/python -m tools.synthetic_sites -o data --seed 0
 
 model: $(VENV)/.installed
 	$(BIN)/python train.py --jobs $(JOBS)
@@ -83,7 +83,7 @@ wheel: $(VENV)/.installed
 	$(OUT)/wheel-venv/bin/python -m pip install --quiet --constraint constraints.txt dist/*.whl
 	cd $(OUT) && wheel-venv/bin/blockml extract ../data/pages/short-article/page.html
 	cd $(OUT) && wheel-venv/bin/blockml model check default
-	cd $(OUT) && wheel-venv/bin/python -m blockml.datasets.synthetic -o ../data --check
+	$(BIN)/python -m tools.synthetic_sites -o data --check
 
 oldest:
 	@mkdir -p $(OUT)
@@ -97,7 +97,7 @@ $(VENV)/.peers: $(VENV)/.installed
 	@touch $@
 
 peers: $(VENV)/.peers
-	$(BIN)/python -m pytest -q tests/comparison/test_systems.py
+	$(BIN)/python -m pytest -q tests/evaluation/comparison/test_systems.py
 
 gate: $(VENV)/.installed
 	$(BIN)/python benchmarks/gate.py --jobs $(JOBS)
@@ -110,7 +110,7 @@ compare: $(VENV)/.peers
 
 templates: $(VENV)/.installed
 	$(BIN)/python benchmarks/templates.py --jobs $(JOBS)
-	$(BIN)/python benchmarks/siblings.py --jobs $(JOBS)
+	$(BIN)/python benchmarks/site_pages.py --jobs $(JOBS)
 
 default: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.default --jobs $(JOBS)

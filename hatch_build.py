@@ -12,8 +12,8 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-KERNEL = Path("blockml/kernel")
-MODULE = "blockml.kernel._compiled"
+KERNEL = Path("blockml/_kernel")
+MODULE = "blockml._kernel._compiled"
 #: Python 3.11's limited API: one build serves all later versions.
 LIMITED_API, TAG = "0x030b0000", "cp311-abi3"
 

@@ -14,12 +14,12 @@ from pathlib import Path
 
 from blockml.cli.output import note, write_output
 from blockml.datasets import open_dataset
-from blockml.datasets.defects import screened
-from blockml.learning.areas import area_rows, fit_areas
-from blockml.learning.card import render_card
-from blockml.learning.recipes import recipe
-from blockml.learning.training import train
-from blockml.modelfile import Model, save_model
+from blockml.datasets.gold_defects import screened
+from blockml.model.model_file import Model, save_model
+from blockml.training.block_types import area_rows, fit_areas
+from blockml.training.card import render_card
+from blockml.training.recipes import recipe
+from blockml.training.train import train
 
 ROOT = Path(__file__).parent
 MODELS = ROOT / "models"

@@ -26,16 +26,16 @@ import blockml
 from blockml.cli.output import note, print_rows
 from blockml.datasets import Dataset, LabelledPage, open_dataset
 from blockml.evaluation import bag_scores, paired_difference
-from blockml.extractors.supervised import Supervised
-from blockml.learning.fitting import fit_tree, to_trees
-from blockml.learning.recipes import recipe
-from blockml.learning.splits import folds
-from blockml.learning.table import BlockTable, build_table
-from blockml.learning.tuning import tune
-from blockml.modelfile import Parsing
+from blockml.extractors.trained import TrainedExtractor
+from blockml.model.model_file import Parsing
 from blockml.page import Page
 from blockml.parsing import Limits, build, parse
 from blockml.parsing.decoding import decode
+from blockml.training.recipes import recipe
+from blockml.training.single_tree import fit_tree, to_trees
+from blockml.training.splits import folds
+from blockml.training.table import BlockTable, build_table
+from blockml.training.tuning import tune
 
 DATASETS: Mapping[str, str] = {
     "wcxb": "wcxb",
@@ -159,10 +159,10 @@ def prediction(study: Study) -> Iterator[Row]:
 def scores(pages: Sequence[LabelledPage], model: str, backends: Sequence[str]) -> dict[str, dict[str, float]]:
     """Bag-of-words F1 of each page with a gold text, by back end."""
     trained = blockml.load(model)
-    if not isinstance(trained, Supervised):
+    if not isinstance(trained, TrainedExtractor):
         raise TypeError(model)
     asked = {
-        backend: Supervised(replace(trained.model, parsing=replace(trained.model.parsing, backend=backend)))
+        backend: TrainedExtractor(replace(trained.model, parsing=replace(trained.model.parsing, backend=backend)))
         for backend in backends
     }
     found: dict[str, dict[str, float]] = {backend: {} for backend in backends}

@@ -33,7 +33,7 @@ from benchmarks.default_trust import trust
 from blockml.cli.output import note, write_output
 from blockml.datasets import open_dataset
 from blockml.evaluation.bootstrap import Difference, Interval
-from blockml.learning.recipes import recipe
+from blockml.training.recipes import recipe
 
 Section = Callable[[Study, argparse.Namespace], dict[str, Table]]
 SECTIONS: Mapping[str, Section] = {

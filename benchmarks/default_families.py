@@ -17,19 +17,19 @@ from benchmarks.default_parts import Measured, kept_by
 from benchmarks.default_study import Probabilities, Study, Table, training_rows
 from benchmarks.speed import cpu_seconds, parse_only
 from blockml.datasets import LabelledPage
+from blockml.decision.page_policy import page_scores
 from blockml.evaluation import bootstrap_mean, paired_difference
 from blockml.features import feature_set
-from blockml.features.catalogue import COLUMNS, split_name
+from blockml.features.ancestor_words import bags
 from blockml.features.column import Family
+from blockml.features.feature_sets import COLUMNS, split_name
+from blockml.features.kernel_families import computed
+from blockml.features.page_context import PageContext
 from blockml.features.repetition import alike
-from blockml.features.tokens import bags
-from blockml.features.view import View
-from blockml.features.writing import computed
-from blockml.learning.blending import fit_blend
-from blockml.learning.recipes import RECIPES, Recipe
-from blockml.learning.table import BlockTable
 from blockml.parsing import parse
-from blockml.wholepage import page_scores
+from blockml.training.ensemble import fit_blend
+from blockml.training.recipes import RECIPES, Recipe
+from blockml.training.table import BlockTable
 
 #: Columns of the blocks on both sides; they cost next to nothing.
 NEIGHBOURS = "neighbours"
@@ -129,7 +129,7 @@ def decided(study: Study, name: str, recipe: Recipe, final: Probabilities) -> Me
 def costs(study: Study, families: Mapping[str, Sequence[int]], timed: int) -> Table:
     """CPU time of each family, alone and in company, as a multiple of lxml's parse of the same pages."""
     names = feature_set(study.recipe.features).columns
-    work: dict[str, Sequence[Callable[[View], object]]] = {
+    work: dict[str, Sequence[Callable[[PageContext], object]]] = {
         name: [partial(computed, family) for family in together(names, places)]
         for name, places in families.items()
         if name != NEIGHBOURS
@@ -161,7 +161,7 @@ def together(names: Sequence[str], places: Sequence[int]) -> list[Family]:
 
 
 def seconds_of(
-    labelled: LabelledPage, recipe: Recipe, work: Mapping[str, Sequence[Callable[[View], object]]]
+    labelled: LabelledPage, recipe: Recipe, work: Mapping[str, Sequence[Callable[[PageContext], object]]]
 ) -> dict[str, float]:
     """CPU time of a page for each piece of work, all, all but each, and lxml's parse; nothing without blocks."""
     html, _ = labelled.load()
@@ -170,9 +170,9 @@ def seconds_of(
         return {}
 
     def least(chosen: Sequence[str]) -> float:
-        return min(cpu_seconds(lambda: run(View(page), chosen)) for _ in range(ROUNDS))
+        return min(cpu_seconds(lambda: run(PageContext(page), chosen)) for _ in range(ROUNDS))
 
-    def run(view: View, chosen: Sequence[str]) -> None:
+    def run(view: PageContext, chosen: Sequence[str]) -> None:
         for name in chosen:
             for task in work[name]:
                 task(view)

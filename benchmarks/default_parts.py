@@ -13,7 +13,7 @@ from benchmarks.default_chart import chart
 from benchmarks.default_study import Judged, Probabilities, Study, Table, training_rows
 from blockml.cli.output import write_output
 from blockml.evaluation import bootstrap_mean, paired_difference
-from blockml.learning.recipes import RECIPES, Recipe
+from blockml.training.recipes import RECIPES, Recipe
 
 #: Single thresholds that are tried.
 THRESHOLDS = tuple([round(0.05 + 0.025 * i, 3) for i in range(37)])

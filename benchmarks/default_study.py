@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.datasets import Dataset
-from blockml.datasets.defects import REPLACED, UNFIT_FOR_JUDGING, UNFIT_FOR_TRAINING, defects
-from blockml.learning.blending import fit_blend
-from blockml.learning.recipes import Recipe
-from blockml.learning.splits import folds
-from blockml.learning.table import BlockTable, build_table
-from blockml.learning.wholepages import Unseen, WholePages, fit_whole_pages
-from blockml.nets import Net
-from blockml.odds import blended, logistic, logit
+from blockml.datasets.gold_defects import REPLACED, UNFIT_FOR_JUDGING, UNFIT_FOR_TRAINING, defects
+from blockml.predictors.log_odds import average_log_odds, log_odds, sigmoid
+from blockml.predictors.mlp import MLP
+from blockml.training.ensemble import fit_blend
+from blockml.training.page_policy import Unseen, WholePages, fit_whole_pages
+from blockml.training.recipes import Recipe
+from blockml.training.splits import folds
+from blockml.training.table import BlockTable, build_table
 
 Table = list[dict[str, object]]
 """Rows of results, all with the same columns."""
@@ -44,15 +44,15 @@ class Judged:
     @property
     def trees(self) -> Probabilities:
         """(n_rows,) by the trees alone."""
-        return logistic(self.odds)
+        return sigmoid(self.odds)
 
     def net(self, *numbers: int) -> Probabilities:
         """(n_rows,) by some of the nets."""
-        return logistic(logit(self.nets[list(numbers)]).mean(axis=0))
+        return sigmoid(log_odds(self.nets[list(numbers)]).mean(axis=0))
 
     def both(self, *numbers: int, net_share: float | None = None) -> Probabilities:
         """(n_rows,) by trees and some of the nets, whose weight may be another one."""
-        return blended(self.odds, self.net(*numbers), self.net_share if net_share is None else net_share)
+        return average_log_odds(self.odds, self.net(*numbers), self.net_share if net_share is None else net_share)
 
     @property
     def all_nets(self) -> tuple[int, ...]:
@@ -114,7 +114,7 @@ class Study:
 
 
 def without_defects(dataset: Dataset, found: Mapping[str, tuple[str, ...]]) -> Dataset:
-    """As :func:`blockml.datasets.defects.screened` gives it, of defects that are known already."""
+    """As :func:`blockml.datasets.gold_defects.screened` gives it, of defects that are known already."""
     passed = REPLACED | (UNFIT_FOR_JUDGING - UNFIT_FOR_TRAINING)
     pages = [
         replace(page, flags=tuple([name for name in found.get(page.id, ()) if name not in passed]))
@@ -177,8 +177,8 @@ def _judge_fold(
     return np.concatenate(odds), np.concatenate(nets, axis=1)
 
 
-def split(net: Net) -> list[Net]:
-    """The nets that one was joined of: the reverse of :func:`blockml.nets.join`."""
+def split(net: MLP) -> list[MLP]:
+    """The nets that one was joined of: the reverse of :func:`blockml.predictors.mlp.join`."""
     members, units = net.own.shape[:2]
     vector = net.lift.shape[1]
     return [

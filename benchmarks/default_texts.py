@@ -10,11 +10,11 @@ import json
 from pathlib import Path
 
 from benchmarks.default_study import Study, Table
-from blockml.decision import decide
-from blockml.files import atomic_write
-from blockml.learning.recipes import recipe
+from blockml.decision.decide import decide
 from blockml.parsing import parse
 from blockml.rendering.text import render_text
+from blockml.storage.atomic import atomic_write
+from blockml.training.recipes import recipe
 
 #: Each block scores 0.5 at its page's own border.
 _BORDER = 0.5

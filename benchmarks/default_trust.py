@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from benchmarks.default_chart import chart
 from benchmarks.default_study import Probabilities, Study, Table
 from blockml.cli.output import write_output
-from blockml.decision import confidence
+from blockml.decision.decide import confidence
 from blockml.evaluation import bootstrap_mean
 from blockml.evaluation.bootstrap import Resampled, bootstrap_systems
-from blockml.learning.netfit import calibration as best_line
-from blockml.odds import logit
+from blockml.predictors.log_odds import log_odds
+from blockml.training.mlp_fit import calibration as best_line
 
 #: Bins of probabilities, and groups of pages by their foretold F1.
 N_BINS = 10
@@ -95,7 +95,7 @@ def reliability(
         inside = np.minimum((p * N_BINS).astype(np.intp), N_BINS - 1)
         for kind, value in enumerate((words, words * p, words * main, words * (p - main) ** 2)):
             np.add.at(sums, (page, place, inside, kind), value)
-        lines.append(best_line(logit(p), main, words))
+        lines.append(best_line(log_odds(p), main, words))
     totals = sums.sum(axis=0)
     bins: Table = []
     for i in range(N_BINS):

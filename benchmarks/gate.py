@@ -20,7 +20,7 @@ from blockml.datasets import Dataset, open_dataset
 from blockml.errors import BlockmlError, UsageError
 from blockml.evaluation.run import evaluate_extractor, summarise
 from blockml.extractors import EXTRACTORS, model_names, resolve
-from blockml.files import atomic_write
+from blockml.storage.atomic import atomic_write
 
 ROOT = Path(__file__).resolve().parent.parent
 FLOORS = Path(__file__).with_name("gate.json")

@@ -14,11 +14,11 @@ from pathlib import Path
 
 from blockml.cli.output import note, print_rows
 from blockml.datasets import Dataset, open_dataset
-from blockml.learning.crossval import cross_validate
-from blockml.learning.recipes import Recipe, recipe
-from blockml.learning.table import build_table
-from blockml.modelfile import Parsing
+from blockml.model.model_file import Parsing
 from blockml.page import MAIN_LABELS, Label
+from blockml.training.cross_validation import cross_validate
+from blockml.training.recipes import Recipe, recipe
+from blockml.training.table import build_table
 
 
 @dataclass(frozen=True)

@@ -23,10 +23,10 @@ import blockml
 from blockml.cli.output import note, print_rows, write_output
 from blockml.datasets import LabelledPage, open_dataset
 from blockml.datasets.gold import block_tokens
-from blockml.decision import decide
+from blockml.decision.decide import decide
 from blockml.evaluation import paired_difference
 from blockml.extractors import resolve
-from blockml.tokens import metric_tokens
+from blockml.text.tokens import metric_tokens
 
 _BLURRING: Mapping[str, Sequence[Any]] = {
     "radius": (10, 18, 25, 40, 60, 80),

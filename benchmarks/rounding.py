@@ -19,16 +19,16 @@ import blockml
 from blockml.datasets import open_dataset
 from blockml.extractors import Extractor
 from blockml.extractors.matrix import matrix
-from blockml.extractors.supervised import Supervised
+from blockml.extractors.trained import TrainedExtractor
+from blockml.features.ancestor_words import Bags, bags
+from blockml.features.page_context import PageContext
 from blockml.features.repetition import alike
-from blockml.features.tokens import Bags, bags
-from blockml.features.view import View
-from blockml.nets import Net
-from blockml.odds import logit
+from blockml.predictors.log_odds import log_odds
+from blockml.predictors.mlp import MLP
 
 
 def in_floats(
-    net: Net, rows: NDArray[np.float32], groups: Sequence[NDArray[Any]], n_words: NDArray[np.float64], words: Bags
+    net: MLP, rows: NDArray[np.float32], groups: Sequence[NDArray[Any]], n_words: NDArray[np.float64], words: Bags
 ) -> NDArray[np.float64]:
     """(n,) log odds by the net's weights as they are."""
     members, units = net.own.shape[:2]
@@ -60,13 +60,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--pages", type=int, default=200, help="the first so many (default: 200)")
     chosen = parser.parse_args(arguments)
     extractor: Extractor = blockml.load(chosen.model)
-    if not isinstance(extractor, Supervised) or (net := extractor.model.net) is None:
+    if not isinstance(extractor, TrainedExtractor) or (net := extractor.model.net) is None:
         parser.error(f"{chosen.model} has no nets")
     folder = Path(os.environ.get("BLOCKML_CORPORA", ".")) / chosen.dataset
     found = []
     for labelled in sorted(open_dataset(folder).pages, key=lambda page: page.id)[: chosen.pages]:
         page = blockml.parse(labelled.load()[0], url=labelled.url, charset=labelled.charset)
-        view = View(page)
+        view = PageContext(page)
         if not len(view):
             continue
         rows = matrix(page, extractor.model.features, None, view)
@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     floats, whole = (np.concatenate(column) for column in zip(*found, strict=True))
     likely = np.abs(1 / (1 + np.exp(-floats)) - whole)
     inside = np.abs(floats) < 10  # probabilities of single precision tell no more
-    apart = np.abs(floats - logit(whole))[inside]
+    apart = np.abs(floats - log_odds(whole))[inside]
     print(f"{len(found)} pages, {len(floats):,} blocks")
     print(f"log odds: {apart.mean():.5f} in the mean, {apart.max():.4f} at most")
     print(f"probabilities: {likely.mean():.6f} in the mean, {likely.max():.5f} at most")

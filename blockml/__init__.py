@@ -8,7 +8,7 @@
 
 from blockml.extract import extract
 from blockml.extractors.registry import load
-from blockml.modelfile import save_model as save
+from blockml.model.model_file import save_model as save
 from blockml.page import Block, Extraction, Label, Page, Status
 from blockml.parsing import Limits, parse
 from blockml.rendering import render

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from blockml.decision import by_label, confidence, decide, label_names
+from blockml.decision.decide import by_label, confidence, decide, label_names
 from blockml.errors import UsageError
 from blockml.extractors import Extractor, resolve
 from blockml.page import Extraction, Label, Page, Status
@@ -108,7 +108,7 @@ def extract_page(
 def _extract(
     page: Page, extractor: Extractor, threshold: float | None, included: frozenset[Label], excluded: frozenset[Label]
 ) -> Extraction:
-    judgement = extractor.judge(page)
+    judgement = extractor.predict(page)
     scores = judgement.scores
     if threshold is None:
         threshold = extractor.effective_threshold

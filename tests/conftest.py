@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from blockml import kernel
+from blockml import _kernel
 
 # Parsers load lazily and the machine may be busy, so neither a first call nor a slow one is a fault.
 # A change is judged on the same examples every time; new ones are looked for while working.
@@ -38,15 +38,15 @@ def corpora() -> Path:
 def twin(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Runs a test with the loops in Python, and with the compiled ones."""
     if request.param == "python":
-        monkeypatch.setattr(kernel, "compiled", None)
-    elif kernel.compiled is None:
+        monkeypatch.setattr(_kernel, "compiled", None)
+    elif _kernel.compiled is None:
         pytest.skip("needs the compiled kernel: there was no compiler, or BLOCKML_PURE is set")
     return str(request.param)
 
 
 @pytest.fixture
-def compiled() -> kernel.Compiled:
+def compiled() -> _kernel.Compiled:
     """The compiled kernel."""
-    if kernel.compiled is None:
+    if _kernel.compiled is None:
         pytest.skip("needs the compiled kernel: there was no compiler, or BLOCKML_PURE is set")
-    return kernel.compiled
+    return _kernel.compiled

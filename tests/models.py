@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from blockml.features import FEATURE_SETS
-from blockml.modelfile import Model, Parsing
-from blockml.trees import Trees
+from blockml.model.model_file import Model, Parsing
+from blockml.predictors.tree_ensemble import Trees
 
 
 def small_trees() -> Trees:

@@ -15,7 +15,7 @@ from types import ModuleType
 import pytest
 
 import blockml
-from blockml.extractors import Supervised
+from blockml.extractors import TrainedExtractor
 from blockml.page import Status
 from tests.models import small_model
 
@@ -103,7 +103,7 @@ def imports(tree: ast.Module) -> set[str]:
 def test_one_module_calls_html_parsers(path: Path) -> None:
     """All pages go the same way; one more walks a parser's tree (what builds synthetic pages may check them)."""
     inside = path.relative_to(PACKAGE).parts
-    if inside in {("parsing", "backends.py"), ("parsing", "lexbor.py")} or inside[:2] == ("datasets", "synthetic"):
+    if inside in {("parsing", "backends.py"), ("parsing", "lexbor.py")} or inside[:2] == ("tools", "synthetic_sites"):
         return
     parsers = {"html5lib", "html.parser", "lxml.html", "bs4", "selectolax", "html5_parser", "xml.dom", "xml.sax"}
     assert not {name for name in imports(TREES[path]) if any(f"{name}.".startswith(f"{parser}.") for parser in parsers)}
@@ -162,7 +162,7 @@ def test_dependencies_have_no_upper_bounds() -> None:
 
 def test_threads_share_a_model() -> None:
     """One thread or sixteen give the same results, in either order of first use."""
-    model = Supervised(small_model())
+    model = TrainedExtractor(small_model())
     pages = [
         f"<title>{i}</title><ul><li><a href=/>Home</a></ul>"
         + "".join(f"<p>Text {j} of page {i} 你好 " + "word " * (i * j % 40) + "</p><b>*</b>" for j in range(20))
@@ -199,7 +199,7 @@ def test_threads_share_a_model() -> None:
 )
 def test_empty_text_has_a_status_that_says_why(html: str | bytes, status: Status) -> None:
     """A page never raises."""
-    result = blockml.extract(html, model=Supervised(small_model()))
+    result = blockml.extract(html, model=TrainedExtractor(small_model()))
     assert result.status is status
     assert bool(result.text) == (status is Status.OK)
     assert str(result) == result.text
@@ -212,14 +212,14 @@ def test_threshold_of_the_call_wins() -> None:
     """Lower keeps more, higher less."""
     html = "<p>one two three</p><p>" + "long enough to be kept " * 5 + "</p><p>x</p>"
     kept = [
-        sum(blockml.extract(html, model=Supervised(small_model()), threshold=threshold).kept.tolist())
+        sum(blockml.extract(html, model=TrainedExtractor(small_model()), threshold=threshold).kept.tolist())
         for threshold in (0, 0.5, 0.8, 1)
     ]
     assert kept == [3, 2, 1, 0]
-    assert sum(blockml.extract(html, model=Supervised(small_model(), threshold=0.8)).kept.tolist()) == 1
+    assert sum(blockml.extract(html, model=TrainedExtractor(small_model(), threshold=0.8)).kept.tolist()) == 1
 
 
 def test_page_of_a_limit_is_truncated_even_without_text() -> None:
     """The status names the graver reason."""
-    result = blockml.extract("<p>" + "x " * 50, model=Supervised(small_model()), limits=blockml.Limits(bytes=3))
+    result = blockml.extract("<p>" + "x " * 50, model=TrainedExtractor(small_model()), limits=blockml.Limits(bytes=3))
     assert result.status is Status.TRUNCATED

@@ -23,13 +23,13 @@ from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 import blockml
 from blockml.batch import Item, predict
-from blockml.blas import one_thread
-from blockml.extractors import Extractor, Plain, Supervised, Traits
+from blockml.batch.blas import one_thread
+from blockml.extractors import Extractor, Plain, TrainedExtractor, Traits
 from blockml.features import COLUMNS, feature_set
-from blockml.features.catalogue import split_name
-from blockml.features.sheet import Claims, Sheet, Steps
-from blockml.features.view import View
-from blockml.features.writing import FAMILIES
+from blockml.features.feature_sets import split_name
+from blockml.features.kernel_families import FAMILIES
+from blockml.features.kernel_page import Claims, KernelPage, Steps
+from blockml.features.page_context import PageContext
 from blockml.page import Extraction, Page
 from blockml.parsing import BACKENDS
 
@@ -38,10 +38,10 @@ PAGES = [path.read_bytes() for path in sorted(DATA.rglob("page.html"))]
 NEEDED = {"lexbor": "selectolax"}
 
 
-def on_backend(name: str, backend: str) -> Supervised:
+def on_backend(name: str, backend: str) -> TrainedExtractor:
     """A released model whose pages are parsed by another back end."""
     model = blockml.load(name).model
-    return Supervised(replace(model, parsing=replace(model.parsing, backend=backend)))
+    return TrainedExtractor(replace(model, parsing=replace(model.parsing, backend=backend)))
 
 
 def told(result: Extraction) -> tuple[object, ...]:
@@ -173,13 +173,13 @@ def test_only_what_the_model_reads_is_computed_and_once(name: str, twin: str, mo
     """Families of its features, once a page, and columns that stand for themselves; no others."""
     extractor = blockml.load(name)
     numbers: list[int] = []
-    write = Sheet.write
+    write = KernelPage.write
 
-    def noted(sheet: Sheet, steps: Steps, claims: Claims | None, matrix: NDArray[np.float32]) -> None:
+    def noted(sheet: KernelPage, steps: Steps, claims: Claims | None, matrix: NDArray[np.float32]) -> None:
         numbers.extend(steps.rows[:, 0].tolist())
         write(sheet, steps, claims, matrix)
 
-    monkeypatch.setattr(Sheet, "write", noted)
+    monkeypatch.setattr(KernelPage, "write", noted)
     calls = called(lambda: blockml.extract(PAGES[0], model=extractor))
     calls.update(code_of(family) for family, number in FAMILIES.items() for _ in range(numbers.count(number)))
     assert bool(numbers) == (twin == "compiled" and name == "default")
@@ -196,12 +196,12 @@ def test_a_model_without_words_of_classes_does_not_look_at_them(monkeypatch: pyt
     """Nor at attributes, subtrees or ancestors."""
     expected = told(blockml.extract(PAGES[0], model="kim2013"))
 
-    def fail(_: View) -> object:
+    def fail(_: PageContext) -> object:
         raise AssertionError("computed for nothing")
 
-    parts = [name for name, part in vars(View).items() if isinstance(part, functools.cached_property)]
+    parts = [name for name, part in vars(PageContext).items() if isinstance(part, functools.cached_property)]
     dear = set(parts) - {"_words"}
     assert {"sheet", "keywords", "_above", "low", "high", "counts"} <= dear
     for name in dear:
-        monkeypatch.setattr(View, name, property(fail))
+        monkeypatch.setattr(PageContext, name, property(fail))
     assert told(blockml.extract(PAGES[0], model="kim2013")) == expected

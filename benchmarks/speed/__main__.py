@@ -36,7 +36,7 @@ from benchmarks.speed.pages import Source, sample
 from benchmarks.speed.processes import blas_table, import_table, memory_table
 from benchmarks.speed.stages import routes
 from benchmarks.speed.tables import Table, failed, markdown, stage_table, whole_table
-from blockml import kernel
+from blockml import _kernel
 from blockml.cli.output import note, progress_bar, write_output
 
 SECTIONS = ("floor", "stages", "models", "extractors", "peers", "memory", "growth")
@@ -98,7 +98,7 @@ def _run(options: argparse.Namespace, sections: Sequence[str]) -> None:
     about = {
         "pages": f"{len(sources)} of {options.dataset}, "
         f"{sizes.mean():.0f} kB on average, {np.median(sizes):.0f} in the median",
-        "kernel": "compiled" if kernel.compiled is not None else "in Python",
+        "kernel": "compiled" if _kernel.compiled is not None else "in Python",
         "versions": f"Python {platform.python_version()}, numpy {np.__version__}, lxml {lxml.etree.__version__}, "
         f"libxml2 {'.'.join(map(str, lxml.etree.LIBXML_COMPILED_VERSION))}",
         "rounds": options.rounds,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.speed.pages import Source
-from blockml import kernel
+from blockml import _kernel
 
 __all__ = ["FLOOR", "WHOLE", "Laps", "Subject", "Times", "cpu_seconds", "in_python", "measured"]
 
@@ -93,13 +93,13 @@ class Times:
 @contextmanager
 def in_python(wanted: bool = True) -> Iterator[None]:  # noqa: FBT001, FBT002 (a switch is what it is)
     """Do without the compiled kernel for a while."""
-    before = kernel.compiled
+    before = _kernel.compiled
     if wanted:
-        kernel.compiled = None
+        _kernel.compiled = None
     try:
         yield
     finally:
-        kernel.compiled = before
+        _kernel.compiled = before
 
 
 def measured(

@@ -21,15 +21,16 @@ import blockml
 from benchmarks.speed.clock import Laps, Subject
 from benchmarks.speed.pages import Source
 from benchmarks.speed.subjects import on_backend
-from blockml import features, kernel
+from blockml import _kernel, features
 from blockml.extractors import Extractor
 from blockml.features import COLUMNS
-from blockml.features.sheet import Claims, Sheet, Steps
-from blockml.features.view import View
-from blockml.features.writing import FAMILIES, steps_of
-from blockml.modelfile import Model
-from blockml.nets import Net
-from blockml.verdict import Verdict
+from blockml.features.kernel_families import FAMILIES, steps_of
+from blockml.features.kernel_page import Claims, KernelPage, Steps
+from blockml.features.page_context import PageContext
+from blockml.model import scoring
+from blockml.model.model_file import Model
+from blockml.model.scoring import PageScores
+from blockml.predictors.mlp import MLP
 
 __all__ = ["DOORS", "REST", "SHARED", "Stopwatch", "routes", "watched"]
 
@@ -40,18 +41,18 @@ DOORS = (
     ("blockml.parsing", "decode", "decode"),
     ("blockml.parsing", "build", PARSE),
     ("blockml.parsing", "segment", "segment"),
-    ("blockml.extractors.supervised", "matrix", PUT_TOGETHER),
-    ("blockml.modelfile", "Model.sums", "trees"),
-    ("blockml.verdict", "alike", "for nets: blocks built alike"),
-    ("blockml.verdict", "bags", "for nets: words above blocks"),
-    ("blockml.nets", "Net.predict", "nets"),
-    ("blockml.verdict", "of_page", "whole page"),
-    ("blockml.verdict", "likeness", "whole page"),
-    ("blockml.verdict", "lines", "the page's border"),
-    ("blockml.verdict", "repeated", "the page's border"),
-    ("blockml.verdict", "page_scores", "the page's border"),
-    ("blockml.areas", "Areas.find_comments", "areas"),
-    ("blockml.extractors.supervised", "is_forum", "areas"),
+    ("blockml.extractors.trained", "matrix", PUT_TOGETHER),
+    ("blockml.model.model_file", "Model.sums", "trees"),
+    ("blockml.model.scoring", "alike", "for nets: blocks built alike"),
+    ("blockml.model.scoring", "bags", "for nets: words above blocks"),
+    ("blockml.predictors.mlp", "MLP.predict", "nets"),
+    ("blockml.model.scoring", "of_page", "whole page"),
+    ("blockml.model.scoring", "likeness", "whole page"),
+    ("blockml.model.scoring", "lines", "the page's border"),
+    ("blockml.model.scoring", "repeated", "the page's border"),
+    ("blockml.model.scoring", "page_scores", "the page's border"),
+    ("blockml.predictors.block_types", "BlockTypes.find_comments", "areas"),
+    ("blockml.extractors.trained", "is_forum", "areas"),
     ("blockml.extract", "decide", "decide"),
     ("blockml.extract", "confidence", "decide"),
     ("blockml.extract", "render_text", "render"),
@@ -123,12 +124,12 @@ def watched() -> Iterator[Stopwatch]:
             for part in outer:
                 owner = getattr(owner, part)
             stack.enter_context(_instead(owner, last, watch.around(getattr(owner, last), stage)))
-        for name, part in vars(View).items():
+        for name, part in vars(PageContext).items():
             if isinstance(part, functools.cached_property):
                 stack.enter_context(_instead(part, "func", watch.around(part.func, SHARED + name)))
         stack.enter_context(_instead(features, "_values", _by_family(features._values, watch)))  # noqa: SLF001
-        stack.enter_context(_instead(blockml.verdict, "in_one_go", _step_by_step))
-        stack.enter_context(_instead(Sheet, "write", _by_step(Sheet.write, watch)))
+        stack.enter_context(_instead(scoring, "_score_compiled", _step_by_step))
+        stack.enter_context(_instead(KernelPage, "write", _by_step(KernelPage.write, watch)))
         stack.enter_context(_instead(blockml.parsing, "build", _building(blockml.parsing.build, watch)))
         watch._turn()  # noqa: SLF001 (to put up the clocks is no part of the page)
         watch.seconds.clear()
@@ -146,9 +147,11 @@ def _instead(owner: Any, name: str, value: object) -> Iterator[None]:  # noqa: A
         setattr(owner, name, before)
 
 
-def _step_by_step(model: Model, net: Net, view: View, sheet: Sheet, rows: NDArray[np.float32]) -> Verdict:  # noqa: ARG001
+def _step_by_step(
+    model: Model, _mlp: MLP, view: PageContext, _page: KernelPage, rows: NDArray[np.float32]
+) -> PageScores:
     """What judges a page in as many calls as there are steps."""
-    return blockml.verdict.step_by_step(model, view, rows)
+    return scoring._score(model, view, rows)  # noqa: SLF001
 
 
 def _by_step(write: Work, watch: Stopwatch) -> Work:
@@ -156,7 +159,7 @@ def _by_step(write: Work, watch: Stopwatch) -> Work:
     stages = {number: f"features: {family.__module__.rpartition('.')[2]}" for family, number in FAMILIES.items()}
     family_of = {number: family for family, number in FAMILIES.items()}
 
-    def by_step(sheet: Sheet, steps: Steps, claims: Claims | None, matrix: NDArray[np.float32]) -> None:
+    def by_step(sheet: KernelPage, steps: Steps, claims: Claims | None, matrix: NDArray[np.float32]) -> None:
         for row in steps.rows.tolist():
             family = family_of.get(row[0])
             step = steps_of([row], set() if family is None else {family})
@@ -195,7 +198,7 @@ def _by_family(values: Work, watch: Stopwatch) -> Work:
 def routes(model: str, backends: Sequence[str]) -> list[Subject]:
     """The stages of a model: on each back end compiled, and on the first in Python alone."""
     found = [_subject(model, backend, compiled=True) for backend in backends]
-    if kernel.compiled is not None:
+    if _kernel.compiled is not None:
         found.append(_subject(model, backends[0], compiled=False))
     return found
 

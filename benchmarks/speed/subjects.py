@@ -14,9 +14,9 @@ from lxml import etree
 import blockml
 from benchmarks.speed.clock import FLOOR, WHOLE, Laps, Subject
 from benchmarks.speed.pages import Source
-from blockml import kernel
-from blockml.comparison.peers import PEERS, Adapter
-from blockml.extractors import EXTRACTORS, Extractor, Supervised, model_names, resolve
+from blockml import _kernel
+from blockml.evaluation.comparison.peers import PEERS, Adapter
+from blockml.extractors import EXTRACTORS, Extractor, TrainedExtractor, model_names, resolve
 from blockml.parsing import BACKENDS
 
 __all__ = ["LEXBOR", "backends", "extracting", "extractors", "floor", "models", "on_backend", "parse_only", "peers"]
@@ -54,10 +54,10 @@ def backends() -> list[str]:
 def on_backend(model: str, backend: str) -> Extractor:
     """A released model whose pages are parsed by another back end than it was trained with."""
     extractor = resolve(model)
-    if not isinstance(extractor, Supervised):
+    if not isinstance(extractor, TrainedExtractor):
         return extractor
     changed = replace(extractor.model, parsing=replace(extractor.parsing, backend=backend))
-    return Supervised(changed)
+    return TrainedExtractor(changed)
 
 
 def extracting(name: str, extractor: Extractor, *, most: int | None = None, compiled: bool = True) -> Subject:
@@ -77,7 +77,7 @@ def models(few: int) -> list[Subject]:
             extractor = on_backend(name, backend)
             most = max(1, few // 4) if backend in _SLOW_BACKENDS else None
             found.append(extracting(f"{name}, {backend}", extractor, most=most))
-            if kernel.compiled is not None and backend not in _SLOW_BACKENDS:
+            if _kernel.compiled is not None and backend not in _SLOW_BACKENDS:
                 found.append(extracting(f"{name}, {backend}, in Python", extractor, compiled=False))
     return found
 

@@ -12,12 +12,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from blockml.batch.blas import one_thread
 from blockml.batch.inputs import Item
-from blockml.blas import one_thread
 from blockml.errors import UsageError
 from blockml.extract import check_labels, extract
 from blockml.extractors import Extractor
-from blockml.extractors.at_site import at_site
+from blockml.extractors.site.at_site import at_site
 from blockml.parsing import Limits
 from blockml.rendering import page_record
 from blockml.templates.site import SiteTemplate
@@ -79,7 +79,7 @@ def predict(
         Names of labels whose blocks are kept, or left out, whatever they score.
     sites
         What is known of sites, by name: see :func:`blockml.batch.learn_sites`. On their pages the extractor works as
-        :func:`blockml.extractors.at_site.at_site` says; on others it works alone.
+        :func:`blockml.extractors.site.at_site.at_site` says; on others it works alone.
 
     Yields
     ------

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from blockml.batch.inputs import Item
-from blockml.evaluation.siblings import MOST_SIBLINGS
-from blockml.modelfile import Parsing
+from blockml.evaluation.site_pages import MOST_SIBLINGS
+from blockml.model.model_file import Parsing
 from blockml.page import Page
 from blockml.parsing import Limits, parse
 from blockml.templates.frequency import MIN_TRAIN

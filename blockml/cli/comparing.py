@@ -13,10 +13,10 @@ from blockml.cli.arguments import positive
 from blockml.cli.output import note, print_rows, progress_bar
 from blockml.datasets import open_dataset
 from blockml.errors import UsageError
-from blockml.modelfile import Parsing
+from blockml.model.model_file import Parsing
 
 if TYPE_CHECKING:
-    from blockml.comparison.store import Sample, Store
+    from blockml.evaluation.comparison.store import Sample, Store
 
 __all__ = ["add_commands"]
 
@@ -71,9 +71,9 @@ def run_compare(arguments: argparse.Namespace) -> int:
     """Compare systems; 1 if one that was asked for by its name can't be run."""
     if arguments.list:
         return _list(arguments.format)
-    from blockml.comparison.running import compare
-    from blockml.comparison.store import Store, draw_sample
-    from blockml.comparison.systems import choose
+    from blockml.evaluation.comparison.running import compare
+    from blockml.evaluation.comparison.store import Store, draw_sample
+    from blockml.evaluation.comparison.systems import choose
     from blockml.reports import write_comparison
 
     if not arguments.datasets or not arguments.output or not (arguments.systems or arguments.outputs):
@@ -143,7 +143,7 @@ def _write_views(
 
 def _list(output_format: str) -> int:
     """List all systems."""
-    from blockml.comparison.systems import choose
+    from blockml.evaluation.comparison.systems import choose
 
     chosen = choose(["all", "peers"])
     rows = [{"name": item.name, "kind": item.kind, "version": item.version} for item in chosen.systems]
@@ -154,7 +154,7 @@ def _list(output_format: str) -> int:
 
 def _rows(tables: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The main numbers: a row for each data set and system, the best first."""
-    from blockml.comparison.grid import OUTCOMES
+    from blockml.evaluation.comparison.grid import OUTCOMES
 
     means = {
         (row["dataset"], row["system"], row["metric"]): row for row in tables["means"] if row["slice_kind"] == "all"
@@ -183,7 +183,7 @@ def _rows(tables: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _shown(row: Mapping[str, Any]) -> dict[str, str]:
     """A row for people."""
-    from blockml.comparison.grid import OUTCOMES
+    from blockml.evaluation.comparison.grid import OUTCOMES
 
     return {
         "data set": row["dataset"],

@@ -14,7 +14,7 @@ from blockml.cli.output import note, progress_bar, write_output
 from blockml.errors import UsageError
 from blockml.extract import check_labels, extract
 from blockml.extractors import Extractor, resolve
-from blockml.extractors.at_site import at_site, from_links
+from blockml.extractors.site.at_site import at_site, from_links
 from blockml.page import Label, Status
 from blockml.parsing import Limits, parse
 from blockml.rendering import FORMATS, render

@@ -15,7 +15,7 @@ from blockml.cli.arguments import add_parameters, parameters, positive
 from blockml.cli.output import note, print_rows, progress_bar, write_output
 from blockml.datasets import open_dataset
 from blockml.errors import UnknownNameError, UsageError
-from blockml.extractors import Supervised, resolve
+from blockml.extractors import TrainedExtractor, resolve
 
 __all__ = ["add_commands"]
 
@@ -72,10 +72,10 @@ def _add_datasets(parser: argparse.ArgumentParser) -> None:
 
 def run_train(arguments: argparse.Namespace) -> int:
     """Train a model and write it with its card."""
-    from blockml.learning.card import render_card
-    from blockml.learning.recipes import recipe
-    from blockml.learning.training import train
-    from blockml.modelfile import save_model
+    from blockml.model.model_file import save_model
+    from blockml.training.card import render_card
+    from blockml.training.recipes import recipe
+    from blockml.training.train import train
 
     chosen = recipe(arguments.recipe).but(**parameters(arguments.parameters))
     protocols = arguments.cv or ["page", "site"]
@@ -120,7 +120,7 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
         dataset = open_dataset(spec)
         results = {}
         for name, extractor in extractors.items():
-            seen = isinstance(extractor, Supervised) and dataset.checksum() in {
+            seen = isinstance(extractor, TrainedExtractor) and dataset.checksum() in {
                 entry.get("checksum") for entry in extractor.model.training
             }
             if seen:

@@ -11,12 +11,12 @@ from typing import Any
 from blockml.cli.arguments import add_format, positive
 from blockml.cli.output import note, print_rows, progress_bar
 from blockml.datasets import LAYOUTS, open_dataset
-from blockml.datasets.defects import UNFIT_FOR_JUDGING, UNFIT_FOR_TRAINING
+from blockml.datasets.gold_defects import UNFIT_FOR_JUDGING, UNFIT_FOR_TRAINING
 from blockml.datasets.tags import tag_distribution
 from blockml.datasets.validation import KINDS, Kind, validate
 from blockml.extractors import EXTRACTORS, load, model_names
 from blockml.features import COLUMNS, FEATURE_SETS, describe, feature_set
-from blockml.modelfile import Model
+from blockml.model.model_file import Model
 
 __all__ = ["add_commands"]
 
@@ -60,7 +60,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run_show(arguments: argparse.Namespace) -> int:
     """Print a model's card or header."""
-    from blockml.learning.card import render_card
+    from blockml.training.card import render_card
 
     model = load(arguments.model).model
     if arguments.format == "json":

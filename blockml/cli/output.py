@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from blockml.errors import UsageError
-from blockml.files import atomic_write
+from blockml.storage.atomic import atomic_write
 
 __all__ = ["note", "print_rows", "progress_bar", "write_output"]
 

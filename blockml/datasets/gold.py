@@ -13,9 +13,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.lcs import lcs_alignment
 from blockml.page import MAIN_LABELS, Label, Page
-from blockml.tokens import metric_tokens
+from blockml.text.lcs import lcs_alignment
+from blockml.text.tokens import metric_tokens
 
 __all__ = ["LABELS", "BlockLabels", "Gold", "RegionGold", "RunGold", "SnippetGold", "TextGold"]
 

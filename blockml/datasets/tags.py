@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from blockml.datasets.base import Dataset
 from blockml.datasets.gold import BlockLabels
-from blockml.features.place import PARENT_TAGS
+from blockml.features.kim2013 import PARENT_TAGS
 from blockml.page import Flag, Page
 from blockml.parsing import parse
 from blockml.parsing.lines import line_numbers

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from blockml.datasets.base import Dataset, LabelledPage
 from blockml.datasets.corpus import REGION_LABELS
-from blockml.datasets.coverage import left_out, repeated_words
 from blockml.datasets.gold import Gold, RegionGold, RunGold, block_tokens
-from blockml.datasets.standins import stand_in
-from blockml.lcs import lcs_alignment
+from blockml.datasets.gold_coverage import left_out, repeated_words
+from blockml.datasets.soft_errors import stand_in
 from blockml.page import Label, Page
 from blockml.parsing import parse
-from blockml.tokens import WORD, metric_tokens
+from blockml.text.lcs import lcs_alignment
+from blockml.text.tokens import WORD, metric_tokens
 
 __all__ = ["KINDS", "Finding", "Kind", "content_hash", "validate", "validate_page"]
 

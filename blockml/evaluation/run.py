@@ -16,7 +16,7 @@ from blockml.errors import DatasetError
 from blockml.evaluation.blocks import BlockScores, block_scores
 from blockml.evaluation.bootstrap import bootstrap_mean, mean_of_means, means_by
 from blockml.evaluation.cost import peak_megabytes
-from blockml.evaluation.siblings import at_their_site, by_site
+from blockml.evaluation.site_pages import at_their_site, by_site
 from blockml.evaluation.words import WordScores, bag_scores, lcs_scores, shingle_scores, snippet_rates
 from blockml.extract import extract
 from blockml.extractors import Extractor

@@ -6,8 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from blockml.errors import UsageError
-from blockml.lcs import lcs_length
-from blockml.tokens import WORD, metric_tokens
+from blockml.text.lcs import lcs_length
+from blockml.text.tokens import WORD, metric_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -49,7 +49,7 @@ def lcs_scores(gold: str, extracted: str, mode: str = "w") -> WordScores:
     gold, extracted
         The texts.
     mode
-        Token mode of :func:`blockml.tokens.metric_tokens`.
+        Token mode of :func:`blockml.text.tokens.metric_tokens`.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def bag_scores(gold: str, extracted: str, mode: str = "w") -> WordScores:
     gold, extracted
         The texts.
     mode
-        Token mode of :func:`blockml.tokens.metric_tokens`.
+        Token mode of :func:`blockml.text.tokens.metric_tokens`.
 
     Returns
     -------

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UnknownNameError, UsageError
-from blockml.modelfile import Parsing
+from blockml.model.model_file import Parsing
 from blockml.page import Label, Page
 
-__all__ = ["Between", "Extractor", "Judgement", "Traits"]
+__all__ = ["Between", "Extractor", "Prediction", "Traits"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Traits:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Judgement:
+class Prediction:
     """Scores, and what is to be known about how they came about."""
 
     scores: NDArray[np.float32]
@@ -136,7 +136,7 @@ class Extractor(ABC):
         """Tell for each block why it scores so, where the score alone doesn't tell; else empty texts."""
         return ("",) * len(page.blocks)
 
-    def judge(self, page: Page) -> Judgement:
+    def predict(self, page: Page) -> Prediction:
         """Score each block, and tell what is odd about it.
 
         Raises
@@ -144,7 +144,7 @@ class Extractor(ABC):
         UsageError
             An argument of the constructor is no legal value.
         """
-        return Judgement(self.score(page))
+        return Prediction(self.score(page))
 
     def check(self) -> None:
         """Check the arguments of the constructor, which only stores them.

@@ -16,12 +16,12 @@ from typing import ClassVar, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.decision import decide
+from blockml.decision.decide import decide
 from blockml.errors import UnknownNameError, UsageError
-from blockml.extractors.base import Between, Extractor, Judgement, Traits
-from blockml.extractors.methods import METHODS
-from blockml.modelfile import Parsing
-from blockml.page import Blocks, Joint, Nodes, Page, Status
+from blockml.extractors.base import Between, Extractor, Prediction, Traits
+from blockml.extractors.heuristics.methods import METHODS
+from blockml.model.model_file import Parsing
+from blockml.page import Blocks, Nodes, Page, Separator, Status
 from blockml.parsing.lines import line_numbers
 
 __all__ = [
@@ -37,7 +37,7 @@ __all__ = [
     "without_blocks",
 ]
 
-#: An extractor, or the name of a method: a key of :data:`blockml.extractors.methods.METHODS`.
+#: An extractor, or the name of a method: a key of :data:`blockml.extractors.heuristics.methods.METHODS`.
 Member = str | Extractor
 
 #: Least threshold of a chain, and with it least score of what is left where the last member keeps all: what earlier
@@ -50,7 +50,7 @@ _TRAITS: Final = Traits(
 
 
 def kept_by(member: Extractor, page: Page) -> NDArray[np.bool_]:
-    """Tell which blocks an extractor keeps: (n_blocks,) as :func:`blockml.decision.decide` decides."""
+    """Tell which blocks an extractor keeps: (n_blocks,) as :func:`blockml.decision.decide.decide` decides."""
     return decide(member.score(page), member.effective_threshold, page).kept
 
 
@@ -153,15 +153,15 @@ class _Vote(Combination):
 
     def score(self, page: Page) -> NDArray[np.float32]:
         """Count the members' decisions."""
-        return self.judge(page).scores
+        return self.predict(page).scores
 
-    def judge(self, page: Page) -> Judgement:
+    def predict(self, page: Page) -> Prediction:
         """Count the members' decisions, and pass on what the members remark."""
         self.check()
-        judged = [(member, member.judge(page)) for member in self.extractors()]
+        judged = [(member, member.predict(page)) for member in self.extractors()]
         votes = np.array([decide(found.scores, member.effective_threshold, page).kept for member, found in judged])
         remarks = dict.fromkeys(remark for _, found in judged for remark in found.remarks)
-        return Judgement(self.count(votes).astype(np.float32), tuple(remarks))
+        return Prediction(self.count(votes).astype(np.float32), tuple(remarks))
 
     def votes(self, page: Page) -> NDArray[np.bool_]:
         """Tell what each member decides: (n_members, n_blocks)."""
@@ -319,17 +319,17 @@ class Serial(Combination):
 
     def score(self, page: Page) -> NDArray[np.float32]:
         """Score what is left with the last member."""
-        return self.judge(page).scores
+        return self.predict(page).scores
 
-    def judge(self, page: Page) -> Judgement:
+    def predict(self, page: Page) -> Prediction:
         """Score what is left with the last member, and pass on what the members remark."""
         self.check()
         *_, last = self.extractors()
         stages, remarks = self._stages(page)
         scores = np.zeros(len(page.blocks), dtype=np.float32)
-        left = last.judge(without_blocks(page, ~stages[-1]))
+        left = last.predict(without_blocks(page, ~stages[-1]))
         scores[stages[-1]] = above_removed(left.scores, last)
-        return Judgement(scores, (*remarks, *left.remarks))
+        return Prediction(scores, (*remarks, *left.remarks))
 
     def explain(self, page: Page) -> tuple[str, ...]:
         """Name the earlier member that removes a block."""
@@ -345,7 +345,7 @@ class Serial(Combination):
         for member in self.extractors()[:-1]:
             left = stages[-1].copy()
             found = without_blocks(page, ~left)
-            judgement = member.judge(found)
+            judgement = member.predict(found)
             left[left] = decide(judgement.scores, member.effective_threshold, found).kept
             remarks += judgement.remarks
             stages.append(left)
@@ -401,12 +401,12 @@ def _nodes_left(nodes: Nodes, stays: NDArray[np.bool_], number: NDArray[np.int32
 def _blocks_left(blocks: Blocks, stays: NDArray[np.bool_], number: NDArray[np.int32], left: Nodes) -> Blocks:
     rows = np.flatnonzero(stays)
     lines = line_numbers(left)
-    joints = blocks.joints[rows]
+    separators = blocks.separators[rows]
     if len(rows):
         # What is left out before a block parts it from the block before all the same.
         starts = np.append(0, rows[:-1] + 1)
-        joints = np.maximum.reduceat(blocks.joints[: rows[-1] + 1], starts)
-        joints[rows > starts] = np.maximum(joints[rows > starts], Joint.SPACE)
+        separators = np.maximum.reduceat(blocks.separators[: rows[-1] + 1], starts)
+        separators[rows > starts] = np.maximum(separators[rows > starts], Separator.SPACE)
     node, last_node = number[blocks.node[rows]], number[blocks.last_node[rows]]
     return Blocks(
         texts=tuple([blocks.texts[row] for row in rows.tolist()]),
@@ -418,7 +418,7 @@ def _blocks_left(blocks: Blocks, stays: NDArray[np.bool_], number: NDArray[np.in
         node=node,
         last_node=last_node,
         flags=blocks.flags[rows],
-        joints=joints,
+        separators=separators,
         word_lengths=blocks.word_lengths[np.repeat(stays, blocks.n_words)],
         parents=tuple([blocks.parents[row] for row in rows.tolist()]),
     )

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml import features
-from blockml.extractors.methods import METHODS
-from blockml.features import feature_set, siblings
-from blockml.features.catalogue import split_name
-from blockml.features.view import View
+from blockml.extractors.heuristics.methods import METHODS
+from blockml.features import feature_set, site_pages
+from blockml.features.feature_sets import split_name
+from blockml.features.page_context import PageContext
 from blockml.features.votes import VOTERS
 from blockml.page import Page
 from blockml.templates.frequency import measure, too_few
@@ -25,14 +25,14 @@ from blockml.templates.site import SiteTemplate
 
 __all__ = ["matrix", "uses_siblings"]
 
-_SIBLINGS = tuple([column.name for column in siblings.COLUMNS])
+_SIBLINGS = tuple([column.name for column in site_pages.COLUMNS])
 
 #: More pages than these make no difference (our choice: shares are then known to 2 %).
 _MOST_PAGES = 50
 
 
 def matrix(
-    page: Page, features_name: str, site: SiteTemplate | None = None, view: View | None = None
+    page: Page, features_name: str, site: SiteTemplate | None = None, view: PageContext | None = None
 ) -> NDArray[np.float32]:
     """Compute any feature set.
 
@@ -100,18 +100,18 @@ def _bases(features_name: str) -> frozenset[str]:
 
 
 def _from_site(page: Page, site: SiteTemplate | None) -> dict[str, NDArray[np.float32]]:
-    """Base columns of :mod:`blockml.features.siblings` by name."""
+    """Base columns of :mod:`blockml.features.site_pages` by name."""
     n_blocks = len(page.blocks)
     known = None if site is None else measure(page, site.counts)
     if site is None or known is None or known.ibdf is None or too_few(known):
-        return {name: np.full(n_blocks, siblings.UNKNOWN, dtype=np.float32) for name in _SIBLINGS}
+        return {name: np.full(n_blocks, site_pages.UNKNOWN, dtype=np.float32) for name in _SIBLINGS}
     inside = site.in_tree(page)
     values = {
         "sitepages": np.full(n_blocks, min(known.n_pages, _MOST_PAGES)),
         "sitetext": known.text_share,
         "siteblock": known.block_share,
         "siteentropy": known.entropy,
-        "sitetree": np.full(n_blocks, siblings.UNKNOWN) if inside is None else template_share(page, inside),
+        "sitetree": np.full(n_blocks, site_pages.UNKNOWN) if inside is None else template_share(page, inside),
         "siteibdf": known.ibdf,
         "sitepath": known.path_share,
         "sitenovel": known.path_novelty,

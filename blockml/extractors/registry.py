@@ -10,10 +10,10 @@ from typing import Any
 from blockml.errors import UnknownNameError
 from blockml.extractors.base import Extractor
 from blockml.extractors.combinations import Combination, Intersection, Majority, Serial, Union
-from blockml.extractors.methods import METHODS
-from blockml.extractors.site import SITE_METHODS
-from blockml.extractors.supervised import Supervised
-from blockml.modelfile import Model, load_model
+from blockml.extractors.heuristics.methods import METHODS
+from blockml.extractors.site.methods import SITE_METHODS
+from blockml.extractors.trained import TrainedExtractor
+from blockml.model.model_file import Model, load_model
 
 __all__ = ["EXTRACTORS", "load", "model_names", "resolve"]
 
@@ -58,7 +58,7 @@ def _released(name: str) -> Model | None:
     return _READ[name]
 
 
-def load(name_or_path: str | os.PathLike[str] = "default") -> Supervised:
+def load(name_or_path: str | os.PathLike[str] = "default") -> TrainedExtractor:
     """Load a released model by name, or a model file by path.
 
     A released model is read once per process. Models are never changed after loading, so threads may share them.
@@ -77,13 +77,13 @@ def load(name_or_path: str | os.PathLike[str] = "default") -> Supervised:
     """
     name = os.fspath(name_or_path)
     if (released := _released(name)) is not None:
-        return Supervised(released)
+        return TrainedExtractor(released)
     try:
         is_file = Path(name).is_file()
     except (OSError, ValueError):  # no possible file name
         is_file = False
     if is_file:
-        return Supervised(load_model(name))
+        return TrainedExtractor(load_model(name))
     raise UnknownNameError("model", name, [*model_names(), "(path of a model file)"])
 
 

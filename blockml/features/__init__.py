@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError
-from blockml.features.catalogue import COLUMNS, FEATURE_SETS, FeatureSet, describe, feature_set, split_name
 from blockml.features.column import Family, Rows, names_of
-from blockml.features.sheet import Steps
-from blockml.features.view import View
-from blockml.features.writing import FAMILIES, SHIFTED, computed, steps_of, write
+from blockml.features.feature_sets import COLUMNS, FEATURE_SETS, FeatureSet, describe, feature_set, split_name
+from blockml.features.kernel_families import FAMILIES, SHIFTED, computed, steps_of, write
+from blockml.features.kernel_page import Steps
+from blockml.features.page_context import PageContext
 from blockml.page import Page
 
 __all__ = ["COLUMNS", "FEATURE_SETS", "FeatureSet", "build", "describe", "feature_set"]
@@ -28,7 +28,7 @@ def build(
     page: Page,
     features: str | FeatureSet = "kim2013",
     given: Mapping[str, NDArray[np.float32]] = _NOTHING,
-    view: View | None = None,
+    view: PageContext | None = None,
 ) -> NDArray[np.float32]:
     """Compute the features of every block of a page.
 
@@ -70,7 +70,7 @@ def build(
     plan = _plan(chosen.columns)
     columns = np.empty((len(chosen.columns), n), dtype=np.float32)
     if n:
-        view, parts = view or View(page), plan.parts
+        view, parts = view or PageContext(page), plan.parts
         if plan.steps is not None and not given and (sheet := view.sheet) is not None:
             write(view, sheet, plan.steps, columns)
             parts = plan.others
@@ -81,7 +81,7 @@ def build(
 
 
 def _values(
-    part: _Part, view: View, given: Mapping[str, NDArray[np.float32]]
+    part: _Part, view: PageContext, given: Mapping[str, NDArray[np.float32]]
 ) -> Mapping[str, NDArray[np.generic] | float]:
     """Values of the base columns of a part by name."""
     if part.family is not None:
@@ -162,7 +162,7 @@ class _Part:
         return self.is_whole and self.family in FAMILIES and not self.one_hot
 
     def steps(self) -> Iterator[tuple[int, int, int, int, int]]:
-        """How the kernel does that; see :class:`blockml.features.sheet.Steps`."""
+        """How the kernel does that; see :class:`blockml.features.kernel_page.Steps`."""
         if self.family is not None:
             yield FAMILIES[self.family], self.run.start, len(self.own), 0, 0
         places = dict(self.own)

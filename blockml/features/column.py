@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.features.view import View
+from blockml.features.page_context import PageContext
 from blockml.page import Blocks
 
 __all__ = ["Column", "Family", "Row", "Rows", "columns_of", "names_of"]
@@ -51,7 +51,9 @@ class Rows(Mapping[str, NDArray[np.float32]]):
 
 
 #: Computes columns that share their work: a page to (n_blocks,) numbers by the column's name, or one for all blocks.
-Family: TypeAlias = Callable[[View], Mapping[str, NDArray[np.generic]] | Mapping[str, NDArray[np.generic] | float]]
+Family: TypeAlias = Callable[
+    [PageContext], Mapping[str, NDArray[np.generic]] | Mapping[str, NDArray[np.generic] | float]
+]
 
 
 @dataclass(frozen=True, slots=True)

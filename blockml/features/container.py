@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from blockml.features.column import Row, columns_of
 from blockml.features.keywords import KEYWORDS
+from blockml.features.page_context import PageContext
 from blockml.features.tags import TagTable
-from blockml.features.view import View
-from blockml.parsing.characters import CLAUSE
+from blockml.text.characters import CLAUSE
 
 __all__ = ["COLUMNS", "MOST_LEVELS", "container", "further", "relative_to", "smallest_holding"]
 
@@ -61,7 +61,7 @@ CANDIDATES: Mapping[str, str] = {
 }
 
 
-def container(view: View) -> Mapping[str, NDArray[np.generic] | float]:
+def container(view: PageContext) -> Mapping[str, NDArray[np.generic] | float]:
     """Levels, blocks and shares of text between a block and candidates, and the scores above it."""
     clean_prose = np.where(_surrounded(view), 0.0, view.prose)
     masses = _masses(view, clean_prose, view.linked)
@@ -92,7 +92,7 @@ def container(view: View) -> Mapping[str, NDArray[np.generic] | float]:
     )
 
 
-def further(view: View) -> Mapping[str, NDArray[np.generic] | float]:
+def further(view: PageContext) -> Mapping[str, NDArray[np.generic] | float]:
     """The same for candidates that tell little beside the others."""
     masses = _masses(view)
     return _around(
@@ -107,7 +107,7 @@ def further(view: View) -> Mapping[str, NDArray[np.generic] | float]:
 
 
 class _Masses(NamedTuple):
-    """Text of each of the elements :attr:`~blockml.features.view.View.reached`, all (n_reached,)."""
+    """Text of each of the elements :attr:`~blockml.features.page_context.PageContext.reached`, all (n_reached,)."""
 
     words: NDArray[np.float64]
     prose: NDArray[np.float64]
@@ -117,7 +117,7 @@ class _Masses(NamedTuple):
     """(n, n_reached) of other values."""
 
 
-def _masses(view: View, *others: NDArray[np.float64]) -> _Masses:
+def _masses(view: PageContext, *others: NDArray[np.float64]) -> _Masses:
     """Sums over the blocks of each element, of words, running text, and other values (n_blocks,)."""
     values = np.array([view.words, view.prose, *others])
     sums = view.total_of(view.reached, values)
@@ -126,12 +126,12 @@ def _masses(view: View, *others: NDArray[np.float64]) -> _Masses:
 
 
 def _around(
-    view: View,
+    view: PageContext,
     masses: _Masses,
     found: Mapping[str, int],
     rest: Mapping[str, NDArray[np.float64]] = MappingProxyType({}),
 ) -> Mapping[str, NDArray[np.generic] | float]:
-    """Columns of candidates, given as places in :attr:`~blockml.features.view.View.reached`, or -1; and the rest."""
+    """Columns of candidates, given as indices into ``PageContext.reached``, or -1; and the rest."""
     columns: dict[str, NDArray[np.generic] | float] = {}
     for name, place in found.items():
         node, share, prose = -1, -1.0, -1.0
@@ -143,10 +143,10 @@ def _around(
     return {**columns, **rest}
 
 
-def smallest_holding(view: View, mass: NDArray[np.float64], share: float) -> int:
+def smallest_holding(view: PageContext, mass: NDArray[np.float64], share: float) -> int:
     """Deepest element with at least this share of the largest mass (n_reached,); -1 if there is no mass.
 
-    Elements are given, here as elsewhere, as places in :attr:`~blockml.features.view.View.reached`.
+    Elements are given, here as elsewhere, as places in :attr:`~blockml.features.page_context.PageContext.reached`.
     """
     top = float(mass.max(initial=0))
     if top <= 0:
@@ -155,7 +155,7 @@ def smallest_holding(view: View, mass: NDArray[np.float64], share: float) -> int
     return int(enough[view.nodes.depth[view.reached[enough]].argmax()])
 
 
-def relative_to(view: View, node: int) -> Mapping[str, NDArray[np.generic] | float]:
+def relative_to(view: PageContext, node: int) -> Mapping[str, NDArray[np.generic] | float]:
     """Levels from a node up to an element that holds the block, levels below it, and blocks before or after it.
 
     Where there is no node (-1), levels are -2 and blocks 0.
@@ -180,7 +180,7 @@ def relative_to(view: View, node: int) -> Mapping[str, NDArray[np.generic] | flo
 SURROUNDING_BITS = sum(1 << number for number, name in enumerate(KEYWORDS) if name in _SURROUNDING_WORDS)
 
 
-def _surrounded(view: View) -> NDArray[np.bool_]:
+def _surrounded(view: PageContext) -> NDArray[np.bool_]:
     """(n_blocks,) whether an element above is one of the surroundings, by its tag or by its class or id."""
     marked = (view.keywords & SURROUNDING_BITS > 0).astype(np.float64)
     tags = view.codes_of_nodes(_TAGS_AROUND)
@@ -189,7 +189,7 @@ def _surrounded(view: View) -> NDArray[np.bool_]:
     return view.most_above(marked) > 0
 
 
-def _paragraph_scores(view: View) -> NDArray[np.float64]:
+def _paragraph_scores(view: PageContext) -> NDArray[np.float64]:
     """(n_nodes + 1,) score of elements by the running text just below them, before links take their share away.
 
     A paragraph gives 1, 1 for each clause and up to 3 for its length to its parent, half of it to the next element
@@ -211,7 +211,7 @@ def _paragraph_scores(view: View) -> NDArray[np.float64]:
     return scores
 
 
-def _with_heading(view: View, mass: NDArray[np.float64]) -> int:
+def _with_heading(view: PageContext, mass: NDArray[np.float64]) -> int:
     """Smallest element that holds the first ``h1`` and half of the mass; -1 without an ``h1``."""
     headings = view.nodes.places("h1")
     if not len(headings):
@@ -229,7 +229,7 @@ def _largest(marked: NDArray[np.bool_], mass: NDArray[np.float64]) -> int:
     return int(candidates[mass[candidates].argmax()]) if len(candidates) else -1
 
 
-def _named(view: View, name: str) -> NDArray[np.bool_]:
+def _named(view: PageContext, name: str) -> NDArray[np.bool_]:
     """(n_reached,) whether elements have this name."""
     if name not in view.nodes.names:
         return np.zeros(len(view.reached), dtype=bool)
@@ -237,7 +237,7 @@ def _named(view: View, name: str) -> NDArray[np.bool_]:
     return has
 
 
-def _has_role(view: View, role: str) -> NDArray[np.bool_]:
+def _has_role(view: PageContext, role: str) -> NDArray[np.bool_]:
     """(n_reached,) whether elements have this role and no other."""
     if role not in view.names.values:
         return np.zeros(len(view.reached), dtype=bool)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml import kernel
+from blockml import _kernel
 from blockml.features.column import Column
 from blockml.page import Blocks
 
@@ -35,8 +35,8 @@ def word_density(blocks: Blocks) -> NDArray[np.float32]:
     [16.0, 2.0]
     """
     density = blocks.n_words.astype(np.float32)
-    if kernel.compiled is not None:
-        kernel.compiled.line_densities(blocks.word_lengths, blocks.n_words, LINE_WIDTH, density)
+    if _kernel.compiled is not None:
+        _kernel.compiled.line_densities(blocks.word_lengths, blocks.n_words, LINE_WIDTH, density)
         return density
     # Wrapping is sequential, so only blocks that need a second line are wrapped, one bisection a line.
     width = np.zeros(len(blocks.word_lengths) + 1, dtype=np.int64)

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.features.column import Rows, columns_of, names_of
-from blockml.features.sheet import Claims
+from blockml.features.kernel_page import Claims
+from blockml.features.page_context import PageContext
 from blockml.features.tags import TagTable
-from blockml.features.view import View
-from blockml.parsing.characters import ALNUM, classes
-from blockml.tokens import metric_tokens
+from blockml.text.characters import ALNUM, classes
+from blockml.text.tokens import metric_tokens
 
 __all__ = ["COLUMNS", "about", "resemblance"]
 
@@ -84,7 +84,7 @@ _SUMS_OF = {
 }
 
 
-def claims(view: View) -> Claims:
+def claims(view: PageContext) -> Claims:
     """What a page says about itself."""
     if (sheet := view.sheet) is not None:
         page, asked = view.page, sheet.compiled.page_claims
@@ -94,19 +94,19 @@ def claims(view: View) -> Claims:
     return Claims(*_titles(view), _numbers(view))
 
 
-def _titles(view: View) -> tuple[str, str]:
+def _titles(view: PageContext) -> tuple[str, str]:
     """Title and description."""
     meta = view.meta
     description = meta.get("og:description", "") or meta.get("description", "")
     return f"{view.page.title} {meta.get('og:title', '')}", description
 
 
-def _numbers(view: View) -> tuple[float, ...]:
+def _numbers(view: PageContext) -> tuple[float, ...]:
     """Kinds and address."""
     return *_kinds(view), *_address(view.meta.get("og:url", "") or view.canonical)
 
 
-def resemblance(view: View) -> Mapping[str, NDArray[np.generic]]:
+def resemblance(view: PageContext) -> Mapping[str, NDArray[np.generic]]:
     """Share of a block's words that stand in the title or the description, and the other way round."""
     title, description = (set(metric_tokens(text)) for text in _titles(view))
     short = np.flatnonzero((view.words > 0) & (view.words <= 3 * TITLE_WORDS))
@@ -127,7 +127,7 @@ def resemblance(view: View) -> Mapping[str, NDArray[np.generic]]:
     }
 
 
-def _shared(view: View, blocks: NDArray[np.intp], title: Set[str], description: Set[str]) -> NDArray[np.float64]:
+def _shared(view: PageContext, blocks: NDArray[np.intp], title: Set[str], description: Set[str]) -> NDArray[np.float64]:
     """(len(blocks), 3) different words, and those in title and description; 0 for a block with none of these."""
     shared = np.zeros((len(blocks), 3))
     either = title | description
@@ -152,7 +152,7 @@ def word_bits() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     Returns
     -------
     in_word, cased
-        Whether words of :func:`blockml.tokens.metric_tokens` hold it; whether lower case may be something else.
+        Whether words of :func:`blockml.text.tokens.metric_tokens` hold it; whether lower case may be something else.
     """
     points = np.arange(0x110000, dtype=np.uint32)
     in_word = (classes(points) & ALNUM > 0) | (points == ord("_"))
@@ -163,13 +163,13 @@ def word_bits() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     return found[0], found[1]
 
 
-def about(view: View) -> Rows:
+def about(view: PageContext) -> Rows:
     """Page-level columns, the same for each block: size, links, structure, and the kind it calls itself."""
     values = (*_size(view).values(), *_numbers(view))
     return Rows(_ABOUT, np.array(values, dtype=np.float32)[:, None])
 
 
-def _size(view: View) -> dict[str, float]:
+def _size(view: PageContext) -> dict[str, float]:
     """How much text there is, what it stands in, how many elements of some kinds there are and how deep they lie."""
     (n_words, prose), linked = view.totals, float(view.linked.sum())
     by_tag, longest, depth = _sums_by_tag(view)
@@ -194,7 +194,7 @@ def _size(view: View) -> dict[str, float]:
     }
 
 
-def _sums_by_tag(view: View) -> tuple[list[list[float]], NDArray[np.float64], int]:
+def _sums_by_tag(view: PageContext) -> tuple[list[list[float]], NDArray[np.float64], int]:
     """Nodes by tag, words and blocks by tag of their parent; the five longest blocks; depth of the deepest node."""
     n_tags = len(view.nodes.names)
     counts, longest = np.zeros((3, n_tags)), np.zeros(5)
@@ -207,7 +207,7 @@ def _sums_by_tag(view: View) -> tuple[list[list[float]], NDArray[np.float64], in
     return counts.tolist(), longest, int(view.nodes.depth.max())
 
 
-def _kinds(view: View) -> list[float]:
+def _kinds(view: PageContext) -> list[float]:
     """Kinds that the page calls itself."""
     kinds, source = [0.0] * len(KINDS), view.page.utf8 or b""
     if (own := _KIND_OF.get(view.meta.get("og:type", "").lower())) is not None:

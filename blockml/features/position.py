@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.features.column import columns_of
+from blockml.features.page_context import PageContext
 from blockml.features.tags import TagTable
-from blockml.features.view import View
 
 __all__ = ["COLUMNS", "around", "position"]
 
@@ -25,7 +25,7 @@ MOST_WORDS = 60
 HEADINGS = TagTable({"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}, other=9, none=9)
 
 
-def position(view: View) -> Mapping[str, NDArray[np.generic] | float]:
+def position(view: PageContext) -> Mapping[str, NDArray[np.generic] | float]:
     """Place of a block in the page, counted in blocks and words, from both ends and from headings and running text."""
     n, n_prose = len(view), max(1.0, view.totals[1])
     index = np.arange(n, dtype=np.float64)
@@ -69,7 +69,7 @@ def _next_marked(marked: NDArray[np.bool_]) -> NDArray[np.intp]:
     return places
 
 
-def around(view: View) -> Mapping[str, NDArray[np.generic]]:
+def around(view: PageContext) -> Mapping[str, NDArray[np.generic]]:
     """Sums over windows of blocks, and a smooth version of them.
 
     Smoothing a page's code and text is content code blurring (Gottron 2008); here blocks are what is smoothed.

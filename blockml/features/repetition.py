@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.features.alike import GROUPS
+from blockml.features.block_groups import GROUPS
 from blockml.features.column import Row, columns_of
-from blockml.features.ranks import ranked
-from blockml.features.view import View
+from blockml.features.factorize import factorize
+from blockml.features.page_context import PageContext
 
 __all__ = ["ALIKE", "COLUMNS", "alike", "like_siblings", "repetition", "same_path"]
 
@@ -20,7 +20,7 @@ ALIKE = tuple(GROUPS)
 LEVELS = (0, 1, 2, 3)
 
 
-def alike(view: View) -> tuple[NDArray[np.int32], ...]:
+def alike(view: PageContext) -> tuple[NDArray[np.int32], ...]:
     """(n_blocks,) number of the group of each block, for each of :data:`ALIKE`; of any page, without blocks too."""
     if not len(view):
         return tuple([np.zeros(0, dtype=np.int32) for _ in ALIKE])
@@ -28,17 +28,19 @@ def alike(view: View) -> tuple[NDArray[np.int32], ...]:
     return tuple([groups[way] for way in range(len(ALIKE))])  # the end of an array's own iterator is dear
 
 
-def repetition(view: View) -> Mapping[str, NDArray[np.generic]]:
+def repetition(view: PageContext) -> Mapping[str, NDArray[np.generic]]:
     """Size, text and links of the groups of blocks that are built alike."""
     return _of_groups(view, tuple(GROUPS), view.groups)
 
 
-def same_path(view: View) -> Mapping[str, NDArray[np.generic]]:
+def same_path(view: PageContext) -> Mapping[str, NDArray[np.generic]]:
     """The same of the groups of blocks with the same tags above."""
     return _of_groups(view, ("path",), view.same_path)
 
 
-def _of_groups(view: View, ways: tuple[str, ...], groups: NDArray[np.int64]) -> Mapping[str, NDArray[np.generic]]:
+def _of_groups(
+    view: PageContext, ways: tuple[str, ...], groups: NDArray[np.int64]
+) -> Mapping[str, NDArray[np.generic]]:
     """Columns of the group of each block, for each way to be alike."""
     return {
         name: values
@@ -47,7 +49,7 @@ def _of_groups(view: View, ways: tuple[str, ...], groups: NDArray[np.int64]) -> 
     }
 
 
-def _group(view: View, way: str, group: NDArray[np.int64]) -> dict[str, NDArray[np.generic]]:
+def _group(view: PageContext, way: str, group: NDArray[np.int64]) -> dict[str, NDArray[np.generic]]:
     index = np.arange(len(view))
     size = np.bincount(group)
     words, links = np.bincount(group, view.words), np.bincount(group, view.linked)
@@ -66,14 +68,14 @@ def _group(view: View, way: str, group: NDArray[np.int64]) -> dict[str, NDArray[
     return {f"{measure}{way}": values[group] for measure, values in measures.items()}
 
 
-def like_siblings(view: View) -> Mapping[str, NDArray[np.generic]]:
+def like_siblings(view: PageContext) -> Mapping[str, NDArray[np.generic]]:
     """How many siblings with the same tag and class ancestors have, and how their texts are."""
     nodes, n_tags = view.nodes, len(view.nodes.names)
     elements = _siblings(view)
     classes = view.classes_of(elements)
     kind = nodes.tag[elements] + n_tags * classes[elements].astype(np.int64)
     key = (nodes.parent[elements].astype(np.int64) + 1) * (int(kind.max()) + 1) + kind
-    group = ranked(key.astype(np.uint64))[2]
+    group = factorize(key.astype(np.uint64))[2]
     size = np.bincount(group)
     of_node = np.zeros(len(nodes), dtype=np.intp)
     of_node[elements] = group
@@ -86,7 +88,7 @@ def like_siblings(view: View) -> Mapping[str, NDArray[np.generic]]:
     }
 
 
-def _siblings(view: View) -> NDArray[np.int64]:
+def _siblings(view: PageContext) -> NDArray[np.int64]:
     """Elements with the parent of an ancestor whose siblings are counted, rising; all roots are siblings."""
     nodes = view.nodes
     has_ancestors = np.zeros(len(nodes) + 1, dtype=bool)  # the entry at the end is for roots, which have no parent

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.features.column import Row, Rows, columns_of, names_of
+from blockml.features.page_context import PageContext
 from blockml.features.tags import TagTable
-from blockml.features.view import View
 from blockml.page import Flag
-from blockml.parsing.characters import SENTENCE
+from blockml.text.characters import SENTENCE
 
 __all__ = ["COLUMNS", "FAR", "ancestors", "nearest_levels", "path"]
 
@@ -46,7 +46,7 @@ FLAGS = np.array([Flag.HIDDEN, Flag.NOSCRIPT, Flag.PREFORMATTED], dtype=np.uint8
 IS_PARAGRAPH = TagTable(dict.fromkeys(("p", "pre", "blockquote"), 1), dtype=np.bool_)
 
 
-def path(view: View) -> Mapping[str, NDArray[np.generic]]:
+def path(view: PageContext) -> Mapping[str, NDArray[np.generic]]:
     """Tags of the nearest ancestors, depth, and how many levels up the landmarks are."""
     rows = np.empty((len(_PATH), len(view)), dtype=np.float32)
     tags, landmarks = rows[:4], rows[5 : 5 + len(LANDMARKS)]
@@ -59,7 +59,7 @@ def path(view: View) -> Mapping[str, NDArray[np.generic]]:
     return Rows(_PATH, rows)
 
 
-def nearest_levels(view: View, bits: NDArray[np.integer[Any]], levels: NDArray[np.float32]) -> None:
+def nearest_levels(view: PageContext, bits: NDArray[np.integer[Any]], levels: NDArray[np.float32]) -> None:
     """Write levels from each block's parent up to the nearest ancestor that is in a group; :data:`FAR` without one.
 
     Parameters
@@ -80,7 +80,7 @@ def nearest_levels(view: View, bits: NDArray[np.integer[Any]], levels: NDArray[n
     levels[:] = rows.T
 
 
-def ancestors(view: View) -> Mapping[str, NDArray[np.generic]]:
+def ancestors(view: PageContext) -> Mapping[str, NDArray[np.generic]]:
     """How much text the elements above a block hold, and what share of it is linked, running, in paragraphs."""
     is_paragraph = view.tag_codes(IS_PARAGRAPH)[:-1]
     sentences = view.characters(SENTENCE)

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.features.column import columns_of
-from blockml.features.view import View
-from blockml.parsing.characters import ALNUM, CJK, CLAUSE, DIGIT, SENTENCE, SPACE, UPPER
+from blockml.features.page_context import PageContext
+from blockml.text.characters import ALNUM, CJK, CLAUSE, DIGIT, SENTENCE, SPACE, UPPER
 
 __all__ = ["COLUMNS", "text"]
 
 
-def text(view: View) -> Mapping[str, NDArray[np.generic]]:
+def text(view: PageContext) -> Mapping[str, NDArray[np.generic]]:
     """Characters by class, words, and how the text begins and ends."""
     lengths, words, kinds = view.lengths, view.words, view.kinds
     letters = np.maximum(view.characters(ALNUM), 1)

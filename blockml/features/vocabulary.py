@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.features.attribute_values import NAMES
 from blockml.features.column import Rows, columns_of
 from blockml.features.keywords import KEYWORDS
-from blockml.features.names import NAMES
+from blockml.features.page_context import PageContext
 from blockml.features.structure import FAR, nearest_levels
-from blockml.features.view import View
 
 __all__ = ["COLUMNS", "ROLES", "called"]
 
@@ -32,7 +32,7 @@ _ROLE_ROWS = [NAMES.index(name) for name in ("role", "itemprop", "property")]
 _NAMES = (*(f"cls{name}" for name in KEYWORDS), *ROLES)
 
 
-def called(view: View) -> Mapping[str, NDArray[np.generic]]:
+def called(view: PageContext) -> Mapping[str, NDArray[np.generic]]:
     """Levels up to the nearest element whose class or id holds a word of a group, or that has such a role."""
     names = view.names
     roles = np.array(list(map(role_bits, names.values)), dtype=np.int64) << len(KEYWORDS)

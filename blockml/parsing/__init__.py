@@ -10,7 +10,7 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml import kernel
+from blockml import _kernel
 from blockml.errors import UsageError
 from blockml.page import Nodes, Page, Status
 from blockml.parsing.backends import BACKENDS, build
@@ -128,8 +128,8 @@ def _status(decoded: Decoded, *, truncated: bool, n_blocks: int) -> Status:
 
 def _title(nodes: Nodes) -> tuple[str, bool]:
     """Text of the first ``title`` that is no part of a drawing, and whether one holds markup: it may be unclosed."""
-    if kernel.compiled is not None and isinstance(nodes.texts, list):
-        node, swallows = kernel.compiled.page_title(nodes.names, nodes.tag, nodes.parent, nodes.end, nodes.texts)
+    if _kernel.compiled is not None and isinstance(nodes.texts, list):
+        node, swallows = _kernel.compiled.page_title(nodes.names, nodes.tag, nodes.parent, nodes.end, nodes.texts)
     else:
         titles = nodes.places("title")
         node, swallows = _first(nodes, titles), _swallows(nodes, titles)

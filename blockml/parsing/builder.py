@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml import kernel
-from blockml.attributes import NO_ATTRIBUTES, Attributes
+from blockml import _kernel
 from blockml.page import Flag, Nodes
+from blockml.page.attributes import NO_ATTRIBUTES, Attributes
 from blockml.parsing.libraries import Addresses
 from blockml.parsing.limits import Limits
 from blockml.parsing.lines import VOID
@@ -129,7 +129,7 @@ class NodesBuilder:
     """What the user of the page should know of how the back end read it."""
 
     def __init__(self, limits: Limits) -> None:
-        events = _in_python(limits) if kernel.compiled is None else _compiled(kernel.compiled, limits)
+        events = _in_python(limits) if _kernel.compiled is None else _compiled(_kernel.compiled, limits)
         self.start, self.end, self.data = events.start, events.end, events.data
         self.close, self.note_depth, self._limits_hit = events.close, events.note_depth, events.limits_hit
         self.read_by_libxml2, self.read_by_lexbor = events.read_by_libxml2, events.read_by_lexbor
@@ -147,7 +147,7 @@ class NodesBuilder:
         return self._limits_hit()[1]
 
 
-def _compiled(compiled: kernel.Compiled, limits: Limits) -> _Events:
+def _compiled(compiled: _kernel.Compiled, limits: Limits) -> _Events:
     """Events to columns by the kernel."""
     start, end, data, close, note_depth, limits_hit, by_libxml2, by_lexbor, columns = compiled.nodes_builder(
         _SPECIAL, limits.nodes, limits.depth, LimitReached, _INVISIBLE, _CONTROLS

@@ -11,7 +11,7 @@ from typing import Any
 
 import webencodings
 
-from blockml import kernel
+from blockml import _kernel
 
 __all__ = ["Decoded", "Detector", "decode"]
 
@@ -92,7 +92,7 @@ def decode(source: bytes | str, charset: str | None = None, detector: Detector |
     """
     if isinstance(source, str):
         return _clean_str(source)
-    if (plain := None if charset or kernel.compiled is None else _plain(kernel.compiled, source)) is not None:
+    if (plain := None if charset or _kernel.compiled is None else _plain(_kernel.compiled, source)) is not None:
         encoding, rule, warnings = plain
     else:
         encoding, rule, warnings = _sniff(source, charset, detector)
@@ -128,7 +128,7 @@ _BEGINNINGS = bytes(start[0] for start in (*_BINARY_SIGNATURES, *_MARKS))
 _PLAIN_TABLE = bytes(_NO_TEXT * (byte in _BINARY_BYTES) | _BEGINS * (byte in _BEGINNINGS) for byte in range(256))
 
 
-def _plain(compiled: kernel.Compiled, source: bytes) -> tuple[str, str, tuple[str, ...]] | None:
+def _plain(compiled: _kernel.Compiled, source: bytes) -> tuple[str, str, tuple[str, ...]] | None:
     """What :func:`_sniff` finds in plain text, if the first declaration is known or it is UTF-8 without one."""
     found = compiled.plain_meta(source, _PLAIN_TABLE, _PRESCAN, _HEADER)
     if found is None:
@@ -255,8 +255,8 @@ def _utf16_pattern(source: bytes) -> str | None:
 
 
 def _is_utf8(source: bytes) -> bool:
-    if kernel.compiled is not None:  # which needn't make a text of it
-        return kernel.compiled.is_utf8(source)
+    if _kernel.compiled is not None:  # which needn't make a text of it
+        return _kernel.compiled.is_utf8(source)
     try:
         source.decode("utf-8")
     except UnicodeDecodeError:

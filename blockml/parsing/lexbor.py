@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-from blockml import kernel
+from blockml import _kernel
 from blockml.errors import MissingExtraError
 from blockml.parsing.builder import DROPPED, NodesBuilder
 from blockml.parsing.libraries import Addresses, addresses
@@ -63,7 +63,7 @@ def is_costly(source: bytes) -> bool:
     (False, True)
     """
     # Of n tags so many may be formatting ones that the product is n² / 4. So small pages are through after one look.
-    compiled = kernel.compiled
+    compiled = _kernel.compiled
     n_tags = source.count(b"<") if compiled is None else compiled.count_byte(source, ord("<"))
     if n_tags**2 > 4 * _REOPENED:
         started, formatting = start_tags(source)
@@ -80,8 +80,8 @@ def start_tags(source: bytes) -> tuple[int, int]:
     >>> start_tags(b"<p><b id=x>a<B/><big><!-- <i\t -->")
     (5, 3)
     """
-    if kernel.compiled is not None:
-        return kernel.compiled.start_tags(source)
+    if _kernel.compiled is not None:
+        return _kernel.compiled.start_tags(source)
     return sum(1 for _ in _START_TAG.finditer(source)), sum(1 for _ in _FORMATTING.finditer(source))
 
 

@@ -9,12 +9,12 @@ from collections.abc import Mapping, Set
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml import kernel
+from blockml import _kernel
 from blockml.errors import UnknownNameError
-from blockml.page import Blocks, Flag, Joint, Nodes
-from blockml.parsing.characters import class_table
+from blockml.page import Blocks, Flag, Nodes, Separator
 from blockml.parsing.lines import VOID, line_numbers
-from blockml.parsing.words import TOKENIZERS, find_words
+from blockml.text.characters import class_table
+from blockml.text.words import TOKENIZERS, find_words
 
 __all__ = ["BREAKING", "PROFILES", "segment"]
 
@@ -27,10 +27,10 @@ PROFILES: Mapping[str, Set[str]] = {
 }
 
 #: How elements lay out text (HTML standard, section 15.3 "rendering"); all others run on in the line.
-_LAYOUT: Mapping[Joint, Set[str]] = {
-    Joint.CELL: frozenset({"td", "th"}),
-    Joint.LINE: frozenset("br dd dt li tr option optgroup caption figcaption legend summary".split()),
-    Joint.PARAGRAPH: frozenset(
+_LAYOUT: Mapping[Separator, Set[str]] = {
+    Separator.CELL: frozenset({"td", "th"}),
+    Separator.LINE: frozenset("br dd dt li tr option optgroup caption figcaption legend summary".split()),
+    Separator.PARAGRAPH: frozenset(
         "address article aside blockquote body button center details dialog dir div dl fieldset figure footer form "
         "frameset h1 h2 h3 h4 h5 h6 header hgroup hr html legend listing main menu nav ol p pre search section "
         "select table tbody textarea tfoot thead ul xmp".split()
@@ -59,7 +59,7 @@ def segment(nodes: Nodes, *, profile: str = "anchor", keep_wordless: bool = True
     keep_wordless
         Keep blocks without a letter or digit.
     tokenizer
-        What is a word: a key of :data:`blockml.parsing.words.TOKENIZERS`.
+        What is a word: a key of :data:`blockml.text.words.TOKENIZERS`.
 
     Raises
     ------
@@ -70,23 +70,23 @@ def segment(nodes: Nodes, *, profile: str = "anchor", keep_wordless: bool = True
         raise UnknownNameError("profile", profile, PROFILES)
     if tokenizer not in TOKENIZERS:
         raise UnknownNameError("tokenizer", tokenizer, TOKENIZERS)
-    if kernel.compiled is None:
+    if _kernel.compiled is None:
         blocks = _in_python(nodes, profile, tokenizer)
     else:
-        blocks = _compiled(kernel.compiled, nodes, profile, tokenizer)
+        blocks = _compiled(_kernel.compiled, nodes, profile, tokenizer)
     return blocks if keep_wordless else _select(blocks, blocks.n_words > 0)
 
 
 #: What the compiled segmentation knows of a name.
 _SEPARATES, _PART, _CELL, _LINE, _PARAGRAPH, _VOID = (1 << bit for bit in range(6))
-_LAYOUT_BITS = {Joint.CELL: _CELL, Joint.LINE: _LINE, Joint.PARAGRAPH: _PARAGRAPH}
+_LAYOUT_BITS = {Separator.CELL: _CELL, Separator.LINE: _LINE, Separator.PARAGRAPH: _PARAGRAPH}
 _PROPERTIES: Mapping[str, int] = {
     name: sum(bit for joint, bit in _LAYOUT_BITS.items() if name in _LAYOUT[joint]) | _VOID * (name in VOID)
     for name in BREAKING | VOID
 }
 
 
-def _compiled(compiled: kernel.Compiled, nodes: Nodes, profile: str, tokenizer: str) -> Blocks:
+def _compiled(compiled: _kernel.Compiled, nodes: Nodes, profile: str, tokenizer: str) -> Blocks:
     """Blocks by the kernel."""
     columns, bits, word_lengths, texts, parents = compiled.cut_blocks(
         nodes.names,
@@ -113,7 +113,7 @@ def _compiled(compiled: kernel.Compiled, nodes: Nodes, profile: str, tokenizer: 
         node=wide[5],
         last_node=wide[6],
         flags=narrow[0],
-        joints=narrow[1],
+        separators=narrow[1],
         word_lengths=np.frombuffer(word_lengths, np.int32),
         parents=parents,
     )
@@ -134,10 +134,10 @@ def _in_python(nodes: Nodes, profile: str, tokenizer: str) -> Blocks:
     if not len(text_nodes):
         return _no_blocks()
     raw = [nodes.texts[node] for node in text_nodes.tolist()]
-    joints = _joints(nodes, text_nodes, raw)
+    separators = _joints(nodes, text_nodes, raw)
     first = _separated(nodes, text_nodes, (nodes.tag != 0) & ~nodes.named(PROFILES[profile]))
     owner, length = find_words(raw, tokenizer)
-    return _columns(nodes, text_nodes, raw, joints, first, owner, length)
+    return _columns(nodes, text_nodes, raw, separators, first, owner, length)
 
 
 def _separated(nodes: Nodes, text_nodes: NDArray[np.int32], separates: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -155,31 +155,31 @@ def _separated(nodes: Nodes, text_nodes: NDArray[np.int32], separates: NDArray[n
 
 
 def _joints(nodes: Nodes, text_nodes: NDArray[np.int32], raw: list[str]) -> NDArray[np.uint8]:
-    """(n_texts,) the :class:`Joint` to the text before."""
+    """(n_texts,) the :class:`Separator` to the text before."""
     n = len(nodes)
     # <wbr> says where a word may be broken: its parts are one word.
     parts = (nodes.tag != 0) & ~nodes.named({"wbr"})
     opened = np.diff(np.cumsum(parts)[text_nodes]) > 0
     closed = np.diff(np.bincount(nodes.end[parts], minlength=n + 1).cumsum()[text_nodes]) > 0
     spaced = np.array([a[-1:].isspace() or b[:1].isspace() for a, b in itertools.pairwise(raw)], dtype=bool)
-    joints = np.zeros(len(text_nodes), dtype=np.uint8)
-    joints[1:][spaced] = Joint.SPACE
+    separators = np.zeros(len(text_nodes), dtype=np.uint8)
+    separators[1:][spaced] = Separator.SPACE
     # Two inline siblings without a space between them, such as label and value in spans, are two words to a reader.
     for place in np.flatnonzero(opened & closed & ~spaced).tolist():
         left, right = raw[place][-1:], raw[place + 1][:1]
         if left.isalnum() and right.isalnum() and left < _FIRST_IDEOGRAPH > right:
-            joints[place + 1] = Joint.SPACE
+            separators[place + 1] = Separator.SPACE
     for joint, names in _LAYOUT.items():
-        joints[_separated(nodes, text_nodes, nodes.named(names))] = joint
-    joints[0] = Joint.PARAGRAPH
-    return joints
+        separators[_separated(nodes, text_nodes, nodes.named(names))] = joint
+    separators[0] = Separator.PARAGRAPH
+    return separators
 
 
 def _columns(
     nodes: Nodes,
     text_nodes: NDArray[np.int32],
     raw: list[str],
-    joints: NDArray[np.uint8],
+    separators: NDArray[np.uint8],
     first: NDArray[np.bool_],
     owner: NDArray[np.int32],
     length: NDArray[np.int32],
@@ -192,7 +192,7 @@ def _columns(
     lines = line_numbers(nodes)[text_nodes]
     first_node, last_node = text_nodes[starts], text_nodes[stops - 1]
     parent = _common_ancestor(nodes, first_node, last_node)
-    glue = ["" if joint == Joint.GLUED else " " for joint in joints.tolist()]
+    glue = ["" if joint == Separator.GLUED else " " for joint in separators.tolist()]
     texts = []
     for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
         text = raw[start] if stop == start + 1 else "".join(glue[i] + raw[i] for i in range(start, stop))
@@ -207,7 +207,7 @@ def _columns(
         node=first_node,
         last_node=last_node,
         flags=nodes.flags[first_node],
-        joints=joints[starts],
+        separators=separators[starts],
         word_lengths=length,
         parents=tuple([nodes.name(node) if node >= 0 else "" for node in parent.tolist()]),
     )
@@ -239,8 +239,8 @@ def _select(blocks: Blocks, chosen: NDArray[np.bool_]) -> Blocks:
         return _no_blocks()
     # What is left out before a block parts it from the block before all the same.
     starts = np.array([0, *[row + 1 for row in rows[:-1]]])
-    joints = np.maximum.reduceat(blocks.joints[: rows[-1] + 1], starts)
-    joints[np.array(rows) > starts] = np.maximum(joints[np.array(rows) > starts], Joint.SPACE)
+    separators = np.maximum.reduceat(blocks.separators[: rows[-1] + 1], starts)
+    separators[np.array(rows) > starts] = np.maximum(separators[np.array(rows) > starts], Separator.SPACE)
     return Blocks(
         texts=tuple([blocks.texts[row] for row in rows]),
         n_words=blocks.n_words[chosen],
@@ -251,7 +251,7 @@ def _select(blocks: Blocks, chosen: NDArray[np.bool_]) -> Blocks:
         node=blocks.node[chosen],
         last_node=blocks.last_node[chosen],
         flags=blocks.flags[chosen],
-        joints=joints,
+        separators=separators,
         word_lengths=blocks.word_lengths,
         parents=tuple([blocks.parents[row] for row in rows]),
     )
@@ -269,7 +269,7 @@ def _no_blocks() -> Blocks:
         node=none,
         last_node=none,
         flags=no_bits,
-        joints=no_bits,
+        separators=no_bits,
         word_lengths=none,
         parents=(),
     )

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml import kernel
-from blockml.page import Flag, Joint, Page
+from blockml import _kernel
+from blockml.page import Flag, Page, Separator
 
 __all__ = ["render_text"]
 
@@ -32,14 +32,14 @@ def render_text(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str:
     'One boldly said.\\nTwo\\nThree'
     """
     chosen = np.ascontiguousarray(kept, dtype=bool)
-    compiled = kernel.compiled
+    compiled = _kernel.compiled
     return (_joined(page, chosen) if compiled is None else _compiled(compiled, page, chosen)).strip("\n")
 
 
-def _compiled(compiled: kernel.Compiled, page: Page, kept: NDArray[np.bool_]) -> str:
+def _compiled(compiled: _kernel.Compiled, page: Page, kept: NDArray[np.bool_]) -> str:
     """Join kept blocks."""
     nodes, blocks = page.nodes, page.blocks
-    of_blocks = blocks.joints, blocks.flags, _PREFORMATTED, blocks.node, blocks.last_node
+    of_blocks = blocks.separators, blocks.flags, _PREFORMATTED, blocks.node, blocks.last_node
     return compiled.joined_texts(blocks.texts, kept, *of_blocks, nodes.texts, nodes.tag, tuple(nodes.names), _CELLS)
 
 
@@ -50,32 +50,32 @@ def _joined(page: Page, kept: NDArray[np.bool_]) -> str:
         return ""
     verbatim = (blocks.flags[rows] & _PREFORMATTED) > 0
     # What was removed between two blocks may have held the break between them, and parts them in any case.
-    joints = np.maximum.reduceat(blocks.joints[: rows[-1] + 1], np.concatenate([[0], rows[:-1] + 1]))
-    joints[1:][np.diff(rows) > 1] = np.maximum(joints[1:][np.diff(rows) > 1], Joint.SPACE)
-    separators = [_SEPARATORS[joint] for joint in joints.tolist()]
+    separators = np.maximum.reduceat(blocks.separators[: rows[-1] + 1], np.concatenate([[0], rows[:-1] + 1]))
+    separators[1:][np.diff(rows) > 1] = np.maximum(separators[1:][np.diff(rows) > 1], Separator.SPACE)
+    between = [_SEPARATORS[separator] for separator in separators.tolist()]
     texts = [blocks.texts[row] for row in rows.tolist()]
-    _part_cells(page, rows, joints, separators)
+    _part_cells(page, rows, separators, between)
     places = np.flatnonzero(verbatim)
     for place, text in zip(places.tolist(), _verbatim(page, rows[places]), strict=True):
         texts[place] = text
-    glued = np.flatnonzero(verbatim[1:] & verbatim[:-1] & (joints[1:] <= Joint.SPACE))
+    glued = np.flatnonzero(verbatim[1:] & verbatim[:-1] & (separators[1:] <= Separator.SPACE))
     for place in glued.tolist():
-        separators[place + 1] = ""
+        between[place + 1] = ""
     for place in glued[np.diff(rows)[glued] > 1].tolist():
         lost = "".join(_verbatim(page, np.arange(rows[place] + 1, rows[place + 1])))
-        separators[place + 1] = "\n" if "\n" in lost else " " if lost else ""
-    separators[0] = ""
-    return "".join([piece for pair in zip(separators, texts, strict=True) for piece in pair])
+        between[place + 1] = "\n" if "\n" in lost else " " if lost else ""
+    between[0] = ""
+    return "".join([piece for pair in zip(between, texts, strict=True) for piece in pair])
 
 
-def _part_cells(page: Page, rows: NDArray[np.intp], joints: NDArray[np.uint8], separators: list[str]) -> None:
+def _part_cells(page: Page, rows: NDArray[np.intp], separators: NDArray[np.uint8], between: list[str]) -> None:
     """Write the tabs between cells of a table row, one more for each empty cell between them."""
-    places = np.flatnonzero(joints[1:] == Joint.CELL) + 1
+    places = np.flatnonzero(separators[1:] == Separator.CELL) + 1
     if len(places):
         nodes = page.nodes
         cells = np.cumsum(nodes.named(_CELLS))[page.blocks.node[rows]]
         for place in places.tolist():
-            separators[place] = "\t" * max(1, int(cells[place] - cells[place - 1]))
+            between[place] = "\t" * max(1, int(cells[place] - cells[place - 1]))
 
 
 def _verbatim(page: Page, rows: NDArray[np.intp]) -> list[str]:

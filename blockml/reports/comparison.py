@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from blockml.comparison.grid import OUTCOMES
+from blockml.evaluation.comparison.grid import OUTCOMES
 from blockml.reports.panels import FEW, HeatTable, Panel, by_column, effort, panel
 from blockml.reports.standings import Index, Row, Standing, index_tables
 from blockml.reports.templating import write_html

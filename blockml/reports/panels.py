@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from blockml.comparison.grid import OUTCOMES
+from blockml.evaluation.comparison.grid import OUTCOMES
 from blockml.reports.figures import DotPlot, DotRow, Histograms, Mark, Scatter, dot_plot, heat, histograms, scatter
 from blockml.reports.pageview import view_name
 from blockml.reports.standings import Duel, Index, Row, Standing, Verdict, leaders, standings, verdict

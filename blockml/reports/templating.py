@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blockml.errors import MissingExtraError
-from blockml.files import atomic_write
+from blockml.storage.atomic import atomic_write
 
 if TYPE_CHECKING:
     from jinja2 import Environment

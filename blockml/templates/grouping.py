@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import BlockmlError, UnknownNameError, UsageError
-from blockml.keys import text_keys
 from blockml.page import Page
 from blockml.templates.clustering import (
     Clustering,
@@ -29,6 +28,7 @@ from blockml.templates.clustering import (
 from blockml.templates.distances import METRICS, Metric, PageSketch, distance_matrix, sketch
 from blockml.templates.distances.base import Progress
 from blockml.templates.distances.sets import SetMetric
+from blockml.text.hashing import stable_hash64
 
 __all__ = ["LINKAGES", "MOST_COMPARED", "PageSummary", "cluster_pages", "summarise"]
 
@@ -93,7 +93,7 @@ def summarise(page: Page, *, finer: bool = False) -> PageSummary:
     >>> summary.title, summary.n_blocks, sorted(summary.words.tolist())
     ('Cats', 3, [2, 2])
     """
-    texts, place = np.unique(text_keys(page.blocks.texts), return_inverse=True)
+    texts, place = np.unique(stable_hash64(page.blocks.texts), return_inverse=True)
     return PageSummary(
         url=page.url,
         title=page.title,

@@ -11,9 +11,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.arrayfile import read_arrays, write_arrays
 from blockml.errors import ModelError, ModelFormatError, UsageError
 from blockml.page import Page
+from blockml.storage.arrays import read_arrays, write_arrays
 from blockml.templates.distances import METRICS, PageSketch, distance_matrix, sketch
 from blockml.templates.frequency import SiteCounts
 from blockml.templates.mapping import Tree, learnt_tree, membership, page_template

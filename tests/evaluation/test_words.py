@@ -17,7 +17,7 @@ from blockml.evaluation import (
     shingle_scores,
     snippet_rates,
 )
-from blockml.tokens import metric_tokens
+from blockml.text.tokens import metric_tokens
 
 GOLD = "the cat sat on the mat"
 EXTRACTED = "menu the cat on mat the footer"

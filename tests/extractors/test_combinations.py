@@ -16,7 +16,6 @@ from sklearn.base import clone
 import blockml
 from blockml.errors import UnknownNameError, UsageError
 from blockml.extractors import Extractor, Plain, Traits, resolve
-from blockml.extractors.boilerpipe import BoilerpipeArticle, Density, NumWords
 from blockml.extractors.combinations import (
     Combination,
     Intersection,
@@ -26,8 +25,9 @@ from blockml.extractors.combinations import (
     kept_by,
     without_blocks,
 )
-from blockml.extractors.lqf import LQF
-from blockml.page import Joint, Page, Status
+from blockml.extractors.heuristics.boilerpipe import BoilerpipeArticle, Density, NumWords
+from blockml.extractors.heuristics.lqf import LQF
+from blockml.page import Page, Separator, Status
 from blockml.parsing.lines import refined_lines
 from tests.strategies import messy_html, path_of, visible
 
@@ -315,7 +315,7 @@ def test_what_was_between_still_parts() -> None:
     page = blockml.parse("<p>a<b>b</b>c</p><table><tr><td>d<td>e</table>")
     assert page.blocks.texts == ("a", "b", "c", "d", "e")
     left = without_blocks(page, np.array([False, True, False, True, False]))
-    assert left.blocks.joints.tolist() == [Joint.PARAGRAPH, Joint.SPACE, Joint.PARAGRAPH]
+    assert left.blocks.separators.tolist() == [Separator.PARAGRAPH, Separator.SPACE, Separator.PARAGRAPH]
 
 
 # --- any page ---------------------------------------------------------------------------------------------------------

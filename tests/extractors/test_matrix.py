@@ -16,14 +16,14 @@ from blockml import features
 from blockml.cli import main
 from blockml.datasets import Dataset, open_dataset
 from blockml.errors import FeatureMismatchError, UsageError
-from blockml.extractors import Supervised, load, resolve
+from blockml.extractors import TrainedExtractor, load, resolve
 from blockml.extractors.matrix import matrix
 from blockml.features import FEATURE_SETS, describe
 from blockml.features.votes import VOTERS
-from blockml.learning.recipes import recipe
-from blockml.learning.table import page_rows
-from blockml.learning.training import train
-from blockml.modelfile import Model, save_model
+from blockml.model.model_file import Model, save_model
+from blockml.training.recipes import recipe
+from blockml.training.table import page_rows
+from blockml.training.train import train
 from tests.models import small_model
 from tests.strategies import messy_html
 
@@ -102,7 +102,7 @@ def test_features_alone_do_not_make_votes() -> None:
     with pytest.raises(UsageError, match=r"extractors\.matrix\.matrix"):
         features.build(blockml.parse("<p>one"), "votes")
     page = blockml.parse("<p>one")
-    assert np.array_equal(Supervised(votes_model()).score(page), votes_model().score(matrix(page, "votes")))
+    assert np.array_equal(TrainedExtractor(votes_model()).score(page), votes_model().score(matrix(page, "votes")))
 
 
 def test_the_table_of_a_recipe_holds_votes(dataset: Dataset) -> None:
@@ -120,7 +120,7 @@ def test_a_trained_model_tells_content(model: Model, dataset: Dataset) -> None:
     assert model.metrics["site"]["page_bag_f1"]["mean"] > 0.5
     html, gold = dataset.pages[1].load()
     assert gold is not None
-    result = blockml.extract(html, model=Supervised(model))
+    result = blockml.extract(html, model=TrainedExtractor(model))
     labels = gold.label(result.page)
     assert ((result.scores >= 0.5) == labels.main).mean() > 0.85
     assert result.model == f"stacking {blockml.__version__}"
@@ -148,7 +148,7 @@ def test_a_model_of_other_defaults_is_refused(tmp_path: Path) -> None:
 @given(messy_html)
 def test_any_page_gets_scores(html: str) -> None:
     """One float32 in [0, 1] per block, the same each time."""
-    extractor = Supervised(votes_model())
+    extractor = TrainedExtractor(votes_model())
     page = blockml.parse(html)
     scores = extractor.score(page)
     assert scores.dtype == np.float32

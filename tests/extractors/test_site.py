@@ -17,18 +17,18 @@ from blockml.datasets import open_dataset
 from blockml.errors import ModelError, UsageError
 from blockml.evaluation.run import evaluate_extractor
 from blockml.extract import extract_page
-from blockml.extractors import Extractor, Supervised, resolve
-from blockml.extractors.at_site import at_site
+from blockml.extractors import Extractor, TrainedExtractor, resolve
 from blockml.extractors.combinations import Intersection, Majority, Union
 from blockml.extractors.matrix import matrix
-from blockml.extractors.site import SITE_METHODS, BlockFrequency, TextFrequency, TreeMapping
+from blockml.extractors.site.at_site import at_site
+from blockml.extractors.site.methods import SITE_METHODS, BlockFrequency, TextFrequency, TreeMapping
 from blockml.features import FEATURE_SETS
-from blockml.features.siblings import COLUMNS, UNKNOWN
-from blockml.learning.recipes import recipe
-from blockml.learning.table import build_table
-from blockml.learning.training import train
+from blockml.features.site_pages import COLUMNS, UNKNOWN
 from blockml.page import Page
 from blockml.templates.site import SiteTemplate
+from blockml.training.recipes import recipe
+from blockml.training.table import build_table
+from blockml.training.train import train
 from tests.models import small_model
 from tests.strategies import messy_html
 
@@ -168,7 +168,7 @@ def test_a_file_is_read_once_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     """Reading it takes as long as parsing a page; a model of other features never reads it."""
     path = tmp_path / "zoo.template"
     SiteTemplate.learn(animals()).save(path)
-    knowing = [TextFrequency(str(path)), Supervised(site_model().model, template=str(path))]
+    knowing = [TextFrequency(str(path)), TrainedExtractor(site_model().model, template=str(path))]
     reads: list[object] = []
     load = SiteTemplate.load
 
@@ -177,7 +177,7 @@ def test_a_file_is_read_once_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         return load(source)
 
     monkeypatch.setattr(SiteTemplate, "load", noted)
-    for extractor in [*knowing, Supervised(small_model(), template=str(path))]:
+    for extractor in [*knowing, TrainedExtractor(small_model(), template=str(path))]:
         extractor.score(animals(("worms",))[0])
     assert reads == [str(path)] * 2
 
@@ -186,13 +186,13 @@ def test_ids_of_models_name_the_template_they_use() -> None:
     """So a run that goes on tells what was extracted with it from what was not."""
     site = SiteTemplate.count(animals(), name="zoo")
     assert at_site(site_model(), site).id == f"tiny 1.2 (template={site!r})"
-    assert Supervised(small_model(), threshold=0.25, template=site).id == "tiny 1.2 (threshold=0.25)"
+    assert TrainedExtractor(small_model(), threshold=0.25, template=site).id == "tiny 1.2 (threshold=0.25)"
 
 
-def site_model() -> Supervised:
+def site_model() -> TrainedExtractor:
     """A model on the columns about siblings, made by hand."""
     chosen = FEATURE_SETS["kim2013-site"]
-    return Supervised(small_model(features=chosen.name, features_hash=chosen.hash))
+    return TrainedExtractor(small_model(features=chosen.name, features_hash=chosen.hash))
 
 
 def test_columns_about_siblings() -> None:
@@ -219,9 +219,9 @@ def test_models_use_siblings_if_their_features_do() -> None:
     site = SiteTemplate.learn(pages)
     assert np.array_equal(knowing.score(page), knowing.model.score(matrix(page, "kim2013-site", site)))
     assert np.array_equal(site_model().score(page), knowing.model.score(matrix(page, "kim2013-site")))
-    other = Supervised(small_model()).fit(pages)
+    other = TrainedExtractor(small_model()).fit(pages)
     assert (other.uses_siblings, other.template) == (False, None)
-    assert isinstance(at_site(site_model(), SiteTemplate.count(pages)), Supervised)
+    assert isinstance(at_site(site_model(), SiteTemplate.count(pages)), TrainedExtractor)
 
 
 def test_tables_hold_what_extraction_will_see() -> None:
@@ -257,7 +257,7 @@ def test_a_model_is_neutral_where_no_siblings_are_known() -> None:
     for name in ("kim2013", "kim2013-site"):
         chosen = recipe(name).but(threshold=0.5, shrinkage=100.0)
         model = train([dataset], chosen, protocols=(), command="a test")
-        results = [extract_page(blockml.parse(page.load()[0]), Supervised(model)).kept for page in dataset.pages]
+        results = [extract_page(blockml.parse(page.load()[0]), TrainedExtractor(model)).kept for page in dataset.pages]
         table = build_table([dataset], recipe("kim2013"))
         f1[name] = table.page_f1(np.concatenate(results), table.pages_with_text()).mean()
     assert f1["kim2013-site"] > f1["kim2013"] - 0.03

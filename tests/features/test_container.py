@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import blockml
 from blockml.features.container import CANDIDATES, MOST_LEVELS, container, further, relative_to, smallest_holding
-from blockml.features.view import View
+from blockml.features.page_context import PageContext
 from tests.strategies import messy_html, path_of
 
 LONG = "<p>" + "word " * 12 + "</p>"
@@ -23,7 +23,7 @@ PAGE = (
 
 def columns(html: str) -> dict[str, list[float]]:
     """The families by name."""
-    view = View(blockml.parse(html))
+    view = PageContext(blockml.parse(html))
     found = {**container(view), **further(view)}
     return {name: np.broadcast_to(values, len(view)).astype(float).tolist() for name, values in found.items()}
 
@@ -99,7 +99,7 @@ def test_paragraphs_score_by_clauses_and_length_less_links() -> None:
 @given(html=messy_html, data=st.data())
 def test_relations_are_those_of_walking_up(html: str, data: st.DataObject) -> None:
     """To any element of any page."""
-    view = View(blockml.parse(html))
+    view = PageContext(blockml.parse(html))
     nodes = view.nodes
     elements = np.flatnonzero(nodes.tag != 0).tolist()
     if not elements:
@@ -124,7 +124,7 @@ def test_relations_are_those_of_walking_up(html: str, data: st.DataObject) -> No
 @given(html=messy_html, share=st.sampled_from([0.5, 0.8, 0.95, 1.0]))
 def test_the_smallest_holding_enough(html: str, share: float) -> None:
     """It has its share, and nothing below it has."""
-    view = View(blockml.parse(html))
+    view = PageContext(blockml.parse(html))
     mass = view.total_of(np.arange(len(view.nodes)), view.words)[view.reached]
     place = smallest_holding(view, mass, share)
     if not view.words.any():

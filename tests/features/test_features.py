@@ -15,8 +15,8 @@ import blockml
 from blockml import features
 from blockml.errors import UnknownNameError, UsageError
 from blockml.features import COLUMNS, FEATURE_SETS, FeatureSet, build, describe
-from blockml.features.place import PARENT_VALUES
-from blockml.features.view import View
+from blockml.features.kim2013 import PARENT_VALUES
+from blockml.features.page_context import PageContext
 from blockml.page import Blocks, Page
 from blockml.parsing import BACKENDS
 from blockml.parsing.lines import refined_lines
@@ -277,7 +277,7 @@ def test_what_is_said_of_a_page_is_said_of_neighbours_too() -> None:
 def test_threads_may_share_a_view() -> None:
     """Each writes into a matrix of its own; and an error leaves nothing behind."""
     page = blockml.parse("<ul class=a>" + "<li><p>one two <a href=x>three</a>" * 40)
-    expected, view = build(page, "page").tobytes(), View(page)
+    expected, view = build(page, "page").tobytes(), PageContext(page)
     with pytest.raises(UsageError):
         build(page, FeatureSet("made", 1, ("words_0", "sitepages_0"), "made up"), view=view)
     before = sys.getswitchinterval()

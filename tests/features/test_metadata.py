@@ -9,20 +9,20 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import blockml
-from blockml import kernel
+from blockml import _kernel
 from blockml.features.metadata import KINDS, about, claims, resemblance
-from blockml.features.view import View
+from blockml.features.page_context import PageContext
 
 
 def likeness(html: str) -> dict[str, list[float]]:
     """Likeness of blocks to title and description."""
-    view = View(blockml.parse(html))
+    view = PageContext(blockml.parse(html))
     return {name: values.astype(float).tolist() for name, values in resemblance(view).items()}
 
 
 def page(html: str) -> dict[str, float]:
     """Columns of the page, which are the same for each block."""
-    view = View(blockml.parse(html))
+    view = PageContext(blockml.parse(html))
     return {name: value.item() for name, value in about(view).items()}
 
 
@@ -163,12 +163,12 @@ def test_the_kernel_says_the_same(head: str, title: str) -> None:
     """Whatever stands in addresses, names and types."""
     page = blockml.parse(f"{head}<title>{title}</title><p>one")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernel, "compiled", None)
-        expected = claims(View(page))
-    assert claims(View(page)) == expected
+        patch.setattr(_kernel, "compiled", None)
+        expected = claims(PageContext(page))
+    assert claims(PageContext(page)) == expected
 
 
-@pytest.mark.skipif(kernel.compiled is None, reason="needs the compiled kernel")
+@pytest.mark.skipif(_kernel.compiled is None, reason="needs the compiled kernel")
 @pytest.mark.parametrize(
     ("kind_of", "n_kinds", "words"),
     [
@@ -185,7 +185,7 @@ def test_the_kernel_says_the_same(head: str, title: str) -> None:
 )
 def test_wrong_tables_are_refused(kind_of: dict[str, int], n_kinds: int, words: bytes) -> None:
     """Numbers beyond the kinds, more words than there is room for, and answers of other lengths."""
-    view = View(blockml.parse("<meta name=og:type content=article><meta name=og:url content=//x/\xe9><p>one"))
+    view = PageContext(blockml.parse("<meta name=og:type content=article><meta name=og:url content=//x/\xe9><p>one"))
     assert view.sheet is not None
     with pytest.raises((TypeError, ValueError)):
         view.sheet.compiled.page_claims(view.sheet.tree, "", b"", kind_of, n_kinds, words, lambda _: (0.0,) * 4)

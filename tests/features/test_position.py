@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import blockml
+from blockml.features.page_context import PageContext
 from blockml.features.position import WINDOWS, around, position
-from blockml.features.view import View
 
 LONG = "word " * 12
 
 
 def columns(html: str) -> dict[str, list[float]]:
     """Both families by name."""
-    view = View(blockml.parse(html))
+    view = PageContext(blockml.parse(html))
     found = {**position(view), **around(view)}
     return {name: np.broadcast_to(values, len(view)).astype(float).tolist() for name, values in found.items()}
 

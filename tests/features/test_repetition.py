@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 
 import blockml
-from blockml.features.alike import GROUPS
+from blockml.features.block_groups import GROUPS
+from blockml.features.page_context import REACH, PageContext
 from blockml.features.repetition import ALIKE, LEVELS, alike, like_siblings, repetition, same_path
-from blockml.features.view import REACH, View
 from blockml.page import Nodes
 from tests.strategies import messy_html, path_of
 
 
 def columns(html: str) -> dict[str, list[float]]:
     """The families by name."""
-    view = View(blockml.parse(html))
+    view = PageContext(blockml.parse(html))
     found = {name: values for family in (same_path, repetition, like_siblings) for name, values in family(view).items()}
     return {name: values.astype(float).tolist() for name, values in found.items()}
 
@@ -68,7 +68,7 @@ def keys(nodes: Nodes, parent: int) -> dict[str, list[object]]:
 @given(html=messy_html)
 def test_blocks_are_alike_if_the_same_stands_above_them(html: str) -> None:
     """Numbers are equal where that is, and nowhere else."""
-    view = View(blockml.parse(html))
+    view = PageContext(blockml.parse(html))
     if not len(view):
         return
     above = [keys(view.nodes, parent) for parent in view.blocks.parent.tolist()]
@@ -82,7 +82,7 @@ def test_blocks_are_alike_if_the_same_stands_above_them(html: str) -> None:
 @given(html=messy_html)
 def test_siblings_are_those_with_the_same_parent_tag_and_class(html: str) -> None:
     """Counted one element at a time."""
-    view = View(blockml.parse(html))
+    view = PageContext(blockml.parse(html))
     if not len(view):
         return
     nodes, words = view.nodes, view.total_of(np.arange(len(view.nodes)), view.words)
@@ -97,11 +97,11 @@ def test_siblings_are_those_with_the_same_parent_tag_and_class(html: str) -> Non
 
 def test_what_nets_see() -> None:
     """The numbers of two ways; none on a page without blocks."""
-    view = View(blockml.parse("<p class=a>one<p>two<p class=a>three"))
+    view = PageContext(blockml.parse("<p class=a>one<p>two<p class=a>three"))
     found = alike(view)
     assert len(found) == len(ALIKE) == 2
     for numbers, expected in zip(found, view.groups, strict=True):
         assert numbers.dtype == np.int32
         assert np.array_equal(numbers, expected)
-    none = alike(View(blockml.parse("")))
+    none = alike(PageContext(blockml.parse("")))
     assert [(len(numbers), numbers.dtype) for numbers in none] == [(0, np.dtype(np.int32))] * 2

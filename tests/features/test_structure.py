@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 
 import blockml
+from blockml.features.page_context import REACH, PageContext
 from blockml.features.structure import FAR, LANDMARKS, LEVELS, TAGS, ancestors, path
-from blockml.features.view import REACH, View
 from tests.strategies import messy_html, path_of
 
 
 def columns(html: str) -> dict[str, list[float]]:
     """Both families by name."""
-    view = View(blockml.parse(html))
+    view = PageContext(blockml.parse(html))
     return {name: values.astype(float).tolist() for name, values in {**path(view), **ancestors(view)}.items()}
 
 
@@ -43,7 +43,7 @@ def test_flags() -> None:
 @given(html=messy_html)
 def test_landmarks_are_those_met_on_the_way_up(html: str) -> None:
     """The nearest counts, as far as is looked."""
-    view = View(blockml.parse(html))
+    view = PageContext(blockml.parse(html))
     found: dict[str, Any] = dict(path(view))
     for block, parent in enumerate(view.blocks.parent.tolist()):
         way = path_of(view.nodes, parent)
@@ -83,7 +83,7 @@ def test_words_in_paragraphs_need_not_be_running_text() -> None:
 @given(html=messy_html)
 def test_amounts_grow_on_the_way_up(html: str) -> None:
     """An element holds no less than those below it, and the block's words at least."""
-    view = View(blockml.parse(html))
+    view = PageContext(blockml.parse(html))
     found: dict[str, Any] = dict(ancestors(view))
     before = view.words
     for k in LEVELS:

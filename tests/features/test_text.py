@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import blockml
+from blockml.features.page_context import PageContext
 from blockml.features.text import text
-from blockml.features.view import View
 
 ZEROS = ("linkedwords", "linkshare", "digits", "capitals", "ideographs", "clauses", "clauserate", "endsclause")
 
 
 def rows(html: str, tokenizer: str = "space") -> list[dict[str, float]]:
     """The columns of each block by name."""
-    view = View(blockml.parse(html, tokenizer=tokenizer))
+    view = PageContext(blockml.parse(html, tokenizer=tokenizer))
     columns = {name: values.astype(float).tolist() for name, values in text(view).items()}
     return [{name: values[block] for name, values in columns.items()} for block in range(len(view))]
 

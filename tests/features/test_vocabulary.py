@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 import blockml
 from blockml.features.keywords import KEYWORDS, keyword_bits
+from blockml.features.page_context import REACH, PageContext
 from blockml.features.structure import FAR
-from blockml.features.view import REACH, View
 from blockml.features.vocabulary import ROLES, called
 from tests.strategies import path_of
 
 
 def told(html: str) -> list[dict[str, float]]:
     """Of each block the columns that found something."""
-    view = View(blockml.parse(html))
+    view = PageContext(blockml.parse(html))
     columns = {name: values.tolist() for name, values in called(view).items()}
     assert len(columns) == len(KEYWORDS) + len(ROLES)
     return [
@@ -72,7 +72,7 @@ values = st.sampled_from(["", "nav", "Post-Comments", "main content", "zz", "rel
 def test_levels_are_those_of_walking_up(chain: list[tuple[str, str]]) -> None:
     """As far as is looked."""
     html = "".join(f"<div class='{first}' id='{second}'>w" for first, second in chain)
-    view = View(blockml.parse(html))
+    view = PageContext(blockml.parse(html))
     found: dict[str, Any] = dict(called(view)) if len(view) else {}
     for block, parent in enumerate(view.blocks.parent.tolist()):
         above = path_of(view.nodes, parent)[::-1][:REACH]

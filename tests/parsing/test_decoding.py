@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from webencodings.labels import LABELS
 
 import blockml
-from blockml import kernel
+from blockml import _kernel
 from blockml.page import Status
 from blockml.parsing.decoding import decode
 from tests.strategies import messy_bytes
@@ -281,14 +281,14 @@ PIECES = (
 @given(st.binary(max_size=40) | st.lists(st.sampled_from(PIECES), max_size=12).map(b"".join))
 def test_utf8_is_what_python_takes_for_it(source: bytes) -> None:
     """Whatever stands where."""
-    if kernel.compiled is None:
+    if _kernel.compiled is None:
         pytest.skip("needs the compiled kernel")
     try:
         source.decode("utf-8")
     except UnicodeDecodeError:
-        assert not kernel.compiled.is_utf8(source)
+        assert not _kernel.compiled.is_utf8(source)
     else:
-        assert kernel.compiled.is_utf8(source)
+        assert _kernel.compiled.is_utf8(source)
 
 
 _HEADS = st.lists(
@@ -308,7 +308,7 @@ _HEADS = st.lists(
 ).map(b"".join)
 
 
-@pytest.mark.skipif(kernel.compiled is None, reason="needs the compiled kernel")
+@pytest.mark.skipif(_kernel.compiled is None, reason="needs the compiled kernel")
 @given(_HEADS, st.sampled_from([None, "", "utf-8", "nonsense"]))
 @example(b"<!--><meta charset=gbk>-->", None)
 @example(b"<!---><meta charset=gbk>--><meta charset=koi8-r>", None)
@@ -321,17 +321,17 @@ _HEADS = st.lists(
 def test_the_kernel_finds_the_same(source: bytes, charset: str | None) -> None:
     """Whatever stands before a declaration, in it and behind it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernel, "compiled", None)
+        patch.setattr(_kernel, "compiled", None)
         expected = decode(source, charset)
     assert decode(source, charset) == expected
 
 
-@pytest.mark.skipif(kernel.compiled is None, reason="needs the compiled kernel")
+@pytest.mark.skipif(_kernel.compiled is None, reason="needs the compiled kernel")
 @pytest.mark.parametrize(
     "wrong", [(b"", b"", 1, 1), (b"", bytes(256), -1, 1), (b"", bytes(256), 1, -1), ("", bytes(256), 1, 1)]
 )
 def test_wrong_arguments_are_refused(wrong: tuple[bytes, bytes, int, int]) -> None:
     """Tables of another length, numbers below zero and text."""
-    assert kernel.compiled is not None
+    assert _kernel.compiled is not None
     with pytest.raises((TypeError, ValueError)):
-        kernel.compiled.plain_meta(*wrong)
+        _kernel.compiled.plain_meta(*wrong)

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from lxml import etree
 
 import blockml
-from blockml.page import Flag, Joint, Page, Status
+from blockml.page import Flag, Page, Separator, Status
 from blockml.parsing import BACKENDS, PROFILES
 from blockml.parsing.decoding import decode
 from blockml.parsing.lines import refined_lines
-from blockml.parsing.words import TOKENIZERS
+from blockml.text.words import TOKENIZERS
 from tests.parsing.test_lines import EXAMPLE
 from tests.strategies import UNSEEN, content_nodes, is_dropped, messy_html, path_of, slow_words, visible
 
@@ -137,7 +137,7 @@ def test_joints() -> None:
         "<ul><li>eight</li><li>nine</li></ul><span>label</span><span>value</span>"
     )
     blocks = blockml.parse(html).blocks
-    assert {block.text: Joint(int(joint)).name for block, joint in zip(blocks, blocks.joints, strict=True)} == {
+    assert {block.text: Separator(int(joint)).name for block, joint in zip(blocks, blocks.separators, strict=True)} == {
         "one": "PARAGRAPH", "two": "SPACE", "ly": "GLUED", "three": "PARAGRAPH", "four": "LINE", "five": "PARAGRAPH",
         "six": "CELL", "seven": "LINE", "eight": "PARAGRAPH", "nine": "LINE", "label": "PARAGRAPH", "value": "SPACE",
     }  # fmt: skip
@@ -233,7 +233,7 @@ def test_bytes_and_str_give_the_same_page(backend: str, html: str) -> None:
     assert of_bytes.title == of_str.title
     assert of_bytes.status is of_str.status
     assert list(of_bytes.blocks) == list(of_str.blocks)
-    assert of_bytes.blocks.joints.tolist() == of_str.blocks.joints.tolist()
+    assert of_bytes.blocks.separators.tolist() == of_str.blocks.separators.tolist()
 
 
 def slow_borders(page: Page) -> list[list[int]]:
@@ -317,8 +317,8 @@ def test_lines_rise_and_columns_fit(backend: str, html: str, keep_wordless: bool
     for name in ("n_words", "n_linked", "first_line", "last_line", "parent", "node", "last_node"):
         column = getattr(blocks, name)
         assert (column.dtype, column.shape) == (np.int32, (len(blocks),))
-    assert blocks.flags.dtype == blocks.joints.dtype == np.uint8
-    assert len(blocks.flags) == len(blocks.joints) == len(blocks.parents) == len(blocks)
+    assert blocks.flags.dtype == blocks.separators.dtype == np.uint8
+    assert len(blocks.flags) == len(blocks.separators) == len(blocks.parents) == len(blocks)
     assert blocks.word_lengths.dtype == np.int32
     assert len(blocks.word_lengths) == blocks.n_words.sum()
     assert keep_wordless or (blocks.n_words > 0).all()

@@ -21,20 +21,20 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import blockml
-from blockml import kernel
+from blockml import _kernel
 from blockml.datasets import open_dataset
 from blockml.page import Blocks, Flag, Nodes, Status
 from blockml.parsing import Limits, backends, lexbor, segment
 from blockml.parsing.builder import DROPPED, PREFORMATTED, LimitReached, NodesBuilder
-from blockml.parsing.characters import class_table
 from blockml.parsing.libraries import addresses
 from blockml.parsing.lines import VOID
 from blockml.parsing.segmentation import BREAKING, PROFILES
-from blockml.parsing.words import TOKENIZERS
+from blockml.text.characters import class_table
+from blockml.text.words import TOKENIZERS
 from tests.strategies import messy_bytes, messy_html
 
 pytestmark = pytest.mark.skipif(
-    kernel.compiled is None, reason="needs the compiled kernel: there was no compiler, or BLOCKML_PURE is set"
+    _kernel.compiled is None, reason="needs the compiled kernel: there was no compiler, or BLOCKML_PURE is set"
 )
 
 
@@ -42,7 +42,7 @@ pytestmark = pytest.mark.skipif(
 def pure() -> Iterator[None]:
     """Without the compiled kernel."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernel, "compiled", None)
+        patch.setattr(_kernel, "compiled", None)
         yield
 
 
@@ -547,7 +547,7 @@ DTYPES = {"flags": np.uint8, "classes": np.uint8}
     ],
 )
 def test_columns_that_are_no_tree_are_refused(
-    compiled: kernel.Compiled, name: str, column: Any, error: type[Exception]
+    compiled: _kernel.Compiled, name: str, column: Any, error: type[Exception]
 ) -> None:
     """Nothing is read beyond them."""
 
@@ -602,7 +602,7 @@ def test_what_holds_no_titles_is_refused(wrong: dict[str, Any]) -> None:
         "end": np.array([2, 2], np.int32),
         "texts": ["", "a<"],
     }
-    assert kernel.compiled is not None
-    assert kernel.compiled.page_title(*columns.values()) == (0, True)
+    assert _kernel.compiled is not None
+    assert _kernel.compiled.page_title(*columns.values()) == (0, True)
     with pytest.raises((IndexError, TypeError, ValueError)):
-        kernel.compiled.page_title(*(columns | wrong).values())
+        _kernel.compiled.page_title(*(columns | wrong).values())

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import blockml
-from blockml import kernel
+from blockml import _kernel
 from blockml.parsing import BACKENDS
 from blockml.rendering.text import render_text
 from tests.strategies import messy_html, visible
@@ -107,17 +107,17 @@ def test_kept_blocks_and_no_others_are_rendered(html: str, data: st.DataObject) 
 @given(html=messy_html, data=st.data())
 def test_compiled_text_is_that_of_python(html: str, data: st.DataObject) -> None:
     """Whatever is kept, of cells and of preformatted text too."""
-    if kernel.compiled is None:
+    if _kernel.compiled is None:
         pytest.skip("needs the compiled kernel")
     page = blockml.parse(html)
     kept = data.draw(st.lists(st.booleans(), min_size=len(page.blocks), max_size=len(page.blocks)))
     found = render_text(page, kept)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernel, "compiled", None)
+        patch.setattr(_kernel, "compiled", None)
         assert found == render_text(page, kept)
 
 
-def test_compiled_text_of_arrays_that_do_not_fit_is_refused(compiled: kernel.Compiled) -> None:
+def test_compiled_text_of_arrays_that_do_not_fit_is_refused(compiled: _kernel.Compiled) -> None:
     """Numbers from elsewhere must not read elsewhere."""
     bits, node, tag = np.ones(2, np.uint8), np.array([0, 1], np.int32), np.array([0, 1], np.int32)
     kept = bits.astype(bool)

@@ -13,9 +13,9 @@ pytest.importorskip("jinja2")
 
 from lxml import html
 
-from blockml.comparison.grid import METRICS
-from blockml.comparison.tables import build
 from blockml.errors import MissingExtraError, UsageError
+from blockml.evaluation.comparison.grid import METRICS
+from blockml.evaluation.comparison.tables import build
 from blockml.reports import templating, view_name, write_comparison
 from tests.reports.made_up import made_up_tables
 from tests.reports.pages import HOSTILE, cells_of, read_page, words_of

@@ -21,7 +21,7 @@ from blockml.cli import main
 from blockml.datasets import Gold, LabelledPage, TextGold
 from blockml.errors import UsageError
 from blockml.evaluation import bag_scores, block_scores
-from blockml.extractors import Plain, Supervised
+from blockml.extractors import Plain, TrainedExtractor
 from blockml.reports import Judged, view_name, write_page_views, write_view
 from tests.models import small_model
 from tests.reports.pages import HOSTILE, cells_of, read_page, words_of
@@ -35,7 +35,7 @@ PAGE = (
 
 def view(path: Path, page: str = PAGE, gold: Gold | None = None) -> tuple[blockml.page.Extraction, html.HtmlElement]:
     """Extract a page and view it."""
-    result = blockml.extract(page, model=Supervised(small_model()), url="http://news.example/1")
+    result = blockml.extract(page, model=TrainedExtractor(small_model()), url="http://news.example/1")
     return result, read_page(write_view(result, path, gold=gold, threshold=0.5))
 
 

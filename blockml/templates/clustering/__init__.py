@@ -10,7 +10,7 @@
 ====================  ==========================================================================================
 """
 
-from blockml.templates.clustering.finer import Finer, finer_clusters, two_level_labels
+from blockml.templates.clustering.k_medoids import MedianRun, MedianRuns, k_median, k_median_runs
 from blockml.templates.clustering.linkage import (
     PRESETS,
     Clustering,
@@ -19,9 +19,9 @@ from blockml.templates.clustering.linkage import (
     merge_list,
     single_linkage,
 )
-from blockml.templates.clustering.many import cluster_many
-from blockml.templates.clustering.medians import MedianRun, MedianRuns, k_median, k_median_runs
-from blockml.templates.clustering.scaling import Map, mds
+from blockml.templates.clustering.mds import Map, mds
+from blockml.templates.clustering.minhash_linkage import cluster_many
+from blockml.templates.clustering.subclusters import Finer, finer_clusters, two_level_labels
 from blockml.templates.clustering.thresholds import (
     DistanceHistogram,
     Threshold,

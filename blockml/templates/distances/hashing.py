@@ -69,8 +69,8 @@ def run_codes(codes: Codes, step: Places, lengths: Places) -> Codes:
     --------
     >>> import numpy as np
     >>> there, back = np.array([1, 2, 3, -1]), np.array([-1, 0, 1, 2])
-    >>> from blockml.keys import text_keys
-    >>> codes = text_keys("abba")
+    >>> from blockml.text.hashing import stable_hash64
+    >>> codes = stable_hash64("abba")
     >>> forth = run_codes(codes, there, np.array([4, 3, 2, 1]))
     >>> (forth == run_codes(codes, back, np.array([1, 2, 3, 4]))[::-1]).tolist()
     [True, True, True, True]

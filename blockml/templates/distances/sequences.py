@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from blockml.lcs import lcs_length
 from blockml.templates.distances.base import MAX_NODES, Metric, check_count, check_size
 from blockml.templates.distances.hashing import Codes
 from blockml.templates.distances.sketches import PageSketch, tag_sequence
+from blockml.text.lcs import lcs_length
 
 __all__ = ["LongestCommonTagSubsequence"]
 

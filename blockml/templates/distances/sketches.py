@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.keys import text_keys
 from blockml.page import Nodes, Page
 from blockml.parsing.lines import VOID
 from blockml.templates.distances.hashing import Codes, run_codes
+from blockml.text.hashing import stable_hash64
 
 __all__ = ["PageSketch", "Tree", "path_codes", "sketch", "tag_sequence"]
 
@@ -53,7 +53,7 @@ class PageSketch:
 
     def codes(self) -> Codes:
         """(n,) code of each element's name."""
-        return text_keys(self.names)[self.tag]
+        return stable_hash64(self.names)[self.tag]
 
     def leaves(self) -> NDArray[np.bool_]:
         """(n,) whether an element has no element below it."""
@@ -95,7 +95,7 @@ class Tree(NamedTuple):
         parents = np.append(element_at, -1)
         texts_before = np.concatenate([[0], np.bincount(page.text_parent + 1, minlength=n + 1)[1:].cumsum()])
         tree = cls(np.empty(n + m, np.uint64), np.empty(n + m, np.int64), np.ones(n + m, np.int64))
-        tree.codes[element_at], tree.codes[text_at] = page.codes(), text_keys(["#text"])[0]
+        tree.codes[element_at], tree.codes[text_at] = page.codes(), stable_hash64(["#text"])[0]
         tree.parent[element_at], tree.parent[text_at] = parents[page.parent], parents[page.text_parent]
         tree.size[element_at] = size + texts_before[page.end] - texts_before[:-1]
         return tree
@@ -197,5 +197,5 @@ def tag_sequence(page: PageSketch) -> Codes:
     starts = np.arange(n)
     sequence = np.empty(n + len(ended), dtype=np.uint64)
     sequence[starts + np.searchsorted(ends, starts, side="right")] = page.codes()
-    sequence[np.arange(len(ended)) + ends] = text_keys(f"/{name}" for name in page.names)[page.tag[ended]]
+    sequence[np.arange(len(ended)) + ends] = stable_hash64(f"/{name}" for name in page.names)[page.tag[ended]]
     return sequence

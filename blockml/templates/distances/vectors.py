@@ -10,11 +10,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.keys import text_keys
 from blockml.templates.distances.base import Matrix, Metric, Progress
 from blockml.templates.distances.hashing import Codes
 from blockml.templates.distances.sets import products
 from blockml.templates.distances.sketches import PageSketch
+from blockml.text.hashing import stable_hash64
 
 __all__ = ["ELEMENTS", "TagVector"]
 
@@ -55,7 +55,7 @@ class TagVector(Metric[Counts]):
         """Count the known names of the page."""
         counts = np.bincount(page.tag, minlength=len(page.names))
         known = np.array([element in ELEMENTS for element in page.elements()], dtype=bool) & (counts > 0)
-        codes = text_keys(page.names)[known]
+        codes = stable_hash64(page.names)[known]
         order = np.argsort(codes)
         return Counts(codes[order], counts[known][order])
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.keys import text_keys
 from blockml.page import Flag, Page
-from blockml.parsing.words import find_spans
 from blockml.templates.frequency.counts import Counts, unified
 from blockml.templates.frequency.paths import PathCounts, path_keys
 from blockml.templates.frequency.tables import Tables, vocabulary_of
 from blockml.templates.frequency.vectors import BlockVectors, element_counts, element_keys
 from blockml.templates.frequency.words import WordCounts
+from blockml.text.hashing import stable_hash64
+from blockml.text.words import find_spans
 
 __all__ = ["Contents", "contents_of"]
 
@@ -61,7 +61,7 @@ def contents_of(page: Page, *, casefold: bool = False, mask_digits: bool = False
     text_nodes = np.flatnonzero((nodes.tag == 0) & ((nodes.flags & Flag.HEAD) == 0)).astype(np.int32)
     raw = [nodes.texts[node] for node in text_nodes.tolist()]
     texts = unified(raw, casefold=casefold, mask_digits=mask_digits)
-    keys = text_keys(texts)
+    keys = stable_hash64(texts)
     text_blocks = _blocks_of(text_nodes, page)
     block_keys = _block_keys(page, text_nodes, keys, casefold=casefold, mask_digits=mask_digits)
     paths = path_keys(nodes, blocks.parent)
@@ -82,7 +82,7 @@ def contents_of(page: Page, *, casefold: bool = False, mask_digits: bool = False
         word_times=word_times,
         vector_rows=rows,
         tables=Tables(
-            fingerprints=text_keys(["\n".join(texts)]),  # the texts themselves hold no line break
+            fingerprints=stable_hash64(["\n".join(texts)]),  # the texts themselves hold no line break
             texts=Counts.of_page(keys),
             blocks=Counts.of_page(block_keys),
             paths=PathCounts.of_page(
@@ -109,7 +109,7 @@ def _block_keys(
     result = keys[np.searchsorted(text_nodes, blocks.node)]
     several = np.flatnonzero(blocks.last_node > blocks.node)
     joined = [blocks.texts[block] for block in several.tolist()]
-    result[several] = text_keys(unified(joined, casefold=casefold, mask_digits=mask_digits))
+    result[several] = stable_hash64(unified(joined, casefold=casefold, mask_digits=mask_digits))
     return result
 
 
@@ -121,7 +121,7 @@ def _words(
     numbers: dict[str, int] = {}
     spans = zip(owner.tolist(), start.tolist(), (start + length).tolist(), strict=True)
     which = [numbers.setdefault(texts[text][begin:end], len(numbers)) for text, begin, end in spans]
-    keys, place = np.unique(text_keys(numbers), return_inverse=True)
+    keys, place = np.unique(stable_hash64(numbers), return_inverse=True)
     word, block = place.reshape(-1)[which].astype(np.int64), text_blocks[owner].astype(np.int64)
     width = max(len(keys), 1)
     pairs, times = np.unique((block * width + word)[block >= 0], return_counts=True)

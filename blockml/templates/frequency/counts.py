@@ -97,9 +97,9 @@ class Counts:
 
     Examples
     --------
-    >>> from blockml.keys import text_keys
-    >>> one, other = Counts.of_page(text_keys(["Home", "Cats", "Home"])), Counts.of_page(text_keys(["Home"]))
-    >>> one.merged(other).of(text_keys(["Home", "Cats", "Dogs"])).tolist()
+    >>> from blockml.text.hashing import stable_hash64
+    >>> one, other = Counts.of_page(stable_hash64(["Home", "Cats", "Home"])), Counts.of_page(stable_hash64(["Home"]))
+    >>> one.merged(other).of(stable_hash64(["Home", "Cats", "Dogs"])).tolist()
     [2, 1, 0]
     """
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.keys import text_keys
 from blockml.page import Nodes
 from blockml.templates.frequency.counts import Counts, places, summed
+from blockml.text.hashing import stable_hash64
 
 __all__ = ["PathCounts", "count_texts", "path_keys"]
 
@@ -76,7 +76,7 @@ def _step_keys(nodes: Nodes, elements: NDArray[np.int64]) -> NDArray[np.uint64]:
         step = (tag, attributes.get("class", ""), attributes.get("id", "")) if attributes else (tag, "", "")
         which.append(steps.setdefault(step, len(steps)))
     keys = np.zeros(len(nodes), dtype=np.uint64)
-    keys[elements] = text_keys([_written(nodes.names[tag], *attributes) for tag, *attributes in steps])[which]
+    keys[elements] = stable_hash64([_written(nodes.names[tag], *attributes) for tag, *attributes in steps])[which]
     return keys
 
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.keys import text_keys
 from blockml.page import Flag, Page
 from blockml.templates.frequency.counts import distinct, places, ranges
+from blockml.text.hashing import stable_hash64
 
 __all__ = ["ELEMENTS", "BlockVectors", "element_counts", "element_keys"]
 
@@ -29,7 +29,7 @@ _CHUNK = 2**17
 
 def element_keys() -> NDArray[np.uint64]:
     """(5,) keys of the elements of a vector; a word has no white space, so none has such a key."""
-    return text_keys([f"element {name}" for name in ELEMENTS])
+    return stable_hash64([f"element {name}" for name in ELEMENTS])
 
 
 def element_counts(page: Page) -> NDArray[np.int64]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from blockml.errors import UnknownNameError
 from blockml.page import Nodes, Page
-from blockml.subtrees import subtree_sums, text_lengths
+from blockml.page.subtrees import subtree_sums, text_lengths
 from blockml.templates.linked.links import Link, links
 from blockml.templates.linked.source import PageSource
 from blockml.templates.linked.urls import base_url, host_of, join

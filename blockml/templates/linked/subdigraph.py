@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from blockml.errors import UsageError
 from blockml.page import Page
+from blockml.templates.linked.link_order import ordered
 from blockml.templates.linked.links import links, names_of
-from blockml.templates.linked.orders import ordered
 from blockml.templates.linked.source import PageSource
 from blockml.templates.linked.urls import host_of
 
@@ -68,7 +68,7 @@ def find_subdigraph(
     n
         How many mutually linked pages are enough. 4 is the published optimum (Alarte et al. 2014).
     order
-        In which order the links are followed; see :func:`~blockml.templates.linked.orders.ordered`.
+        In which order the links are followed; see :func:`~blockml.templates.linked.link_order.ordered`.
     max_loads
         How many links are followed at most (our choice); links that fail count, the key page doesn't.
     same_site, pages_only

@@ -13,8 +13,8 @@ from blockml.errors import UnknownNameError, UsageError
 from blockml.page import Page
 from blockml.templates.clustering import auto_threshold, single_linkage
 from blockml.templates.distances import METRICS, distance_matrix
+from blockml.templates.linked.link_order import ordered
 from blockml.templates.linked.links import Link, links, names_of
-from blockml.templates.linked.orders import ordered
 from blockml.templates.linked.source import PageSource
 from blockml.templates.linked.subdigraph import is_copy
 
@@ -85,7 +85,7 @@ def training_set(
     max_pages
         How many links are followed at most (our choice); links that fail count too.
     order
-        In which order; see :func:`~blockml.templates.linked.orders.ordered`.
+        In which order; see :func:`~blockml.templates.linked.link_order.ordered`.
     same_site, pages_only
         Which links count; see :func:`~blockml.templates.linked.links.links`.
     metric

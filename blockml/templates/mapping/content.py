@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from blockml.errors import UsageError
 from blockml.page import Flag, Page
-from blockml.parsing.words import find_words
-from blockml.subtrees import in_blocks, subtree_sums
+from blockml.page.subtrees import in_blocks, subtree_sums
+from blockml.text.words import find_words
 
 __all__ = ["content_blocks", "content_text_nodes", "main_container", "template_share"]
 

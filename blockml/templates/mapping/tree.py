@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError
-from blockml.keys import text_keys
 from blockml.page import Flag, Nodes, Page
+from blockml.text.hashing import stable_hash64
 
 __all__ = ["Tree", "text_hash", "tree_of"]
 
@@ -197,7 +197,7 @@ def text_hash(text: str) -> int:
 
 def _text_hashes(texts: Sequence[str]) -> NDArray[np.uint64]:
     """(n_texts,) :func:`text_hash` of each; 0 is an element's."""
-    return np.maximum(text_keys(" ".join(text.split()) for text in texts), np.uint64(1))
+    return np.maximum(stable_hash64(" ".join(text.split()) for text in texts), np.uint64(1))
 
 
 def tree_of(page: Page) -> Tree:

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import blockml
-from blockml.keys import text_keys
 from blockml.page import Nodes
 from blockml.templates.distances import METRICS, PageSketch, sketch
 from blockml.templates.distances.hashing import run_codes
 from blockml.templates.distances.sketches import Tree, path_codes, tag_sequence
+from blockml.text.hashing import stable_hash64
 from tests.strategies import messy_html, path_of
 from tests.templates.distances import naive
 
@@ -49,7 +49,7 @@ def test_a_tree_with_texts_is_the_tree_of_the_page(html: str) -> None:
     tree = Tree.of(sketch(blockml.parse(html)), with_text=True)
     assert tree.parent.tolist() == nodes.parent.tolist()
     assert tree.size.tolist() == (nodes.end - np.arange(len(nodes))).tolist()
-    assert tree.codes.tolist() == text_keys(nodes.names)[nodes.tag].tolist()
+    assert tree.codes.tolist() == stable_hash64(nodes.names)[nodes.tag].tolist()
 
 
 @settings(max_examples=60)
@@ -75,7 +75,7 @@ def test_run_codes_tell_sequences_apart(letters: list[tuple[int, int]]) -> None:
     names = [letter for letter, _ in letters]
     lengths = [min(length, n - start) for start, (_, length) in enumerate(letters)]
     step = np.array([*range(1, n), -1][:n], dtype=np.int64)
-    codes = run_codes(text_keys(map(str, names)), step, np.array(lengths, dtype=np.int64)).tolist()
+    codes = run_codes(stable_hash64(map(str, names)), step, np.array(lengths, dtype=np.int64)).tolist()
     runs = [tuple(names[start : start + length]) for start, length in enumerate(lengths)]
     assert len(set(runs)) == len(set(codes)) == len(set(zip(runs, codes, strict=True)))
 
@@ -85,7 +85,7 @@ def test_codes_are_no_polynomial() -> None:
     word = [number.bit_count() % 2 for number in range(4096)]
     opposite = [1 - letter for letter in word]
     codes = [
-        run_codes(text_keys("ab")[letters], np.append(np.arange(1, 4096), -1), np.arange(4096, 0, -1))[0]
+        run_codes(stable_hash64("ab")[letters], np.append(np.arange(1, 4096), -1), np.arange(4096, 0, -1))[0]
         for letters in (word, opposite)
     ]
     assert codes[0] != codes[1]

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from blockml.keys import text_keys
 from blockml.templates.frequency import Counts
 from blockml.templates.frequency.counts import places, ranges, summed, unified
+from blockml.text.hashing import stable_hash64
 from tests.strategies import messy_texts
 
 small_keys = st.lists(st.integers(0, 20) | st.just(2**64 - 1)).map(lambda keys: np.array(keys, dtype=np.uint64))
@@ -21,12 +21,12 @@ small_keys = st.lists(st.integers(0, 20) | st.just(2**64 - 1)).map(lambda keys: 
 @given(st.lists(st.text()))
 def test_keys_are_the_first_bytes_of_blake2b(texts: list[str]) -> None:
     """Any text has a key, lone surrogates included, and every process has the same."""
-    keys = text_keys(texts)
+    keys = stable_hash64(texts)
     assert keys.dtype == np.uint64
     for text, key in zip(texts, keys.tolist(), strict=True):
         digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         assert key == sum(byte << (8 * place) for place, byte in enumerate(digest))
-    assert text_keys(["\ud800"]).shape == (1,)
+    assert stable_hash64(["\ud800"]).shape == (1,)
 
 
 @given(messy_texts, st.booleans(), st.booleans())

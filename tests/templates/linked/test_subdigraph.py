@@ -145,14 +145,14 @@ def test_copies_of_the_key_page_are_passed_over() -> None:
     """They would make the whole page a template; copies of other pages would not."""
     text = page_with_links("K", "ABC").blocks.texts
 
-    class Copies(DictSource):
+    class Duplicates(DictSource):
         def get(self, url: str) -> Page | None:
             page = super().get(url)
             if not url.endswith("/A") or page is None:
                 return page
             return page_with_links("A", "ABC", text="K")
 
-    source = Copies({"A": "", "B": "AC", "C": "AB"})
+    source = Duplicates({"A": "", "B": "AC", "C": "AB"})
     assert page_with_links("A", "ABC", text="K").blocks.texts == text
     found = find_subdigraph(page_with_links("K", "ABC"), source, n=2)
     assert [url[-1] for url in found.urls] == ["B", "C"]

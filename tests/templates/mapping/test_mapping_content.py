@@ -8,7 +8,6 @@ from hypothesis import given, settings
 
 import blockml
 from blockml.errors import UsageError
-from blockml.parsing.words import find_words
 from blockml.templates.mapping import (
     content_blocks,
     content_text_nodes,
@@ -17,6 +16,7 @@ from blockml.templates.mapping import (
     page_template,
     template_share,
 )
+from blockml.text.words import find_words
 from tests.strategies import content_nodes, messy_html, path_of
 from tests.templates.mapping.made_trees import BIRDS, DOGS, KEY
 

@@ -1,0 +1,190 @@
+"""How well the released model tells blocks apart by what they are, and what it is worth to know readers' comments.
+
+Needs BLOCKML_CORPORA. The model's areas are learnt from dataset-popular, WCXB (weak labels) and the made pages in
+``data``. They are measured on L3S-GN1, whose labels people gave and which nothing is learnt from.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import blockml
+from blockml.cli.output import print_rows
+from blockml.datasets import Dataset, open_dataset
+from blockml.evaluation.block_types import Confusion, confusion
+from blockml.evaluation.bootstrap import bootstrap_mean
+from blockml.evaluation.run import evaluate_extractor
+from blockml.extractors import TrainedExtractor
+from blockml.features import build
+from blockml.model.model_file import Model, Parsing
+from blockml.page import Label
+from blockml.parsing import parse
+from blockml.predictors.block_types import BlockTypes
+from blockml.training.block_types import AreaRows, area_rows, fit_areas, merged
+from blockml.training.recipes import recipe
+
+ROOT = Path(__file__).resolve().parent.parent
+
+REST = "rest"
+#: What people told apart in L3S-GN1; all else is one.
+L3S = (Label.MAIN, Label.HEADING, Label.COMMENT, Label.RELATED)
+THRESHOLDS = (0.3, 0.5, 0.6, 0.7, 0.8, 0.9)
+BLANKS = (0.0, 0.5, 0.8)
+#: Collections that the model never saw, by folder.
+UNSEEN = ("l3s-gn1", "cleaneval", "ir-research-big9-chaos", "cleanportaleval")
+
+
+class Measured:
+    """Pages with whole labels: gold names, words, page numbers, and a matrix of all blocks."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        parsing = Parsing(tokenizer="cjk").options()
+        matrices, names, words, sizes = [], [], [], []
+        for labelled in dataset.pages:
+            html, gold = labelled.load()
+            page = parse(html, url=labelled.url, charset=labelled.charset, **parsing)
+            told = gold.label(page) if gold is not None else None
+            if told is None or told.labels is None or not told.known.any():
+                continue
+            matrices.append(build(page, recipe("default").features)[told.known])
+            names += [str(merged(label)) for label, known in zip(told.labels, told.known, strict=True) if known]
+            words.append(page.blocks.n_words[told.known])
+            sizes.append(int(told.known.sum()))
+        self.matrix = np.concatenate(matrices)
+        self.names = np.array(names)
+        self.words = np.concatenate(words)
+        self.page = np.repeat(np.arange(len(sizes)), sizes)
+
+
+def l3s(corpora: Path) -> Measured:
+    """The pages that are only measured on."""
+    return Measured(open_dataset(f"l3s={corpora / 'l3s-gn1' / 'pages_annotated'}", layout="annotated"))
+
+
+def as_l3s(names: NDArray[np.str_]) -> list[str]:
+    """Names of labels that L3S-GN1 doesn't tell apart become one."""
+    wanted = {str(label) for label in L3S}
+    return [name if name in wanted else REST for name in names.tolist()]
+
+
+def table_of(what: str, table: Confusion) -> Iterator[dict[str, Any]]:
+    """Rows to print."""
+    return ({"measured on": what} | row for row in table.rows())
+
+
+def on_l3s(areas: BlockTypes, measured: Measured, name: str = "l3s-gn1") -> list[dict[str, Any]]:
+    """Confusion by blocks and by words."""
+    predicted = np.array([str(label) for label in areas.label(measured.matrix)])
+    labels = [*map(str, L3S), REST]
+    truth, said = as_l3s(measured.names), as_l3s(predicted)
+    return [
+        row
+        for unit, weights in (("blocks", None), ("words", measured.words))
+        for row in table_of(f"{name}, {unit}", confusion(truth, said, labels, weights))
+    ]
+
+
+def comments(areas: BlockTypes, measured: Measured) -> list[dict[str, Any]]:
+    """What leaving out blocks by the probability of a comment costs and gains, on pages with comments and without."""
+    probability = areas.predict(measured.matrix)[:, areas.labels.index(Label.COMMENT)]
+    truth, words = measured.names, measured.words
+    has = np.bincount(measured.page, truth == "comment") > 0
+    rows = []
+    for threshold in THRESHOLDS:
+        out = probability >= threshold
+        table = confusion(np.where(truth == "comment", "yes", "no"), np.where(out, "yes", "no"), ["no", "yes"], words)
+        content = np.isin(truth, ["main", "heading"])
+        lost = content & out
+        hurt = np.bincount(measured.page, lost * words) > 0.1 * np.bincount(measured.page, content * words)
+        rows.append(
+            {
+                "threshold": threshold,
+                "precision": round(table.of("yes").precision, 3),
+                "recall": round(table.of("yes").recall, 3),
+                "f1": round(table.of("yes").f1, 3),
+                "content words lost": round(float((lost * words).sum() / (content * words).sum()), 4),
+                "pages losing a tenth": int(hurt.sum()),
+                "of them without comments": int((hurt & ~has).sum()),
+                "pages": len(has),
+            }
+        )
+    return rows
+
+
+def leaving_out(model: Model, corpora: Path, jobs: int) -> list[dict[str, Any]]:
+    """Page F1 with comments left out, and as if the model knew no areas, on collections it never saw."""
+    rows = []
+    for name in UNSEEN:
+        dataset = open_dataset(corpora / name)
+        f1 = [
+            np.array(
+                [
+                    page.bag.f1
+                    for page in evaluate_extractor(TrainedExtractor(kind), dataset, jobs=jobs)
+                    if page.bag is not None
+                ]
+            )
+            for kind in (model, replace(model, areas=None))
+        ]
+        gain = bootstrap_mean(f1[0] - f1[1])
+        rows.append(
+            {
+                "data set": name,
+                "pages": len(f1[0]),
+                "comments left out": round(float(f1[0].mean()), 4),
+                "kept": round(float(f1[1].mean()), 4),
+                "difference": round(gain.mean, 4),
+                "low": round(gain.low, 4),
+                "high": round(gain.high, 4),
+            }
+        )
+    return rows
+
+
+def blanking(rows: AreaRows, measured: Measured) -> list[dict[str, Any]]:
+    """What it is worth to hide names in the markup from a part of the weakly labelled pages."""
+    result: list[dict[str, Any]] = []
+    for share in BLANKS:
+        areas = fit_areas(rows, blank=share)
+        table = on_l3s(areas, measured, f"l3s-gn1, names hidden in {share:.0%} of pages")
+        result += [{key: row[key] for key in ("measured on", "label", "precision", "recall", "f1")} for row in table]
+    return result
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Print the tables asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("part", choices=["l3s", "comments", "leaving-out", "blanking"], nargs="+")
+    parser.add_argument("--format", choices=["table", "json"], default="table")
+    parser.add_argument("--jobs", type=int, default=1)
+    arguments = parser.parse_args(argv)
+    corpora = Path(os.environ["BLOCKML_CORPORA"])
+    model = blockml.load("default").model
+    if model.areas is None:
+        parser.error("the released model has no areas")
+    for part in arguments.part:
+        if part == "l3s":
+            result = on_l3s(model.areas, l3s(corpora))
+        elif part == "comments":
+            result = comments(model.areas, l3s(corpora))
+        elif part == "leaving-out":
+            result = leaving_out(model, corpora, arguments.jobs)
+        else:
+            sets = [
+                open_dataset(corpora / "wcxb"),
+                *(open_dataset(ROOT / "data" / name) for name in ("sites", "pages")),
+            ]
+            result = blanking(area_rows(sets, jobs=arguments.jobs), l3s(corpora))
+        print_rows(result, arguments.format)
+
+
+if __name__ == "__main__":
+    main()

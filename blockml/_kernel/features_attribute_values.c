@@ -1,0 +1,256 @@
+/* Attributes that name parts of a page: the twin of blockml.features.attribute_values.numbered, and what their values say.
+
+   Values of ASCII characters only are read here, as nearly all are; all others are left to Python, for which case is
+   Unicode's. */
+#include "text_bytes.h"
+#include "features_page_tree.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define CAPSULE "blockml.names"
+
+/* As blockml.features.attribute_values.NAMES: none has more than eight characters. */
+static const char *const NAMES[N_ATTRIBUTES] = {"class", "role", "id", "itemprop", "property"};
+/* What their values may say. */
+static const uint8_t SAYS_ROLES[N_ATTRIBUTES] = {[ROLE] = 1, [ITEMPROP] = 1, [PROPERTY] = 1};
+
+typedef struct {
+    Py_ssize_t n; /* so many of NAMES */
+    uint64_t name[N_ATTRIBUTES];
+    Values *values;
+    int32_t *of_set; /* (n_sets, N_ATTRIBUTES) numbers of the values of each set; UNKNOWN in one that wasn't read */
+} Wanted;
+
+static void note_what_it_says(Wanted *wanted, int32_t number, Py_ssize_t attribute) {
+    Value *value = &wanted->values->items[number];
+    if (SAYS_ROLES[attribute])
+        value->says_roles = 1;
+    else
+        value->says_groups = 1;
+}
+
+/* Writes the numbers of the values of the named attributes of a set; 0 where there is none. 0 with an exception.
+
+   `pairs` are names and values with a zero byte after each, up to `end`, and may be read up to `behind`; of a name that
+   is there twice the last value counts. */
+static int number_pairs(Wanted *wanted, const char *pairs, const char *end, const char *behind, int32_t *of_set) {
+    struct {
+        const char *text;
+        size_t length;
+    } found[N_ATTRIBUTES] = {{NULL, 0}};
+    for (const char *at = pairs; at < end;) {
+        uint64_t name = behind - at >= 8 ? eight_bytes(at) : few_bytes(at, (size_t)(behind - at));
+        uint64_t zeros = zeros_in(name);
+        size_t length = zeros ? (size_t)lowest_bit(zeros) / 8 : 8 + strlen(at + 8);
+        const char *value = at + length + 1;
+        size_t its_length = strlen(value);
+        at = value + its_length + 1;
+        if (length > 8) continue;
+        if (length < 8) name &= ((uint64_t)1 << 8 * length) - 1;
+        for (Py_ssize_t k = 0; k < wanted->n; k++)
+            if (name == wanted->name[k]) found[k].text = value, found[k].length = its_length;
+    }
+    for (Py_ssize_t k = 0; k < wanted->n; k++) {
+        of_set[k] = found[k].text ? number_of_value(wanted->values, found[k].text, found[k].length, NULL) : 0;
+        if (of_set[k] < 0) return 0;
+        note_what_it_says(wanted, of_set[k], k);
+    }
+    return 1;
+}
+
+/* The same of a mapping; None is no value. */
+static int number_given(Wanted *wanted, PyObject *given, int32_t *of_set) {
+    for (Py_ssize_t k = 0; k < wanted->n; k++) {
+        PyObject *value = PyObject_CallMethod(given, "get", "s", NAMES[k]);
+        if (value == NULL) return 0;
+        if (value != Py_None && !PyUnicode_Check(value)) {
+            PyErr_SetString(PyExc_TypeError, "values of attributes are texts");
+            Py_DECREF(value);
+            return 0;
+        }
+        of_set[k] = value == Py_None ? 0 : number_of_str(wanted->values, value);
+        Py_DECREF(value);
+        if (of_set[k] < 0) return 0;
+        note_what_it_says(wanted, of_set[k], k);
+    }
+    return 1;
+}
+
+/* Writes the numbers of the values of the first `n` of NAMES that chosen nodes have into columns (n, n_nodes + 1). Sets
+   that were read before, for as many names or more, aren't read again. 0 with an exception. */
+static int number_nodes(Wanted *wanted, const Tree *tree, const int64_t *chosen, Py_ssize_t n_chosen,
+                        int32_t *columns) {
+    const char *pairs = PyBytes_AsString(tree->pairs), *behind = pairs + PyBytes_Size(tree->pairs) + 1; /* a zero */
+    for (Py_ssize_t i = 0; i < n_chosen; i++) {
+        int32_t set = tree->set[chosen[i]], *its = wanted->of_set + (Py_ssize_t)set * N_ATTRIBUTES;
+        if (!set) continue;
+        if (*its == UNKNOWN) {
+            PyObject *held = PyList_GetItem(tree->given, set);
+            if (held == NULL) return 0; /* it was taken away meanwhile */
+            Py_INCREF(held);            /* looking up may run a mapping's own code */
+            int64_t begin = tree->ends[set - 1], end = tree->ends[set];
+            int done = held != Py_None ? number_given(wanted, held, its)
+                                       : number_pairs(wanted, pairs + begin, pairs + end, behind, its);
+            Py_DECREF(held);
+            if (!done) return 0;
+        }
+        for (Py_ssize_t k = 0; k < wanted->n; k++) columns[k * (tree->n_nodes + 1) + chosen[i]] = its[k];
+    }
+    return 1;
+}
+
+/* Bits that a function of Python's tells of a value; -1 with an exception. */
+static int64_t bits_told(PyObject *tells, PyObject *value) {
+    PyObject *found = PyObject_CallFunctionObjArgs(tells, value, NULL);
+    int64_t bits = found == NULL ? -1 : PyLong_AsLongLong(found);
+    Py_XDECREF(found);
+    if (bits < 0 && !PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "no bits of groups");
+    return bits;
+}
+
+/* Bits of the roles that ASCII characters say; -1 with an exception. */
+static int64_t roles_in(const Tables *tables, const char *text, size_t length) {
+    int64_t bits = 0;
+    char word[32]; /* no role is as long */
+    int n = 0;
+    for (size_t i = 0; i <= length; i++) {
+        char c = i < length ? text[i] : ' ';
+        if (c != ' ' && !(c >= 9 && c <= 13) && !(c >= 28 && c <= 31)) {
+            if (n < (int)sizeof word) word[n++] = (char)(c >= 'A' && c <= 'Z' ? c + 32 : c);
+            continue;
+        }
+        PyObject *key = n ? PyUnicode_FromStringAndSize(word, n) : NULL;
+        PyObject *held = key == NULL ? NULL : PyDict_GetItemWithError(tables->role_of, key);
+        if (held != NULL) bits |= PyLong_AsLongLong(held);
+        Py_XDECREF(key);
+        if (PyErr_Occurred()) return -1;
+        n = 0;
+    }
+    return bits & INT64_MAX;
+}
+
+/* Fills keywords and roles of the values that can say them; 0 with an exception. */
+static int read_values(Names *names, const Tables *tables) {
+    Py_ssize_t n = names->n_values;
+    memset(names->keywords, 0, (size_t)(2 * n) * sizeof(int64_t)); /* and roles, which are behind them */
+    if (write_keywords(tables, &names->values, n, names->keywords) < 0) return 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        const Value *value = &names->values.items[i];
+        if (value->says_groups && value->other != NULL)
+            if ((names->keywords[i] = bits_told(tables->keyword_bits, value->other)) < 0) return 0;
+        if (!value->says_roles) continue;
+        names->roles[i] = value->other == NULL ? roles_in(tables, value->text, value->length)
+                                               : bits_told(tables->role_bits, value->other);
+        if (names->roles[i] < 0) return 0;
+    }
+    return 1;
+}
+
+/* Writes, rising, the elements whose parent is that of an ancestor at one of the levels whose siblings are counted.
+   Roots have no parent, and so the same one. 0 with an exception. */
+static int find_siblings(Names *names, const Tree *tree, const Tables *tables) {
+    const int64_t *levels = tables->view[SIBLINGS].buf;
+    uint8_t *marked = calloc((size_t)tree->n_nodes + 1, 1); /* the first entry is for "no parent" */
+    if (marked == NULL) {
+        PyErr_NoMemory();
+        return 0;
+    }
+    for (Py_ssize_t k = 0; k < length_of(tables, SIBLINGS); k++)
+        for (Py_ssize_t i = 0; i < tree->n; i++)
+            if (!has_parent_of_last(tree, i)) marked[1 + tree->parent[ancestor(tree, i, levels[k])]] = 1;
+    Py_ssize_t n = 0;
+    for (Py_ssize_t node = 0; node < tree->n_nodes; node++) { /* without branches: nobody could foresee them */
+        names->elements[n] = node;
+        n += (tree->tag[node] != 0) & marked[1 + tree->parent[node]];
+    }
+    names->n_elements = n;
+    free(marked);
+    return 1;
+}
+
+static void drop(Names *names) {
+    Py_XDECREF(names->tree);
+    free_values(&names->values);
+    free(names->keywords);
+    free(names);
+}
+
+static void free_names(PyObject *capsule) { drop(PyCapsule_GetPointer(capsule, CAPSULE)); }
+
+const Names *names_of(PyObject *capsule, PyObject *tree) {
+    const Names *names = PyCapsule_GetPointer(capsule, CAPSULE);
+    if (names == NULL || names->tree == tree) return names;
+    PyErr_SetString(PyExc_ValueError, "names of another page");
+    return NULL;
+}
+
+/* Fills the names of a tree, whose room is there; 0 with an exception. */
+static int read_names(Names *names, const Tree *tree, const Tables *tables) {
+    Wanted wanted = {.n = N_ATTRIBUTES, .values = &names->values};
+    Py_ssize_t size = tree->n_nodes + 1, n_held = tree->n_sets * N_ATTRIBUTES;
+    int done = 0;
+    for (int k = 0; k < N_ATTRIBUTES; k++) wanted.name[k] = few_bytes(NAMES[k], strlen(NAMES[k]));
+    if (make_values(&names->values, n_held) < 0) return 0;
+    wanted.of_set = malloc((size_t)n_held * sizeof(int32_t));
+    if (wanted.of_set == NULL) {
+        PyErr_NoMemory();
+        goto failed;
+    }
+    memset(wanted.of_set, 255, (size_t)n_held * sizeof(int32_t)); /* UNKNOWN is all bits */
+    if (!number_nodes(&wanted, tree, tree->reached, tree->n_reached, names->numbers)) goto failed;
+    names->n_values = names->values.n;
+    names->keywords = malloc((size_t)(2 * names->n_values) * sizeof(int64_t));
+    if (names->keywords == NULL) {
+        PyErr_NoMemory();
+        goto failed;
+    }
+    names->roles = names->keywords + names->n_values;
+    if (!read_values(names, tables) || !find_siblings(names, tree, tables)) goto failed;
+    memcpy(names->classes, names->numbers + CLASS * size, (size_t)size * sizeof(int32_t));
+    wanted.n = 1;
+    if (!number_nodes(&wanted, tree, names->elements, names->n_elements, names->classes)) goto failed;
+    const int64_t *ways = tables->view[WAYS].buf;
+    done = 1;
+    for (Py_ssize_t way = 0; done && way < names->n_ways; way++)
+        done = group_blocks(tree, ways[2 * way], ways[2 * way + 1], names->numbers + CLASS * size,
+                            names->groups + way * tree->n) == 0;
+failed:
+    free(wanted.of_set);
+    free_slots(&names->values);
+    return done;
+}
+
+/* page_names(tree, tables): what attributes call the elements above blocks, and which blocks are alike by it. */
+PyObject *page_names(PyObject *module, PyObject *arguments) {
+    PyObject *of_page, *of_all;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "OO", &of_page, &of_all)) return NULL;
+    const Tree *tree = tree_of(of_page);
+    const Tables *tables = tree == NULL ? NULL : tables_of(of_all);
+    if (tables == NULL) return NULL;
+    Py_ssize_t n_ways = length_of(tables, WAYS) / 2, size = tree->n_nodes + 1;
+    size_t longs = (size_t)(n_ways * tree->n + tree->n_nodes), shorts = (size_t)((N_ATTRIBUTES + 1) * size);
+    Names *names = calloc(1, sizeof(Names) + longs * sizeof(int64_t) + shorts * sizeof(int32_t));
+    if (names == NULL) return PyErr_NoMemory();
+    names->tree = Py_NewRef(of_page), names->n_ways = n_ways;
+    names->groups = (int64_t *)(names + 1), names->elements = names->groups + n_ways * tree->n;
+    names->numbers = (int32_t *)(names->elements + tree->n_nodes);
+    names->classes = names->numbers + N_ATTRIBUTES * size;
+    PyObject *capsule = read_names(names, tree, tables) ? PyCapsule_New(names, CAPSULE, free_names) : NULL;
+    if (capsule == NULL) drop(names);
+    return capsule;
+}
+
+/* page_groups(names): numbers of the groups of blocks, for each way to be alike, as bytes of int32. */
+PyObject *page_groups(PyObject *module, PyObject *capsule) {
+    (void)module;
+    const Names *names = PyCapsule_GetPointer(capsule, CAPSULE);
+    const Tree *tree = names == NULL ? NULL : tree_of(names->tree);
+    if (tree == NULL) return NULL;
+    Py_ssize_t n = names->n_ways * tree->n;
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, n * (Py_ssize_t)sizeof(int32_t));
+    if (bytes == NULL) return NULL;
+    int32_t *groups = (int32_t *)PyBytes_AsString(bytes); /* aligned as a bytes object's items are */
+    for (Py_ssize_t i = 0; i < n; i++) groups[i] = (int32_t)names->groups[i];
+    return bytes;
+}

@@ -1,0 +1,193 @@
+/* Blocks and elements that are built alike: numbers of their groups, and what the groups hold.
+
+   group_blocks: the twin of blockml.features.block_groups.alike. What writes rows: of blockml.features.repetition. */
+#include "features_page_tree.h"
+#include <stdlib.h>
+#include <string.h>
+
+static inline uint64_t mixed(uint64_t key, uint64_t code) {
+    key = key * 0x9e3779b97f4a7c15u + code; /* as blockml.features.block_groups._FACTOR */
+    return key ^ (key >> 31);
+}
+
+/* Adds to keys (n,) the codes (n_nodes + 1,) of the nodes above blocks from the top down. */
+static void hash_levels(const Tree *tree, Py_ssize_t first, Py_ssize_t last, const uint64_t *codes, uint64_t *keys) {
+    Py_ssize_t n = tree->n;
+    for (Py_ssize_t level = last; level-- > first;)
+        for (Py_ssize_t block = 0; block < n; block++) {
+            int64_t node = tree->chain[level * n + block];
+            keys[block] = mixed(keys[block], codes[node < 0 ? tree->n_nodes : node]);
+        }
+}
+
+/* The same up to the last level: what blocks share above them is hashed once. `whole` has room for all nodes. */
+static void hash_all_levels(const Tree *tree, Py_ssize_t first, const uint64_t *codes, uint64_t *whole,
+                            uint64_t *keys) {
+    Py_ssize_t n = tree->n, top = tree->n_levels - 1;
+    for (Py_ssize_t i = 0; i < tree->n_reached; i++) {
+        int64_t node = tree->reached[i], parent = tree->parent[node];
+        whole[node] = mixed(parent < 0 ? 0 : whole[parent], codes[node]);
+    }
+    for (Py_ssize_t block = 0; block < n && first <= top; block++) {
+        int64_t node = tree->chain[first * n + block], last = tree->chain[top * n + block];
+        if (last < 0 || tree->parent[last] < 0) {
+            keys[block] = node < 0 ? 0 : whole[node];
+            continue;
+        }
+        for (Py_ssize_t level = top; level >= first; level--) /* more is above it than is looked at */
+            keys[block] = mixed(keys[block], codes[tree->chain[level * n + block]]);
+    }
+}
+
+/* Numbers blocks by the hash of what is above them, in rising order or as they come; -1 with an exception set. */
+static int number_blocks(const Tree *tree, Py_ssize_t first, Py_ssize_t last, const int32_t *names, int rising,
+                         int64_t *group) {
+    Py_ssize_t n = tree->n, n_nodes = tree->n_nodes;
+    uint64_t *codes = calloc((size_t)(2 * n_nodes + 1 + n), sizeof(uint64_t));
+    if (codes == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    uint64_t *keys = codes + n_nodes + 1, *whole = keys + n;
+    for (Py_ssize_t k = 0; k < tree->n_reached; k++) {
+        int64_t i = tree->reached[k];
+        codes[i] = (uint64_t)tree->tag[i] + (names ? (uint64_t)tree->n_tags * (uint64_t)names[i] : 0) + 1;
+    }
+    if (last < tree->n_levels)
+        hash_levels(tree, first, last, codes, keys);
+    else
+        hash_all_levels(tree, first, codes, whole, keys);
+    int64_t n_groups = rising ? rank_keys(keys, (size_t)n, NULL, NULL, group) : number_keys(keys, (size_t)n, group);
+    free(codes);
+    return n_groups < 0 ? -1 : 0;
+}
+
+int group_blocks(const Tree *tree, Py_ssize_t first, Py_ssize_t last, const int32_t *names, int64_t *group) {
+    return number_blocks(tree, first, last, names, 1, group);
+}
+
+enum { MEASURES = 6 };
+
+/* What a group of blocks, or of elements, holds; and what its rows say. */
+typedef struct {
+    double size, words, links, prose;
+    Py_ssize_t first, last;
+    float measures[MEASURES];
+} Group;
+
+/* Of the group of each block its size, its share of the page's words, words for each block, the share of them that is
+   linked and that is running text, and how much of the way from its first to its last block is its own. */
+static int write_groups(const Tree *tree, const int64_t *group, float *rows) {
+    Py_ssize_t n = tree->n;
+    const double *words = tree->amounts, *linked = words + n, *prose = linked + n;
+    Group *groups = calloc((size_t)n + 1, sizeof(Group));
+    if (groups == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        Group *its = groups + group[i];
+        if (!its->size) its->first = i;
+        its->last = i;
+        its->size += 1;
+        its->words += words[i];
+        its->links += linked[i];
+        its->prose += prose[i];
+    }
+    for (Group *its = groups; its->size; its++) {
+        double some = at_least(its->words, 1);
+        its->measures[0] = (float)its->size;
+        its->measures[1] = (float)(its->words / tree->n_words);
+        its->measures[2] = (float)(its->words / its->size);
+        its->measures[3] = (float)(its->links / some);
+        its->measures[4] = (float)(its->prose / some);
+        its->measures[5] = (float)(its->size / (double)(its->last - its->first + 1));
+    }
+    for (Py_ssize_t i = 0; i < n; i++)
+        for (int k = 0; k < MEASURES; k++) rows[k * n + i] = groups[group[i]].measures[k];
+    free(groups);
+    return 0;
+}
+
+int write_repetition(Page *page, float *rows) {
+    Py_ssize_t n = page->tree->n;
+    for (Py_ssize_t way = 0; way < page->names->n_ways; way++)
+        if (write_groups(page->tree, page->names->groups + way * n, rows + 6 * way * n) < 0) return -1;
+    return 0;
+}
+
+int write_same_path(Page *page, float *rows) {
+    const Tree *tree = page->tree;
+    int64_t *group = malloc((size_t)tree->n * sizeof(int64_t));
+    if (group == NULL) PyErr_NoMemory();
+    int done = group == NULL || number_blocks(tree, 0, tree->n_levels, NULL, 0, group) < 0 ? -1 : 0;
+    if (done == 0) done = write_groups(tree, group, rows);
+    free(group);
+    return done;
+}
+
+/* The numbers of the groups of elements with the same parent, tag and name; returns how many groups there are, or -1
+   with an exception set. */
+static int64_t group_siblings(const Tree *tree, const int64_t *elements, Py_ssize_t n, const int32_t *names,
+                              int64_t *group) {
+    int64_t most = 0, n_groups = -1;
+    uint64_t *keys = malloc((size_t)(n + 1) * sizeof(uint64_t));
+    if (keys == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        int64_t kind = tree->tag[elements[i]] + tree->n_tags * (int64_t)names[elements[i]];
+        keys[i] = (uint64_t)kind;
+        if (kind > most) most = kind;
+    }
+    for (Py_ssize_t i = 0; i < n; i++)
+        keys[i] += ((uint64_t)tree->parent[elements[i]] + 1) * ((uint64_t)most + 1);
+    n_groups = number_keys(keys, (size_t)n, group);
+    free(keys);
+    return n_groups;
+}
+
+/* Of the ancestor at each level above each block: how many elements have its parent, tag and class, words for each of
+   them, and the share of these that is linked. */
+int write_siblings(Page *page, float *rows) {
+    const Tree *tree = page->tree;
+    const int64_t *levels = page->tables->view[SIBLINGS].buf, *elements = page->names->elements;
+    Py_ssize_t n = tree->n, n_elements = page->names->n_elements;
+    double *before = sums_before(tree->amounts, 2, n);
+    Group *groups = calloc((size_t)n_elements + 1, sizeof(Group));
+    int64_t *group = malloc((size_t)(n_elements + 1) * sizeof(int64_t));
+    int64_t *group_of = calloc((size_t)tree->n_nodes, sizeof(int64_t));
+    int done = -1;
+    if (before == NULL || groups == NULL || group == NULL || group_of == NULL) {
+        PyErr_NoMemory();
+        goto failed;
+    }
+    if (group_siblings(tree, elements, n_elements, page->names->classes, group) < 0) goto failed;
+    for (Py_ssize_t i = 0; i < n_elements; i++) {
+        int64_t node = elements[i];
+        const double *low = before + tree->started[node] * 2, *high = before + tree->started[tree->end[node]] * 2;
+        Group *its = groups + group[i];
+        its->size += 1;
+        its->words += high[0] - low[0];
+        its->links += high[1] - low[1];
+        group_of[node] = group[i];
+    }
+    for (Group *its = groups; its->size; its++) {
+        its->measures[0] = (float)its->size;
+        its->measures[1] = (float)(its->words / its->size);
+        its->measures[2] = (float)(its->links / at_least(its->words, 1));
+    }
+    for (Py_ssize_t k = 0; k < length_of(page->tables, SIBLINGS); k++)
+        for (Py_ssize_t i = 0; i < n; i++) {
+            const Group *its = groups + group_of[ancestor(tree, i, levels[k])];
+            for (int m = 0; m < 3; m++) rows[(3 * k + m) * n + i] = its->measures[m];
+        }
+    done = 0;
+failed:
+    free(before);
+    free(groups);
+    free(group);
+    free(group_of);
+    return done;
+}

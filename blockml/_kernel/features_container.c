@@ -1,0 +1,293 @@
+/* Candidates for the container of the content, and where blocks lie relative to them: the twins of
+   blockml.features.container.container and further. Elements are places in `reached` (n_reached,), the nodes above
+   blocks. */
+#include "features_page_tree.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* What is known of a tag; as in container.py. */
+enum { SURROUNDING = 1, AROUND = 2, INLINE = 4, MAIN = 8, ARTICLE = 16, HEADING = 32 };
+
+/* Rows of a candidate: levels up to an element that holds the block, levels below it, blocks before or after it, its
+   share of the words, and the share of these that is running text. */
+enum { OUTOF, BELOW, OFF, SHARE, RUNNING, EACH };
+
+/* Text of each element: what is in `k` values (k, n) of blocks. */
+typedef struct {
+    const int64_t *reached;
+    Py_ssize_t n_reached;
+    const double *words, *prose, *any; /* any: running text, or words where the page has none */
+    double *sums;                      /* (k, n_reached) */
+} Masses;
+
+static int sum_masses(const Tree *tree, const double *values, Py_ssize_t k, Masses *masses) {
+    Py_ssize_t n_reached = masses->n_reached;
+    double *before = sums_before(values, k, tree->n);
+    masses->sums = malloc((size_t)(k * n_reached + 1) * sizeof(double));
+    if (before == NULL || masses->sums == NULL) {
+        free(before);
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < n_reached; i++) {
+        int64_t node = masses->reached[i];
+        const double *low = before + tree->started[node] * k, *high = before + tree->started[tree->end[node]] * k;
+        for (Py_ssize_t v = 0; v < k; v++) masses->sums[v * n_reached + i] = high[v] - low[v];
+    }
+    free(before);
+    masses->words = masses->sums;
+    masses->prose = masses->sums + n_reached;
+    masses->any = tree->n_prose > 0 ? masses->prose : masses->words;
+    return 0;
+}
+
+static double largest(const double *values, Py_ssize_t n) {
+    double most = 0;
+    for (Py_ssize_t i = 0; i < n; i++) most = at_least(values[i], most);
+    return most;
+}
+
+/* The first of the deepest elements with at least this share of the largest mass, or -1 without any mass. */
+static Py_ssize_t deepest_holding(const Tree *tree, const Masses *masses, const double *mass, double share) {
+    double most = largest(mass, masses->n_reached);
+    Py_ssize_t best = -1;
+    const int64_t *reached = masses->reached;
+    for (Py_ssize_t i = 0; most > 0 && i < masses->n_reached; i++)
+        if (mass[i] >= share * most && (best < 0 || tree->depth[reached[i]] > tree->depth[reached[best]])) best = i;
+    return best;
+}
+
+static int64_t mark_of(const Page *page, int64_t node) { return of_tag(page, MARK, page->tree->tag[node]); }
+
+/* The first element with most words of those whose tag is marked, or that have this role; -1 without any. */
+static Py_ssize_t largest_named(const Page *page, const Masses *masses, int mark, const int32_t *roles, int32_t role) {
+    Py_ssize_t best = -1;
+    for (Py_ssize_t i = 0; i < masses->n_reached; i++) {
+        int64_t node = masses->reached[i];
+        if (!(mark_of(page, node) & mark) && !(role > 0 && roles[node] == role)) continue;
+        if (best < 0 || masses->words[i] > masses->words[best]) best = i;
+    }
+    return best;
+}
+
+/* Smallest element that holds the first heading and half of the mass; -1 without a heading. */
+static Py_ssize_t with_heading(const Page *page, const Masses *masses) {
+    const Tree *tree = page->tree;
+    double most = largest(masses->any, masses->n_reached);
+    int64_t node = 0;
+    while (node < tree->n_nodes && !(mark_of(page, node) & HEADING)) node++;
+    if (node == tree->n_nodes) return -1;
+    Py_ssize_t place = masses->n_reached - 1;
+    for (; node >= 0; node = tree->parent[node]) {
+        while (place >= 0 && masses->reached[place] > node) place--;
+        if (place >= 0 && masses->reached[place] == node && masses->any[place] >= 0.5 * most) return place;
+    }
+    return -1;
+}
+
+/* Writes the rows (EACH, n) of a candidate. */
+static void write_candidate(const Page *page, const Masses *masses, Py_ssize_t place, float *rows) {
+    const Tree *tree = page->tree;
+    Py_ssize_t n = tree->n, most_levels = (Py_ssize_t)number_in(page->tables, MOST_LEVELS);
+    float *outof = rows + OUTOF * n, *below = rows + BELOW * n, *off = rows + OFF * n;
+    double words = place < 0 ? 0 : masses->words[place];
+    float share = (float)(place < 0 ? -1 : words / tree->n_words);
+    float running = (float)(place < 0 ? -1 : masses->prose[place] / at_least(words, 1));
+    for (Py_ssize_t i = 0; i < n; i++) rows[SHARE * n + i] = share, rows[RUNNING * n + i] = running;
+    if (place < 0) {
+        for (Py_ssize_t i = 0; i < n; i++) outof[i] = below[i] = -2, off[i] = 0;
+        return;
+    }
+    int64_t node = masses->reached[place], low = tree->started[node], high = tree->started[tree->end[node]];
+    for (Py_ssize_t i = 0; i < n; i++) {
+        int inside = i >= low && i < high;
+        below[i] = inside ? (float)(tree->depth[wrapped(tree, tree->holder[i])] - tree->depth[node]) : -1;
+        off[i] = i < low ? (float)(i - low) : i >= high ? (float)(i - high + 1) : 0;
+        outof[i] = 0;
+    }
+    /* Blocks of an element are a range, and those of the element above a wider one. */
+    int64_t since = low, until = high;
+    Py_ssize_t steps = 1;
+    for (int64_t above = tree->parent[node]; above >= 0 && steps <= most_levels; above = tree->parent[above], steps++) {
+        int64_t first = tree->started[above], last = tree->started[tree->end[above]];
+        for (int64_t i = first; i < since; i++) outof[i] = (float)steps;
+        for (int64_t i = until > first ? until : first; i < last; i++) outof[i] = (float)steps;
+        since = first < since ? first : since;
+        until = last > until ? last : until;
+    }
+    for (int64_t i = 0; i < since; i++) outof[i] = (float)steps;
+    for (int64_t i = until; i < n; i++) outof[i] = (float)steps;
+}
+
+/* Marks blocks (n,) with an element above them that is one of the surroundings, by its tag or by its class or id. -1
+   with an exception set. */
+static int mark_surrounded(const Page *page, uint8_t *surrounded) {
+    const Tree *tree = page->tree;
+    const Names *names = page->names;
+    int64_t wanted = number_in(page->tables, SURROUNDINGS);
+    Py_ssize_t size = tree->n_nodes + 1;
+    enum { IS = 1, IS_IN = 2 }; /* one of the surroundings, or in one or one itself */
+    uint8_t *node = calloc((size_t)size, 1);
+    if (node == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (Py_ssize_t k = 0; k < tree->n_reached; k++) {
+        int64_t i = tree->reached[k], mark = mark_of(page, i), above = tree->parent[i];
+        const int32_t *number = names->numbers + i;
+        int64_t bits = names->keywords[number[CLASS * size]] | names->keywords[number[ID * size]];
+        int is_one = !(mark & AROUND) && ((mark & SURROUNDING) || (bits & wanted));
+        node[i] = is_one ? IS | IS_IN : above < 0 ? 0 : node[above] & IS_IN;
+    }
+    for (Py_ssize_t block = 0; block < tree->n; block++) {
+        if (has_parent_of_last(tree, block)) {
+            surrounded[block] = surrounded[block - 1];
+            continue;
+        }
+        int32_t at = tree->holder[block];
+        Py_ssize_t level = 1; /* no further up than there is one to find */
+        for (; level < tree->n_levels && at >= 0 && node[at] == IS_IN; level++) at = tree->parent[at];
+        surrounded[block] = at >= 0 && (node[at] & IS);
+    }
+    free(node);
+    return 0;
+}
+
+/* Adds to scores (n_nodes + 1,) what running text gives to the elements above it; of inline elements to those above
+   them. */
+static void score_paragraphs(const Page *page, double *scores) {
+    enum { CLAUSE = 4 }; /* among classes */
+    static const double parts[3] = {1.0, 0.5, 0.33};
+    const Tree *tree = page->tree;
+    const double *prose = tree->amounts + 2 * tree->n, *lengths = page->texts.lengths;
+    const double *clauses = page->texts.counts + CLAUSE * tree->n;
+    for (int step = 0; step < 3; step++) /* step by step, for the order of addition */
+        for (Py_ssize_t i = 0; i < tree->n; i++) {
+            if (!(prose[i] > 0)) continue;
+            int64_t hundreds = (int64_t)(lengths[i] / 100), held = wrapped(tree, tree->holder[i]);
+            double worth = 1 + clauses[i] + (double)(hundreds < 3 ? hundreds : 3);
+            int64_t node = mark_of(page, held) & INLINE ? tree->parent[held] : tree->holder[i];
+            for (int up = 0; up < step && node >= 0; up++) node = tree->parent[node];
+            if (node >= 0) scores[node] += parts[step] * worth;
+        }
+}
+
+/* Takes the share of an element's words that is linked from its score, and all from elements that are not above a
+   block. Returns the element with the best score, or -1 without any. */
+static Py_ssize_t best_scored(const Tree *tree, const Masses *masses, const double *linked, double *scores) {
+    Py_ssize_t best = -1;
+    for (Py_ssize_t i = 0, node = 0; i <= masses->n_reached; i++) {
+        Py_ssize_t next = i < masses->n_reached ? (Py_ssize_t)masses->reached[i] : tree->n_nodes;
+        while (node < next) scores[node++] = 0;
+        if (i == masses->n_reached) break;
+        scores[node] *= 1 - linked[i] / at_least(masses->words[i], 1);
+        if (scores[node] > (best < 0 ? 0 : scores[masses->reached[best]])) best = i;
+        node++;
+    }
+    return best;
+}
+
+/* Writes the best score above each block, and that of its parent, over the best of all. `bounds`, all zero, become
+   the best score of each node and all above it. */
+static void write_scores(const Tree *tree, const double *scores, double *bounds, float *up, float *parent) {
+    double best = at_least(largest(scores, tree->n_nodes), 1e-9);
+    for (Py_ssize_t i = 0; i < tree->n_reached; i++) {
+        int64_t node = tree->reached[i], above = tree->parent[node];
+        bounds[node] = at_least(scores[node], above < 0 ? 0 : bounds[above]);
+    }
+    for (Py_ssize_t block = 0; block < tree->n; block++) {
+        if (has_parent_of_last(tree, block)) {
+            up[block] = up[block - 1], parent[block] = parent[block - 1];
+            continue;
+        }
+        double most = 0;
+        int32_t holder = tree->holder[block], node = holder;
+        for (Py_ssize_t level = 0; level < tree->n_levels && node >= 0 && bounds[node] > most; level++) {
+            most = at_least(scores[node], most);
+            node = tree->parent[node];
+        }
+        up[block] = (float)(most / best);
+        parent[block] = (float)(scores[holder < 0 ? tree->n_nodes : holder] / best);
+    }
+}
+
+/* The number of a role that an element above a block has, 0 if none has it. */
+static int32_t role_named(const Page *page, const int32_t *roles, const char *name) {
+    const Tree *tree = page->tree;
+    int32_t last = 0;
+    for (Py_ssize_t i = 0; i < tree->n_reached; i++) {
+        int32_t role = roles[tree->reached[i]];
+        if (role == 0 || role == last) continue;
+        if (is_text(&page->names->values.items[role], name)) return role;
+        last = role;
+    }
+    return 0;
+}
+
+int write_container(Page *page, float *rows) {
+    enum { HALF, MOST, CLEAN, CLEAN_ALL, SCORED, MAIN_ONE, N_CANDIDATES };
+    const Tree *tree = page->tree;
+    Py_ssize_t n = tree->n, place[N_CANDIDATES];
+    const double *linked = tree->amounts + n, *prose = linked + n;
+    Masses masses = {.reached = tree->reached, .n_reached = tree->n_reached};
+    int done = -1;
+    if (read_texts(&page->texts, tree, page->tables) < 0) return -1;
+    uint8_t *surrounded = malloc((size_t)n);
+    double *values = malloc((size_t)(4 * n) * sizeof(double));
+    double *scores = calloc((size_t)(2 * tree->n_nodes + 1), sizeof(double)), *bounds = scores + tree->n_nodes + 1;
+    const int32_t *roles = page->names->numbers + ROLE * (tree->n_nodes + 1);
+    if (surrounded == NULL || values == NULL || scores == NULL) {
+        PyErr_NoMemory();
+        goto failed;
+    }
+    if (mark_surrounded(page, surrounded) < 0) goto failed;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        values[i] = tree->amounts[i];
+        values[n + i] = prose[i];
+        values[2 * n + i] = surrounded[i] ? 0 : prose[i];
+        values[3 * n + i] = linked[i];
+    }
+    if (sum_masses(tree, values, 4, &masses) < 0) goto failed;
+    const double *clean = masses.sums + 2 * masses.n_reached;
+    if (!(largest(clean, masses.n_reached) > 0)) clean = masses.any;
+    place[HALF] = deepest_holding(tree, &masses, masses.any, 0.5);
+    place[MOST] = deepest_holding(tree, &masses, masses.any, 0.8);
+    place[CLEAN] = deepest_holding(tree, &masses, clean, 0.6);
+    place[CLEAN_ALL] = deepest_holding(tree, &masses, clean, 0.9);
+    place[MAIN_ONE] = largest_named(page, &masses, MAIN, roles, role_named(page, roles, "main"));
+    score_paragraphs(page, scores);
+    place[SCORED] = best_scored(tree, &masses, masses.sums + 3 * masses.n_reached, scores);
+    for (int c = 0; c < N_CANDIDATES; c++) write_candidate(page, &masses, place[c], rows + c * EACH * n);
+    write_scores(tree, scores, bounds, rows + EACH * N_CANDIDATES * n, rows + (EACH * N_CANDIDATES + 1) * n);
+    done = 0;
+failed:
+    free(surrounded);
+    free(values);
+    free(scores);
+    free(masses.sums);
+    return done;
+}
+
+int write_further(Page *page, float *rows) {
+    enum { ALL, TITLED, ARTICLE_ONE, N_CANDIDATES };
+    const Tree *tree = page->tree;
+    Py_ssize_t n = tree->n, place[N_CANDIDATES];
+    Masses masses = {.reached = tree->reached, .n_reached = tree->n_reached};
+    double *values = malloc((size_t)(2 * n) * sizeof(double));
+    if (values == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    memcpy(values, tree->amounts, (size_t)n * sizeof(double));
+    memcpy(values + n, tree->amounts + 2 * n, (size_t)n * sizeof(double));
+    int done = sum_masses(tree, values, 2, &masses);
+    if (done == 0) {
+        place[ALL] = deepest_holding(tree, &masses, masses.any, 0.95);
+        place[TITLED] = with_heading(page, &masses);
+        place[ARTICLE_ONE] = largest_named(page, &masses, ARTICLE, NULL, 0);
+        for (int c = 0; c < N_CANDIDATES; c++) write_candidate(page, &masses, place[c], rows + c * EACH * n);
+    }
+    free(values);
+    free(masses.sums);
+    return done;
+}

@@ -1,0 +1,48 @@
+/* What a page holds as a whole: the twin of blockml.features.metadata.about. */
+#include "features_page_tree.h"
+
+/* Sums over elements, by bits of a table of tags: words in some, then blocks, then elements themselves. */
+enum { N_OF_WORDS = 3, N_OF_BLOCKS = 1, N_OF_NODES = 9, N_SUMS = N_OF_WORDS + N_OF_BLOCKS + N_OF_NODES, N_LONGEST = 5 };
+
+/* Writes what is the same of all blocks: amounts of text, what it stands in, elements of some kinds, depth; and what
+   the page says about itself. */
+int write_about(Page *page, float *rows) {
+    const Tree *tree = page->tree;
+    Py_ssize_t n = tree->n;
+    double sums[N_SUMS] = {0}, longest[N_LONGEST] = {0}, linked = 0, top = 0, n_words = tree->n_words;
+    int32_t deepest = 0;
+    for (Py_ssize_t i = 0; i < tree->n_nodes; i++) {
+        uint64_t bits = (uint64_t)of_tag(page, SUMS, tree->tag[i]) >> (N_OF_WORDS + N_OF_BLOCKS);
+        for (int k = N_OF_WORDS + N_OF_BLOCKS; bits && k < N_SUMS; k++, bits >>= 1) sums[k] += (double)(bits & 1);
+        if (tree->depth[i] > deepest) deepest = tree->depth[i];
+    }
+    for (Py_ssize_t i = 0; i < n; i++) { /* whole numbers: sums are exact in any order */
+        double words = tree->amounts[i];
+        linked += tree->amounts[n + i];
+        uint64_t bits = (uint64_t)of_tag(page, SUMS, tree->tag[wrapped(tree, tree->holder[i])]);
+        for (int k = 0; k < N_OF_WORDS + N_OF_BLOCKS; k++, bits >>= 1)
+            if (bits & 1) sums[k] += k < N_OF_WORDS ? words : 1;
+        int place = N_LONGEST;
+        while (place > 0 && longest[place - 1] < words) {
+            place--;
+            if (place + 1 < N_LONGEST) longest[place + 1] = longest[place];
+            longest[place] = words;
+        }
+    }
+    for (int k = 0; k < N_LONGEST; k++) top += longest[k] / n_words;
+    const double shares[] = {
+        n_words, (double)n, linked / n_words, tree->n_prose / n_words, tree->n_prose, sums[0] / n_words,
+        sums[1] / n_words, sums[2] / n_words, sums[3] / (double)n, longest[0] / n_words, top,
+    };
+    Py_ssize_t n_shares = sizeof shares / sizeof *shares, n_said = PyTuple_Size(page->said);
+    for (Py_ssize_t row = 0; row < n_shares + N_OF_NODES + 1 + n_said; row++) {
+        Py_ssize_t counted = row - n_shares, said = counted - N_OF_NODES - 1;
+        double value = counted < 0             ? shares[row]
+                       : counted < N_OF_NODES  ? sums[N_OF_WORDS + N_OF_BLOCKS + counted]
+                       : counted == N_OF_NODES ? deepest
+                                               : PyFloat_AsDouble(PyTuple_GetItem(page->said, said));
+        if (value == -1 && PyErr_Occurred()) return -1;
+        for (Py_ssize_t i = 0; i < n; i++) rows[row * n + i] = (float)value;
+    }
+    return 0;
+}

@@ -1,0 +1,208 @@
+/* What features_page_tree.h says of a page, and makes it: what blockml.features.page_context.PageContext works out without the kernel. */
+#include "features_page_tree.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define CAPSULE "blockml.tree"
+
+const Tree *tree_of(PyObject *capsule) { return PyCapsule_GetPointer(capsule, CAPSULE); }
+
+static void drop(Tree *tree) {
+    Py_XDECREF(tree->names);
+    Py_XDECREF(tree->texts);
+    Py_XDECREF(tree->given);
+    Py_XDECREF(tree->pairs);
+    free(tree);
+}
+
+static void free_tree(PyObject *capsule) { drop(PyCapsule_GetPointer(capsule, CAPSULE)); }
+
+/* A tree with room for all levels, nodes and sets, in one piece; NULL with an exception set. */
+static Tree *new_tree(Py_ssize_t n_levels, Py_ssize_t n, Py_ssize_t n_nodes, Py_ssize_t n_sets) {
+    size_t longs = (size_t)(n_levels * n + 2 * (n_nodes + 1) + 3 * n + n_sets), shorts = (size_t)(5 * n_nodes + n);
+    Tree *tree = malloc(sizeof(Tree) + longs * sizeof(int64_t) + shorts * sizeof(int32_t) + (size_t)n);
+    if (tree == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    *tree = (Tree){.n_levels = n_levels, .n = n, .n_nodes = n_nodes, .n_sets = n_sets};
+    tree->chain = (int64_t *)(tree + 1), tree->started = tree->chain + n_levels * n;
+    tree->reached = tree->started + n_nodes + 1, tree->amounts = (double *)(tree->reached + n_nodes + 1);
+    tree->ends = (int64_t *)(tree->amounts + 3 * n), tree->tag = (int32_t *)(tree->ends + n_sets);
+    tree->parent = tree->tag + n_nodes, tree->depth = tree->parent + n_nodes, tree->end = tree->depth + n_nodes;
+    tree->set = tree->end + n_nodes, tree->holder = tree->set + n_nodes;
+    tree->flags = (uint8_t *)(tree->holder + n);
+    return tree;
+}
+
+/* Whether all numbers of the columns are such of nodes, tags and sets. */
+WIDE static int is_sound(const Tree *tree) {
+    Py_ssize_t n_nodes = tree->n_nodes;
+    uint32_t outside = 0, end = (uint32_t)n_nodes, n_tags = (uint32_t)tree->n_tags, n_sets = (uint32_t)tree->n_sets;
+    for (Py_ssize_t i = 0; i < tree->n; i++) outside |= OUTSIDE(uint32_t, tree->holder[i], -1, end);
+    for (Py_ssize_t i = 0; i < n_nodes; i++) {
+        outside |= OUTSIDE(uint32_t, tree->tag[i], 0, n_tags) | OUTSIDE(uint32_t, tree->end[i], 0, end + 1);
+        outside |= OUTSIDE(uint32_t, tree->parent[i], -1, i) | OUTSIDE(uint32_t, tree->set[i], 0, n_sets);
+    }
+    return !(outside >> 31);
+}
+
+/* Whether ends of sets rise, and each set ends with a zero byte. */
+static int are_sets(const Tree *tree) {
+    const char *pairs = PyBytes_AsString(tree->pairs);
+    int64_t before = 0, length = PyBytes_Size(tree->pairs);
+    for (Py_ssize_t set = 0; set < tree->n_sets; before = tree->ends[set++])
+        if (tree->ends[set] < before || tree->ends[set] > length ||
+            (tree->ends[set] > before && pairs[tree->ends[set] - 1]))
+            return 0;
+    return 1;
+}
+
+/* Fills chain, as many levels of it as there are, and reached. Without branches: nobody foretells where chains end. */
+static void climb(Tree *tree) {
+    Py_ssize_t n = tree->n, n_nodes = tree->n_nodes, most = tree->n_levels, level = 0;
+    int64_t *reached = tree->reached, highest;
+    memset(reached, 0, (size_t)(n_nodes + 1) * sizeof(int64_t)); /* the last is for "no node" */
+    for (Py_ssize_t block = 0; block < n; block++) tree->chain[block] = tree->holder[block];
+    do {
+        int64_t *row = tree->chain + level * n, *next = ++level < most ? row + n : row;
+        highest = -1;
+        for (Py_ssize_t block = 0; block < n; block++) {
+            int64_t node = row[block], up = tree->parent[node < 0 ? 0 : node];
+            up = node < 0 ? -1 : up;
+            reached[node < 0 ? n_nodes : node] = 1;
+            next[block] = next == row ? node : up;
+            highest = up > highest ? up : highest;
+        }
+    } while (highest >= 0 && level < most);
+    tree->n_levels = level;
+    for (Py_ssize_t i = 0; i < n_nodes; i++) {
+        int64_t is_reached = reached[i];
+        reached[tree->n_reached] = i; /* never ahead of what is read */
+        tree->n_reached += (Py_ssize_t)is_reached;
+    }
+}
+
+/* Fills started, from the first texts of blocks; 0 with an exception set. */
+static int count_started(Tree *tree, const int32_t *first) {
+    int64_t *started = tree->started;
+    memset(started, 0, (size_t)(tree->n_nodes + 1) * sizeof(int64_t));
+    for (Py_ssize_t block = 0; block < tree->n; block++) {
+        if (first[block] < 0 || first[block] >= tree->n_nodes) {
+            PyErr_SetString(PyExc_IndexError, "no such node");
+            return 0;
+        }
+        started[first[block] + 1]++;
+    }
+    for (Py_ssize_t i = 0; i < tree->n_nodes; i++) started[i + 1] += started[i];
+    return 1;
+}
+
+/* Amounts (3, n) of words, words in links, and words of running text: ten or more, hardly any of them linked. And how
+   many words there are, and how many of running text. */
+WIDE static void count_words(const int32_t *restrict n_words, const int32_t *restrict n_linked, Py_ssize_t n,
+                             double *restrict amounts, double *all, double *all_prose) {
+    double *words = amounts, *linked = words + n, *prose = linked + n, sum = 0, prose_sum = 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        words[i] = n_words[i];
+        linked[i] = n_linked[i];
+        prose[i] = words[i] >= 10 && linked[i] <= 0.3 * words[i] ? words[i] : 0;
+        sum += words[i]; /* whole numbers: exact in any order */
+        prose_sum += prose[i];
+    }
+    *all = sum, *all_prose = prose_sum;
+}
+
+/* page_tree(reach, names, texts, given, pairs, tag, parent, depth, end, set, holder, first, flags, ends, n_words,
+   n_linked): what features_page_tree.h says of nodes, whose tags have these names, and of blocks, one or more; `first` are their
+   first nodes, and so many levels are looked at above them. */
+PyObject *page_tree(PyObject *module, PyObject *arguments) {
+    enum { TAG, PARENT, DEPTH, END, SET, HOLDER, FIRST, FLAG, END_OF_SET, WORDS, LINKED, N };
+    static const Py_ssize_t sizes[N] = {4, 4, 4, 4, 4, 4, 4, 1, 8, 4, 4};
+    PyObject *object[N], *names, *texts, *given, *pairs, *capsule = NULL;
+    Py_buffer view[N];
+    Py_ssize_t reach;
+    int opened = 0;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "nO!O!O!O!OOOOOOOOOOO", &reach, &PyTuple_Type, &names, &PyTuple_Type, &texts,
+                          &PyList_Type, &given, &PyBytes_Type, &pairs, &object[0], &object[1], &object[2], &object[3],
+                          &object[4], &object[5], &object[6], &object[7], &object[8], &object[9], &object[10]))
+        return NULL;
+    Tree *tree = NULL;
+    for (; opened < N; opened++)
+        if (open_array(object[opened], &view[opened], sizes[opened], 0) < 0) goto done;
+    Py_ssize_t n_nodes = view[TAG].len / 4, n = view[HOLDER].len / 4, n_sets = view[END_OF_SET].len / 8;
+    Py_ssize_t n_tags = PyTuple_Size(names);
+    int fits = n > 0 && reach > 0 && reach <= 64 && n_nodes > 0 && n_nodes < INT32_MAX && n_tags < INT32_MAX &&
+               n_sets > 0 && n_sets < INT32_MAX && PyList_Size(given) == n_sets && PyTuple_Size(texts) == n &&
+               view[FIRST].len / 4 == n && view[FLAG].len == n && view[WORDS].len / 4 == n &&
+               view[LINKED].len / 4 == n;
+    for (int k = PARENT; k <= SET; k++) fits = fits && view[k].len / 4 == n_nodes;
+    for (Py_ssize_t i = 0; fits && i < n_tags; i++) fits = PyUnicode_Check(PyTuple_GetItem(names, i));
+    for (Py_ssize_t i = 0; fits && i < n; i++) fits = PyUnicode_Check(PyTuple_GetItem(texts, i));
+    if (!fits) {
+        PyErr_SetString(PyExc_ValueError, "columns differ in length, or names and texts are none");
+        goto done;
+    }
+    if ((tree = new_tree(reach, n, n_nodes, n_sets)) == NULL) goto done;
+    void *column[N] = {tree->tag, tree->parent, tree->depth, tree->end, tree->set, tree->holder, NULL, tree->flags,
+                       tree->ends, NULL, NULL};
+    for (int k = TAG; k < N; k++)
+        if (column[k] != NULL) memcpy(column[k], view[k].buf, (size_t)view[k].len);
+    tree->names = Py_NewRef(names), tree->texts = Py_NewRef(texts);
+    tree->given = Py_NewRef(given), tree->pairs = Py_NewRef(pairs);
+    tree->n_tags = n_tags;
+    count_words(view[WORDS].buf, view[LINKED].buf, n, tree->amounts, &tree->n_words, &tree->n_prose);
+    tree->n_words = at_least(tree->n_words, 1);
+    if (!is_sound(tree) || !are_sets(tree)) {
+        PyErr_SetString(PyExc_IndexError, "no such node, tag or set of attributes");
+    } else if (count_started(tree, view[FIRST].buf)) {
+        climb(tree);
+        capsule = PyCapsule_New(tree, CAPSULE, free_tree);
+    }
+    if (capsule == NULL) drop(tree);
+done:
+    while (opened--) PyBuffer_Release(&view[opened]);
+    return capsule;
+}
+
+double *sums_before(const double *values, Py_ssize_t k, Py_ssize_t n) {
+    double *before = malloc((size_t)((n + 1) * k) * sizeof(double));
+    if (before == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    for (Py_ssize_t v = 0; v < k; v++) {
+        double sum = 0;
+        for (Py_ssize_t i = 0; i < n; i++) {
+            before[i * k + v] = sum;
+            sum += values[v * n + i];
+        }
+        before[n * k + v] = sum;
+    }
+    return before;
+}
+
+/* word_amounts(n_words, n_linked, amounts): writes amounts (3, n) of words, words in links, and words of running
+   text. Returns how many words there are, and how many of running text. */
+PyObject *word_amounts(PyObject *module, PyObject *arguments) {
+    PyObject *object[3];
+    Py_buffer view[3];
+    static const Py_ssize_t sizes[3] = {4, 4, 8};
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "OOO", &object[0], &object[1], &object[2])) return NULL;
+    int opened = open_arrays(object, view, sizes, 3);
+    PyObject *result = NULL;
+    if (opened < 3) goto done;
+    Py_ssize_t n = view[0].len / 4;
+    double all, prose;
+    if (view[1].len / 4 != n || view[2].len / 8 != 3 * n) {
+        PyErr_SetString(PyExc_ValueError, "columns of blocks differ in length");
+        goto done;
+    }
+    count_words(view[0].buf, view[1].buf, n, view[2].buf, &all, &prose);
+    result = Py_BuildValue("dd", all, prose);
+done:
+    while (opened--) PyBuffer_Release(&view[opened]);
+    return result;
+}

@@ -1,0 +1,155 @@
+/* What the kernel knows of a page: its tree, what stands above its blocks, how many words these have. */
+#ifndef BLOCKML_TREE_H
+#define BLOCKML_TREE_H
+
+#include "text_string_table.h"
+
+/* The blocks of node i are started[i] ... started[end[i]] - 1. All numbers are such of nodes, blocks, tags and sets. */
+typedef struct {
+    Py_ssize_t n_levels, n, n_nodes, n_tags, n_reached, n_sets;
+    int64_t *chain;   /* (n_levels, n) the parent of each block, its parent and so on; -1 above a root */
+    int64_t *started; /* (n_nodes + 1,) blocks that start before each node */
+    int64_t *reached; /* (n_reached,) nodes of the chain, each once, rising */
+    double *amounts;  /* (3, n) words, words in links, and words of running text */
+    int64_t *ends;    /* (n_sets,) as Attributes has them */
+    int32_t *tag, *parent, *depth, *end, *set; /* (n_nodes,) */
+    int32_t *holder;                           /* (n,) the parent of each block */
+    uint8_t *flags;                            /* (n,) */
+    double n_words, n_prose;                   /* words of the page, one at least, and of its running text */
+    PyObject *names, *texts;                   /* tuples of str: (n_tags,) and (n,) */
+    PyObject *given, *pairs;                   /* as Attributes has them */
+} Tree;
+
+/* The tree that page_tree made; NULL with an exception set. It is checked once, there, and nobody can change it: each
+   function would have to look at all of its numbers otherwise. */
+const Tree *tree_of(PyObject *capsule);
+
+/* A node, or what stands for "no node" in numpy, which counts from the end. */
+static inline int64_t wrapped(const Tree *tree, int64_t node) { return node < 0 ? tree->n_nodes - 1 : node; }
+
+/* Whether a block has the parent of the one before it, and so all ancestors: neighbours mostly do. */
+static inline int has_parent_of_last(const Tree *tree, Py_ssize_t block) {
+    return block > 0 && tree->chain[block] == tree->chain[block - 1];
+}
+
+/* The ancestor of a block so many levels above its parent, or the outermost one. */
+static inline int64_t ancestor(const Tree *tree, Py_ssize_t block, int64_t level) {
+    for (int64_t k = level < tree->n_levels ? level : tree->n_levels - 1; k > 0; k--)
+        if (tree->chain[k * tree->n + block] >= 0) return tree->chain[k * tree->n + block];
+    return wrapped(tree, tree->chain[block]);
+}
+
+/* Sums before each block, and of all: k values (k, n) side by side, so that those of one block lie together. NULL
+   with an exception set. */
+double *sums_before(const double *values, Py_ssize_t k, Py_ssize_t n);
+
+/* features_tables.c: what is the same of all pages, told once a process. */
+enum { OF_PATH, LANDMARK, HEADING_LEVEL, MARK, IS_PARAGRAPH, SUMS, N_TAG_TABLES };
+/* Characters: letters and digits, spaces, digits, ends of sentences, clauses, capitals, ideographs. */
+enum { N_KINDS = 256, N_CLASSES = 7 };
+enum { CLASSES, MASKS, IN_WORD, CASED, TAGS, LETTERS, WORD_LENGTHS, WORD_GROUPS, WEIGHTS, LEVELS, REACHES, SIBLINGS,
+      WAYS, FLAGS, NUMBERS, N_TABLES };
+enum { FAR, MOST_LEVELS, MOST_SMOOTHED, TITLE_WORDS, SURROUNDINGS, N_LANDMARKS, N_KEYWORDS, N_ROLES, N_NUMBERS };
+
+/* A word whose group is told from values that hold it. Small, as all that is kept between pages: it comes from afar. */
+typedef struct {
+    uint64_t begin; /* its first eight characters */
+    uint16_t at;    /* where it is in LETTERS */
+    uint16_t next;  /* one more than the place of the next word with the same slot, none longer; 0 for none */
+    uint8_t length, group;
+} Word;
+
+/* Words by their first three characters: whether there is one, by more bits than tell its slot. */
+enum { BEGIN_BITS = 14, SLOT_BITS = 10 };
+
+typedef struct {
+    Word *words; /* longer ones first */
+    uint16_t first[1 << SLOT_BITS]; /* one more than the place of the longest word in each slot; 0 for none */
+    uint64_t is_begin[(1 << BEGIN_BITS) / 64]; /* as bits */
+    Py_buffer view[N_TABLES];
+    Py_ssize_t opened, n_places;
+    uint64_t counted[N_KINDS];           /* the classes of a kind of characters: a byte for each, and one for all */
+    PyObject *places;                    /* of names of tags in tables */
+    PyObject *role_of;                   /* bits by word */
+    PyObject *keyword_bits, *role_bits;  /* of a value that isn't ASCII */
+} Tables;
+
+const Tables *tables_of(PyObject *capsule);
+
+/* How many items of `size` bytes a table has. */
+static inline Py_ssize_t length_of(const Tables *tables, int table) {
+    return tables->view[table].len / tables->view[table].itemsize;
+}
+static inline int64_t number_in(const Tables *tables, int which) {
+    return ((const int64_t *)tables->view[NUMBERS].buf)[which];
+}
+
+/* (n_tags + 1,) places of a page's tags in tables, and of "no node"; to be freed. NULL with an exception set. */
+int32_t *places_of(const Tables *tables, const Tree *tree);
+
+/* features_keywords.c: the words whose groups values tell. Functions return -1 with an exception set. */
+int are_words(const Tables *tables);
+int make_words(Tables *tables);
+/* Adds the groups of the first `n` values to theirs (n,), where they may say some and are of ASCII characters. */
+int write_keywords(const Tables *tables, const Values *values, Py_ssize_t n, int64_t *groups);
+
+/* features_attribute_values.c: what attributes call the elements above blocks. */
+enum { CLASS, ROLE, ID, ITEMPROP, PROPERTY, N_ATTRIBUTES };
+
+typedef struct {
+    PyObject *tree;                         /* the capsule: nothing here fits another one */
+    Py_ssize_t n_values, n_elements, n_ways;
+    int32_t *numbers;   /* (N_ATTRIBUTES, n_nodes + 1) of values; 0 without one, and for "no node" */
+    int32_t *classes;   /* (n_nodes + 1,) those of classes, of the elements too */
+    int64_t *elements;  /* (n_elements,) with the parent of an ancestor whose siblings are counted, rising */
+    int64_t *keywords, *roles; /* (n_values,) groups of words in each, and roles that it says */
+    int64_t *groups;    /* (n_ways, n) number of each block's group, for each way to be alike */
+    Values values;      /* first those of these numbers, then further classes */
+} Names;
+
+const Names *names_of(PyObject *capsule, PyObject *tree);
+
+/* features_text_counts.c: what texts are made of. */
+typedef struct {
+    double *counts, *lengths; /* (N_CLASSES, n) characters of each class, a line break behind the text too; (n,) */
+    uint8_t *first, *last;    /* (n,) class bits of the first and the last character, or of the break */
+} Texts;
+
+/* What each kind of characters counts, from the bits of each class. */
+void count_classes(const uint8_t *masks, uint64_t *counted);
+int read_texts(Texts *texts, const Tree *tree, const Tables *tables);
+void free_texts(Texts *texts);
+
+/* A page whose features are written. Functions return -1 with an exception set. */
+typedef struct {
+    const Tree *tree;
+    const Tables *tables;
+    const Names *names; /* NULL where no family needs them */
+    int32_t *places;    /* (n_tags + 1,) of tags in tables */
+    Texts texts;        /* read for the first family that needs them */
+    PyObject *title, *description, *said; /* NULL likewise */
+} Page;
+
+/* What a table says of a tag, n_tags for "no node". */
+static inline int64_t of_tag(const Page *page, int table, Py_ssize_t tag) {
+    return ((const int64_t *)page->tables->view[TAGS].buf)[table * page->tables->n_places + page->places[tag]];
+}
+
+int write_text(Page *page, float *rows);
+int write_position(Page *page, float *rows);
+int write_around(Page *page, float *rows);
+int write_path(Page *page, float *rows);
+int write_ancestors(Page *page, float *rows);
+int write_called(Page *page, float *rows);
+int write_container(Page *page, float *rows);
+int write_further(Page *page, float *rows);
+int write_same_path(Page *page, float *rows);
+int write_repetition(Page *page, float *rows);
+int write_siblings(Page *page, float *rows);
+int write_resemblance(Page *page, float *rows);
+int write_about(Page *page, float *rows);
+
+/* features_block_groups.c: the group (n,) of blocks with the same tags and, unless it is NULL, names at some levels above. */
+int group_blocks(const Tree *tree, Py_ssize_t first, Py_ssize_t last, const int32_t *names, int64_t *group);
+
+#endif

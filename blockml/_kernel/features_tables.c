@@ -1,0 +1,84 @@
+/* What is the same of all pages: tables that Python makes, opened and checked once a process. */
+#include "features_page_tree.h"
+#include <stdlib.h>
+
+#define CAPSULE "blockml.tables"
+
+const Tables *tables_of(PyObject *capsule) { return PyCapsule_GetPointer(capsule, CAPSULE); }
+
+static void drop(Tables *tables) {
+    while (tables->opened--) PyBuffer_Release(&tables->view[tables->opened]);
+    Py_XDECREF(tables->places);
+    Py_XDECREF(tables->role_of);
+    Py_XDECREF(tables->keyword_bits);
+    Py_XDECREF(tables->role_bits);
+    free(tables->words);
+    free(tables);
+}
+
+static void free_tables(PyObject *capsule) { drop(PyCapsule_GetPointer(capsule, CAPSULE)); }
+
+/* Whether all tables are as long as functions trust them to be. */
+static int are_sound(const Tables *tables) {
+    static const Py_ssize_t least[N_TABLES] = {[CLASSES] = 0x110000, [IN_WORD] = 0x110000 / 8, [CASED] = 0x110000 / 8};
+    for (int k = 0; k < N_TABLES; k++)
+        if (!tables->view[k].readonly || length_of(tables, k) < least[k]) return 0;
+    const int64_t *ways = tables->view[WAYS].buf;
+    for (Py_ssize_t way = 0; way < length_of(tables, WAYS) / 2; way++)
+        if (ways[2 * way] < 0) return 0;
+    return length_of(tables, MASKS) == N_CLASSES && length_of(tables, TAGS) == N_TAG_TABLES * tables->n_places &&
+           tables->n_places >= 2 && length_of(tables, WEIGHTS) % 2 == 1 && length_of(tables, WAYS) % 2 == 0 &&
+           length_of(tables, NUMBERS) == N_NUMBERS && number_in(tables, N_LANDMARKS) >= 0 &&
+           number_in(tables, N_LANDMARKS) <= 64 && number_in(tables, N_KEYWORDS) >= 0 &&
+           number_in(tables, N_ROLES) >= 0 && number_in(tables, N_KEYWORDS) + number_in(tables, N_ROLES) <= 63 &&
+           are_words(tables);
+}
+
+/* held_tables(tables, places, role_of, keyword_bits, role_bits): read-only arrays in the order of features_page_tree.h; places of
+   tags in them, 0 for all others and 1 for "no node"; bits of words by which roles are said; and what tells the bits
+   of keywords and roles in a value that isn't ASCII. */
+PyObject *held_tables(PyObject *module, PyObject *arguments) {
+    static const Py_ssize_t sizes[N_TABLES] = {1, 1, 1, 1, 8, 1, 1, 1, 8, 8, 8, 8, 8, 1, 8};
+    PyObject *arrays, *places, *role_of, *keyword_bits, *role_bits, *capsule = NULL;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "O!O!O!OO", &PyTuple_Type, &arrays, &PyDict_Type, &places, &PyDict_Type, &role_of,
+                          &keyword_bits, &role_bits))
+        return NULL;
+    Tables *tables = calloc(1, sizeof(Tables));
+    if (tables == NULL) return PyErr_NoMemory();
+    tables->places = Py_NewRef(places), tables->role_of = Py_NewRef(role_of);
+    tables->keyword_bits = Py_NewRef(keyword_bits), tables->role_bits = Py_NewRef(role_bits);
+    for (; tables->opened < N_TABLES; tables->opened++) {
+        PyObject *array = PyTuple_GetItem(arrays, tables->opened);
+        Py_buffer *view = &tables->view[tables->opened];
+        if (array == NULL || open_array(array, view, sizes[tables->opened], 0) < 0) goto failed;
+    }
+    tables->n_places = length_of(tables, TAGS) / N_TAG_TABLES;
+    if (!are_sound(tables))
+        PyErr_SetString(PyExc_ValueError, "tables can be written to, or are too short");
+    else if (make_words(tables) == 0)
+        capsule = PyCapsule_New(tables, CAPSULE, free_tables);
+    if (capsule != NULL) count_classes(tables->view[MASKS].buf, tables->counted);
+failed:
+    if (capsule == NULL) drop(tables);
+    return capsule;
+}
+
+int32_t *places_of(const Tables *tables, const Tree *tree) {
+    int32_t *places = malloc((size_t)(tree->n_tags + 1) * sizeof(int32_t));
+    if (places == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    for (Py_ssize_t tag = 0; tag < tree->n_tags; tag++) {
+        PyObject *held = PyDict_GetItemWithError(tables->places, PyTuple_GetItem(tree->names, tag));
+        long place = held == NULL ? 0 : PyLong_AsLong(held);
+        if (PyErr_Occurred()) {
+            free(places);
+            return NULL;
+        }
+        places[tag] = place > 0 && place < tables->n_places ? (int32_t)place : 0;
+    }
+    places[tree->n_tags] = 1;
+    return places;
+}

@@ -1,0 +1,130 @@
+/* Counts over the texts of blocks.
+
+   read_texts: the twin of blockml.features.page_context.PageContext.characters and its kin. line_densities: of
+   blockml.features.density.word_density. */
+#include "features_page_tree.h"
+#include <stdlib.h>
+
+void free_texts(Texts *texts) { free(texts->counts); }
+
+void count_classes(const uint8_t *masks, uint64_t *counted) {
+    for (int kind = 0; kind < N_KINDS; kind++) {
+        counted[kind] = (uint64_t)1 << 8 * N_CLASSES; /* every character counts there */
+        for (int k = 0; k < N_CLASSES; k++) counted[kind] |= (uint64_t)((kind & masks[k]) == masks[k]) << 8 * k;
+    }
+}
+
+/* What characters count, side by side in bytes; of those of ASCII without another look-up. */
+typedef struct {
+    const uint8_t *kinds;
+    const uint64_t *counted;
+    uint64_t ascii[0x80];
+} Counting;
+
+/* Adds to sums (N_CLASSES + 1,) what the characters of UTF-8 count; returns the last one. */
+static uint32_t count_characters(const Counting *counting, const uint8_t *byte, const uint8_t *end, int64_t *sums) {
+    const uint64_t not_ascii = 0x8080808080808080u;
+    uint32_t point = '\n';
+    while (byte < end) {
+        uint64_t counts = 0, eight;
+        const uint8_t *stop = end - byte > 255 ? byte + 255 : end; /* more would overflow a byte of the counts */
+        while (byte < stop) {
+            if (stop - byte >= 8 && (memcpy(&eight, byte, 8), !(eight & not_ascii))) {
+                for (int k = 0; k < 8; k++) counts += counting->ascii[byte[k]];
+                byte += 8;
+                point = byte[-1];
+            } else {
+                point = next_point(&byte, end);
+                counts += counting->counted[counting->kinds[point]];
+            }
+        }
+        for (int k = 0; k <= N_CLASSES; k++) sums[k] += counts >> 8 * k & 255;
+    }
+    return point;
+}
+
+/* Counts the characters of the text of block i, and of a line break behind it; -1 with an exception set. */
+static int read_text(const Counting *counting, PyObject *text, Py_ssize_t i, Py_ssize_t n, Texts *texts) {
+    int64_t sums[N_CLASSES + 1] = {0};
+    Py_ssize_t size;
+    PyObject *encoded = NULL;
+    const char *bytes = PyUnicode_AsUTF8AndSize(text, &size);
+    if (bytes == NULL) { /* lone surrogates */
+        PyErr_Clear();
+        encoded = PyUnicode_AsEncodedString(text, "utf-8", "surrogatepass");
+        if (encoded == NULL || (bytes = PyBytes_AsString(encoded)) == NULL) return -1;
+        size = PyBytes_Size(encoded);
+    }
+    const uint8_t *byte = (const uint8_t *)bytes, *end = byte + size;
+    texts->last[i] = counting->kinds[count_characters(counting, byte, end, sums)];
+    texts->first[i] = counting->kinds[size ? next_point(&byte, end) : '\n'];
+    Py_XDECREF(encoded);
+    texts->lengths[i] = (double)sums[N_CLASSES];
+    for (int k = 0; k < N_CLASSES; k++)
+        texts->counts[k * n + i] = (double)(sums[k] + (int64_t)(counting->ascii['\n'] >> 8 * k & 255));
+    return 0;
+}
+
+/* Counts the characters of all texts of a page by class, unless that is done already; -1 with an exception set. */
+int read_texts(Texts *texts, const Tree *tree, const Tables *tables) {
+    Py_ssize_t n = tree->n;
+    if (texts->counts != NULL) return 0;
+    double *counts = malloc((size_t)n * ((N_CLASSES + 1) * sizeof(double) + 2));
+    if (counts == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    uint8_t *first = (uint8_t *)(counts + (N_CLASSES + 1) * n);
+    Counting counting = {.kinds = tables->view[CLASSES].buf, .counted = tables->counted};
+    for (int point = 0; point < 0x80; point++) counting.ascii[point] = counting.counted[counting.kinds[point]];
+    *texts = (Texts){.counts = counts, .lengths = counts + N_CLASSES * n, .first = first, .last = first + n};
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (read_text(&counting, PyTuple_GetItem(tree->texts, i), i, n, texts) < 0) return -1;
+    return 0;
+}
+
+/* Words per full line of the words in [0, n): lines are filled one after the other, and the last one doesn't count. */
+static float line_density(const int32_t *lengths, Py_ssize_t n, int64_t line_width) {
+    Py_ssize_t word = 0, n_lines = 0;
+    for (;;) {
+        Py_ssize_t after = word;
+        int64_t used = 0; /* with a blank behind each word */
+        while (after < n && used + lengths[after] <= line_width) used += (int64_t)lengths[after++] + 1;
+        if (after == word) { /* one word longer than a line stands alone */
+            n_lines += word == 0; /* and leaves an empty first line behind, as in boilerpipe */
+            after++;
+        }
+        if (after >= n) break;
+        n_lines++;
+        word = after;
+    }
+    return n_lines ? (float)((double)word / (double)n_lines) : (float)n;
+}
+
+/* line_densities(lengths, counts, line_width, densities): of blocks of so many words each. */
+PyObject *line_densities(PyObject *module, PyObject *arguments) {
+    PyObject *object[3];
+    Py_buffer view[3];
+    int line_width, opened = 0;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "OOiO", &object[0], &object[1], &line_width, &object[2])) return NULL;
+    PyObject *result = NULL;
+    for (; opened < 3; opened++)
+        if (open_array(object[opened], &view[opened], 4, opened == 2) < 0) goto done;
+    const int32_t *lengths = view[0].buf, *counts = view[1].buf;
+    float *densities = view[2].buf;
+    Py_ssize_t n = view[1].len / 4, left = view[0].len / 4;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (counts[i] < 0 || counts[i] > left || view[2].len / 4 < n) {
+            PyErr_SetString(PyExc_IndexError, "not as many words as blocks say");
+            goto done;
+        }
+        densities[i] = line_density(lengths, counts[i], line_width);
+        lengths += counts[i];
+        left -= counts[i];
+    }
+    result = Py_NewRef(Py_None);
+done:
+    while (opened--) PyBuffer_Release(&view[opened]);
+    return result;
+}

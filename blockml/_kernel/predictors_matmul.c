@@ -1,0 +1,97 @@
+#include "predictors_matmul.h"
+#if defined(__GNUC__) && defined(__x86_64__)
+#include <immintrin.h>
+#define HAS_WIDE
+#endif
+
+typedef struct {
+    Factor rows;
+    Py_ssize_t n;
+    const int16_t *weights;
+    Py_ssize_t pairs, width;
+    const int32_t *begin;
+    int32_t *out;
+    Py_ssize_t out_step;
+} Product;
+
+#ifdef HAS_WIDE
+/* A block of rows and columns is worked on at once, so many that their sums fit the registers and none waits for the
+   one before it. */
+#define PRODUCT(NAME, TARGET, TYPE, OPERATION, LOAD, STORE, VECTORS, ROWS) \
+    static inline __attribute__((always_inline, target(TARGET))) void NAME##_tile(const Product *p, Py_ssize_t row, \
+                                                                                 Py_ssize_t column, int n) { \
+        enum { WIDTH = sizeof(TYPE) / 4 }; \
+        const int16_t *value = p->rows.values + 2 * row * p->rows.row, *weight = p->weights + 2 * column; \
+        TYPE sums[ROWS][VECTORS]; \
+        for (int j = 0; j < VECTORS; j++) { \
+            TYPE first = OPERATION(set1_epi32)(0); \
+            if (p->begin != NULL) first = LOAD((const void *)(p->begin + column + j * WIDTH)); \
+            for (int i = 0; i < n; i++) sums[i][j] = first; \
+        } \
+        for (Py_ssize_t k = 0; k < p->pairs; k++, value += 2 * p->rows.pair, weight += 2 * p->width) { \
+            TYPE several[VECTORS]; \
+            for (int j = 0; j < VECTORS; j++) several[j] = LOAD((const void *)(weight + 2 * j * WIDTH)); \
+            for (int i = 0; i < n; i++) { \
+                int32_t pair; \
+                memcpy(&pair, value + 2 * i * p->rows.row, sizeof pair); \
+                for (int j = 0; j < VECTORS; j++) \
+                    sums[i][j] = OPERATION(add_epi32)( \
+                        sums[i][j], OPERATION(madd_epi16)(OPERATION(set1_epi32)(pair), several[j])); \
+            } \
+        } \
+        int32_t *out = p->out + row * p->out_step + column; \
+        for (int i = 0; i < n; i++, out += p->out_step) \
+            for (int j = 0; j < VECTORS; j++) STORE((void *)(out + j * WIDTH), sums[i][j]); \
+    } \
+    static __attribute__((target(TARGET))) void NAME(const Product *p) { \
+        for (Py_ssize_t column = 0; column < p->width; column += (Py_ssize_t)(VECTORS * sizeof(TYPE) / 4)) { \
+            Py_ssize_t row = 0; \
+            for (; row + ROWS <= p->n; row += ROWS) NAME##_tile(p, row, column, ROWS); \
+            for (; row + 2 <= p->n; row += 2) NAME##_tile(p, row, column, 2); \
+            if (row < p->n) NAME##_tile(p, row, column, 1); \
+        } \
+    }
+#define OF_AVX2(name) _mm256_##name
+#define OF_AVX512(name) _mm512_##name
+PRODUCT(wide_product, "avx2", __m256i, OF_AVX2, _mm256_loadu_si256, _mm256_storeu_si256, 2, 4)
+PRODUCT(wider_product, "avx512f,avx512bw", __m512i, OF_AVX512, _mm512_loadu_si512, _mm512_storeu_si512, 1, 12)
+#endif
+
+static void usual_product(const Product *p) {
+    for (Py_ssize_t row = 0; row < p->n; row++) {
+        int32_t *out = p->out + row * p->out_step;
+        for (Py_ssize_t j = 0; j < p->width; j++) out[j] = p->begin != NULL ? p->begin[j] : 0;
+        for (Py_ssize_t k = 0; k < p->pairs; k++) {
+            const int16_t *value = p->rows.values + 2 * (row * p->rows.row + k * p->rows.pair);
+            const int16_t *weight = p->weights + 2 * k * p->width;
+            for (Py_ssize_t j = 0; j < p->width; j++) out[j] += value[0] * weight[2 * j] + value[1] * weight[2 * j + 1];
+        }
+    }
+}
+
+void multiply(Factor rows, Py_ssize_t n, const int16_t *weights, Py_ssize_t pairs, Py_ssize_t width,
+              const int32_t *begin, int32_t *out, Py_ssize_t out_step) {
+    const Product product = {rows, n, weights, pairs, width, begin, out, out_step};
+#ifdef HAS_WIDE
+    if (__builtin_cpu_supports("avx512bw"))
+        wider_product(&product);
+    else if (__builtin_cpu_supports("avx2"))
+        wide_product(&product);
+    else
+#endif
+        usual_product(&product);
+}
+
+enum { STRETCH = 32 };
+
+WIDE int is_varying(const float *column, Py_ssize_t n) {
+    Py_ssize_t i = 0;
+    for (; i + STRETCH <= n; i += STRETCH) {
+        int differs = 0; /* no branch for each, so that several are compared at once */
+        for (int k = 0; k < STRETCH; k++) differs |= column[i + k] != column[0];
+        if (differs) return 1;
+    }
+    for (; i < n; i++)
+        if (column[i] != column[0]) return 1;
+    return 0;
+}

@@ -1,0 +1,132 @@
+"""What the page scores of one data set show page by page: outcomes, cost, spread, and the hardest pages."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.evaluation.comparison.grid import OUTCOMES, Grid
+from blockml.evaluation.comparison.means import HEADLINES, rounded
+
+__all__ = ["cost_rows", "distribution_rows", "hardest_rows", "outcome_rows", "page_rows", "worst_rows"]
+
+#: Pages shown of each kind of bad page.
+SHOWN = 10
+
+#: Bars of a histogram over [0, 1].
+BARS = 20
+
+_Places = NDArray[np.intp]
+
+
+def outcome_rows(grid: Grid) -> Iterator[dict[str, Any]]:
+    """How often each outcome occurred, by system."""
+    counts = Counter((system, page.outcome) for (_, system), page in grid.cells.items())
+    for system in grid.systems:
+        outcomes = {name: counts[system, name] for name in OUTCOMES}
+        yield {"dataset": grid.dataset, "system": system, **outcomes, "pages": sum(outcomes.values())}
+
+
+def cost_rows(grid: Grid, peaks: Mapping[str, float | None]) -> Iterator[dict[str, Any]]:
+    """CPU time of a page in milliseconds, over pages with a known time, and the most memory held, by system."""
+    for system in grid.systems:
+        cells = (grid.cells.get((page.id, system)) for page in grid.pages)
+        times = np.array([1000 * cell.seconds for cell in cells if cell is not None and cell.seconds is not None])
+        yield {
+            "dataset": grid.dataset,
+            "system": system,
+            "ms_mean": rounded(times.mean()) if times.size else None,
+            "ms_median": rounded(np.quantile(times, 0.5)) if times.size else None,
+            "ms_p95": rounded(np.quantile(times, 0.95)) if times.size else None,
+            "timed_pages": int(times.size),
+            "peak_megabytes": rounded(peaks.get(system)),
+        }
+
+
+def distribution_rows(grid: Grid) -> Iterator[dict[str, Any]]:
+    """Histogram and deciles of the page scores of each system by each of the headline metrics."""
+    for column, system in enumerate(grid.systems):
+        for metric in HEADLINES:
+            values = grid.values[metric][:, column]
+            values = values[~np.isnan(values)]
+            if values.size:
+                yield {
+                    "dataset": grid.dataset,
+                    "system": system,
+                    "metric": metric,
+                    "histogram": np.histogram(values, bins=BARS, range=(0, 1))[0].tolist(),
+                    "deciles": [rounded(value) for value in np.quantile(values, np.linspace(0, 1, 11))],
+                }
+
+
+def page_rows(grid: Grid) -> Iterator[dict[str, Any]]:
+    """The main scores of every page by every system."""
+    for row, page in enumerate(grid.pages):
+        for column, system in enumerate(grid.systems):
+            cell = grid.cells.get((page.id, system))
+            if cell is not None:
+                yield {
+                    "dataset": grid.dataset,
+                    "id": page.id,
+                    "system": system,
+                    "outcome": cell.outcome,
+                    **{metric: _score(grid, metric, row, column) for metric in ("bag_f1", "lcs_f1", "block_f1")},
+                    "page_type": page.page_type,
+                    "site": page.site,
+                    "script": page.script,
+                    "gold_words": page.gold_words,
+                }
+
+
+def worst_rows(grid: Grid) -> Iterator[dict[str, Any]]:
+    """The pages on which each system has the lowest bag F1, worst first; ties by id."""
+    values = grid.values["bag_f1"]
+    for column, system in enumerate(grid.systems):
+        for row in _lowest(values[:, column]):
+            page = grid.pages[row]
+            yield {
+                "dataset": grid.dataset,
+                "system": system,
+                "id": page.id,
+                "bag_f1": _score(grid, "bag_f1", row, column),
+                "outcome": grid.cells[page.id, system].outcome,
+                "page_type": page.page_type,
+            }
+
+
+def hardest_rows(grid: Grid) -> Iterator[dict[str, Any]]:
+    """The pages on which even the best system has a low bag F1, and those on which systems disagree most.
+
+    ``why`` is ``hard`` or ``disagreement``, ``best`` the greatest bag F1 of any system and ``spread`` the standard
+    deviation over systems: unlike the range, one system that fails doesn't drive it. Ties by id.
+    """
+    values = grid.values["bag_f1"]
+    best, spread = np.full(len(values), np.nan), np.full(len(values), np.nan)
+    known = ~np.isnan(values).all(axis=1)
+    best[known], spread[known] = np.nanmax(values[known], axis=1), np.nanstd(values[known], axis=1)
+    disputed = np.where(spread > 0, -spread, np.nan)
+    for why, rows in (("hard", _lowest(best)), ("disagreement", _lowest(disputed))):
+        for row in rows:
+            yield {
+                "dataset": grid.dataset,
+                "why": why,
+                "id": grid.pages[row].id,
+                "best": rounded(best[row]),
+                "spread": rounded(spread[row]),
+                "page_type": grid.pages[row].page_type,
+            }
+
+
+def _lowest(values: NDArray[np.float64]) -> list[int]:
+    """Places of the lowest values; of equal ones the first, as pages are ordered by id."""
+    order = np.argsort(values, kind="stable")
+    return [row for row in order.tolist() if not np.isnan(values[row])][:SHOWN]
+
+
+def _score(grid: Grid, metric: str, row: int, column: int) -> float | None:
+    value = float(grid.values[metric][row, column])
+    return None if np.isnan(value) else rounded(value)

@@ -1,0 +1,384 @@
+"""Boilerpipe: two small decision trees on neighbouring blocks, and the chains of steps built around them.
+
+Kohlschütter, Fankhauser and Nejdl 2010, *Boilerplate detection using shallow text features*, and the public source
+of boilerpipe (Apache-2.0).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.extractors.base import Between, Extractor, Traits
+from blockml.extractors.heuristics.boilerpipe_rows import Mark, Rows, rows_of
+from blockml.features.density import link_density, word_density
+from blockml.model.model_file import Parsing
+from blockml.page import Page
+
+__all__ = ["BoilerpipeArticle", "BoilerpipeDefault", "Density", "NumWords"]
+
+Numbers = NDArray[np.floating[Any]] | NDArray[np.integer[Any]]
+
+_PARSING: Final = Parsing(profile="boilerpipe", keep_wordless=False, tokenizer="boilerpipe")
+_TRAITS: Final = Traits(
+    needs_training=False, uses_siblings=False, gives_probabilities=False, source="Kohlschütter et al. 2010"
+)
+
+
+def _before(column: Numbers) -> Numbers:
+    """Values of the blocks before; 0 where there is none."""
+    values = np.zeros_like(column)
+    values[1:] = column[:-1]
+    return values
+
+
+def _after(column: Numbers) -> Numbers:
+    """Values of the blocks after; 0 where there is none."""
+    values = np.zeros_like(column)
+    values[:-1] = column[1:]
+    return values
+
+
+# The numbers of both trees are those that C4.8 found (Kohlschütter et al. 2010, algorithms 1 and 2; public source).
+
+
+def words_rules(links: Numbers, words: Numbers) -> NDArray[np.bool_]:
+    """Tell content by numbers of words.
+
+    Parameters
+    ----------
+    links
+        (n,) link density.
+    words
+        (n,) number of words.
+    """
+    after_text = (words > 16) | (_after(words) > 15) | (_before(words) > 4)
+    after_links = (words > 40) | (_after(words) > 17)
+    content: NDArray[np.bool_] = (links <= 0.333333) & np.where(_before(links) <= 0.555556, after_text, after_links)
+    return content
+
+
+def density_rules(links: Numbers, density: Numbers) -> NDArray[np.bool_]:
+    """Tell content by densities.
+
+    Parameters
+    ----------
+    links
+        (n,) link density.
+    density
+        (n,) words per line of 80 characters.
+    """
+    following = _after(density)
+    after_text = np.where(density <= 9, (following > 10) | (_before(density) > 4), following != 0)
+    content: NDArray[np.bool_] = (links <= 0.333333) & np.where(_before(links) <= 0.555556, after_text, following > 11)
+    return content
+
+
+class NumWords(Extractor):
+    """Boilerpipe's rules on numbers of words: of the block, the one before and the one after.
+
+    Missing neighbours count as blocks without words.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> text = f"<p>{'word ' * 20}</p>"
+    >>> page = blockml.parse(f"<p><a href=/>Home</a></p><p>Head</p>{text}<p>Last words</p><p>Imprint</p>")
+    >>> NumWords().score(page).tolist()
+    [0.0, 1.0, 1.0, 1.0, 0.0]
+    """
+
+    name: ClassVar[str] = "numwords"
+    traits: ClassVar[Traits] = _TRAITS
+
+    @property
+    def parsing(self) -> Parsing:
+        """Boilerpipe's blocks: inline tags do not separate, blocks without words are dropped."""
+        return _PARSING
+
+    def score(self, page: Page) -> NDArray[np.float32]:
+        """Give content 1 and the rest 0."""
+        return words_rules(link_density(page.blocks), page.blocks.n_words).astype(np.float32)
+
+
+class Density(Extractor):
+    """Boilerpipe's rules on densities: words per line of the block and of both neighbours, and links.
+
+    Missing neighbours count as blocks without words. So the last block of a page is content only if its lines are
+    short and those before it are not, however long it is: a single block never is.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> blockml.extract(f"<p>{'word ' * 60}</p>", model=Density()).kept.tolist()
+    [False]
+    >>> blockml.extract(f"<p>{'word ' * 60}</p><p>Last words</p>", model=Density()).kept.tolist()
+    [True, True]
+    """
+
+    name: ClassVar[str] = "density"
+    traits: ClassVar[Traits] = _TRAITS
+
+    @property
+    def parsing(self) -> Parsing:
+        """Boilerpipe's blocks: inline tags do not separate, blocks without words are dropped."""
+        return _PARSING
+
+    def score(self, page: Page) -> NDArray[np.float32]:
+        """Give content 1 and the rest 0."""
+        return density_rules(link_density(page.blocks), word_density(page.blocks)).astype(np.float32)
+
+
+#: A step of a chain.
+Step = Callable[[Rows], Rows]
+
+
+def take_the_first_title(rows: Rows) -> Rows:
+    """Take only the first row that repeats the title for one."""
+    return rows.marked(Mark.TITLE, rows.has(Mark.TITLE) & (np.cumsum(rows.has(Mark.TITLE)) == 1))
+
+
+def fuse_equal_densities(rows: Rows) -> Rows:
+    """Fuse neighbours with equally dense lines."""
+    return rows.fused(np.concatenate([[False], rows.density[1:] == rows.density[:-1]]))
+
+
+def _close(rows: Rows) -> NDArray[np.bool_]:
+    """(n,) whether a row is content, and at most one block away from the row before."""
+    near = np.concatenate([[False], rows.first[1:] - rows.last[:-1] - 1 <= 1])
+    close: NDArray[np.bool_] = rows.has(Mark.CONTENT) & near
+    return close
+
+
+def fuse_with_the_row_before(rows: Rows) -> Rows:
+    """Fuse content with the row before, whatever it is, which so becomes content."""
+    return rows.fused(_close(rows))
+
+
+def _content_before(rows: Rows) -> NDArray[np.bool_]:
+    return np.concatenate([[False], rows.has(Mark.CONTENT)[:-1]])
+
+
+def fuse_content(rows: Rows) -> Rows:
+    """Fuse neighbours that are both content."""
+    return rows.fused(_close(rows) & _content_before(rows))
+
+
+def fuse_content_of_one_level(rows: Rows) -> Rows:
+    """Fuse neighbours that are both content and equally deep."""
+    same_level = np.concatenate([[False], rows.level[1:] == rows.level[:-1]])
+    return rows.fused(_close(rows) & _content_before(rows) & same_level)
+
+
+def classify_by_words(rows: Rows) -> Rows:
+    """Apply the rules on numbers of words."""
+    return rows.marked(Mark.CONTENT, words_rules(rows.links, rows.words))
+
+
+def classify_by_density(rows: Rows) -> Rows:
+    """Apply the rules on densities."""
+    return rows.marked(Mark.CONTENT, density_rules(rows.links, rows.density))
+
+
+def cut_after_the_end(rows: Rows) -> Rows:
+    """Take for no content what follows a mark of the end, if 60 words of dense content come before it."""
+    content = rows.has(Mark.CONTENT)
+    dense_words = np.cumsum(np.where(content & (rows.density >= 9), rows.words, 0))
+    ended = np.maximum.accumulate(rows.has(Mark.END) & (dense_words >= 60))
+    return rows.marked(Mark.CONTENT, content & ~ended)
+
+
+def cut_trailing_headings(rows: Rows) -> Rows:
+    """Take headings at the end of the content for none."""
+    body = np.flatnonzero(rows.has(Mark.CONTENT) & ~rows.has(Mark.HEADING))
+    last = body[-1] if len(body) else -1
+    return rows.marked(Mark.CONTENT, rows.has(Mark.CONTENT) & (np.arange(len(rows)) <= last))
+
+
+def drop_other(rows: Rows) -> Rows:
+    """Drop what is no content."""
+    return rows.only(rows.has(Mark.CONTENT))
+
+
+def drop_other_but_titles(rows: Rows) -> Rows:
+    """Drop what is no content and repeats no title."""
+    return rows.only(rows.has(Mark.CONTENT) | rows.has(Mark.TITLE))
+
+
+def keep_the_largest(rows: Rows) -> Rows:
+    """Keep the content with the most words, the first of several."""
+    if len(rows) < 2:
+        return rows
+    is_largest = np.zeros(len(rows), dtype=bool)
+    if rows.has(Mark.CONTENT).any():
+        is_largest[np.where(rows.has(Mark.CONTENT), rows.words, -1).argmax()] = True
+    rows = rows.marked(Mark.LARGEST, is_largest).marked(Mark.SMALLER, ~is_largest)
+    return rows.marked(Mark.CONTENT, is_largest)
+
+
+def keep_the_largest_and_its_level(rows: Rows) -> Rows:
+    """Keep the largest content, and rows of 150 words as deep as it, if none between is less deep."""
+    rows = keep_the_largest(rows)
+    largest = np.flatnonzero(rows.has(Mark.LARGEST))
+    if not len(largest):
+        return rows
+    level = rows.level[largest[0]]
+    part = np.cumsum(rows.level < level)
+    found = (part == part[largest[0]]) & (rows.level == level) & (rows.words >= 150)
+    return rows.marked(Mark.CONTENT, rows.has(Mark.CONTENT) | found)
+
+
+def expand_to_the_title(rows: Rows) -> Rows:
+    """Take what stands between the last title and the content after it for content too."""
+    content = np.flatnonzero(rows.has(Mark.CONTENT))
+    start = content[0] if len(content) else 0
+    titles = np.flatnonzero(rows.has(Mark.TITLE)[:start])
+    if not len(titles) or rows.has(Mark.TITLE)[start]:
+        return rows
+    places = np.arange(len(rows))
+    between = (places >= titles[-1]) & (places < start) & rows.has(Mark.SMALLER)
+    return rows.marked(Mark.CONTENT, rows.has(Mark.CONTENT) | between)
+
+
+def add_large_of_one_level(rows: Rows) -> Rows:
+    """Take rows of 100 words that are as deep as the largest content for content too."""
+    largest = np.flatnonzero(rows.has(Mark.LARGEST))
+    found = np.isin(rows.level, rows.level[largest]) & (rows.words >= 100)
+    return rows.marked(Mark.CONTENT, rows.has(Mark.CONTENT) | found)
+
+
+def add_the_list_at_the_end(rows: Rows) -> Rows:
+    """Take list items without links that follow the largest content, and are deeper, for content too."""
+    largest = np.flatnonzero(rows.has(Mark.LARGEST))
+    if not len(largest):
+        return rows
+    fits = rows.has(Mark.ITEM) & rows.has(Mark.SMALLER) & (rows.linked == 0) & (rows.level > rows.level[largest[0]])
+    fits[: largest[0] + 1] = True
+    items = np.logical_and.accumulate(fits) & (np.arange(len(rows)) > largest[0])
+    return rows.marked(Mark.CONTENT, rows.has(Mark.CONTENT) | items)
+
+
+#: The chain of boilerpipe's DefaultExtractor. The public source fuses content with the row before as well, ahead of
+#: the rules: nothing is content by then, so that step does nothing.
+DEFAULT_STEPS: Final[tuple[Step, ...]] = (fuse_equal_densities, classify_by_density)
+
+#: Chains of boilerpipe's ArticleExtractor: that of the releases which its ports follow, and that of the last source.
+#: The steps which find titles and ends are :func:`rows_of`'s.
+ARTICLE_STEPS: Final[Mapping[str, tuple[Step, ...]]] = {
+    "nine": (
+        classify_by_words,
+        cut_after_the_end,
+        fuse_with_the_row_before,
+        drop_other,
+        fuse_content,
+        keep_the_largest,
+        expand_to_the_title,
+    ),
+    "twelve": (
+        take_the_first_title,
+        classify_by_words,
+        cut_after_the_end,
+        cut_trailing_headings,
+        fuse_with_the_row_before,
+        drop_other_but_titles,
+        fuse_content_of_one_level,
+        keep_the_largest_and_its_level,
+        expand_to_the_title,
+        add_large_of_one_level,
+        add_the_list_at_the_end,
+    ),
+}
+
+
+class _Chain(Extractor):
+    """Scores by steps over rows of fused blocks."""
+
+    traits: ClassVar[Traits] = _TRAITS
+
+    @property
+    def parsing(self) -> Parsing:
+        """Boilerpipe's blocks: inline tags do not separate, blocks without words are dropped."""
+        return _PARSING
+
+    @property
+    @abstractmethod
+    def chain(self) -> tuple[Step, ...]:
+        """The steps, in order."""
+
+    def score(self, page: Page) -> NDArray[np.float32]:
+        """Give content 1 and the rest 0."""
+        *_, (_, content) = self._decisions(page)
+        return content.astype(np.float32)
+
+    def explain(self, page: Page) -> tuple[str, ...]:
+        """Name the last step that changed what a block is taken for."""
+        notes = [""] * len(page.blocks)
+        before = np.zeros(len(page.blocks), dtype=bool)
+        for step, content in self._decisions(page):
+            for block in np.flatnonzero(content != before).tolist():
+                notes[block] = step.__name__.replace("_", " ")
+            before = content
+        return tuple(notes)
+
+    def _decisions(self, page: Page) -> Iterator[tuple[Step, NDArray[np.bool_]]]:
+        """Each step, and whether a block is content after it."""
+        rows = rows_of(page)
+        for step in self.chain:
+            rows = step(rows) if len(rows) else rows
+            yield step, np.append(rows.has(Mark.CONTENT), False)[rows.row_of_block]
+
+
+class BoilerpipeDefault(_Chain):
+    """Boilerpipe's chain for any page: equally dense neighbours are fused, then the rules on densities decide.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> text = f"<p>{'word ' * 60}</p>"
+    >>> page = blockml.parse(f"<p><a href=/>Home</a></p><p>Head line</p>{text * 2}<p>Last words</p><p>Imprint</p>")
+    >>> BoilerpipeDefault().score(page).tolist()
+    [0.0, 1.0, 1.0, 1.0, 1.0, 0.0]
+    """
+
+    name: ClassVar[str] = "boilerpipe-default"
+
+    @property
+    def chain(self) -> tuple[Step, ...]:
+        """The steps of the public source's DefaultExtractor."""
+        return DEFAULT_STEPS
+
+
+class BoilerpipeArticle(_Chain):
+    """Boilerpipe's chain for news: the largest run of content, with what the title and the levels tell.
+
+    Parameters
+    ----------
+    steps
+        ``twelve``: the steps of the last public source. ``nine``: those of the earlier releases that ports follow;
+        they know no levels, headings and lists.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> text = "<p>" + "word " * 60 + "</p>"
+    >>> links = "<ul><li><a href=/>One</a><li><a href=/>Two</a><li><a href=/>Six</a></ul>"
+    >>> page = blockml.parse(f"<h1>Head</h1>{text * 2}{links}<div>{text}</div>")
+    >>> BoilerpipeArticle().score(page).tolist()
+    [1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0]
+    """
+
+    name: ClassVar[str] = "boilerpipe-article"
+    legal: ClassVar[Mapping[str, Between | tuple[object, ...]]] = {"steps": tuple(ARTICLE_STEPS)}
+
+    def __init__(self, steps: str = "twelve") -> None:
+        self.steps = steps
+
+    @property
+    def chain(self) -> tuple[Step, ...]:
+        """The chosen steps of the public source's ArticleExtractor."""
+        self.check()
+        return ARTICLE_STEPS[self.steps]

@@ -1,0 +1,290 @@
+"""Content extraction by tag ratios: content is on lines with much text and few tags (Weninger et al. 2010)."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.extractors.base import Between, Extractor, Traits
+from blockml.extractors.heuristics.source_lines import split_lines
+from blockml.extractors.heuristics.token_stream import flatten, shares
+from blockml.page import Page
+
+__all__ = [
+    "CETR",
+    "CETRTM",
+    "above_deviation",
+    "away_from_origin",
+    "smooth",
+    "steps_ahead",
+]
+
+#: Rounds of k-means after which it stops anyway (our choice; a few suffice).
+_ROUNDS = 100
+_SIGMA = Between(0.1, 10)
+_TRAITS = Traits(needs_training=False, uses_siblings=False, gives_probabilities=False, source="Weninger et al. 2010")
+
+
+def smooth(values: NDArray[np.float64], sigma: float = 1.0) -> NDArray[np.float64]:
+    """Average each value with its neighbours, by the weights of a Gaussian (Weninger et al. 2010).
+
+    At the ends the weights that are left are scaled up, so that equal values stay what they are.
+
+    Parameters
+    ----------
+    values
+        (n,), at least one.
+    sigma
+        Width of the Gaussian, above 0; it reaches as far, rounded up.
+
+    Examples
+    --------
+    >>> smooth(np.array([0.0, 0.0, 10.0, 0.0])).round(2).tolist()
+    [0.0, 2.74, 4.52, 3.78]
+    """
+    radius = math.ceil(sigma)
+    kernel = np.exp(-((np.arange(-radius, radius + 1) / sigma) ** 2) / 2)
+    weight = np.convolve(np.ones_like(values), kernel)
+    smoothed: NDArray[np.float64] = np.convolve(values, kernel) / weight
+    return smoothed[radius : radius + len(values)]
+
+
+def steps_ahead(values: NDArray[np.float64], ahead: int = 3) -> NDArray[np.float64]:
+    """How far the mean of the next values is from each value (Weninger et al. 2010).
+
+    Parameters
+    ----------
+    values
+        (n,).
+    ahead
+        How many values are looked ahead; near the end those that are left. For the last value it is 0.
+
+    Examples
+    --------
+    >>> steps_ahead(np.array([1.0, 1.0, 4.0, 4.0, 4.0])).tolist()
+    [2.0, 3.0, 0.0, 0.0, 0.0]
+    """
+    n = len(values)
+    before = np.concatenate([[0.0], np.cumsum(values)])
+    start = np.arange(1, n + 1)
+    end = np.minimum(start + ahead, n)
+    mean = np.where(end > start, (before[end] - before[start]) / np.maximum(end - start, 1), values)
+    return np.abs(mean - values)
+
+
+def above_deviation(ratio: NDArray[np.float64], *, sigma: float = 1.0, factor: float = 1.0) -> NDArray[np.bool_]:
+    """Tell which lines have a smoothed tag ratio above the ratios' standard deviation (Weninger et al. 2010).
+
+    Parameters
+    ----------
+    ratio
+        (n_lines,) tag ratios, at least one.
+    sigma
+        See :func:`smooth`.
+    factor
+        The bound, in standard deviations.
+
+    Examples
+    --------
+    >>> above_deviation(np.array([1.0, 2.0, 1.0, 60.0, 65.0, 50.0, 2.0, 1.0])).nonzero()[0].tolist()
+    [3, 4, 5]
+    """
+    chosen: NDArray[np.bool_] = smooth(ratio, sigma) > factor * ratio.std()
+    return chosen
+
+
+def away_from_origin(
+    points: NDArray[np.float64], *, clusters: int = 3, n_init: int = 3, random_state: int = 0
+) -> NDArray[np.bool_]:
+    """Tell which points are in other clusters than the one around the origin (Weninger et al. 2010).
+
+    This is k-means with one centre that stays at the origin.
+
+    Parameters
+    ----------
+    points
+        (n, 2), at least ``clusters`` of them different.
+    clusters
+        Clusters, the one around the origin included.
+    n_init
+        Starts, each from other points as centres, far from each other by chance (Arthur and Vassilvitskii 2007); the
+        clusters with the least squared distances count.
+    random_state
+        Chooses the starts.
+
+    Examples
+    --------
+    >>> points = np.array([[1.0, 0.0], [2.0, 1.0], [30.0, 5.0], [0.0, 2.0], [60.0, 1.0], [62.0, 3.0]])
+    >>> away_from_origin(points).nonzero()[0].tolist()
+    [2, 4, 5]
+    """
+    rng = np.random.default_rng(random_state)
+    best, chosen = math.inf, np.zeros(len(points), dtype=bool)
+    for _ in range(n_init):
+        centres = np.zeros((1, 2))
+        while len(centres) < clusters:
+            far = _squares(points, centres).min(axis=1)
+            centres = np.vstack([centres, points[rng.choice(len(points), p=far / far.sum())]])
+        label, cost = _cluster(points, centres)
+        if cost < best:
+            best, chosen = cost, label > 0
+    return chosen
+
+
+def _cluster(points: NDArray[np.float64], centres: NDArray[np.float64]) -> tuple[NDArray[np.intp], float]:
+    """Cluster of each point, and the sum of squared distances; the first centre stays, an empty cluster's too."""
+    label = np.full(len(points), -1, dtype=np.intp)
+    for _ in range(_ROUNDS):
+        squares = _squares(points, centres)
+        before, label = label, squares.argmin(axis=1)
+        if np.array_equal(before, label):
+            break
+        size = np.bincount(label, minlength=len(centres))
+        sums = np.column_stack([np.bincount(label, column, len(centres)) for column in points.T])
+        moved = size > 0
+        moved[0] = False
+        centres[moved] = sums[moved] / size[moved, None]
+    return label, float(squares.min(axis=1).sum())
+
+
+def _squares(points: NDArray[np.float64], centres: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(n_points, n_centres) squared distances."""
+    squares: NDArray[np.float64] = (points[:, :1] - centres[:, 0]) ** 2 + (points[:, 1:] - centres[:, 1]) ** 2
+    return squares
+
+
+class _TagRatios(Extractor):
+    """What both methods share: lines in, and the share of a block's words on lines of content out."""
+
+    rewrap: bool
+
+    @abstractmethod
+    def _content(self, ratio: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Lines of content by their tag ratios, (n_lines,)."""
+
+    def score(self, page: Page) -> NDArray[np.float32]:
+        """Score each block by the share of its words that are on lines of content.
+
+        Raises
+        ------
+        UsageError
+            An argument of the constructor is no legal value.
+        """
+        self.check()
+        lines = split_lines(flatten(page), rewrap=self.rewrap)
+        # Where there are no tags, all is text.
+        chosen = self._content(lines.ratio) if lines.n_tags.any() else np.ones(len(lines.n_tags), dtype=bool)
+        words = np.repeat(np.arange(len(lines.line)), lines.n_words)
+        return shares(chosen[lines.line][words], lines.block[words], len(page.blocks))
+
+
+class CETRTM(_TagRatios):
+    """Content extraction by tag ratios, with a threshold: keeps lines above the ratios' standard deviation.
+
+    The tag ratio of a line is its characters of text by its tags. Smoothed over the lines, it is high in content.
+    A block scores the share of its words that are on such lines.
+
+    Parameters
+    ----------
+    rewrap
+        Break lines with long texts, so that pages without line breaks work; see :func:`split_lines`.
+    sigma
+        Width of the smoothing, in lines.
+    factor
+        Bound of the smoothed tag ratio, in standard deviations.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> html = "<ul>\\n<li>One\\n<li>Two\\n<li>Three\\n</ul>\\n<p>A line with much more text than the others have.</p>"
+    >>> blockml.extract(html, model=CETRTM()).text
+    'A line with much more text than the others have.'
+    """
+
+    name: ClassVar[str] = "cetr-tm"
+    traits: ClassVar[Traits] = _TRAITS
+    legal: ClassVar[Mapping[str, Between | tuple[object, ...]]] = {
+        "rewrap": (True, False),
+        "sigma": _SIGMA,
+        "factor": Between(0, 10),
+    }
+
+    def __init__(self, *, rewrap: bool = True, sigma: float = 1.0, factor: float = 1.0) -> None:
+        self.rewrap = rewrap
+        self.sigma = sigma
+        self.factor = factor
+
+    def _content(self, ratio: NDArray[np.float64]) -> NDArray[np.bool_]:
+        return above_deviation(ratio, sigma=self.sigma, factor=self.factor)
+
+
+class CETR(_TagRatios):
+    """Content extraction by tag ratios, with clusters: keeps lines whose ratios, or steps in them, are large.
+
+    Each line is a point: its smoothed tag ratio, and the smoothed step from its ratio to those of the next lines, which
+    marks short lines amid content. Lines around the origin are dropped, those of the other clusters are kept. Lines
+    that are not different enough for clusters are left to :class:`CETRTM`. A block scores the share of its words that
+    are on lines of content.
+
+    Parameters
+    ----------
+    rewrap
+        Break lines with long texts, so that pages without line breaks work; see :func:`split_lines`.
+    sigma
+        Width of the smoothing, in lines.
+    ahead
+        Next lines that a step leads to.
+    clusters
+        Clusters, the one around the origin included.
+    n_init
+        Starts of k-means.
+    random_state
+        Chooses the starts.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> html = "<ul>" + "\\n<li><a href=/>Link</a></li>" * 9 + "\\n</ul>\\n<p>" + "A line of the article. " * 9 + "</p>"
+    >>> CETR().score(blockml.parse(html))[[0, -1]].tolist()
+    [0.0, 1.0]
+    """
+
+    name: ClassVar[str] = "cetr"
+    traits: ClassVar[Traits] = _TRAITS
+    legal: ClassVar[Mapping[str, Between | tuple[object, ...]]] = {
+        "rewrap": (True, False),
+        "sigma": _SIGMA,
+        "ahead": Between(1, 1000, whole=True),
+        "clusters": Between(2, 10, whole=True),
+        "n_init": Between(1, 100, whole=True),
+        "random_state": Between(0, 100_000, whole=True),
+    }
+
+    def __init__(
+        self,
+        *,
+        rewrap: bool = True,
+        sigma: float = 1.0,
+        ahead: int = 3,
+        clusters: int = 3,
+        n_init: int = 3,
+        random_state: int = 0,
+    ) -> None:
+        self.rewrap = rewrap
+        self.sigma = sigma
+        self.ahead = ahead
+        self.clusters = clusters
+        self.n_init = n_init
+        self.random_state = random_state
+
+    def _content(self, ratio: NDArray[np.float64]) -> NDArray[np.bool_]:
+        steps = steps_ahead(ratio, self.ahead)
+        points = np.column_stack([smooth(ratio, self.sigma), smooth(steps, self.sigma)])
+        if len(np.unique(points[:, 0] + 1j * points[:, 1])) < self.clusters:
+            return above_deviation(ratio, sigma=self.sigma)
+        return away_from_origin(points, clusters=self.clusters, n_init=self.n_init, random_state=self.random_state)

@@ -1,0 +1,321 @@
+"""A chain of filters over the elements of a page, after Crunch (Gupta et al. 2003, 2005).
+
+The published idea, not the original program, whose settings depend on the site: each filter strikes elements off
+what the filters before it have left; the text that remains is the content.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.errors import UsageError
+from blockml.extractors.base import Between, Extractor, Traits
+from blockml.page import Flag, Nodes, Page
+from blockml.page.subtrees import in_blocks, nearest, nearest_above, subtree_sums
+from blockml.text.words import find_words
+
+__all__ = ["AD_HOSTS", "Crunch"]
+
+#: Elements that hold no prose: code, embedded pages and programs, controls of forms.
+_PROSELESS = frozenset("script style iframe object embed applet button select input textarea".split())
+
+#: Elements that hold none either, unless they stand around the whole page.
+_WRAPPERS = frozenset({"form", "noscript"})
+
+#: Words of ``class`` and ``id`` that tell an advertisement; a hyphen or an underscore ends a word as well.
+_AD_WORD = re.compile(
+    r"(?<![a-z0-9])(?:ad|ads|advert|advertisement|banner|sponsor|promo|doubleclick)(?![a-z0-9])", re.IGNORECASE
+)
+
+#: Hosts of advertisements; Crunch used a public list of the same kind (Gupta et al. 2003). Sub-domains count too.
+AD_HOSTS = (
+    "2mdn.net",
+    "adnxs.com",
+    "advertising.com",
+    "amazon-adsystem.com",
+    "atdmt.com",
+    "criteo.com",
+    "doubleclick.net",
+    "googleadservices.com",
+    "googlesyndication.com",
+    "outbrain.com",
+    "taboola.com",
+    "zedo.com",
+)
+
+#: Elements that may hold a list of links, or be left empty. Crunch looked at table cells (Gupta et al. 2003).
+_CONTAINERS = frozenset("ul ol table td div p".split())
+
+_HOST = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*:)?//(?:[^/?#@]*@)?([^/?#:\s]+)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rest:
+    """What the filters so far have left of a page."""
+
+    nodes: Nodes
+    words: NDArray[np.int64]
+    """(n_nodes,) words of each text."""
+    left: NDArray[np.bool_]
+    """(n_nodes,) whether the node is still there."""
+
+
+#: From what is left to the elements that go, (n_nodes,); all below them goes too.
+_Filter = Callable[[_Rest], NDArray[np.bool_]]
+
+
+def _elements(rest: _Rest) -> NDArray[np.bool_]:
+    """Elements that hold no prose, forms, and what is shown without scripts only."""
+    proseless = rest.nodes.named(_PROSELESS)
+    outside = rest.left & (nearest(rest.nodes, proseless) < 0)
+    return proseless | (rest.nodes.named(_WRAPPERS) & _is_part(replace(rest, left=outside)))
+
+
+def _is_part(rest: _Rest) -> NDArray[np.bool_]:
+    """Whether a node holds at most half of the words (our choice); else it is taken for the page itself.
+
+    Some frameworks put a whole page into one form or, for those who run no scripts, into one ``noscript``; some
+    pages say in the class of their body that they show advertisements.
+    """
+    words = rest.words * rest.left
+    part: NDArray[np.bool_] = 2 * subtree_sums(rest.nodes, words) <= words.sum()
+    return part
+
+
+def _adverts(rest: _Rest, hosts: frozenset[str]) -> NDArray[np.bool_]:
+    """Elements that say they are advertisements, or point to a host of such."""
+    struck = np.zeros(len(rest.nodes), dtype=bool)
+    for node, attributes in enumerate(rest.nodes.attributes):
+        if attributes:
+            names = f"{attributes.get('class', '')} {attributes.get('id', '')}"
+            address = attributes.get("src") or attributes.get("href") or ""
+            struck[node] = _AD_WORD.search(names) is not None or ("//" in address and _is_on(address, hosts))
+    return struck & _is_part(rest)
+
+
+def _is_on(address: str, hosts: frozenset[str]) -> bool:
+    """Whether an absolute address is on one of the hosts, or below one."""
+    match = _HOST.match(address)
+    labels = match[1].lower().split(".") if match else []
+    return not hosts.isdisjoint(".".join(labels[start:]) for start in range(len(labels)))
+
+
+def _link_lists(rest: _Rest, ratio: float) -> NDArray[np.bool_]:
+    """Containers with two links or more, and more than ``ratio`` of them per word that isn't linked."""
+    nodes = rest.nodes
+    unlinked = rest.words * ((nodes.flags & Flag.LINK) == 0)
+
+    def goes(links: int, words: int) -> bool:
+        return links >= 2 and (words == 0 or links / words > ratio)
+
+    return _innermost_first(rest, _CONTAINERS, nodes.named({"a"}), unlinked, goes)
+
+
+def _text_lists(rest: _Rest) -> NDArray[np.bool_]:
+    """Lists whose items have fewer than three words on average."""
+
+    def goes(items: int, words: int) -> bool:
+        return words < 3 * items
+
+    return _innermost_first(rest, {"ul", "ol"}, rest.nodes.named({"li"}), rest.words, goes)
+
+
+def _empty(rest: _Rest) -> NDArray[np.bool_]:
+    """Containers without a word left, such as the strokes that stood between links."""
+    wordless: NDArray[np.bool_] = subtree_sums(rest.nodes, rest.words * rest.left) == 0
+    return wordless & rest.nodes.named(_CONTAINERS)
+
+
+def _innermost_first(
+    rest: _Rest,
+    names: Set[str],
+    first: NDArray[np.integer[Any]] | NDArray[np.bool_],
+    second: NDArray[np.integer[Any]] | NDArray[np.bool_],
+    goes: Callable[[int, int], bool],
+) -> NDArray[np.bool_]:
+    """Strike elements by two counts of what is below them, the inner ones before the outer ones.
+
+    What an inner element took along no longer counts for the outer ones.
+
+    Parameters
+    ----------
+    rest
+        What is left.
+    names
+        Elements that are judged.
+    first, second
+        (n_nodes,) what is counted.
+    goes
+        Judges an element by its two counts.
+    """
+    nodes = rest.nodes
+    judged = rest.left & nodes.named(names)
+    sums = [subtree_sums(nodes, values * rest.left).tolist() for values in (first, second)]
+    outer = nearest_above(nodes, judged).tolist()
+    lost = [[0] * (len(nodes) + 1) for _ in sums]  # the entry at the end takes what has no judged element above
+    struck = np.zeros(len(nodes), dtype=bool)
+    for node in np.flatnonzero(judged)[::-1].tolist():
+        struck[node] = goes(sums[0][node] - lost[0][node], sums[1][node] - lost[1][node])
+        for total, gone in zip(sums, lost, strict=True):
+            gone[outer[node]] += total[node] if struck[node] else gone[node]
+    return struck
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Trace:
+    """What each filter did to a page."""
+
+    shares: Sequence[NDArray[np.float32]]
+    """(n_blocks,) share of each block's words that was left, before the first filter and after each."""
+    taken: Mapping[str, NDArray[np.int64]]
+    """By filter, (n_nodes,) the element with which it took a node; -1 for nodes it did not take."""
+
+
+class Crunch(Extractor):
+    """Strikes off, one filter after the other, what is not content.
+
+    Each filter can be switched off; they run in the order of the parameters.
+
+    Parameters
+    ----------
+    ratio
+        Links per word outside of links up to which a container is no link list.
+    elements
+        Remove scripts, embedded objects, controls, and each form or ``noscript`` that doesn't hold most of the page.
+    adverts
+        Remove elements whose ``class`` or ``id`` says they are advertisements, or whose address is on an advertiser's
+        host, unless they hold most of the page.
+    link_lists
+        Remove lists, tables, cells, divisions and paragraphs with at least two links and more than ``ratio`` links
+        per word outside of links, inner ones first.
+    text_lists
+        Remove lists whose items have fewer than three words on average.
+    empty
+        Remove lists, tables, cells, divisions and paragraphs without a word left.
+    retain_links
+        Keep the linked text of removed link lists. Crunch appends these links to the page; here they stay in place.
+    ad_hosts
+        Hosts of advertisements, with their sub-domains.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page = "<ul><li><a>Home</a><li><a>News</a></ul><p>See <a>this</a> and many other words.</p>"
+    >>> blockml.extract(page, model=Crunch()).text
+    'See this and many other words.'
+    """
+
+    name: ClassVar[str] = "crunch"
+    traits: ClassVar[Traits] = Traits(
+        needs_training=False,
+        uses_siblings=False,
+        gives_probabilities=False,
+        source="Gupta et al. 2003, 2005 (re-created)",
+    )
+    legal: ClassVar[Mapping[str, Between | tuple[object, ...]]] = {
+        "ratio": Between(0, 100),
+        **dict.fromkeys(("elements", "adverts", "link_lists", "text_lists", "empty", "retain_links"), (False, True)),
+    }
+
+    def __init__(
+        self,
+        ratio: float = 0.25,
+        *,
+        elements: bool = True,
+        adverts: bool = True,
+        link_lists: bool = True,
+        text_lists: bool = False,
+        empty: bool = True,
+        retain_links: bool = False,
+        ad_hosts: tuple[str, ...] = AD_HOSTS,
+    ) -> None:
+        self.ratio = ratio  # 0.25: our choice; the original has a ratio of this kind
+        self.elements = elements
+        self.adverts = adverts
+        self.link_lists = link_lists
+        self.text_lists = text_lists
+        self.empty = empty
+        self.retain_links = retain_links
+        self.ad_hosts = ad_hosts
+
+    def check(self) -> None:
+        """Check the arguments of the constructor."""
+        super().check()
+        hosts: object = self.ad_hosts
+        if not isinstance(hosts, (tuple, list)) or not all(isinstance(host, str) for host in hosts):
+            raise UsageError(f"parameter 'ad_hosts' of {self.name} is a tuple of host names, not {hosts!r}")
+
+    def score(self, page: Page) -> NDArray[np.float32]:
+        """Give each block the share of its words that all filters leave."""
+        return self._trace(page).shares[-1]
+
+    def filters(self, page: Page) -> dict[str, NDArray[np.bool_]]:
+        """Blocks that each filter removed: (n_blocks,) by name of the filter, in the order they run.
+
+        A block whose words go piece by piece was removed by the filter that left less than half of them. So each
+        block below the default threshold was removed by just one filter.
+
+        Examples
+        --------
+        >>> import blockml
+        >>> page = blockml.parse("<ul><li><a>Home</a><li><a>News</a></ul><p>And some text</p>")
+        >>> Crunch().filters(page)["link_lists"].tolist()
+        [True, True, False]
+        """
+        trace = self._trace(page)
+        kept = [shares >= self.default_threshold for shares in trace.shares]
+        return {name: before & ~after for name, (before, after) in zip(trace.taken, pairwise(kept), strict=True)}
+
+    def explain(self, page: Page) -> tuple[str, ...]:
+        """Filter that removed a block, and XPath of the element that went; empty for blocks that stay."""
+        notes = [""] * len(page.blocks)
+        taken = self._trace(page).taken
+        for name, removed in self.filters(page).items():
+            blocks = np.flatnonzero(removed)
+            spans = [taken[name][page.blocks.node[block] : page.blocks.last_node[block] + 1] for block in blocks]
+            paths = page.nodes.xpaths([int(span[span >= 0][0]) for span in spans])
+            for block, path in zip(blocks.tolist(), paths, strict=True):
+                notes[block] = f"{name}: {path}"
+        return tuple(notes)
+
+    def _trace(self, page: Page) -> _Trace:
+        """Run the chain."""
+        self.check()
+        chain: dict[str, _Filter] = {
+            "elements": _elements,
+            "adverts": partial(_adverts, hosts=frozenset(host.lower() for host in self.ad_hosts)),
+            "link_lists": partial(_link_lists, ratio=self.ratio),
+            "text_lists": _text_lists,
+            "empty": _empty,
+        }
+        nodes = page.nodes
+        # Scripts without blanks count by the sign, lest a sentence of Chinese pass for one word.
+        words = np.bincount(find_words(nodes.texts, "cjk")[0], minlength=len(nodes)) * ((nodes.flags & Flag.HEAD) == 0)
+        left, retained = np.ones(len(nodes), dtype=bool), np.zeros(len(nodes), dtype=bool)
+        shares, taken = [_share(page, words, left)], {}
+        for name, strikes in chain.items():
+            struck = left & strikes(_Rest(nodes, words, left)) if getattr(self, name) else np.zeros_like(left)
+            taken[name] = np.where(left, nearest(nodes, struck), -1)
+            left = left & (taken[name] < 0)
+            if self.retain_links and name == "link_lists":
+                retained = (taken[name] >= 0) & ((nodes.flags & Flag.LINK) > 0)
+            shares.append(_share(page, words, left | retained))
+        return _Trace(shares, taken)
+
+
+def _share(page: Page, words: NDArray[np.int64], left: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """(n_blocks,) share of each block's words that is left; of its texts, if it has no words."""
+    is_text = page.nodes.tag == 0
+    total = in_blocks(page.blocks, words)
+    by_words = in_blocks(page.blocks, words * left) / np.maximum(total, 1)
+    by_texts = in_blocks(page.blocks, is_text & left) / in_blocks(page.blocks, is_text)
+    share: NDArray[np.float32] = np.where(total > 0, by_words, by_texts).astype(np.float32)
+    return share

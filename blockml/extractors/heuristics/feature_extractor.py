@@ -1,0 +1,159 @@
+"""FeatureExtractor and K-FeatureExtractor: parts of a page that hold most of a feature (Debnath et al. 2005).
+
+A page is taken apart at its tables, divisions and sections; a text belongs to the innermost one. Parts without text
+do not compete, for there is nothing to extract from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.extractors.base import Between, Extractor, Traits
+from blockml.page import Nodes, Page
+from blockml.page.subtrees import nearest, text_lengths
+
+__all__ = ["CONTAINERS", "FE", "FEATURES", "KFE"]
+
+#: Elements that a page is taken apart at: tables, divisions, and as our choice cells, and sections of all kinds.
+CONTAINERS = frozenset("html body table td th div section article main aside header footer nav".split())
+
+#: Desired features, as counts per node: characters of text, and elements.
+FEATURES: Mapping[str, Callable[[Nodes], NDArray[np.generic]]] = {
+    "text": text_lengths,
+    "images": lambda nodes: nodes.named({"img"}),
+    "scripts": lambda nodes: nodes.named({"script"}),
+    "links": lambda nodes: nodes.named({"a"}),
+    "lists": lambda nodes: nodes.named({"ul", "ol", "dl"}),
+}
+
+
+def _parts(page: Page, feature: str) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Parts of a page that hold text.
+
+    Returns
+    -------
+    part, amounts
+        (n_blocks,) the part that each block belongs to, and (n_parts,) how much of the feature each part has.
+    """
+    nodes = page.nodes
+    container = nearest(nodes, nodes.named(CONTAINERS)) + 1  # 0: outside of all
+    amounts = np.bincount(container, FEATURES[feature](nodes), minlength=len(nodes) + 1)
+    competing, part = np.unique(container[page.blocks.node], return_inverse=True)
+    return part, amounts[competing].astype(np.float64)
+
+
+class FE(Extractor):
+    """Keeps the part of the page with the largest share of the desired feature.
+
+    Other parts score in proportion to it, so that a lower threshold keeps the next ones too. Parts with equal shares
+    are kept or removed together; that holds as well where none has the feature, and all are kept.
+
+    Parameters
+    ----------
+    feature
+        The desired feature: a key of :data:`FEATURES`.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page = "<div>Menu</div><div>A longer text</div><div>Imprint</div>"
+    >>> blockml.extract(page, model=FE()).text
+    'A longer text'
+    """
+
+    name: ClassVar[str] = "fe"
+    traits: ClassVar[Traits] = Traits(
+        needs_training=False, uses_siblings=False, gives_probabilities=False, source="Debnath et al. 2005"
+    )
+    legal: ClassVar[Mapping[str, Between | tuple[object, ...]]] = {"feature": tuple(FEATURES)}
+
+    def __init__(self, feature: str = "text") -> None:
+        self.feature = feature
+
+    @property
+    def default_threshold(self) -> float:
+        """What the first part scores."""
+        return 1.0
+
+    def score(self, page: Page) -> NDArray[np.float32]:
+        """Give each block what its part has of the feature, relative to the part that has most."""
+        self.check()
+        part, amounts = _parts(page, self.feature)
+        largest = amounts.max(initial=0)
+        shares = amounts / largest if largest else np.ones_like(amounts)
+        return shares.astype(np.float32)[part]
+
+
+class KFE(Extractor):
+    """Keeps the group of parts with the largest shares of the desired feature, out of ``k`` groups.
+
+    Groups are those of k-means on one number per part: how much of the feature it has.
+
+    Parameters
+    ----------
+    feature
+        The desired feature: a key of :data:`FEATURES`.
+    k
+        Number of groups; fewer where parts have fewer different amounts. With one group all is kept.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page = "<div>Menu</div><div>A longer text</div><div>A longer tail</div><div>Some more</div>"
+    >>> print(blockml.extract(page, model=KFE()).text)
+    A longer text
+    A longer tail
+    """
+
+    name: ClassVar[str] = "kfe"
+    traits: ClassVar[Traits] = FE.traits
+    legal: ClassVar[Mapping[str, Between | tuple[object, ...]]] = {**FE.legal, "k": Between(1, 10, whole=True)}
+
+    def __init__(self, feature: str = "text", k: int = 3) -> None:
+        self.feature = feature
+        self.k = k  # 3: much, some and little; our choice
+
+    def score(self, page: Page) -> NDArray[np.float32]:
+        """Give each block of the first group 1, and all others 0."""
+        self.check()
+        part, amounts = _parts(page, self.feature)
+        if not len(part):
+            return np.zeros(0, dtype=np.float32)
+        return (amounts >= _start_of_top_cluster(amounts, self.k)).astype(np.float32)[part]
+
+
+def _start_of_top_cluster(values: NDArray[np.float64], k: int) -> float:
+    """Smallest value in the topmost of ``k`` clusters that have the least sum of squared distances to their means.
+
+    On a line, clusters are intervals, and the best partition is found exactly by dynamic programming over the sorted
+    values (Fisher 1958): nothing depends on starting points. d parts with different amounts of text have at least
+    d²/2 characters, so that the d² steps are linear in the length of the page.
+
+    Examples
+    --------
+    >>> _start_of_top_cluster(np.array([1.0, 2, 9, 10, 30]), 3), _start_of_top_cluster(np.array([4.0, 4]), 3)
+    (30.0, 4.0)
+    """
+    distinct, counts = np.unique(values, return_counts=True)
+    n, k = len(distinct), min(k, len(distinct))
+    if k == 1:
+        return float(distinct[0])
+    weights, sums, squares = (np.append(0.0, np.cumsum(counts * distinct**power)) for power in (0, 1, 2))
+
+    def scatter(first: NDArray[np.intp], stop: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Sum of squared distances to their mean of the values ``first`` to ``stop - 1``, for each pair."""
+        total, weight = sums[stop] - sums[first], weights[stop] - weights[first]
+        return np.asarray(squares[stop] - squares[first] - total**2 / weight)
+
+    places = np.arange(n + 1)
+    # Scatter of the first 1, 2, … n values in one cluster, then in two, and so on.
+    least = scatter(places[:1], places[1:])
+    for _ in range(k - 2):
+        split = [least[: stop - 1] + scatter(places[1:stop], places[stop : stop + 1]) for stop in range(1, n + 1)]
+        least = np.array([min(one, several.min(initial=one)) for one, several in zip(least, split, strict=True)])
+    # Of equally good borders the lowest, with more in the top cluster.
+    return float(distinct[1 + int(np.argmin(least[:-1] + scatter(places[1:n], places[n:])))])

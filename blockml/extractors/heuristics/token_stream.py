@@ -1,0 +1,396 @@
+"""A page as one run of tags and texts, and as tokens: what content code vectors, slopes and tag ratios are taken from.
+
+Two views. ``raw`` reads the tags off the source, as long as they are written there, and takes the texts that the
+parser found too. ``tree`` writes the repaired tree out again. Neither counts a tag whose name the source does not
+contain, so a text without tags stays one.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.errors import UnknownNameError
+from blockml.page import Flag, Nodes, Page
+from blockml.parsing.builder import DROPPED
+from blockml.parsing.lines import VOID
+from blockml.text.words import find_words
+
+__all__ = ["VIEWS", "Flat", "Tokens", "flatten", "majority", "shares"]
+
+#: Views of a page as a run of tags and texts, by name.
+VIEWS: Mapping[str, str] = {
+    "raw": "tags as the source writes them, attributes and all",
+    "tree": "tags of the repaired tree, with its attributes; what the source does not contain is left out",
+}
+
+# Quotes count after "=" only, an unclosed tag or quote reaches to the end (HTML standard, section 13.2.5). "/>" ends an
+# element that holds no markup at once, as libxml2 reads it.
+_TAG = r"""</?[a-zA-Z][^\s/>]*+(?:[^>=]++|=\s*+(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z))?+)*+(?:>|\Z)"""
+_MARKUP = re.compile(
+    rf"(?P<comment><!--.*?(?:--!?>|\Z)|<[!?][^>]*+(?:>|\Z)|</(?![a-zA-Z])[^>]*+(?:>|\Z))"
+    rf"|(?P<dropped>(?=<(?P<name>{'|'.join(sorted(DROPPED))})[\s/>]){_TAG}(?<!/>))(?:.*?(?=</(?P=name)[\s/>]|\Z))"
+    rf"|(?P<tag>{_TAG})",
+    re.DOTALL | re.IGNORECASE,
+)
+_NAME = re.compile(r"<(/?[^\s/>]+)")
+_SPACE = re.compile(r"\s+")
+_CONTROLS = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]+")
+
+#: How far ahead, in characters, a text of the tree is looked for in the source where the two differ, beside the length
+#: of what was not found before it, which counts up to the second number (our choice).
+_WINDOW, _MOST_MISSED = 2000, 20_000
+
+#: Tags that every tree has, written or not.
+_IMPLIED = frozenset({"html", "head", "body", "/html", "/head", "/body"})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tokens:
+    """Tags and words in document order, as columns of ``n`` entries."""
+
+    is_tag: NDArray[np.bool_]
+    """(n,) whether it is a tag; else it is a word."""
+    piece: NDArray[np.int32]
+    """(n,) index of its piece in the :class:`Flat` that it comes from."""
+    block: NDArray[np.int32]
+    """(n,) block of a word; -1 for tags and for words outside the blocks, such as the title's."""
+
+    def __len__(self) -> int:
+        return len(self.piece)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Flat:
+    """Tags and texts of a page in document order, as columns of ``n`` pieces."""
+
+    names: tuple[str, ...]
+    """(n,) name of a tag in lower case, ``/`` in front for end tags; empty for texts."""
+    texts: tuple[str, ...]
+    """(n,) a text, each run of white space as one blank; empty for tags."""
+    n_chars: NDArray[np.int32]
+    """(n,) characters of the text, or of the tag with its attributes and brackets."""
+    is_tag: NDArray[np.bool_]
+    """(n,) whether it is a tag; else it is a text."""
+    block: NDArray[np.int32]
+    """(n,) block of a text; -1 for tags and for texts outside the blocks, such as the title."""
+    start: NDArray[np.int64]
+    """(n,) where it starts in ``source``."""
+    source: str
+    """The source, or the tree written out."""
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def is_anchor(self) -> NDArray[np.bool_]:
+        """(n,) whether it is a start or end tag of ``a``."""
+        return np.array([name in ("a", "/a") for name in self.names], dtype=bool)
+
+    def without(self, pieces: NDArray[np.bool_]) -> Flat:
+        """Leave pieces out, as if they had never been there."""
+        kept = np.flatnonzero(~pieces)
+        rows = kept.tolist()
+        return Flat(
+            names=tuple([self.names[row] for row in rows]),
+            texts=tuple([self.texts[row] for row in rows]),
+            n_chars=self.n_chars[kept],
+            is_tag=self.is_tag[kept],
+            block=self.block[kept],
+            start=self.start[kept],
+            source=self.source,
+        )
+
+    def tokens(self, tokenizer: str = "cjk") -> Tokens:
+        """Split the texts into words.
+
+        Parameters
+        ----------
+        tokenizer
+            A key of :data:`blockml.text.words.TOKENIZERS`. The default counts what ``space`` counts, but letters
+            of scripts without blanks singly.
+        """
+        owner, _ = find_words(self.texts, tokenizer)
+        counts = np.where(self.is_tag, 1, np.bincount(owner, minlength=len(self)))
+        piece = np.repeat(np.arange(len(self), dtype=np.int32), counts)
+        return Tokens(self.is_tag[piece], piece, self.block[piece])
+
+
+def flatten(page: Page, view: str = "raw") -> Flat:
+    """Write a page as one run of tags and texts.
+
+    Comments and the contents of scripts and styles are gone, white space between two tags too.
+
+    Parameters
+    ----------
+    page
+        The page. One without a source (made from another page) has the view ``tree`` only, and is given it.
+    view
+        A key of :data:`VIEWS`.
+
+    Raises
+    ------
+    UnknownNameError
+        No such view.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> flat = flatten(blockml.parse("<p class=x>ab <a>cd</a> ef</p>"))
+    >>> flat.names, flat.texts[1:3], flat.n_chars.tolist()
+    (('p', '', 'a', '', '/a', '', '/p'), ('ab ', ''), [11, 3, 3, 2, 4, 3, 4])
+    """
+    if view not in VIEWS:
+        raise UnknownNameError("view", view, VIEWS)
+    source = page.source
+    if source is None:
+        return _tree(page, None)
+    pieces = _scan(source)
+    return _raw(page, pieces, source) if view == "raw" else _tree(page, set(pieces.names))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pieces:
+    """Tags and texts of a source, as columns of :class:`Flat`."""
+
+    names: list[str]
+    texts: list[str]
+    n_chars: list[int]
+    start: list[int]
+
+
+def _scan(source: str) -> _Pieces:
+    """Read tags and texts off a source."""
+    names: list[str] = []
+    texts: list[str] = []
+    n_chars: list[int] = []
+    starts: list[int] = []
+    name_of: dict[str, str] = {}  # few tags differ
+    pending: list[str] = []  # text since the last tag: comments part it
+    pending_start = position = 0
+
+    def flush() -> None:
+        text = "".join(pending)
+        pending.clear()
+        if text.isspace():
+            return
+        # Entities are decoded after tags have been recognised: "&lt;" never becomes a tag.
+        if "&" in text:
+            text = html.unescape(text)
+        if not text.isprintable():
+            text = _CONTROLS.sub("", text)
+        text = _SPACE.sub(" ", text)
+        if text.strip():
+            names.append("")
+            texts.append(text)
+            n_chars.append(len(text))
+            starts.append(pending_start)
+
+    for match in _MARKUP.finditer(source):
+        start, end = match.span()
+        if start > position:
+            if not pending:
+                pending_start = position
+            pending.append(source[position:start])
+        position = end
+        kind = match.lastgroup
+        if kind is None or kind == "comment":
+            continue
+        if pending:
+            flush()
+        tag = match[kind]
+        if tag not in name_of:
+            name = _NAME.match(tag)
+            name_of[tag] = name[1].lower() if name else ""
+        names.append(name_of[tag])
+        texts.append("")
+        n_chars.append(len(tag))
+        starts.append(start)
+    if position < len(source):
+        if not pending:
+            pending_start = position
+        pending.append(source[position:])
+    if pending:
+        flush()
+    return _Pieces(names, texts, n_chars, starts)
+
+
+def _raw(page: Page, pieces: _Pieces, source: str) -> Flat:
+    """The source's pieces, without texts that the parser did not find."""
+    is_tag = np.array([text == "" for text in pieces.texts], dtype=bool)
+    rows = np.flatnonzero(~is_tag)
+    solid = ["".join(pieces.texts[row].split()) for row in rows.tolist()]
+    nodes = np.flatnonzero(page.nodes.tag == 0)
+    node_of_text = _locate(solid, ["".join(page.nodes.texts[node].split()) for node in nodes.tolist()])
+    found = node_of_text >= 0
+    block = np.full(len(pieces.names), -1, dtype=np.int32)
+    block[rows[found]] = _block_of_node(page)[nodes[node_of_text[found]]]
+    flat = Flat(
+        names=tuple(pieces.names),
+        texts=tuple(pieces.texts),
+        n_chars=np.array(pieces.n_chars, dtype=np.int32),
+        is_tag=is_tag,
+        block=block,
+        start=np.array(pieces.start, dtype=np.int64),
+        source=source,
+    )
+    if found.all():
+        return flat
+    lost = np.zeros(len(flat), dtype=bool)
+    lost[rows[~found]] = True
+    return flat.without(lost)
+
+
+def _locate(pieces: Sequence[str], nodes: Sequence[str]) -> NDArray[np.intp]:
+    """For each text of the source the text node that holds its beginning, or -1; both without white space.
+
+    The two mostly hold the same characters. Where they don't, each text node is looked for from where the one before
+    ended.
+    """
+    # Where the source has a NUL, a parser has this sign or nothing.
+    pieces, nodes = ([text.replace("\ufffd", "") for text in texts] for texts in (pieces, nodes))
+    written, found = "".join(pieces), "".join(nodes)
+    lengths = np.array([len(text) for text in nodes], dtype=np.int64)
+    if written == found:
+        starts = np.cumsum(lengths) - lengths
+    else:
+        cursor, missed, places = 0, 0, []
+        for text in nodes:
+            place = written.find(text, cursor, cursor + len(text) + _WINDOW + min(missed, _MOST_MISSED))
+            places.append(place)
+            if place < 0:
+                missed += len(text)
+            else:
+                cursor, missed = place + len(text), 0
+        starts = np.array(places, dtype=np.int64)
+    known = np.flatnonzero(starts >= 0)
+    piece_lengths = np.array([len(text) for text in pieces], dtype=np.int64)
+    piece_starts = np.cumsum(piece_lengths) - piece_lengths
+    last = np.searchsorted(starts[known], piece_starts, side="right") - 1
+    result = np.full(len(pieces), -1, dtype=np.intp)
+    valid = last >= 0
+    node = known[last[valid]]
+    inside = piece_starts[valid] < starts[node] + lengths[node]
+    result[np.flatnonzero(valid)[inside]] = node[inside]
+    return result
+
+
+def _block_of_node(page: Page) -> NDArray[np.int32]:
+    """(n_nodes,) block of each text node, -1 where it has none."""
+    result = np.full(len(page.nodes), -1, dtype=np.int32)
+    blocks = page.blocks
+    if len(blocks):
+        texts = np.flatnonzero(page.nodes.tag == 0)
+        owner = np.searchsorted(blocks.node, texts, side="right") - 1
+        inside = (owner >= 0) & (texts <= blocks.last_node[owner])
+        result[texts[inside]] = owner[inside]
+    return result
+
+
+def _tree(page: Page, written: set[str] | None) -> Flat:
+    """The tree written out; of its tags only those whose name the source contains.
+
+    Without a source all but the bare tags that every tree has.
+    """
+    names: list[str] = []
+    texts: list[str] = []
+    parts: list[str] = []
+    text_nodes: list[int] = []
+    for node, part, name in _events(page.nodes):
+        implied = name in _IMPLIED and " " not in part if written is None else name not in written
+        if name and implied:
+            continue
+        names.append(name)
+        parts.append(part)
+        texts.append("" if name else part)
+        text_nodes.append(-1 if name else node)
+    lengths = np.array([len(part) for part in parts], dtype=np.int32)
+    block = np.append(_block_of_node(page), np.int32(-1))[text_nodes]  # -1 takes the entry appended
+    return Flat(
+        names=tuple(names),
+        texts=tuple(texts),
+        n_chars=lengths,
+        is_tag=np.array(text_nodes, dtype=np.int64) < 0,
+        block=block.astype(np.int32),
+        start=(np.cumsum(lengths) - lengths).astype(np.int64),
+        source="".join(parts),
+    )
+
+
+def _events(nodes: Nodes) -> Iterator[tuple[int, str, str]]:
+    """Node, serialisation and tag name of every tag and text in document order."""
+    open_nodes: list[int] = []
+    dropped = (nodes.flags & Flag.DROPPED) > 0
+    for node in range(len(nodes) + 1):
+        while open_nodes and nodes.end[open_nodes[-1]] <= node:
+            name = nodes.name(open_nodes.pop())
+            yield -1, f"</{name}>", f"/{name}"
+        if node == len(nodes):
+            return
+        name = nodes.name(node)
+        if name == "#text":
+            yield node, _SPACE.sub(" ", nodes.texts[node]), ""
+            continue
+        attributes = "".join([f' {key}="{value}"' for key, value in nodes.attributes[node].items()])
+        yield node, f"<{name}{attributes}>", name
+        if name not in VOID or dropped[node]:
+            open_nodes.append(node)
+
+
+def majority(scores: NDArray[np.float64], block: NDArray[np.int32], n_blocks: int) -> NDArray[np.float32]:
+    """Score of each block from the scores of its words: what at least half of them reach.
+
+    So a block reaches a threshold just when at least half of its words do. A block without words has 0.
+
+    Parameters
+    ----------
+    scores
+        (n,) one per word, in [0, 1].
+    block
+        (n,) the word's block; -1 for none.
+    n_blocks
+        Blocks of the page.
+
+    Examples
+    --------
+    >>> majority(np.array([0.2, 0.9, 0.6, 1.0]), np.array([0, 0, 0, 2], np.int32), 3).tolist()
+    [0.6..., 0.0, 1.0]
+    """
+    inside = block >= 0
+    owner, values = block[inside], scores[inside]
+    order = np.lexsort((-values, owner))
+    counts = np.bincount(owner, minlength=n_blocks)
+    result = np.zeros(n_blocks, dtype=np.float32)
+    filled = np.flatnonzero(counts)
+    first = (np.cumsum(counts) - counts)[filled]
+    result[filled] = values[order][first + (counts[filled] - 1) // 2]
+    return result
+
+
+def shares(chosen: NDArray[np.bool_], block: NDArray[np.int32], n_blocks: int) -> NDArray[np.float32]:
+    """Share of each block's words that were chosen; 0 for a block without words.
+
+    Parameters
+    ----------
+    chosen
+        (n,) one per word.
+    block
+        (n,) the word's block; -1 for none.
+    n_blocks
+        Blocks of the page.
+
+    Examples
+    --------
+    >>> shares(np.array([True, False, True]), np.array([0, 0, 2], np.int32), 3).tolist()
+    [0.5, 0.0, 1.0]
+    """
+    inside = block >= 0
+    counts = np.bincount(block[inside], minlength=n_blocks)
+    hits = np.bincount(block[inside & chosen], minlength=n_blocks)
+    result: NDArray[np.float32] = (hits / np.maximum(counts, 1)).astype(np.float32)
+    return result

@@ -1,0 +1,1 @@
+"""Extractors that use other pages of the same site."""

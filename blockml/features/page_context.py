@@ -1,0 +1,318 @@
+"""What several families of features count with, computed once a page and only if asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml import _kernel
+from blockml.features.attribute_values import Names, numbered
+from blockml.features.block_groups import GROUPS, Levels, alike
+from blockml.features.kernel_page import KernelPage
+from blockml.features.keywords import keyword_bits
+from blockml.features.tags import TagTable, tag_places
+from blockml.page import Blocks, Nodes, Page
+from blockml.text.characters import (
+    ALNUM,
+    CJK,
+    CLAUSE,
+    DIGIT,
+    SENTENCE,
+    SPACE,
+    UPPER,
+    classes,
+    code_points,
+)
+
+__all__ = ["COUNTED", "REACH", "PageContext"]
+
+#: Ancestors that are looked at above each block (our choice: of real blocks, 1 in 1,000 has more). Bounds the cost of
+#: a deep page.
+REACH = 32
+
+#: Classes of characters that families count: all of them are counted at once.
+COUNTED = np.array([ALNUM, SPACE, DIGIT, SENTENCE, CLAUSE, UPPER | ALNUM, CJK | ALNUM], dtype=np.uint8)
+_ROW_OF = {mask: row for row, mask in enumerate(COUNTED.tolist())}
+
+
+class PageContext:
+    """A page as features see it.
+
+    Sums over subtrees are taken over blocks: those of node ``i`` are ``low[i] … high[i] - 1``.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> view = PageContext(blockml.parse("<div><p>one two<p>three</div>four"))
+    >>> [view.nodes.name(node) for node in view.levels((1,))[0].tolist()]
+    ['div', 'div', 'html']
+    >>> view.total_of(view.chain[1], view.blocks.n_words).tolist()
+    [3.0, 3.0, 4.0]
+    """
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.nodes: Nodes = page.nodes
+        self.blocks: Blocks = page.blocks
+        self._compiled = _kernel.compiled if len(page.blocks) else None
+
+    def __len__(self) -> int:
+        return len(self.blocks)
+
+    @cached_property
+    def sheet(self) -> KernelPage | None:
+        """The page as the kernel knows it; None without a kernel, and of a page without blocks."""
+        compiled = self._compiled
+        return None if compiled is None else KernelPage(compiled, self.page, REACH)
+
+    @property
+    def chain(self) -> NDArray[np.int64]:
+        """(levels, n_blocks) the block's parent, the parent's parent … at most :data:`REACH`; -1 above a root."""
+        return self._above[0]
+
+    @property
+    def reached(self) -> NDArray[np.int64]:
+        """Nodes of :attr:`chain`, each once, rising."""
+        return self._above[1]
+
+    @property
+    def started(self) -> NDArray[np.int64]:
+        """(n_nodes + 1,) blocks that start before each node, and all of them."""
+        return self._above[2]
+
+    @cached_property
+    def _above(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """What :attr:`chain`, :attr:`reached` and :attr:`started` are."""
+        nodes, blocks, n_nodes = self.nodes, self.blocks, len(self.nodes)
+        levels = []
+        here = blocks.parent.astype(np.int64)
+        up = np.append(nodes.parent, -1).astype(np.int64)
+        for _ in range(REACH):
+            levels.append(here)
+            here = up[here]
+            if here.max(initial=-1) < 0:
+                break
+        marked = np.zeros(n_nodes + 1, dtype=bool)
+        marked[np.array(levels)] = True
+        started = np.zeros(n_nodes + 1, dtype=np.int64)
+        np.cumsum(np.bincount(blocks.node, minlength=n_nodes), out=started[1:])
+        return np.array(levels), np.flatnonzero(marked[:-1]).astype(np.int64, copy=False), started
+
+    @cached_property
+    def _outermost(self) -> NDArray[np.intp]:
+        """(n_blocks,) level of the outermost ancestor."""
+        outermost: NDArray[np.intp] = np.maximum((self.chain >= 0).sum(axis=0) - 1, 0)
+        return outermost
+
+    def levels(self, ks: Sequence[int]) -> NDArray[np.int64]:
+        """(len(ks), n_blocks) the ancestors so many levels above the parent; the outermost one where there are less."""
+        rows = np.minimum(np.array(ks, dtype=np.intp)[:, None], self._outermost)
+        return self.chain.ravel().take(rows * len(self) + np.arange(len(self)))
+
+    @cached_property
+    def low(self) -> NDArray[np.intp]:
+        """(n_nodes,) the first block that starts at the node or behind its start."""
+        return self.started[:-1]
+
+    @cached_property
+    def high(self) -> NDArray[np.intp]:
+        """(n_nodes,) one past the last block that starts inside of the node."""
+        return self.started[self.nodes.end]
+
+    def most_above(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(n_blocks,) largest value (n_nodes + 1,), the last for "no node", in each column of the chain."""
+        highest: NDArray[np.float64] = values[self.chain].max(axis=0)
+        return highest
+
+    def total_of(self, nodes: NDArray[np.intp], values: NDArray[np.generic]) -> NDArray[np.float64]:
+        """(…, *nodes.shape) sums of values (…, n_blocks) over the blocks of some nodes."""
+        before = _sums_before(values)
+        sums: NDArray[np.float64] = before.take(self.high[nodes], axis=-1) - before.take(self.low[nodes], axis=-1)
+        return sums
+
+    @property
+    def amounts(self) -> NDArray[np.float64]:
+        """(3, n_blocks) words, words in links, and words of running text.
+
+        Blocks that read like running text have ten words or more, hardly any of them linked. Ten words are where
+        Kohlschütter et al. 2010 (section 4) see short text end.
+        """
+        return self._words[0]
+
+    @property
+    def totals(self) -> tuple[float, float]:
+        """Words of the page, at least 1, and words of its running text."""
+        return self._words[1]
+
+    @cached_property
+    def _words(self) -> tuple[NDArray[np.float64], tuple[float, float]]:
+        """What :attr:`amounts` and :attr:`totals` are."""
+        amounts, blocks = np.empty((3, len(self))), self.blocks
+        if _kernel.compiled is not None:
+            all_words, in_links = (
+                np.ascontiguousarray(column, np.int32) for column in (blocks.n_words, blocks.n_linked)
+            )
+            n_words, n_prose = _kernel.compiled.word_amounts(all_words, in_links, amounts)
+        else:
+            words, linked, prose = amounts
+            words[:], linked[:] = blocks.n_words, blocks.n_linked
+            np.multiply(words, (words >= 10) & (linked <= 0.3 * words), out=prose)
+            n_words, n_prose = float(words.sum()), float(prose.sum())
+        return amounts, (max(1.0, n_words), n_prose)
+
+    @property
+    def words(self) -> NDArray[np.float64]:
+        """(n_blocks,) words."""
+        words: NDArray[np.float64] = self._words[0][0]
+        return words
+
+    @property
+    def linked(self) -> NDArray[np.float64]:
+        """(n_blocks,) words in links."""
+        linked: NDArray[np.float64] = self._words[0][1]
+        return linked
+
+    @property
+    def prose(self) -> NDArray[np.float64]:
+        """(n_blocks,) words of blocks that read like running text."""
+        prose: NDArray[np.float64] = self._words[0][2]
+        return prose
+
+    @property
+    def n_words(self) -> float:
+        """Words of the page, at least 1."""
+        return self._words[1][0]
+
+    @property
+    def kinds(self) -> NDArray[np.uint8]:
+        """(n_characters,) class bits of all texts, one line break after each."""
+        return self._characters[0]
+
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        """(n_blocks,) where each text starts in :attr:`kinds`."""
+        return self._characters[1]
+
+    @property
+    def lengths(self) -> NDArray[np.float64]:
+        """(n_blocks,) characters."""
+        return self._characters[2]
+
+    @cached_property
+    def _characters(self) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.float64]]:
+        """What :attr:`kinds`, :attr:`starts` and :attr:`lengths` are."""
+        texts = self.blocks.texts
+        lengths = np.array(list(map(len, texts)), dtype=np.float64)
+        starts = np.cumsum(lengths.astype(np.int64) + 1)
+        starts -= lengths.astype(np.int64) + 1
+        return classes(code_points([*texts, ""])), starts, lengths
+
+    def characters(self, bits: int) -> NDArray[np.float64]:
+        """(n_blocks,) characters of a class, or of several at once; see :mod:`blockml.text.characters`."""
+        if bits not in _ROW_OF:
+            return self._counted(np.array([bits], dtype=np.uint8)).ravel()
+        counts: NDArray[np.float64] = self.counts[_ROW_OF[bits]]
+        return counts
+
+    @cached_property
+    def counts(self) -> NDArray[np.float64]:
+        """(len(COUNTED), n_blocks) characters of the classes that families count."""
+        return self._counted(COUNTED)
+
+    def _counted(self, masks: NDArray[np.uint8]) -> NDArray[np.float64]:
+        """(n_masks, n_blocks) characters that have all bits of a mask."""
+        counts = np.empty((len(masks), len(self)))
+        for row, mask in zip(counts, masks, strict=True):
+            row[:] = np.add.reduceat((self.kinds & mask) == mask, self.starts, dtype=np.int64)
+        return counts
+
+    @cached_property
+    def _tag_places(self) -> NDArray[np.intp]:
+        """Places of the page's tags in tables."""
+        return tag_places(self.nodes.names)
+
+    def tag_codes(self, table: TagTable) -> NDArray[Any]:
+        """(n_tags + 1,) a code for the name of each tag, and at the end for "no node"."""
+        return table.of(self._tag_places)
+
+    def codes_above(self, table: TagTable) -> NDArray[Any]:
+        """(at most 4, n_blocks) :meth:`tag_codes` of the block's parent, the parent's parent …."""
+        tag = np.append(self.nodes.tag, np.int32(len(self.nodes.names)))
+        codes: NDArray[Any] = self.tag_codes(table)[tag[self.chain[:4]]]
+        return codes
+
+    def codes_of_nodes(self, table: TagTable) -> NDArray[Any]:
+        """(n_nodes + 1,) code of each node's name, and at the end of "no node"."""
+        codes: NDArray[Any] = self.tag_codes(table)[np.append(self.nodes.tag, -1)]
+        return codes
+
+    @cached_property
+    def names(self) -> Names:
+        """What attributes call the elements."""
+        return numbered(self.nodes, self.reached)
+
+    def classes_of(self, elements: NDArray[np.int64]) -> NDArray[np.int32]:
+        """(n_nodes + 1,) number of the ``class`` of elements, also of such that aren't above blocks; rising indices."""
+        return self.names.classes_too(self.nodes, elements)
+
+    @cached_property
+    def groups(self) -> NDArray[np.int64]:
+        """(n_ways, n_blocks) number of each block's group, for each entry of ``block_groups.GROUPS``."""
+        return alike(self.chain, self.nodes, tuple(GROUPS.values()), self.names.of["class"])
+
+    @cached_property
+    def same_path(self) -> NDArray[np.int64]:
+        """(1, n_blocks) number of the group of blocks with the same tags above."""
+        return alike(self.chain, self.nodes, (Levels(0, REACH),))
+
+    @cached_property
+    def name_bits(self) -> NDArray[np.int64]:
+        """(n_names,) bits of the groups of words in each value of :attr:`names`.
+
+        See :func:`blockml.features.keywords.keyword_bits`.
+        """
+        return np.array(list(map(keyword_bits, self.names.values)), dtype=np.int64)
+
+    @cached_property
+    def keywords(self) -> NDArray[np.int64]:
+        """(n_nodes + 1,) bits of the groups of words in ``class`` and ``id`` of the nodes above blocks; 0 for others.
+
+        See :func:`blockml.features.keywords.keyword_bits`.
+        """
+        bits: NDArray[np.int64] = self.name_bits[self.names.of["class"]]
+        bits |= self.name_bits[self.names.of["id"]]
+        return bits
+
+    @property
+    def meta(self) -> Mapping[str, str]:
+        """Contents of the page's ``meta`` elements by name or property; the first one counts."""
+        return self._metas[0]
+
+    @property
+    def canonical(self) -> str:
+        """Address that the page gives for itself; empty without one."""
+        return self._metas[1]
+
+    @cached_property
+    def _metas(self) -> tuple[Mapping[str, str], str]:
+        """What :attr:`meta` and :attr:`canonical` are."""
+        nodes, held = self.nodes, self.nodes.attributes
+        found: dict[str, str] = {}
+        for attribute in (held[node] for node in nodes.places("meta").tolist()):
+            if name := attribute.get("property") or attribute.get("name"):
+                found.setdefault(name.lower(), attribute.get("content") or "")
+        for attribute in (held[node] for node in nodes.places("link").tolist()):
+            if (attribute.get("rel") or "").lower() == "canonical":
+                return found, attribute.get("href") or ""
+        return found, ""
+
+
+def _sums_before(values: NDArray[np.generic]) -> NDArray[np.float64]:
+    """(…, n + 1) sums of all values (…, n) before each, and of all."""
+    before = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
+    np.cumsum(values, axis=-1, dtype=np.float64, out=before[..., 1:])
+    return before

@@ -1,0 +1,101 @@
+"""Probabilities and log odds.
+
+Exponentials and logarithms are made of sums, products and quotients alone, which are the same on every machine; those
+of numpy differ from one processor to the next in the last bit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml import _kernel
+
+__all__ = ["average_log_odds", "log_odds", "sigmoid"]
+
+#: Probabilities nearer to 0 or 1 are taken for this: log odds stay finite.
+_SURE = 1e-6
+#: The logarithm of 2 in two parts, of which the first has no low bits: products with small whole numbers are exact.
+_LN2_HIGH, _LN2_LOW = float.fromhex("0x1.62e42fee00000p-1"), float.fromhex("0x1.a39ef35793c76p-33")
+_PER_LN2 = float.fromhex("0x1.71547652b82fep+0")
+#: About the root of a half, as the bits of a float; and how many bits are behind its exponent.
+_ROOT, _MANTISSA = 0x3FE6A09E00000000, 52
+#: Terms of series: what is left out is less than the last bit.
+_EXPONENTIAL_TERMS, _LOGARITHM_TERMS = 14, 11
+#: Log odds beyond which nothing changes.
+_LARGEST = 700.0
+
+
+def log_odds(probabilities: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+    """Log odds; probabilities of 0 and 1 are taken for very small and very large ones.
+
+    Examples
+    --------
+    >>> log_odds(np.array([.5, 1.])).round(2).tolist()
+    [0.0, 13.82]
+    """
+    inside = np.minimum(np.maximum(probabilities.astype(np.float64), _SURE), 1 - _SURE)
+    return _logarithm(inside / (1 - inside))
+
+
+def sigmoid(odds: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Probabilities of log odds, written so that nothing can overflow."""
+    if _kernel.compiled is not None:
+        probabilities = np.empty(odds.shape, dtype=np.float32)
+        _kernel.compiled.sigmoid(np.ascontiguousarray(odds, dtype=np.float64), probabilities)
+        return probabilities
+    inside = np.minimum(np.maximum(odds, -_LARGEST), _LARGEST)
+    return (1 / (1 + _exponential(-inside))).astype(np.float32)
+
+
+def average_log_odds(
+    odds: NDArray[np.float64], probabilities: NDArray[np.float32], share: float = 0.5
+) -> NDArray[np.float32]:
+    """Probabilities whose log odds are a mean of those of two judges, of whom one gives log odds.
+
+    Parameters
+    ----------
+    log_odds
+        (n_blocks,) of the first judge.
+    probabilities
+        (n_blocks,) of the second.
+    share
+        Weight of the second, in [0, 1]; the first has the rest.
+
+    Examples
+    --------
+    >>> average_log_odds(np.array([-2.0, 0.0]), np.array([.5, .5], np.float32)).round(2).tolist()
+    [0.27000001072883606, 0.5]
+    """
+    if _kernel.compiled is not None:
+        both = np.empty(len(odds), dtype=np.float32)
+        likely = np.ascontiguousarray(probabilities, dtype=np.float32)
+        _kernel.compiled.average_log_odds(np.ascontiguousarray(odds, dtype=np.float64), likely, share, both)
+        return both
+    return sigmoid((1 - share) * odds + share * log_odds(probabilities))
+
+
+def _logarithm(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Natural logarithms of positive numbers.
+
+    Of sums, products and quotients alone, which are the same on every machine; numpy's are not.
+    """
+    shift = (x.view(np.int64) - _ROOT) >> _MANTISSA
+    rest, power = (x.view(np.int64) - (shift << _MANTISSA)).view(np.float64), shift.astype(np.float64)
+    s = (rest - 1) / (rest + 1)
+    square, total = s * s, np.zeros(x.shape)
+    for k in range(_LOGARITHM_TERMS - 1, -1, -1):
+        total = total * square + 1.0 / (2 * k + 1)
+    return power * _LN2_HIGH + (2 * s * total + power * _LN2_LOW)
+
+
+def _exponential(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Powers of e, of numbers within ± :data:`_LARGEST`; see :func:`_logarithm`."""
+    whole = np.rint(x * _PER_LN2)
+    rest, total = (x - whole * _LN2_HIGH) - whole * _LN2_LOW, np.ones(x.shape)
+    for k in range(_EXPONENTIAL_TERMS - 1, 0, -1):
+        total = 1 + total * (rest * (1.0 / k))
+    powers: NDArray[np.float64] = np.ldexp(total, whole.astype(np.int64))
+    return powers

@@ -1,0 +1,1 @@
+"""Characters, words, tokens, longest common subsequences and stable hashes of texts."""

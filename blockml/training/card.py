@@ -1,0 +1,132 @@
+"""A model in, its card out: what it is, what it was trained on, how good it is, what it must not be trusted with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from blockml.model.model_file import Model
+
+__all__ = ["render_card"]
+
+
+def render_card(model: Model) -> str:
+    """Write the card of a model as Markdown; the same model gives the same text."""
+    parts = [
+        f"# {model.name} {model.version}",
+        "A block classifier that tells the main content of a web page from the rest. "
+        "Generated with the model; every number comes from the command below.",
+        "## Training",
+        _table(
+            ["data set", "pages", "flagged", "sites", "blocks", "content", "licence"],
+            [
+                [
+                    entry["name"],
+                    entry["pages"],
+                    entry["flagged_pages"],
+                    entry["sites"],
+                    entry["blocks"],
+                    f"{entry['content_blocks'] / max(1, entry['blocks']):.1%}",
+                    entry["licence"] or "not stated",
+                ]
+                for entry in model.training
+            ],
+        ),
+        *(f"{entry['name']}: {entry['attribution']}" for entry in model.training if entry["attribution"]),
+        "Flagged pages have a known defect in their gold: they are measured, and teach nothing.",
+        f"Command: `{model.command or 'not recorded'}`, seed {model.seed}.",
+        "## Model",
+        _table(
+            ["what", "value"],
+            [
+                ["feature set", f"{model.features} ({model.features_hash})"],
+                ["recipe", ", ".join(f"{key} {value}" for key, value in model.recipe.items())],
+                ["trees", len(model.trees.roots)],
+                ["nodes", f"{len(model.trees.feature)}, depth {model.trees.max_depth()}"],
+                ["threshold", f"{model.threshold:g}"],
+                ["labels taken as content", ", ".join(model.labels)],
+                ["parsing", f"back end {model.parsing.backend}, profile {model.parsing.profile}, "
+                            f"wordless blocks {'kept' if model.parsing.keep_wordless else 'dropped'}, "
+                            f"tokenizer {model.parsing.tokenizer}"],
+            ],
+        ),
+        "## Measured",
+        *_measured(model.metrics, model.rule),
+        *_judged(model.metrics.get("site") or model.metrics.get("page") or {}),
+        "## Limits",
+        "The numbers hold for pages like those it was trained on. "
+        + (
+            "Scores are shares of training blocks in a leaf of the tree, not probabilities checked on other data. "
+            if model.rule == "threshold"
+            else "Scores say on which side of the page's own border a block is: 0.5 is the border, and what lies "
+            "further away is surer. "
+        )
+        + "Parts of a page that scripts load later are not seen.",
+        *(model.notes or ()),
+    ]  # fmt: skip
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _measured(metrics: Any, rule: str) -> list[str]:  # noqa: ANN401 (a parsed JSON object)
+    protocols = [metrics[name] for name in ("block", "page", "site") if name in metrics]
+    if not protocols:
+        return ["Nothing was measured."]
+    rows = []
+    for summary in protocols:
+        block, page = summary["block"], summary.get("page_bag_f1")
+        rows.append(
+            [
+                f"by {summary['protocol']}, {summary['folds']} folds",
+                f"{block['precision']:.3f}",
+                f"{block['recall']:.3f}",
+                f"{block['f1']:.3f}",
+                f"{block['f1_fold_mean']:.3f} ± {block['f1_fold_sd']:.3f}",
+                f"{page['mean']:.3f} [{page['low']:.3f}, {page['high']:.3f}]" if page else "",
+            ]
+        )
+    parts = [
+        "Cross-validation. Block scores at 0.5, main-content class only; page scores are bag-of-words F1 at "
+        + ("a threshold tuned on the training folds" if rule == "threshold" else "each page's own border")
+        + ", averaged over pages, with a 95 % bootstrap interval.",
+        _table(["protocol", "block P", "block R", "block F1", "F1 over folds", "page bag F1"], rows),
+    ]
+    if "block" in metrics:
+        parts.append("Folds over blocks leak: neighbouring blocks of one page stand on both sides.")
+    if "gaps" in metrics:
+        gaps = ", ".join(f"{name} {gap:+.3f}" for name, gap in metrics["gaps"].items())
+        parts.append(f"Block F1 that the laxer protocol gains: {gaps}.")
+    by_type = protocols[-1].get("page_bag_f1_by_type")
+    if by_type:
+        parts.append(
+            _table(
+                ["page type", "pages", f"page bag F1, by {protocols[-1]['protocol']}"],
+                [[key, value["pages"], f"{value['f1']:.3f}"] for key, value in by_type.items()],
+            )
+        )
+    return parts
+
+
+def _judged(summary: Mapping[str, Any]) -> list[str]:
+    """Whether probabilities and foretold scores come true, on pages that were not seen."""
+    parts = []
+    if usable := summary.get("page_bag_f1_usable"):
+        parts.append(
+            "Without the pages whose gold is flagged: page bag F1 "
+            f"{usable['mean']:.3f} [{usable['low']:.3f}, {usable['high']:.3f}]."
+        )
+    if bins := summary.get("reliability"):
+        parts.append("## Calibration")
+        parts.append("Probabilities of blocks before the page's border is applied, by words:")
+        rows = [[f"{said:.3f}", f"{came:.3f}", f"{share:.1%}"] for said, came, share in bins]
+        parts.append(_table(["mean probability", "share that is content", "words"], rows))
+    if found := summary.get("confidence"):
+        parts.append(
+            f"Confidence: rank correlation of the foretold and the real F1 of a page {found['correlation']:.2f}; the "
+            f"tenth of pages that is foretold worst has F1 {found['worst']:.3f}, the others {found['others']:.3f}."
+        )
+    return parts
+
+
+def _table(head: list[str], rows: list[list[Any]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)

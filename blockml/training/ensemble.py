@@ -1,0 +1,133 @@
+"""Boosted trees and small nets over the blocks of pages, and what they say together.
+
+Trees see one block at a time, nets see the page that it stands in, and both err differently: the mean of their log odds
+is better than either (see docs/model-log.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.errors import UsageError
+from blockml.features.ancestor_words import Bags
+from blockml.features.repetition import ALIKE
+from blockml.predictors.log_odds import average_log_odds, sigmoid
+from blockml.predictors.mlp import MLP, join
+from blockml.predictors.tree_ensemble import Trees
+from blockml.training.hist_gradient_boosting import fit_boosted
+from blockml.training.lightgbm_trees import fit_leafwise
+from blockml.training.mlp_fit import NetPages, factored, fit_net
+from blockml.training.recipes import Recipe
+from blockml.training.table import BlockTable
+
+__all__ = ["Blend", "fit_blend"]
+
+#: Rows of a page that are learnt from; of longer pages as many are drawn, and count for the others. All rows bring
+#: .001 of page F1 for twice the time.
+MOST_ROWS = 400
+#: Slope and offset that make the log odds of nets those of unseen pages: soft F1 drives them too far apart. Measured
+#: on WCXB, folds by site (docs/model-log.md).
+_CALIBRATION = (0.59, -0.03)
+#: Numbers between the columns and the first layers of all nets; and every so many rows suffice to find them. With 48
+#: before 3 · 64 units, two fifths of that layer's products are left (docs/model-log.md, round 37).
+_FACTORS, _EVERY = 48, 37
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Blend:
+    """What was learnt from training pages."""
+
+    trees: Trees
+    net: MLP | None
+    net_share: float
+
+    def looks(self, table: BlockTable, page: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """(n_blocks,) probabilities of the trees, and of trees and net together, for one page."""
+        rows, here = table.matrix[table.rows_of(page)], table.pages[page]
+        odds = self.trees.predict(rows)
+        alone = sigmoid(odds)
+        if self.net is None:
+            return alone, alone
+        return alone, average_log_odds(odds, self.net.predict(rows, here.groups, here.words, here.bags), self.net_share)
+
+
+def learning_rows(
+    table: BlockTable, training: NDArray[np.bool_], seed: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Rows to learn from and what each counts: words count by their square root, and all pages the same.
+
+    A page's F1 is a share, whatever the page's length. Square roots lie between counting words, which a long block
+    would win alone, and counting blocks.
+    """
+    words = np.concatenate([page.words for page in table.pages])
+    weight = np.where(training, np.sqrt(words + 1), 0.0)
+    per_page = np.bincount(table.page_of_row, weight, minlength=len(table.pages))
+    size = np.bincount(table.page_of_row, training, minlength=len(table.pages))
+    drawn = np.minimum(1, MOST_ROWS / np.maximum(size, 1))[table.page_of_row]
+    chosen = training & (np.random.default_rng(seed).random(len(training)) < drawn)
+    weight /= drawn * np.maximum(per_page, 1e-9)[table.page_of_row]
+    rows = np.flatnonzero(chosen)
+    return rows, weight[rows] / weight[rows].mean()
+
+
+def grow(
+    recipe: Recipe, matrix: NDArray[np.float32], main: NDArray[np.bool_], weight: NDArray[np.float64], seed: int
+) -> Trees:
+    """Grow the recipe's boosted trees."""
+    if recipe.learner == "lightgbm":
+        return fit_leafwise(matrix, main, weight, seed=seed, **recipe.parameters)
+    return fit_boosted(matrix, main, weight, seed=seed, **recipe.parameters)
+
+
+def fit_blend(table: BlockTable, recipe: Recipe, training: NDArray[np.bool_], seed: int = 0, jobs: int = 1) -> Blend:
+    """Learn trees, and nets if the recipe has any.
+
+    Parameters
+    ----------
+    table
+        All pages.
+    recipe
+        What is trained.
+    training
+        (n_rows,) rows that may be learnt from.
+    seed
+        Decides draws of rows and columns, and what nets start from.
+    jobs
+        Processes; the result does not depend on it.
+
+    Raises
+    ------
+    UsageError
+        The rows are all content, or none is.
+    """
+    main = table.main[training]
+    if not len(main) or main.all() or not main.any():
+        raise UsageError("training needs blocks of both kinds, content and not")
+    rows, weight = learning_rows(table, training, seed)
+    trees = grow(recipe, table.matrix[rows], table.main[rows], weight, seed)
+    if not recipe.nets:
+        return Blend(trees, None, recipe.net_share)
+    pages = net_pages(table)
+    chosen = np.unique(table.page_of_row[training])
+    with joblib.Parallel(n_jobs=jobs, max_nbytes="1M") as parallel:
+        members = parallel(joblib.delayed(fit_net)(pages, chosen, seed=seed + number) for number in range(recipe.nets))
+    sample = table.matrix[np.flatnonzero(training)[::_EVERY]]
+    net = factored(join(members), sample, _FACTORS) if len(sample) > 1 else join(members)
+    return Blend(trees, net.calibrated(*_CALIBRATION), recipe.net_share)
+
+
+def net_pages(table: BlockTable) -> NetPages:
+    """The table as nets learn from it."""
+    ways = range(len(ALIKE))
+    return NetPages(
+        table.matrix,
+        table.main,
+        np.concatenate([page.words for page in table.pages]),
+        table.starts,
+        [np.concatenate([page.groups[way] for page in table.pages]) for way in ways],
+        Bags.join([page.bags for page in table.pages if page.bags is not None]),
+    )

@@ -1,0 +1,89 @@
+"""What a gold leaves out of its page, and what it repeats."""
+
+from __future__ import annotations
+
+import pytest
+
+import blockml
+from blockml.datasets.gold import block_tokens
+from blockml.datasets.gold_coverage import left_out, repeated_words
+from blockml.text.tokens import metric_tokens
+
+
+def text(name: str, n: int = 60) -> str:
+    """A text of ``n`` words that stand in no other."""
+    return " ".join(f"{name}{i}" for i in range(n))
+
+
+def left(html: str, gold: str) -> int:
+    """Words left out behind the end of the gold."""
+    page = blockml.parse(html)
+    return left_out(page, *block_tokens(page), metric_tokens(gold)).words
+
+
+CASES = {
+    "paragraphs behind the end": (f"<p>{text('a')}</p><p>{text('b')}</p><p>{text('c')}</p>", 120),
+    "in another element": (f"<p>{text('a')}</p><div>{text('b')}</div>", 0),
+    "in a box of another class": (f"<div><p>{text('a')}</p></div><div class=ad><p>{text('b')}</p></div>", 0),
+    "in boxes of one class, numbers aside": (
+        f"<div class='post post-1'><p>{text('a')}</p></div><div class='post post-22'><p>{text('b')}</p></div>",
+        60,
+    ),
+    "elements of phrases are no place": (f"<p>{text('a')}</p><p><b>{text('b')}</b></p>", 60),
+    "links": (f"<p>{text('a')}</p><p><a href=/>{text('b')}</a></p>", 0),
+    "short blocks": (f"<p>{text('a')}</p><p>{text('b', 9)}</p><p>{text('c', 9)}</p>", 0),
+    "comments by their heading": (f"<p>{text('a')}</p><h3>12 Comments:</h3><p>{text('b')}</p>", 0),
+    "other articles by their heading": (f"<p>{text('a')}</p><b>Related stories:</b><p>{text('b')}</p>", 0),
+    "a heading that only starts alike": (
+        f"<p>{text('a')}</p><h3>Responses of cells to light</h3><p>{text('b')}</p>",
+        60,
+    ),
+    "before the gold": (f"<p>{text('b')}</p><p>{text('a')}</p>", 0),
+    "nothing": (f"<p>{text('a')}</p>", 0),
+    "no running text": ("<p>a0 a1 a2</p>", 0),
+    "no text at all": ("", 0),
+}
+
+
+@pytest.mark.parametrize(("html", "words"), CASES.values(), ids=CASES)
+def test_left_out(html: str, words: int) -> None:
+    """Only running text behind the gold's end, at a place where the gold's own text stands, counts."""
+    assert left(html, text("a")) == words
+
+
+def test_a_sentence_quoted_elsewhere_makes_no_place() -> None:
+    """The place of a teaser that repeats a little of a long gold is not where the content stands."""
+    teasers = f"<li>{text('a', 30)}</li><li>{text('b', 200)}</li>"
+    assert left(f"<p>{text('a', 300)}</p>{teasers}", text("a", 300)) == 0
+
+
+def test_what_is_left_out_is_shown() -> None:
+    """The first words of it, as they stand in the page."""
+    page = blockml.parse(f"<p>{text('a')}</p><p>Then {text('B')}</p>")
+    assert left_out(page, *block_tokens(page), metric_tokens(text("a"))).begins == "Then B0 B1 B2 B3 B4"
+
+
+@pytest.mark.parametrize(
+    ("page", "gold", "words"),
+    [
+        ("a", "a", 0),
+        ("a", "aa", 60),
+        ("aa", "aa", 0),
+        ("aab", "ab", 0),
+        ("ab", "abb", 60),
+        ("a", "abb", 0),
+        ("", "aa", 0),
+        ("a", "", 0),
+    ],
+)
+def test_repeated_words(page: str, gold: str, words: int) -> None:
+    """Only what the page has, but less often, counts; each letter is a text of sixty words."""
+    texts = {letter: text(letter).split() for letter in "ab"}
+    tokens, wanted = ([word for letter in letters for word in texts[letter]] for letters in (page, gold))
+    assert repeated_words(tokens, wanted) == words
+
+
+def test_short_texts_repeat_nothing() -> None:
+    """Seven words are no shingle."""
+    words = text("a", 7).split()
+    assert repeated_words(words, words) == repeated_words([], []) == 0

@@ -1,0 +1,103 @@
+"""Text that stands on a page more than once."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import blockml
+from blockml import _kernel
+from blockml.decision.decide import lines
+from blockml.decision.duplicates import Duplicates, duplicate_penalties, repeated
+from tests.strategies import messy_html
+
+
+def numbers(html: str) -> list[int]:
+    """Of each block."""
+    blocks = blockml.parse(html).blocks
+    found: list[int] = repeated(blocks, lines(blocks)).tolist()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("html", "found"),
+    [
+        ("", []),
+        ("<p>one two three", [-1]),
+        ("<p>one two three<p>four five six<div>one two three", [0, -1, 0]),
+        ("<p>one two<p>one two", [-1, -1]),
+        ("<p>one two three<p>One two three", [-1, -1]),
+        ("<p>one <b>two</b> three<p>one two three", [0, 0, 0, 0]),
+        ("<p>one <b>two</b> three<p>one <i>two</i> <s>three</s>", [0, 0, 0, 0, 0, 0]),
+        ("<pre>one two three</pre><p>one two three", [-1, -1]),
+        ("<p>a b c<p>d e f<p>d e f<p>a b c<p>a b c", [0, 1, 1, 0, 0]),
+    ],
+)
+def test_lines_with_the_same_text(html: str, found: list[int]) -> None:
+    """Three words or more, not preformatted, whatever blocks they are cut into."""
+    assert numbers(html) == found
+
+
+@given(html=messy_html)
+def test_each_number_stands_for_one_text_of_several_lines(html: str) -> None:
+    """Of all blocks of a line the same."""
+    blocks = blockml.parse(html).blocks
+    line = lines(blocks)
+    of_line = dict(zip(line.tolist(), repeated(blocks, line).tolist(), strict=True))
+    assert [of_line[number] for number in line.tolist()] == repeated(blocks, line).tolist()
+    texts = {
+        number: " ".join(block.text for block, its in zip(blocks, line, strict=True) if its == number and block.n_words)
+        for number in of_line
+    }
+    counted = Counter(number for number in of_line.values() if number >= 0)
+    assert all(count > 1 for count in counted.values())
+    for number in counted:
+        assert len({texts[its] for its, known in of_line.items() if known == number}) == 1
+
+
+@given(html=messy_html)
+def test_compiled_numbers_are_those_of_python(html: str) -> None:
+    """Of any page."""
+    if _kernel.compiled is None:
+        pytest.skip("needs the compiled kernel")
+    blocks = blockml.parse(html).blocks
+    found = repeated(blocks, lines(blocks))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_kernel, "compiled", None)
+        expected = repeated(blocks, lines(blocks))
+    assert found.dtype == expected.dtype
+    assert found.tolist() == expected.tolist()
+
+
+@given(
+    st.lists(st.tuples(st.integers(-1, 3), st.integers(0, 2), st.floats(-5, 5), st.booleans()), max_size=30),
+    st.sampled_from([0.0, 4.0, 1e6]),
+)
+def test_one_copy_stays(blocks: list[tuple[int, int, float, bool]], caution: float) -> None:
+    """Counted one line at a time."""
+    blocks = [(min(text, len(blocks) - 1), where, odds, new) for text, where, odds, new in blocks]
+    line = np.cumsum([new for *_, new in blocks], dtype=np.intp)
+    first = {number: blocks[place] for place, number in reversed(list(enumerate(line.tolist())))}
+    text, place, odds = (np.array([first[number][k] for number in line.tolist()]) for k in range(3))
+    copies = Duplicates(text.astype(np.int64), place.astype(np.int64))
+    care = duplicate_penalties(odds.astype(np.float64), line, copies, caution)
+    expected = {}
+    for number, (its, where, _, _) in first.items():
+        same = [other for other in sorted(first) if first[other][0] == its]
+        most = max(first[other][2] for other in same)
+        stays = next(other for other in same if first[other][2] >= most - 1)
+        apart = first[stays][1] != where
+        expected[number] = 0.0 if its < 0 or number == stays else caution if apart else caution / 4
+    assert care.tolist() == [expected[number] for number in line.tolist()]
+
+
+def test_of_a_page_that_says_all_twice_the_default_model_keeps_it_once() -> None:
+    """One variant for small screens and one for wide ones, in other elements."""
+    text = "".join(f"<p>Cats rule house {number}, and sleep by day, as everybody knows.</p>" for number in range(9))
+    wide, small = f"<article>{text}</article>", f"<section><div class=small><div>{text}</div></div></section>"
+    found = blockml.extract(f"<main>{wide}{small}</main>", model="default").text
+    assert found.count("Cats rule house 3,") == 1

@@ -1,0 +1,62 @@
+"""Systems that misbehave on pages that tell them to, and data sets of a few small pages."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from blockml.datasets import Dataset, LabelledPage, TextGold
+from blockml.evaluation.comparison.systems import Output, Run, System
+from blockml.extract import extract
+from blockml.extractors import Plain
+
+
+def make_hostile(source: str, parameters: Mapping[str, Any], siblings: Sequence[LabelledPage]) -> Run:  # noqa: ARG001 (makers have one signature)
+    """Make a system that gives all text of a page, unless a word in it tells otherwise."""
+
+    def run(html: str, url: str | None) -> Output:
+        if "SLEEP" in html:
+            time.sleep(60)
+        if "NAP" in html:
+            time.sleep(0.3)
+        if "SIGNS" in html:
+            return Output("… — *")
+        if "RAISE" in html:
+            raise ValueError(f"{source} {url} {parameters}")
+        if "QUIT" in html:
+            raise SystemExit(3)
+        if "EXIT" in html:
+            os._exit(7)
+        if "ALLOCATE" in html:
+            return Output(str(len(b"x" * 200_000_000)))
+        if "PRINT" in html:
+            os.write(1, b"noise")
+            os.write(2, b"noise")
+        return Output(extract(html, model=Plain()).text)
+
+    return run
+
+
+def make_broken(source: str, parameters: Mapping[str, Any], siblings: Sequence[LabelledPage]) -> Run:  # noqa: ARG001 (makers have one signature)
+    """Fail to make a system: ``exit`` ends the process, else a package is missing."""
+    if source == "exit":
+        os._exit(1)
+    raise ImportError(f"no module named {source} {parameters}")
+
+
+def fake(name: str = "fake", version: str = "1", source: str = "", **parameters: object) -> System:
+    """A hostile system."""
+    return System(name, "peer", version, make_hostile, source, tuple(parameters.items()))
+
+
+def dataset(folder: Path, pages: Mapping[str, str], name: str = "made up") -> Dataset:
+    """A data set of texts; a page has a menu beside its text."""
+    labelled = []
+    for page_id, text in pages.items():
+        path = folder / f"{page_id}.html"
+        path.write_text(f"<html lang=en><p>Menu</p><p>{text}</p>", encoding="utf-8")
+        labelled.append(LabelledPage(page_id, "example.org", path, TextGold(text), url=f"http://example.org/{page_id}"))
+    return Dataset(name, folder, "corpus", tuple(labelled))

@@ -1,0 +1,104 @@
+"""``blockml compare`` from the command line to the files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from blockml.cli import main
+from blockml.evaluation.comparison import peers
+from blockml.evaluation.comparison.scoring import load_scores
+
+DATA = str(Path(__file__).parents[2] / "data" / "pages")
+
+
+def test_compare_writes_tables_and_is_resumed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Real workers; the second run does nothing but the tables."""
+    pytest.importorskip("pebble", reason="needs pebble: pip install 'blockml[report]'")
+    pytest.importorskip("jinja2", reason="needs jinja2: pip install 'blockml[report]'")
+    outputs = tmp_path / "tool.jsonl"
+    outputs.write_text('{"id": "short-article", "text": "a text"}\n')
+    command = [
+        "compare",
+        "plain",
+        "kim2013",
+        "--dataset",
+        f"own={DATA}",
+        "--outputs",
+        f"tool={outputs}",
+        "--limit",
+        "4",
+    ]
+    command += ["-o", str(tmp_path / "out"), "--seed", "3", "--format", "json"]
+    assert main(command) == 0
+    printed = capsys.readouterr()
+    rows = json.loads(printed.out)
+    assert {row["system"] for row in rows} == {"plain", "kim2013", "tool"}
+    assert {row["dataset"] for row in rows} == {"own"}
+    assert [row["bag_f1"] for row in rows] == sorted((row["bag_f1"] for row in rows), reverse=True)
+    assert "own, plain: 4 ok" in printed.err
+    report = tmp_path / "out" / "report.html"
+    assert f"report: {report}" in printed.err
+    files = {path.name for path in (tmp_path / "out").iterdir()}
+    assert files >= {"comparison.json", "means.csv", "differences.csv", "pages.csv", "outcomes.csv", "cost.csv"}
+    assert {name: len(scores) for name, scores in load_scores(tmp_path / "out")["own"].items()} == {
+        "plain": 4, "kim2013": 4, "tool": 4,
+    }  # fmt: skip
+    stored = {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "outputs").rglob("*")}
+    assert main(command) == 0
+    assert capsys.readouterr().out == printed.out
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "outputs").rglob("*")} == stored
+
+
+def test_list_names_every_system(capsys: pytest.CaptureFixture[str]) -> None:
+    """With its version or how to get it."""
+    assert main(["compare", "--list", "--format", "json"]) == 0
+    rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+    assert {"plain", "kim2013", *peers.PEERS} <= rows.keys()
+    assert all(row["version"] for row in rows.values())
+
+
+def test_only_missing_systems_is_wrong_usage(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The install line is told."""
+    monkeypatch.setattr(peers.Peer, "version", None)
+    assert main(["compare", "goose3", "--dataset", DATA, "-o", str(tmp_path / "out")]) == 2
+    assert "no system can be run: goose3: pip install goose3" in capsys.readouterr().err
+
+
+def test_missing_system_asked_for_by_name_shows_in_the_exit_code(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of a group doesn't; both are in the tables."""
+    pytest.importorskip("jinja2", reason="needs jinja2: pip install 'blockml[report]'")
+    monkeypatch.setattr(peers.Peer, "version", None)
+    outputs = tmp_path / "tool.jsonl"
+    outputs.write_text("")
+    command = [
+        "compare",
+        "--outputs",
+        f"tool={outputs}",
+        "--dataset",
+        DATA,
+        "-o",
+        str(tmp_path / "out"),
+        "--limit",
+        "2",
+    ]
+    assert main([*command, "goose3"]) == 1
+    assert "goose3 could not be run: pip install goose3" in capsys.readouterr().err
+    assert main([*command, "peers"]) == 0
+    tables = json.loads((tmp_path / "out" / "comparison.json").read_text())
+    assert {row["name"] for row in tables["missing_systems"]} == set(peers.PEERS)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["plain", "-o", "x"], ["plain", "--dataset", DATA], ["-o", "x", "--dataset", DATA]]
+)
+def test_what_is_needed_is_said(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """A system, a data set and a directory."""
+    assert main(["compare", *arguments]) == 2
+    assert "compare needs a system, --dataset and -o; or --list" in capsys.readouterr().err

@@ -1,0 +1,173 @@
+"""Published result tables: what follows from them, what the papers conclude, and how ours stand beside them."""
+
+from __future__ import annotations
+
+import pytest
+
+from blockml.errors import UnknownNameError, UsageError
+from blockml.evaluation.comparison import published
+from blockml.evaluation.comparison.grid import METRICS
+from blockml.evaluation.comparison.published import Claim, PublishedTable, Row
+
+TABLES = {table.name: table for table in published.tables()}
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+def test_every_table_is_whole(table: PublishedTable) -> None:
+    """A number for every row and column, names that occur once, a source, and only metrics that blockml has."""
+    assert table.rows
+    assert all(len(row.values) == len(table.columns) for row in table.rows)
+    assert len({row.name for row in table.rows}) == len(table.rows)
+    assert len(set(table.columns)) == len(table.columns)
+    assert set(table.systems) <= set(table.columns)
+    assert {row.metric for row in table.rows} <= {"", *METRICS}
+    assert table.source.startswith(("Gottron", "Kim", "Alarte"))
+    assert table.place
+
+
+@pytest.mark.parametrize(
+    ("table", "claim"), [(table, claim) for table in TABLES.values() for claim in table.claims], ids=str
+)
+def test_papers_conclude_what_their_numbers_show(table: PublishedTable, claim: Claim) -> None:
+    """Every claim is about columns and rows of its table, and holds for it."""
+    assert {*claim.better, *claim.worse} <= set(table.columns)
+    assert set(claim.rows) <= {row.name for row in table.rows}
+    assert claim.relation in {">", ">="}
+    assert claim.holds(table.scores()) is True
+
+
+def test_means_over_packages() -> None:
+    """Means, means weighted by pages and counts of the best of the 14 packages; a tie counts for both."""
+    table = TABLES["blurring"]
+    assert table.columns == ("ACCB", "CCB", "TCCB", "DSC", "Crunch", "LQF", "Plain")
+    assert len(table.rows) == 14
+    assert sum(row.size or 0 for row in table.rows) == 9601
+    means = [0.7816, 0.7570, 0.7760, 0.7704, 0.6866, 0.6651, 0.5421]
+    weighted = [0.8365, 0.7988, 0.8248, 0.8231, 0.7504, 0.7402, 0.6010]
+    assert list(table.means().values()) == pytest.approx(means, abs=5e-5)
+    assert list(table.weighted_means().values()) == pytest.approx(weighted, abs=5e-5)
+    assert list(table.best_counts().values()) == [4, 5, 3, 2, 0, 0, 1]
+
+
+def test_means_over_sites() -> None:
+    """Means of the five methods over the five sites."""
+    table = TABLES["bridging-extraction"]
+    assert list(table.means().values()) == pytest.approx([0.7510, 0.7452, 0.7446, 0.8392, 0.6220], abs=5e-5)
+    with pytest.raises(UsageError, match="sizes of some rows are unknown"):
+        table.weighted_means()
+
+
+def test_short_main_content_is_hardest() -> None:
+    """On slashdot and manual even the best method is worse than the best method anywhere else."""
+    best = {row.name: max(row.values) for row in TABLES["blurring"].rows}
+    short = [best.pop("slashdot"), best.pop("manual")]
+    assert max(short) < min(best.values())
+
+
+def test_distances_are_equivalent_for_extraction() -> None:
+    """The choice between the three fast distances moves a site's F1 by less than 0.02."""
+    for row in TABLES["bridging-extraction"].rows:
+        assert max(row.values[:3]) - min(row.values[:3]) < 0.02
+
+
+@pytest.mark.parametrize(
+    ("short", "full"), [("bridging-dunn", "clustering-dunn"), ("bridging-threshold", "clustering-threshold")]
+)
+def test_two_papers_agree(short: str, full: str) -> None:
+    """The later paper repeats numbers of the clustering paper with three decimals."""
+    for name in TABLES[short].columns:
+        for row, value in TABLES[short].column(name).items():
+            assert value == pytest.approx(TABLES[full].column(name)[row], abs=5.1e-4)
+
+
+def test_shares_of_blocks_follow_from_the_counts() -> None:
+    """Main content and other blocks add up; percentages and blocks per page are rounded from the counts."""
+    for values in TABLES["context-blocks"].scores().values():
+        pages, blocks = values["pages"], values["blocks"]
+        assert values["main content"] + values["other"] == blocks
+        assert round(blocks / pages) == values["blocks per page"]
+        for kind in ("main content", "other"):
+            assert round(100 * values[kind] / blocks, 2) == values[f"{kind}, %"]
+            assert round(values[kind] / pages) == values[f"{kind} per page"]
+
+
+def test_f_measures_follow_from_precision_and_recall() -> None:
+    """F is the harmonic mean to a unit of the third decimal; context gains 0.033 and 0.186."""
+    gains = []
+    for name in ("context-l3s-gn1", "context-965-gweb"):
+        for values in TABLES[name].scores().values():
+            precision, recall = values["precision"], values["recall"]
+            assert values["F-measure"] == pytest.approx(2 * precision * recall / (precision + recall), abs=1e-3)
+        gains.append(TABLES[name].column("Proposed")["F-measure"] - TABLES[name].column("Boilerpipe")["F-measure"])
+    assert gains == pytest.approx([0.033, 0.186])
+
+
+def test_unknown_columns_are_refused() -> None:
+    """The message names the legal columns."""
+    with pytest.raises(UnknownNameError, match=r"unknown column 'BTE'; choose one of: ACCB, CCB"):
+        TABLES["blurring"].column("BTE")
+
+
+SCORES = {"a": {"x": 0.5, "y": 0.5}, "b": {"x": 0.25, "y": 0.75}, "c": {"x": 0.125, "y": 0.25}}
+
+
+@pytest.mark.parametrize(
+    ("claim", "verdict"),
+    [
+        (Claim("", ("a",), ("c",)), True),
+        (Claim("", ("c",), ("a",)), False),
+        (Claim("", ("a",), ("b",)), False),
+        (Claim("", ("a",), ("b",), relation=">="), True),
+        (Claim("", ("a",), ("b",), rows=("x",)), True),
+        (Claim("", ("a",), ("b", "c"), rows=("y",)), False),
+        (Claim("", ("a", "b"), ("c",), every=True), True),
+        (Claim("", ("b",), ("a",), relation=">=", every=True), False),
+        (Claim("", ("a",), ("d",)), None),
+        (Claim("", ("a",), ("b",), rows=("z",)), None),
+    ],
+)
+def test_claims_compare_means_or_every_row(claim: Claim, verdict: bool | None) -> None:  # noqa: FBT001
+    """All better columns against all worse ones, on average or in every row; None where something is missing."""
+    assert claim.holds(SCORES) is verdict
+
+
+def test_claims_need_the_same_rows_of_all_columns() -> None:
+    """Means over different rows support no claim, whichever column lacks one; nor do no rows at all."""
+    claim = Claim("", ("a",), ("b",))
+    assert claim.holds({"a": {"x": 0.5}, "b": {"x": 0.25, "y": 0.5}}) is None
+    assert claim.holds({"a": {"x": 0.5, "y": 0.5}, "b": {"x": 0.25}}) is None
+    assert claim.holds({"a": {}, "b": {}}) is None
+
+
+def test_ours_stand_beside_the_published_numbers() -> None:
+    """Systems of the same name are listed with their means, and claims are tested on them where all of them ran."""
+    measured = {
+        "lcs_f1": {"accb": {"news": 0.8, "forum": 0.4}, "ccb": {"news": 0.9, "forum": 0.5}, "other": {"news": 1.0}},
+        "block_f1": {"kim2013": {"news": 0.7}},
+    }
+    found = {table["name"]: table for table in published.beside(measured)}
+    assert list(found) == list(TABLES)
+    blurring = found["blurring"]
+    assert [(row["column"], row["dataset"], row["mean"]) for row in blurring["ours"]] == [
+        ("ACCB", "news", 0.8), ("ACCB", "forum", 0.4), ("CCB", "news", 0.9), ("CCB", "forum", 0.5)
+    ]  # fmt: skip
+    verdicts = [(claim["published"], claim["ours"]) for claim in blurring["claims"]]
+    assert verdicts == [(True, False), (True, None), (True, None), (True, None), (True, None)]
+    assert blurring["note"] == published.NOTE
+    assert blurring["derived"]["means"]["ACCB"] == 0.7816
+    assert blurring["metric"] == "lcs_f1"
+    kim = found["context-l3s-gn1"]
+    assert kim["ours"] == [
+        {"column": "Proposed", "system": "kim2013", "dataset": "news", "metric": "block_f1", "mean": 0.7}
+    ]
+    assert kim["derived"] is None
+    assert kim["metric"] == ""
+
+
+def test_weighted_means_follow_the_sizes() -> None:
+    """Two rows of 1 and 3 pages."""
+    rows = (Row("x", (0.0, 1.0), "lcs_f1", 1), Row("y", (1.0, 1.0), "lcs_f1", 3))
+    table = PublishedTable("t", "", "", "", ("a", "b"), rows)
+    assert table.means() == {"a": 0.5, "b": 1.0}
+    assert table.weighted_means() == {"a": 0.75, "b": 1.0}
+    assert table.best_counts() == {"a": 1, "b": 2}

@@ -1,0 +1,223 @@
+"""Systems and data sets in, stored outputs, scores and tables out."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blockml.datasets import LabelledPage
+from blockml.errors import DatasetError, UsageError
+from blockml.evaluation.comparison import running
+from blockml.evaluation.comparison.running import compare, run_system
+from blockml.evaluation.comparison.scoring import load_descriptions, load_scores, score_systems
+from blockml.evaluation.comparison.store import Sample, Store, draw_sample
+from blockml.evaluation.comparison.systems import Chosen, System, choose
+from blockml.evaluation.comparison.workers import CannotRunError, Result
+from tests.evaluation.comparison.fakes import dataset, fake
+
+TEXTS = {"a": "one two three", "b": "four five six", "c": "seven"}
+
+
+class Calls(list[str]):
+    """Stands for the workers: runs systems in this process and notes the names of those it ran."""
+
+    def __call__(
+        self, system: System, pages: Sequence[LabelledPage], *, peaks: list[float], **options: object
+    ) -> Iterator[Result]:
+        """Run a system."""
+        assert set(options) == {"jobs", "timeout"}
+        self.append(system.name)
+        if system.source == "broken":
+            raise CannotRunError("broken", source=system.name)
+        run = system.make()
+        for page in pages:
+            output = run(page.load()[0].decode(), page.url)
+            peaks.append(10)
+            yield Result(page.id, "ok", output.text, 0.25, 0.5, None, output.kept, output.status)
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
+    """No processes are started."""
+    noted = Calls()
+    monkeypatch.setattr(running, "run_pages", noted)
+    return noted
+
+
+@pytest.fixture
+def sample(tmp_path: Path) -> Sample:
+    """Three pages."""
+    return draw_sample(dataset(tmp_path, TEXTS))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """An empty directory."""
+    return Store(tmp_path / "out")
+
+
+def files(store: Store) -> dict[str, tuple[int, bytes]]:
+    """Time of change and content of every file."""
+    return {
+        str(path): (path.stat().st_mtime_ns, path.read_bytes()) for path in store.directory.rglob("*") if path.is_file()
+    }
+
+
+def test_what_is_done_is_not_touched(calls: Calls, sample: Sample, store: Store) -> None:
+    """Neither outputs nor scores; the description is the same."""
+    first = run_system(fake(), sample, store)
+    score_systems([fake()], sample, store)
+    before = files(store)
+    assert len(before) == 4
+    assert run_system(fake(), sample, store) == first
+    score_systems([fake()], sample, store)
+    assert calls == ["fake"]
+    assert files(store) == before
+    assert first["outcomes"] == {"ok": 3}
+    assert (first["peak_megabytes"], first["pages"], first["timeout"], first["in_sample"]) == (10, 3, 30, False)
+    assert {"system", "kind", "version", "parameters", "dataset", "checksum", "python", "platform", "created"} <= set(
+        first
+    )
+
+
+@pytest.mark.parametrize(
+    ("system", "limit", "checksum", "timeout", "reason"),
+    [
+        (fake(version="2"), 3, None, 30, "version was '1', is '2'"),
+        (fake(size=3), 3, None, 30, "parameters was {}, is {'size': 3}"),
+        (fake(), 3, None, 20, "timeout was 30, is 20"),
+        (fake(), 3, "0" * 64, 30, "checksum has changed"),
+        (fake(), 2, None, 30, "pages was 3, is 2; pages_digest has changed"),
+    ],
+)
+def test_what_has_changed_is_run_again(
+    system: System,
+    limit: int,
+    checksum: str | None,
+    timeout: float,
+    reason: str,
+    calls: Calls,
+    sample: Sample,
+    store: Store,
+) -> None:
+    """And it is said why."""
+    run_system(fake(), sample, store)
+    drawn = draw_sample(sample.dataset, limit)
+    said: list[str] = []
+    changed = replace(drawn, checksum=checksum or drawn.checksum)
+    run_system(system, changed, store, timeout=timeout, report=said.append)
+    assert calls == ["fake", "fake"]
+    assert said == [f"fake is run on made up again: {reason}"]
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:-20], lambda data: data[:0], lambda data: data + b"x"])
+def test_damaged_outputs_are_made_again(
+    damage: Callable[[bytes], bytes], calls: Calls, sample: Sample, store: Store
+) -> None:
+    """A file that was cut off is not taken for a short data set."""
+    first = run_system(fake(), sample, store)
+    table = store.table("outputs", "made up", "fake")
+    table.write_bytes(damage(table.read_bytes()))
+    said: list[str] = []
+    again = run_system(fake(), sample, store, report=said.append)
+    assert said == ["fake is run on made up again: the file is damaged"]
+    assert again["sha256"] == first["sha256"]
+    assert [row["id"] for row in store.read("outputs", "made up", "fake")] == ["a", "b", "c"]
+    assert calls == ["fake", "fake"]
+
+
+def test_scores_follow_outputs_and_gold(calls: Calls, sample: Sample, store: Store) -> None:
+    """Other outputs or another gold are scored anew, without a run for the latter."""
+    run_system(fake(), sample, store)
+    score_systems([fake()], sample, store)
+    regolded = replace(sample, gold="0" * 64)
+    said: list[str] = []
+    score_systems([fake()], regolded, store, report=said.append)
+    assert said == ["fake is scored on made up again: gold has changed"]
+    assert calls == ["fake"]
+
+
+def write_outputs(path: Path, rows: Sequence[dict[str, Any]]) -> str:
+    """Write a file of outputs, gzipped, and name it."""
+    with gzip.open(path, "wt", encoding="utf-8") as stream:
+        stream.writelines(json.dumps(row) + "\n" for row in rows)
+    return f"tool={path}"
+
+
+def test_outputs_of_another_tool(sample: Sample, store: Store, tmp_path: Path) -> None:
+    """Pages it lacks are counted apart and score as empty texts; lines about other pages are told of."""
+    spec = write_outputs(
+        tmp_path / "tool.jsonl.gz", [{"id": "c", "text": "seven"}, {"id": "x", "text": "y"}, {"id": "a", "text": ""}]
+    )
+    chosen = choose([], [spec])
+    said: list[str] = []
+    tables = compare(chosen, [sample], store, report=said.append)
+    assert any("1 lines are about no page of made up" in text for text in said)
+    scores = load_scores(store.directory)["made up"]["tool"]
+    assert [(score.id, score.outcome, score.bag_f1, score.seconds) for score in scores] == [
+        ("a", "empty", 0, None),
+        ("b", "missing", 0, None),
+        ("c", "ok", 1, None),
+    ]
+    assert [(score.tp, score.fp, score.fn, score.tn) for score in scores] == [(0, 0, 1, 1), (0, 0, 1, 1), (1, 0, 0, 1)]
+    assert tables["systems"][0]["kind"] == "outputs"
+    assert load_descriptions(store.directory)["made up"]["tool"]["outcomes"] == {"empty": 1, "missing": 1, "ok": 1}
+
+
+@pytest.mark.parametrize(
+    ("rows", "fault"),
+    [
+        ([{"id": "a", "text": "x"}, {"id": "a", "text": "y"}], "line 2: the id 'a' occurs twice"),
+        ([{"id": "a", "text": None}], "line 1: there is no string 'text'"),
+        ([{"text": "x"}], "line 1 is no object with a string 'id'"),
+    ],
+)
+def test_damaged_outputs_of_another_tool_are_refused(
+    rows: list[dict[str, Any]], fault: str, sample: Sample, store: Store, tmp_path: Path
+) -> None:
+    """The line is named."""
+    chosen = choose([], [write_outputs(tmp_path / "tool.jsonl.gz", rows)])
+    with pytest.raises(DatasetError, match=fault):
+        compare(chosen, [sample], store)
+
+
+def test_system_that_cannot_run_is_in_the_results(calls: Calls, sample: Sample, store: Store) -> None:
+    """The others are compared all the same; a system that never ran has no column."""
+    said: list[str] = []
+    chosen = Chosen([fake("bad", source="broken"), fake()], {"lacking": "pip install lacking"})
+    tables = compare(chosen, [sample], store, report=said.append)
+    assert tables["missing_systems"] == [
+        {"name": "lacking", "install": "pip install lacking"},
+        {"name": "bad", "install": "bad: broken"},
+    ]
+    assert [row["name"] for row in tables["systems"]] == ["fake"]
+    assert said[0] == "lacking can't be run: pip install lacking"
+    assert calls == ["bad", "fake"]
+
+
+def test_nothing_to_run_is_an_error(sample: Sample, store: Store) -> None:
+    """It names every system with the reason."""
+    with pytest.raises(UsageError, match="no system can be run: lacking: pip install lacking"):
+        compare(Chosen([], {"lacking": "pip install lacking"}), [sample], store)
+
+
+def test_data_sets_need_different_names(sample: Sample, store: Store) -> None:
+    """Their results would be mixed up."""
+    with pytest.raises(UsageError, match="NAME=DIR"):
+        compare(Chosen([fake()], {}), [sample, sample], store)
+
+
+def test_last_comparison_is_what_is_loaded(calls: Calls, sample: Sample, store: Store) -> None:
+    """Systems of an earlier one lie beside it, in the order asked for."""
+    compare(Chosen([fake("one"), fake("two")], {}), [sample], store)
+    compare(Chosen([fake("three"), fake("two")], {}), [sample], store)
+    assert list(load_scores(store.directory)["made up"]) == ["three", "two"]
+    assert calls == ["one", "two", "three"]
+    with pytest.raises(UsageError, match="no comparison"):
+        load_scores(store.directory / "elsewhere")

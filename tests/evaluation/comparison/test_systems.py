@@ -1,0 +1,189 @@
+"""Names on the command line in, systems out."""
+
+from __future__ import annotations
+
+import pickle
+import shutil
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+
+import pytest
+
+import blockml
+from blockml.datasets import LabelledPage
+from blockml.errors import ModelError, UnknownNameError, UsageError
+from blockml.evaluation.comparison import peers
+from blockml.evaluation.comparison.peers import PEERS
+from blockml.evaluation.comparison.systems import choose
+from blockml.evaluation.comparison.workers import run_pages
+from blockml.extractors import EXTRACTORS, Plain, model_names
+from tests.models import small_model
+
+PARAGRAPH = (
+    "The ferry to the island leaves twice a day, in the morning and in the evening, and takes about forty minutes. "
+    "Those who have been there speak of the light, of the long beach on the northern side, and of the silence at "
+    "night. There is one shop, which is open until noon, and one inn, whose owner has been the mayor for many years."
+)
+ARTICLE = (
+    "<!DOCTYPE html><html lang='en'><head><title>The island at the end of the line</title></head><body>"
+    "<nav><ul><li><a href='/'>Home</a></li><li><a href='/news'>News</a></li></ul></nav>"
+    "<main><article><h1>The island at the end of the line</h1>"
+    + f"<p>{PARAGRAPH}</p>" * 3
+    + "</article></main><footer><p><a href='/imprint'>Imprint</a></p></footer></body></html>"
+)
+
+
+def test_all_is_every_extractor_and_model() -> None:
+    """Without those that need other pages of a site; names come once."""
+    chosen = choose(["all", "plain", "default"])
+    alone = [name for name, kind in EXTRACTORS.items() if not kind.traits.uses_siblings]
+    assert [system.name for system in chosen.systems] == [*alone, *model_names()]
+    assert {system.kind for system in chosen.systems} == {"own"}
+    assert not chosen.missing
+
+
+def test_parameters_are_part_of_the_name() -> None:
+    """And are checked at once."""
+    [system] = choose(["kim2013:threshold=0.7"]).systems
+    assert (system.name, system.parameters) == ("kim2013:threshold=0.7", (("threshold", 0.7),))
+    page = "<p>A short line</p><p>" + "a much longer line of text " * 20
+    kept = [len(choose([spec]).systems[0].make()(page, None).kept or []) for spec in ("kim2013:threshold=0", "kim2013")]
+    assert kept[0] == 2 > kept[1]
+    with pytest.raises(UnknownNameError, match="parameter 'radius'"):
+        choose(["plain:radius=2"])
+    with pytest.raises(UsageError, match="a parameter is NAME=VALUE, not 'high'"):
+        choose(["kim2013:threshold=1,high"])
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("1", 1), ("0.5", 0.5), ("true", True), ("tree", "tree"), ('"tree"', "tree"), ("[1]", "[1]")]
+)
+def test_values_of_parameters_are_json_else_text(text: str, value: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what can be told apart by its value: systems are compared."""
+
+    class Any(Plain):
+        name = "any"
+
+        def __init__(self, way: object = None) -> None:
+            self.way = way
+
+    for module in ("blockml.extractors.registry", "blockml.evaluation.comparison.systems"):
+        monkeypatch.setattr(f"{module}.EXTRACTORS", {"any": Any})
+    assert choose([f"any:way={text}"]).systems[0].parameters == (("way", value),)
+
+
+def test_unknown_name_tells_all_that_are_known() -> None:
+    """Extractors, models, peers and groups."""
+    with pytest.raises(UnknownNameError) as caught:
+        choose(["nothing"])
+    assert {"plain", "kim2013", "trafilatura", "all", "peers"} <= set(caught.value.legal)
+
+
+def test_model_files_have_their_stem_as_name(tmp_path: Path) -> None:
+    """Two of one stem are refused; another content is another version."""
+    (tmp_path / "other").mkdir()
+    file, other = tmp_path / "mine.blockml", tmp_path / "other" / "mine.blockml"
+    blockml.save(small_model(), file)
+    shutil.copy(file, other)
+    [system] = choose([str(file)]).systems
+    assert (system.name, system.kind) == ("mine", "own")
+    assert system.version.startswith("1.2+")
+    with pytest.raises(UsageError, match="two systems have the name 'mine'"):
+        choose([str(file), str(other)])
+    [released] = choose(["kim2013"]).systems
+    assert released.version.rpartition("+")[2] != system.version.rpartition("+")[2]
+    file.write_bytes(b"nothing")
+    with pytest.raises(ModelError):
+        choose([str(file)])
+
+
+def test_extractors_that_use_siblings_are_a_group() -> None:
+    """They are left out of "all": where pages have no siblings they would all be their fallback."""
+    systems = choose(["siblings"]).systems
+    assert [system.name for system in systems][:5] == ["df", "blockdf", "entropy", "ibdf", "etdm"]
+    assert all(system.uses_siblings for system in systems)
+    assert not {system.name for system in systems} & {system.name for system in choose(["all"]).systems}
+
+
+def test_a_site_is_learnt_before_the_clock_starts(tmp_path: Path) -> None:
+    """What all pages of a site have is gone; one page alone gets the fallback."""
+    names = ("cats", "dogs", "birds", "fish")
+    for name in names:
+        text = f"<p>Home of all the animals</p><p>{'About ' + name} and what they eat.</p>"
+        (tmp_path / f"{name}.html").write_text(text, encoding="utf-8")
+    pages = [LabelledPage(name, "animals", tmp_path / f"{name}.html") for name in names]
+    html = (tmp_path / "cats.html").read_text(encoding="utf-8")
+    system = choose(["df"]).systems[0]
+    assert system.make(pages)(html, None).text == "About cats and what they eat."
+    assert system.make(pages[:1])(html, None).text == system.make()(html, None).text != ""
+    results = {result.id: result.text for result in run_pages(system, pages, timeout=60)}
+    assert results == {name: f"About {name} and what they eat." for name in names}
+
+
+def test_outputs_need_a_name_and_a_file(tmp_path: Path) -> None:
+    """The version is that of the content."""
+    file = tmp_path / "o.jsonl"
+    file.write_text('{"id": "a", "text": "x"}\n')
+    one = choose([], [f"tool={file}"]).systems[0]
+    file.write_text('{"id": "a", "text": "y"}\n')
+    other = choose([], [f"tool={file}"]).systems[0]
+    assert (one.name, one.kind) == ("tool", "outputs")
+    assert one.version != other.version
+    for spec in (str(file), f"={file}", "tool=nofile"):
+        with pytest.raises(UsageError, match="NAME=FILE"):
+            choose([], [spec])
+    with pytest.raises(UsageError, match="two systems have the name 'plain'"):
+        choose(["plain"], [f"plain={file}"])
+
+
+def test_systems_travel() -> None:
+    """To other processes, and are made there."""
+    [system] = choose(["kim2013:threshold=0.7"]).systems
+    copy = pickle.loads(pickle.dumps(system))  # noqa: S301 (our own)
+    assert copy == system
+    assert hash(copy) == hash(system)
+    page = "<p>" + "a much longer line of text " * 20
+    assert copy.make()(page, None) == system.make()(page, None)
+
+
+@pytest.mark.parametrize("name", PEERS)
+@pytest.mark.filterwarnings("ignore")
+def test_peer_extracts_the_paragraph_of_an_article(name: str) -> None:
+    """Each in its own way; what it imports may warn."""
+    peer = PEERS[name]
+    if peer.version is None:
+        pytest.skip(f"{name} is not installed: {peer.install}")
+    text = peer.adapter(ARTICLE, "http://example.org/island")
+    assert type(text) is str
+    assert PARAGRAPH in " ".join(text.split())
+    assert peer.adapter(ARTICLE, None).split() == text.split()
+
+
+def test_missing_peers_are_named_with_their_install_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None is silently left out."""
+
+    def lost(package: str) -> str:
+        raise PackageNotFoundError(package)
+
+    monkeypatch.setattr(peers, "version", lost)
+    chosen = choose(["peers", "plain"])
+    assert [system.name for system in chosen.systems] == ["plain"]
+    assert list(chosen.missing) == list(PEERS)
+    assert chosen.missing["goose3"] == "pip install goose3 (or all: pip install 'blockml[compare]')"
+    if sys.version_info < (3, 12):
+        assert chosen.missing["magic-html"] == "needs Python 3.12: pip install magic-html"
+
+
+def test_peers_are_imported_late() -> None:
+    """Choosing one doesn't import it."""
+    modules = (
+        "trafilatura readability resiliparse justext boilerpy3 newspaper goose3 magic_html html_text pebble".split()
+    )
+    code = (
+        "import sys; from blockml.evaluation.comparison.systems import choose; choose(['all', 'peers']);"
+        f"print([name for name in {modules} if name in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
+    assert (run.returncode, run.stderr, run.stdout.strip()) == (0, "", "[]")

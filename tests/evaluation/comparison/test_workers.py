@@ -1,0 +1,145 @@
+"""Pages run in processes of their own."""
+
+from __future__ import annotations
+
+import builtins
+import multiprocessing
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from blockml.errors import UsageError
+from blockml.evaluation.comparison import workers
+from blockml.evaluation.comparison.running import run_system
+from blockml.evaluation.comparison.store import Store, draw_sample
+from blockml.evaluation.comparison.systems import System
+from blockml.evaluation.comparison.workers import CannotRunError, Result, run_pages
+from tests.evaluation.comparison.fakes import dataset, fake, make_broken
+
+
+@pytest.fixture(autouse=True)
+def pebble() -> None:
+    """Workers need it."""
+    pytest.importorskip("pebble", reason="needs pebble: pip install 'blockml[report]'")
+
+
+def test_every_page_ends_with_an_outcome(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Whatever a tool does on one page, the pages around it are done, in order, and tools are not heard."""
+    texts = {
+        "a": "the first page",
+        "b": "SLEEP",
+        "c": "RAISE",
+        "d": "EXIT",
+        "e": "one more, PRINT",
+        "f": "QUIT",
+        "g": "ALLOCATE",
+        "h": "the last page",
+    }
+    pages = dataset(tmp_path, texts).pages
+    peaks: list[float] = []
+    found = list(run_pages(fake(), pages, jobs=2, timeout=4, peaks=peaks))
+    assert [result.id for result in found] == list(texts)
+    results = {result.id: result for result in found}
+    assert {name: result.outcome for name, result in results.items()} == {
+        "a": "ok", "b": "timeout", "c": "error", "d": "crash", "e": "ok", "f": "error", "g": "ok", "h": "ok",
+    }  # fmt: skip
+    assert results["a"].text.split() == ["Menu", "the", "first", "page"]
+    assert results["b"].wall == 4
+    assert results["c"].error == "ValueError:  http://example.org/c {}"
+    assert "exit code 7" in (results["d"].error or "")
+    assert results["f"].error == "SystemExit: 3"
+    assert all(result.seconds is not None and 0 <= result.seconds < 4 for result in found if result.outcome == "ok")
+    assert not peaks or max(peaks) > 190
+    assert capfd.readouterr() == ("", "")
+
+
+def test_time_is_that_of_the_call(tmp_path: Path) -> None:
+    """Sleeping takes wall time and no CPU time, the start of a worker neither; text without a word is none."""
+    nap, signs = run_pages(fake(), dataset(tmp_path, {"a": "NAP", "b": "SIGNS"}).pages)
+    assert nap.wall is not None
+    assert nap.seconds is not None
+    assert nap.wall >= 0.3 > nap.seconds
+    assert (signs.outcome, signs.text) == ("empty", "… — *")
+
+
+@pytest.mark.parametrize(("source", "reason"), [("exit", "its process ends"), ("nopackage", "no module named nopack")])
+def test_system_that_cannot_start_says_why(source: str, reason: str, tmp_path: Path) -> None:
+    """It is not run on every page in vain."""
+    system = System("broken", "peer", "1", make_broken, source)
+    with pytest.raises(CannotRunError, match=reason):
+        list(run_pages(system, dataset(tmp_path, {"a": "x"}).pages))
+
+
+def test_interrupt_stops_the_workers_and_leaves_no_half_file(tmp_path: Path) -> None:
+    """What was stored before stays; nothing is waited for."""
+    sample = draw_sample(dataset(tmp_path, {"a": "x", "b": "SLEEP", "c": "SLEEP"}))
+
+    def interrupted(pages: Iterable[Any], total: int) -> Iterator[Any]:
+        assert total == 3
+        for page in pages:
+            yield page
+            raise KeyboardInterrupt
+
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        run_system(fake(), sample, Store(tmp_path / "out"), progress=interrupted)
+    assert time.monotonic() - start < 30
+    assert not [child for child in multiprocessing.active_children() if "pebble" in child.name]
+    assert not [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+
+
+class FragilePool:
+    """A pool that breaks, without a word on which page, when it comes to page b, and once on page d."""
+
+    active = True
+    broken: ClassVar[list[str]] = []
+
+    def schedule(self, function: Callable[..., Any], *, args: tuple[Any, ...], timeout: float = 0) -> Future[Any]:
+        """Nothing is called."""
+        future: Future[Any] = Future()
+        name = args[1].id if function is workers._work else ""
+        if name == "b" or (name == "d" and self.broken.count("d") == 0):
+            future.set_exception(BrokenProcessPool())
+            self.broken.append(name)
+        else:
+            future.set_result((Result(name, "ok"), timeout))
+        return future
+
+    def stop(self) -> None:
+        """Nothing runs."""
+
+    join = stop
+
+
+def test_broken_pool_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the page that breaks it again and again is lost; an innocent one is done in the next pool."""
+    monkeypatch.setattr(workers, "_pool", lambda *_: FragilePool())
+    monkeypatch.setattr(FragilePool, "broken", [])
+    pages = dataset(tmp_path, dict.fromkeys("abcde", "x")).pages
+    outcomes = [(result.id, result.outcome) for result in run_pages(fake(), pages)]
+    assert outcomes == [("a", "ok"), ("b", "crash"), ("c", "ok"), ("d", "ok"), ("e", "ok")]
+
+
+def test_options_out_of_range_are_refused(tmp_path: Path) -> None:
+    """Before anything is started."""
+    with pytest.raises(UsageError, match="jobs must be at least 1 and timeout more than 0, not 0 and 30"):
+        list(run_pages(fake(), dataset(tmp_path, {"a": "x"}).pages, jobs=0))
+
+
+def test_missing_pebble_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the line that installs it."""
+    real = builtins.__import__
+
+    def without_pebble(name: str, *rest: Any, **options: Any) -> Any:
+        if name == "pebble":
+            raise ImportError(name)
+        return real(name, *rest, **options)
+
+    monkeypatch.setattr(builtins, "__import__", without_pebble)
+    with pytest.raises(UsageError, match=r"pip install 'blockml\[report\]'"):
+        list(run_pages(fake(), dataset(tmp_path, {"a": "x"}).pages))

@@ -1,0 +1,436 @@
+"""Boilerpipe's rules and chains, against slow ones that go block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import blockml
+from blockml.errors import UsageError
+from blockml.extractors.heuristics.boilerpipe import (
+    ARTICLE_STEPS,
+    DEFAULT_STEPS,
+    BoilerpipeArticle,
+    BoilerpipeDefault,
+    Density,
+    NumWords,
+    Step,
+    density_rules,
+    words_rules,
+)
+from blockml.extractors.heuristics.boilerpipe_rows import Mark, Rows, rows_of
+from blockml.features.density import word_density
+from blockml.page import Page
+from tests.strategies import messy_html, path_of
+
+EXTRACTORS = (NumWords(), Density(), BoilerpipeDefault(), BoilerpipeArticle(), BoilerpipeArticle("nine"))
+every_extractor = pytest.mark.parametrize("extractor", EXTRACTORS, ids=lambda item: item.id)
+
+
+def page_of(html: str) -> Page:
+    """Parse as boilerpipe does."""
+    return blockml.parse(html, profile="boilerpipe", keep_wordless=False, tokenizer="boilerpipe")
+
+
+def kept(extractor: Any, html: str) -> list[str]:
+    """Texts of the blocks that are kept."""
+    page = page_of(html)
+    return [text for text, score in zip(page.blocks.texts, extractor.score(page).tolist(), strict=True) if score]
+
+
+# --- the rules --------------------------------------------------------------------------------------------------------
+
+
+def slow_words(before: Any, this: Any, after: Any) -> bool:
+    """The tree on numbers of words, as it is printed; a block is (link density, number)."""
+    if this[0] > 0.333333:
+        return False
+    if before[0] <= 0.555556:
+        if this[1] <= 16:
+            if after[1] <= 15:
+                return bool(before[1] > 4)
+            return True
+        return True
+    if this[1] <= 40:
+        return bool(after[1] > 17)
+    return True
+
+
+def slow_density(before: Any, this: Any, after: Any) -> bool:
+    """The tree on densities, as it is printed; a block is (link density, word density)."""
+    if this[0] > 0.333333:
+        return False
+    if before[0] <= 0.555556:
+        if this[1] <= 9:
+            if after[1] <= 10:
+                return bool(before[1] > 4)
+            return True
+        return bool(after[1] != 0)
+    return bool(after[1] > 11)
+
+
+def slowly(rule: Any, links: Sequence[float], numbers: Sequence[float]) -> list[bool]:
+    """Apply a rule to one block after the other."""
+    blocks = [(0, 0), *zip(links, numbers, strict=True), (0, 0)]
+    return [rule(*blocks[i : i + 3]) for i in range(len(links))]
+
+
+def test_ME_8_9() -> None:
+    """The worked example: six blocks, two rules."""
+    links = np.array([1, 0, 0.02, 0, 0.5, 0])
+    assert words_rules(links, np.array([5, 8, 60, 10, 6, 12])).tolist() == [False, True, True, True, False, True]
+    assert density_rules(links, np.array([5, 8, 12, 10, 6, 12])).tolist() == [False, True, True, True, False, False]
+
+
+_links = st.sampled_from([0.0, 0.2, 0.333333, 1 / 3, 0.4, 0.555556, 5 / 9, 0.56, 1.0])
+_numbers = st.sampled_from([0, 1, 4, 5, 9, 10, 11, 12, 15, 16, 17, 18, 40, 41, 100])
+
+
+@given(st.lists(st.tuples(_links, _numbers), max_size=8))
+def test_rules_are_the_printed_trees(blocks: list[tuple[float, int]]) -> None:
+    """Shifted columns decide as the trees do block by block, on both sides of every border."""
+    links, numbers = [block[0] for block in blocks], [block[1] for block in blocks]
+    columns = np.array(links, dtype=np.float32), np.array(numbers, dtype=np.int32)
+    assert words_rules(*columns).tolist() == slowly(slow_words, links, numbers)
+    assert density_rules(columns[0], columns[1].astype(np.float32)).tolist() == slowly(slow_density, links, numbers)
+
+
+def test_one_long_block_is_content_by_words_and_not_by_density() -> None:
+    """A quirk of the published rules: nothing after it has density 0, as if it were not text."""
+    html = f"<p>{'word ' * 60}</p>"
+    assert NumWords().score(page_of(html)).tolist() == [1.0]
+    assert Density().score(page_of(html)).tolist() == [0.0]
+
+
+@settings(max_examples=30)
+@given(messy_html)
+def test_pages_go_through_the_rules(html: str) -> None:
+    """Link density, words and word density of the blocks are what the trees see."""
+    page = page_of(html)
+    links = [block.n_linked / max(1, block.n_words) for block in page.blocks]
+    words = [float(block.n_words) for block in page.blocks]
+    assert NumWords().score(page).tolist() == slowly(slow_words, links, words)
+    assert Density().score(page).tolist() == slowly(slow_density, links, word_density(page.blocks).tolist())
+
+
+# --- what is known before any step ------------------------------------------------------------------------------------
+
+
+@settings(max_examples=30)
+@given(messy_html)
+def test_rows_are_the_blocks_that_boilerpipe_sees(html: str) -> None:
+    """Counts, density, depth and surroundings of each are those of a walk over the tree."""
+    page = page_of(html)
+    rows, nodes = rows_of(page), page.nodes
+    inline = set("strike u b i em strong span sup sub code tt var abbr acronym font #text".split())
+    row = 0
+    for number, block in enumerate(page.blocks):
+        names = [nodes.name(node) for node in path_of(nodes, block.node)]
+        if {"option", "object", "embed", "applet", "noscript"} & set(names):
+            assert rows.row_of_block[number] == -1
+            continue
+        assert rows.row_of_block[number] == row
+        assert rows.first[row] == rows.last[row] == row + rows.first[0]
+        assert (rows.words[row], rows.linked[row]) == (block.n_words, block.n_linked)
+        assert rows.level[row] == len([name for name in names if name not in inline])
+        assert rows.has(Mark.HEADING)[row] == bool({"h1", "h2", "h3"} & set(names))
+        assert rows.has(Mark.ITEM)[row] == ("li" in names)
+        assert not rows.has(Mark.CONTENT | Mark.LARGEST | Mark.SMALLER)[row]
+        row += 1
+    assert len(rows) == row
+
+
+@given(st.lists(st.lists(st.sampled_from([1, 5, 12, 79, 80, 81, 90, 160]), min_size=1, max_size=30), max_size=4))
+def test_lines_are_wrapped_as_for_the_density(blocks: list[list[int]]) -> None:
+    """Words on full lines by full lines is the word density, but for a block with nothing on its full lines."""
+    page = page_of("".join("<p>" + " ".join("w" * length for length in lengths) for lengths in blocks))
+    rows, density = rows_of(page), word_density(page.blocks)
+    assert np.where(density > 0, rows.density, 0) == pytest.approx(density, rel=1e-6)
+    assert rows.density[density == 0].tolist() == rows.words[density == 0].tolist()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Comments (3)", True), ("12 comments so far", True), ("No comments", False), ("3 users responded in", True),
+        ("comment", False), ("Comment", False), ("<a href=/>Comment</a>", True), ("<a href=/>comment</a>", False),
+        ("© Reuters 2008", True), ("Please rate this", True), ("Now have your say", True),
+        ("Thanks for your comments - this feedback is now closed", True),
+        ("Thanks for your comments - this feedback is now closed!", False), ("Rätta artikeln", True),
+        ("Comments " + "word " * 14, False), ("Comments " + "word " * 13, True), ("Add it", False),
+    ],
+)  # fmt: skip
+def test_texts_that_come_after_articles(text: str, *, expected: bool) -> None:
+    """Fewer than 15 words, most of them about comments."""
+    assert rows_of(page_of(f"<p>{text}")).has(Mark.END).tolist() == [expected]
+
+
+@pytest.mark.parametrize(
+    ("title", "headline", "expected"),
+    [
+        ("Cats rule the world", "Cats rule the world", True),
+        ("Cats rule the world", "CATS RULE THE WORLD!", True),
+        ("Cats rule the world | The Paper", "Cats rule the world", True),
+        ("Cats rule the world | The Paper", "The Paper", False),
+        ("The Paper: Cats rule the world", "Cats rule the world", True),
+        ("The Paper » News » Cats rule the world", "Cats rule the world", True),
+        ("Cats rule - Dogs don't - The Paper", "Cats rule - Dogs don't", True),
+        ("A paper on every day - Cats rule it", "Cats rule it", True),
+        ("Some words of the site | Cats rule the world today", "Some words of the site", True),
+        ("Some words of the site | Cats rule the world today", "of the site", False),
+        ("www.cats-rule-the-world.com | Cats", "www.cats-rule-the-world.com", False),
+        ("Dogs", "Cats", False), ("", "Cats", False), ("'", "'x", False),
+    ],
+)  # fmt: skip
+def test_titles_repeated(title: str, headline: str, *, expected: bool) -> None:
+    """Whole, or without what looks like the name of the site."""
+    assert rows_of(page_of(f"<title>{title}</title><p>{headline}")).has(Mark.TITLE).tolist() == [expected]
+
+
+# --- the chains, slowly -----------------------------------------------------------------------------------------------
+
+FIELDS = ("first", "last", "words", "linked", "wrapped", "lines", "level")
+
+
+class Block:
+    """A row as an object that is changed in place."""
+
+    def __init__(self, rows: Rows, row: int) -> None:
+        self.members = {int(block) for block in np.flatnonzero(rows.row_of_block == row)}
+        self.first, self.last, self.words, self.linked, self.wrapped, self.lines, self.level = (
+            int(getattr(rows, name)[row]) for name in FIELDS
+        )
+        self.marks = {mark for mark in Mark if rows.has(mark)[row]}
+
+    @property
+    def content(self) -> bool:
+        """Whether it is content."""
+        return Mark.CONTENT in self.marks
+
+    @content.setter
+    def content(self, value: bool) -> None:
+        (self.marks.add if value else self.marks.discard)(Mark.CONTENT)
+
+    def take(self, other: Block) -> None:
+        """Fuse with the next."""
+        self.members |= other.members
+        self.last = other.last
+        self.words += other.words
+        self.linked += other.linked
+        self.wrapped += other.wrapped
+        self.lines += other.lines
+        self.level = min(self.level, other.level)
+        self.marks |= other.marks
+
+
+def fused(blocks: list[Block], joins: Any) -> list[Block]:
+    """Fuse a block with what was fused before it, where ``joins`` says so."""
+    result: list[Block] = []
+    for block in blocks:
+        if result and joins(result[-1], block):
+            result[-1].take(block)
+        else:
+            result.append(block)
+    return result
+
+
+def ruled(blocks: list[Block], rule: Any, number: Any) -> None:
+    """Decide by a rule."""
+    links = [block.linked / max(1, block.words) for block in blocks]
+    for block, value in zip(blocks, slowly(rule, links, [number(block) for block in blocks]), strict=True):
+        block.content = value
+
+
+def largest_of(blocks: list[Block], *, of_level: bool) -> None:
+    """Keep the largest, and what is as deep and as large, up to something less deep."""
+    if len(blocks) < 2:
+        return
+    largest = max((block for block in blocks if block.content), key=lambda block: block.words, default=None)
+    for block in blocks:
+        block.content = block is largest
+        block.marks.add(Mark.LARGEST if block is largest else Mark.SMALLER)
+    if of_level and largest:
+        place = blocks.index(largest)
+        for side in (blocks[:place][::-1], blocks[place + 1 :]):
+            for block in side:
+                if block.level < largest.level:
+                    break
+                if block.level == largest.level and block.words >= 150:
+                    block.content = True
+
+
+def up_to_title(blocks: list[Block]) -> None:
+    """Fill the gap between title and content."""
+    title = start = -1
+    for place, block in enumerate(blocks):
+        if start == -1 and Mark.TITLE in block.marks:
+            title = place
+        if start == -1 and block.content:
+            start = place
+    if title != -1 and start > title:
+        for block in blocks[title:start]:
+            block.content = block.content or Mark.SMALLER in block.marks
+
+
+def slow_article(blocks: list[Block], *, twelve: bool) -> list[Block]:
+    """The chains of the ArticleExtractor."""
+    if twelve:
+        titles = [block for block in blocks if Mark.TITLE in block.marks]
+        for block in titles[1:]:
+            block.marks.discard(Mark.TITLE)
+    ruled(blocks, slow_words, lambda block: block.words)
+    dense, ended = 0, False
+    for block in blocks:
+        dense += block.words if block.content and block.wrapped / block.lines >= 9 else 0
+        ended = ended or (Mark.END in block.marks and dense >= 60)
+        block.content = block.content and not ended
+    for block in reversed(blocks) if twelve else ():
+        if block.content and Mark.HEADING not in block.marks:
+            break
+        block.content = False
+    blocks = fused(blocks, lambda before, block: block.content and block.first - before.last <= 2)
+    blocks = [block for block in blocks if block.content or (twelve and Mark.TITLE in block.marks)]
+    blocks = fused(
+        blocks,
+        lambda before, block: (
+            before.content
+            and block.content
+            and block.first - before.last <= 2
+            and (before.level == block.level or not twelve)
+        ),
+    )
+    largest_of(blocks, of_level=twelve)
+    up_to_title(blocks)
+    largest = next((block for block in blocks if Mark.LARGEST in block.marks), None)
+    if twelve and largest:
+        for block in blocks:
+            block.content = block.content or (block.words >= 100 and block.level == largest.level)
+        for block in blocks[blocks.index(largest) + 1 :]:
+            is_item = Mark.ITEM in block.marks and Mark.SMALLER in block.marks
+            if not (is_item and block.level > largest.level and not block.linked):
+                break
+            block.content = True
+    return blocks
+
+
+def slow_default(blocks: list[Block]) -> list[Block]:
+    """The chain of the DefaultExtractor."""
+    blocks = fused(blocks, lambda before, block: before.wrapped * block.lines == block.wrapped * before.lines)
+    ruled(blocks, slow_density, lambda block: block.wrapped / block.lines)
+    return blocks
+
+
+def run(rows: Rows, steps: tuple[Step, ...]) -> set[int]:
+    """Blocks that are content after a chain."""
+    for step in steps:
+        rows = step(rows) if len(rows) else rows
+    content = np.flatnonzero(rows.has(Mark.CONTENT))
+    return set(np.flatnonzero(np.isin(rows.row_of_block, content)).tolist())
+
+
+@st.composite
+def any_rows(draw: st.DrawFn) -> Rows:
+    """Blocks in which every rule and step finds something."""
+    row = st.tuples(
+        st.sampled_from([0, 1, 3, 6, 12, 17, 30, 60, 100, 150, 151]),
+        st.sampled_from([0.0, 0.0, 0.0, 0.4, 1.0]),
+        st.sampled_from([1, 1, 2, 3]),
+        st.integers(3, 5),
+        st.sets(st.sampled_from([Mark.TITLE, Mark.END, Mark.HEADING, Mark.ITEM]), max_size=2),
+    )
+    drawn = draw(st.lists(row, min_size=1, max_size=14))
+    words, links, lines, level, marks = (list(column) for column in zip(*drawn, strict=True))
+    n = len(drawn)
+    return Rows(
+        first=np.arange(n),
+        last=np.arange(n),
+        words=np.array(words),
+        linked=np.array([int(w * share) for w, share in zip(words, links, strict=True)]),
+        wrapped=np.array(words),
+        lines=np.array(lines),
+        level=np.array(level),
+        marks=np.array([sum(item) for item in marks], dtype=np.uint8),
+        row_of_block=np.arange(n),
+    )
+
+
+@given(any_rows())
+def test_chains_are_those_that_change_blocks_in_place(rows: Rows) -> None:
+    """Steps over columns decide as loops over objects do."""
+    for steps, slow in (
+        (DEFAULT_STEPS, slow_default),
+        (ARTICLE_STEPS["nine"], lambda blocks: slow_article(blocks, twelve=False)),
+        (ARTICLE_STEPS["twelve"], lambda blocks: slow_article(blocks, twelve=True)),
+    ):
+        blocks = slow([Block(rows, row) for row in range(len(rows))])
+        assert run(rows, steps) == set().union(*(block.members for block in blocks if block.content))
+
+
+LONG = "<p>" + "word " * 60 + "</p>"
+LINKS = "<ul>" + "<li><a href=/>Some link</a></li>" * 4 + "</ul>"
+
+
+def test_article_is_the_largest_run() -> None:
+    """Text that links part from the longest run is left out, though the block before it comes along, whatever it is."""
+    html = f"{LONG}{LINKS}<div>{LONG * 3}</div>{LINKS}<b>Imprint</b>"
+    run = ["Some link", *[" ".join(["word"] * 60)] * 3]
+    assert kept(BoilerpipeArticle(), html) == kept(BoilerpipeArticle("nine"), html) == run
+
+
+def test_equally_dense_neighbours_are_judged_as_one() -> None:
+    """Of two after links the first is followed by a dense block; fused, they are followed by a short one."""
+    html = f"{LONG}{LINKS}{LONG * 2}<p>End here"
+    assert (len(kept(Density(), html)), len(kept(BoilerpipeDefault(), html))) == (4, 2)
+
+
+def test_article_ends_where_comments_begin() -> None:
+    """After the mark nothing is content."""
+    assert len(kept(BoilerpipeArticle(), f"{LONG * 2}<p>Comments (2)</p>{LONG * 3}")) == 2
+    assert len(kept(BoilerpipeArticle(), f"<p>Comments (2)</p>{LONG * 3}")) == 4
+
+
+def test_text_of_options_and_noscript_is_not_seen() -> None:
+    """Boilerpipe's parser drops it."""
+    html = f"<p>{'word ' * 30}</p><noscript>{LONG}</noscript><select><option>{'word ' * 40}</select>"
+    assert len(kept(BoilerpipeArticle(), html)) == 1
+
+
+def test_explanations_name_the_step() -> None:
+    """The last one that changed what a block is taken for."""
+    page = page_of(f"<p>Head</p>{LONG}{LINKS}<div>{LONG * 2}</div><p>End")
+    notes = BoilerpipeArticle().explain(page)
+    assert notes[1] == "keep the largest and its level"
+    assert notes[2] == ""
+    assert notes[-2] == notes[-3] == "classify by words"
+    assert BoilerpipeDefault().explain(page_of(f"{LONG}<p>End"))[0] == "classify by density"
+
+
+def test_unknown_steps() -> None:
+    """The message names the legal ones."""
+    with pytest.raises(UsageError, match="nine, twelve"):
+        BoilerpipeArticle("ten").score(page_of(LONG))
+
+
+@every_extractor
+@settings(max_examples=30)
+@given(html=messy_html)
+def test_any_page_gets_scores(extractor: Any, html: str) -> None:
+    """One float32 of 0 or 1 per block, the same each time, on boilerpipe's blocks and on the default ones."""
+    for page in (page_of(html), blockml.parse(html)):
+        scores = extractor.score(page)
+        assert (scores.dtype, scores.shape) == (np.float32, (len(page.blocks),))
+        assert set(scores.tolist()) <= {0.0, 1.0}
+        assert np.array_equal(scores, extractor.score(page))
+        assert len(extractor.explain(page)) == len(page.blocks)
+
+
+@every_extractor
+def test_blocks_are_boilerpipes(extractor: Any) -> None:
+    """Inline tags do not separate, blocks without words are dropped."""
+    result = blockml.extract("<p>one <b>two</b> <i>three</i></p><p>--</p>", model=extractor)
+    assert result.page.blocks.texts == ("one two three",)

@@ -1,0 +1,126 @@
+"""Body text extraction: the worked token sequences, brute force over all runs, edges of the page."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import blockml
+from blockml.errors import UsageError
+from blockml.extractors.heuristics.bte import BTE, body_text, objective
+from tests.extractors.heuristics.test_dsc import LETTERS, NEWS, is_tag
+from tests.strategies import messy_html
+
+FIVE = "<t> <t> w1 <t> w2 w3 w4 <t> <t> w5 <t>"
+THREE = "<t> w1 w2 <t> w3 w4 w5 <t>"
+TOKENS = st.lists(st.booleans(), max_size=30)
+
+
+def kadane(tokens: list[bool]) -> tuple[int, int]:
+    """The run with the largest sum, one token after the other: the first of several, begun anew only below zero."""
+    best, run, total, start = 0, (0, 0), 0, 0
+    for place, tag in enumerate(tokens):
+        if total < 0:
+            total, start = 0, place
+        total += -1 if tag else 1
+        if total > best:
+            best, run = total, (start, place + 1)
+    return run
+
+
+@pytest.mark.parametrize(("tokens", "first", "last", "value"), [(FIVE, 2, 6, 9), (THREE, 1, 6, 7), (NEWS, 11, 22, 28)])
+def test_ME_8_6_runs(tokens: str, first: int, last: int, value: int) -> None:
+    """First and last token of the run, and the objective there."""
+    start, end = body_text(is_tag(tokens))
+    assert (start, end - 1) == (first, last)
+    assert objective(is_tag(tokens), start, end) == value
+
+
+@pytest.mark.parametrize(("html", "scores"), [(FIVE, [1, 1, 0]), (THREE, [1, 1]), (NEWS, [0, 1, 0])])
+def test_ME_8_6_pages(html: str, scores: list[float]) -> None:
+    """Through the parser the same tokens give the same words."""
+    assert BTE().score(blockml.parse(html)).tolist() == scores
+
+
+@given(TOKENS)
+def test_the_run_makes_the_objective_largest(tokens: list[bool]) -> None:
+    """No other run of tokens has more tags outside and words inside."""
+    columns = np.array(tokens, dtype=bool)
+    start, end = body_text(columns)
+    every = [objective(columns, a, b) for a in range(len(tokens)) for b in range(a + 1, len(tokens) + 1)]
+    if not columns.all():
+        assert objective(columns, start, end) == max(every)
+
+
+@given(st.lists(st.booleans(), max_size=300))
+def test_of_equal_runs_it_is_the_first_that_a_scan_meets(tokens: list[bool]) -> None:
+    """Cumulative sums settle ties as a plain loop does."""
+    assert body_text(np.array(tokens, dtype=bool)) == kadane(tokens)
+
+
+@pytest.mark.parametrize(
+    ("html", "scores"),
+    [("", []), ("<p></p><br>", []), ("a b c", [1]), ("你好" * 40, [1]), ("<p>one block</p>", [1])],
+)
+def test_edges(html: str, scores: list[float]) -> None:
+    """No text gives nothing, no tags everything, and the only block is the body."""
+    assert BTE().score(blockml.parse(html)).tolist() == scores
+
+
+def test_ideographs_are_words() -> None:
+    """A Chinese article is long, though it has no blanks."""
+    menu = "<li><a href=/>首页</a></li>" * 10
+    page = blockml.parse(f"<ul>{menu}</ul><p>{'这是一篇关于天气的文章。' * 9}</p><ul>{menu}</ul>")
+    assert np.flatnonzero(BTE().score(page)).tolist() == [10]
+
+
+def test_the_body_is_what_stands_between_its_tags() -> None:
+    """Words before and behind it are left out; of several end tags the last counts."""
+    words = "word " * 9
+    html = f"{words}<br><body><p>one two three</p></body><p>four five six seven</p></body><br>{words}"
+    assert BTE().score(blockml.parse(html)).tolist() == [0, 1, 1, 0]
+    assert BTE(body_only=False).score(blockml.parse(html)).tolist() == [1, 1, 1, 1]
+
+
+def test_a_page_without_body_tags_is_all_body() -> None:
+    """Tags that the parser adds are not the source's."""
+    html = "<p>one two three</p><p>four five six</p>"
+    for view in ("raw", "tree"):
+        scores = [
+            BTE(body_only=body_only, view=view).score(blockml.parse(html)).tolist() for body_only in (True, False)
+        ]
+        assert scores == [[1, 1], [1, 1]]
+
+
+@settings(max_examples=40)
+@given(messy_html, st.booleans(), st.sampled_from(["raw", "tree"]))
+def test_any_page_gets_scores(html: str, body_only: bool, view: str) -> None:  # noqa: FBT001 (drawn)
+    """One float32 score in [0, 1] per block, the same each time."""
+    page = blockml.parse(html)
+    extractor = BTE(body_only=body_only, view=view)
+    scores = extractor.score(page)
+    assert scores.dtype == np.float32
+    assert scores.shape == (len(page.blocks),)
+    assert ((scores >= 0) & (scores <= 1)).all()
+    assert np.array_equal(scores, extractor.score(page))
+
+
+@settings(max_examples=30)
+@given(LETTERS)
+def test_letters_do_not_matter(html: str) -> None:
+    """Only the places of words and tags do."""
+    scores = [BTE().score(blockml.parse(html.replace("Q", letter))).tolist() for letter in "Qz"]
+    assert scores[0] == scores[1]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"), [({"body_only": "yes"}, "body_only.*True, False"), ({"view": "dom"}, "view.*raw, tree")]
+)
+def test_illegal_parameters_name_the_legal_ones(parameters: dict[str, object], message: str) -> None:
+    """The error comes with the first page, or when the parameter is set."""
+    with pytest.raises(UsageError, match=message):
+        BTE(**parameters).score(blockml.parse("x"))  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=message):
+        BTE().set_params(**parameters)

@@ -1,0 +1,86 @@
+"""The catalogue: names, order, sizes and fingerprints of the feature sets."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+
+import pytest
+
+from blockml.errors import UnknownNameError
+from blockml.features import COLUMNS, FEATURE_SETS, describe, feature_set
+from blockml.features.feature_sets import nominal_columns, one_hot_name, split_name
+
+EVERY_COLUMN = sorted({column for item in FEATURE_SETS.values() for column in item.columns})
+
+
+def test_order_of_the_25_columns() -> None:
+    """Two before, one before, itself, one after, two after; five attributes each."""
+    expected = [
+        f"{base}_{offset}"
+        for offset in ("m2", "m1", "0", "p1", "p2")
+        for base in ("wd", "ld", "parent", "distprev", "distnext")
+    ]
+    assert list(FEATURE_SETS["kim2013"].columns) == expected
+
+
+@pytest.mark.parametrize(("name", "size"), [("kim2013", 25), ("kim2013-onehot", 140), ("boilerpipe6", 6)])
+def test_sizes(name: str, size: int) -> None:
+    """25 attributes are 20 amounts and 5 tags of 24 values; the reduced set has 6."""
+    assert len(feature_set(name).columns) == len(set(feature_set(name).columns)) == size
+
+
+def test_reduced_set() -> None:
+    """Word and link density of the block and of one neighbour on each side."""
+    assert FEATURE_SETS["boilerpipe6"].columns == ("wd_m1", "ld_m1", "wd_0", "ld_0", "wd_p1", "ld_p1")
+
+
+@pytest.mark.parametrize("name", sorted(FEATURE_SETS))
+def test_sets_are_named_and_sourced(name: str) -> None:
+    """A set carries its own name, a version and a source; its columns exist."""
+    item = FEATURE_SETS[name]
+    assert (item.name, bool(item.source), item.version >= 1) == (name, True, True)
+    for row in describe(item.columns):
+        assert row["source"]
+        assert row["unit"]
+        low, empty, high = (float(str(row[key])) for key in ("low", "empty", "high"))
+        assert low <= empty <= high
+
+
+@pytest.mark.parametrize("name", EVERY_COLUMN)
+def test_names_of_columns_are_read_back(name: str) -> None:
+    """split_name() inverts the way names are made."""
+    base, offset, code = split_name(name)
+    written = f"{base}_{'0' if offset == 0 else f'm{-offset}' if offset < 0 else f'p{offset}'}"
+    assert name == (written if code is None else one_hot_name(written, COLUMNS[base].values[code]))
+
+
+@pytest.mark.parametrize(
+    "name", ["", "wd", "wd_", "wd_3", "wd_m", "nothing_0", "wd_0=a", "parent_0=", "parent_0=video", "WD_0", "wd_0 "]
+)
+def test_unknown_columns(name: str) -> None:
+    """They are refused with the legal names."""
+    with pytest.raises(UnknownNameError):
+        split_name(name)
+
+
+def test_nominal_columns() -> None:
+    """Only the parent tags of the plain set are codes."""
+    assert nominal_columns(FEATURE_SETS["kim2013"].columns) == (2, 7, 12, 17, 22)
+    assert nominal_columns(FEATURE_SETS["kim2013-onehot"].columns) == ()
+
+
+def test_fingerprint_depends_on_version_columns_and_order() -> None:
+    """Any of them makes old models unusable, and the name does not."""
+    item = FEATURE_SETS["kim2013"]
+    assert len({other.hash for other in FEATURE_SETS.values()}) == len(FEATURE_SETS)
+    assert dataclasses.replace(item, name="x", source="y").hash == item.hash
+    assert dataclasses.replace(item, version=item.version + 1).hash != item.hash
+    assert dataclasses.replace(item, columns=item.columns[::-1]).hash != item.hash
+    assert item.hash == hashlib.sha256(f"{item.version}:{','.join(item.columns)}".encode()).hexdigest()[:16]
+
+
+def test_unknown_set_names_the_legal_ones() -> None:
+    """All of them."""
+    with pytest.raises(UnknownNameError, match=", ".join(sorted(FEATURE_SETS))):
+        feature_set("nothing")

@@ -1,0 +1,247 @@
+"""What families of features count with: against one node and one character at a time; and the set made of them all."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import blockml
+from blockml import features
+from blockml.features import (
+    container,
+    describe,
+    feature_set,
+    metadata,
+    position,
+    repetition,
+    structure,
+    text,
+    vocabulary,
+)
+from blockml.features.ancestor_words import bags
+from blockml.features.column import Family
+from blockml.features.keywords import KEYWORDS, keyword_bits
+from blockml.features.page_context import REACH, PageContext
+from blockml.page import Page
+from blockml.parsing import BACKENDS
+from blockml.text.characters import ALNUM, DIGIT, SPACE, UPPER
+from blockml.text.words import TOKENIZERS
+from tests.strategies import messy_html, path_of
+
+COLUMNS = feature_set("page").columns
+FAMILIES: tuple[Family, ...] = (
+    text.text,
+    position.position,
+    position.around,
+    structure.path,
+    structure.ancestors,
+    container.container,
+    container.further,
+    vocabulary.called,
+    repetition.same_path,
+    repetition.repetition,
+    repetition.like_siblings,
+    metadata.resemblance,
+    metadata.about,
+)
+#: Pages on which there is little to count.
+BARE = ("<p>one", "<p>*", "only text", "<h1>one", "<p><a>one</a>", "<p>a</p></html>b<p>c", "<main>x</main></html><b>y")
+
+
+def deep(levels: int) -> str:
+    """Text at the bottom of so many elements, and some on the way down."""
+    return "<p>top</p>" + "<div class=c>" * levels + "<p>" + "word " * 20 + "</p>" + "</div>x" * 9
+
+
+# --- what is counted with ---------------------------------------------------------------------------------------------
+
+
+@given(html=messy_html)
+def test_chains_lead_up(html: str) -> None:
+    """Level by level the ancestors that walking up finds, at most so many; then -1."""
+    view = PageContext(blockml.parse(html))
+    nodes = view.nodes
+    assert view.chain.shape[1] == len(view)
+    for block, parent in enumerate(view.blocks.parent.tolist()):
+        above = path_of(nodes, parent)[::-1][:REACH]
+        assert view.chain[:, block].tolist() == (above + [-1] * len(view.chain))[: len(view.chain)]
+        for k in (0, 1, 5):
+            assert view.levels((k,))[0][block] == above[min(k, len(above) - 1)]
+            assert view.levels((k,))[0, block] == above[min(k, len(above) - 1)]
+
+
+@given(html=messy_html)
+def test_totals_are_sums_over_blocks_that_start_inside(html: str) -> None:
+    """Of each node, texts included."""
+    view = PageContext(blockml.parse(html))
+    total = view.total_of(np.arange(len(view.nodes)), view.words)
+    starts = list(zip(view.blocks.node.tolist(), view.words.tolist(), strict=True))
+    for node, end in enumerate(view.nodes.end.tolist()):
+        assert total[node] == sum(words for start, words in starts if node <= start < end)
+    assert view.n_words == max(1, sum(words for _, words in starts))
+
+
+@given(html=messy_html, tokenizer=st.sampled_from(sorted(TOKENIZERS)))
+def test_characters_are_those_of_one_text_at_a_time(html: str, tokenizer: str) -> None:
+    """By Python's own tests of a character; the line break after each text is a space."""
+    view = PageContext(blockml.parse(html, tokenizer=tokenizer))
+    if not len(view):
+        return
+    texts = view.blocks.texts
+    assert view.lengths.tolist() == [len(item) for item in texts]
+    tests = {ALNUM: str.isalnum, DIGIT: str.isdecimal, UPPER: str.isupper}
+    for bit, test in tests.items():
+        assert view.characters(bit).tolist() == [sum(map(test, item)) for item in texts]
+    letters = [[c for c in item if c.isalnum()] for item in texts]
+    assert view.characters(UPPER | ALNUM).tolist() == [sum(map(str.isupper, item)) for item in letters]
+    assert view.characters(SPACE).tolist() == [sum(map(str.isspace, item)) + 1 for item in texts]
+
+
+@pytest.mark.parametrize(
+    ("html", "prose"),
+    [
+        ("<p>" + "a " * 9, 0),
+        ("<p>" + "a " * 10, 10),
+        ("<p>" + "a " * 7 + "<a>b b b", 10),
+        ("<p>" + "a " * 6 + "<a>b b b b", 0),
+        ("<p>" + "* " * 99, 0),
+    ],
+)
+def test_running_text_is_ten_words_of_which_few_are_linked(html: str, prose: float) -> None:
+    """At most three in ten."""
+    assert PageContext(blockml.parse(html)).prose.tolist() == [prose]
+
+
+def test_classes_and_ids_are_read_once_per_element() -> None:
+    """Equal classes are one; an element without, and one with an empty class, have none."""
+    view = PageContext(blockml.parse("<p class=a>x<p class=b>x<p class=a>x<p class=''>x<p>x<div class=a id=footer>x"))
+    parents = view.blocks.parent
+    classes = view.names.of["class"][parents].tolist()
+    assert classes[0] == classes[2] == classes[5] != classes[1]
+    assert classes[3] == classes[4] == view.names.of["class"][-1] == 0
+    of_all = view.classes_of(np.arange(len(view.nodes)))
+    assert of_all[parents].tolist() == classes
+    assert view.keywords[parents].tolist() == [0] * 5 + [keyword_bits("footer")]
+    assert view.keywords[-1] == 0
+
+
+@pytest.mark.parametrize("group", KEYWORDS)
+def test_each_word_tells_its_own_group(group: str) -> None:
+    """Alone, in capitals, and beside others; so no word is in two groups."""
+    bit = 1 << list(KEYWORDS).index(group)
+    for word in KEYWORDS[group]:
+        assert keyword_bits(word) & bit
+        assert keyword_bits(f"zz {word.upper()} zz") == keyword_bits(word)
+
+
+def test_longer_words_come_first() -> None:
+    """What is part of a longer word doesn't count."""
+    names = list(KEYWORDS)
+
+    def told(value: str) -> set[str]:
+        return {name for number, name in enumerate(names) if keyword_bits(value) >> number & 1}
+
+    assert told("topic") == {"tags"}
+    assert told("topic-17") == {"thread"}
+    assert told("item-detail item") == {"product", "list"}
+    assert told("") == told("zzz") == set()
+
+
+# --- the set of all families ------------------------------------------------------------------------------------------
+
+
+def test_the_catalogue_lists_what_families_give() -> None:
+    """All of it, under the same names, each once."""
+    view = PageContext(blockml.parse("<p>one"))
+    given_names = [name for family in FAMILIES for name in family(view)]
+    assert len(given_names) == len(set(given_names))
+    assert sorted(f"{name}_0" for name in given_names) == sorted(name for name in COLUMNS if name.endswith("_0"))
+
+
+def assert_promises_kept(page: Page) -> None:
+    """Finite float32 in the declared range, equal to what each family gives, neighbours beside it."""
+    matrix = features.build(page, "page")
+    assert matrix.shape == (len(page.blocks), len(COLUMNS))
+    assert matrix.dtype == np.float32
+    assert np.isfinite(matrix).all()
+    for number, row in enumerate(describe(COLUMNS)):
+        values = matrix[:, number]
+        assert (values >= float(str(row["low"]))).all(), row["name"]
+        assert (values <= float(str(row["high"]))).all(), row["name"]
+    if not len(page.blocks):
+        return
+    bases = {name: column for family in FAMILIES for name, column in family(PageContext(page)).items()}
+    for number, written in enumerate(COLUMNS):
+        base, _, where = written.partition("_")
+        column = np.broadcast_to(bases[base], len(page.blocks)).astype(np.float32)
+        shifted = {"0": column, "m1": np.append(0, column[:-1]), "p1": np.append(column[1:], 0)}[where]
+        assert np.array_equal(matrix[:, number], shifted), written
+
+
+@pytest.mark.parametrize("backend", sorted(BACKENDS))
+@settings(max_examples=50)
+@given(html=messy_html, tokenizer=st.sampled_from(sorted(TOKENIZERS)), keep_wordless=st.booleans())
+def test_any_page_keeps_the_promises(backend: str, html: str, tokenizer: str, keep_wordless: bool) -> None:  # noqa: FBT001
+    """However messy."""
+    assert_promises_kept(blockml.parse(html, backend=backend, tokenizer=tokenizer, keep_wordless=keep_wordless))
+
+
+@pytest.mark.parametrize("backend", sorted(BACKENDS))
+@pytest.mark.parametrize("html", [*BARE, "", "<p></p>", "<title>one</title>", deep(100)])
+def test_bare_pages_keep_the_promises(backend: str, html: str) -> None:
+    """One block, none, several roots, more levels than are looked at."""
+    assert_promises_kept(blockml.parse(html, backend=backend))
+
+
+@pytest.mark.parametrize("sign", ["Ⓐ", "🅰", "สวัสดี", "・", "ー", "²", "١", "ǅ", "\u0301", "\u200d"])
+def test_odd_characters_keep_the_promises(sign: str) -> None:
+    """Capitals that are no letters, marks of letters, digits of other scripts."""
+    for tokenizer in TOKENIZERS:
+        assert_promises_kept(blockml.parse(f"<p>{sign * 5}<p>a{sign}b<p>{sign} c", tokenizer=tokenizer))
+
+
+def test_a_view_that_is_there_is_used() -> None:
+    """It gives the same; and is of the page that it was made for."""
+    page = blockml.parse("<h1>One</h1><p>two three")
+    view = PageContext(page)
+    assert np.array_equal(features.build(page, "page", view=view), features.build(page, "page"))
+    assert "sheet" in view.__dict__
+
+
+def test_a_view_goes_as_soon_as_nobody_holds_it() -> None:
+    """Without waiting for the collector of cycles: it holds a page."""
+    view = PageContext(blockml.parse("<p class=a>one two"))
+    features.build(view.page, "page", view=view)
+    bags(view)
+    repetition.alike(view)
+    gone = weakref.ref(view)
+    gc.disable()
+    try:
+        del view
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "html",
+    [
+        deep(5_000),
+        "<div>a" * 5_000,
+        "<p><a class=x id=y>w</a>" * 5_000,
+        "<article><h1>x</h1><p>" + "word " * 12 + "</p>" + "<section><div role=main>x " * 3_000,
+        "<p class='" + "nav-" * 50_000 + "'>one",
+        '<script>"@type":' + " " * 200_000 + "x</script><p>one",
+        "<p>" + "Ab, c. " * 50_000,
+    ],
+    ids=["deep", "deeper", "wide", "containers", "classes", "blanks", "long"],
+)
+def test_time_does_not_explode(html: str) -> None:
+    """A hostile page costs no more than a large one: some of these would take minutes, were any step quadratic."""
+    assert np.isfinite(features.build(blockml.parse(html), "page")).all()

@@ -1,0 +1,803 @@
+"""The model file: round trip, atomic writing, and every kind of damage."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import pickle
+import struct
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import blockml
+from blockml.decision.decide import confidence, expected_f1
+from blockml.errors import FeatureMismatchError, ModelError, ModelFormatError
+from blockml.extract import extract_page
+from blockml.extractors.trained import TrainedExtractor
+from blockml.features.ancestor_words import BUCKETS, Bags
+from blockml.model.model_file import FORMAT, Model, load_model, save_model
+from blockml.page import Label
+from blockml.predictors.block_types import BlockTypes
+from blockml.predictors.mlp import MLP
+from blockml.predictors.tree_ensemble import Trees
+from blockml.training.mlp_fit import NetOptions, NetPages, fit_net
+from tests.models import small_model, small_trees
+
+ARRAYS = ("feature", "threshold", "left", "right", "value", "roots")
+#: Fields of a model that are no fields of the header.
+#: Header fields that are amounts from 0 on.
+AMOUNTS = ("least_words", "caution", "article_caution", "link_caution", "copy_caution")
+#: Those that are shares.
+SHARES = ("net_share", "leaning", "doubt")
+PARTS = ("net", "article", "areas")
+
+
+def saved(folder: Path, model: Model | None = None) -> bytes:
+    """Bytes of a saved model."""
+    save_model(model or small_model(), folder / "saved.blockml")
+    return (folder / "saved.blockml").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A model file."""
+    return saved(tmp_path_factory.mktemp("whole"))
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where tests write the files they load."""
+    return tmp_path_factory.mktemp("place") / "model.blockml"
+
+
+def load_bytes(place: Path, data: bytes) -> Model:
+    """Load a model from bytes."""
+    place.write_bytes(data)
+    return load_model(place)
+
+
+def members(data: bytes) -> dict[str, bytes]:
+    """Unpack a model file."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def packed(parts: dict[str, bytes]) -> bytes:
+    """Pack a model file."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+    return buffer.getvalue()
+
+
+def npy(array: Any, *, allow_pickle: bool = False) -> bytes:
+    """Array as a member of a model file."""
+    buffer = io.BytesIO()
+    np.save(buffer, array, allow_pickle=allow_pickle)
+    return buffer.getvalue()
+
+
+def with_header(whole: bytes, **changes: object) -> bytes:
+    """Model file with other header values; ``...`` removes one."""
+    parts = members(whole)
+    header = json.loads(parts["header.json"]) | changes
+    header = {name: value for name, value in header.items() if value is not ...}
+    return packed(parts | {"header.json": json.dumps(header).encode()})
+
+
+def assert_same(one: Model, other: Model) -> None:
+    """Compare two models field by field."""
+    for item in dataclasses.fields(Model):
+        if item.name not in ("trees", *PARTS):
+            assert getattr(one, item.name) == getattr(other, item.name), item.name
+    for part in ("trees", *PARTS):
+        before, after = numbers_of(getattr(one, part)), numbers_of(getattr(other, part))
+        assert list(before) == list(after)
+        for name, array in before.items():
+            assert array.dtype == after[name].dtype
+            assert array.tolist() == after[name].tolist()
+
+
+def numbers_of(part: Trees | MLP | BlockTypes | None) -> dict[str, Any]:
+    """Arrays of a part of a model by name."""
+    if part is None:
+        return {}
+    if isinstance(part, Trees):
+        return {name: getattr(part, name) for name in ARRAYS}
+    if isinstance(part, MLP):
+        return part.arrays()
+    return part.to_arrays() | {"labels": np.array(part.labels)}
+
+
+# --- round trip -------------------------------------------------------------------------------------------------------
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    """Every field comes back."""
+    for model in (small_model(), small_model(link="logistic", threshold=1, recipe={}, training=(), labels=("main",))):
+        save_model(model, tmp_path / "m")
+        assert_same(load_model(tmp_path / "m"), model)
+        assert load_model(str(tmp_path / "m")).id == "tiny 1.2"
+
+
+def test_same_model_same_bytes(tmp_path: Path, whole: bytes) -> None:
+    """Saving again, elsewhere, later, or after loading changes no byte."""
+    assert saved(tmp_path) == whole
+    assert saved(tmp_path, load_model(tmp_path / "saved.blockml")) == whole
+
+
+def test_file_is_a_zip_of_plain_data(whole: bytes) -> None:
+    """Anything that reads zip, JSON and npy can read it."""
+    parts = members(whole)
+    assert set(parts) == {"header.json", *(f"{name}.npy" for name in ARRAYS)}
+    assert json.loads(parts["header.json"])["format"] == FORMAT
+    for name in ARRAYS:
+        array = np.load(io.BytesIO(parts[f"{name}.npy"]), allow_pickle=False)
+        assert array.tolist() == getattr(small_trees(), name).tolist()
+
+
+def test_failing_write_leaves_nothing(tmp_path: Path) -> None:
+    """Neither half a file nor a temporary one."""
+    with pytest.raises(TypeError):
+        save_model(small_model(metrics={"f1": object()}), tmp_path / "m")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_failing_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk half way through doesn't cost the model that was there."""
+    before = saved(tmp_path)
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(np, "save", fail)
+    with pytest.raises(OSError, match="no space"):
+        saved(tmp_path, small_model(version="2"))
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("saved.blockml", before)]
+
+
+def test_saving_replaces(tmp_path: Path) -> None:
+    """The newer model is the one that is loaded."""
+    saved(tmp_path)
+    saved(tmp_path, small_model(version="2"))
+    assert load_model(tmp_path / "saved.blockml").version == "2"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+# --- scores -----------------------------------------------------------------------------------------------------------
+
+
+def test_scores() -> None:
+    """Mean of the leaves, or the logistic function of their sum; float32 in [0, 1]."""
+    rows = np.zeros((2, 6), np.float32)
+    rows[1, 2] = 9
+    assert small_model().score(rows).tolist() == [0.125, 0.875]
+    sigmoid = small_model(link="logistic").score(rows)
+    assert sigmoid.tolist() == pytest.approx([1 / (1 + np.exp(-0.125)), 1 / (1 + np.exp(-0.875))])
+    for model in (small_model(), small_model(link="logistic")):
+        none = model.score(np.empty((0, 6), np.float32))
+        assert none.shape == (0,)
+        assert none.dtype == np.float32
+
+
+@pytest.mark.parametrize("total", [-1e4, -800.0, 800.0, 1e4])
+def test_logistic_scores_do_not_overflow(total: float) -> None:
+    """Sums far from zero are certain, not an error."""
+    trees = dataclasses.replace(small_trees(), value=np.full(5, total))
+    assert small_model(trees=trees, link="logistic").score(np.zeros((1, 6), np.float32)).tolist() == [float(total > 0)]
+
+
+# --- damage -----------------------------------------------------------------------------------------------------------
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    """The message names the path."""
+    with pytest.raises(ModelFormatError, match="gone"):
+        load_model(tmp_path / "gone")
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"PK", b"PK\x03\x04", b"<p>page</p>", b"\x00" * 100, b"PK\x05\x06" + b"\x00" * 18]
+)
+def test_other_files(place: Path, data: bytes) -> None:
+    """Something else under the name of a model."""
+    with pytest.raises(ModelFormatError, match=place.name):
+        load_bytes(place, data)
+
+
+def test_folder(tmp_path: Path) -> None:
+    """A folder is no model."""
+    with pytest.raises(ModelFormatError):
+        load_model(tmp_path)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_truncated_anywhere(place: Path, whole: bytes) -> None:
+    """A download that ended early."""
+    for size in range(0, len(whole), 7):
+        with pytest.raises(ModelFormatError):
+            load_bytes(place, whole[:size])
+
+
+def flipped(data: bytes, bits: list[int]) -> bytes:
+    """Data with some bits turned over."""
+    damaged = bytearray(data)
+    for bit in bits:
+        damaged[bit // 8 % len(damaged)] ^= 1 << bit % 8
+    return bytes(damaged)
+
+
+bit_lists = st.lists(st.integers(0, 2**20), min_size=1, max_size=4)
+
+
+@pytest.mark.filterwarnings("ignore")
+@settings(max_examples=400)
+@given(bits=bit_lists)
+def test_flipped_bits_in_the_file(place: Path, whole: bytes, bits: list[int]) -> None:
+    """Either an error of ours, or the flip hit nothing that is read."""
+    try:
+        model = load_bytes(place, flipped(whole, bits))
+    except ModelError:
+        return
+    assert_same(model, small_model())
+
+
+@pytest.mark.filterwarnings("ignore")
+@settings(max_examples=400)
+@given(bits=bit_lists, name=st.sampled_from([f"{name}.npy" for name in ARRAYS] + ["header.json"]))
+def test_flipped_bits_in_a_member(place: Path, whole: bytes, bits: list[int], name: str) -> None:
+    """With checksums that fit: an error of ours, or a model that scores within [0, 1]."""
+    parts = members(whole)
+    try:
+        model = load_bytes(place, packed(parts | {name: flipped(parts[name], bits)}))
+    except ModelError:
+        return
+    scores = model.score(np.random.default_rng(0).normal(scale=9, size=(20, 6)).astype(np.float32))
+    assert ((scores >= 0) & (scores <= 1)).all()
+
+
+@pytest.mark.parametrize("name", ["header.json", *(f"{name}.npy" for name in ARRAYS)])
+@pytest.mark.parametrize("data", [None, b"", b"\x00", b"{", b"PK\x03\x04", b"\x93NUMPY\x01\x00"])
+def test_members_missing_or_broken(place: Path, whole: bytes, name: str, data: bytes | None) -> None:
+    """Every member is needed."""
+    parts = members(whole) | ({name: data} if data is not None else {})
+    if data is None:
+        del parts[name]
+    with pytest.raises(ModelFormatError):
+        load_bytes(place, packed(parts))
+
+
+def npy_header(header: str) -> bytes:
+    """An npy file with any header."""
+    text = header.encode("latin-1").ljust(118) + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + b"\x00" * 40
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "header",
+    [
+        "{'descr': '<i4', 'fortran_order': False, 'shape': (5,",
+        "'''",
+        "{[]: 1}",
+        "{}",
+        "(" * 3000,
+        "{'descr': '<i4', 'fortran_order': False, 'shape': (1000000000000,)}",
+        "{'descr': '<i4', 'fortran_order': False, 'shape': (" + "9" * 30 + ",)}",
+        "{'descr': '<i4', 'fortran_order': False, 'shape': (-5,)}",
+        "{'descr': '<i4', 'fortran_order': False, 'shape': ()}",
+        "{'descr': '<i4', 'fortran_order': False, 'shape': (1, 5)}",
+        "{'descr': '<i4', 'fortran_order': False, 'shape': (5000,)}",
+        "{'descr': '>i4', 'fortran_order': False, 'shape': (5,)}",
+        "{'descr': '|O', 'fortran_order': False, 'shape': (5,)}",
+        "{'descr': [('a', '<i4')], 'fortran_order': False, 'shape': (5,)}",
+        "\xff",
+    ],
+)
+def test_headers_of_arrays(place: Path, whole: bytes, header: str) -> None:
+    """The header of an npy file is text that numpy interprets, and may be anything."""
+    with pytest.raises(ModelFormatError):
+        load_bytes(place, packed(members(whole) | {"feature.npy": npy_header(header)}))
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+@pytest.mark.parametrize("dtype", [np.int64, np.float32, np.uint8, np.complex128, np.str_, np.bool_, ">i4", ">f8"])
+def test_other_types(place: Path, whole: bytes, name: str, dtype: Any) -> None:
+    """Arrays are int32 or float64, nothing else."""
+    array = getattr(small_trees(), name).astype(dtype)
+    with pytest.raises(ModelFormatError, match="type"):
+        load_bytes(place, packed(members(whole) | {f"{name}.npy": npy(array)}))
+
+
+class Boom:
+    """Its unpickling is an error."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Call something that must not be called."""
+        return (pytest.fail, ("a model file ran code",))
+
+
+@pytest.mark.parametrize("as_array", [True, False])
+def test_pickles_are_refused_unread(place: Path, whole: bytes, as_array: bool) -> None:  # noqa: FBT001
+    """Reading a model runs nothing."""
+    data = npy(np.array([Boom()] * 5, dtype=object), allow_pickle=True) if as_array else pickle.dumps(Boom())
+    for name in ARRAYS:
+        with pytest.raises(ModelFormatError):
+            load_bytes(place, packed(members(whole) | {f"{name}.npy": data}))
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("left", [1, 0, -1, -1, -1]),
+        ("left", [0, 2, -1, -1, -1]),
+        ("right", [4, 9, -1, -1, -1]),
+        ("right", [-7, 3, -1, -1, -1]),
+        ("feature", [6, 4, -1, -1, -1]),
+        ("threshold", [np.nan] * 5),
+        ("value", [np.inf] * 5),
+        ("roots", []),
+    ],
+)
+def test_trees_are_checked(place: Path, whole: bytes, name: str, values: list[float]) -> None:
+    """A model that would loop, read outside or give no number is refused."""
+    array = np.array(values, getattr(small_trees(), name).dtype)
+    with pytest.raises(ModelFormatError):
+        load_bytes(place, packed(members(whole) | {f"{name}.npy": npy(array)}))
+
+
+@pytest.mark.parametrize("value", [-0.5, 1.5, 1e300])
+def test_leaves_that_are_no_probabilities_are_refused(place: Path, whole: bytes, value: float) -> None:
+    """The mean of the leaves is a probability, so each is in [0, 1]."""
+    parts = members(whole) | {"value.npy": npy(np.array([0.5, 0.5, 0.5, 0.5, value]))}
+    with pytest.raises(ModelFormatError):
+        load_bytes(place, packed(parts))
+
+
+def test_sizes_are_checked_before_reading(place: Path, whole: bytes) -> None:
+    """A small file can claim or hold far more than memory."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, allowZip64=True) as archive:
+        for name, data in members(whole).items():
+            archive.writestr(name, data)
+        archive.getinfo("value.npy").file_size = 2**40
+    with pytest.raises(ModelFormatError, match="large"):
+        load_bytes(place, buffer.getvalue())
+    bomb = members(whole) | {"header.json": b" " * (2**24 + 1)}
+    with pytest.raises(ModelFormatError, match="large"):
+        load_bytes(place, packed(bomb))
+
+
+def test_size_that_is_too_small(place: Path, whole: bytes) -> None:
+    """The directory may claim less than there is."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members(whole).items():
+            archive.writestr(name, data)
+        archive.getinfo("value.npy").file_size -= 1
+    with pytest.raises(ModelFormatError):
+        load_bytes(place, buffer.getvalue())
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2, 99])
+@pytest.mark.filterwarnings("ignore")
+def test_other_compression(place: Path, whole: bytes, method: int) -> None:
+    """Deflated data under the label of another method."""
+    data = bytearray(whole)
+    for signature, offset in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
+        at = data.find(signature)
+        while at >= 0:
+            struct.pack_into("<H", data, at + offset, method)
+            at = data.find(signature, at + 4)
+    with pytest.raises(ModelFormatError):
+        load_bytes(place, bytes(data))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("flag", [0x1, 0x20, 0x40, 0x800])
+def test_flags_of_the_container(place: Path, whole: bytes, flag: int) -> None:
+    """Encrypted members and the like."""
+    data = bytearray(whole)
+    for signature, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        at = data.find(signature)
+        while at >= 0:
+            struct.pack_into("<H", data, at + offset, flag)
+            if flag == 0x800:
+                data[at + (30 if signature == b"PK\x03\x04" else 46)] = 0xFF  # a name that is no UTF-8
+            at = data.find(signature, at + 4)
+    with pytest.raises(ModelFormatError):
+        load_bytes(place, bytes(data))
+
+
+# --- the header -------------------------------------------------------------------------------------------------------
+
+
+def test_newer_format_is_refused_with_advice(place: Path, whole: bytes) -> None:
+    """It says what to do."""
+    with pytest.raises(ModelFormatError, match="newer blockml"):
+        load_bytes(place, with_header(whole, format=FORMAT + 1))
+
+
+@pytest.mark.parametrize("number", [0, -1, "1", 1.0, None, [], ...])
+def test_formats_that_never_were(place: Path, whole: bytes, number: object) -> None:
+    """The format is a positive integer."""
+    with pytest.raises(ModelFormatError):
+        load_bytes(place, with_header(whole, format=number))
+
+
+FIELDS = sorted({item.name for item in dataclasses.fields(Model)} - {"trees", *PARTS} | {"parts", "area_labels"})
+
+
+@pytest.mark.parametrize("name", FIELDS)
+@pytest.mark.parametrize("value", [..., None, [[]], {"x": []}, "nonsense", 1e999, -1], ids=repr)
+def test_header_values_of_the_wrong_kind(place: Path, whole: bytes, name: str, value: object) -> None:
+    """Each field is checked for its type and range; free text may be any text."""
+    kinds: dict[str, type] = {"recipe": dict, "metrics": dict, "seed": int}
+    free = name in {"name", "version", "command"} and value == "nonsense"
+    if free or (name in kinds and type(value) is kinds[name]):
+        load_bytes(place, with_header(whole, **{name: value}))
+    else:
+        with pytest.raises(ModelError):
+            load_bytes(place, with_header(whole, **{name: value}))
+
+
+@pytest.mark.parametrize("threshold", [0, -0.1, 1.01, float("nan"), float("inf"), 10**400, "0.5", None])
+def test_thresholds_outside_the_range(place: Path, whole: bytes, threshold: object) -> None:
+    """Above 0 and at most 1."""
+    with pytest.raises(ModelFormatError):
+        load_bytes(place, with_header(whole, threshold=threshold))
+
+
+@pytest.mark.parametrize("option", ["backend", "profile", "tokenizer", "keep_wordless"])
+@pytest.mark.parametrize("value", [..., None, "nonsense", 1, []], ids=repr)
+def test_parsing_options_are_checked(place: Path, whole: bytes, option: str, value: object) -> None:
+    """A model that asks for a parser that doesn't exist is refused."""
+    parsing = json.loads(members(whole)["header.json"])["parsing"] | {option: value}
+    parsing = {name: value for name, value in parsing.items() if value is not ...}
+    with pytest.raises(ModelFormatError):
+        load_bytes(place, with_header(whole, parsing=parsing))
+
+
+def test_parsing_option_names_the_legal_values(place: Path, whole: bytes) -> None:
+    """As everywhere."""
+    parsing = json.loads(members(whole)["header.json"])["parsing"] | {"backend": "bs4"}
+    with pytest.raises(ModelFormatError, match="html5lib, lexbor, lxml"):
+        load_bytes(place, with_header(whole, parsing=parsing))
+
+
+@pytest.mark.parametrize("changes", [{"features": "kim1999"}, {"features": "kim2013"}, {"features_hash": "0" * 16}])
+def test_other_features(place: Path, whole: bytes, changes: dict[str, object]) -> None:
+    """A model of columns that this version computes otherwise, or not at all, is refused."""
+    with pytest.raises(FeatureMismatchError, match="train it again"):
+        load_bytes(place, with_header(whole, **changes))
+
+
+@pytest.mark.parametrize(
+    "header", [b"[]", b"3", b"null", b'"x"', b"[" * 100_000, b"\xff\xfe", b'{"format": 1', b"{}", b"9" * 5000]
+)
+def test_headers_that_are_no_object(place: Path, whole: bytes, header: bytes) -> None:
+    """Any JSON, and none."""
+    with pytest.raises(ModelFormatError):
+        load_bytes(place, packed(members(whole) | {"header.json": header}))
+
+
+# --- what a model may have beside its trees ---------------------------------------------------------------------------
+
+LONG = "word " * 30
+PAGE = blockml.parse(f"<nav><a>Home</a> <p>x</nav><h1>Cats</h1><p>{LONG}<p><a>{LONG}</a><p>{LONG}<footer>foot</footer>")
+
+
+def some_net(*, columns: int = 6, ways: int = 2, reads_words: bool = False) -> MLP:
+    """A net that was hardly trained."""
+    rng = np.random.default_rng(0)
+    n = 40
+    main = np.arange(n) % 2 > 0
+    matrix = (rng.normal(size=(n, columns)) + main[:, None]).astype(np.float32)
+    bags = Bags(np.arange(n + 1), rng.integers(0, BUCKETS, n).astype(np.int32), np.arange(n)) if reads_words else None
+    groups = [rng.integers(0, 3, n) for _ in range(ways)]
+    pages = NetPages(matrix, main, np.ones(n), np.arange(0, n + 1, 10), groups, bags)
+    return fit_net(pages, options=NetOptions(units=4, vector=2, epochs=1, min_pages=1))
+
+
+def page_trees(low: float, high: float, column: int = 3) -> Trees:
+    """A tree over the row of a page: says one or the other by the logarithm of the words kept."""
+    return Trees(
+        feature=np.array([column, -1, -1], np.int32),
+        threshold=np.array([4.0, 0, 0]),
+        left=np.array([1, -1, -1], np.int32),
+        right=np.array([2, -1, -1], np.int32),
+        value=np.array([0, low, high]),
+        roots=np.array([0], np.int32),
+    )
+
+
+def whole_model(**changes: object) -> Model:
+    """A model with all parts."""
+    values: dict[str, object] = {
+        "link": "logistic",
+        "rule": "expected_f1",
+        "net_share": 0.7,
+        "least_words": 10,
+        "caution": 0.3,
+        "article_caution": 0.6,
+        "link_caution": 0.9,
+        "copy_caution": 3.0,
+        "leaning": 0.25,
+        "doubt": 0.125,
+        "net": some_net(),
+        "article": page_trees(-1.0, 1.0),
+        "areas": BlockTypes((Label.MAIN, Label.FOOTER), (small_trees(), small_trees())),
+        "notes": ("knows two languages",),
+    }
+    return small_model(**(values | changes))
+
+
+@pytest.fixture(scope="module")
+def complete(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A file of a model with all parts."""
+    return saved(tmp_path_factory.mktemp("complete"), whole_model())
+
+
+def test_parts_come_back(tmp_path: Path) -> None:
+    """All of them, each alone, and a net that reads words; with the same scores."""
+    alone = [whole_model(**{name: None for name in PARTS if name != part}) for part in PARTS]
+    for model in (whole_model(), *alone, whole_model(net=some_net(reads_words=True))):
+        save_model(model, tmp_path / "m")
+        again = load_model(tmp_path / "m")
+        assert_same(again, model)
+        before, after = TrainedExtractor(model).predict(PAGE), TrainedExtractor(again).predict(PAGE)
+        assert np.array_equal(before.scores, after.scores)
+        assert before.confidence == after.confidence
+
+
+def test_same_parts_same_bytes(tmp_path: Path, complete: bytes) -> None:
+    """Made again, saved elsewhere, or saved after loading."""
+    assert saved(tmp_path, whole_model()) == complete
+    assert saved(tmp_path, load_model(tmp_path / "saved.blockml")) == complete
+
+
+def test_names_of_members(complete: bytes) -> None:
+    """Each part has its prefix; the header says which there are."""
+    parts = members(complete)
+    header = json.loads(parts["header.json"])
+    assert (header["format"], header["parts"], header["area_labels"]) == (FORMAT, list(PARTS), ["main", "footer"])
+    prefixes = {name.partition("_")[0] for name in parts if "_" in name}
+    assert prefixes == set(PARTS)
+
+
+def test_confidence_is_the_expected_f1() -> None:
+    """Of the probabilities before caution; of an empty page too. A model that has one threshold foretells none."""
+    bare = whole_model(net=None, article=None, areas=None)
+    judgement = TrainedExtractor(bare).predict(PAGE)
+    page_words = PAGE.blocks.n_words.astype(float)
+    expected = expected_f1(bare.score(blockml.features.build(PAGE, bare.features)), page_words)[1]
+    assert 0 < expected < 1
+    assert judgement.confidence == pytest.approx(expected)
+    assert blockml.extract("<p>one</p>", model=TrainedExtractor(bare)).confidence <= 1
+    assert TrainedExtractor(whole_model()).predict(blockml.parse("")).confidence == 0
+    assert TrainedExtractor(small_model()).predict(PAGE).confidence is None
+
+
+def test_an_extraction_has_the_confidence_of_its_judge() -> None:
+    """Where there is none, the share of words whose decision is right."""
+    whole = TrainedExtractor(whole_model())
+    result = extract_page(PAGE, whole)
+    assert result.confidence == whole.predict(PAGE).confidence
+    plain = extract_page(PAGE, TrainedExtractor(small_model()))
+    assert plain.confidence == confidence(plain.scores, plain.kept, PAGE.blocks.n_words)
+
+
+def test_articles_are_judged_with_more_care() -> None:
+    """A page that surely is one loses as if all pages were treated so."""
+    plain: dict[str, object] = {"rule": "threshold", "net": None, "caution": 0.3}
+    article = TrainedExtractor(whole_model(**plain, article=page_trees(99.0, 99.0))).score(PAGE)
+    other = TrainedExtractor(whole_model(**plain, article=page_trees(-99.0, -99.0))).score(PAGE)
+    assert (article < other).all()
+    careful = {**plain, "article": None}
+    assert other == pytest.approx(TrainedExtractor(whole_model(**careful)).score(PAGE), abs=1e-6)
+    assert article == pytest.approx(TrainedExtractor(whole_model(**(careful | {"caution": 0.9}))).score(PAGE), abs=1e-6)
+
+
+def test_scores_without_parts_are_those_of_the_trees() -> None:
+    """To the last bit, so that a block that scores exactly the threshold is kept."""
+    model = small_model()
+    expected = model.score(blockml.features.build(PAGE, "boilerpipe6"))
+    assert np.array_equal(TrainedExtractor(model).score(PAGE), expected)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_parts_that_are_missing(place: Path, complete: bytes, part: str) -> None:
+    """Each array that the header promises is needed; what it doesn't name isn't read."""
+    arrays = [name for name in members(complete) if name.startswith(f"{part}_")]
+    assert arrays
+    for name in arrays:
+        rest = {key: data for key, data in members(complete).items() if key != name}
+        with pytest.raises(ModelFormatError):
+            load_bytes(place, packed(rest))
+        fewer = json.loads(rest["header.json"]) | {"parts": [other for other in PARTS if other != part]}
+        model = load_bytes(place, packed(rest | {"header.json": json.dumps(fewer).encode()}))
+        assert getattr(model, part) is None
+
+
+def test_arrays_of_parts_that_are_damaged(place: Path, complete: bytes) -> None:
+    """Other types and shapes, and nothing at all."""
+    for name, data in members(complete).items():
+        if "_" not in name:
+            continue
+        array = np.load(io.BytesIO(data))
+        other = np.float32 if array.dtype != np.float32 else np.float64
+        for wrong in (array.astype(other), array.astype(str), array[..., None], array[:0], np.append(array, array[:1])):
+            if wrong.shape == array.shape == (0, 0) and wrong.dtype == array.dtype:
+                continue  # words of a net that reads none
+            with pytest.raises(ModelFormatError):
+                load_bytes(place, packed(members(complete) | {name: npy(wrong)}))
+        for broken in (b"", b"PK", data[:-1] if array.size else b"\x00"):
+            with pytest.raises(ModelFormatError):
+                load_bytes(place, packed(members(complete) | {name: broken}))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_numbers_of_parts_are_finite(place: Path, complete: bytes, value: float) -> None:
+    """Any that is not is found."""
+    for name, data in members(complete).items():
+        if not name.endswith(".npy"):
+            continue
+        array = np.load(io.BytesIO(data))
+        if array.dtype.kind == "f" and array.size:
+            array.flat[-1] = value
+            with pytest.raises(ModelFormatError):
+                load_bytes(place, packed(members(complete) | {name: npy(array)}))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"article": page_trees(0.0, 1.0, column=13)},
+        {"article": page_trees(0.0, 1.0, column=-2)},
+        {"net": some_net(columns=5)},
+        {"net": some_net(ways=1)},
+        {"areas": BlockTypes((Label.MAIN, Label.MAIN), (small_trees(), small_trees()))},
+        {"areas": BlockTypes((Label.MAIN, Label.FOOTER), (small_trees(), page_trees(0.0, 1.0, column=6)))},
+    ],
+    ids=["article", "before", "columns", "ways", "labels", "areas"],
+)
+def test_parts_that_do_not_fit_are_not_written(tmp_path: Path, changes: dict[str, object]) -> None:
+    """Columns that there aren't, labels twice."""
+    with pytest.raises(ModelFormatError):
+        save_model(whole_model(**changes), tmp_path / "m")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [[], ["main"], ["main", "footer", "other"], ["main", "main"], ["main", "x"], [[], "main"], [None, 1], "ab"],
+)
+def test_labels_of_areas_are_checked(place: Path, complete: bytes, labels: object) -> None:
+    """Known ones, one for each of the trees."""
+    with pytest.raises(ModelFormatError):
+        load_bytes(place, with_header(complete, area_labels=labels))
+
+
+@pytest.mark.parametrize("parts", [["nets"], [1], [["net"]], [None], "net", {"net": 1}])
+def test_unknown_parts(place: Path, complete: bytes, parts: object) -> None:
+    """A reader that doesn't know a part would misread the model."""
+    with pytest.raises(ModelFormatError):
+        load_bytes(place, with_header(complete, parts=parts))
+
+
+@pytest.mark.parametrize("name", [*SHARES, *AMOUNTS])
+@pytest.mark.parametrize("value", [-0.1, float("nan"), float("inf"), 10**400, "1", None, [], ...])
+def test_amounts_of_the_header_are_checked(place: Path, complete: bytes, name: str, value: object) -> None:
+    """From 0 on, and finite; a share is at most 1."""
+    if name in SHARES:
+        with pytest.raises(ModelFormatError):
+            load_bytes(place, with_header(complete, **{name: 1.01}))
+    with pytest.raises(ModelFormatError):
+        load_bytes(place, with_header(complete, **{name: value}))
+
+
+@pytest.mark.parametrize("name", AMOUNTS)
+def test_large_amounts_do_not_overflow(place: Path, complete: bytes, name: str) -> None:
+    """A model that keeps nothing is no error."""
+    scores = TrainedExtractor(load_bytes(place, with_header(complete, **{name: 1e308}))).score(PAGE)
+    assert ((scores >= 0) & (scores <= 1)).all()
+
+
+@pytest.mark.filterwarnings("ignore")
+@settings(max_examples=150)
+@given(bits=bit_lists, data=st.data())
+def test_flipped_bits_in_a_part(place: Path, complete: bytes, bits: list[int], data: st.DataObject) -> None:
+    """An error of ours, or a model whose scores and confidence are within [0, 1]."""
+    parts = members(complete)
+    name = data.draw(st.sampled_from([name for name in parts if "_" in name]))
+    try:
+        model = load_bytes(place, packed(parts | {name: flipped(parts[name], bits)}))
+    except ModelError:
+        return
+    judgement = TrainedExtractor(model).predict(PAGE)
+    assert ((judgement.scores >= 0) & (judgement.scores <= 1)).all()
+    assert judgement.confidence is not None
+    assert 0 <= judgement.confidence <= 1
+
+
+# --- older formats ----------------------------------------------------------------------------------------------------
+
+
+def format_1() -> bytes:
+    """A file as format 1 had it: no rule, no care, no parts."""
+    header = {
+        "format": 1,
+        "name": "tiny",
+        "version": "1.2",
+        "features": "boilerpipe6",
+        "features_hash": small_model().features_hash,
+        "threshold": 0.5,
+        "link": "mean",
+        "labels": ["main", "heading"],
+        "recipe": {"name": "by hand", "depth": 2},
+        "training": [{"name": "Läse", "pages": 3}],
+        "metrics": {"f1": 0.9},
+        "command": "none",
+        "seed": 7,
+        "parsing": {"backend": "lxml", "profile": "boilerpipe", "keep_wordless": False, "tokenizer": "space"},
+    }
+    arrays = {f"{name}.npy": npy(getattr(small_trees(), name)) for name in ARRAYS}
+    return packed({"header.json": json.dumps(header).encode(), **arrays})
+
+
+def test_format_1_is_still_read(place: Path, tmp_path: Path) -> None:
+    """It is the model that it was, and is written in the newest format."""
+    model = load_bytes(place, format_1())
+    assert_same(model, small_model())
+    again = saved(tmp_path, model)
+    assert json.loads(members(again)["header.json"])["format"] == FORMAT
+    assert again == saved(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("number", "lacking"),
+    [
+        (2, ["link_caution", "copy_caution", "leaning", "doubt"]),
+        (3, ["copy_caution", "leaning", "doubt"]),
+        (4, ["leaning", "doubt"]),
+    ],
+    ids=["2", "3", "4"],
+)
+def test_formats_between_are_still_read(place: Path, complete: bytes, number: int, lacking: list[str]) -> None:
+    """They knew less care."""
+    model = load_bytes(place, with_header(complete, format=number, **dict.fromkeys(lacking, ...)))
+    none: dict[str, Any] = dict.fromkeys(lacking, 0.0)
+    assert_same(model, dataclasses.replace(load_bytes(place, complete), **none))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["rule", *SHARES, *AMOUNTS, "parts", "area_labels", "notes"],
+)
+def test_what_format_1_lacked_is_needed_since(place: Path, name: str) -> None:
+    """Under the number of the newest format such a file is damaged."""
+    whole = with_header(format_1(), format=FORMAT)
+    with pytest.raises(ModelFormatError):
+        load_bytes(place, whole)
+    header: dict[str, object] = {"rule": "threshold", "parts": [], "area_labels": [], "notes": []}
+    header |= {
+        "net_share": 0.5,
+        "least_words": 0,
+        "caution": 0,
+        "article_caution": 0,
+        "link_caution": 0,
+        "copy_caution": 0,
+        "leaning": 0,
+        "doubt": 0,
+    }
+    load_bytes(place, with_header(whole, **header))
+    with pytest.raises(ModelFormatError, match=name):
+        load_bytes(place, with_header(whole, **(header | {name: ...})))

@@ -1,0 +1,90 @@
+"""The models that come with the package."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+import blockml
+from blockml.extractors import model_names
+from blockml.rendering import FORMATS
+from blockml.training.card import render_card
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("name", model_names())
+def test_card_is_that_of_the_model(name: str) -> None:
+    """The card beside a model is generated from it, never typed."""
+    card = (ROOT / "models" / f"{name}.blockml.md").read_text(encoding="utf-8")
+    assert card == render_card(blockml.load(name).model)
+
+
+@pytest.mark.parametrize("name", model_names())
+def test_model_may_be_shipped(name: str) -> None:
+    """Small, measured by site, and trained on data whose licence allows it, with its attribution."""
+    assert (ROOT / "models" / f"{name}.blockml").stat().st_size < 5_000_000
+    model = blockml.load(name).model
+    assert model.metrics["site"]["page_bag_f1"]["mean"] >= 0.78  # what was released once is the floor
+    for entry in model.training:
+        assert entry["licence"] == "CC-BY-4.0"
+        assert "Foley" in entry["attribution"]
+
+
+def test_default_extracts_an_article() -> None:
+    """The main text is there, the menu and the footer are not."""
+    html = (ROOT / "data" / "sites" / "harbour-courier" / "courier-article-04" / "page.html").read_bytes()
+    result = blockml.extract(html)
+    assert result.status == "ok"
+    assert result.model.startswith("default ")
+    assert "For the first time since 1968" in result.text
+    assert "Founded 1887" not in result.text
+    assert len(result.scores) == len(result.kept) == len(result.reasons) == len(result.page.blocks)
+    assert 0.5 < result.confidence <= 1
+
+
+def test_code_is_whole() -> None:
+    """A coloured code block loses none of its pieces, neither brackets nor indentation."""
+    html = (ROOT / "data" / "pages" / "code-documentation" / "page.html").read_bytes()
+    code = 'for event in station.events("2023-04-09"):\n    print(event.kind, event.time, round(event.height, 2))'
+    assert code in blockml.extract(html).text
+
+
+def test_results_are_the_same_every_time() -> None:
+    """Same page, same model: the same bytes in every format."""
+    html = (ROOT / "data" / "pages" / "code-documentation" / "page.html").read_bytes()
+    for output_format in FORMATS:
+        first = blockml.render(blockml.extract(html), output_format)
+        assert first == blockml.render(blockml.extract(html), output_format)
+        assert first.strip()
+
+
+@pytest.mark.parametrize("name", ["sites/patient-crumb/crumb-post-03", "pages/code-documentation"])
+def test_threshold_is_a_dial(name: str) -> None:
+    """Lower thresholds keep more, never other blocks."""
+    html = (ROOT / "data" / name / "page.html").read_bytes()
+    kept = [blockml.extract(html, threshold=value).kept for value in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)]
+    assert kept[0].all()
+    assert all((more >= less).all() for more, less in itertools.pairwise(kept))
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        b"",
+        b"   ",
+        b"\x89PNG\r\n\x1a\n\0\0",
+        b"<title>only</title>",
+        "\ud800",
+        "<div>" * 10_000 + "x",
+        b"<!--" * 1000,
+        b"\xff" * 50,
+    ],
+)
+def test_bad_pages_never_raise(html: bytes | str) -> None:
+    """They get a status, and text only where there is some."""
+    result = blockml.extract(html)
+    assert result.status in set(blockml.Status)
+    assert isinstance(result.text, str)

@@ -1,0 +1,280 @@
+"""Labels of blocks: from trees, into arrays and back, and what becomes of them in an extraction."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import pickle
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import blockml
+from blockml.batch import Item, predict
+from blockml.decision.decide import by_label, decide, label_names
+from blockml.errors import ModelFormatError, UnknownNameError, UsageError
+from blockml.extract import extract_page
+from blockml.extractors import Extractor, Plain
+from blockml.extractors.base import Prediction, Traits
+from blockml.page import Label, Page, Reason
+from blockml.predictors import block_types as module
+from blockml.predictors import tree_ensemble as walking
+from blockml.predictors.block_types import BlockTypes, PredictedTypes
+from blockml.predictors.tree_ensemble import Trees
+from blockml.training.hist_gradient_boosting import fit_boosted_classes
+
+LABELS = (Label.MAIN, Label.COMMENT, Label.FOOTER)
+
+
+def rows(seed: int, n_rows: int) -> NDArray[np.float32]:
+    """Two columns of whole numbers, two of others."""
+    rng = np.random.default_rng(seed)
+    whole = rng.integers(0, 9, (n_rows, 2)).astype(np.float32)
+    return np.hstack([whole, rng.normal(size=(n_rows, 2)).astype(np.float32)])
+
+
+@pytest.fixture(scope="module")
+def learnt() -> BlockTypes:
+    """Areas learnt from made-up rows."""
+    matrix = rows(1, 600)
+    y = (matrix[:, 0] > 5) + (matrix[:, 2] > 0.3).astype(int)
+    return BlockTypes(LABELS, fit_boosted_classes(matrix, y, n_trees=7, leaves=6, min_leaf=5))
+
+
+def rival_sums(areas: BlockTypes, matrix: NDArray[np.float32]) -> NDArray[np.float64]:
+    """(n_rows, 2) sums of leaf values of comments and of main content, or no columns."""
+    return np.array([trees.predict(matrix) for trees in areas.rivals]).reshape(len(areas.rivals), len(matrix)).T
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 2**32 - 1), n_rows=st.integers(0, 40), together=st.sampled_from([1, 50, 10**6]))
+def test_prediction_is_the_softmax_of_the_trees(learnt: BlockTypes, seed: int, n_rows: int, together: int) -> None:
+    """However many rows are looked at together, sums are those of the trees one by one, to the last bit."""
+    matrix = rows(seed, n_rows)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(walking, "_TOGETHER", together)
+        sums, shares = learnt.logits(matrix), learnt.predict(matrix)
+    assert np.array_equal(sums, np.stack([trees.predict(matrix) for trees in learnt.trees], axis=1))
+    expected = np.exp(sums) / np.exp(sums).sum(axis=1, keepdims=True)
+    assert shares.dtype == np.float32
+    assert shares.shape == (n_rows, 3)
+    assert np.allclose(shares, expected, atol=1e-6)
+    assert learnt.label(matrix) == tuple(LABELS[i] for i in expected.argmax(axis=1))
+
+
+@given(seed=st.integers(0, 2**32 - 1), n_rows=st.integers(0, 40))
+def test_comments_are_found_by_few_of_the_trees(learnt: BlockTypes, seed: int, n_rows: int) -> None:
+    """The same as by all of them; and where main content, or comments, are no labels."""
+    matrix, among = rows(seed, n_rows), np.random.default_rng(seed).random(n_rows) < 0.7
+    without_main = dataclasses.replace(learnt, labels=(Label.OTHER, Label.COMMENT, Label.FOOTER))
+    for areas in (learnt, without_main):
+        found = areas.find_comments(matrix, among, rival_sums(areas, matrix))
+        assert np.array_equal(found, among & areas.comments(areas.predict(matrix)))
+        assert n_rows < 40 or found.any()
+    without_comments = dataclasses.replace(learnt, labels=(Label.MAIN, Label.OTHER, Label.FOOTER))
+    assert not without_comments.find_comments(matrix, among, rival_sums(without_comments, matrix)).any()
+
+
+def test_large_sums_do_not_overflow() -> None:
+    """Warnings are errors."""
+    end = np.array([-1], np.int32)
+    far = [Trees(end, np.zeros(1), end, end, np.array([value]), np.array([0], np.int32)) for value in (-1e4, 1e4)]
+    assert BlockTypes((Label.MAIN, Label.OTHER), tuple(far)).predict(rows(0, 2)).tolist() == [[0, 1], [0, 1]]
+
+
+def test_arrays_come_back(learnt: BlockTypes) -> None:
+    """What was written is what is read."""
+    arrays = learnt.to_arrays()
+    assert {name: column.dtype for name, column in arrays.items()} == {
+        name: np.dtype(dtype) for name, dtype in module.ARRAYS.items()
+    }
+    again = BlockTypes.from_arrays([str(label) for label in learnt.labels], arrays)
+    again.check(4)
+    assert again.labels == learnt.labels
+    for one, other in zip(again.trees, learnt.trees, strict=True):
+        for item in dataclasses.fields(Trees):
+            assert np.array_equal(getattr(one, item.name), getattr(other, item.name))
+
+
+def changed(arrays: dict[str, NDArray[Any]], name: str, place: int, value: float) -> dict[str, NDArray[Any]]:
+    """Arrays with one number replaced."""
+    column = arrays[f"areas_{name}"].copy()
+    column[place] = value
+    return arrays | {f"areas_{name}": column}
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value"),
+    [
+        ("roots", 0, 1), ("roots", 3, 0), ("roots", -1, 10**6), ("roots", 1, -5), ("label", 0, 1), ("label", -1, 1),
+        ("label", -1, 3), ("label", 4, 2), ("label", 4, -1), ("feature", 0, 4), ("feature", 0, -2), ("left", 0, 0),
+        ("left", 0, -7), ("right", 0, 10**6), ("left", 0, -(2**31)), ("right", 0, 2**31 - 1), ("threshold", 0, np.nan),
+        ("value", -1, np.inf),
+    ],
+)  # fmt: skip
+def test_damaged_arrays_are_refused(learnt: BlockTypes, name: str, place: int, value: float) -> None:
+    """No number from a file leads a prediction astray."""
+    arrays: dict[str, NDArray[Any]] = dict(learnt.to_arrays())
+    with pytest.raises(ModelFormatError):
+        BlockTypes.from_arrays(list(LABELS), changed(arrays, name, place, value)).check(4)
+
+
+@pytest.mark.parametrize("name", module.ARRAYS)
+def test_missing_arrays_wrong_types_and_lengths_are_refused(learnt: BlockTypes, name: str) -> None:
+    """Each array in turn."""
+    arrays: dict[str, NDArray[Any]] = dict(learnt.to_arrays())
+    without = {key: column for key, column in arrays.items() if key != name}
+    for column in (None, arrays[name].astype(np.float16), arrays[name][:0], arrays[name][:-1], arrays[name][None]):
+        with pytest.raises(ModelFormatError):
+            BlockTypes.from_arrays(list(LABELS), without if column is None else without | {name: column}).check(4)
+
+
+@pytest.mark.parametrize("labels", [["main", "comment"], ["main", "comment", "foot"], ["main", "main", "footer"], []])
+def test_wrong_labels_are_refused(learnt: BlockTypes, labels: list[str]) -> None:
+    """Too few, unknown, twice."""
+    with pytest.raises(ModelFormatError):
+        BlockTypes.from_arrays(labels, dict(learnt.to_arrays())).check(4)
+
+
+def test_areas_need_two_labels_and_trees_for_each(learnt: BlockTypes) -> None:
+    """One label says nothing."""
+    for broken in (BlockTypes(LABELS[:1], learnt.trees[:1]), BlockTypes(LABELS, learnt.trees[:2])):
+        with pytest.raises(ModelFormatError, match="areas need"):
+            broken.check(4)
+
+
+def test_narrow_matrices_are_refused(learnt: BlockTypes) -> None:
+    """Instead of reading the next row's values."""
+    with pytest.raises(UsageError, match="the matrix has 2"):
+        learnt.predict(rows(0, 3)[:, :2])
+    with pytest.raises(UsageError, match="the matrix has 2"):
+        learnt.find_comments(rows(0, 3)[:, :2], np.ones(3, bool), np.zeros((3, 0)))
+
+
+class Named(Extractor):
+    """Labels a block by its own text, and scores it by the digit at its end."""
+
+    name: ClassVar[str] = "named"
+    traits: ClassVar[Traits] = Traits(
+        needs_training=False, uses_siblings=False, gives_probabilities=True, source="these tests"
+    )
+
+    @property
+    def gives_labels(self) -> bool:
+        """It does."""
+        return True
+
+    def score(self, page: Page) -> NDArray[np.float32]:
+        """Score by the digit."""
+        return self.predict(page).scores
+
+    def predict(self, page: Page) -> Prediction:
+        """Score, and tell the labels."""
+        words = [text.split() for text in page.blocks.texts]
+        scores = np.array([int(last) / 10 for _, last in words], np.float32)
+        return Prediction(scores, labels=tuple(Label(first) for first, _ in words))
+
+
+PAGE = "<p>main 9<p>comment 2<p>comment 8<p>heading 7<p>footer 1"
+
+
+@pytest.mark.parametrize(
+    ("include", "exclude", "text"),
+    [
+        ((), (), ["main 9", "comment 8", "heading 7"]),
+        ("comment", (), ["main 9", "comment 2", "comment 8", "heading 7"]),
+        (["footer"], ["comment"], ["main 9", "heading 7", "footer 1"]),
+        ((), (Label.COMMENT, "heading"), ["main 9"]),
+        ((), ["main", "comment", "heading"], []),
+    ],
+)
+def test_labels_are_included_and_excluded(include: Any, exclude: Any, text: list[str]) -> None:
+    """Include keeps whatever the score, exclude leaves out whatever the score."""
+    result = blockml.extract(PAGE, model=Named(), include=include, exclude=exclude)
+    assert result.text.split("\n") == (text or [""])
+    assert result.labels == (Label.MAIN, Label.COMMENT, Label.COMMENT, Label.HEADING, Label.FOOTER)
+    assert (result.status is blockml.Status.OK) == bool(text)
+    assert result.confidence == blockml.extract(PAGE, model=Named()).confidence
+
+
+def test_reasons_name_the_label_only_where_it_changed_something() -> None:
+    """A comment that the score keeps is kept for its score."""
+    result = blockml.extract(PAGE, model=Named(), include=["comment"], exclude=["heading", "footer"])
+    assert result.reasons == (
+        Reason.SCORE_REACHES_THRESHOLD,
+        Reason.LABEL_INCLUDED,
+        Reason.SCORE_REACHES_THRESHOLD,
+        Reason.LABEL_EXCLUDED,
+        Reason.SCORE_BELOW_THRESHOLD,
+    )
+
+
+@given(st.lists(st.tuples(st.sampled_from(list(Label)), st.floats(0, 1, width=32)), max_size=20), st.data())
+def test_labels_outside_both_sets_change_nothing(blocks: list[tuple[Label, float]], data: st.DataObject) -> None:
+    """And the others are decided by their label alone."""
+    include = data.draw(st.sets(st.sampled_from(list(Label))))
+    exclude = data.draw(st.sets(st.sampled_from(list(Label)))) - include
+    decision = decide(np.array([score for _, score in blocks], np.float32), 0.5)
+    labels = [label for label, _ in blocks]
+    changed_one = by_label(decision, labels, include, exclude)
+    for label, before, after in zip(labels, decision.kept.tolist(), changed_one.kept.tolist(), strict=True):
+        assert after == (label in include or (before and label not in exclude))
+
+
+def test_json_tells_labels() -> None:
+    """None from extractors without areas."""
+    for model, expected in ((Named(), "main"), ("plain", None)):
+        record = json.loads(blockml.render(blockml.extract(PAGE, model=model), "json"))
+        assert record["blocks"][0]["label"] == expected
+
+
+@pytest.mark.parametrize("arguments", [{"include": "comment"}, {"exclude": ["comment"]}])
+def test_extractors_without_areas_refuse_labels(arguments: dict[str, Any]) -> None:
+    """Rather than leaving them out without a word, in a page and in many."""
+    with pytest.raises(UsageError, match="plain doesn't tell labels"):
+        blockml.extract(PAGE, model="plain", **arguments)
+    with pytest.raises(UsageError, match="doesn't tell labels"):
+        extract_page(blockml.parse(PAGE), Plain(), **arguments)
+    with pytest.raises(UsageError, match="doesn't tell labels"):
+        list(predict([Item("a", html=PAGE)], Plain(), **arguments))
+
+
+def test_many_pages_take_labels() -> None:
+    """As one page does."""
+    (record,) = predict([Item("a", html=PAGE)], Named(), include=["footer"], exclude="comment")
+    assert (record["error"], record["text"].split("\n")) == (None, ["main 9", "heading 7", "footer 1"])
+
+
+def test_names_of_labels() -> None:
+    """A wrong one is answered with the legal ones, and one in both sets is a contradiction."""
+    assert label_names("comment", ()) == (frozenset({Label.COMMENT}), frozenset())
+    with pytest.raises(UnknownNameError, match="unknown label 'comments'; choose one of: advertisement, comment,"):
+        label_names(["comments"], ())
+    with pytest.raises(UsageError, match="at once: heading"):
+        label_names(["heading", "main"], ["heading"])
+
+
+def test_labels_are_told_when_they_are_looked_at(learnt: BlockTypes) -> None:
+    """As a tuple would, also after pickling, and once."""
+    matrix, kept = rows(3, 50), np.arange(50) % 3 == 0
+    expected = learnt.agreeing_labels(matrix, kept)
+    agreeing_labels = PredictedTypes(learnt, matrix, kept)
+    assert len(agreeing_labels) == 50
+    assert agreeing_labels == expected
+    assert expected == agreeing_labels
+    assert (agreeing_labels[0], agreeing_labels[-3:], list(agreeing_labels)) == (
+        expected[0],
+        expected[-3:],
+        list(expected),
+    )
+    assert hash(agreeing_labels) == hash(expected)
+    assert repr(agreeing_labels) == repr(expected)
+    assert agreeing_labels != expected[:-1]
+    again = pickle.loads(pickle.dumps(PredictedTypes(learnt, matrix, kept)))  # noqa: S301 (our own bytes)
+    assert type(again) is tuple
+    assert again == expected
+    assert agreeing_labels != list(expected)

@@ -1,0 +1,396 @@
+"""Nets: prediction against one block at a time, files, and what is refused."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from blockml import _kernel
+from blockml.errors import ModelFormatError, UsageError
+from blockml.features.ancestor_words import BUCKETS, Bags
+from blockml.predictors.mlp import MLP, join
+from blockml.storage.arrays import read_arrays, write_arrays
+from blockml.training.group_means import RowGroups, means
+from blockml.training.mlp_fit import factored
+
+COLUMNS, UNITS, VECTOR = 5, 3, 2
+#: By how much probabilities may differ because nets predict in whole numbers.
+ROUNDING = 2e-3
+
+
+def net_of(seed: int, members: int, units: tuple[int, int], vector: int, ways: int, rank: int) -> MLP:
+    """Random weights of any sizes; a third of the words are unknown."""
+    rng, (h, k) = np.random.default_rng(seed), units
+
+    def normal(*shape: int) -> Any:
+        return rng.normal(scale=0.4, size=shape).astype(np.float16)
+
+    words = normal(BUCKETS if vector else 0, members * vector)
+    words[::3] = 0
+    return MLP.from_arrays(
+        {
+            "centre": rng.normal(size=COLUMNS).astype(np.float32),
+            "scale": np.array([0.5, 2, 1, 30, 0], np.float32),
+            "first": normal(COLUMNS, rank or members * h),
+            "first_bias": normal(members * h),
+            "words": words,
+            "lift": normal(members, vector, h),
+            "own": normal(members, h, k),
+            "page": normal(members, 2 * h, k),
+            "alike": normal(members, ways * h, k),
+            "second_bias": normal(members, 1, k),
+            "out": normal(members, k, 1),
+            "out_bias": normal(members, 1, 1),
+            "mix": normal(rank, members * h if rank else 0),
+        }
+    )
+
+
+def some_net(seed: int = 0, members: int = 1, ways: int = 2, *, reads_words: bool = True) -> MLP:
+    """Random weights; the last column isn't used."""
+    net = net_of(seed, members, (UNITS, UNITS), VECTOR if reads_words else 0, ways, 0)
+    return replace(
+        net,
+        centre=np.array([1, 0.5, -2, 0, 3], np.float32),
+        scale=np.array([0.5, 2, 1, 30, 0], np.float32),
+    )
+
+
+def some_page(seed: int, n: int) -> tuple[Any, list[Any], Any, Bags]:
+    """Matrix, two ways to be alike, words, and a bag of one to four words for each block."""
+    rng = np.random.default_rng(seed)
+    starts = np.concatenate([[0], np.cumsum(rng.integers(1, 5, n))])
+    bags = Bags(starts, rng.integers(0, BUCKETS, starts[-1]).astype(np.int32), rng.permutation(n))
+    matrix = rng.normal(scale=20, size=(n, COLUMNS)).astype(np.float32)
+    return matrix, [rng.integers(0, 3, n), rng.integers(5, 50, n)], rng.integers(0, 30, n), bags
+
+
+def slow_odds(net: MLP, matrix: Any, groups: list[Any], n_words: Any, bags: Bags) -> list[float]:
+    """Log odds of a net of one member, one block after the other."""
+    h = UNITS
+    hidden = []
+    for row, bag in zip(matrix.tolist(), bags.bag.tolist(), strict=True):
+        values = [math.copysign(math.log1p(abs(x)), x) for x in row]
+        ready = np.clip((np.array(values) - net.centre) * net.scale, -4, 4)
+        seen = [net.words[word] for word in bags.buckets[bags.starts[bag] : bags.starts[bag + 1]]]
+        known = [vector for vector in seen if vector.any()]
+        first = ready @ net.first + net.first_bias
+        if known:
+            first = first + np.mean(known, axis=0) @ net.lift[0]
+        hidden.append(np.maximum(first, 0))
+    over_words = sum((w * x for w, x in zip(n_words, hidden, strict=True)), np.zeros(h)) / max(n_words.sum(), 1)
+    odds = []
+    for block, own in enumerate(hidden):
+        second = own @ net.own[0] + np.concatenate([np.mean(hidden, axis=0), over_words]) @ net.page[0]
+        for way, numbers in enumerate(groups):
+            mean = np.mean([x for x, number in zip(hidden, numbers, strict=True) if number == numbers[block]], axis=0)
+            second = second + mean @ net.alike[0, way * h : (way + 1) * h]
+        odds.append(float((np.maximum(second + net.second_bias[0], 0) @ net.out[0] + net.out_bias[0]).item()))
+    return odds
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 40))
+def test_prediction_is_that_of_one_block_at_a_time(seed: int, n: int) -> None:
+    """Scaling, words, page, words of the page and both ways to be alike all count as described, but for rounding."""
+    net, page = some_net(seed), some_page(seed, n)
+    expected = 1 / (1 + np.exp(-np.array(slow_odds(net, *page))))
+    assert net.predict(*page) == pytest.approx(expected, abs=ROUNDING)
+
+
+def test_the_order_of_groups_and_their_numbers_do_not_matter() -> None:
+    """Only who is with whom does."""
+    net, (matrix, groups, words, bags) = some_net(), some_page(1, 30)
+    renamed = [1000 - numbers for numbers in groups]
+    scores = net.predict(matrix, groups, words, bags)
+    assert scores.std() > 0.01
+    assert net.predict(matrix, renamed, words, bags) == pytest.approx(scores, abs=1e-6)
+    order = np.random.default_rng(0).permutation(30)
+    shuffled = net.predict(matrix[order], [numbers[order] for numbers in groups], words[order], bags.take(order))
+    assert shuffled == pytest.approx(scores[order], abs=1e-6)
+
+
+def test_scores_are_probabilities_of_any_finite_matrix() -> None:
+    """Values far beyond those of training are held in bounds; a page without blocks or words is fine."""
+    net = some_net()
+    matrix, groups, words, bags = some_page(2, 4)
+    matrix[:] = np.float32(1e30) * np.array([[1], [-1], [0], [1]], np.float32)
+    scores = net.predict(matrix, groups, words * 0, bags)
+    assert scores.dtype == np.float32
+    assert ((scores >= 0) & (scores <= 1)).all()
+    empty = Bags(np.zeros(1, np.intp), np.zeros(0, np.int32), np.zeros(0, np.intp))
+    assert net.predict(matrix[:0], [numbers[:0] for numbers in groups], words[:0], empty).shape == (0,)
+
+
+@pytest.mark.parametrize("reads_words", [True, False])
+def test_joined_nets_average_their_log_odds(reads_words: bool) -> None:  # noqa: FBT001
+    """Three nets in one give the mean of the three."""
+    page = some_page(3, 25)
+    nets = [some_net(seed, reads_words=reads_words) for seed in range(3)]
+    nets = [replace(net, scale=nets[0].scale) for net in nets]
+    odds = [np.log(p / (1 - p)) for p in (net.predict(*page).astype(np.float64) for net in nets)]
+    joined = join(nets)
+    joined.check(COLUMNS)
+    assert joined.predict(*page) == pytest.approx(1 / (1 + np.exp(-np.mean(odds, axis=0))), abs=1e-4)
+    assert join([joined, nets[0]]).own.shape[0] == 4
+
+
+def in_two_factors(members: int) -> tuple[MLP, MLP]:
+    """A net whose first layer has two factors, and the same with their product."""
+    rng = np.random.default_rng(4)
+    net = some_net(1, members)
+    shapes = ((COLUMNS, 2), (2, members * UNITS))
+    first, mix = [rng.normal(size=shape).astype(np.float16).astype(np.float32) for shape in shapes]
+    return replace(net, first=first, mix=mix), replace(net, first=first @ mix)
+
+
+@pytest.mark.parametrize("members", [1, 3])
+def test_two_factors_give_what_their_product_gives(members: int) -> None:
+    """In prediction, but for rounding; and they are kept in files."""
+    net, whole = in_two_factors(members)
+    net.check(COLUMNS)
+    page = some_page(5, 30)
+    assert net.predict(*page) == pytest.approx(whole.predict(*page), abs=ROUNDING)
+    assert np.array_equal(MLP.from_arrays(net.arrays()).predict(*page), net.predict(*page))
+    with pytest.raises(ModelFormatError, match="'mix' has the shape"):
+        replace(net, mix=net.mix[:, 1:]).check(COLUMNS)
+    with pytest.raises(UsageError):
+        join([net, net])
+
+
+def test_factors_are_found_again() -> None:
+    """Where two components are all there is, none is lost; where nothing would be saved, nothing is changed."""
+    _, whole = in_two_factors(3)
+    matrix = some_page(6, 300)[0]
+    found, page = factored(whole, matrix, 2), some_page(7, 40)
+    found.check(COLUMNS)
+    assert found.first.shape == (COLUMNS, 2)
+    assert found.predict(*page) == pytest.approx(whole.predict(*page), abs=0.02)
+    assert factored(whole, matrix, COLUMNS) is whole
+    for net, rows in ((found, matrix), (whole, matrix[:1])):
+        with pytest.raises(UsageError):
+            factored(net, rows, 2)
+
+
+def test_nets_that_differ_in_their_inputs_are_not_joined() -> None:
+    """Nor are none."""
+    net = some_net()
+    for others in ([], [net, replace(net, centre=net.centre + 1)], [net, some_net(ways=1)]):
+        with pytest.raises(UsageError):
+            join(others)
+
+
+def test_calibration_moves_the_log_odds() -> None:
+    """Slope and offset act on log odds, up to rounding of the weights."""
+    net, page = some_net(), some_page(4, 20)
+    before, after = (np.log(p / (1 - p)) for p in (net.predict(*page), net.calibrated(0.5, 1.0).predict(*page)))
+    assert after == pytest.approx(before * 0.5 + 1, abs=0.02)
+
+
+def test_a_saved_net_is_the_same(tmp_path: Path) -> None:
+    """Through a file and back every score is equal, bit for bit; weights take two bytes."""
+    net, page = some_net(members=2), some_page(5, 20)
+    write_arrays(tmp_path / "net", {"format": 1}, net.arrays())
+    again = MLP.from_arrays(read_arrays(tmp_path / "net", "net", 1)[1])
+    again.check(COLUMNS)
+    assert np.array_equal(again.predict(*page), net.predict(*page))
+    assert net.arrays()["words"].dtype == np.float16
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda net: {"first": net.first[:, 1:]}, "'first' has the shape"),
+        (lambda net: {"words": net.words[1:]}, "'words' has the shape"),
+        (lambda net: {"own": net.own[0]}, "three dimensions"),
+        (lambda net: {"own": net.own[:, :0]}, "three dimensions"),
+        (lambda net: {"alike": net.alike[:, 1:]}, "'alike' has the shape"),
+        (lambda net: {"mix": net.mix.sum()}, "two dimensions"),
+        (lambda net: {"out": net.out * np.nan}, "finite"),
+        (lambda net: {"centre": net.centre + np.float32(np.inf)}, "finite"),
+        (lambda net: {"scale": net.scale - 1}, "not negative"),
+    ],
+)
+def test_broken_nets_are_refused(change: Callable[[MLP], dict[str, Any]], message: str) -> None:
+    """The message says which rule is broken."""
+    net = some_net()
+    net.check(COLUMNS)
+    with pytest.raises(ModelFormatError, match=message):
+        replace(net, **change(net)).check(COLUMNS)
+    with pytest.raises(ModelFormatError, match="shape"):
+        net.check(COLUMNS + 1)
+
+
+def test_missing_and_wrongly_typed_arrays_are_refused() -> None:
+    """Before a net is made of them."""
+    arrays = some_net().arrays()
+    with pytest.raises(ModelFormatError, match="lacks the array 'out'"):
+        MLP.from_arrays({name: array for name, array in arrays.items() if name != "out"})
+    with pytest.raises(ModelFormatError, match="wrong type"):
+        MLP.from_arrays(arrays | {"scale": np.zeros(5, np.float64)})
+
+
+def test_nets_that_the_kernel_would_not_take_are_refused() -> None:
+    """Before they are asked for anything."""
+    for net, columns in ((some_net(ways=9), COLUMNS), (replace(some_net(), centre=np.zeros(0, np.float32)), 0)):
+        with pytest.raises(ModelFormatError, match=r"at most 8 ways|shape"):
+            net.check(columns)
+
+
+@pytest.mark.parametrize(("h", "ways"), [(2**14, 1), (2**14, 8), (2**13, 2)])
+def test_nets_whose_sums_would_not_fit_are_refused(h: int, ways: int) -> None:
+    """Sums of whole numbers have 32 bits: of very many terms none but weights of 0 would fit."""
+    net = net_of(0, 1, (h, 1), 0, ways, 0)
+    with pytest.raises(ModelFormatError, match="at most"):
+        net.check(COLUMNS)
+    net_of(0, 1, (2**15 // (3 + ways), 1), 0, ways, 0).check(COLUMNS)
+
+
+def test_other_columns_ways_or_no_words_are_refused() -> None:
+    """With a message that tells the numbers."""
+    net, (matrix, groups, words, bags) = some_net(), some_page(6, 3)
+    with pytest.raises(UsageError, match="takes 5 columns and 2 ways"):
+        net.predict(matrix[:, 1:], groups, words, bags)
+    with pytest.raises(UsageError, match="2 ways to be alike, not 5 and 1"):
+        net.predict(matrix, groups[:1], words, bags)
+    with pytest.raises(UsageError, match="words of tags"):
+        net.predict(matrix, groups, words)
+    assert len(some_net(reads_words=False).predict(matrix, groups, words)) == 3
+
+
+def test_pools_of_nothing_and_runs() -> None:
+    """No rows make no groups; rows side by side are the same groups by either way."""
+    assert RowGroups.of(np.zeros(0, dtype=np.intp)).size.shape == (0, 1)
+    rows = np.arange(12, dtype=np.float32).reshape(6, 2)
+    runs, numbered = RowGroups.runs(np.array([1, 3, 2])), RowGroups.of(np.array([0, 1, 1, 1, 2, 2]))
+    assert np.array_equal(runs.mean(rows), numbered.mean(rows))
+    assert np.array_equal(runs.group, numbered.group)
+    assert runs.sum(rows).tolist() == [[0, 1], [12, 15], [18, 20]]
+
+
+@settings(max_examples=60)
+@given(seed=st.integers(0, 2**32 - 1), n=st.sampled_from([1, 7, 8, 9, 128, 129, 137, 700]), groups=st.integers(1, 9))
+def test_compiled_means_are_those_of_numpy(seed: int, n: int, groups: int) -> None:
+    """To the last bit: sums of single-precision numbers depend on their order."""
+    if _kernel.compiled is None:
+        pytest.skip("needs the compiled kernel")
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, 13)).astype(np.float32) * (rng.random((n, 1)) < 0.8)
+    pool = RowGroups.of(rng.integers(0, groups, n))
+    lengths = rng.integers(1, 40, groups)
+    words = Bags(np.append(0, np.cumsum(lengths)), rng.integers(0, n, lengths.sum()).astype(np.int32), np.zeros(0, int))
+    found = pool.mean(rows), means(rows, words)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_kernel, "compiled", None)
+        expected = pool.mean(rows), means(rows, words)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_compiled_means_refuse_rows_that_are_not_there(compiled: _kernel.Compiled) -> None:
+    """An index from elsewhere must not read elsewhere."""
+    rows, out = np.zeros((3, 2), np.float32), np.zeros((1, 2), np.float32)
+    for index, starts in (([3], [0]), ([-1], [0]), ([0], [1]), ([0, 1], [-1]), ([], [0])):
+        with pytest.raises(ValueError, match="aren't there"):
+            compiled.row_means(rows, 2, np.array(index, np.int64), np.array(starts, np.int64), 0, out)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.sampled_from([1, 2, 7, 60, 130]),
+    members=st.integers(1, 3),
+    units=st.sampled_from([(1, 1), (3, 3), (16, 5), (17, 64)]),
+    vector=st.sampled_from([0, 2, 17]),
+    ways=st.integers(0, 3),
+    rank=st.sampled_from([0, 1, 20]),
+)
+def test_a_compiled_net_is_that_of_numpy(
+    seed: int, n: int, members: int, units: tuple[int, int], vector: int, ways: int, rank: int
+) -> None:
+    """To the last bit, whatever its sizes: with columns that are the same in all rows, and with and without words."""
+    if _kernel.compiled is None:
+        pytest.skip("needs the compiled kernel")
+    net = net_of(seed, members, units, vector, ways, rank)
+    net.check(COLUMNS)
+    matrix, groups, words, bags = some_page(seed, n)
+    matrix[:, 1] = matrix[0, 1]
+    groups = [*groups, np.arange(n) - n // 2][:ways]
+    both = [matrix, np.asfortranarray(matrix)]
+    found = [net.predict(one, groups, words, bags) for one in both]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_kernel, "compiled", None)
+        expected = [net.predict(one, groups, words, bags) for one in both]
+    for numbers, same in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(numbers, same)
+
+
+def test_sums_on_any_machine_are_the_same(compiled: _kernel.Compiled) -> None:
+    """What the widest registers give is what a loop over single numbers gives: a row alone, or among many."""
+    net, (matrix, groups, words, bags) = net_of(3, 2, (17, 5), 2, 2, 3), some_page(4, 60)
+    whole = net.predict(matrix, groups, words, bags)
+    assert compiled is _kernel.compiled
+    again = net.predict(np.concatenate([matrix, matrix]), [np.tile(group, 2) for group in groups], np.tile(words, 2),
+                        Bags(bags.starts, bags.buckets, np.tile(bags.bag, 2)))  # fmt: skip
+    assert again[:60] == pytest.approx(whole, abs=1e-6)
+    assert np.array_equal(again[:60], again[60:])
+
+
+def test_a_net_is_copied_without_what_the_kernel_made_of_it() -> None:
+    """After use too: as for other processes."""
+    net, page = some_net(), some_page(7, 9)
+    scores = net.predict(*page)
+    assert np.array_equal(copy.deepcopy(net).predict(*page), scores)
+    assert set(net.__getstate__()) == {item.name for item in fields(MLP)}
+
+
+def test_the_compiled_net_refuses_arrays_that_do_not_fit(compiled: _kernel.Compiled) -> None:
+    """Sizes and numbers from elsewhere must not read or write elsewhere."""
+    net = some_net(ways=1)
+    arrays: tuple[Any, ...] = tuple(net._whole)
+    sizes = (COLUMNS, 1, UNITS, UNITS, VECTOR, 1, BUCKETS, 0)
+    for place in range(len(sizes)):
+        for other in (sizes[place] + 1, -1):
+            wrong: Any = (*sizes[:place], other, *sizes[place + 1 :])
+            with pytest.raises(ValueError, match="fit together"):
+                compiled.held_net(wrong, arrays)
+    with pytest.raises(ValueError, match="not the arrays"):
+        compiled.held_net(sizes, arrays[1:])
+    with pytest.raises(ValueError, match="fit together"):  # a product of sizes that would be 0 in 64 bits
+        compiled.held_net(
+            (1, 4, 2**62, 1, 0, 0, 0, 0),
+            tuple(np.ones(int(place < 2), array.dtype) for place, array in enumerate(arrays)),
+        )
+    held = compiled.held_net(sizes, arrays)
+    n = 3
+    good: dict[str, Any] = {
+        "net": held, "columns": np.ones((COLUMNS, n), np.float32),
+        "starts": np.array([0, 2, 3]), "buckets": np.zeros(3, np.int32), "bag": np.array([0, 1, 0]),
+        "groups": (np.array([0, 0, 1]),), "n_words": np.ones(n), "probabilities": np.empty(n, np.float32),
+    }  # fmt: skip
+    compiled.net_probabilities(*good.values())
+    narrow, wide = np.array([0, 1]), np.ones((COLUMNS, n + 1), np.float32)
+    bad: dict[str, list[Any]] = {
+        "columns": [wide],
+        "starts": [
+            np.array(starts, np.int64) for starts in ([0, 3, 2], [0, 2, 4], [-1, 2, 3], [], [0, 3, -(2**63), -1, 3])
+        ],
+        "buckets": [np.full(n, bucket, np.int32) for bucket in (BUCKETS, -1)],
+        "bag": [np.array([0, 2, 0]), np.array([0, -1, 0]), narrow],
+        "groups": [(), (narrow,)],
+        "n_words": [np.ones(n + 1)],
+        "probabilities": [np.empty(size, np.float32) for size in (0, n + 1)],
+    }
+    for name, values in bad.items():
+        for value in values:
+            with pytest.raises(ValueError, match="no such columns"):
+                compiled.net_probabilities(*(good | {name: value}).values())

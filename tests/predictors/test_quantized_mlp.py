@@ -1,0 +1,196 @@
+"""Nets in whole numbers: against plain loops, and whatever comes in, no sum is too large."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from blockml import _kernel
+from blockml.errors import UsageError
+from blockml.features.ancestor_words import BUCKETS, Bags
+from blockml.predictors.mlp import MLP
+from blockml.predictors.quantized_mlp import (
+    BOUND,
+    INPUT_STEPS,
+    LARGEST,
+    UNIT_STEPS,
+    QuantizedMLP,
+    quantize_weights,
+    quantized_log_odds,
+    rounded,
+)
+from tests.predictors.test_mlp import COLUMNS, net_of, some_page
+
+#: What a sum may be.
+MOST = 2**31 - 1
+
+
+def whole(net: MLP) -> QuantizedMLP:
+    """The net in whole numbers."""
+    return net._whole
+
+
+def unit(value: float) -> int:
+    """Steps of a unit."""
+    return round(min(max(value, 0.0), LARGEST / UNIT_STEPS) * UNIT_STEPS)
+
+
+def float32(value: float) -> float:
+    """A number as single precision has it."""
+    return float(np.float32(value))
+
+
+def dot(numbers: list[int], weights: Any) -> int:
+    """Sum of products."""
+    return sum(number * int(weight) for number, weight in zip(numbers, weights, strict=True))
+
+
+def scaled(total: int, scale: Any, bias: Any = 0.0) -> float:
+    """What a sum is worth, and a bias."""
+    return float32(float32(float32(total) * float(scale)) + float(bias))
+
+
+def first_layer(net: QuantizedMLP, row: Any, seen: list[int]) -> list[int]:
+    """Units of one block with these words above it."""
+    h, d = net.own.shape[1], net.lift.shape[1]
+    ready = [round(float32(value * INPUT_STEPS)) for value in row.tolist()]
+    sums = [dot(ready, column) for column in net.first.T]
+    if len(net.mix):
+        sums = [dot([(total + 2**15) >> 16 for total in sums], column) for column in net.mix.T]
+    known = max(1, sum(int(net.known[word]) for word in seen)) if d else 1
+    means = [round(float32(float32(sum(column)) / known)) for column in net.words[seen].T.tolist()] if d else []
+    units = []
+    for place, total in enumerate(sums):
+        member, of = divmod(place, h)
+        value = scaled(total, net.first_scale[place], net.first_bias[place])
+        if d:
+            lifted = dot(means[member * d : (member + 1) * d], net.lift[member, :, of])
+            value = float32(value + scaled(lifted, net.lift_scale[place]))
+        units.append(unit(value))
+    return units
+
+
+def second_layer(net: QuantizedMLP, member: int, taken: list[int]) -> float:
+    """Log odds of a net from the units of a block, of the page over blocks and words, and of groups."""
+    weights = np.concatenate([net.own[member], net.page[member], net.alike[member]])
+    worth = zip(weights.T, net.second_scale[member, 0], net.second_bias[member, 0], strict=True)
+    second = [unit(scaled(dot(taken, column), scale, bias)) for column, scale, bias in worth]
+    return scaled(dot(second, net.out[member, :, 0]), net.out_scale[member, 0, 0], net.out_bias[member, 0, 0])
+
+
+def slow_odds(net: QuantizedMLP, inputs: Any, groups: list[Any], n_words: Any, bags: Bags) -> list[float]:
+    """Log odds with Python's own numbers, one sum at a time; floats are rounded to single precision at each step."""
+    members, h = net.own.shape[:2]
+    seen = [bags.buckets[bags.starts[bag] : bags.starts[bag + 1]].tolist() for bag in bags.bag.tolist()]
+    hidden = [first_layer(net, row, its) for row, its in zip(inputs, seen, strict=True)]
+    words = [round(amount) for amount in n_words.tolist()]
+    columns = list(zip(*hidden, strict=True))
+    over_blocks = [round(sum(column) / len(hidden)) for column in columns]
+    over_words = [round(dot(words, column) / max(1, sum(words))) for column in columns]
+    odds = []
+    for block, row in enumerate(hidden):
+        alike = []
+        for group in groups:
+            rows = [other for other, number in zip(hidden, group, strict=True) if number == group[block]]
+            alike.append([round(float32(float32(sum(column)) / len(rows))) for column in zip(*rows, strict=True)])
+        total = 0.0
+        for member in range(members):
+            part = slice(member * h, (member + 1) * h)
+            taken = [units[part] for units in (row, over_blocks, over_words, *alike)]
+            total = float32(total + second_layer(net, member, [number for units in taken for number in units]))
+        odds.append(float32(total / members))
+    return odds
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(1, 20),
+    members=st.integers(1, 2),
+    units=st.sampled_from([(1, 1), (3, 2)]),
+    vector=st.sampled_from([0, 1, 4]),
+    ways=st.integers(0, 2),
+    rank=st.sampled_from([0, 1, 3]),
+)
+def test_odds_are_those_of_plain_loops(
+    seed: int, n: int, members: int, units: tuple[int, int], vector: int, ways: int, rank: int
+) -> None:
+    """To the last bit."""
+    net = net_of(seed, members, units, vector, ways, rank)
+    matrix, groups, words, bags = some_page(seed, n)
+    inputs = net.scaled(matrix.copy())
+    found = quantized_log_odds(whole(net), inputs, groups[:ways], words.astype(np.float64), bags)
+    assert found.tolist() == slow_odds(whole(net), inputs, groups[:ways], words, bags)
+
+
+@given(
+    weights=st.lists(st.floats(-60_000, 60_000, width=16), min_size=1, max_size=400),
+    most=st.sampled_from([BOUND * INPUT_STEPS, LARGEST, LARGEST + 1]),
+)
+def test_no_sum_of_products_needs_more_than_32_bits(weights: list[float], most: int) -> None:
+    """With room for half a step of what sums are cut to; and weights are as fine as that allows."""
+    exact = np.array(weights)[:, None]
+    numbers, scale = quantize_weights(exact, most)
+    total = int(np.abs(numbers.astype(np.int64)).sum()) * most
+    assert total + 2**15 <= MOST
+    assert np.abs(numbers.astype(np.int64)).max() <= LARGEST
+    assert (np.abs(numbers * scale - exact) <= scale / 2).all()
+    if exact.any():
+        finer = 2 * np.abs(exact / scale)
+        assert finer.sum() > (2**31 - 2**16) / most - len(weights) or finer.max() > LARGEST - 1
+
+
+def test_the_largest_numbers_there_are_do_not_overflow() -> None:
+    """Weights, columns and words all as large as they may be: units stay at their bound, compiled and in Python."""
+    full = net_of(0, 2, (3, 3), 4, 2, 5)
+    arrays = {name: np.full_like(array, 1e6) for name, array in vars(full).items() if name not in {"centre", "scale"}}
+    net = replace(full, **arrays, centre=np.zeros(COLUMNS, np.float32), scale=np.ones(COLUMNS, np.float32))
+    net.check(COLUMNS)
+    matrix, groups, words, bags = some_page(1, 50)
+    for sign in (1, -1):
+        large = np.full_like(matrix, sign * 1e30)
+        for compiled in {None, _kernel.compiled}:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(_kernel, "compiled", compiled)
+                assert net.predict(large, groups, words, bags).tolist() == [1.0] * 50
+
+
+def test_many_rows_and_many_words_are_added_up() -> None:
+    """More of both than sums of 32 bits have room for."""
+    net, n = net_of(3, 1, (3, 3), 2, 2, 0), 2**16 + 9
+    matrix, groups, words, bags = some_page(2, n)
+    words[:3] = 10**6
+    groups[0][:] = 7
+    found = net.predict(matrix, groups, words, bags)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_kernel, "compiled", None)
+        assert np.array_equal(net.predict(matrix, groups, words, bags), found)
+
+
+def test_a_bag_of_too_many_words_is_refused() -> None:
+    """Their sum might not fit."""
+    net = net_of(0, 1, (3, 3), 2, 0, 0)
+    matrix, _, words, _ = some_page(2, 1)
+    for size, errors in ((2**16, ()), (2**16 + 1, (UsageError, ValueError))):
+        bags = Bags(np.array([0, size]), np.full(size, BUCKETS - 1, np.int32), np.zeros(1, np.int64))
+        for compiled in {None, _kernel.compiled}:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(_kernel, "compiled", compiled)
+                if not errors:
+                    assert net.predict(matrix, [], words, bags).shape == (1,)
+                    continue
+                with pytest.raises(errors):
+                    net.predict(matrix, [], words, bags)
+
+
+def test_rounding_a_net_of_zeros_gives_zeros() -> None:
+    """Nothing is divided by nothing."""
+    net = net_of(0, 1, (3, 3), 2, 1, 4)
+    zeros = rounded(**{name: np.zeros_like(array) for name, array in vars(net).items() if name != "_whole"})
+    assert all(np.isfinite(np.asarray(array, np.float64)).all() for array in zeros)
+    assert not any(array.any() for name, array in zeros._asdict().items() if array.dtype == np.int16)

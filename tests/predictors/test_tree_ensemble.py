@@ -1,0 +1,252 @@
+"""Trees as flat arrays: prediction against scikit-learn and against one row at a time."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.tree import DecisionTreeClassifier
+
+from blockml import _kernel
+from blockml.errors import ModelFormatError
+from blockml.predictors.tree_ensemble import Trees
+from blockml.training.tree_arrays import FlatTree
+from tests.models import small_trees
+
+
+def forest(*trees: FlatTree) -> Trees:
+    """Several trees one after the other."""
+    starts = np.cumsum([0, *(len(tree.feature) for tree in trees)])[:-1]
+    shift = [np.where(tree.feature >= 0, start, 0) for tree, start in zip(trees, starts, strict=True)]
+    return Trees(
+        feature=np.concatenate([tree.feature for tree in trees]).astype(np.int32),
+        threshold=np.concatenate([tree.threshold for tree in trees]),
+        left=np.concatenate([tree.left + by for tree, by in zip(trees, shift, strict=True)]).astype(np.int32),
+        right=np.concatenate([tree.right + by for tree, by in zip(trees, shift, strict=True)]).astype(np.int32),
+        value=np.concatenate([tree.value for tree in trees]),
+        roots=starts.astype(np.int32),
+    )
+
+
+def slow_predict(trees: Trees, row: list[float]) -> float:
+    """Follow each tree down, one row and one node at a time."""
+    total = 0.0
+    for root in trees.roots.tolist():
+        node = root
+        while trees.feature[node] >= 0:
+            goes_left = row[trees.feature[node]] <= trees.threshold[node]
+            node = int(trees.left[node] if goes_left else trees.right[node])
+        total += float(trees.value[node])
+    return total
+
+
+@settings(max_examples=25)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_rows=st.integers(1, 300),
+    n_columns=st.integers(1, 8),
+    whole=st.booleans(),
+    depth=st.sampled_from([None, 1, 5]),
+    n_trees=st.integers(1, 3),
+)
+def test_prediction_is_that_of_scikit_learn(
+    seed: int,
+    n_rows: int,
+    n_columns: int,
+    whole: bool,  # noqa: FBT001
+    depth: int | None,
+    n_trees: int,
+) -> None:
+    """The sum of the trees' probabilities, to the last digits, also on values that equal a threshold."""
+    random = np.random.default_rng(seed)
+    known, unknown = random.normal(scale=5, size=(2, n_rows, n_columns)).astype(np.float32)
+    if whole:
+        known, unknown = known.round(), unknown.round()
+    fitted = [
+        DecisionTreeClassifier(max_depth=depth, min_samples_leaf=1 + i, random_state=i).fit(
+            known, random.random(n_rows) < 0.5
+        )
+        for i in range(n_trees)
+    ]
+    trees = forest(*(FlatTree.from_sklearn(tree) for tree in fitted))
+    trees.check(n_columns)
+    for matrix in (known, unknown):
+        expected = sum(tree.predict_proba(matrix) @ tree.classes_ for tree in fitted)
+        np.testing.assert_allclose(trees.predict(matrix), expected, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(
+        trees.predict(unknown), [slow_predict(trees, row) for row in unknown.tolist()], atol=1e-9
+    )
+    assert trees.max_depth() == max(tree.get_depth() for tree in fitted)
+
+
+def test_a_value_equal_to_the_threshold_goes_left() -> None:
+    """At most the threshold is left."""
+    rows = np.zeros((3, 6), np.float32)
+    rows[:, 2] = [np.nextafter(np.float32(5.5), np.float32(9)), 5.5, np.nextafter(np.float32(5.5), np.float32(0))]
+    assert small_trees().predict(rows).tolist() == [0.875, 0.125, 0.125]
+
+
+def test_no_rows() -> None:
+    """A page without blocks has no scores."""
+    result = small_trees().predict(np.empty((0, 6), np.float32))
+    assert result.shape == (0,)
+    assert result.dtype == np.float64
+
+
+def test_single_leaf() -> None:
+    """A tree may be one leaf."""
+    none, zero = np.array([-1], np.int32), np.zeros(1)
+    trees = Trees(none, zero, none, none, np.array([0.25]), np.array([0], np.int32))
+    trees.check(1)
+    assert trees.predict(np.ones((2, 1), np.float32)).tolist() == [0.25, 0.25]
+    assert trees.max_depth() == 0
+
+
+def test_memory_layout_does_not_matter() -> None:
+    """Slices and column-major matrices give the same."""
+    matrix = np.random.default_rng(1).random((40, 12)).astype(np.float32) * 20
+    expected = small_trees().predict(matrix[:, ::2].copy())
+    assert small_trees().predict(matrix[:, ::2]).tolist() == expected.tolist()
+    assert small_trees().predict(np.asfortranarray(matrix[:, ::2])).tolist() == expected.tolist()
+
+
+def test_check_accepts_what_is_right() -> None:
+    """One tree, and two."""
+    small_trees().check(6)
+    two = small_trees()
+    leaf = {"feature": -1, "threshold": 0, "left": -1, "right": -1, "value": 1, "roots": 5}
+    Trees(**{name: np.append(getattr(two, name), leaf[name]).astype(getattr(two, name).dtype) for name in leaf}).check(
+        6
+    )
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        ("feature", [2, 6, -1, -1, -1]),
+        ("feature", [2, -2, -1, -1, -1]),
+        ("feature", [2, 4, -1, -1]),
+        ("feature", []),
+        ("feature", [[2, 4, -1, -1, -1]]),
+        ("threshold", [np.nan, 7.5, 0, 0, 0]),
+        ("threshold", [5.5, np.inf, 0, 0, 0]),
+        ("value", [0, 0, 0, 0, np.nan]),
+        ("value", [0, 0, 0, 0, -np.inf]),
+        ("value", [0, 0, 0, 0]),
+        ("left", [0, 2, -1, -1, -1]),
+        ("left", [-1, 2, -1, -1, -1]),
+        ("left", [1, 0, -1, -1, -1]),
+        ("left", [5, 2, -1, -1, -1]),
+        ("left", [2**31 - 1, 2, -1, -1, -1]),
+        ("right", [4, 2, -1, -1, -1]),
+        ("right", [3, 3, -1, -1, -1]),
+        ("right", [-(2**31), 3, -1, -1, -1]),
+        ("roots", []),
+        ("roots", [1]),
+        ("roots", [0, 0]),
+        ("roots", [0, 5]),
+        ("roots", [0, 3]),
+        ("roots", [0, 3, 2]),
+        ("roots", [[0]]),
+    ],
+)
+def test_check_refuses_what_would_fail_loop_or_read_outside(column: str, values: list[Any]) -> None:
+    """A hostile file can't make prediction misbehave."""
+    trees = small_trees()
+    broken = dataclasses.replace(trees, **{column: np.array(values, getattr(trees, column).dtype)})
+    with pytest.raises(ModelFormatError):
+        broken.check(6)
+
+
+@pytest.mark.parametrize("column", ["feature", "threshold", "left", "right", "value", "roots"])
+def test_check_refuses_arrays_without_a_dimension(column: str) -> None:
+    """A single number is no column."""
+    trees = small_trees()
+    broken = dataclasses.replace(trees, **{column: np.array(0, getattr(trees, column).dtype)})
+    with pytest.raises(ModelFormatError, match="dimension"):
+        broken.check(6)
+
+
+small = st.integers(-2, 7)
+
+
+@given(
+    st.lists(st.tuples(small, st.floats(-2, 2), small, small, st.floats(0, 1)), max_size=6), st.lists(small, max_size=3)
+)
+def test_what_check_accepts_can_be_predicted(nodes: list[tuple[int, float, int, int, float]], roots: list[int]) -> None:
+    """Any arrays either break a rule or give finite scores in finite time."""
+    columns = list(zip(*nodes, strict=True)) or [()] * 5
+    types = (np.int32, np.float64, np.int32, np.int32, np.float64)
+    arrays: list[Any] = [np.array(column, dtype) for column, dtype in zip(columns, types, strict=True)]
+    feature, threshold, left, right, value = arrays
+    trees = Trees(feature, threshold, left, right, value, np.array(roots, np.int32))
+    try:
+        trees.check(3)
+    except ModelFormatError:
+        return
+    rows = np.array([[-3, -3, -3], [0, 0, 0], [3, 3, 3]], np.float32)
+    expected = [slow_predict(trees, row) for row in rows.tolist()]
+    assert trees.predict(rows).tolist() == pytest.approx(expected)
+    assert 0 <= trees.max_depth() < len(nodes)
+
+
+@settings(max_examples=40)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_rows=st.integers(0, 100),
+    depth=st.sampled_from([None, 1, 4]),
+    n_learnt=st.sampled_from([60, 300]),
+    n_constant=st.integers(0, 4),
+    order=st.sampled_from(["C", "F"]),
+)
+def test_compiled_prediction_is_that_of_python(
+    seed: int, n_rows: int, depth: int | None, n_learnt: int, n_constant: int, order: Literal["C", "F"]
+) -> None:
+    """To the last bit, also where a value lies at a threshold, or a threshold between two single-precision numbers.
+
+    Small trees and large ones, on matrices that lie row by row or column by column, some columns of which are constant.
+    """
+    if _kernel.compiled is None:
+        pytest.skip("needs the compiled kernel")
+    rng = np.random.default_rng(seed)
+    learnt = rng.integers(-3, 4, (n_learnt, 4)).astype(np.float32)
+    trees = forest(
+        *[
+            FlatTree.from_sklearn(
+                DecisionTreeClassifier(max_depth=depth, random_state=number).fit(learnt, rng.integers(0, 2, n_learnt))
+            )
+            for number in range(3)
+        ]
+    )
+    nudged = dataclasses.replace(trees, threshold=trees.threshold + rng.choice([-1e-12, 0.0, 1e-12], len(trees.value)))
+    matrix = (rng.integers(-6, 8, (n_rows, 4)) / 2).astype(np.float32, order=order)
+    matrix[:, :n_constant] = matrix[:1, :n_constant] if n_rows else 0
+    found = nudged.predict(matrix)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_kernel, "compiled", None)
+        expected = nudged.predict(matrix)
+    assert found.tobytes() == expected.tobytes()
+
+
+def test_a_used_ensemble_is_pickled_as_it_was() -> None:
+    """What is kept beside it for the kernel is not."""
+    trees, matrix = small_trees(), np.zeros((40, 30), np.float32, order="F")
+    before = pickle.dumps(trees)
+    expected = trees.predict(matrix)
+    assert pickle.dumps(trees) == before
+    assert np.array_equal(pickle.loads(before).predict(matrix), expected)  # noqa: S301 (our own)
+
+
+def test_kept_trees_that_are_not_whole_are_refused(compiled: _kernel.Compiled) -> None:
+    """Cut off, or more than there are."""
+    trees = small_trees()
+    kept = compiled.small_trees(*trees._columns)
+    group, matrix, sums = np.zeros(len(trees.roots), np.int32), np.zeros((30, 40), np.float32), np.zeros((40, 1))
+    for wrong in (kept[:-1], kept[: len(kept) // 2], kept * 2, b"\xff" * len(kept)):
+        with pytest.raises(ValueError, match="all are kept or none"):
+            compiled.tree_sums((*trees._columns, group, wrong), 1, matrix, 1, sums)

@@ -1,0 +1,161 @@
+"""Single linkage of many sets."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from blockml.errors import MissingExtraError, UsageError
+from blockml.evaluation.clusters import rand
+from blockml.templates.clustering import cluster_many, single_linkage
+from blockml.templates.clustering.minhash_linkage import least_jaccard
+
+Sets = list[NDArray[np.uint64]]
+
+small_sets = st.lists(
+    st.lists(st.integers(0, 9), max_size=8).map(lambda values: np.array(values, dtype=np.uint64)), max_size=20
+)
+thresholds = st.sampled_from([0.0, 0.2, 0.25, 1 / 3, 0.5, 0.6, 2 / 3, 0.75, 0.85, 0.999, 1.0, 3.0])
+
+
+def distances(sets: Sets) -> NDArray[np.float64]:
+    """All distances, pair by pair."""
+    plain = [set(values.tolist()) for values in sets]
+    matrix = np.zeros((len(sets), len(sets)))
+    for i, a in enumerate(plain):
+        for j, b in enumerate(plain):
+            matrix[i, j] = 1 - len(a & b) / max(len(a), len(b)) if a or b else 0
+    return matrix
+
+
+def made_up(n: int, n_templates: int, *, noise: float, seed: int = 0) -> tuple[Sets, NDArray[np.int64]]:
+    """Sets of about 100 elements and their templates.
+
+    Eight elements are in all, a quarter of a template's come from a stock that all templates share; a page loses up
+    to ``noise`` of its template's elements and gets up to as many from the stock.
+    """
+    rng = np.random.default_rng(seed)
+    stock = rng.integers(2**63, size=3000).astype(np.uint64)
+    everywhere = stock[:8]
+    templates = [
+        np.concatenate([rng.choice(stock, 25), rng.integers(2**63, size=67).astype(np.uint64)])
+        for _ in range(n_templates)
+    ]
+    truth = rng.integers(n_templates, size=n)
+    sets = []
+    for template in truth.tolist():
+        kept = templates[template][rng.random(92) >= rng.random() * noise]
+        sets.append(np.concatenate([everywhere, kept, rng.choice(stock, int(rng.random() * noise * 100))]))
+    return sets, truth
+
+
+@given(small_sets, thresholds, st.integers(0, 3))
+def test_many_gives_what_single_linkage_gives(sets: Sets, threshold: float, random_state: int) -> None:
+    """Sets that chain, contain each other, are equal or empty; at thresholds that are distances."""
+    found = cluster_many(sets, threshold=threshold, random_state=random_state, n_permutations=8)
+    assert found.labels.tolist() == single_linkage(distances(sets), threshold=threshold).labels.tolist()
+    assert (found.merges, found.threshold) == (None, threshold)
+
+
+@pytest.mark.parametrize("threshold", [0.3, 0.6, 0.85])
+def test_many_agrees_on_noisy_templates(threshold: float) -> None:
+    """Where templates touch at some thresholds and fall apart at others."""
+    sets, truth = made_up(400, 40, noise=0.6)
+    expected = single_linkage(distances(sets), threshold=threshold)
+    assert expected.n_clusters > 1
+    assert expected.n_clusters != len(set(truth.tolist()))
+    assert cluster_many(sets, threshold=threshold).labels.tolist() == expected.labels.tolist()
+
+
+def test_signatures_change_only_the_time() -> None:
+    """Even two permutations, which find next to nothing, lead to the same clusters."""
+    sets, _ = made_up(300, 30, noise=0.5)
+    labels = [
+        cluster_many(sets, threshold=0.5, n_permutations=n, random_state=seed).labels.tolist()
+        for n, seed in ((128, 0), (128, 5), (2, 0))
+    ]
+    assert labels[0] == labels[1] == labels[2]
+
+
+def test_2000_pages_of_200_templates_are_found() -> None:
+    """In seconds, and every one."""
+    sets, truth = made_up(2000, 200, noise=0.3)
+    begin = time.process_time()
+    found = cluster_many(sets, threshold=0.6)
+    assert time.process_time() - begin < 60
+    assert rand(found.labels, truth) == 1
+
+
+def test_equal_sets_cost_next_to_nothing() -> None:
+    """A hundred thousand copies of two pages, however their elements are ordered."""
+    one, other = np.array([5, 3, 1, 3], dtype=np.uint64), np.array([7, 8], dtype=np.uint64)
+    found = cluster_many([one, other, one[::-1], np.unique(one)] * 25_000, threshold=0)
+    assert found.labels[:4].tolist() == [0, 1, 0, 0]
+    assert found.n_clusters == 2
+
+
+def test_few_sets_and_empty_sets() -> None:
+    """Nothing, one set, and sets without elements."""
+    nothing: NDArray[np.uint64] = np.array([], dtype=np.uint64)
+    something = np.array([1], dtype=np.uint64)
+    assert cluster_many([], threshold=0.5).labels.tolist() == []
+    assert cluster_many([nothing], threshold=0.5).labels.tolist() == [0]
+    assert cluster_many([nothing, nothing], threshold=0.5).labels.tolist() == [0, 0]
+    assert cluster_many([nothing, something, nothing], threshold=0.99).labels.tolist() == [0, 1, 0]
+    assert cluster_many([nothing, something], threshold=1).labels.tolist() == [0, 0]
+
+
+def test_the_greatest_numbers_are_elements_like_others() -> None:
+    """Hashes use all 64 bits."""
+    top = np.array([2**64 - 1, 2**64 - 2, 2**63], dtype=np.uint64)
+    assert cluster_many([top, top[:2], top - np.uint64(5)], threshold=0.4).labels.tolist() == [0, 0, 1]
+
+
+@given(
+    st.sets(st.integers(0, 30), min_size=1), st.sets(st.integers(0, 30), min_size=1), st.floats(0, 1, exclude_max=True)
+)
+def test_near_sets_have_the_least_jaccard_similarity(a: set[int], b: set[int], threshold: float) -> None:
+    """The bound by which the index is laid out."""
+    distance = 1 - len(a & b) / max(len(a), len(b))
+    assert len(a & b) / len(a | b) >= least_jaccard(distance) - 1e-12
+    if distance <= threshold:
+        assert len(a & b) / len(a | b) >= least_jaccard(threshold) - 1e-12
+
+
+def test_the_bound_is_reached() -> None:
+    """By two sets of equal size: 2 of 5 elements shared are a distance of .6 and 2 of 8 in the union."""
+    assert least_jaccard(0.6) == pytest.approx(2 / 8)
+
+
+def test_the_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the line that installs it."""
+    monkeypatch.setitem(sys.modules, "datasketch", None)
+    with pytest.raises(MissingExtraError, match=r"thousands of pages needs .*blockml\[scale\]"):
+        cluster_many([np.array([1], dtype=np.uint64)], threshold=0.5)
+
+
+@pytest.mark.parametrize(
+    ("sets", "settings", "message"),
+    [
+        ([np.array([0.5])], {}, "row of whole numbers"),
+        ([np.array([-1])], {}, "not negative"),
+        ([np.array([[1]])], {}, "row of whole numbers"),
+        ([np.array(["a"])], {}, "row of whole numbers"),
+        ([], {"threshold": -1}, "at least 0"),
+        ([], {"threshold": float("nan")}, "at least 0"),
+        ([], {"n_permutations": 1}, "n_permutations is at least 2"),
+        ([], {"random_state": -1}, "random_state"),
+        ([], {"random_state": 2**32}, "random_state"),
+    ],
+)
+def test_unusable_sets_and_settings_are_refused(sets: Any, settings: Any, message: str) -> None:
+    """With what is expected."""
+    with pytest.raises(UsageError, match=message):
+        cluster_many(sets, **({"threshold": 0.5} | settings))

@@ -1,0 +1,126 @@
+"""Areas learnt from our own pages, and which rows they are learnt from."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from blockml.datasets import Dataset, open_dataset
+from blockml.errors import DatasetError, UsageError
+from blockml.features.structure import FAR
+from blockml.page import Label
+from blockml.training import block_types as learning
+from blockml.training.block_types import AREAS, BLANKED, AreaRows, area_rows, fit_areas
+from blockml.training.hist_gradient_boosting import Boosting
+
+DATA = Path(__file__).parents[2] / "data"
+QUICK: Boosting = {"n_trees": 4, "leaves": 8, "rate": 0.5, "min_leaf": 5}
+
+
+@pytest.fixture(scope="module")
+def own() -> Dataset:
+    """Sites of ours."""
+    return open_dataset(DATA / "sites")
+
+
+@pytest.fixture(scope="module")
+def rows(own: Dataset) -> AreaRows:
+    """Rows of them."""
+    return area_rows([own], seed=1)
+
+
+def written(folder: Path, html: str, content: str, page_type: str = "article") -> Dataset:
+    """A page whose gold is its content alone."""
+    page = folder / "one"
+    page.mkdir()
+    (page / "page.html").write_text(html, encoding="utf-8")
+    (page / "expected.txt").write_text(content, encoding="utf-8")
+    (page / "meta.json").write_text(json.dumps({"page_type": page_type}), encoding="utf-8")
+    return open_dataset(f"small={folder}")
+
+
+def told(rows: AreaRows) -> list[tuple[str, bool]]:
+    """Label, and whether only "not main" is known, of each row."""
+    return [(str(AREAS[i]), rest) for i, rest in zip(rows.label.tolist(), rows.rest.tolist(), strict=True)]
+
+
+def test_each_page_gives_a_few_rows_of_each_label(rows: AreaRows, own: Dataset) -> None:
+    """So that a long menu doesn't outweigh everything."""
+    counts = np.zeros((len(own), len(AREAS)), dtype=int)
+    np.add.at(counts, (rows.page, rows.label), 1)
+    assert counts.max() == learning.MOST_ROWS
+    assert (counts.sum(axis=0) > 0).all()
+    assert not rows.weak.any()
+    assert not rows.rest.any()
+    assert (np.diff(rows.page) >= 0).all()
+
+
+def test_all_rows_can_be_taken(own: Dataset) -> None:
+    """Of labelled pages every block has a label."""
+    few = Dataset("few", own.path, own.format, own.pages[:3])
+    everything, some = area_rows([few], most=None), area_rows([few])
+    assert len(everything.label) > len(some.label)
+    assert everything.sites == tuple(f"few/{page.site}" for page in few.pages)
+    assert np.array_equal(everything.matrix, area_rows([few], most=None, seed=5, jobs=2).matrix)
+    assert np.array_equal(some.matrix, area_rows([few], jobs=2).matrix)
+
+
+HTML = "<h1>Cats rule</h1><p>They do.<div class=comments><p>They don't, though.</div><p>What else"
+
+
+@pytest.mark.parametrize(
+    ("page_type", "expected"),
+    [
+        ("article", [("heading", False), ("main", False), ("comment", False), ("other", True)]),
+        ("forum", [("heading", False), ("main", False)]),
+    ],
+)
+def test_weak_labels_stand_in(tmp_path: Path, page_type: str, expected: list[tuple[str, bool]]) -> None:
+    """Where gold only tells content: of a forum nothing is known of what isn't."""
+    found = area_rows([written(tmp_path, HTML, "Cats rule They do.", page_type)])
+    assert told(found) == expected
+    assert found.weak.all()
+
+
+def test_pages_without_labels_are_no_data(tmp_path: Path) -> None:
+    """An empty page gives no row."""
+    with pytest.raises(DatasetError, match="no page has labelled blocks"):
+        area_rows([written(tmp_path, "<title>x</title>", "")])
+
+
+def test_areas_learn(rows: AreaRows) -> None:
+    """Made pages are easy: most blocks of sites not learnt from are told right."""
+    held = np.array(rows.sites) == "sites/patient-crumb"
+    learnt = fit_areas(rows.of_pages(~held), growth=QUICK)
+    learnt.check(rows.matrix.shape[1])
+    left = rows.of_pages(held)
+    said = learnt.label(left.matrix)
+    assert np.mean([label is AREAS[i] for label, i in zip(said, left.label.tolist(), strict=True)]) > 0.5
+
+
+def test_names_are_hidden_on_weak_pages_alone(rows: AreaRows) -> None:
+    """All columns that a weak label may come from, and no others."""
+    weak = rows.page % 2 == 0
+    half = replace(rows, weak=weak)
+    hidden = learning._blanked(half, weak & (rows.page % 4 == 0))
+    columns = np.array([name.rpartition("_")[0] in BLANKED for name in rows.columns])
+    touched = rows.page % 4 == 0
+    assert columns.sum() > 40
+    assert (hidden[np.ix_(touched, columns)] == FAR).all()
+    assert np.array_equal(hidden[:, ~columns], rows.matrix[:, ~columns])
+    assert np.array_equal(hidden[~touched], rows.matrix[~touched])
+
+
+def test_what_cannot_be_learnt_is_refused(rows: AreaRows) -> None:
+    """A label without blocks, a share that is none."""
+    keep = rows.label != AREAS.index(Label.FOOTER)
+    names = ("matrix", "label", "rest", "weak", "page")
+    less = replace(rows, **{name: getattr(rows, name)[keep] for name in names})
+    with pytest.raises(UsageError, match="no block is labelled footer"):
+        fit_areas(less)
+    with pytest.raises(UsageError, match="between 0 and 1"):
+        fit_areas(rows, blank=1.5)

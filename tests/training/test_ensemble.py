@@ -1,0 +1,169 @@
+"""Trees and nets over the blocks of pages."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from blockml.datasets import open_dataset
+from blockml.errors import UsageError
+from blockml.features import feature_set
+from blockml.predictors.log_odds import average_log_odds, sigmoid
+from blockml.training.ensemble import MOST_ROWS, fit_blend, learning_rows, net_pages
+from blockml.training.recipes import Recipe, recipe
+from blockml.training.table import BlockTable, PageRows, build_table
+
+DATA = Path(__file__).parents[2] / "data"
+
+#: Grown without LightGBM.
+QUICK = replace(recipe("boosted"), learner="boosted").but(n_trees=5)
+WITH_NET = replace(QUICK, nets=1, net_share=0.7)
+TREE_ARRAYS = ("feature", "threshold", "left", "right", "value", "roots")
+
+
+def page(number: int, words: list[float], *, usable: bool = True) -> PageRows:
+    """A page of blocks with so many words, each second one content."""
+    n = len(words)
+    rng = np.random.default_rng(number)
+    main = np.arange(n) % 2 == 0
+    return PageRows(
+        id=str(number),
+        site=str(number),
+        page_type=None,
+        usable=usable,
+        matrix=(rng.normal(size=(n, 3)) + main[:, None]).astype(np.float32),
+        main=main,
+        known=np.ones(n, dtype=bool),
+        owner=np.zeros(0, np.int32),
+        tokens=np.zeros(0, np.int32),
+        gold_counts=None,
+        words=np.array(words, dtype=np.float64),
+        hash=str(number),
+        sketch=frozenset(),
+        linked=np.zeros(n),
+        prose=np.zeros(n),
+        line=np.arange(n),
+        groups=(np.zeros(n, np.int32), np.zeros(n, np.int32)),
+        text=np.full(len(words), -1),
+    )
+
+
+@pytest.fixture(scope="module")
+def table() -> BlockTable:
+    """The pages written by hand."""
+    return build_table([open_dataset(DATA / "pages")], WITH_NET)
+
+
+def without(table: BlockTable, page: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Rows of all pages but one."""
+    rows: np.ndarray[tuple[int], np.dtype[np.bool_]] = table.trainable & (table.page_of_row != page)
+    return rows
+
+
+# --- what is learnt from ----------------------------------------------------------------------------------------------
+
+
+def test_pages_count_alike_and_words_by_their_square_root() -> None:
+    """Whatever a page's length; rows that may not be learnt from count nothing."""
+    table = BlockTable.stack([page(0, [0, 3, 8]), page(1, [15] * 40), page(2, [9] * 5, usable=False), page(3, [99, 0])])
+    rows, weight = learning_rows(table, table.trainable, 0)
+    assert rows.tolist() == [*range(43), 48, 49]
+    assert weight.mean() == pytest.approx(1)
+    of_page = np.bincount(table.page_of_row[rows], weight)
+    assert of_page[[1, 3]] == pytest.approx([of_page[0]] * 2)
+    assert of_page[2] == 0
+    assert weight[:3] / weight[0] == pytest.approx([1, 2, 3])
+    assert weight[-2] / weight[-1] == pytest.approx(10)
+
+
+def test_of_long_pages_some_rows_stand_for_all() -> None:
+    """About as many as are allowed, which differ with the seed and count for the others."""
+    table = BlockTable.stack([page(0, [3.0] * 10 * MOST_ROWS), page(1, [3.0] * 30)])
+    rows, weight = learning_rows(table, table.trainable, 0)
+    long = table.page_of_row[rows] == 0
+    assert 0.8 * MOST_ROWS < long.sum() < 1.2 * MOST_ROWS
+    assert (~long).sum() == 30
+    assert weight[long].sum() == pytest.approx(weight[~long].sum(), rel=0.2)
+    again, other = (learning_rows(table, table.trainable, seed)[0] for seed in (0, 1))
+    assert np.array_equal(rows, again)
+    assert not np.array_equal(rows, other)
+
+
+def test_nets_see_the_pages_of_the_table(table: BlockTable) -> None:
+    """Row by row."""
+    pages = net_pages(table)
+    assert np.array_equal(pages.matrix, table.matrix)
+    assert np.array_equal(pages.starts, table.starts)
+    assert pages.bags is not None
+    assert [len(column) for column in (pages.n_words, *pages.groups, pages.bags.bag)] == [len(table.main)] * 4
+    for number, item in enumerate(table.pages):
+        assert np.array_equal(pages.groups[1][table.rows_of(number)], item.groups[1])
+
+
+# --- what is learnt ---------------------------------------------------------------------------------------------------
+
+
+def test_trees_alone(table: BlockTable) -> None:
+    """Both looks are the same; pages that were not learnt from don't matter."""
+    rows = without(table, 3)
+    blend = fit_blend(table, QUICK, rows, seed=1)
+    assert blend.net is None
+    alone, final = blend.looks(table, 3)
+    assert alone is final
+    assert np.array_equal(alone, sigmoid(blend.trees.predict(table.matrix[table.rows_of(3)])))
+    flipped = replace(table, main=np.where(table.page_of_row == 3, ~table.main, table.main))
+    other = fit_blend(flipped, QUICK, rows, seed=1)
+    for name in TREE_ARRAYS:
+        assert np.array_equal(getattr(blend.trees, name), getattr(other.trees, name))
+
+
+def test_trees_and_a_net(table: BlockTable) -> None:
+    """Their log odds meet where the recipe says; together they still know the pages they learnt from."""
+    blend = fit_blend(table, WITH_NET, table.trainable)
+    assert blend.net is not None
+    blend.net.check(len(feature_set(QUICK.features).columns))
+    scores = np.empty(len(table.main), np.float32)
+    for number, item in enumerate(table.pages):
+        here = table.rows_of(number)
+        alone, final = blend.looks(table, number)
+        odds = blend.trees.predict(table.matrix[here])
+        net = blend.net.predict(table.matrix[here], item.groups, item.words, item.bags)
+        assert np.array_equal(alone, sigmoid(odds))
+        assert np.array_equal(final, average_log_odds(odds, net, 0.7))
+        scores[here] = final
+    assert ((scores >= 0) & (scores <= 1)).all()
+    assert scores[table.main].mean() > scores[~table.main].mean() + 0.02
+
+
+def test_a_page_without_blocks(table: BlockTable) -> None:
+    """Has no probabilities, and hinders nobody."""
+    none = replace(
+        table.pages[0],
+        matrix=np.zeros((0, table.matrix.shape[1]), np.float32),
+        **{name: getattr(table.pages[0], name)[:0] for name in ("main", "known", "words", "linked", "prose")},
+        groups=(np.zeros(0, np.int32),) * 2,
+        bags=None,
+        hash="none",
+    )
+    with_none = BlockTable.stack([*table.pages[:4], none, *table.pages[4:8]])
+    blend = fit_blend(with_none, WITH_NET, with_none.trainable)
+    assert [look.shape for look in blend.looks(with_none, 4)] == [(0,), (0,)]
+
+
+@pytest.mark.parametrize("chosen", [QUICK, WITH_NET])
+def test_the_same_seed_gives_the_same_blend(table: BlockTable, chosen: Recipe) -> None:
+    """And another one another."""
+    rows = without(table, 0)
+    one, again, other = (fit_blend(table, chosen, rows, seed=seed).looks(table, 0)[1] for seed in (1, 1, 2))
+    assert np.array_equal(one, again)
+    assert not np.array_equal(one, other)
+
+
+def test_training_needs_both_kinds_of_blocks(table: BlockTable) -> None:
+    """Content and not."""
+    for rows in (table.main, ~table.main, np.zeros_like(table.main)):
+        with pytest.raises(UsageError, match="both kinds"):
+            fit_blend(table, QUICK, rows)

@@ -1,0 +1,150 @@
+"""Training of nets: gradient, what they can learn, and that they learn it again alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from blockml.errors import UsageError
+from blockml.features.ancestor_words import BUCKETS, Bags
+from blockml.predictors.mlp import MLP, join
+from blockml.training.group_means import RowGroups
+from blockml.training.mlp_fit import NetOptions, NetPages, calibration, fit_net
+from blockml.training.mlp_loss import Batch, Masks, loss
+
+QUICK = NetOptions(units=16, vector=4, epochs=30, pages=5, min_pages=2)
+
+
+def made_up(seed: int = 0, n_pages: int = 40, *, with_bags: bool = False) -> NetPages:
+    """Pages on which no block tells by itself whether it is content.
+
+    It is if the mean of column 0 over its group is above that over its page; words of its bag, if any, tell the same.
+    Column 1 is a code that means nothing.
+    """
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(0, 30, n_pages)
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    n = int(starts[-1])
+    page = np.repeat(np.arange(n_pages), sizes)
+    group = rng.integers(0, 3, n)
+    level = rng.normal(size=(n_pages, 3))
+    matrix = np.stack([level[page, group] + rng.normal(size=n), rng.integers(0, 90, n)], axis=1).astype(np.float32)
+    main = level[page, group] > level[page].mean(axis=1)
+    bags = None
+    if with_bags:
+        buckets = np.stack([rng.integers(0, 50, n), 100 + main], axis=1).astype(np.int32)
+        bags = Bags(np.arange(0, 2 * n + 1, 2), buckets.ravel(), np.arange(n))
+    return NetPages(matrix, main, rng.integers(0, 20, n), starts, [group], bags)
+
+
+def scores_of(net: MLP, pages: NetPages) -> Any:
+    """Predictions page by page."""
+    parts = []
+    for first, last in zip(pages.starts[:-1].tolist(), pages.starts[1:].tolist(), strict=True):
+        rows = slice(first, last)
+        bags = None if pages.bags is None else pages.bags.take(np.arange(first, last))
+        parts.append(net.predict(pages.matrix[rows], [way[rows] for way in pages.groups], pages.n_words[rows], bags))
+    return np.concatenate(parts)
+
+
+def double(array: Any) -> Any:
+    """In double precision, for differences that single precision can't tell."""
+    return array.astype(np.float64)
+
+
+def test_the_gradient_is_that_of_small_steps() -> None:
+    """For each weight array, in a random direction."""
+    rng = np.random.default_rng(3)
+    n, f, h, d = 14, 4, 5, 3
+    known = (rng.random(BUCKETS) < 0.7).astype(float)
+    shapes = {
+        "first": (f, h), "first_bias": (h,), "words": (BUCKETS, d), "lift": (d, h), "own": (h, h), "page": (2 * h, h),
+        "alike": (2 * h, h), "second_bias": (1, h), "out": (h, 1), "out_bias": (1, 1),
+    }  # fmt: skip
+    weights: dict[str, Any] = {name: rng.normal(size=shape) for name, shape in shapes.items()}
+    bags = Bags(np.array([0, 3, 4, 9]), rng.integers(0, BUCKETS, 9).astype(np.int32), np.arange(n) % 3)
+    pools = [RowGroups.of(rng.integers(0, 4, n)), RowGroups.of(np.arange(n))]
+    columns, labels, n_words = (
+        double(array) for array in (rng.normal(size=(n, f)), rng.random(n), rng.integers(0, 9, n))
+    )
+    batch = Batch(columns, labels, n_words, RowGroups.runs(np.array([6, 1, 7])), pools, bags)
+    masks = Masks(*(double(array) for array in (known[:, None], rng.random((n, h)), rng.random((n, h)))))
+    weights["words"] *= known[:, None]
+    _, gradient = loss(weights, batch, masks, 0.5)
+    for name, shape in shapes.items():
+        step = 1e-6 * rng.normal(size=shape)
+        there, back = (loss(weights | {name: weights[name] + sign * step}, batch, masks, 0.5)[0] for sign in (1, -1))
+        assert gradient[name].shape == shape
+        assert (there - back) / 2 == pytest.approx(float((gradient[name] * step).sum()), rel=1e-4, abs=1e-12), name
+        assert np.abs(gradient[name]).max() > 1e-6
+
+
+@pytest.mark.parametrize("with_bags", [True, False])
+def test_it_learns_what_only_the_page_tells(with_bags: bool) -> None:  # noqa: FBT001
+    """On other pages than those it saw, and far better than any threshold on a block's own column."""
+    net = fit_net(made_up(0, 120, with_bags=with_bags), skip=[1], options=QUICK)
+    net.check(2)
+    assert net.reads_words == with_bags
+    other = made_up(1, 60, with_bags=with_bags)
+    right = ((scores_of(net, other) >= 0.5) == other.labels).mean()
+    alone = max(((other.matrix[:, 0] >= cut) == other.labels).mean() for cut in np.linspace(-2, 2, 41))
+    assert alone < 0.75
+    assert right > (0.95 if with_bags else 0.83)
+
+
+def test_the_same_seed_gives_the_same_net() -> None:
+    """And another one another, which can be joined with it; skipped columns count for nothing."""
+    pages = made_up(0, with_bags=True)
+    options = NetOptions(units=8, epochs=2, most_blocks=10)
+    one, again, other = (fit_net(pages, skip=[1], seed=seed, options=options) for seed in (4, 4, 5))
+    scores = scores_of(one, pages)
+    assert np.array_equal(scores, scores_of(again, pages))
+    assert not np.array_equal(scores, scores_of(other, pages))
+    assert join([one, other]).own.shape[0] == 2
+    changed = NetPages(pages.matrix * np.array([1, -5], np.float32), *(getattr(pages, name) for name in
+                       ("labels", "n_words", "starts", "groups", "bags")))  # fmt: skip
+    assert np.array_equal(scores, scores_of(one, changed))
+
+
+def test_pages_that_are_not_chosen_do_not_count() -> None:
+    """Their labels may be anything."""
+    pages = made_up(0)
+    chosen = np.arange(0, 40, 2)
+    flipped = np.where(np.repeat(np.arange(40) % 2, np.diff(pages.starts)) > 0, pages.labels == 0, pages.labels)
+    options = NetOptions(units=8, epochs=2)
+    one = fit_net(pages, chosen, options=options)
+    two = fit_net(NetPages(pages.matrix, flipped, pages.n_words, pages.starts, pages.groups), chosen, options=options)
+    assert np.array_equal(one.first, two.first)
+    assert not np.array_equal(one.first, fit_net(pages, options=options).first)
+
+
+def test_rare_words_stay_without_a_vector() -> None:
+    """A word on fewer pages than asked for is as good as none."""
+    pages = made_up(0, with_bags=True)
+    assert pages.bags is not None
+    pages.bags.buckets[0] = 7000
+    net = fit_net(pages, options=NetOptions(units=8, epochs=1, min_pages=2))
+    assert not net.words[7000].any()
+    assert net.words[101].any()
+
+
+def test_nothing_to_learn_from_is_refused() -> None:
+    """As are columns of different lengths."""
+    pages = made_up(0)
+    with pytest.raises(UsageError, match="no block"):
+        fit_net(pages, np.zeros(0, dtype=np.intp))
+    with pytest.raises(UsageError, match="one entry for each"):
+        fit_net(NetPages(pages.matrix, pages.labels[1:], pages.n_words, pages.starts, pages.groups))
+
+
+def test_calibration_finds_slope_and_offset() -> None:
+    """Labels drawn from known log odds give them back; weights of 0 leave blocks out."""
+    rng = np.random.default_rng(0)
+    odds = rng.normal(scale=3, size=20_000)
+    labels = rng.random(20_000) < 1 / (1 + np.exp(-(0.6 * odds - 0.5)))
+    assert calibration(odds, labels) == pytest.approx((0.6, -0.5), abs=0.05)
+    weight = np.repeat([1.0, 0.0], 10_000)
+    wrong = np.where(weight > 0, labels, ~labels)
+    assert calibration(odds, wrong, weight) == pytest.approx(calibration(odds[:10_000], labels[:10_000]), abs=1e-3)

@@ -1,0 +1,28 @@
+"""From rows to trees."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from blockml.features import feature_set
+from blockml.features.site_pages import UNKNOWN
+from blockml.training.recipes import recipe
+from blockml.training.single_tree import fit_tree, to_trees
+
+
+def test_without_siblings_a_tree_is_as_if_none_had_been_known() -> None:
+    """With features about siblings, rows that know none go to a tree of their own."""
+    chosen = recipe("kim2013-site")
+    columns = feature_set(chosen.features).columns
+    about = np.array([name.startswith("site") for name in columns])
+    rng = np.random.default_rng(0)
+    matrix = rng.random((400, len(columns)), dtype=np.float32)
+    main = matrix[:, columns.index("sitetext_0")] < 0.5
+    main[:100] = matrix[:100, 0] > 0.5
+    blind = np.where(about, np.float32(UNKNOWN), matrix)
+    both = fit_tree(chosen, matrix, main)
+    for shrinkage in (0.0, 100.0):
+        tree, alone = to_trees(both, shrinkage), to_trees(fit_tree(chosen, blind, main), shrinkage)
+        tree.check(len(columns))
+        assert np.array_equal(tree.predict(blind), alone.predict(blind))
+        assert ((tree.predict(matrix) > 0.5) == main).mean() > 0.8
