@@ -124,7 +124,7 @@ def test_one_module_calls_html_parsers(path: Path) -> None:
 
 #: Rooms that train, or learn sites and judge groups of them.
 LEARNING = (
-    "learning/",
+    "training/",
     "templates/clustering/",
     "templates/distances/",
     "templates/mapping/etdm.py",

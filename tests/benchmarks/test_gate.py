@@ -62,5 +62,5 @@ def test_every_extractor_is_pinned_on_the_pages_of_today() -> None:
     """The file names what there is, and the pages are those it was made from."""
     record = json.loads(FLOORS.read_text(encoding="utf-8"))
     assert set(record["floors"]) == {*EXTRACTORS, *model_names()}
-    root = FLOORS.parents[2] / "data"
+    root = FLOORS.parent.parent / "data"
     assert record["fingerprint"] == fingerprint([open_dataset(f"{name}={root / name}") for name in ("sites", "pages")])

@@ -292,7 +292,7 @@ def test_what_is_left_is_a_page(html: str, random: Any, profile: str, wordless: 
         "first_line",
         "last_line",
         "parent",
-        "joints",
+        "separators",
         "flags",
         "word_lengths",
         "n_words",

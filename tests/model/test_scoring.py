@@ -87,7 +87,7 @@ def test_models_that_the_kernel_does_not_know_as_a_whole_go_step_by_step(
 ) -> None:
     """With the same outcome as in Python."""
     model = replace(DEFAULT, **changes)
-    monkeypatch.setattr("blockml.model.scoring.in_one_go", None)
+    monkeypatch.setattr("blockml.model.scoring._score_compiled", None)
     for html in CASES:
         assert are_equal(told(model, html), in_python(model, html))
 

@@ -11,7 +11,7 @@ from blockml.cli import main
 from blockml.evaluation.comparison import peers
 from blockml.evaluation.comparison.scoring import load_scores
 
-DATA = str(Path(__file__).parents[2] / "data" / "pages")
+DATA = str(Path(__file__).parents[3] / "data" / "pages")
 
 
 def test_compare_writes_tables_and_is_resumed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,7 +22,7 @@ from blockml.extractors import resolve
 from blockml.page import Label
 from tests.strategies import messy_html, messy_texts
 
-DATA = Path(__file__).parents[2] / "data" / "pages"
+DATA = Path(__file__).parents[3] / "data" / "pages"
 
 
 def referred(html: str, gold: Gold | None, **facts: object) -> Reference:
