@@ -11,13 +11,13 @@ from typing import Any
 
 import joblib
 import numpy as np
+from blockml.decision.page_policy import page_scores
 from numpy.typing import NDArray
 
 from benchmarks.default_parts import Measured, kept_by
 from benchmarks.default_study import Probabilities, Study, Table, training_rows
 from benchmarks.speed import cpu_seconds, parse_only
 from blockml.datasets import LabelledPage
-from blockml.decision.page_policy import page_scores
 from blockml.evaluation import bootstrap_mean, paired_difference
 from blockml.features import feature_set
 from blockml.features.ancestor_words import bags

@@ -84,13 +84,13 @@ class Study:
 
     def judged(self, seed: int, nets: int, share: float = 1.0) -> Judged:
         """Cross-validate, by site, trees and so many nets that learn from a share of the training sites."""
-        for (other, more, part), judged in self.known.items():
+        for (other, more, part), judged in self.known_words.items():
             if (other, part) == (seed, share) and more >= nets:
                 return replace(judged, nets=judged.nets[:nets])
         fresh = cross_judged(
             self.table, replace(self.recipe, nets=nets), self.folds(seed), seed=seed, jobs=self.jobs, share=share
         )
-        self.known[seed, nets, share] = fresh
+        self.known_words[seed, nets, share] = fresh
         return fresh
 
     def folds(self, seed: int) -> NDArray[np.int64]:
@@ -114,7 +114,7 @@ class Study:
 
 
 def without_defects(dataset: Dataset, found: Mapping[str, tuple[str, ...]]) -> Dataset:
-    """As :func:`blockml.datasets.gold_defects.screened` gives it, of defects that are known already."""
+    """As :func:`blockml.datasets.gold_defects.filtered` gives it, of defects that are known already."""
     passed = REPLACED | (UNFIT_FOR_JUDGING - UNFIT_FOR_TRAINING)
     pages = [
         replace(page, flags=tuple([name for name in found.get(page.id, ()) if name not in passed]))
@@ -179,15 +179,15 @@ def _judge_fold(
 
 def split(net: MLP) -> list[MLP]:
     """The nets that one was joined of: the reverse of :func:`blockml.predictors.mlp.join`."""
-    members, units = net.own.shape[:2]
-    vector = net.lift.shape[1]
+    members, units = net.self_weights.shape[:2]
+    vector = net.word_projection.shape[1]
     return [
         replace(
             net,
-            first=net.first if len(net.mix) else net.first[:, i * units : (i + 1) * units],
-            mix=net.mix[:, i * units : (i + 1) * units],
-            first_bias=net.first_bias[i * units : (i + 1) * units],
-            words=net.words[:, i * vector : (i + 1) * vector],
+            first=net.input_u if len(net.input_v) else net.input_u[:, i * units : (i + 1) * units],
+            mix=net.input_v[:, i * units : (i + 1) * units],
+            first_bias=net.input_bias[i * units : (i + 1) * units],
+            words=net.word_vectors[:, i * vector : (i + 1) * vector],
             **{
                 name: getattr(net, name)[i : i + 1]
                 for name in ("lift", "own", "page", "alike", "second_bias", "out", "out_bias")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from blockml.features import FEATURE_SETS
-from blockml.model.model_file import Model, Parsing
+from blockml.model import Model
+from blockml.parsing.options import ParsingOptions
 from blockml.predictors.tree_ensemble import Trees
 
 
@@ -30,7 +31,7 @@ def small_model(**changes: object) -> Model:
         "features_hash": FEATURE_SETS["boilerpipe6"].hash,
         "trees": small_trees(),
         "threshold": 0.5,
-        "parsing": Parsing(profile="boilerpipe", keep_wordless=False),
+        "parsing": ParsingOptions(profile="boilerpipe", keep_wordless=False),
         "labels": ("main", "heading"),
         "recipe": {"name": "by hand", "depth": 2},
         "training": ({"name": "Läse", "pages": 3},),

@@ -27,8 +27,7 @@ from blockml.features import COLUMNS
 from blockml.features.kernel_families import FAMILIES, steps_of
 from blockml.features.kernel_page import Claims, KernelPage, Steps
 from blockml.features.page_context import PageContext
-from blockml.model import scoring
-from blockml.model.model_file import Model
+from blockml.model import Model, scoring
 from blockml.model.scoring import PageScores
 from blockml.predictors.mlp import MLP
 

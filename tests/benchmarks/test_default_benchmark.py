@@ -19,7 +19,7 @@ from benchmarks.default_parts import best_threshold, kept_by
 from benchmarks.default_study import Judged, Study, split, training_rows, without_defects
 from benchmarks.default_trust import best_possible, spearman
 from blockml.datasets import LabelledPage, open_dataset
-from blockml.datasets.gold_defects import REPLACED, UNFIT_FOR_JUDGING, UNFIT_FOR_TRAINING, screened
+from blockml.datasets.gold_defects import REPLACED, UNFIT_FOR_JUDGING, UNFIT_FOR_TRAINING, filtered
 from blockml.evaluation.bootstrap import Difference, Interval
 from blockml.features import feature_set
 from blockml.predictors.log_odds import log_odds, sigmoid
@@ -121,7 +121,7 @@ def test_screening_by_known_defects_is_screening(tmp_path: Path) -> None:
     only_judging = min(UNFIT_FOR_JUDGING - UNFIT_FOR_TRAINING)
     found = {first.id: tuple(REPLACED), second.id: ("odd", only_judging)}
     assert [page.flags for page in without_defects(some, found).pages] == [(), ("odd",), ()]
-    assert [page.flags for page in screened(some).pages] == [(), ("odd",), ()]
+    assert [page.flags for page in filtered(some).pages] == [(), ("odd",), ()]
 
 
 def test_families_part_the_columns() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from blockml.decision.page_policy import COLUMNS, likeness, of_page, page_numbers, page_row, page_scores
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -16,7 +17,6 @@ import blockml
 from blockml import _kernel
 from blockml.decision.decide import expected_f1
 from blockml.decision.duplicates import Duplicates
-from blockml.decision.page_policy import COLUMNS, likeness, of_page, page_numbers, page_row, page_scores
 from blockml.features.page_context import PageContext
 from blockml.predictors.tree_ensemble import Trees
 

@@ -20,7 +20,7 @@ from blockml.extractors import TrainedExtractor, load, resolve
 from blockml.extractors.matrix import matrix
 from blockml.features import FEATURE_SETS, describe
 from blockml.features.votes import VOTERS
-from blockml.model.model_file import Model, save_model
+from blockml.model import Model, save_model
 from blockml.training.recipes import recipe
 from blockml.training.table import page_rows
 from blockml.training.train import train

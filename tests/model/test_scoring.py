@@ -15,7 +15,7 @@ from blockml import _kernel
 from blockml.errors import UsageError
 from blockml.extractors.matrix import matrix
 from blockml.features.page_context import PageContext
-from blockml.model.model_file import Model
+from blockml.model import Model
 from blockml.model.scoring import PageScores, _score, score_page
 from tests.strategies import messy_html
 

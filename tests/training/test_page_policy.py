@@ -7,16 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from blockml.decision.page_policy import likeness, page_row, page_scores
 from numpy.typing import NDArray
 
 import blockml
 from blockml.datasets import Dataset, open_dataset
 from blockml.decision.decide import by_line, recenter
 from blockml.decision.duplicates import Duplicates
-from blockml.decision.page_policy import likeness, page_row, page_scores
 from blockml.errors import UsageError
 from blockml.extractors.trained import TrainedExtractor
-from blockml.model.model_file import Model, load_model, save_model
+from blockml.model import Model, load_model, save_model
 from blockml.predictors.log_odds import log_odds
 from blockml.training.cross_validation import cross_validate
 from blockml.training.ensemble import Blend
