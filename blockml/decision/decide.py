@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml.decision.policy import DecisionPolicy
-from blockml.decision.scores import PolicyColumns, ScoredPage, score_blocks
+from blockml.decision.scores import PolicyColumns, score_blocks
 from blockml.errors import UnknownNameError, UsageError
 from blockml.features.page_context import PageContext
 from blockml.page import Flag, Label, Page, Reason
+from blockml.page.lazy import LazySequence
 from blockml.predictors.block_types import BlockTypeScores
-from blockml.predictors.log_odds import log_odds
 
 __all__ = ["Decision", "Prediction", "confidence", "decide", "label_names", "with_threshold"]
 
 _PREFORMATTED = int(Flag.PREFORMATTED)
-_REASONS = np.array(list(Reason), dtype=object)
-_CODES = {reason: code for code, reason in enumerate(Reason)}
+#: Fields of a policy that remove blocks, with the reason of what would be kept if the field were 0.
+_RULES = {
+    "link_penalty": Reason.LINK,
+    "duplicate_penalty": Reason.DUPLICATE,
+    "min_content_words": Reason.NO_CONTENT,
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +58,8 @@ class Decision:
     scores: NDArray[np.float32]
     """Scores that the threshold was compared with."""
     kept: NDArray[np.bool_]
-    reasons: tuple[Reason, ...]
+    reasons: Sequence[Reason]
+    """Why each block was kept or removed; computed when it is first looked at."""
     overruled: NDArray[np.bool_]
     """What the scores keep and another rule removes: comments, labels that were asked to be left out."""
     labels: Sequence[Label] | None
@@ -95,63 +100,72 @@ def decide(
     >>> found.kept.tolist(), [str(reason) for reason in found.reasons]
     ([False, True], ['below_threshold', 'above_threshold'])
     """
-    scored = None
-    if policy.rule == "expected_f1" and prediction.context is not None:
-        columns = PolicyColumns.of(prediction.context, policy)
-        scored = score_blocks(policy, prediction.scores, columns, prediction.p_article)
-    scores = prediction.scores if scored is None else scored.scores
+    scorer = _scorer(prediction)
+    scores = scorer(policy)
     # Compared as float32, so that a block which scores exactly the threshold is kept.
-    bound = np.float32(policy.threshold)
-    in_template = None
-    if prediction.removed is not None:
-        in_template = prediction.removed & (scores >= bound)
-        scores = np.where(prediction.removed, np.float32(0), scores)
-    kept = _with_code(scores, page) >= bound
-    codes = np.where(kept, _CODES[Reason.ABOVE_THRESHOLD], _CODES[Reason.BELOW_THRESHOLD])
-    if scored is not None and not kept.all():
-        _explain_removals(codes, kept, scored, policy.threshold)
-    changed = kept != (scores >= bound)
-    codes[changed] = np.where(kept[changed], _CODES[Reason.KEPT_WITH_CODE], _CODES[Reason.REMOVED_WITH_CODE])
-    if in_template is not None:
-        codes[in_template & ~kept] = _CODES[Reason.TEMPLATE]
-    by_score = kept
+    by_score = _with_code(scores, page) >= np.float32(policy.threshold)
     labels = prediction.labels
+    comments = asked_for = excluded = np.zeros(len(scores), dtype=bool)
     if prediction.block_types is not None:
         labels = prediction.block_types.labels(scores >= np.float32(0.5), policy.comment_probability)
         prose = (page.blocks.flags & _PREFORMATTED) == 0  # a comment in code is no reader's comment
-        comments = prediction.block_types.comments(kept & prose, policy.comment_probability)
-        if comments is not None:
-            kept = _without(kept, comments, codes, Reason.COMMENT)
+        found = prediction.block_types.comments(by_score & prose, policy.comment_probability)
+        comments = comments if found is None else found
     if (include or exclude) and labels is not None:
-        asked = np.array([(label in include, label in exclude) for label in labels], dtype=bool).reshape(-1, 2).T
-        codes[asked[0] & ~kept] = _CODES[Reason.ASKED_FOR]
-        kept = _without(kept | asked[0], asked[1], codes, Reason.EXCLUDED)
+        asked_for = np.array([label in include for label in labels], dtype=bool) & (comments | ~by_score)
+        excluded = np.array([label in exclude for label in labels], dtype=bool) & (by_score & ~comments)
+    kept = (by_score & ~comments & ~excluded) | asked_for
     sure = prediction.confidence
     if sure is None:  # about content: what was asked for besides says nothing about it
         sure = confidence(scores, by_score, page.blocks.n_words)
-    reasons = tuple(_REASONS.take(codes).tolist())
-    return Decision(prediction.scores, scores, kept, reasons, by_score & ~kept, labels, sure)
+
+    def reasons() -> tuple[Reason, ...]:
+        """Reason of each block; later ones overrule earlier ones."""
+        found = _by_score(policy, page, scorer, scores, by_score)
+        if prediction.removed is not None:
+            found[prediction.removed & (prediction.scores >= np.float32(policy.threshold))] = Reason.TEMPLATE
+        for reason, blocks in ((Reason.COMMENT, comments), (Reason.ASKED_FOR, asked_for), (Reason.EXCLUDED, excluded)):
+            found[blocks] = reason
+        return tuple(found.tolist())
+
+    return Decision(prediction.scores, scores, kept, LazySequence(len(kept), reasons), by_score & ~kept, labels, sure)
 
 
-def _without(
-    kept: NDArray[np.bool_], removed: NDArray[np.bool_], codes: NDArray[np.integer], reason: Reason
-) -> NDArray[np.bool_]:
-    """What is kept without the removed blocks; notes the reason."""
-    codes[kept & removed] = _CODES[reason]
-    return kept & ~removed
+def _scorer(prediction: Prediction) -> Callable[[DecisionPolicy], NDArray[np.float32]]:
+    """Return a function that scores the blocks by a policy: the model's own, or one without some rule."""
+    columns: PolicyColumns | None = None
+
+    def scorer(policy: DecisionPolicy) -> NDArray[np.float32]:
+        nonlocal columns
+        scores = prediction.scores
+        if policy.rule == "expected_f1" and prediction.context is not None:
+            columns = PolicyColumns.of(prediction.context, policy) if columns is None else columns
+            scores = score_blocks(policy, scores, columns, prediction.p_article)
+        return scores if prediction.removed is None else np.where(prediction.removed, np.float32(0), scores)
+
+    return scorer
 
 
-def _explain_removals(
-    codes: NDArray[np.integer], kept: NDArray[np.bool_], scored: ScoredPage, threshold: float
-) -> None:
-    """Note for removed blocks which single rule removed them: without it, they would reach the threshold."""
-    needed = float(log_odds(np.array([threshold]))[0])
-    if not scored.has_content:
-        codes[~kept & (scored.log_odds >= needed)] = _CODES[Reason.NO_CONTENT]
-        return
-    for penalty, reason in ((scored.link_penalty, Reason.LINK), (scored.duplicate_penalty, Reason.DUPLICATE)):
-        if penalty is not None:
-            codes[~kept & (penalty > 0) & (scored.log_odds + penalty >= needed)] = _CODES[reason]
+def _by_score(
+    policy: DecisionPolicy,
+    page: Page,
+    scorer: Callable[[DecisionPolicy], NDArray[np.float32]],
+    scores: NDArray[np.float32],
+    kept: NDArray[np.bool_],
+) -> NDArray[np.object_]:
+    """(n_blocks,) reasons of the decision by scores alone.
+
+    A rule is the reason if a block would be kept without it.
+    """
+    bound = np.float32(policy.threshold)
+    found: NDArray[np.object_] = np.where(kept, Reason.ABOVE_THRESHOLD, Reason.BELOW_THRESHOLD).astype(object)
+    if policy.rule == "expected_f1":
+        for field, reason in _RULES.items():
+            if getattr(policy, field) and not kept.all():
+                found[~kept & (_with_code(scorer(replace(policy, **{field: 0.0})), page) >= bound)] = reason
+    changed = kept != (scores >= bound)
+    found[changed & kept], found[changed & ~kept] = Reason.KEPT_WITH_CODE, Reason.REMOVED_WITH_CODE
+    return found
 
 
 def _with_code(scores: NDArray[np.float32], page: Page) -> NDArray[np.float32]:

@@ -13,8 +13,8 @@ __all__ = ["DecisionPolicy", "Rule"]
 
 Rule: TypeAlias = Literal["threshold", "expected_f1"]
 """How scores become a decision. ``threshold``: scores are probabilities, and one threshold serves all pages.
-``expected_f1``: each page has a threshold of its own, where the expected F1 of the kept blocks is best; scores are moved
-so that it lies at 0.5."""
+``expected_f1``: each page has a threshold of its own, where the expected F1 of the kept blocks is best; scores are
+moved so that it lies at 0.5."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +61,8 @@ class DecisionPolicy:
     neighbor_smoothing: float = 0.0
     """Weight of the neighbouring lines in the log odds of a line, in [0, 1]: content lies together."""
     negative_shrinkage: float = 0.0
-    """Share by which negative log odds are shrunk on pages that are no articles, in [0, 1]. Errors on lists and shops are
-    not independent: similar blocks are content together or not at all."""
+    """Share by which negative log odds are shrunk on pages that are no articles, in [0, 1]. Errors on lists and shops
+    are not independent: similar blocks are content together or not at all."""
     min_p_article: float = 0.1
     """Probability of being an article below which a page counts as none, for ``negative_shrinkage``."""
     comment_probability: float = 0.5

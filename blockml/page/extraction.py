@@ -30,7 +30,7 @@ class Extraction:
     """(n_blocks,) score of each block in [0, 1], adjusted by the policy: what the threshold is compared with."""
     kept: NDArray[np.bool_]
     """(n_blocks,) the decision."""
-    reasons: tuple[Reason, ...]
+    reasons: Sequence[Reason]
     """(n_blocks,) why."""
     confidence: float
     """How good this is likely to be, in [0, 1]: the F1 that a model expects of its own decision; of other extractors

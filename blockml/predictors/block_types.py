@@ -1,11 +1,11 @@
-"""Block types: what each block of a page is, main content or one of the parts beside it; boosted trees for each type."""
+"""Block types: what each block of a page is, main content or one of the parts beside it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, ClassVar, Self, overload
+from functools import cached_property, partial
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from blockml.errors import ModelFormatError, UnknownNameError
 from blockml.features.page_kind import is_forum
 from blockml.features.page_matrix import PageMatrix
 from blockml.page import Label
+from blockml.page.lazy import LazySequence
 from blockml.predictors.tree_ensemble import TreeEnsemble, Trees, side_by_side
 
 __all__ = ["BlockTypeScores", "BlockTypes"]
@@ -212,46 +213,8 @@ class BlockTypeScores:
 
     def labels(self, kept: NDArray[np.bool_], comment_probability: float) -> Sequence[Label]:
         """(n_blocks,) the type of each block: see :meth:`BlockTypes.consistent_labels`."""
-        return _LazyLabels(self, kept, comment_probability)
-
-
-class _LazyLabels(Sequence[Label]):
-    """Labels of the blocks of one page, predicted when one is first looked at."""
-
-    def __init__(self, scores: BlockTypeScores, kept: NDArray[np.bool_], comment_probability: float) -> None:
-        self._source: tuple[BlockTypeScores, NDArray[np.bool_], float] | None = (scores, kept, comment_probability)
-        self._n = len(kept)
-        self._labels: tuple[Label, ...] = ()
-
-    def _all(self) -> tuple[Label, ...]:
-        """Predict all of them, and let go of the features."""
-        if self._source is not None:
-            scores, kept, probability = self._source
-            self._labels = scores.types.consistent_labels(scores.page.values, kept, probability)
-            self._source = None
-        return self._labels
-
-    def __len__(self) -> int:
-        return self._n
-
-    @overload
-    def __getitem__(self, index: int) -> Label: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Label, ...]: ...
-    def __getitem__(self, index: int | slice) -> Label | tuple[Label, ...]:
-        return self._all()[index]
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, tuple | _LazyLabels) and self._all() == tuple(other)
-
-    def __hash__(self) -> int:
-        return hash(self._all())
-
-    def __repr__(self) -> str:
-        return repr(self._all())
-
-    def __reduce__(self) -> tuple[type[tuple[Label, ...]], tuple[tuple[Label, ...]]]:
-        return tuple, (self._all(),)  # pickled without the features
+        compute = partial(self.types.consistent_labels, self.page.values, kept, comment_probability)
+        return LazySequence(len(kept), compute)
 
 
 def _split(joint: Trees, first: NDArray[np.intp]) -> tuple[Trees, ...]:

@@ -81,7 +81,7 @@ def fit_page_policy(table: BlockTable, recipe: Recipe, held_out: HeldOut, seed: 
     for page, item in enumerate(table.pages):
         here = table.rows_of(page)
         likely = None if article is None else float(p_article[page])
-        scores[here] = score_blocks(recipe.policy, held_out.probabilities[here], item.policy_columns, likely).scores
+        scores[here] = score_blocks(recipe.policy, held_out.probabilities[here], item.policy_columns, likely)
     return PagePolicy(article, p_article, held_out.probabilities, scores, rows[:, PREDICTED_F1].astype(np.float64))
 
 

@@ -25,8 +25,8 @@ class Recipe:
     """Feature set the trees see."""
     learner: str
     """``cart``: scikit-learn's entropy tree. ``c45``: the semantics of C4.5 as WEKA's J48 has them. ``boosted``:
-    scikit-learn's histogram boosting. ``lightgbm``: the same by LightGBM, which grows such trees in less time. Otherwise a kind of
-    :data:`blockml.predictors.PREDICTORS` whose class has a method ``fit``."""
+    scikit-learn's histogram boosting. ``lightgbm``: the same by LightGBM, which grows such trees in less time.
+    Otherwise a kind of :data:`blockml.predictors.PREDICTORS` whose class has a method ``fit``."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of the learner. Of a single tree: ``min_leaf`` (rows in a leaf) and ``confidence`` (of pessimistic
     pruning; above 0.5 it prunes nothing). Of boosted trees: see
@@ -122,7 +122,7 @@ _BOOSTED = {"n_trees": 200, "leaves": 31, "rate": 0.07, "min_leaf": 40, "l2": 5.
 _NOTES = (
     "Block types (headings, comments, related links, navigation, advertisements, footers) are learnt from the training "
     "pages, labelled by the names in their markup, and from pages with labelled blocks. On pages that are no forum, "
-    "comments are left out; the numbers above were measured without that rule. How good block types are: docs/areas.md.",
+    "comments are left out; the numbers above were measured without that rule. docs/areas.md measures block types.",
     "Known weaknesses: people do not agree on the content of a product page or a list; there it keeps too much more "
     "often than too little. Pages whose content is loaded by scripts give what their noscript text gives, or nothing. "
     "Headlines that stand apart from their text are often left out, lines such as 'Related Posts' at the end of an "
