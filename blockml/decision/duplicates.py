@@ -1,7 +1,7 @@
 """Text that stands on a page more than once: variants for small and wide screens, quotes, carousels, drawers.
 
 A reader sees such text once, and a gold text mostly holds it once. Which of the duplicates it was made from can't be
-known, but one is enough: the first that is about as probable as the best of them.
+known, but one is enough: the most probable one, the first of several.
 """
 
 from __future__ import annotations
@@ -76,7 +76,6 @@ def duplicate_penalties(
     *,
     penalty: float,
     same_context_factor: float,
-    tie_margin: float,
 ) -> NDArray[np.float64] | None:
     """Compute the penalty of each line that another line with the same text stands for.
 
@@ -90,7 +89,7 @@ def duplicate_penalties(
         (n_blocks,) number of the line's text: see :func:`duplicated_lines`.
     context
         (n_blocks,) number of the group of blocks with the same elements further up.
-    penalty, same_context_factor, tie_margin
+    penalty, same_context_factor
         See :class:`blockml.decision.policy.DecisionPolicy`.
 
     Returns
@@ -101,8 +100,9 @@ def duplicate_penalties(
     Examples
     --------
     >>> text, context = np.array([0, -1, 0, 0]), np.array([1, 1, 2, 1])
-    >>> duplicate_penalties(np.array([.1, 0, .9, 2.]), np.arange(4), text, context, penalty=4.0,
-    ...                     same_context_factor=.25, tie_margin=1.0).tolist()
+    >>> duplicate_penalties(
+    ...     np.array([.1, 0, .9, 2.]), np.arange(4), text, context, penalty=4.0, same_context_factor=.25
+    ... ).tolist()
     [1.0, 0.0, 4.0, 0.0]
     """
     rows = (text >= 0).nonzero()[0]
@@ -111,7 +111,7 @@ def duplicate_penalties(
     number, its = text[rows], log_odds[rows]
     best = np.full(int(number.max()) + 1, -np.inf)
     np.maximum.at(best, number, its)
-    candidates = (its >= best[number] - tie_margin).nonzero()[0][::-1]
+    candidates = (its == best[number]).nonzero()[0][::-1]
     first = np.zeros(len(best), dtype=np.intp)
     first[number[candidates]] = rows[candidates]  # the last one written, the first of the candidates, stays
     stays = first[number]

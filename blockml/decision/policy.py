@@ -54,8 +54,6 @@ class DecisionPolicy:
     :mod:`blockml.decision.duplicates`."""
     same_context_factor: float = 0.25
     """Share of ``duplicate_penalty`` for a duplicate within the same elements, such as rows of a table."""
-    tie_margin: float = 1.0
-    """Log odds by which the duplicate that stays may be below the best one, so that one variant stays as a whole."""
     min_duplicate_words: int = 3
     """Words of a line from which on it can be a duplicate."""
     neighbor_smoothing: float = 0.0

@@ -84,7 +84,7 @@ def score_blocks(
     if policy.duplicate_penalty:
         duplicates = duplicate_penalties(
             final, columns.line, columns.text, columns.context, penalty=min(policy.duplicate_penalty, MAX_LOG_ODDS),
-            same_context_factor=policy.same_context_factor, tie_margin=policy.tie_margin,
+            same_context_factor=policy.same_context_factor,
         )  # fmt: skip
         if duplicates is not None:
             final = final - duplicates

@@ -70,13 +70,13 @@ def test_one_duplicate_stays(blocks: list[tuple[int, int, float, bool]], penalty
     text, place, odds = (np.array([first[number][k] for number in line.tolist()]) for k in range(3))
     penalties = duplicate_penalties(
         odds.astype(np.float64), line, text.astype(np.int64), place.astype(np.int64),
-        penalty=penalty, same_context_factor=0.25, tie_margin=1.0,
+        penalty=penalty, same_context_factor=0.25,
     )  # fmt: skip
     expected = {}
     for number, (its, where, _, _) in first.items():
         same = [other for other in sorted(first) if first[other][0] == its]
         most = max(first[other][2] for other in same)
-        stays = next(other for other in same if first[other][2] >= most - 1)
+        stays = next(other for other in same if first[other][2] == most)
         apart = first[stays][1] != where
         expected[number] = 0.0 if its < 0 or number == stays else penalty if apart else penalty / 4
     found = [0.0] * len(line) if penalties is None else penalties.tolist()

@@ -36,7 +36,7 @@ def net_of(seed: int, members: int, units: tuple[int, int], vector: int, ways: i
 
     words = normal(BUCKETS if vector else 0, members * vector)
     words[::3] = 0
-    return MLP.from_arrays(
+    return MLP._of_arrays(
         {
             "center": rng.normal(size=COLUMNS).astype(np.float32),
             "scale": np.array([0.5, 2, 1, 30, 0], np.float32),
@@ -143,7 +143,7 @@ def test_joined_nets_average_their_log_odds(reads_words: bool) -> None:  # noqa:
     joined = join(nets)
     joined.check(COLUMNS)
     assert joined.predict(*page) == pytest.approx(1 / (1 + np.exp(-np.mean(odds, axis=0))), abs=1e-4)
-    assert join([joined, nets[0]]).own.shape[0] == 4
+    assert join([joined, nets[0]]).self_weights.shape[0] == 4
 
 
 def in_two_factors(members: int) -> tuple[MLP, MLP]:
@@ -162,8 +162,8 @@ def test_two_factors_give_what_their_product_gives(members: int) -> None:
     net.check(COLUMNS)
     page = some_page(5, 30)
     assert net.predict(*page) == pytest.approx(whole.predict(*page), abs=ROUNDING)
-    assert np.array_equal(MLP.from_arrays(net.arrays()).predict(*page), net.predict(*page))
-    with pytest.raises(ModelFormatError, match="'mix' has the shape"):
+    assert np.array_equal(MLP.from_arrays(net.to_arrays(), COLUMNS).predict(*page), net.predict(*page))
+    with pytest.raises(ModelFormatError, match="'input_v' has the shape"):
         replace(net, input_v=net.input_v[:, 1:]).check(COLUMNS)
     with pytest.raises(UsageError):
         join([net, net])
@@ -175,7 +175,7 @@ def test_factors_are_found_again() -> None:
     matrix = some_page(6, 300)[0]
     found, page = factored(whole, matrix, 2), some_page(7, 40)
     found.check(COLUMNS)
-    assert found.first.shape == (COLUMNS, 2)
+    assert found.input_u.shape == (COLUMNS, 2)
     assert found.predict(*page) == pytest.approx(whole.predict(*page), abs=0.02)
     assert factored(whole, matrix, COLUMNS) is whole
     for net, rows in ((found, matrix), (whole, matrix[:1])):
@@ -201,21 +201,20 @@ def test_calibration_moves_the_log_odds() -> None:
 def test_a_saved_net_is_the_same(tmp_path: Path) -> None:
     """Through a file and back every score is equal, bit for bit; weights take two bytes."""
     net, page = some_net(members=2), some_page(5, 20)
-    write_arrays(tmp_path / "net", {"format": 1}, net.arrays())
-    again = MLP.from_arrays(read_arrays(tmp_path / "net", "net", 1)[1])
-    again.check(COLUMNS)
+    write_arrays(tmp_path / "net", {"format": 1}, net.to_arrays())
+    again = MLP.from_arrays(read_arrays(tmp_path / "net", "net", 1)[1], COLUMNS)
     assert np.array_equal(again.predict(*page), net.predict(*page))
-    assert net.arrays()["word_vectors"].dtype == np.float16
+    assert net.to_arrays()["word_vectors"].dtype == np.float16
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda net: {"input_u": net.input_u[:, 1:]}, "'first' has the shape"),
-        (lambda net: {"word_vectors": net.word_vectors[1:]}, "'words' has the shape"),
+        (lambda net: {"input_u": net.input_u[:, 1:]}, "'input_u' has the shape"),
+        (lambda net: {"word_vectors": net.word_vectors[1:]}, "'word_vectors' has the shape"),
         (lambda net: {"self_weights": net.self_weights[0]}, "three dimensions"),
         (lambda net: {"self_weights": net.self_weights[:, :0]}, "three dimensions"),
-        (lambda net: {"group_weights": net.group_weights[:, 1:]}, "'alike' has the shape"),
+        (lambda net: {"group_weights": net.group_weights[:, 1:]}, "'group_weights' has the shape"),
         (lambda net: {"input_v": net.input_v.sum()}, "two dimensions"),
         (lambda net: {"output_weights": net.output_weights * np.nan}, "finite"),
         (lambda net: {"center": net.center + np.float32(np.inf)}, "finite"),
@@ -234,11 +233,11 @@ def test_broken_nets_are_refused(change: Callable[[MLP], dict[str, Any]], messag
 
 def test_missing_and_wrongly_typed_arrays_are_refused() -> None:
     """Before a net is made of them."""
-    arrays = some_net().arrays()
-    with pytest.raises(ModelFormatError, match="lacks the array 'out'"):
-        MLP.from_arrays({name: array for name, array in arrays.items() if name != "output_weights"})
+    arrays = some_net().to_arrays()
+    with pytest.raises(ModelFormatError, match="lacks the array 'output_weights'"):
+        MLP.from_arrays({name: array for name, array in arrays.items() if name != "output_weights"}, COLUMNS)
     with pytest.raises(ModelFormatError, match="wrong type"):
-        MLP.from_arrays(arrays | {"scale": np.zeros(5, np.float64)})
+        MLP.from_arrays(arrays | {"scale": np.zeros(5, np.float64)}, COLUMNS)
 
 
 def test_nets_that_the_kernel_would_not_take_are_refused() -> None:

@@ -20,9 +20,9 @@ from blockml.predictors.quantized_mlp import (
     LARGEST,
     UNIT_STEPS,
     QuantizedMLP,
+    quantize,
     quantize_weights,
     quantized_log_odds,
-    rounded,
 )
 from tests.predictors.test_mlp import COLUMNS, net_of, some_page
 
@@ -86,7 +86,7 @@ def second_layer(net: QuantizedMLP, member: int, taken: list[int]) -> float:
 
 
 def slow_odds(net: QuantizedMLP, inputs: Any, groups: list[Any], n_words: Any, bags: Bags) -> list[float]:
-    """Log odds with Python's own numbers, one sum at a time; floats are rounded to single precision at each step."""
+    """Log odds with Python's own numbers, one sum at a time; floats are quantize to single precision at each step."""
     members, h = net.self_weights.shape[:2]
     seen = [bags.buckets[bags.starts[bag] : bags.starts[bag + 1]].tolist() for bag in bags.bag.tolist()]
     hidden = [first_layer(net, row, its) for row, its in zip(inputs, seen, strict=True)]
@@ -193,6 +193,6 @@ def test_a_bag_of_too_many_words_is_refused() -> None:
 def test_rounding_a_net_of_zeros_gives_zeros() -> None:
     """Nothing is divided by nothing."""
     net = net_of(0, 1, (3, 3), 2, 1, 4)
-    zeros = rounded(**{name: np.zeros_like(array) for name, array in vars(net).items() if name != "_whole"})
+    zeros = quantize(**{name: np.zeros_like(array) for name, array in vars(net).items() if name != "_whole"})
     assert all(np.isfinite(np.asarray(array, np.float64)).all() for array in zeros)
     assert not any(array.any() for name, array in zeros._asdict().items() if array.dtype == np.int16)

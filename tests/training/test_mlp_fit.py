@@ -102,7 +102,7 @@ def test_the_same_seed_gives_the_same_net() -> None:
     scores = scores_of(one, pages)
     assert np.array_equal(scores, scores_of(again, pages))
     assert not np.array_equal(scores, scores_of(other, pages))
-    assert join([one, other]).own.shape[0] == 2
+    assert join([one, other]).self_weights.shape[0] == 2
     changed = NetPages(pages.matrix * np.array([1, -5], np.float32), *(getattr(pages, name) for name in
                        ("labels", "n_words", "starts", "groups", "bags")))  # fmt: skip
     assert np.array_equal(scores, scores_of(one, changed))
