@@ -32,6 +32,8 @@ __all__ = ["FORMAT", "load_model", "save_model"]
 
 #: Number of the format written. Raise it when a reader of the old number would misread the new file.
 FORMAT = 1
+#: By which a header is known as that of a model.
+_MARK = {"kind": "model"}
 
 #: Fields of a model that are fields of the header as they are, and their types.
 _PLAIN: Mapping[str, type] = {
@@ -62,6 +64,7 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
         named[_BLOCK_TYPES] = model.block_types
     header = {
         "format": FORMAT,
+        **_MARK,
         **{name: getattr(model, name) for name in _PLAIN},
         "parsing": asdict(model.parsing),
         "predictors": {name: predictor.kind for name, predictor in named.items()},
@@ -88,7 +91,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         Trained on features that this version does not compute, or computes otherwise.
     """
     try:
-        return _build(*read_arrays(path, "model file", FORMAT))
+        return _build(*read_arrays(path, "model file", FORMAT, _MARK))
     except ModelError as error:
         raise type(error)(str(error), source=os.fspath(path)) from error
 
