@@ -133,7 +133,7 @@ def leaving_out(model: Model, corpora: Path, jobs: int) -> list[dict[str, Any]]:
                     if page.bag is not None
                 ]
             )
-            for kind in (model, replace(model, areas=None))
+            for kind in (model, replace(model, block_types=None))
         ]
         gain = bootstrap_mean(f1[0] - f1[1])
         rows.append(
@@ -169,13 +169,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     arguments = parser.parse_args(argv)
     corpora = Path(os.environ["BLOCKML_CORPORA"])
     model = blockml.load("default").model
-    if model.areas is None:
+    if model.block_types is None:
         parser.error("the released model has no areas")
     for part in arguments.part:
         if part == "l3s":
-            result = on_l3s(model.areas, l3s(corpora))
+            result = on_l3s(model.block_types, l3s(corpora))
         elif part == "comments":
-            result = comments(model.areas, l3s(corpora))
+            result = comments(model.block_types, l3s(corpora))
         elif part == "leaving-out":
             result = leaving_out(model, corpora, arguments.jobs)
         else:

@@ -60,8 +60,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--pages", type=int, default=200, help="the first so many (default: 200)")
     chosen = parser.parse_args(arguments)
     extractor: Extractor = blockml.load(chosen.model)
-    if not isinstance(extractor, TrainedExtractor) or (net := extractor.model.net) is None:
-        parser.error(f"{chosen.model} has no nets")
+    net = extractor.model.predictors.get("mlp") if isinstance(extractor, TrainedExtractor) else None
+    if not isinstance(extractor, TrainedExtractor) or not isinstance(net, MLP):
+        parser.error(f"{chosen.model} has no MLP")
     folder = Path(os.environ.get("BLOCKML_CORPORA", ".")) / chosen.dataset
     found = []
     for labelled in sorted(open_dataset(folder).pages, key=lambda page: page.id)[: chosen.pages]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +21,11 @@ __all__ = ["Decision", "Prediction", "confidence", "decide", "label_names", "wit
 
 _PREFORMATTED = int(Flag.PREFORMATTED)
 #: Fields of a policy that remove blocks, with the reason of what would be kept if the field were 0.
-_RULES = {
-    "link_penalty": Reason.LINK,
-    "duplicate_penalty": Reason.DUPLICATE,
-    "min_content_words": Reason.NO_CONTENT,
-}
+_RULES: tuple[tuple[str, Reason], ...] = (
+    ("link_penalty", Reason.LINK),
+    ("duplicate_penalty", Reason.DUPLICATE),
+    ("min_content_words", Reason.NO_CONTENT),
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -160,12 +161,18 @@ def _by_score(
     bound = np.float32(policy.threshold)
     found: NDArray[np.object_] = np.where(kept, Reason.ABOVE_THRESHOLD, Reason.BELOW_THRESHOLD).astype(object)
     if policy.rule == "expected_f1":
-        for field, reason in _RULES.items():
+        for field, reason in _RULES:
             if getattr(policy, field) and not kept.all():
-                found[~kept & (_with_code(scorer(replace(policy, **{field: 0.0})), page) >= bound)] = reason
+                found[~kept & (_with_code(scorer(_without(policy, field)), page) >= bound)] = reason
     changed = kept != (scores >= bound)
     found[changed & kept], found[changed & ~kept] = Reason.KEPT_WITH_CODE, Reason.REMOVED_WITH_CODE
     return found
+
+
+def _without(policy: DecisionPolicy, field: str) -> DecisionPolicy:
+    """Return the policy with a field set to 0."""
+    changes: dict[str, Any] = {field: 0.0}
+    return replace(policy, **changes)
 
 
 def _with_code(scores: NDArray[np.float32], page: Page) -> NDArray[np.float32]:

@@ -77,11 +77,12 @@ def fit_page_policy(table: BlockTable, recipe: Recipe, held_out: HeldOut, seed: 
     if recipe.policy.article_penalty and len(np.unique(kinds[trained & (kinds != "")] == _ARTICLE)) == 2:
         trees, p_article = _crossed(rows, kinds == _ARTICLE, trained & (kinds != ""), held_out.fold, seed)
         article = TreeEnsemble(trees)
-    scores = np.empty_like(held_out.probabilities)
+    scores = held_out.probabilities.copy()
     for page, item in enumerate(table.pages):
         here = table.rows_of(page)
         likely = None if article is None else float(p_article[page])
-        scores[here] = score_blocks(recipe.policy, held_out.probabilities[here], item.policy_columns, likely)
+        if recipe.policy.rule == "expected_f1":
+            scores[here] = score_blocks(recipe.policy, scores[here], item.policy_columns, likely)
     return PagePolicy(article, p_article, held_out.probabilities, scores, rows[:, PREDICTED_F1].astype(np.float64))
 
 

@@ -122,7 +122,8 @@ class Fixed(BlockTypeScores):
 
     def comments(self, among: NDArray[np.bool_], comment_probability: float) -> NDArray[np.bool_] | None:  # noqa: ARG002
         """Those labelled so."""
-        return among & np.array([label is Label.COMMENT for label in self.given], dtype=bool)
+        found: NDArray[np.bool_] = among & np.array([label is Label.COMMENT for label in self.given], dtype=bool)
+        return found
 
     def labels(self, kept: NDArray[np.bool_], comment_probability: float) -> Sequence[Label]:  # noqa: ARG002
         """As given."""

@@ -291,4 +291,4 @@ def test_a_page_is_not_lost_to_what_repeats() -> None:
     pages = [blockml.parse(f"<p>{shared}</p><p><a href=/>{name} {name}x</a></p>") for name in NAMES]
     result = extract_page(pages[0], at_site(resolve("lqf"), SiteTemplate.count(pages)))
     assert result.text == shared.strip()
-    assert result.warnings == ("fallback to lqf: all that it keeps repeats",)
+    assert result.warnings == ("fallback to lqf: everything it keeps repeats",)

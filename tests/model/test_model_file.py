@@ -562,7 +562,7 @@ def complete(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 def test_parts_come_back(tmp_path: Path) -> None:
     """All of them, without some, and an MLP that reads words; with the same scores."""
-    trees: dict[str, object] = {"predictors": {"trees": TreeEnsemble(small_trees())}, "weights": {"trees": 1.0}}
+    trees: dict[str, Any] = {"predictors": {"trees": TreeEnsemble(small_trees())}, "weights": {"trees": 1.0}}
     fewer = [whole_model(**trees), whole_model(article=None, block_types=None)]
     for model in (whole_model(), *fewer, whole_model(mlp=some_net(reads_words=True))):
         save_model(model, tmp_path / "m")
@@ -590,7 +590,7 @@ def test_names_of_members(complete: bytes) -> None:
 
 def test_confidence_is_the_expected_f1() -> None:
     """Of the probabilities before penalties; of an empty page too. A model with one threshold predicts none."""
-    trees: dict[str, object] = {"predictors": {"trees": TreeEnsemble(small_trees())}, "weights": {"trees": 1.0}}
+    trees: dict[str, Any] = {"predictors": {"trees": TreeEnsemble(small_trees())}, "weights": {"trees": 1.0}}
     bare = whole_model(**trees)
     found = TrainedExtractor(bare).predict(PAGE)
     probabilities = scores_of(bare, blockml.features.build(PAGE, bare.features))

@@ -262,4 +262,3 @@ def test_labels_are_predicted_when_they_are_looked_at(learnt: BlockTypes) -> Non
     again = pickle.loads(pickle.dumps(labels))  # noqa: S301 (our own bytes)
     assert type(again) is tuple
     assert again == expected
-    assert labels != list(expected)

@@ -13,6 +13,7 @@ from blockml.datasets import Dataset, open_dataset
 from blockml.errors import DatasetError, UsageError
 from blockml.features.structure import FAR
 from blockml.page import Label
+from blockml.predictors import BlockTypes
 from blockml.training import block_types as learning
 from blockml.training.block_types import BLANKED, BLOCK_TYPES, BlockTypeRows, block_type_rows, fit_block_types
 from blockml.training.hist_gradient_boosting import Boosting
@@ -96,7 +97,7 @@ def test_areas_learn(rows: BlockTypeRows) -> None:
     """Made pages are easy: most blocks of sites not learnt from are told right."""
     held = np.array(rows.sites) == "sites/patient-crumb"
     learnt = fit_block_types(rows.of_pages(~held), growth=QUICK)
-    learnt.check(rows.matrix.shape[1])
+    BlockTypes.from_arrays(learnt.to_arrays(), rows.matrix.shape[1])
     left = rows.of_pages(held)
     said = learnt.label(left.matrix)
     assert np.mean([label is BLOCK_TYPES[i] for label, i in zip(said, left.label.tolist(), strict=True)]) > 0.5

@@ -60,7 +60,8 @@ def test_the_gradient_is_that_of_small_steps() -> None:
     n, f, h, d = 14, 4, 5, 3
     known = (rng.random(BUCKETS) < 0.7).astype(float)
     shapes = {
-        "input_u": (f, h), "input_bias": (h,), "word_vectors": (BUCKETS, d), "word_projection": (d, h), "self_weights": (h, h), "page_weights": (2 * h, h),
+        "input_u": (f, h), "input_bias": (h,), "word_vectors": (BUCKETS, d), "word_projection": (d, h),
+        "self_weights": (h, h), "page_weights": (2 * h, h),
         "group_weights": (2 * h, h), "hidden_bias": (1, h), "output_weights": (h, 1), "output_bias": (1, 1),
     }  # fmt: skip
     weights: dict[str, Any] = {name: rng.normal(size=shape) for name, shape in shapes.items()}
@@ -116,8 +117,8 @@ def test_pages_that_are_not_chosen_do_not_count() -> None:
     options = NetOptions(units=8, epochs=2)
     one = fit_net(pages, chosen, options=options)
     two = fit_net(NetPages(pages.matrix, flipped, pages.n_words, pages.starts, pages.groups), chosen, options=options)
-    assert np.array_equal(one.first, two.first)
-    assert not np.array_equal(one.first, fit_net(pages, options=options).first)
+    assert np.array_equal(one.input_u, two.input_u)
+    assert not np.array_equal(one.input_u, fit_net(pages, options=options).input_u)
 
 
 def test_rare_words_stay_without_a_vector() -> None:
