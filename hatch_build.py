@@ -97,6 +97,6 @@ def compiled(root: Path, output: Path | None = None, flags: tuple[str, ...] = ()
             command.build_lib = str(output)
         command.ensure_finalized()
         command.run()
-        return root / command.get_ext_fullpath(MODULE)
+        return root / str(command.get_ext_fullpath(MODULE))
     finally:
         os.chdir(before)
