@@ -36,10 +36,10 @@ from blockml.templates.clustering import (
     PRESETS,
     auto_threshold,
     average_linkage,
-    cluster_many,
-    finer_clusters,
+    find_subclusters,
     gap_threshold,
-    k_median_runs,
+    k_medoids_runs,
+    minhash_linkage,
     single_linkage,
     two_level_labels,
 )
@@ -165,8 +165,8 @@ def clusterings(matrix: Matrix, metric: str, truth: ArrayLike, runs: int) -> Ite
     best = max(tried, key=lambda clustering: adjusted_rand(clustering.labels, truth))
     yield "single linkage, best threshold in hindsight", best.threshold, [best.labels]
     yield "average linkage, true number", None, [average_linkage(matrix, k=k).labels]
-    yield "average linkage, best silhouette", None, [finer_clusters(matrix, max_clusters=MOST).clustering.labels]
-    medians = k_median_runs(matrix, k, runs)
+    yield "average linkage, best silhouette", None, [find_subclusters(matrix, max_clusters=MOST).clustering.labels]
+    medians = k_medoids_runs(matrix, k, runs)
     yield f"k-median, mean of {runs} runs", None, [run.labels for run in medians.runs]
     yield "k-median, run of least distance", None, [medians.best.labels]
 
@@ -439,7 +439,7 @@ def layouts_section(corpora: Path, options: argparse.Namespace) -> Row:
 
 def inside(matrix: Matrix, metric: str, truth: NDArray[np.str_]) -> Iterator[tuple[str, Labels]]:
     """Every way to cluster the pages of one site."""
-    yield "average linkage, best silhouette", finer_clusters(matrix).clustering.labels
+    yield "average linkage, best silhouette", find_subclusters(matrix).clustering.labels
     gap = gap_threshold(matrix, relative=metric == "tv")
     one = np.zeros(len(matrix), dtype=np.int32)
     yield "single linkage, gap", one if gap is None else single_linkage(matrix, threshold=gap).labels
@@ -598,7 +598,7 @@ def scale_section(corpora: Path, options: argparse.Namespace) -> Row:
         sets = [*real, *(mutated(real[i], pool, chance) for i in owner[len(real) :])]
         sites = np.array([pages[i].site for i in owner])
         start = time.process_time()
-        labels = cluster_many(sets, threshold=threshold).labels
+        labels = minhash_linkage(sets, threshold=threshold).labels
         seconds = time.process_time() - start
         some = np.sort(chance.permutation(len(sets))[: options.exact])
         sample = [sets[i] for i in some.tolist()]
@@ -606,7 +606,7 @@ def scale_section(corpora: Path, options: argparse.Namespace) -> Row:
         exact = single_linkage(METRICS[metric].matrix(sample), threshold=threshold).labels
         exact_seconds = time.process_time() - start
         start = time.process_time()
-        again = cluster_many(sample, threshold=threshold).labels
+        again = minhash_linkage(sample, threshold=threshold).labels
         sample_seconds = time.process_time() - start
         row: Row = {"distance": metric, "threshold": threshold, "pages": len(sets), "seconds": f"{seconds:.1f}"}
         row |= {"clusters": len(set(labels.tolist())), "adjusted Rand with sites": adjusted_rand(labels, sites)}

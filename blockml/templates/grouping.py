@@ -18,11 +18,11 @@ from blockml.templates.clustering import (
     Clustering,
     auto_threshold,
     average_linkage,
-    cluster_many,
     distance_histogram,
-    finer_clusters,
-    k_median_runs,
+    find_subclusters,
+    k_medoids_runs,
     mds,
+    minhash_linkage,
     single_linkage,
 )
 from blockml.templates.distances import METRICS, Metric, PageSketch, distance_matrix, sketch
@@ -317,7 +317,7 @@ def _of_matrix(
 ) -> tuple[Clustering, str]:
     """Clusters, and where the threshold comes from."""
     if k is not None and linkage == "median":
-        return k_median_runs(matrix, k, _N_STARTS).best.clustering, "k"
+        return k_medoids_runs(matrix, k, _N_STARTS).best.clustering, "k"
     join = single_linkage if linkage == "single" else average_linkage
     if k is not None:
         return join(matrix, k=k), "k"
@@ -335,7 +335,7 @@ def _of_many(
     if threshold == "auto":
         value, source = auto_threshold(metric.matrix([sets[i] for i in _sample(range(len(sets)))]), metric.name)
     # No distance of sets is above 1.
-    return cluster_many(sets, threshold=1.0 if value is None else float(value)), source
+    return minhash_linkage(sets, threshold=1.0 if value is None else float(value)), source
 
 
 def _sample(members: Sequence[int]) -> list[int]:
@@ -354,7 +354,7 @@ def _inner(summaries: Sequence[PageSummary], ids: Sequence[str], groups: Sequenc
             continue
         sketches = [page for i in members if (page := summaries[i].classes) is not None]
         matrix = _distances(sketches, [ids[i] for i in members], METRICS[_FINER], {})
-        for i, label in zip(members, finer_clusters(matrix).clustering.labels.tolist(), strict=True):
+        for i, label in zip(members, find_subclusters(matrix).clustering.labels.tolist(), strict=True):
             inner[i] = label
     return inner
 

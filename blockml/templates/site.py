@@ -273,7 +273,7 @@ def _layouts(pages: Sequence[Page], threshold: float | None) -> tuple[Layout, ..
 
 
 def _groups(sketches: Sequence[PageSketch], threshold: float | None) -> list[list[int]]:
-    from blockml.templates.clustering import auto_threshold, cluster_many, single_linkage  # only to learn
+    from blockml.templates.clustering import auto_threshold, minhash_linkage, single_linkage  # only to learn
 
     if len(sketches) <= 1:
         return [[0]] if sketches else []
@@ -282,7 +282,7 @@ def _groups(sketches: Sequence[PageSketch], threshold: float | None) -> list[lis
     if limit is None:
         return [list(range(len(sketches)))]
     if len(sketches) > _MOST_COMPARED:
-        return cluster_many([METRICS[METRIC].prepare(item) for item in sketches], threshold=limit).groups()
+        return minhash_linkage([METRICS[METRIC].prepare(item) for item in sketches], threshold=limit).groups()
     return single_linkage(first, threshold=limit).groups()
 
 

@@ -1,4 +1,4 @@
-"""Distances of two pages, and of all pairs of many."""
+"""Distance of two pages, and the matrix of all pairs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from blockml.templates.distances.vectors import TagVector
 
 __all__ = ["METRICS", "distance", "distance_matrix"]
 
-#: Distances by name, with their default settings; ``METRICS["cps"].using(q=4)`` has others.
+#: Distances by name with their default settings; ``METRICS["cps"].using(q=4)`` changes a setting.
 METRICS: Mapping[str, Metric[Any]] = MappingProxyType(
     {
         metric.name: metric
@@ -36,36 +36,36 @@ METRICS: Mapping[str, Metric[Any]] = MappingProxyType(
 
 
 def distance(a: Page | PageSketch, b: Page | PageSketch, metric: str = "cp", **settings: object) -> float:
-    """How differently two pages are built; texts don't matter.
+    """Compute the structural distance of two pages; texts don't matter.
 
     Parameters
     ----------
     a, b
-        Pages, or what :func:`~blockml.templates.distances.sketches.sketch` made of them.
+        Pages or their sketches.
     metric
         A name from :data:`METRICS`: ``cp`` (common paths), ``cps`` (their shingles), ``ctss`` (shingles of the tag
         sequence), ``lcts`` (longest common subsequence of tags), ``rtdm`` (tree edit distance from above), all in
-        [0, 1], or ``tv`` (counts of tags), from 0 on.
+        [0, 1], or ``tv`` (tag counts), unbounded.
     **settings
-        ``q`` (``cps``: 3, ``ctss``: 8), length of shingles; ``norm`` (``rtdm``: ``"sum"``, ``"max"`` or None, the plain
-        number of edits); ``with_text`` (``rtdm``), whether texts are nodes; ``cutoff`` (``rtdm``), beyond which a
-        distance is ``inf``; ``max_nodes`` (``rtdm`` and ``lcts``), the largest page.
+        ``q`` (``cps``: 3, ``ctss``: 8), shingle length; ``norm`` (``rtdm``: ``"sum"``, ``"max"`` or None, the number
+        of edits); ``with_text`` (``rtdm``), whether texts are nodes; ``cutoff`` (``rtdm``), above which a distance is
+        ``inf``; ``max_nodes`` (``rtdm`` and ``lcts``), the largest page accepted.
 
     Returns
     -------
     float
-        0 for pages with the same elements in the same places.
+        0 for pages with equal elements in equal places.
 
     Raises
     ------
     UsageError
-        An unknown metric or setting, an illegal value, a sketch with classes and one without, or a page too large for
-        a metric of quadratic cost.
+        Unknown metric or setting, invalid value, a sketch with classes and one without, or a page too large for a
+        metric of quadratic cost.
 
     Notes
     -----
-    The six distances of Gottron 2008, "Clustering Template Based Web Documents". To compare one page with many, take
-    the two steps of a metric apart: ``METRICS["cp"].prepare`` once per page, ``METRICS["cp"].compare`` per pair.
+    The six distances of Gottron 2008, "Clustering Template Based Web Documents". To compare one page with many, call
+    ``METRICS["cp"].prepare`` once per page and ``METRICS["cp"].compare`` per pair.
 
     Examples
     --------
@@ -88,29 +88,28 @@ def distance_matrix(
     progress: Progress = iter,
     **settings: object,
 ) -> Matrix:
-    """Distances of all pairs of pages.
+    """Compute the distances of all pairs of pages.
 
     Parameters
     ----------
     pages
-        Pages or sketches of pages. Pages with the same elements are compared once.
+        Pages or their sketches. Pages with equal elements are compared once.
     metric, **settings
         As for :func:`distance`.
     jobs
-        Processes for ``rtdm`` and ``lcts``; -1 for all cores. The others need none: their whole matrix is one sparse
-        product.
+        Processes for ``rtdm`` and ``lcts``; -1 for all cores. The others compute the matrix as one sparse product.
     progress
-        Wraps the pieces that the matrix is computed in.
+        Wraps the tiles of the matrix to report progress.
 
     Returns
     -------
     numpy.ndarray of float64, shape (n, n)
-        Symmetric, with zeros on the diagonal; the same for any number of ``jobs``.
+        Symmetric, with zeros on the diagonal; independent of ``jobs``.
 
     Raises
     ------
     UsageError
-        As for :func:`distance`; or ``jobs`` is 0.
+        As for :func:`distance`, or ``jobs`` is 0.
 
     Examples
     --------
@@ -121,7 +120,7 @@ def distance_matrix(
     """
     chosen = _chosen(metric, settings)
     if jobs == 0:
-        raise UsageError("jobs must be a number of processes, or -1 for all cores, not 0")
+        raise UsageError("jobs must be a positive number of processes, or -1 for all cores, not 0")
     first: dict[bytes, int] = {}
     distinct: list[Any] = []
     place = []

@@ -1,4 +1,4 @@
-"""The distance between sequences of tags."""
+"""LCTS, a distance between tag sequences."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = ["LongestCommonTagSubsequence"]
 
 @dataclass(frozen=True)
 class LongestCommonTagSubsequence(Metric[Codes]):
-    """LCTS (Gottron 2008): 1 − LCS / max(t₁, t₂), over start tags and end tags; 0 for two pages without tags.
+    """Distance LCTS (Gottron 2008): 1 - LCS / max(t₁, t₂) over start and end tags; 0 for two pages without tags.
 
-    O(t₁ · t₂ / w) for long integers with w bits per digit.
+    Cost O(t₁ · t₂ / w) with integers of w bits.
     """
 
     name: ClassVar[str] = "lcts"
@@ -30,15 +30,15 @@ class LongestCommonTagSubsequence(Metric[Codes]):
         check_count("max_nodes", self.max_nodes)
 
     def prepare(self, page: PageSketch) -> Codes:
-        """Give the page's tags."""
+        """Return the tag sequence; raise UsageError for more than ``max_nodes`` elements."""
         check_size(self.name, len(page), self.max_nodes)
         return tag_sequence(page)
 
     def compare(self, a: Codes, b: Codes) -> float:
-        """Distance of two pages, in [0, 1]."""
+        """Return the distance of two tag sequences, in [0, 1]."""
         if not (len(a) and len(b)):
             return float(len(a) != len(b))
-        # Pages of a template share most at both ends: cut that off before there are Python objects.
+        # Pages of one template agree at both ends: arrays cut that off faster than the LCS of Python integers would.
         shorter = min(len(a), len(b))
         differ = np.flatnonzero(a[:shorter] != b[:shorter])
         prefix = int(differ[0]) if len(differ) else shorter

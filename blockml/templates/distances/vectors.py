@@ -1,4 +1,4 @@
-"""The distance between counts of elements."""
+"""TV, a distance between tag counts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from blockml.text.hashing import stable_hash64
 
 __all__ = ["ELEMENTS", "TagVector"]
 
-#: Elements that a tag vector counts: those of the HTML standard, and those that earlier versions or browsers had.
+#: Elements that a tag vector counts: those of the HTML standard and those of earlier versions and browsers.
 ELEMENTS = frozenset(
     """
     a abbr address area article aside audio b base bdi bdo blockquote body br button canvas caption cite code col
@@ -34,25 +34,23 @@ ELEMENTS = frozenset(
 
 
 class Counts(NamedTuple):
-    """How often each name occurs in a page."""
+    """Occurrences of each element name in a page: (k,) sorted codes of the names and (k,) counts."""
 
     codes: Codes
-    """Codes of the names, rising."""
     counts: NDArray[np.int64]
-    """How often each occurs."""
 
 
 @dataclass(frozen=True)
 class TagVector(Metric[Counts]):
-    """TV (Cruz et al. 1998; Gottron 2008): Euclidean distance of the counts of each element name, without upper bound.
+    """Distance TV (Cruz et al. 1998; Gottron 2008): Euclidean distance of element counts; unbounded.
 
-    Names that HTML doesn't know are ignored; each element counts once, not once per tag (our choice). O(n₁ + n₂).
+    Unknown element names are ignored; elements are counted, not tags (our choice). Cost O(n₁ + n₂).
     """
 
     name: ClassVar[str] = "tv"
 
     def prepare(self, page: PageSketch) -> Counts:
-        """Count the known names of the page."""
+        """Count the known element names."""
         counts = np.bincount(page.tag, minlength=len(page.names))
         known = np.array([element in ELEMENTS for element in page.elements()], dtype=bool) & (counts > 0)
         codes = stable_hash64(page.names)[known]
@@ -60,13 +58,13 @@ class TagVector(Metric[Counts]):
         return Counts(codes[order], counts[known][order])
 
     def compare(self, a: Counts, b: Counts) -> float:
-        """Distance of two pages, from 0 on."""
+        """Return the distance of two vectors, at least 0."""
         _, in_a, in_b = np.intersect1d(a.codes, b.codes, assume_unique=True, return_indices=True)
         shared = int(a.counts[in_a] @ b.counts[in_b])
         return sqrt(int(a.counts @ a.counts) + int(b.counts @ b.counts) - 2 * shared)
 
     def matrix(self, features: Sequence[Counts], *, jobs: int = 1, progress: Progress = iter) -> Matrix:
-        """(n, n) distances of all pairs; in one process, for it takes little time."""
+        """Return the (n, n) distances of all pairs, as one sparse product in one process."""
         del jobs
         weights = [page.counts.astype(np.float64) for page in features]
         shared = products([page.codes for page in features], weights, progress)

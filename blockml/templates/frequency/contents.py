@@ -140,10 +140,7 @@ def _vectors(
     element_block, kind = np.nonzero(elements)
     block = np.concatenate([word_block, element_block])
     feature = np.concatenate(
-        [
-            np.searchsorted(vocabulary, words.keys)[word],
-            np.searchsorted(vocabulary, element_keys())[kind],
-        ]
+        [np.searchsorted(vocabulary, words.keys)[word], np.searchsorted(vocabulary, element_keys())[kind]]
     )
     count = np.concatenate([times, elements[element_block, kind]])
     order = np.lexsort((feature, block))

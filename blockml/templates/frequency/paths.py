@@ -127,11 +127,7 @@ class PathCounts:
 
     @classmethod
     def of_page(
-        cls,
-        paths: NDArray[np.uint64],
-        texts: NDArray[np.uint64],
-        words: NDArray[np.int64],
-        linked: NDArray[np.int64],
+        cls, paths: NDArray[np.uint64], texts: NDArray[np.uint64], words: NDArray[np.int64], linked: NDArray[np.int64]
     ) -> PathCounts:
         """Counts of one page from the path, text, words and linked words of each block."""
         keys, (blocks, words, linked) = summed(paths, [np.ones(len(paths), np.int64), words, linked])

@@ -227,12 +227,7 @@ def kept_share(page: Page, scores: NDArray[np.float32]) -> float:
 
 
 def verdict(
-    measures: Measures,
-    kept: float,
-    *,
-    min_train: int = MIN_TRAIN,
-    most: float = 0.95,
-    least: float = 0.01,
+    measures: Measures, kept: float, *, min_train: int = MIN_TRAIN, most: float = 0.95, least: float = 0.01
 ) -> Doubt | None:
     """Judge whether a rule's result can be used: the bounds are our choice.
 

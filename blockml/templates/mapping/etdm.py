@@ -231,10 +231,7 @@ def _candidates(comparison: Comparison, rows_a: Sequence[int], rows_b: Sequence[
     right = reach.reshape(-1)
     legal = (right >= 0) & (right < n_b)
     joined = _joined(comparison, rows_a, rows_b)
-    return (
-        np.concatenate([own[left[legal]], joined[:, 0]]),
-        np.concatenate([others[right[legal]], joined[:, 1]]),
-    )
+    return (np.concatenate([own[left[legal]], joined[:, 0]]), np.concatenate([others[right[legal]], joined[:, 1]]))
 
 
 def _equal(comparison: Comparison, left: _Index, right: _Index) -> tuple[_Index, _Index, NDArray[np.float64]]:
