@@ -19,7 +19,7 @@ from blockml.model.model_file import Model, Parsing
 from blockml.model.scoring import BORDER, score_page
 from blockml.page import Page
 from blockml.predictors.block_types import BlockTypes, PredictedTypes
-from blockml.templates.frequency import Doubt, too_few
+from blockml.templates.frequency import FallbackReason, too_few
 from blockml.templates.site import SiteTemplate, loaded
 
 __all__ = ["TrainedExtractor"]
@@ -120,7 +120,7 @@ class TrainedExtractor(Extractor):
         if template is not None:
             template.check(page)
             if too_few(template.counts):
-                remarks = (f"without siblings: {Doubt.TOO_FEW_PAGES}",)
+                remarks = (f"without siblings: {FallbackReason.TOO_FEW_PAGES}",)
         view = PageContext(page)
         rows = matrix(page, self.model.features, template, view)
         scores, sums, expected, is_rivalled = score_page(self.model, view, rows)

@@ -1,4 +1,4 @@
-"""Counts to plain arrays and back, with every rule checked that using them relies on."""
+"""Conversion of counts to plain arrays and back, with all invariants checked."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from blockml.templates.frequency.words import WordCounts
 
 __all__ = ["tables_from", "tables_to"]
 
-#: The arrays by name. What follows from them (texts per path, the vocabulary) isn't stored.
+#: Types of the arrays. Derived columns (texts per path, the vocabulary) aren't stored.
 _TYPES: Mapping[str, type[np.generic]] = {
     "pages": np.uint64,
     "text_keys": np.uint64,
@@ -43,7 +43,7 @@ _TYPES: Mapping[str, type[np.generic]] = {
     "vector_pages": np.int32,
 }
 
-#: Arrays that hold one entry for each key of another.
+#: Arrays with one entry per key of another.
 _LENGTHS: Mapping[str, tuple[str, ...]] = {
     "text_keys": ("text_pages",),
     "block_keys": ("block_pages",),
@@ -53,12 +53,12 @@ _LENGTHS: Mapping[str, tuple[str, ...]] = {
     "vector_features": ("vector_counts",),
 }
 
-#: Sums stay below this, so that adding a page's own never runs over (our choice).
+#: Limit of sums, so that adding a page can't overflow (our choice).
 _MAX_SUM = 2**62
 
 
 def tables_to(tables: Tables) -> dict[str, NDArray[Any]]:
-    """Arrays by name."""
+    """Return the columns of all tables by name."""
     paths, vectors = tables.paths, tables.vectors
     columns: list[NDArray[Any]] = [tables.fingerprints, tables.texts.keys, tables.texts.pages]
     columns += [tables.blocks.keys, tables.blocks.pages]
@@ -70,13 +70,7 @@ def tables_to(tables: Tables) -> dict[str, NDArray[Any]]:
 
 
 def tables_from(arrays: Mapping[str, NDArray[Any]]) -> Tables:
-    """Counts from arrays by name.
-
-    Raises
-    ------
-    UsageError
-        An array is missing, unknown or damaged; it says which.
-    """
+    """Restore tables from columns by name; raise UsageError with the name of a missing, unknown or damaged array."""
     if arrays.keys() != _TYPES.keys():
         wrong = sorted(arrays.keys() ^ _TYPES.keys())
         raise UsageError(f"arrays of site counts are missing or unknown: {', '.join(wrong)}")
@@ -87,57 +81,28 @@ def tables_from(arrays: Mapping[str, NDArray[Any]]) -> Tables:
             _check(other, len(arrays[other]) == len(arrays[name]), f"must be as long as {name!r}")
     for name in _TYPES:
         if name == "pages" or name.endswith("_keys"):
-            _check(name, _rises(arrays[name]), "must rise")
+            _check(name, (arrays[name][1:] > arrays[name][:-1]).all(), "must rise")
     _check_counts(arrays)
     words = WordCounts(arrays["word_keys"], arrays["word_total"], arrays["word_tf_log_tf"])
     vocabulary = vocabulary_of(words)
     _check_vectors(arrays, len(vocabulary))
+    text_path, text_pages = arrays["path_text_path"], arrays["path_text_pages"]
+    texts, once = count_texts(text_path, text_pages, len(arrays["path_keys"]))
+    path_names = ("keys", "pages", "blocks", "words", "linked", "text_keys", "text_pages", "text_path")
+    vector_names = ("keys", "starts", "features", "counts", "page_starts", "pages")
     return Tables(
         fingerprints=arrays["pages"],
         texts=Counts(arrays["text_keys"], arrays["text_pages"]),
         blocks=Counts(arrays["block_keys"], arrays["block_pages"]),
-        paths=_paths(arrays),
+        paths=PathCounts(**{name: arrays[f"path_{name}"] for name in path_names}, texts=texts, once=once),
         words=words,
-        vectors=_vectors(arrays, vocabulary),
+        vectors=BlockVectors(vocabulary, *(arrays[f"vector_{name}"] for name in vector_names)),
     )
 
 
-def _paths(arrays: Mapping[str, NDArray[Any]]) -> PathCounts:
-    keys, text_path, text_pages = arrays["path_keys"], arrays["path_text_path"], arrays["path_text_pages"]
-    texts, once = count_texts(text_path, text_pages, len(keys))
-    return PathCounts(
-        keys=keys,
-        pages=arrays["path_pages"],
-        blocks=arrays["path_blocks"],
-        words=arrays["path_words"],
-        linked=arrays["path_linked"],
-        texts=texts,
-        once=once,
-        text_keys=arrays["path_text_keys"],
-        text_pages=text_pages,
-        text_path=text_path,
-    )
-
-
-def _vectors(arrays: Mapping[str, NDArray[Any]], vocabulary: NDArray[np.uint64]) -> BlockVectors:
-    return BlockVectors(
-        vocabulary=vocabulary,
-        keys=arrays["vector_keys"],
-        starts=arrays["vector_starts"],
-        features=arrays["vector_features"],
-        counts=arrays["vector_counts"],
-        page_starts=arrays["vector_page_starts"],
-        pages=arrays["vector_pages"],
-    )
-
-
-def _check(name: str, holds: bool | np.bool_, rule: str) -> None:  # noqa: FBT001 (what the check is about)
+def _check(name: str, holds: bool | np.bool_, rule: str) -> None:  # noqa: FBT001 (the condition checked)
     if not holds:
         raise UsageError(f"array {name!r} of site counts {rule}")
-
-
-def _rises(values: NDArray[Any]) -> bool:
-    return bool((values[1:] > values[:-1]).all())
 
 
 def _within(values: NDArray[Any], low: int, high: int) -> bool:
@@ -165,11 +130,9 @@ def _check_vectors(arrays: Mapping[str, NDArray[Any]], n_features: int) -> None:
         _check(starts, len(bounds) == n + 1, f"must have {n + 1} entries")
         whole = bounds[0] == 0 and bounds[-1] == len(arrays[values]) and (bounds[1:] >= bounds[:-1]).all()
         _check(starts, whole, f"must rise from 0 to the number of {values!r}")
-        inside = np.ones(len(arrays[values]), dtype=bool)
-        inside[bounds[:-1][bounds[:-1] < bounds[1:]]] = (
-            False  # the first of each row may be smaller than the one before
-        )
-        rises = (np.diff(arrays[values]) > 0)[inside[1:]].all()
+        same_row = np.ones(len(arrays[values]), dtype=bool)
+        same_row[bounds[:-1][bounds[:-1] < bounds[1:]]] = False  # a row may start below the end of the previous one
+        rises = (np.diff(arrays[values]) > 0)[same_row[1:]].all()
         _check(values, rises, "must rise in each row")
     _check("vector_page_starts", (np.diff(arrays["vector_page_starts"]) > 0).all(), "must give each vector a page")
     features, pages = arrays["vector_features"], arrays["vector_pages"]

@@ -1,4 +1,4 @@
-"""All that is counted on some pages, as tables that add up."""
+"""Counts of pages as tables that can be added."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ __all__ = ["Tables", "vocabulary_of"]
 
 
 def vocabulary_of(words: WordCounts) -> NDArray[np.uint64]:
-    """Keys of the features of block vectors: the words and the elements that are counted."""
+    """Return the sorted keys of the features of block vectors: words and counted elements."""
     return distinct(np.concatenate([words.keys, element_keys()]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tables:
-    """The counts of some pages. They do not depend on the order in which the pages were added."""
+    """Counts of some pages, independent of their order."""
 
     fingerprints: NDArray[np.uint64]
-    """(n_pages,) key of each page's visible text: distinct, rising. A page's place here is its index."""
+    """(n_pages,) sorted keys of the pages' visible texts. The position of a page is its index."""
     texts: Counts
     """Text nodes."""
     blocks: Counts
@@ -36,11 +36,11 @@ class Tables:
     words: WordCounts
     """Words of all blocks."""
     vectors: BlockVectors
-    """Blocks as vectors."""
+    """Block vectors."""
 
     @classmethod
     def combined(cls, parts: Sequence[Tables]) -> Tables:
-        """Counts of all pages of some sets of pages that share none."""
+        """Add the counts of disjoint sets of pages."""
         fingerprints = np.sort(np.concatenate([np.zeros(0, np.uint64), *[part.fingerprints for part in parts]]))
         words = WordCounts.combined([part.words for part in parts])
         return cls(

@@ -1,6 +1,6 @@
-"""A page in, other pages of its site out: links, where pages come from, which ones share its template.
+"""Find the pages of a site that share a page's template, by following its links.
 
-Sources of pages have modules of their own, :mod:`~.folder`, :mod:`~.archive` and :mod:`~.web`.
+The sources of pages are in modules of their own: :mod:`~.folder`, :mod:`~.archive` and :mod:`~.web`.
 """
 
 from blockml.templates.linked.link_order import ORDERS, ordered

@@ -1,7 +1,7 @@
-"""Which addresses on the internet may be asked for pages: public ones, looked up once and checked before connecting.
+"""Checks which addresses may be fetched: public ones only, looked up once and checked before connecting.
 
-Whoever fetches what a page names lets the page choose whom the own machine talks to. Without these checks a page could
-make it ask the router, the cloud's metadata service, or whatever else trusts its neighbours.
+A page chooses its links. Unchecked, it could make this machine query the router, the cloud's metadata service, or
+other services that trust the local network.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ __all__ = [
     "system_resolver",
 ]
 
-#: Gives the addresses of a host, likely best first; raises OSError if it has none.
+#: Returns the addresses of a host, best first; raises OSError if it has none.
 Resolver = Callable[[str, int], Sequence[str]]
 
 _Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-#: IPv4 addresses that aren't public (IANA, IPv4 Special-Purpose Address Registry). Listed here rather than taken from
-#: ``ipaddress``, whose answers have changed between versions of Python.
+#: IPv4 addresses that aren't public (IANA, IPv4 Special-Purpose Address Registry). Listed here because the answers of
+#: ``ipaddress`` differ between versions of Python.
 _IPV4: tuple[tuple[_Network, str], ...] = tuple(
     (ipaddress.ip_network(network), kind)
     for network, kind in (
@@ -56,8 +56,8 @@ _IPV4: tuple[tuple[_Network, str], ...] = tuple(
     )
 )
 
-#: IPv6 addresses by kind. Public are those in 2000::/3 that are not listed (IANA, IPv6 Global Unicast Address
-#: Assignments and IPv6 Special-Purpose Address Registry). Tunnels (Teredo, 6to4) lead to IPv4 addresses of any kind.
+#: IPv6 addresses that aren't public; nor are any outside 2000::/3 (IANA, IPv6 Global Unicast Address Assignments and
+#: IPv6 Special-Purpose Address Registry). Tunnels (Teredo, 6to4) lead to IPv4 addresses of any kind.
 _IPV6: tuple[tuple[_Network, str], ...] = tuple(
     (ipaddress.ip_network(network), kind)
     for network, kind in (
@@ -76,37 +76,37 @@ _IPV6: tuple[tuple[_Network, str], ...] = tuple(
 )
 _GLOBAL = ipaddress.IPv6Network("2000::/3")
 
-#: Networks without IPv4 reach all of it through these addresses (RFC 6052): judged by the IPv4 address inside.
+#: Addresses by which IPv6-only networks reach IPv4 (RFC 6052): classified by the embedded IPv4 address.
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 
 #: Last label of a host that old system calls read as an address: ``2130706433``, ``0x7f.1``, ``127.1`` (URL standard,
 #: "ends in a number").
 _NUMBER = re.compile(r"(?:[0-9]+|0x[0-9a-f]*)\Z", re.IGNORECASE)
 
-#: User name or password in front of a host, in a URL or in a link that only leaves out the scheme.
+#: User name or password before the host, in an absolute or scheme-relative URL.
 _CREDENTIALS = re.compile(r"(?:[a-z][a-z0-9+.-]*:[\\/]*|[\\/]{2,})[^\\/?#]*@", re.IGNORECASE)
 _BREAKS = re.compile(r"[\t\n\r]+")
 
-#: Servers need not take longer ones (RFC 9110, section 4.1).
+#: Longest URL that servers have to support (RFC 9110, section 4.1).
 _MAX_URL = 8000
-_SHOWN = 200  # characters of one that is named
+_SHOWN = 200  # characters of a URL in a message
 
 
 class FetchError(Exception):
-    """A page that can't be had, and why; it never leaves this room."""
+    """A page that can't be loaded, and why; caught within this package."""
 
 
 class RefusedError(FetchError):
-    """A server that may not be talked to."""
+    """A server that must not be contacted."""
 
 
 def checked_url(url: str) -> str:
-    """Normalise a URL that shall be fetched.
+    """Normalise a URL to be fetched.
 
     Raises
     ------
     FetchError
-        It is no web URL, holds a user name or password, or its host is an address in disguise.
+        Not a web URL, contains a user name or password, or its host is an obfuscated IP address.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def checked_url(url: str) -> str:
     """
     whole = normalise(url)
     if whole is None:
-        raise FetchError(f"no http or https URL: {url[:_SHOWN]!r}")
+        raise FetchError(f"not an http or https URL: {url[:_SHOWN]!r}")
     if len(whole) > _MAX_URL:
         raise FetchError(f"a URL of more than {_MAX_URL} characters")
     if has_credentials(url):
@@ -125,12 +125,12 @@ def checked_url(url: str) -> str:
         try:
             ipaddress.IPv4Address(host)
         except ValueError:
-            raise FetchError(f"the host {host} is an address in disguise") from None
+            raise FetchError(f"the host {host} is an obfuscated IP address") from None
     return whole
 
 
 def has_credentials(href: str) -> bool:
-    """Whether a URL, or a link that leaves out the scheme, holds a user name or password.
+    """Return whether an absolute or scheme-relative URL contains a user name or password.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def has_credentials(href: str) -> bool:
 
 
 def host_and_port(url: str) -> tuple[str, int]:
-    """Host, without brackets, and port of a normalised URL.
+    """Return the host, without brackets, and the port of a normalised URL.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def host_and_port(url: str) -> tuple[str, int]:
 
 
 def refusal(address: str) -> str | None:
-    """Why an address may not be connected to; None if it is public.
+    """Return why an address must not be contacted; None if it is public.
 
     Examples
     --------
@@ -167,26 +167,26 @@ def refusal(address: str) -> str | None:
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
-        return "no address"
+        return "not an IP address"
     if isinstance(parsed, ipaddress.IPv6Address) and parsed in _NAT64:
         parsed = ipaddress.IPv4Address(int(parsed) & 0xFFFFFFFF)
     if isinstance(parsed, ipaddress.IPv4Address):
         return next((kind for network, kind in _IPV4 if parsed in network), None)
     kind = next((kind for network, kind in _IPV6 if parsed in network), None)
-    return kind if kind is not None or parsed in _GLOBAL else "no public address"
+    return kind if kind is not None or parsed in _GLOBAL else "not a public address"
 
 
 def look_up(host: str, port: int, resolver: Resolver, *, seconds: float, allow_private: bool) -> list[str]:
-    """Addresses of a host that may be connected to.
+    """Return the addresses of a host that may be contacted.
 
-    A look-up can't be told to hurry, so it runs in a thread of its own, which is left behind when time is up.
+    A lookup can't be cancelled, so it runs in a daemon thread, which is abandoned after ``seconds``.
 
     Raises
     ------
     RefusedError
         None of its addresses is public.
     FetchError
-        It has none, or the look-up takes too long.
+        It has no address, or the lookup takes too long.
     """
     try:
         addresses: Sequence[str] = [str(ipaddress.ip_address(host))]
@@ -197,8 +197,8 @@ def look_up(host: str, port: int, resolver: Resolver, *, seconds: float, allow_p
     if not reasons:
         raise FetchError(f"{host} has no address")
     if not allowed:
-        told = ", ".join(f"{address} is {reason}" for address, reason in reasons.items())
-        raise RefusedError(told if host in reasons else f"{host} has no public address: {told}")
+        reported = ", ".join(f"{address} is {reason}" for address, reason in reasons.items())
+        raise RefusedError(reported if host in reasons else f"{host} has no public address: {reported}")
     return allowed
 
 
@@ -208,7 +208,7 @@ def _ask(resolver: Resolver, host: str, port: int, seconds: float) -> Sequence[s
     def ask() -> None:
         try:
             answers.put(list(resolver(host, port)))
-        except Exception as error:  # noqa: BLE001 (handed over to the thread that waits)
+        except Exception as error:  # noqa: BLE001 (passed to the waiting thread)
             answers.put(error)
 
     threading.Thread(target=ask, daemon=True, name=f"look-up of {host}").start()
@@ -224,6 +224,6 @@ def _ask(resolver: Resolver, host: str, port: int, seconds: float) -> Sequence[s
 
 
 def system_resolver(host: str, port: int) -> Sequence[str]:
-    """Ask the operating system for the addresses of a host."""
+    """Return the operating system's addresses of a host."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(address[0]) for *_, address in found))

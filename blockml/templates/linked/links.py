@@ -1,4 +1,4 @@
-"""The pages that a page links to."""
+"""Links of a page to other pages."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from blockml.templates.linked.urls import base_url, host_of, join, normalise
 
 __all__ = ["PAGE_EXTENSIONS", "Link", "is_page", "links", "names_of"]
 
-#: Elements that lead to another page, and the attribute that says to which.
+#: Elements that link to another page, and the attribute with its URL.
 LINKING: Mapping[str, str] = {"a": "href", "area": "href"}
 
-#: Elements that show another page inside of this one.
+#: Elements that embed another page, and the attribute with its URL.
 FRAMING: Mapping[str, str] = {"frame": "src", "iframe": "src"}
 
-#: Extensions of pages, and pieces of the paths of what is none (public successor of the implementation of Alarte et al.
+#: Extensions of pages, and parts of the paths of other files (public successor of the implementation of Alarte et al.
 #: 2014).
 PAGE_EXTENSIONS = frozenset({"", "html", "htm", "php", "php3", "asp"})
 _NO_PAGES = ("/file", "feeds", ".pdf", "/rss")
 
 
 class Link(NamedTuple):
-    """A link of a page."""
+    """Link of a page."""
 
     url: str
-    """Where it leads to, in the form that :meth:`~blockml.templates.linked.source.PageSource.get` takes."""
+    """Target, in the form that :meth:`~blockml.templates.linked.source.PageSource.get` accepts."""
     node: int
-    """Index of the first element of the page with this link."""
+    """Index of the first element with this link."""
 
 
 def links(
@@ -41,23 +41,24 @@ def links(
     frames: bool = True,
     within: int | None = None,
 ) -> tuple[Link, ...]:
-    """Find the links of a page: each URL once, none to the page itself, in document order.
+    """List the links of a page to other pages in document order, each URL once.
 
     Parameters
     ----------
     page
-        The page. Without a ``url`` it has only its absolute links, and, unless it says so in ``<base href>``, no site.
+        The page. Without ``url``, only absolute links can be resolved, and its site is unknown unless a ``<base href>``
+        gives it.
     source
-        Says which URL a link leads to; :func:`~blockml.templates.linked.urls.resolve` if there is none.
+        Resolves links; :func:`~blockml.templates.linked.urls.resolve` if None.
     same_site
-        Only links to the page's own site, as pages of other sites hardly share its template (Alarte et al. 2014); see
-        :func:`~blockml.templates.linked.urls.same_site`. Gottron (2008) takes all and leaves it to clustering.
+        Keep only links to the page's own site, as other sites rarely share its template (Alarte et al. 2014); see
+        :func:`~blockml.templates.linked.urls.same_site`. Gottron (2008) keeps all and leaves it to clustering.
     pages_only
-        Drop what doesn't look like a page by its path, such as images and feeds; see :func:`is_page`.
+        Drop URLs whose path does not look like a page, such as images and feeds; see :func:`is_page`.
     frames
-        Count the pages in ``frame`` and ``iframe`` too, as a page of frames has no other links.
+        Include the pages in ``frame`` and ``iframe``, the only links of a frameset.
     within
-        Index of an element: only links below it. All if None.
+        Index of an element: keep only links below it.
 
     Examples
     --------
@@ -82,21 +83,21 @@ def links(
 
 
 def is_page(url: str) -> bool:
-    """Whether a URL looks like a page: by the extension and some pieces of its path.
+    """Return whether a URL looks like a page, by the extension and some parts of its path.
 
     Examples
     --------
     >>> [is_page(url) for url in ("http://a.org/", "http://a.org/b.htm?c=d.e", "http://a.org/b.jpg", "http://a.org/rss")]
     [True, True, False, False]
     """
-    path = url.partition("?")[0].partition("://")[2].partition("/")[2] if "://" in url else url.partition("?")[0]
+    path = (url.partition("://")[2].partition("/")[2] if "://" in url else url).partition("?")[0]
     path = f"/{path}".lower()
     extension = path.rpartition("/")[2].partition(".")[2].rpartition(".")[2]
     return extension in PAGE_EXTENSIONS and not any(piece in path for piece in _NO_PAGES)
 
 
 def names_of(page: Page, source: PageSource | None = None) -> set[str]:
-    """All forms of a page's own URL; none if it has no URL.
+    """Return all forms of a page's own URL; empty without URL.
 
     Examples
     --------
@@ -113,7 +114,7 @@ def names_of(page: Page, source: PageSource | None = None) -> set[str]:
 def _resolved(
     page: Page, source: PageSource | None, attributes: Mapping[str, str], within: int | None
 ) -> Iterable[tuple[str, int]]:
-    """URL and node of each link, in document order; the same words are resolved once."""
+    """Yield URL and node of each link in document order, resolving each distinct ``href`` once."""
     nodes = page.nodes
     base = base_url(page) if source is None else None
     known: dict[str, str | None] = {}

@@ -1,4 +1,4 @@
-"""Where linked pages come from: one narrow seam for folders, archives and the web."""
+"""Interface of folders, archives and the web as sources of linked pages."""
 
 from __future__ import annotations
 
@@ -11,15 +11,12 @@ __all__ = ["PageSource"]
 
 
 class PageSource(ABC):
-    """Gives pages by URL.
-
-    A page that can't be had is None, never an error: a broken link is nothing special.
-    """
+    """Source of pages by URL; a page that can't be loaded is None, never an error."""
 
     @abstractmethod
     def get(self, url: str) -> Page | None:
-        """Load and parse the page with this URL; its ``url`` is then the one to resolve its links against."""
+        """Load and parse a page, with the base URL of its links as its ``url``."""
 
     def resolve(self, page: Page, href: str) -> str | None:
-        """URL that a link of a page leads to, in the form that :meth:`get` takes; None if it leads to no page."""
+        """Return the URL of a page's link in the form that :meth:`get` accepts; None if it leads to no page."""
         return resolve(page, href)

@@ -1,4 +1,4 @@
-"""Lays the trees of a site's pages over each other: what is the same on all of them is their template."""
+"""Detect templates by mapping the DOM trees of a site's pages to each other (Alarte et al. 2014)."""
 
 from blockml.templates.mapping.content import content_blocks, content_text_nodes, main_container, template_share
 from blockml.templates.mapping.etdm import MATCHINGS, map_trees

@@ -1,4 +1,4 @@
-"""How well a template that was found agrees with the true one."""
+"""Agreement of a detected template with the true one."""
 
 from __future__ import annotations
 
@@ -14,34 +14,24 @@ __all__ = ["NodeScores", "node_scores"]
 
 @dataclass(frozen=True, slots=True)
 class NodeScores:
-    """Agreement of found with true template nodes."""
+    """Agreement of detected with true template nodes."""
 
     n_retrieved: int
-    """Nodes that were found."""
+    """Nodes detected."""
     n_gold: int
     """Nodes of the true template."""
     n_common: int
-    """Nodes that are in both."""
+    """Nodes in both."""
     precision: float
-    """Share of the found nodes that are true; 1 if nothing was found and nothing is true."""
+    """Share of detected nodes that are true; 1 if both sets are empty."""
     recall: float
-    """Share of the true nodes that were found; 1 if none is true and none was found."""
+    """Share of true nodes that were detected; 1 if both sets are empty."""
     f1: float
-    """Harmonic mean of the two."""
+    """Harmonic mean of precision and recall."""
 
 
 def node_scores(retrieved: NDArray[np.bool_], gold: NDArray[np.bool_]) -> NodeScores:
-    """Precision, recall and F1 of template nodes, as Alarte et al. judge their templates.
-
-    Parameters
-    ----------
-    retrieved, gold
-        (n,) whether a node was found, and whether it is template in truth.
-
-    Raises
-    ------
-    UsageError
-        The two differ in length.
+    """Compute precision, recall and F1 of two (n,) masks of template nodes, as Alarte et al. evaluate theirs.
 
     Examples
     --------
@@ -51,7 +41,7 @@ def node_scores(retrieved: NDArray[np.bool_], gold: NDArray[np.bool_]) -> NodeSc
     """
     found, true = np.asarray(retrieved, dtype=bool), np.asarray(gold, dtype=bool)
     if found.ndim != 1 or found.shape != true.shape:
-        raise UsageError(f"{found.shape} retrieved nodes for {true.shape} of the true template")
+        raise UsageError(f"{found.shape} retrieved nodes, but {true.shape} nodes of the true template")
     n_found, n_true, n_common = int(found.sum()), int(true.sum()), int((found & true).sum())
     nothing = float(n_found == n_true == 0)
     return NodeScores(

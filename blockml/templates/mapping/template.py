@@ -1,4 +1,4 @@
-"""The template of a page: what of it is mapped to other pages of its site (Alarte et al. 2014, definition 3.3)."""
+"""Template of a page: the nodes mapped to other pages of its site (Alarte et al. 2014, definition 3.3)."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ __all__ = ["PageTemplate", "learnt_tree", "membership", "page_template"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PageTemplate:
-    """Which part of a page is the template that other pages share with it."""
+    """Template that a page shares with other pages."""
 
     page: Page
-    """The page itself, called key page."""
+    """Key page."""
     tree: Tree
-    """Its tree, ``n`` rows."""
+    """Tree of the key page, ``n`` rows."""
     votes: NDArray[np.int32]
     """(n,) number of other pages that a row is mapped to."""
     n_pages: int
     """Number of other pages, without duplicates."""
     mask: NDArray[np.bool_]
-    """(n,) whether a row belongs to the template; the parent of a row that does belongs to it too."""
+    """(n,) template rows; closed under parents."""
 
     @property
     def nodes(self) -> NDArray[np.bool_]:
-        """(n_nodes,) whether a node of the page belongs to the template."""
+        """(n_nodes,) mask of the page's template nodes."""
         inside = np.zeros(len(self.page.nodes), dtype=bool)
         inside[self.tree.nodes[self.mask]] = True
         return inside
@@ -50,30 +50,30 @@ def page_template(
 ) -> PageTemplate | None:
     """Find the template that a page shares with other pages.
 
-    Each of the other pages is mapped to the key page alone, so their order doesn't matter.
+    Each other page is mapped to the key page independently, so their order doesn't matter.
 
     Parameters
     ----------
     key
-        The page whose template is wanted.
+        Page whose template is wanted.
     others
-        Other pages, at best of the same template. Those whose visible text is that of the key page are skipped: with a
-        copy of itself, all of a page would be template. So are those that another one has the very source of.
+        Other pages, preferably of the same template. Pages with the visible text of the key page are skipped, as with a
+        copy all of it would be template, and so are pages with equal source.
     equality, matching
         See :func:`map_trees`.
     min_votes
-        To how many of the other pages a node has to be mapped; no more than there are is ever asked for. Default: all
-        of them, as in the paper. The public implementation asks for 2 of 3.
+        Number of other pages, or all if they are fewer, that a node must be mapped to. Default: all, as in the paper;
+        the public implementation requires 2 of 3.
 
     Returns
     -------
     PageTemplate or None
-        None if no page is left to compare with.
+        None if no page is left to compare.
 
     Raises
     ------
     UnknownNameError
-        No such equality or matching.
+        Unknown equality or matching.
     UsageError
         ``min_votes`` is below 1.
 
@@ -86,7 +86,7 @@ def page_template(
     ['Home']
     """
     if min_votes is not None and min_votes < 1:
-        raise UsageError(f"a template needs one vote at least, not {min_votes}")
+        raise UsageError(f"min_votes must be at least 1, got {min_votes}")
     sources: set[bytes] = set()
     tree = tree_of(key)
     votes = np.zeros(len(tree), dtype=np.int32)
@@ -101,36 +101,19 @@ def page_template(
     if not n_pages:
         return None
     needed = n_pages if min_votes is None else min(min_votes, n_pages)
-    # Each mapping is closed upwards, so a parent has as many votes as its child, or more.
+    # Mappings are closed under parents, so a parent has at least as many votes as its child.
     return PageTemplate(page=key, tree=tree, votes=votes, n_pages=n_pages, mask=votes >= needed)
 
 
 def learnt_tree(template: PageTemplate) -> Tree:
-    """The template alone, to be stored and found again on other pages by :func:`membership`."""
+    """Return the template alone, to be stored and found on other pages by :func:`membership`."""
     return template.tree.restricted(template.mask)
 
 
 def membership(page: Page, tree: Tree, equality: str | NodeEquality = "hybex") -> NDArray[np.bool_]:
-    """Which nodes of a new page belong to a template that was learnt before.
+    """Return an (n_nodes,) mask of the nodes of a page that belong to a learnt template.
 
-    Parameters
-    ----------
-    page
-        Any page, at best of the same site.
-    tree
-        A template, as :func:`learnt_tree` gives it.
-    equality
-        See :func:`map_trees`; at best what the template was learnt with.
-
-    Returns
-    -------
-    NDArray[np.bool_]
-        (n_nodes,) in the order of ``page.nodes``.
-
-    Raises
-    ------
-    UnknownNameError
-        No such equality.
+    ``tree`` comes from :func:`learnt_tree`, preferably learnt with the same ``equality``; see :func:`map_trees`.
 
     Examples
     --------

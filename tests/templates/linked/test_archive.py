@@ -231,7 +231,7 @@ def test_redirects_end(tmp_path: Path) -> None:
     assert source.get(f"{C}/1") is None
     assert title(source, A) == A
     assert title(ArchiveSource(tmp_path / "site.warc", max_redirects=0), f"{B}/4") == f"{B}/4"
-    with pytest.raises(UsageError, match="max_redirects is 0 or more"):
+    with pytest.raises(UsageError, match="max_redirects must be at least 0"):
         ArchiveSource(tmp_path / "site.warc", max_redirects=-1)
 
 
