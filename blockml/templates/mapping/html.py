@@ -74,8 +74,8 @@ def template_html(template: PageTemplate, *, base_url: str | None = None, keep_s
     separated by a space; frames are written as ``div``, raw text as ``pre``.
 
     The parser of the page restores the same tree, with exceptions: content after ``</body>`` or ``</html>`` moves to
-    the end of the body, and names with unusual characters become ``span``. Other parsers may repair further errors, such as
-    text directly in a table or nested links.
+    the end of the body, and names with unusual characters become ``span``. Other parsers may repair further errors,
+    such as text directly in a table or nested links.
 
     Parameters
     ----------
