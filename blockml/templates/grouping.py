@@ -65,14 +65,10 @@ class PageSummary:
     title: str
     n_blocks: int
     n_nodes: int
-    sketch: PageSketch
-    """Sketch for distances."""
-    classes: PageSketch | None
-    """Sketch with classes for subclusters; None if they aren't wanted."""
-    texts: NDArray[np.uint64]
-    """(n_texts,) keys of the distinct texts of its blocks."""
-    words: NDArray[np.int64]
-    """(n_texts,) words of the blocks with each text."""
+    sketch: PageSketch  #: Sketch for distances
+    classes: PageSketch | None  #: Sketch with classes for subclusters; None if they aren't wanted
+    texts: NDArray[np.uint64]  #: (n_texts,) keys of the distinct texts of its blocks
+    words: NDArray[np.int64]  #: (n_texts,) words of the blocks with each text
 
 
 def summarise(page: Page, *, subclusters: bool = False) -> PageSummary:
@@ -118,7 +114,9 @@ def cluster_pages(
 
     Up to 2,000 pages are clustered by all their distances. More are clustered by single linkage of sets of features
     with MinHash, which gives the same clusters; an automatic threshold, and the statistics of a larger cluster, then
-    come from a sample of 300 pages.
+    come from a sample of 300 pages. Raises UsageError for an unknown name or setting, conflicting options, numbers out
+    of range, a page too large for the distance, or ids other than n distinct ones, and MissingExtraError for more than
+    2,000 pages without the package datasketch.
 
     Parameters
     ----------
@@ -158,14 +156,6 @@ def cluster_pages(
         not computed), ``seconds``: see :func:`blockml.reports.clustering.write_clustering`. Clusters, and subclusters
         (``finer``) within each, are numbered from 0 by their first pages.
 
-    Raises
-    ------
-    UsageError
-        Unknown name or setting, conflicting options, numbers out of range, a page too large for the distance, or ids
-        other than n distinct ones.
-    MissingExtraError
-        More than 2,000 pages without the package datasketch.
-
     Examples
     --------
     >>> import blockml
@@ -174,28 +164,43 @@ def cluster_pages(
     >>> {page["id"]: page["cluster"] for page in result["pages"]}
     {'one': 0, 'two': 1, 'three': 0}
     """
-    metric = _metric(distance, settings)
+    if distance not in METRICS:
+        raise UnknownNameError("distance", str(distance), METRICS)
+    metric = METRICS[distance].using(**settings)
     summaries = [page if isinstance(page, PageSummary) else summarise(page, subclusters=subclusters) for page in pages]
     minhash = minhash or len(summaries) > MOST_COMPARED
-    _check(summaries, ids, truth, subclusters=subclusters)
+    n = len(summaries)
+    if len(ids) != n or len(set(ids)) != n:
+        raise UsageError(f"{n} pages need {n} different ids, got {len(set(ids))}")
+    if truth is not None and len(truth) != n:
+        raise UsageError(f"{n} pages need {n} known groups, got {len(truth)}")
+    if subclusters and any(page.classes is None for page in summaries):
+        raise UsageError("subclusters need summaries with classes: summarise(page, subclusters=True)")
     _check_method(linkage, threshold, k, metric, minhash=minhash)
 
     def distances(members: Sequence[int]) -> Matrix:
         return _distances([summaries[i].sketch for i in members], [ids[i] for i in members], metric, settings)
 
-    clock = _Clock()
+    seconds: dict[str, float] = {}
+
+    def timed(name: str, step: Callable[..., T], *arguments: Any, **options: Any) -> T:  # noqa: ANN401
+        start = time.perf_counter()
+        result = step(*arguments, **options)
+        seconds[name] = time.perf_counter() - start
+        return result
+
     matrix = None
     if minhash:
         sets = [metric.prepare(page.sketch) for page in summaries]
-        found, source = clock("clusters", _cluster_sets, sets, threshold, metric)
+        found, source = timed("clusters", _cluster_sets, sets, threshold, metric)
     else:
         everything = [page.sketch for page in summaries]
-        matrix = clock("distances", _distances, everything, ids, metric, settings, jobs=jobs, progress=progress)
-        found, source = clock("clusters", _cluster_matrix, matrix, threshold, k, linkage, distance)
+        matrix = timed("distances", _distances, everything, ids, metric, settings, jobs=jobs, progress=progress)
+        found, source = timed("clusters", _cluster_matrix, matrix, threshold, k, linkage, distance)
     groups = found.groups()
-    inner = clock("finer clusters", _subclusters, summaries, ids, groups) if subclusters else [None] * len(ids)
+    inner = timed("finer clusters", _subclusters, summaries, ids, groups) if subclusters else [None] * len(ids)
     drawn = matrix if pictures else None
-    plane = clock("map", mds, drawn) if drawn is not None and len(ids) <= _MOST_MAPPED else None
+    plane = timed("map", mds, drawn) if drawn is not None and len(ids) <= _MOST_MAPPED else None
     known = truth if truth is not None else [None] * len(ids)
     labels = found.labels.tolist()
     return {
@@ -223,39 +228,8 @@ def cluster_pages(
         "merges": found.merges,
         "map": None if plane is None else {"points": plane.coordinates, "stress": plane.stress},
         "histogram": None if drawn is None else distance_histogram(drawn)._asdict(),
-        "seconds": clock.seconds,
+        "seconds": seconds,
     }
-
-
-class _Clock:
-    """Records the duration of each step."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-
-    def __call__(self, name: str, step: Callable[..., T], *arguments: Any, **options: Any) -> T:  # noqa: ANN401
-        start = time.perf_counter()
-        result = step(*arguments, **options)
-        self.seconds[name] = time.perf_counter() - start
-        return result
-
-
-def _metric(distance: str, settings: Mapping[str, object]) -> Metric[Any]:
-    if distance not in METRICS:
-        raise UnknownNameError("distance", str(distance), METRICS)
-    return METRICS[distance].using(**settings)
-
-
-def _check(
-    summaries: Sequence[PageSummary], ids: Sequence[str], truth: Sequence[str | None] | None, *, subclusters: bool
-) -> None:
-    n = len(summaries)
-    if len(ids) != n or len(set(ids)) != n:
-        raise UsageError(f"{n} pages need {n} different ids, got {len(set(ids))}")
-    if truth is not None and len(truth) != n:
-        raise UsageError(f"{n} pages need {n} known groups, got {len(truth)}")
-    if subclusters and any(page.classes is None for page in summaries):
-        raise UsageError("subclusters need summaries with classes: summarise(page, subclusters=True)")
 
 
 def _check_method(linkage: str, threshold: object, k: int | None, metric: Metric[Any], *, minhash: bool) -> None:

@@ -46,12 +46,9 @@ _COUNTS, _LAYOUT = "counts-", "layout-"
 class Layout:
     """Pages of a site with similar structure."""
 
-    n_pages: int
-    """Number of pages learnt."""
-    paths: NDArray[np.uint64]
-    """(n_paths,) common paths of the medoid, as sorted codes."""
-    tree: Tree | None
-    """Tree that the medoid shares with others; None for a single page."""
+    n_pages: int  #: Number of pages learnt
+    paths: NDArray[np.uint64]  #: (n_paths,) common paths of the medoid, as sorted codes
+    tree: Tree | None  #: Tree that the medoid shares with others; None for a single page
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,14 +66,11 @@ class SiteTemplate:
     [True, True, True, True, True, True, False]
     """
 
-    name: str
-    """Name of the site."""
-    counts: SiteCounts
-    """Counts of repeated text."""
-    layouts: tuple[Layout, ...] = ()
-    """Layouts, the largest first."""
+    name: str  #: Name of the site
+    counts: SiteCounts  #: Counts of repeated text
+    layouts: tuple[Layout, ...] = ()  #: Layouts, the largest first
+    #: Back end and segmentation profile of the pages; None before the first page
     parsing: tuple[str, str] | None = None
-    """Back end and segmentation profile of the pages; None before the first page."""
 
     def __repr__(self) -> str:
         """Return a short form that identifies the pages learnt, as part of the id of an extractor."""
@@ -97,25 +91,15 @@ class SiteTemplate:
     def learn(cls, pages: Iterable[Page], *, name: str = "", threshold: float | None = None, **settings: bool) -> Self:
         """Learn the counts and layouts of a site.
 
-        Parameters
-        ----------
-        pages
-            Pages of one site, all parsed with the same settings.
-        name
-            Name of the site.
-        threshold
-            Distance of common paths up to which pages have one layout; None for an automatic threshold.
-        **settings
-            Settings of :meth:`blockml.templates.frequency.SiteCounts.learn`.
-
-        Raises
-        ------
-        UsageError
-            The pages were parsed with different settings, or the threshold is negative.
+        ``threshold`` is the distance of common paths up to which pages have one layout, by default chosen
+        automatically; ``settings`` are those of :meth:`blockml.templates.frequency.SiteCounts.learn`. Raises UsageError
+        if the pages were parsed with different settings, or for a negative threshold.
         """
         pages = list(pages)  # iterated twice
         counted = cls.count(pages, name=name, **settings)
-        return replace(counted, layouts=_layouts(pages, threshold))
+        sketches = [sketch(page) for page in pages]
+        groups = sorted(_groups(sketches, threshold), key=len, reverse=True)
+        return replace(counted, layouts=tuple([_learn_layout(pages, sketches, group) for group in groups]))
 
     def updated(self, pages: Iterable[Page]) -> Self:
         """Return the template with counts of further pages. Layouts are unchanged; :meth:`learn` renews them.
@@ -224,12 +208,6 @@ def _layout(arrays: Mapping[str, NDArray[Any]], item: Mapping[str, Any], number:
         raise ModelFormatError("the paths of a layout are damaged")
     tree = None if item["tree"] is None else Tree.from_arrays(columns, item["tree"])
     return Layout(int(item["n_pages"]), paths, tree)
-
-
-def _layouts(pages: Sequence[Page], threshold: float | None) -> tuple[Layout, ...]:
-    sketches = [sketch(page) for page in pages]
-    groups = sorted(_groups(sketches, threshold), key=len, reverse=True)
-    return tuple([_learn_layout(pages, sketches, group) for group in groups])
 
 
 def _groups(sketches: Sequence[PageSketch], threshold: float | None) -> list[list[int]]:

@@ -23,16 +23,12 @@ _DECIMALS = 12
 class MedoidRun:
     """Result of one run of k-medoids."""
 
+    #: (n,) cluster of each item, numbered as in the start; :attr:`clustering` numbers them by smallest member
     labels: NDArray[np.int32]
-    """(n,) cluster of each item, numbered as in the start; :attr:`clustering` numbers them by smallest member."""
-    medoids: NDArray[np.int32]
-    """(k,) medoid of each cluster."""
-    total: float
-    """Within distance: sum of the distances of all items to their medoids."""
-    n_rounds: int
-    """Number of rounds of updating medoids and labels."""
-    converged: bool
-    """Whether the last round changed no label."""
+    medoids: NDArray[np.int32]  #: (k,) medoid of each cluster
+    total: float  #: Within distance: sum of the distances of all items to their medoids
+    n_rounds: int  #: Number of rounds of updating medoids and labels
+    converged: bool  #: Whether the last round changed no label
 
     @property
     def clustering(self) -> Clustering:
@@ -42,12 +38,10 @@ class MedoidRun:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MedoidRuns:
-    """Results of runs from several starts."""
+    """Runs in the order of their starts, and the first one of the smallest within distance."""
 
     runs: Sequence[MedoidRun]
-    """Runs in the order of their starts."""
     best: MedoidRun
-    """First run of the smallest within distance."""
 
 
 def k_medoids(
@@ -58,29 +52,9 @@ def k_medoids(
     Each round sets the medoid of a cluster to the member of least total distance to the others, then assigns each item
     to the nearest medoid, until no label changes. Ties go to the first item or cluster, but a medoid stays in its own
     cluster. A cluster that starts empty gets the item farthest from its medoid (our choice), so there are always ``k``
-    clusters.
-
-    Parameters
-    ----------
-    matrix
-        (n, n) distances.
-    k
-        Number of clusters, from 1 to n.
-    start
-        (n,) initial labels from 0 to k - 1; by default drawn at random.
-    random_state
-        Seed of the random start.
-    max_iter
-        Maximum number of rounds, at least 1.
-
-    Returns
-    -------
-    MedoidRun
-
-    Raises
-    ------
-    UsageError
-        Invalid matrix, or another argument out of range.
+    clusters. ``start`` are (n,) initial labels from 0 to k - 1, by default drawn at random with the seed
+    ``random_state``; ``max_iter`` is the maximum number of rounds. Raises UsageError on an invalid matrix or arguments
+    out of range.
 
     Examples
     --------

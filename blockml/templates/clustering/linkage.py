@@ -25,13 +25,11 @@ PRESETS: Mapping[str, float] = MappingProxyType({"cps": 0.6, "ctss": 0.85, "cp":
 class Clustering:
     """Partition of ``n`` items."""
 
-    labels: NDArray[np.int32]
-    """(n,) cluster of each item; clusters are numbered from 0 by their smallest member."""
+    labels: NDArray[np.int32]  #: (n,) cluster of each item; clusters are numbered from 0 by their smallest member
+    #: (n - 1, 4) merges as in scipy: two clusters, their distance, size of their union. Items are clusters 0 … n - 1,
+    #: row i creates cluster n + i. None for methods that are not hierarchical.
     merges: NDArray[np.float64] | None = None
-    """(n - 1, 4) merges as in scipy: two clusters, their distance, size of their union. Items are clusters 0 … n - 1,
-    row i creates cluster n + i. None for methods that are not hierarchical."""
-    threshold: float | None = None
-    """Distance up to which clusters were merged; None if a number of clusters was given."""
+    threshold: float | None = None  #: Distance up to which clusters were merged; None if a number of clusters was given
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -66,26 +64,10 @@ class Merge(NamedTuple):
 def single_linkage(matrix: ArrayLike, *, threshold: float | None = None, k: int | None = None) -> Clustering:
     """Cluster by the smallest distance between members of two clusters (Gottron 2008).
 
-    With a threshold the clusters are the connected components of the graph of pairs within it.
-
-    Parameters
-    ----------
-    matrix
-        (n, n) distances.
-    threshold
-        Clusters up to this distance, inclusive, are merged; at least 0.
-    k
-        Number of clusters to stop at, from 1 to n. Give either ``threshold`` or ``k``.
-
-    Returns
-    -------
-    Clustering
-        With all merges, also those above the threshold. No clusters for n = 0.
-
-    Raises
-    ------
-    UsageError
-        Invalid matrix, neither or both of ``threshold`` and ``k``, or one of them out of range.
+    With a threshold the clusters are the connected components of the graph of pairs within it. The result has all
+    merges, also those above the threshold. Clusters up to the distance ``threshold``, inclusive, are merged, or until
+    ``k`` are left. Raises UsageError on an invalid matrix, or unless exactly one of ``threshold`` and ``k`` is given
+    and in range.
 
     Examples
     --------

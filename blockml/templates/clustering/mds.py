@@ -22,13 +22,11 @@ _Floats = NDArray[np.float64]
 class Embedding:
     """Items as points of the plane."""
 
+    #: (n, 2) centred points. The first axis has the greatest extent, and on each axis the first item off zero is
+    #: positive. The mean squared distance equals that of the input.
     coordinates: NDArray[np.float64]
-    """(n, 2) centred points. The first axis has the greatest extent, and on each axis the first item off zero is
-    positive. The mean squared distance equals that of the input."""
-    stress: float
-    """Kruskal's stress-1: 0 if the distances in the plane keep the order of the input."""
-    n_iterations: int
-    """Number of iterations."""
+    stress: float  #: Kruskal's stress-1: 0 if the distances in the plane keep the order of the input
+    n_iterations: int  #: Number of iterations
 
 
 def monotone_fit(lengths: ArrayLike, distances: ArrayLike) -> NDArray[np.float64]:
@@ -71,26 +69,9 @@ def mds(matrix: ArrayLike, *, max_iter: int = 300, eps: float = 1e-6) -> Embeddi
     """Embed items in the plane by non-metric MDS (Kruskal 1964; used by Gottron 2008).
 
     Starts from classical MDS and improves it by majorisation (SMACOF) of the distances of :func:`monotone_fit`.
-    Deterministic.
-
-    Parameters
-    ----------
-    matrix
-        (n, n) distances.
-    max_iter
-        Maximum number of iterations (our choice).
-    eps
-        Least decrease of the stress to continue (our choice).
-
-    Returns
-    -------
-    Embedding
-        All zeros for two items or fewer, or if all distances are 0.
-
-    Raises
-    ------
-    UsageError
-        Invalid matrix, or negative ``max_iter`` or ``eps``.
+    Deterministic. All coordinates are 0 for up to two items, or if all distances are 0. Stops after ``max_iter``
+    iterations, or when one decreases the stress by less than ``eps`` (our choices). Raises UsageError on an invalid
+    matrix or negative options.
 
     Examples
     --------

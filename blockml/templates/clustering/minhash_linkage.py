@@ -53,30 +53,10 @@ def minhash_linkage(
     only propose candidates, every decision counts elements. Equal sets are clustered once. Each set queries an index
     for similar leaders and joins those within the threshold, or becomes a leader. Finally, clusters are joined if any
     members are within the threshold; a set is compared with the members of another cluster only if it shares enough
-    elements with their union.
-
-    Parameters
-    ----------
-    sets
-        n sets of hashed features (paths or shingles of tags), each (m,) non-negative integers in any order.
-    threshold
-        Clusters up to this distance, inclusive, are merged; at least 0.
-    n_permutations
-        Length of the signatures, at least 2. Affects only the running time.
-    random_state
-        Seed of the signatures, from 0 to 2³² - 1. Affects only the running time.
-
-    Returns
-    -------
-    Clustering
-        Without a list of merges.
-
-    Raises
-    ------
-    UsageError
-        A set contains other values than non-negative integers, or an argument is out of range.
-    MissingExtraError
-        The package datasketch is not installed.
+    elements with their union. The result has no list of merges. Each set holds hashed features (paths or shingles of
+    tags), (m,) non-negative integers in any order. Clusters up to the distance ``threshold``, inclusive, are merged.
+    ``n_permutations``, the length of the signatures, and ``random_state``, their seed, affect only the running time.
+    Raises UsageError on invalid sets or arguments, and MissingExtraError without the package datasketch.
 
     Examples
     --------
@@ -112,12 +92,9 @@ def minhash_linkage(
 class _Collection:
     """Distinct sets and the threshold within which two are neighbours."""
 
-    values: Sequence[NDArray[np.uint64]]
-    """Elements of each set."""
-    elements: NDArray[np.int64]
-    """Elements of all sets, concatenated and numbered from 0."""
-    starts: NDArray[np.int64]
-    """(n + 1,) start of each set in ``elements``."""
+    values: Sequence[NDArray[np.uint64]]  #: Elements of each set
+    elements: NDArray[np.int64]  #: Elements of all sets, concatenated and numbered from 0
+    starts: NDArray[np.int64]  #: (n + 1,) start of each set in ``elements``
     threshold: float
 
     @classmethod

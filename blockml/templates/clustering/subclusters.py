@@ -20,10 +20,9 @@ _ROUNDING = 1e-9
 class Subclusters(NamedTuple):
     """Subclusters of a cluster."""
 
-    clustering: Clustering
-    """Partition of the members; one cluster if no cut is good enough."""
+    clustering: Clustering  #: Partition of the members; one cluster if no cut is good enough
+    #: Mean silhouette of the best cut, accepted or not, in [-1, 1]; None if no cut was possible
     silhouette: float | None
-    """Mean silhouette of the best cut, accepted or not, in [-1, 1]; None if no cut was possible."""
 
 
 def find_subclusters(
@@ -32,28 +31,11 @@ def find_subclusters(
     """Split one cluster by average linkage at the cut with the greatest mean silhouette (Rousseeuw 1987).
 
     Ties go to the cut with fewer clusters. Merges at equal distances are never separated, as that would depend on the
-    order of the items.
-
-    Parameters
-    ----------
-    matrix
-        (n, n) distances of the members, best of a metric that separates layouts, such as shingles with classes.
-    min_silhouette
-        Least silhouette of an accepted cut. Kaufman and Rousseeuw 1990 see no substantial structure up to 0.25, a weak
-        one up to 0.5 and a reasonable one above (0.25 is our choice).
-    max_clusters
-        Maximum number of subclusters, at least 1 (our choice).
-    min_items
-        Clusters of fewer items are not split (our choice).
-
-    Returns
-    -------
-    Subclusters
-
-    Raises
-    ------
-    UsageError
-        Invalid matrix, or ``max_clusters`` below 1.
+    order of the items. The (n, n) distances are best of a metric that separates layouts, such as shingles with classes.
+    The best cut is accepted if its silhouette reaches ``min_silhouette``: Kaufman and Rousseeuw 1990 see no substantial
+    structure up to 0.25, a weak one up to 0.5 and a reasonable one above (0.25 is our choice). There are at most
+    ``max_clusters``, and clusters of fewer than ``min_items`` are not split (our choices). Raises UsageError on an
+    invalid matrix, or ``max_clusters`` below 1.
 
     Examples
     --------
@@ -95,24 +77,9 @@ def two_level_labels(
 ) -> NDArray[np.int32]:
     """Find subclusters within every cluster.
 
-    Parameters
-    ----------
-    labels
-        (n,) cluster of each item.
-    matrix
-        (n, n) distances, possibly of another metric than the one that gave the clusters.
-    min_silhouette, max_clusters, min_items
-        See :func:`find_subclusters`.
-
-    Returns
-    -------
-    NDArray[np.int32]
-        (n, 2) cluster and subcluster within it, both numbered from 0 by smallest member.
-
-    Raises
-    ------
-    UsageError
-        Invalid matrix, ``labels`` other than n integers, or ``max_clusters`` below 1.
+    Returns (n, 2) labels of cluster and subcluster within it, both numbered from 0 by smallest member. Raises
+    UsageError on invalid labels, matrix or options. ``labels`` are the (n,) clusters, ``matrix`` the (n, n) distances,
+    possibly of another metric; for the options see :func:`find_subclusters`.
 
     Examples
     --------

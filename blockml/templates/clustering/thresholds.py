@@ -33,19 +33,16 @@ _Floats = NDArray[np.float64]
 class Threshold(NamedTuple):
     """Threshold and the rule that gave it."""
 
-    value: float | None
-    """None if no rule gives a threshold."""
+    value: float | None  #: None if no rule gives a threshold
+    #: Gap in the distances, best silhouette, published threshold, or no rule
     source: Literal["gap", "silhouette", "preset", "none"]
-    """Gap in the distances, best silhouette, published threshold, or no rule."""
 
 
 class DistanceHistogram(NamedTuple):
-    """Histogram of distances."""
+    """Histogram of distances: (bins,) numbers of pairs, and (bins + 1,) edges of the bins."""
 
     counts: NDArray[np.int64]
-    """(bins,) number of pairs."""
     edges: NDArray[np.float64]
-    """(bins + 1,) edges of the bins, from 0 to 1 or to the largest distance if that exceeds 1."""
 
 
 def gap_threshold(
@@ -53,28 +50,10 @@ def gap_threshold(
 ) -> float | None:
     """Return the middle of the widest range without distances.
 
-    Gottron 2008 read such gaps off a histogram; this rule is our choice. Ties go to the lowest gap.
-
-    Parameters
-    ----------
-    matrix
-        (n, n) distances.
-    min_low
-        Least start of a gap: near-duplicates make gaps near 0 (our choice).
-    min_gap
-        Least width of a gap (our choice).
-    relative
-        Scale both by the largest distance: for distances without an upper bound, such as those of tag vectors.
-
-    Returns
-    -------
-    float | None
-        None if there is no such gap; all items then belong in one cluster.
-
-    Raises
-    ------
-    UsageError
-        Invalid matrix, or a negative setting.
+    Gottron 2008 read such gaps off a histogram; this rule is our choice. Ties go to the lowest gap. None without such a
+    gap; all items then belong in one cluster. A gap must start at ``min_low``, as near-duplicates make gaps near 0, and
+    be ``min_gap`` wide (our choices). ``relative`` scales both by the largest distance, for distances without an upper
+    bound, such as those of tag vectors. Raises UsageError on an invalid matrix or negative settings.
 
     Examples
     --------
@@ -108,26 +87,10 @@ def histogram_threshold(
 def silhouette_threshold(matrix: ArrayLike, *, min_silhouette: float = 0.5, max_clusters: int = 100) -> float | None:
     """Return the threshold at which single linkage has the greatest mean silhouette (Rousseeuw 1987).
 
-    Parameters
-    ----------
-    matrix
-        (n, n) distances.
-    min_silhouette
-        Least silhouette of an accepted cut, in [-1, 1]. Kaufman and Rousseeuw 1990 call .5 and more a reasonable
-        structure.
-    max_clusters
-        Maximum number of clusters, never more than n / 2 (our choice: clusters of single pages are no structure).
-
-    Returns
-    -------
-    float or None
-        Middle between the last merge made and the first one not made; ties go to fewer clusters. None if no cut
-        reaches ``min_silhouette``.
-
-    Raises
-    ------
-    UsageError
-        Invalid matrix.
+    It lies in the middle between the last merge made and the first one not made; ties go to fewer clusters. None if no
+    cut reaches ``min_silhouette``. Kaufman and Rousseeuw 1990 call a silhouette of .5 and more a reasonable structure.
+    The number of clusters is at most ``max_clusters`` and n / 2 (our choice: clusters of single pages are no
+    structure). Raises UsageError on an invalid matrix.
 
     Examples
     --------

@@ -37,8 +37,7 @@ class Metric(ABC, Generic[Features]):
     pages with equal elements; not all fulfil the triangle inequality.
     """
 
-    name: ClassVar[str]
-    """Name in :data:`~blockml.templates.distances.METRICS`."""
+    name: ClassVar[str]  #: Name in :data:`~blockml.templates.distances.METRICS`
 
     @abstractmethod
     def prepare(self, page: PageSketch) -> Features:

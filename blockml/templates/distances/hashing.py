@@ -38,18 +38,8 @@ def mix(left: Codes, right: Codes) -> Codes:
 def run_codes(codes: Codes, step: Places, lengths: Places) -> Codes:
     """Hash the run of codes that starts at each place; equal runs have equal hashes wherever they lie.
 
-    Parameters
-    ----------
-    codes
-        (n,) uint64, code of each place.
-    step
-        (n,) index of the next place; -1 at the end of a run.
-    lengths
-        (n,) places per run, its start included; a run of length 0 hashes to 0.
-
-    Returns
-    -------
-    numpy.ndarray of uint64, shape (n,)
+    Takes the (n,) code of each place, the (n,) index of the next place, -1 at the end of a run, and the (n,) number of
+    places per run, its start included; a run of length 0 hashes to 0.
 
     Notes
     -----

@@ -11,11 +11,10 @@ import numpy as np
 from blockml.errors import UnknownNameError, UsageError
 from blockml.page import Page
 from blockml.templates.distances.base import Matrix, Metric, Progress
-from blockml.templates.distances.sequences import LongestCommonTagSubsequence
 from blockml.templates.distances.sets import CommonPaths, CommonPathShingles, CommonTagSequenceShingles
 from blockml.templates.distances.sketches import PageSketch, sketch
+from blockml.templates.distances.tags import LongestCommonTagSubsequence, TagVector
 from blockml.templates.distances.trees import RestrictedTopDownMapping
-from blockml.templates.distances.vectors import TagVector
 
 __all__ = ["METRICS", "distance", "distance_matrix"]
 
@@ -38,6 +37,9 @@ METRICS: Mapping[str, Metric[Any]] = MappingProxyType(
 def distance(a: Page | PageSketch, b: Page | PageSketch, metric: str = "cp", **settings: object) -> float:
     """Compute the structural distance of two pages; texts don't matter.
 
+    Returns 0 for pages with equal elements in equal places. Raises UsageError on an unknown metric or setting, an
+    invalid value, a sketch with classes and one without, or a page too large for a metric of quadratic cost.
+
     Parameters
     ----------
     a, b
@@ -50,17 +52,6 @@ def distance(a: Page | PageSketch, b: Page | PageSketch, metric: str = "cp", **s
         ``q`` (``cps``: 3, ``ctss``: 8), shingle length; ``norm`` (``rtdm``: ``"sum"``, ``"max"`` or None, the number
         of edits); ``with_text`` (``rtdm``), whether texts are nodes; ``cutoff`` (``rtdm``), above which a distance is
         ``inf``; ``max_nodes`` (``rtdm`` and ``lcts``), the largest page accepted.
-
-    Returns
-    -------
-    float
-        0 for pages with equal elements in equal places.
-
-    Raises
-    ------
-    UsageError
-        Unknown metric or setting, invalid value, a sketch with classes and one without, or a page too large for a
-        metric of quadratic cost.
 
     Notes
     -----
@@ -90,26 +81,10 @@ def distance_matrix(
 ) -> Matrix:
     """Compute the distances of all pairs of pages.
 
-    Parameters
-    ----------
-    pages
-        Pages or their sketches. Pages with equal elements are compared once.
-    metric, **settings
-        As for :func:`distance`.
-    jobs
-        Processes for ``rtdm`` and ``lcts``; -1 for all cores. The others compute the matrix as one sparse product.
-    progress
-        Wraps the tiles of the matrix to report progress.
-
-    Returns
-    -------
-    numpy.ndarray of float64, shape (n, n)
-        Symmetric, with zeros on the diagonal; independent of ``jobs``.
-
-    Raises
-    ------
-    UsageError
-        As for :func:`distance`, or ``jobs`` is 0.
+    The matrix is symmetric with zeros on the diagonal, and independent of ``jobs``. Pages with equal elements are
+    compared once. ``jobs`` is the number of processes for ``rtdm`` and ``lcts``, -1 for all cores; the other metrics
+    compute the matrix as one sparse product. ``progress`` wraps the tiles of the matrix; ``metric`` and ``settings``
+    are as for :func:`distance`. Raises UsageError as :func:`distance`, and for 0 jobs.
 
     Examples
     --------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -22,11 +21,7 @@ _ROWS = 256
 
 @dataclass(frozen=True)
 class SetMetric(Metric[Codes]):
-    """Distance 1 - |A ∩ B| / max(|A|, |B|); 0 for two empty sets, 1 for an empty and a non-empty one (our choice)."""
-
-    @abstractmethod
-    def prepare(self, page: PageSketch) -> Codes:
-        """Return the set as a sorted array of distinct codes."""
+    """Distance 1 - |A ∩ B| / max(|A|, |B|) of sorted codes; 0 for two empty sets, 1 for an empty and another one."""
 
     def compare(self, a: Codes, b: Codes) -> float:
         """Return the distance of two sets, in [0, 1]."""

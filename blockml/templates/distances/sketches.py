@@ -30,22 +30,15 @@ class PageSketch:
     number of elements, ``m`` of texts.
     """
 
+    #: Distinct names: the element's name, in a sketch with classes followed by its class tokens after spaces
     names: tuple[str, ...]
-    """Distinct names: the element's name, in a sketch with classes followed by its class tokens after spaces."""
-    tag: _Column
-    """(n,) index into ``names``."""
-    parent: _Column
-    """(n,) index of the parent element; -1 for a root."""
-    end: _Column
-    """(n,) index one past the element's last descendant."""
-    text_parent: _Column
-    """(m,) element that contains each text; -1 outside of elements."""
-    text_place: _Column
-    """(m,) number of elements that begin before each text."""
-    classes: bool
-    """Whether names include class tokens."""
-    fingerprint: bytes
-    """Digest of all columns: pages with equal fingerprints have distance 0 in any metric."""
+    tag: _Column  #: (n,) index into ``names``
+    parent: _Column  #: (n,) index of the parent element; -1 for a root
+    end: _Column  #: (n,) index one past the element's last descendant
+    text_parent: _Column  #: (m,) element that contains each text; -1 outside of elements
+    text_place: _Column  #: (m,) number of elements that begin before each text
+    classes: bool  #: Whether names include class tokens
+    fingerprint: bytes  #: Digest of all columns: pages with equal fingerprints have distance 0 in any metric
 
     def __len__(self) -> int:
         return len(self.tag)
@@ -71,12 +64,9 @@ class PageSketch:
 class Tree(NamedTuple):
     """Tree in pre-order, the input of a tree distance."""
 
-    codes: Codes
-    """(n,) code of each node's name."""
-    parent: NDArray[np.int64]
-    """(n,) index of the parent; -1 for a root."""
-    size: NDArray[np.int64]
-    """(n,) nodes of each subtree, its root included."""
+    codes: Codes  #: (n,) code of each node's name
+    parent: NDArray[np.int64]  #: (n,) index of the parent; -1 for a root
+    size: NDArray[np.int64]  #: (n,) nodes of each subtree, its root included
 
     @classmethod
     def of(cls, page: PageSketch, *, with_text: bool = False) -> Tree:
@@ -100,15 +90,9 @@ class Tree(NamedTuple):
 def sketch(page: Page, *, classes: bool = False) -> PageSketch:
     """Reduce a page to the columns that the distances need.
 
-    Every element of ``page.nodes`` counts, including scripts and styles (as leaves).
-
-    Parameters
-    ----------
-    page
-        Any page; one without nodes gives an empty sketch.
-    classes
-        Append the tokens of an element's ``class`` attribute to its name, sorted and with each run of digits replaced
-        by ``0``. This separates layouts of one site better; the published distances use names alone. Our choice.
+    Every element of ``page.nodes`` counts, including scripts and styles (as leaves). ``classes`` appends the tokens of
+    an element's ``class`` attribute to its name, sorted and with each run of digits replaced by ``0``. This separates
+    layouts of one site better; the published distances use names alone. Our choice.
 
     Examples
     --------

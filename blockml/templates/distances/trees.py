@@ -25,22 +25,14 @@ Norm = Literal["sum", "max"]
 class Subtrees(NamedTuple):
     """Distinct subtrees of a page as columns, and a histogram of its names by depth; ``c`` distinct subtrees."""
 
-    codes: Codes
-    """(c,) hash of each subtree, sorted."""
-    names: Codes
-    """(c,) code of its root's name."""
-    sizes: NDArray[np.int64]
-    """(c,) number of its nodes."""
-    starts: NDArray[np.int64]
-    """(c + 1,) start of its children in ``children``."""
-    children: NDArray[np.int64]
-    """Children of each subtree in document order, as subtree indices."""
-    roots: NDArray[np.int64]
-    """Roots of the page in document order, as subtree indices."""
-    levels: Codes
-    """Sorted codes of the distinct pairs of depth and name."""
-    counts: NDArray[np.int64]
-    """Nodes per pair of depth and name."""
+    codes: Codes  #: (c,) hash of each subtree, sorted
+    names: Codes  #: (c,) code of its root's name
+    sizes: NDArray[np.int64]  #: (c,) number of its nodes
+    starts: NDArray[np.int64]  #: (c + 1,) start of its children in ``children``
+    children: NDArray[np.int64]  #: Children of each subtree in document order, as subtree indices
+    roots: NDArray[np.int64]  #: Roots of the page in document order, as subtree indices
+    levels: Codes  #: Sorted codes of the distinct pairs of depth and name
+    counts: NDArray[np.int64]  #: Nodes per pair of depth and name
 
     @property
     def n_nodes(self) -> int:
@@ -59,16 +51,14 @@ class RestrictedTopDownMapping(Metric[Subtrees]):
 
     name: ClassVar[str] = "rtdm"
 
+    #: Divisor of the cost: ``sum`` of both sizes (range [0, 1]), their ``max`` (range [0, 2]) or None for the cost
+    #: itself. The papers give none; our choice.
     norm: Norm | None = "sum"
-    """Divisor of the cost: ``sum`` of both sizes (range [0, 1]), their ``max`` (range [0, 2]) or None for the cost
-    itself. The papers give none; our choice."""
-    with_text: bool = False
-    """Whether texts are nodes, all of one name."""
+    with_text: bool = False  #: Whether texts are nodes, all of one name
+    #: Distance above which a pair gets ``inf`` and its computation stops early. Not for methods that need all
+    #: distances.
     cutoff: float | None = None
-    """Distance above which a pair gets ``inf`` and its computation stops early. Not for methods that need all
-    distances."""
-    max_nodes: int = MAX_NODES
-    """Largest page accepted, in nodes."""
+    max_nodes: int = MAX_NODES  #: Largest page accepted, in nodes
 
     def __post_init__(self) -> None:
         if self.norm is not None and self.norm not in get_args(Norm):

@@ -23,28 +23,17 @@ __all__ = ["Contents", "contents_of"]
 class Contents:
     """Countable contents of a page in document order, and the page's own counts."""
 
-    text_nodes: NDArray[np.int32]
-    """(n_texts,) node index of each visible text."""
-    text_keys: NDArray[np.uint64]
-    """(n_texts,) key of each text."""
-    text_words: NDArray[np.int64]
-    """(n_texts,) number of words."""
-    text_blocks: NDArray[np.int32]
-    """(n_texts,) index of the text's block; -1 outside of blocks."""
-    block_keys: NDArray[np.uint64]
-    """(n_blocks,) key of the block's text."""
-    path_keys: NDArray[np.uint64]
-    """(n_blocks,) key of the path of the block's parent."""
-    word_blocks: NDArray[np.int64]
-    """(n_pairs,) block of each distinct word of each block, ascending."""
-    word_places: NDArray[np.int64]
-    """(n_pairs,) index of the word in ``tables.words``."""
-    word_times: NDArray[np.int64]
-    """(n_pairs,) occurrences in the block."""
-    vector_rows: NDArray[np.int64]
-    """(n_blocks,) index of the block's vector in ``tables.vectors``."""
-    tables: Tables
-    """Counts of this page alone."""
+    text_nodes: NDArray[np.int32]  #: (n_texts,) node index of each visible text
+    text_keys: NDArray[np.uint64]  #: (n_texts,) key of each text
+    text_words: NDArray[np.int64]  #: (n_texts,) number of words
+    text_blocks: NDArray[np.int32]  #: (n_texts,) index of the text's block; -1 outside of blocks
+    block_keys: NDArray[np.uint64]  #: (n_blocks,) key of the block's text
+    path_keys: NDArray[np.uint64]  #: (n_blocks,) key of the path of the block's parent
+    word_blocks: NDArray[np.int64]  #: (n_pairs,) block of each distinct word of each block, ascending
+    word_places: NDArray[np.int64]  #: (n_pairs,) index of the word in ``tables.words``
+    word_times: NDArray[np.int64]  #: (n_pairs,) occurrences in the block
+    vector_rows: NDArray[np.int64]  #: (n_blocks,) index of the block's vector in ``tables.vectors``
+    tables: Tables  #: Counts of this page alone
 
 
 def contents_of(page: Page, *, casefold: bool = False, mask_digits: bool = False) -> Contents:
@@ -62,7 +51,10 @@ def contents_of(page: Page, *, casefold: bool = False, mask_digits: bool = False
     block = np.searchsorted(blocks.node, text_nodes, side="right") - 1
     inside = text_nodes <= np.append(blocks.last_node, -1)[block]
     text_blocks = np.where(inside, block, -1).astype(np.int32)
-    block_keys = _block_keys(page, text_nodes, keys, casefold=casefold, mask_digits=mask_digits)
+    block_keys = keys[np.searchsorted(text_nodes, blocks.node)]  # most blocks are single texts, whose keys are known
+    several = np.flatnonzero(blocks.last_node > blocks.node)
+    merged = [blocks.texts[i] for i in several.tolist()]
+    block_keys[several] = stable_hash64(unified(merged, casefold=casefold, mask_digits=mask_digits))
     paths = path_keys(nodes, blocks.parent)
     text_words, word_keys, word_blocks, word_places, word_times = _words(texts, text_blocks)
     words = WordCounts.of_page(word_keys, np.bincount(word_places, weights=word_times).astype(np.int64))
@@ -91,18 +83,6 @@ def contents_of(page: Page, *, casefold: bool = False, mask_digits: bool = False
             vectors=vectors,
         ),
     )
-
-
-def _block_keys(
-    page: Page, text_nodes: NDArray[np.int32], keys: NDArray[np.uint64], *, casefold: bool, mask_digits: bool
-) -> NDArray[np.uint64]:
-    """Return (n_blocks,) keys of the blocks' texts. Most blocks are single texts, whose keys are known."""
-    blocks = page.blocks
-    result = keys[np.searchsorted(text_nodes, blocks.node)]
-    several = np.flatnonzero(blocks.last_node > blocks.node)
-    joined = [blocks.texts[block] for block in several.tolist()]
-    result[several] = stable_hash64(unified(joined, casefold=casefold, mask_digits=mask_digits))
-    return result
 
 
 def _words(

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Counts", "distinct", "places", "ranges", "summed", "unified"]
+__all__ = ["Counts", "column", "distinct", "places", "ranges", "summed", "unified"]
 
 _Number = TypeVar("_Number", np.uint64, np.int64)
 
@@ -41,6 +41,11 @@ def places(keys: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> NDArray[np.i
     place = np.searchsorted(keys, wanted)
     place[place == len(keys)] = 0
     return np.where(keys[place] == wanted, place, -1)
+
+
+def column(tables: Sequence[object], name: str, dtype: type[np.generic]) -> NDArray[Any]:
+    """Concatenate a column of several tables."""
+    return np.concatenate([np.zeros(0, dtype), *[getattr(table, name) for table in tables]])
 
 
 def distinct(values: NDArray[_Number]) -> NDArray[_Number]:
@@ -91,10 +96,8 @@ class Counts:
     [2, 1, 0]
     """
 
-    keys: NDArray[np.uint64]
-    """(n,) sorted distinct keys."""
-    pages: NDArray[np.int32]
-    """(n,) number of pages with the text, at least 1."""
+    keys: NDArray[np.uint64]  #: (n,) sorted distinct keys
+    pages: NDArray[np.int32]  #: (n,) number of pages with the text, at least 1
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -108,9 +111,7 @@ class Counts:
     @classmethod
     def combined(cls, parts: Sequence[Counts]) -> Counts:
         """Add the counts of disjoint sets of pages."""
-        keys = np.concatenate([np.zeros(0, np.uint64), *[part.keys for part in parts]])
-        pages = np.concatenate([np.zeros(0, np.int64), *[part.pages for part in parts]])
-        keys, (sums,) = summed(keys, [pages])
+        keys, (sums,) = summed(column(parts, "keys", np.uint64), [column(parts, "pages", np.int64)])
         return cls(keys, sums.astype(np.int32))
 
     def of(self, keys: NDArray[np.uint64]) -> NDArray[np.int32]:

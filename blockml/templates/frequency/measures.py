@@ -24,38 +24,26 @@ class Measures:
     paths and :attr:`similar` always refer to other pages.
     """
 
-    n_others: int
-    """Number of other pages counted."""
-    include_self: bool
-    """Whether the page itself is counted too."""
-    text_nodes: NDArray[np.int32]
-    """(n_texts,) node index of each visible text, in document order."""
-    text_blocks: NDArray[np.int32]
-    """(n_texts,) block of each text; -1 outside of blocks."""
-    text_words: NDArray[np.int64]
-    """(n_texts,) number of words."""
-    text_pages: NDArray[np.int64]
-    """(n_texts,) document frequency: number of pages with an equal text."""
+    n_others: int  #: Number of other pages counted
+    include_self: bool  #: Whether the page itself is counted too
+    text_nodes: NDArray[np.int32]  #: (n_texts,) node index of each visible text, in document order
+    text_blocks: NDArray[np.int32]  #: (n_texts,) block of each text; -1 outside of blocks
+    text_words: NDArray[np.int64]  #: (n_texts,) number of words
+    text_pages: NDArray[np.int64]  #: (n_texts,) document frequency: number of pages with an equal text
+    #: (n_blocks,) mean share of pages of the block's texts, in [0, 1], weighted by words unless the block has none
     text_share: NDArray[np.float64]
-    """(n_blocks,) mean share of pages of the block's texts, in [0, 1], weighted by words unless the block has none."""
-    block_pages: NDArray[np.int64]
-    """(n_blocks,) number of pages with a block of equal text."""
-    block_share: NDArray[np.float64]
-    """(n_blocks,) share of pages with a block of equal text, in [0, 1]."""
-    path_share: NDArray[np.float64]
-    """(n_blocks,) share of other pages with a block at the same path, in [0, 1]."""
+    block_pages: NDArray[np.int64]  #: (n_blocks,) number of pages with a block of equal text
+    block_share: NDArray[np.float64]  #: (n_blocks,) share of pages with a block of equal text, in [0, 1]
+    path_share: NDArray[np.float64]  #: (n_blocks,) share of other pages with a block at the same path, in [0, 1]
+    #: (n_blocks,) share, in [0, 1], of the other pages' texts at that path that occur there on one page only; 1 without
+    #: texts
     path_novelty: NDArray[np.float64]
-    """(n_blocks,) share, in [0, 1], of the other pages' texts at that path that occur there on one page only; 1 without
-    texts."""
-    path_words: NDArray[np.float64]
-    """(n_blocks,) mean words of other pages' blocks at that path; 0 without blocks."""
-    path_links: NDArray[np.float64]
-    """(n_blocks,) share of linked words among these, in [0, 1]; 0 without words."""
+    path_words: NDArray[np.float64]  #: (n_blocks,) mean words of other pages' blocks at that path; 0 without blocks
+    path_links: NDArray[np.float64]  #: (n_blocks,) share of linked words among these, in [0, 1]; 0 without words
+    #: (n_blocks,) mean entropy of the block's words, in [0, 1]: 1 for words equally frequent on all pages; 0 without
+    #: words, and with fewer than two pages
     entropy: NDArray[np.float64]
-    """(n_blocks,) mean entropy of the block's words, in [0, 1]: 1 for words equally frequent on all pages; 0 without
-    words, and with fewer than two pages."""
-    similar: NDArray[np.int32] | None
-    """(n_blocks,) number of other pages with a similar block; None if not computed."""
+    similar: NDArray[np.int32] | None  #: (n_blocks,) number of other pages with a similar block; None if not computed
 
     @property
     def n_pages(self) -> int:
@@ -74,19 +62,9 @@ def measure(
     """Measure how much of a page is repeated on its site.
 
     Learning the page makes no difference: its own counts are removed if present, then added if they are to count.
-
-    Parameters
-    ----------
-    page
-        Page, parsed like those learnt.
-    site
-        Counts of the site.
-    include_self
-        Count the page itself, as Gottron 2008, where it belongs to its own training set.
-    similar
-        Count similar blocks, the only measure that compares blocks pairwise.
-    distinct
-        Average entropies over the distinct words of a block, not over all its words.
+    ``include_self`` counts the page itself, as Gottron 2008, where it belongs to its own training set. ``similar``
+    counts similar blocks, the only measure that compares blocks pairwise. ``distinct`` averages entropies over the
+    distinct words of a block instead of all its words.
 
     Notes
     -----

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page import Nodes
-from blockml.templates.frequency.counts import Counts, places, summed
+from blockml.templates.frequency.counts import Counts, column, places, summed
 from blockml.text.hashing import stable_hash64
 
 __all__ = ["PathCounts", "count_texts", "path_keys"]
@@ -88,26 +88,16 @@ class PathCounts:
     Texts are counted by path: "Home" in the menu and "Home" in an article are two texts.
     """
 
-    keys: NDArray[np.uint64]
-    """(n,) sorted keys of distinct paths."""
-    pages: NDArray[np.int32]
-    """(n,) pages with a block there."""
-    blocks: NDArray[np.int64]
-    """(n,) blocks on all pages."""
-    words: NDArray[np.int64]
-    """(n,) words of these blocks."""
-    linked: NDArray[np.int64]
-    """(n,) linked words of these blocks."""
-    texts: NDArray[np.int32]
-    """(n,) distinct texts."""
-    once: NDArray[np.int32]
-    """(n,) texts on one page only."""
-    text_keys: NDArray[np.uint64]
-    """(m,) sorted keys of distinct pairs of path and text."""
-    text_pages: NDArray[np.int32]
-    """(m,) pages with that text at that path."""
-    text_path: NDArray[np.int32]
-    """(m,) index of the path."""
+    keys: NDArray[np.uint64]  #: (n,) sorted keys of distinct paths
+    pages: NDArray[np.int32]  #: (n,) pages with a block there
+    blocks: NDArray[np.int64]  #: (n,) blocks on all pages
+    words: NDArray[np.int64]  #: (n,) words of these blocks
+    linked: NDArray[np.int64]  #: (n,) linked words of these blocks
+    texts: NDArray[np.int32]  #: (n,) distinct texts
+    once: NDArray[np.int32]  #: (n,) texts on one page only
+    text_keys: NDArray[np.uint64]  #: (m,) sorted keys of distinct pairs of path and text
+    text_pages: NDArray[np.int32]  #: (m,) pages with that text at that path
+    text_path: NDArray[np.int32]  #: (m,) index of the path
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -127,16 +117,12 @@ class PathCounts:
     @classmethod
     def combined(cls, parts: Sequence[PathCounts]) -> PathCounts:
         """Add the counts of disjoint sets of pages."""
-        none = np.zeros(0, np.int64)
-        columns = [
-            np.concatenate([none, *[getattr(part, column) for part in parts]])
-            for column in ("pages", "blocks", "words", "linked")
-        ]
-        keys, sums = summed(np.concatenate([np.zeros(0, np.uint64), *[part.keys for part in parts]]), columns)
-        placed = np.concatenate([np.zeros(0, np.uint64), *[part.text_keys for part in parts]])
+        columns = [column(parts, name, np.int64) for name in ("pages", "blocks", "words", "linked")]
+        keys, sums = summed(column(parts, "keys", np.uint64), columns)
+        placed = column(parts, "text_keys", np.uint64)
         paths = np.concatenate([np.zeros(0, np.uint64), *[part.keys[part.text_path] for part in parts]])
         distinct, first = np.unique(placed, return_index=True)
-        _, (pages,) = summed(placed, [np.concatenate([none, *[part.text_pages for part in parts]])])
+        _, (pages,) = summed(placed, [column(parts, "text_pages", np.int64)])
         return cls._of_columns(keys, sums, distinct, pages, paths[first])
 
     @classmethod

@@ -72,17 +72,8 @@ def text_frequency(measures: Measures, theta: float = THETA) -> Scores:
     """Score each block by the share of its words in texts that :func:`kept_texts` keeps.
 
     Applies Gottron 2008 to whole blocks: a block is content if at least half of its words are. Texts of a block without
-    words count equally. :func:`kept_texts` is the original method, for single texts.
-
-    Returns
-    -------
-    scores, reasons
-        (n_blocks,) float32 in [0, 1], and (n_blocks,) such as ``on 9 of 10 pages``.
-
-    Raises
-    ------
-    UsageError
-        ``theta`` is not in [0, 1].
+    words count equally. :func:`kept_texts` is the original method, for single texts. Returns (n_blocks,) float32 scores
+    and (n_blocks,) reasons such as ``on 9 of 10 pages``. Raises UsageError unless ``theta`` is in [0, 1].
     """
     n_blocks = len(measures.text_share)
     inside = measures.text_blocks >= 0
@@ -145,26 +136,10 @@ def entropy_rule(measures: Measures, theta: float | None = None) -> Scores:
 def ibdf_rule(measures: Measures, *, theta: float = THETA, phi: float | None = None) -> Scores:
     """Score each block by the number c of other pages with a similar block (Debnath et al. 2005).
 
-    Parameters
-    ----------
-    measures
-        Measures of a page, with similar blocks.
-    theta
-        A block is not content if c is more than this share of the other pages (our choice of a threshold).
-    phi
-        Threshold of the inverse block document frequency, used instead if given: a block is not content if 1 / (c + 1)
-        is less.
-
-    Returns
-    -------
-    scores, reasons
-        (n_blocks,) float32 in [0, 1], .5 at the threshold, and (n_blocks,) such as ``like blocks of 8 of 9 other
-        pages``.
-
-    Raises
-    ------
-    UsageError
-        A threshold is not in [0, 1], or the measures lack similar blocks.
+    Returns (n_blocks,) float32 scores, .5 at the threshold, and (n_blocks,) reasons such as ``like blocks of 8 of 9
+    other pages``. A block is not content if c exceeds a share ``theta`` of the other pages (our choice of a threshold)
+    or, with ``phi``, if its inverse block document frequency 1 / (c + 1) is below ``phi``. Raises UsageError for a
+    threshold outside of [0, 1], or measures without similar blocks.
     """
     similar, ibdf = measures.similar, measures.ibdf
     if similar is None or ibdf is None:
@@ -193,16 +168,8 @@ def fallback_reason(
 ) -> FallbackReason | None:
     """Return why the result of a rule should not be used; None if it can be used.
 
-    Parameters
-    ----------
-    measures
-        Measures of the page.
-    kept
-        Share of words kept, in [0, 1]: :func:`kept_share`.
-    min_train
-        Minimum number of pages, including the page itself.
-    most, least
-        Bounds of the share of words removed (our choice).
+    ``kept`` is the share of words kept, in [0, 1], see :func:`kept_share`; ``min_train`` the minimum number of pages,
+    including the page itself; ``most`` and ``least`` bound the share of words removed (our choice).
 
     Examples
     --------

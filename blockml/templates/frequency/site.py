@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from blockml.errors import UsageError
 from blockml.page import Page
 from blockml.templates.frequency.contents import Contents, contents_of
-from blockml.templates.frequency.storing import tables_from, tables_to
-from blockml.templates.frequency.tables import Tables
+from blockml.templates.frequency.tables import Tables, tables_from, tables_to
 
 __all__ = ["SiteCounts"]
 
@@ -38,12 +37,9 @@ class SiteCounts:
     (2, 3)
     """
 
-    casefold: bool
-    """Whether texts are compared without regard to case."""
-    mask_digits: bool
-    """Whether all numbers are equal."""
-    tables: Tables
-    """Counts."""
+    casefold: bool  #: Whether texts are compared without regard to case
+    mask_digits: bool  #: Whether all numbers are equal
+    tables: Tables  #: Counts
 
     @property
     def n_pages(self) -> int:
@@ -81,10 +77,7 @@ class SiteCounts:
     def merged(self, other: SiteCounts) -> SiteCounts:
         """Return the counts of the pages of both.
 
-        Raises
-        ------
-        UsageError
-            They compare texts differently, or share pages, whose counts can't be separated.
+        Raises UsageError if they compare texts differently, or share pages, whose counts can't be separated.
         """
         if (self.casefold, self.mask_digits) != (other.casefold, other.mask_digits):
             raise UsageError("counts can only be merged with equal casefold and mask_digits")

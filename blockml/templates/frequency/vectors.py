@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page import Flag, Page
-from blockml.templates.frequency.counts import distinct, places, ranges
+from blockml.templates.frequency.counts import column, distinct, places, ranges
 from blockml.text.hashing import stable_hash64
 
 __all__ = ["ELEMENTS", "BlockVectors", "element_counts", "element_keys"]
@@ -55,13 +54,6 @@ def element_counts(page: Page) -> NDArray[np.int64]:
     return counts[:n_blocks].astype(np.int64)
 
 
-class _Postings(NamedTuple):
-    """Inverted index: the (n_entries,) vectors with each feature, from its entry of (n_features + 1,) starts."""
-
-    starts: NDArray[np.int64]
-    vectors: NDArray[np.int64]
-
-
 @dataclass(frozen=True, eq=False)
 class BlockVectors:
     """Distinct block vectors of a site in sparse form, and the pages of each.
@@ -69,20 +61,13 @@ class BlockVectors:
     Vector ``i`` has the entries ``starts[i] … starts[i + 1] - 1``.
     """
 
-    vocabulary: NDArray[np.uint64]
-    """(n_features,) sorted keys of all words of the site and of :data:`ELEMENTS`."""
-    keys: NDArray[np.uint64]
-    """(n,) sorted keys of the vectors, each the sum of its features' keys."""
-    starts: NDArray[np.int64]
-    """(n + 1,) first entry of each vector, and the number of entries."""
-    features: NDArray[np.int32]
-    """(n_entries,) index into the vocabulary, ascending within a vector."""
-    counts: NDArray[np.int32]
-    """(n_entries,) count, at least 1."""
-    page_starts: NDArray[np.int64]
-    """(n + 1,) first of the vector's pages in ``pages``."""
-    pages: NDArray[np.int32]
-    """(n_places,) index of the page, ascending within a vector."""
+    vocabulary: NDArray[np.uint64]  #: (n_features,) sorted keys of all words of the site and of :data:`ELEMENTS`
+    keys: NDArray[np.uint64]  #: (n,) sorted keys of the vectors, each the sum of its features' keys
+    starts: NDArray[np.int64]  #: (n + 1,) first entry of each vector, and the number of entries
+    features: NDArray[np.int32]  #: (n_entries,) index into the vocabulary, ascending within a vector
+    counts: NDArray[np.int32]  #: (n_entries,) count, at least 1
+    page_starts: NDArray[np.int64]  #: (n + 1,) first of the vector's pages in ``pages``
+    pages: NDArray[np.int32]  #: (n_places,) index of the page, ascending within a vector
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -121,8 +106,7 @@ class BlockVectors:
         ``vocabulary`` contains the features of all parts; ``pages`` gives, per part, the new index of each page.
         """
         none, no_page = np.zeros(0, np.int64), np.zeros(0, np.int32)
-        all_keys = np.concatenate([np.zeros(0, np.uint64), *[part.keys for part in parts]])
-        keys, first, row = np.unique(all_keys, return_index=True, return_inverse=True)
+        keys, first, row = np.unique(column(parts, "keys", np.uint64), return_index=True, return_inverse=True)
         lengths = np.concatenate([none, *[np.diff(part.starts) for part in parts]])
         entries = ranges((np.cumsum(lengths) - lengths)[first], lengths[first])
         moved = [np.searchsorted(vocabulary, part.vocabulary).astype(np.int32)[part.features] for part in parts]
@@ -135,7 +119,7 @@ class BlockVectors:
             keys,
             np.append(0, np.cumsum(lengths[first])),
             np.concatenate([no_page, *moved])[entries],
-            np.concatenate([no_page, *[part.counts for part in parts]])[entries],
+            column(parts, "counts", np.int32)[entries],
             np.append(0, np.cumsum(np.bincount(vector, minlength=len(keys)))),
             page[order].astype(np.int32),
         )
@@ -148,11 +132,12 @@ class BlockVectors:
         return np.bincount(rows, weights=squares, minlength=len(self)).astype(np.float64)
 
     @cached_property
-    def _postings(self) -> _Postings:
+    def _postings(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Inverted index: (n_features + 1,) starts, and the (n_entries,) vectors with each feature."""
         order = np.argsort(self.features, kind="stable")
         rows = np.repeat(np.arange(len(self)), np.diff(self.starts))
         numbers = np.bincount(self.features, minlength=len(self.vocabulary))
-        return _Postings(np.append(0, np.cumsum(numbers)), rows[order])
+        return np.append(0, np.cumsum(numbers)), rows[order]
 
     def similar_pages(self, page: BlockVectors, *, without: int = -1) -> NDArray[np.int32]:
         """Count the pages with a block similar to each vector of a page: cosine at least .9, or an equal vector.
@@ -161,7 +146,7 @@ class BlockVectors:
         (n_vectors of the page,).
         """
         rows, vectors = [np.arange(len(page))], [places(self.keys, page.keys)]
-        for some_rows, some_vectors in _Search(self, page).candidates():
+        for some_rows, some_vectors in self._candidates(page):
             similar = self._is_similar(page, some_rows, some_vectors)
             rows.append(some_rows[similar])
             vectors.append(some_vectors[similar])
@@ -192,53 +177,44 @@ class BlockVectors:
         similar: NDArray[np.bool_] = of**2 * dots**2 >= enough**2 * page._squares[row] * self._squares[vector]
         return similar
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Search:
-    """Search for the few vectors of a site that may be similar to those of a page."""
-
-    site: BlockVectors
-    page: BlockVectors
-
-    def candidates(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    def _candidates(self, page: BlockVectors) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """Yield pairs of vectors of the page and of the site, in chunks; all other pairs have a smaller cosine."""
-        row, feature = self._rare_features()
+        row, feature = self._rare_features(page)
         if not len(row):
             return
-        starts, vectors = self.site._postings  # noqa: SLF001
+        starts, vectors = self._postings
         lengths = np.diff(starts)[feature]
         parts = np.cumsum(lengths) // _CHUNK
         part_starts = np.flatnonzero(np.diff(parts, prepend=-1))
         for begin, end in zip(part_starts, [*part_starts[1:], len(row)], strict=True):
             chosen = slice(begin, end)
             found = vectors[ranges(starts[:-1][feature[chosen]], lengths[chosen])]
-            pairs = distinct(np.repeat(row[chosen], lengths[chosen]) * len(self.site) + found)
+            pairs = distinct(np.repeat(row[chosen], lengths[chosen]) * len(self) + found)
             if len(pairs):
-                rows, found = np.divmod(pairs, len(self.site))
-                fits = self._fits(rows, found)
+                rows, found = np.divmod(pairs, len(self))
+                fits = self._fits(page, rows, found)
                 yield rows[fits], found[fits]
 
-    def _rare_features(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _rare_features(self, page: BlockVectors) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return (row, feature) pairs: for each vector of the page, features of which a similar one must share one.
 
         If the features left out have less than c² of the squared length of a, a vector b that shares only those has a
         product of less than c·|a|·|b|, so a cosine below c. The features rarest on the site are used.
         """
-        page = self.page
         row = np.repeat(np.arange(len(page)), np.diff(page.starts))
-        feature = places(self.site.vocabulary, page.vocabulary)[page.features]
-        frequency = np.append(np.diff(self.site._postings.starts), 0)[feature]  # noqa: SLF001
+        feature = places(self.vocabulary, page.vocabulary)[page.features]
+        frequency = np.append(np.diff(self._postings[0]), 0)[feature]
         order = np.lexsort((frequency, row))
         squares = np.square(page.counts[order], dtype=np.int64)
         before = np.cumsum(squares) - squares
         starts = page.starts[:-1][row[order]]
         before -= before[starts] if len(before) else 0
         enough, of = _COSINE
-        wanted = of**2 * before <= (of**2 - enough**2) * page._squares[row[order]]  # noqa: SLF001
+        wanted = of**2 * before <= (of**2 - enough**2) * page._squares[row[order]]
         chosen = order[wanted & (feature[order] >= 0)]
         return row[chosen], feature[chosen]
 
-    def _fits(self, row: NDArray[np.int64], vector: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _fits(self, page: BlockVectors, row: NDArray[np.int64], vector: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return (n_pairs,) whether the numbers of features of two vectors allow similarity.
 
         Each feature of b beyond the k of a adds at least 1 to its squared length, of which a must cover a share of c²:
@@ -246,8 +222,8 @@ class _Search:
         """
         enough, of = _COSINE
         rest = of**2 - enough**2
-        own, others = np.diff(self.page.starts)[row], np.diff(self.site.starts)[vector]
-        own_squares, other_squares = self.page._squares[row], self.site._squares[vector]  # noqa: SLF001
+        own, others = np.diff(page.starts)[row], np.diff(self.starts)[vector]
+        own_squares, other_squares = page._squares[row], self._squares[vector]
         fits: NDArray[np.bool_] = (of**2 * (others - own) <= rest * other_squares) & (
             of**2 * (own - others) <= rest * own_squares
         )

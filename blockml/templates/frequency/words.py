@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.templates.frequency.counts import places, summed
+from blockml.templates.frequency.counts import column, places, summed
 
 __all__ = ["WordCounts"]
 
@@ -28,12 +28,9 @@ class WordCounts:
     so two sums per word, T and Σ tf log tf, suffice to add pages one by one.
     """
 
-    keys: NDArray[np.uint64]
-    """(n,) sorted keys of distinct words."""
-    total: NDArray[np.int64]
-    """(n,) occurrences T on all pages."""
-    tf_log_tf: NDArray[np.int64]
-    """(n,) Σ tf·ln tf over the pages, in units of 2^-24."""
+    keys: NDArray[np.uint64]  #: (n,) sorted keys of distinct words
+    total: NDArray[np.int64]  #: (n,) occurrences T on all pages
+    tf_log_tf: NDArray[np.int64]  #: (n,) Σ tf·ln tf over the pages, in units of 2^-24
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -46,11 +43,8 @@ class WordCounts:
     @classmethod
     def combined(cls, parts: Sequence[WordCounts]) -> WordCounts:
         """Add the counts of disjoint sets of pages."""
-        none = np.zeros(0, np.int64)
-        keys = np.concatenate([np.zeros(0, np.uint64), *[part.keys for part in parts]])
-        total = np.concatenate([none, *[part.total for part in parts]])
-        tf_log_tf = np.concatenate([none, *[part.tf_log_tf for part in parts]])
-        keys, (total, tf_log_tf) = summed(keys, [total, tf_log_tf])
+        columns = [column(parts, name, np.int64) for name in ("total", "tf_log_tf")]
+        keys, (total, tf_log_tf) = summed(column(parts, "keys", np.uint64), columns)
         return cls(keys, total, tf_log_tf)
 
     def entropies(self, page: WordCounts, n_pages: int, *, times: int = 0) -> NDArray[np.float64]:

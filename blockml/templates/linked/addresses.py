@@ -30,50 +30,30 @@ __all__ = [
 #: Returns the addresses of a host, best first; raises OSError if it has none.
 Resolver = Callable[[str, int], Sequence[str]]
 
-_Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-
-#: IPv4 addresses that aren't public (IANA, IPv4 Special-Purpose Address Registry). Listed here because the answers of
-#: ``ipaddress`` differ between versions of Python.
-_IPV4: tuple[tuple[_Network, str], ...] = tuple(
+#: Networks that aren't public, by kind (IANA, IPv4 and IPv6 Special-Purpose Address Registries, IPv6 Global Unicast
+#: Address Assignments). Listed here because the answers of ``ipaddress`` differ between versions of Python. Tunnels
+#: (Teredo, 6to4) lead to IPv4 addresses of any kind.
+_NOT_PUBLIC = tuple(
     (ipaddress.ip_network(network), kind)
-    for network, kind in (
-        ("0.0.0.0/8", "an address of this host"),
-        ("10.0.0.0/8", "a private address"),
-        ("100.64.0.0/10", "a shared address of a provider"),
-        ("127.0.0.0/8", "a loopback address"),
-        ("168.63.129.16/32", "a service address inside a cloud"),  # Azure; in no registry
-        ("169.254.0.0/16", "a link-local address"),
-        ("172.16.0.0/12", "a private address"),
-        ("192.0.0.0/24", "a reserved address"),
-        ("192.0.2.0/24", "an address for documentation"),
-        ("192.88.99.0/24", "a reserved address"),
-        ("192.168.0.0/16", "a private address"),
-        ("198.18.0.0/15", "an address for benchmarks"),
-        ("198.51.100.0/24", "an address for documentation"),
-        ("203.0.113.0/24", "an address for documentation"),
-        ("224.0.0.0/4", "a multicast address"),
-        ("240.0.0.0/4", "a reserved address"),
+    for kind, networks in (
+        ("an address of this host", "0.0.0.0/8 ::/128"),
+        ("a private address", "10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 fc00::/7"),
+        ("a shared address of a provider", "100.64.0.0/10"),
+        ("a loopback address", "127.0.0.0/8 ::1/128"),
+        ("a service address inside a cloud", "168.63.129.16/32"),  # Azure; in no registry
+        ("a link-local address", "169.254.0.0/16 fe80::/10"),
+        ("an address for documentation", "192.0.2.0/24 198.51.100.0/24 203.0.113.0/24 2001:db8::/32 3fff::/20"),
+        ("an address for benchmarks", "198.18.0.0/15"),
+        ("a multicast address", "224.0.0.0/4 ff00::/8"),
+        ("a reserved address", "192.0.0.0/24 192.88.99.0/24 240.0.0.0/4 2001::/23"),
+        ("an IPv4-mapped address", "::ffff:0:0/96"),
+        ("a local NAT64 address", "64:ff9b:1::/48"),
+        ("a 6to4 address", "2002::/16"),
     )
+    for network in networks.split()
 )
 
-#: IPv6 addresses that aren't public; nor are any outside 2000::/3 (IANA, IPv6 Global Unicast Address Assignments and
-#: IPv6 Special-Purpose Address Registry). Tunnels (Teredo, 6to4) lead to IPv4 addresses of any kind.
-_IPV6: tuple[tuple[_Network, str], ...] = tuple(
-    (ipaddress.ip_network(network), kind)
-    for network, kind in (
-        ("::/128", "an address of this host"),
-        ("::1/128", "a loopback address"),
-        ("::ffff:0:0/96", "an IPv4-mapped address"),
-        ("64:ff9b:1::/48", "a local NAT64 address"),
-        ("fc00::/7", "a private address"),
-        ("fe80::/10", "a link-local address"),
-        ("ff00::/8", "a multicast address"),
-        ("2001::/23", "a reserved address"),
-        ("2001:db8::/32", "an address for documentation"),
-        ("2002::/16", "a 6to4 address"),
-        ("3fff::/20", "an address for documentation"),
-    )
-)
+#: Public IPv6 addresses, apart from those listed above.
 _GLOBAL = ipaddress.IPv6Network("2000::/3")
 
 #: Addresses by which IPv6-only networks reach IPv4 (RFC 6052): classified by the embedded IPv4 address.
@@ -103,10 +83,7 @@ class RefusedError(FetchError):
 def checked_url(url: str) -> str:
     """Normalise a URL to be fetched.
 
-    Raises
-    ------
-    FetchError
-        Not a web URL, contains a user name or password, or its host is an obfuscated IP address.
+    Raises FetchError if it is not a web URL, contains a user name or password, or its host is an obfuscated IP address.
 
     Examples
     --------
@@ -170,23 +147,15 @@ def refusal(address: str) -> str | None:
         return "not an IP address"
     if isinstance(parsed, ipaddress.IPv6Address) and parsed in _NAT64:
         parsed = ipaddress.IPv4Address(int(parsed) & 0xFFFFFFFF)
-    if isinstance(parsed, ipaddress.IPv4Address):
-        return next((kind for network, kind in _IPV4 if parsed in network), None)
-    kind = next((kind for network, kind in _IPV6 if parsed in network), None)
-    return kind if kind is not None or parsed in _GLOBAL else "not a public address"
+    kind = next((kind for network, kind in _NOT_PUBLIC if parsed in network), None)
+    return kind if kind is not None or parsed.version == 4 or parsed in _GLOBAL else "not a public address"
 
 
 def look_up(host: str, port: int, resolver: Resolver, *, seconds: float, allow_private: bool) -> list[str]:
     """Return the addresses of a host that may be contacted.
 
-    A lookup can't be cancelled, so it runs in a daemon thread, which is abandoned after ``seconds``.
-
-    Raises
-    ------
-    RefusedError
-        None of its addresses is public.
-    FetchError
-        It has no address, or the lookup takes too long.
+    A lookup can't be cancelled, so it runs in a daemon thread, which is abandoned after ``seconds``. Raises
+    RefusedError if none of its addresses is public, and FetchError if it has none or the lookup takes too long.
     """
     try:
         addresses: Sequence[str] = [str(ipaddress.ip_address(host))]

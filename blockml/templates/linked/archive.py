@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 from blockml.errors import InputError, MissingExtraError, UsageError
 from blockml.page import Page
 from blockml.parsing import Limits, parse
-from blockml.templates.linked.source import PageSource
+from blockml.templates.linked.links import PageSource
 from blockml.templates.linked.urls import join, normalise
 
 if TYPE_CHECKING:
@@ -51,15 +51,11 @@ _DECODINGS: tuple[Literal["all", "transfer", "none"], ...] = ("all", "transfer",
 class _Capture:
     """Location of a page or redirect."""
 
-    file: int
-    """Number of the file."""
-    offset: int
-    """Start of the record or line, or of its gzip member."""
-    skip: int
-    """Records to skip from there."""
+    file: int  #: Number of the file
+    offset: int  #: Start of the record or line, or of its gzip member
+    skip: int  #: Records to skip from there
     date: str
-    target: str | None = None
-    """Target of a redirect."""
+    target: str | None = None  #: Target of a redirect
 
 
 class ArchiveSource(PageSource):

@@ -26,7 +26,7 @@ class Budget:
     """Time for one page, consumed by its requests one after another."""
 
     def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
+        self.overdrawn = f"took longer than {seconds:g} seconds"
         self._left = seconds
         self._started: float | None = None
 
@@ -36,11 +36,6 @@ class Budget:
         if used >= self._left:
             raise FetchError(self.overdrawn)
         return self._left - used
-
-    @property
-    def overdrawn(self) -> str:
-        """Message for a budget that is used up."""
-        return f"took longer than {self.seconds:g} seconds"
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -72,12 +67,8 @@ class Response:
     def read(self, limit: int, *, cut: bool = False) -> bytes:
         """Read and decompress the body, at most ``limit`` bytes before as well as after decompression.
 
-        A longer body is truncated if ``cut``, else an error.
-
-        Raises
-        ------
-        FetchError
-            Too long, damaged, or compressed in a way that wasn't requested.
+        A longer body is truncated if ``cut``, else an error. Raises FetchError if the body is too long, damaged, or
+        compressed in a way that wasn't requested.
         """
         coding = self.header("Content-Encoding").lower()
         if coding not in {"", "identity", "gzip", "x-gzip"}:
@@ -95,7 +86,7 @@ class Response:
                 if cut:
                     return bytes(body[:limit])
                 raise FetchError(f"longer than {limit} bytes")
-        if unzip and n_packed and not unzip.complete:
+        if unzip and n_packed and not unzip.inflate.eof:
             raise FetchError("the compressed body is truncated")
         return bytes(body)
 
@@ -104,22 +95,18 @@ class _Gunzip:
     """Incremental decompression with bounded output: a few kilobytes can hold gigabytes."""
 
     def __init__(self) -> None:
-        self._inflate = zlib.decompressobj(wbits=31)
-
-    @property
-    def complete(self) -> bool:
-        return self._inflate.eof
+        self.inflate = zlib.decompressobj(wbits=31)
 
     def __call__(self, chunk: bytes, limit: int) -> bytes:
         unzipped = bytearray()
         try:
             while chunk and len(unzipped) < limit:
-                if self._inflate.eof:  # another member, or padding, which browsers ignore too
+                if self.inflate.eof:  # another member, or padding, which browsers ignore too
                     if not chunk.startswith(b"\x1f"):
                         break
-                    self._inflate = zlib.decompressobj(wbits=31)
-                unzipped += self._inflate.decompress(chunk, limit - len(unzipped))
-                chunk = self._inflate.unused_data
+                    self.inflate = zlib.decompressobj(wbits=31)
+                unzipped += self.inflate.decompress(chunk, limit - len(unzipped))
+                chunk = self.inflate.unused_data
         except zlib.error as error:
             raise FetchError(f"the compressed body is damaged ({error})") from error
         return bytes(unzipped)
@@ -160,10 +147,7 @@ class Connections:
     def request(self, url: str, budget: Budget) -> Iterator[Response]:
         """Request a normalised URL, within the budget including the body.
 
-        Raises
-        ------
-        FetchError
-            The port or address is refused, the server does not answer, or it takes too long.
+        Raises FetchError if the port or address is refused, the server does not answer, or it takes too long.
         """
         import httpcore
 

@@ -15,7 +15,7 @@ from blockml.page import Page
 from blockml.parsing import Limits, parse
 from blockml.templates.linked.archive import ArchiveSource
 from blockml.templates.linked.layouts import DAMAGED, PageFile, is_inside, page_files, read_file, read_layout
-from blockml.templates.linked.source import PageSource
+from blockml.templates.linked.links import PageSource
 from blockml.templates.linked.urls import normalise
 
 __all__ = ["FolderSource", "open_source"]
@@ -208,14 +208,7 @@ def open_source(path: str | os.PathLike[str], **options: Any) -> FolderSource | 
     A folder with a link map (``pages.jsonl``, possibly compressed), page folders or page files is a
     :class:`FolderSource`, and so is a link map itself. A WARC file, JSON lines with whole pages, and a folder of only
     such files is an :class:`~blockml.templates.linked.archive.ArchiveSource`. ``options`` are passed to the class.
-
-    Raises
-    ------
-    InputError
-        No such file or folder, or no pages in it.
-    UsageError
-        Unknown option, or an invalid value.
-        The class has no such option, or its value is wrong.
+    Raises InputError without such a file or pages in it, and UsageError for an unknown option or invalid value.
 
     Examples
     --------

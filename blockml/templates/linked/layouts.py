@@ -7,7 +7,7 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -39,26 +39,19 @@ class PageFile:
     """Page file of a folder."""
 
     path: Path
-    names: tuple[str, ...]
-    """Names other than its path: its id, its path in the site."""
-    place: str
-    """Path in the site, from which a page without URL gets one."""
+    names: tuple[str, ...]  #: Names other than its path: its id, its path in the site
+    place: str  #: Path in the site, from which a page without URL gets one
     url: str | None = None
     site: str | None = None
     charset: str | None = None
-    hrefs: Mapping[str, str] = field(default_factory=dict)
-    """Ids of the pages that links, as written, lead to."""
+    hrefs: Mapping[str, str] = field(default_factory=dict)  #: Ids of the pages that links, as written, lead to
 
 
 def read_layout(root: Path, links: Path | None, site: str | None) -> tuple[str, list[PageFile]]:
     """Detect a folder's layout (``site``, ``map`` or ``described``) and list its pages, of one site or all.
 
-    Raises
-    ------
-    InputError
-        Unusable link map or ``meta.json``.
-    UsageError
-        Unknown site, or the layout assigns no sites.
+    Raises InputError for an unusable link map or ``meta.json``, and UsageError for an unknown site or if the layout
+    assigns no sites.
     """
     if links is not None:
         return "map", _of_site(list(_mapped(root, links)), site, root)
@@ -67,7 +60,11 @@ def read_layout(root: Path, links: Path | None, site: str | None) -> tuple[str, 
         return "described", _of_site(described, site, root)
     if site is not None:
         raise UsageError("this folder does not assign its pages to sites", source=root)
-    return "site", list(_static(root, names))
+    places: dict[str, str] = {}  # a page and its compressed copy are one page
+    for name in names:
+        if is_page_name(name) or _has_markup(root / name):
+            places.setdefault(name.removesuffix(".gz"), name)
+    return "site", [PageFile(root / name, (place,), place) for place, name in places.items()]
 
 
 def page_files(root: Path) -> Iterator[str]:
@@ -113,16 +110,6 @@ def _of_site(files: Sequence[PageFile], site: str | None, root: Path) -> list[Pa
     return [file for file in files if site is None or file.site == site]
 
 
-def _static(root: Path, names: Iterable[str]) -> Iterator[PageFile]:
-    """Yield the page files of a static site; a page and its compressed copy are one page."""
-    places: dict[str, str] = {}
-    for name in names:
-        if is_page_name(name) or _has_markup(root / name):
-            places.setdefault(name.removesuffix(".gz"), name)
-    for place, name in places.items():
-        yield PageFile(root / name, (place,), place)
-
-
 def _has_markup(path: Path) -> bool:
     """Return whether a file without extension, as wget saves some pages, contains HTML."""
     if "." in path.name.removesuffix(".gz"):
@@ -155,26 +142,20 @@ def _mapped(root: Path, links: Path) -> Iterator[PageFile]:
     """Yield the page of each entry of a link map; entries without a page file are skipped."""
     try:
         with open_file(links) as stream:
-            for number, line in enumerate(stream, start=1):
-                if line.strip():
-                    file = _mapped_page(root, _object(line, f"{links}:{number}"), f"{links}:{number}")
-                    if file is not None:
-                        yield file
+            rows = [(_object(line, f"{links}:{n}"), f"{links}:{n}") for n, line in enumerate(stream, 1) if line.strip()]
     except InputError:
         raise
     except DAMAGED as error:
         raise InputError(f"the link map can't be read ({error})", source=links) from error
-
-
-def _mapped_page(root: Path, row: Mapping[str, Any], source: str) -> PageFile | None:
-    if "id" not in row:
-        raise InputError("each line of a link map must have an 'id'", source=source)
-    page_id, place = str(row["id"]), _text(row, "path") or ""
-    hrefs = row.get("hrefs")
-    for name in (*(pattern.format(page_id) for pattern in _PLACES), place):
-        path = root / name
-        if name and "\0" not in name and path.is_file() and is_inside(path, root):
-            return PageFile(
+    for row, source in rows:
+        if "id" not in row:
+            raise InputError("each line of a link map must have an 'id'", source=source)
+        page_id, place, hrefs = str(row["id"]), _text(row, "path") or "", row.get("hrefs")
+        names = (*(pattern.format(page_id) for pattern in _PLACES), place)
+        paths = (root / name for name in names if name and "\0" not in name)
+        path = next((path for path in paths if path.is_file() and is_inside(path, root)), None)
+        if path is not None:
+            yield PageFile(
                 path.resolve(),
                 (page_id, place) if place else (page_id,),
                 place or page_id,
@@ -183,7 +164,6 @@ def _mapped_page(root: Path, row: Mapping[str, Any], source: str) -> PageFile | 
                 _text(row, "encoding"),
                 {href: str(target) for href, target in hrefs.items()} if isinstance(hrefs, dict) else {},
             )
-    return None
 
 
 def _object(text: bytes, source: object) -> dict[str, Any]:

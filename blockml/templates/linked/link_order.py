@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from blockml.errors import UnknownNameError
 from blockml.page import Nodes, Page
-from blockml.templates.linked.links import Link
+from blockml.templates.linked.links import Link, PageSource
 from blockml.templates.linked.menus import find_menu
-from blockml.templates.linked.source import PageSource
 
 __all__ = ["ORDERS", "Order", "ordered"]
 
@@ -26,6 +25,8 @@ def ordered(
     page: Page, links: Sequence[Link], order: str = "document", source: PageSource | None = None
 ) -> tuple[Link, ...]:
     """Put the links of a page in the order in which to follow them.
+
+    Raises UnknownNameError for an unknown order.
 
     Parameters
     ----------
@@ -40,11 +41,6 @@ def ordered(
         menu that :func:`~blockml.templates.linked.menus.find_menu` finds (future work of Alarte et al. 2014).
     source
         Resolves the links of the menu, as in ``links``.
-
-    Raises
-    ------
-    UnknownNameError
-        Unknown order.
 
     Examples
     --------

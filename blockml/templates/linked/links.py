@@ -1,15 +1,15 @@
-"""Links of a page to other pages."""
+"""Links of a page to other pages, and the interface of folders, archives and the web as sources of these."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from blockml.page import Page
-from blockml.templates.linked.source import PageSource
-from blockml.templates.linked.urls import base_url, host_of, join, normalise
+from blockml.templates.linked.urls import base_url, host_of, join, normalise, resolve
 
-__all__ = ["PAGE_EXTENSIONS", "Link", "is_page", "links", "names_of"]
+__all__ = ["PAGE_EXTENSIONS", "Link", "PageSource", "is_page", "links", "names_of"]
 
 #: Elements that link to another page, and the attribute with its URL.
 LINKING: Mapping[str, str] = {"a": "href", "area": "href"}
@@ -23,13 +23,23 @@ PAGE_EXTENSIONS = frozenset({"", "html", "htm", "php", "php3", "asp"})
 _NO_PAGES = ("/file", "feeds", ".pdf", "/rss")
 
 
+class PageSource(ABC):
+    """Source of pages by URL; a page that can't be loaded is None, never an error."""
+
+    @abstractmethod
+    def get(self, url: str) -> Page | None:
+        """Load and parse a page, with the base URL of its links as its ``url``."""
+
+    def resolve(self, page: Page, href: str) -> str | None:
+        """Return the URL of a page's link in the form that :meth:`get` accepts; None if it leads to no page."""
+        return resolve(page, href)
+
+
 class Link(NamedTuple):
     """Link of a page."""
 
-    url: str
-    """Target, in the form that :meth:`~blockml.templates.linked.source.PageSource.get` accepts."""
-    node: int
-    """Index of the first element with this link."""
+    url: str  #: Target, in the form that :meth:`~blockml.templates.linked.links.PageSource.get` accepts
+    node: int  #: Index of the first element with this link
 
 
 def links(

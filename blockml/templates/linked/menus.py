@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from blockml.errors import UnknownNameError
 from blockml.page import Nodes, Page
 from blockml.page.subtrees import subtree_sums, text_lengths
-from blockml.templates.linked.links import Link, links
-from blockml.templates.linked.source import PageSource
+from blockml.templates.linked.links import Link, PageSource, links
 from blockml.templates.linked.urls import base_url, host_of, join
 
 __all__ = ["METHODS", "WEIGHTS", "Candidate", "Menu", "find_menu", "menu_candidates"]
@@ -50,42 +49,31 @@ _OTHER_WORD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Menu:
-    """Menu of a page."""
+    """Menu of a page: index of its element, links to the page's own site, and score in [0, 1]."""
 
     node: int
-    """Index of its element."""
     links: tuple[Link, ...]
-    """Its links to the page's own site."""
     score: float
-    """Score in [0, 1]."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Candidate element for the menu."""
+    """Candidate element for the menu, with the number of links that the method counts; score and terms in [0, 1]."""
 
     node: int
-    """Index of the element."""
     xpath: str
-    """XPath of the element."""
     n_links: int
-    """Number of links below it that the method counts."""
     score: float
-    """Score in [0, 1]."""
     terms: Mapping[str, float]
-    """Terms of the score, each in [0, 1]."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Scores:
     """Scores of all elements of a page."""
 
-    scores: NDArray[np.float64]
-    """(n_nodes,) in [0, 1]; -1 for elements that can't be a menu."""
-    n_links: NDArray[np.int64]
-    """(n_nodes,) links below each element."""
-    terms: Mapping[str, NDArray[np.float64]]
-    """(n_nodes,) values by name."""
+    scores: NDArray[np.float64]  #: (n_nodes,) in [0, 1]; -1 for elements that can't be a menu
+    n_links: NDArray[np.int64]  #: (n_nodes,) links below each element
+    terms: Mapping[str, NDArray[np.float64]]  #: (n_nodes,) values by name
 
     def best_first(self) -> NDArray[np.intp]:
         """Return the candidates by decreasing score, then number of links, then document order."""
@@ -96,26 +84,11 @@ class _Scores:
 def find_menu(page: Page, *, method: str = "weighted", source: PageSource | None = None) -> Menu | None:
     """Find the element that is most likely the menu of a page.
 
-    Parameters
-    ----------
-    page
-        The page.
-    method
-        ``ratio``: the element with the most links per node below it, at least two; ties go to more links. On real pages
-        mostly a row of icons or tags. ``weighted``: six terms, see :data:`WEIGHTS`, extended to ancestors of similar
-        score; none below a score of 0.5.
-    source
-        Resolves links; :func:`~blockml.templates.linked.urls.resolve` if None.
-
-    Returns
-    -------
-    Menu or None
-        None if no element qualifies.
-
-    Raises
-    ------
-    UnknownNameError
-        Unknown method.
+    None if no element qualifies. The ``method`` ``ratio`` finds the element with the most links per node below it, at
+    least two; ties go to more links. On real pages that is mostly a row of icons or tags. ``weighted`` scores six
+    terms, see :data:`WEIGHTS`, and extends the best element to ancestors of similar score; none below a score of 0.5.
+    ``source`` resolves links, by default as :func:`~blockml.templates.linked.urls.resolve`. Raises UnknownNameError for
+    an unknown method.
 
     Examples
     --------

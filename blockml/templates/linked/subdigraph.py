@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from blockml.errors import UsageError
 from blockml.page import Page
 from blockml.templates.linked.link_order import ordered
-from blockml.templates.linked.links import links, names_of
-from blockml.templates.linked.source import PageSource
+from blockml.templates.linked.links import PageSource, links, names_of
 from blockml.templates.linked.urls import host_of
 
 __all__ = ["Subdigraph", "find_subdigraph", "is_copy"]
@@ -23,18 +22,12 @@ __all__ = ["Subdigraph", "find_subdigraph", "is_copy"]
 class Subdigraph:
     """Mutually linked pages and the cost of finding them."""
 
-    urls: tuple[str, ...]
-    """Links of the key page that lead to them, in the order followed."""
-    pages: tuple[Page, ...]
-    """The pages, without the key page."""
-    complete: bool
-    """Whether ``n`` pages were found; else this is the largest set found."""
-    n_links: int
-    """Links of the key page that could be followed."""
-    n_loaded: int
-    """Pages loaded, including the key page, without failures."""
-    failed: tuple[str, ...]
-    """Links that led to no page."""
+    urls: tuple[str, ...]  #: Links of the key page that lead to them, in the order followed
+    pages: tuple[Page, ...]  #: The pages, without the key page
+    complete: bool  #: Whether ``n`` pages were found; else this is the largest set found
+    n_links: int  #: Links of the key page that could be followed
+    n_loaded: int  #: Pages loaded, including the key page, without failures
+    failed: tuple[str, ...]  #: Links that led to no page
 
 
 def find_subdigraph(
@@ -55,7 +48,8 @@ def find_subdigraph(
 
     A redirected page has two URLs, and links to either lead to it; a link to a known page is not followed again or, if
     it proves to be one only after loading, adds another URL to it. A redirect to the key page is a link to it; a
-    redirect to another site is no link of this site.
+    redirect to another site is no link of this site. Returns ``n`` pages, or the first largest set found. Raises
+    UsageError for ``n`` below 1 or ``max_loads`` below 0, and UnknownNameError for an unknown order.
 
     Parameters
     ----------
@@ -71,18 +65,6 @@ def find_subdigraph(
         Maximum number of links followed, including failures (our choice).
     same_site, pages_only
         Filters of links; see :func:`~blockml.templates.linked.links.links`.
-
-    Returns
-    -------
-    Subdigraph
-        ``n`` pages, or the first largest set found; empty if no page could be loaded.
-
-    Raises
-    ------
-    UsageError
-        ``n`` is below 1 or ``max_loads`` below 0.
-    UnknownNameError
-        Unknown order.
 
     Examples
     --------

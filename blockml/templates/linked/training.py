@@ -14,8 +14,7 @@ from blockml.page import Page
 from blockml.templates.clustering import auto_threshold, single_linkage
 from blockml.templates.distances import METRICS, distance_matrix
 from blockml.templates.linked.link_order import ordered
-from blockml.templates.linked.links import Link, links, names_of
-from blockml.templates.linked.source import PageSource
+from blockml.templates.linked.links import Link, PageSource, links, names_of
 from blockml.templates.linked.subdigraph import is_copy
 
 __all__ = ["Lack", "TrainingSet", "training_set"]
@@ -33,24 +32,17 @@ class Lack(StrEnum):
 class TrainingSet:
     """A page and the pages it links to, clustered by structure."""
 
-    pages: tuple[Page, ...]
-    """The key page and the other pages of its cluster, in the order loaded."""
-    loaded: tuple[Page, ...]
-    """(n,) the key page and all pages compared with it."""
-    labels: NDArray[np.int32]
-    """(n,) cluster of each loaded page; 0 is that of the key page."""
+    pages: tuple[Page, ...]  #: The key page and the other pages of its cluster, in the order loaded
+    loaded: tuple[Page, ...]  #: (n,) the key page and all pages compared with it
+    labels: NDArray[np.int32]  #: (n,) cluster of each loaded page; 0 is that of the key page
+    #: Distance up to which clusters were merged; None if no rule gave one, or nothing was compared
     threshold: float | None
-    """Distance up to which clusters were merged; None if no rule gave one, or nothing was compared."""
+    #: Rule that gave the threshold: ``given``, or a source of :func:`~blockml.templates.clustering.auto_threshold`
     how: str
-    """Rule that gave the threshold: ``given``, or a source of :func:`~blockml.templates.clustering.auto_threshold`."""
-    n_links: int
-    """Links of the key page that could be followed."""
-    n_loaded: int
-    """Pages loaded, including the key page and copies, without failures."""
-    failed: tuple[str, ...]
-    """Links that led to no page."""
-    reason: Lack | None
-    """Why the pages are too few to learn from; None if they suffice."""
+    n_links: int  #: Links of the key page that could be followed
+    n_loaded: int  #: Pages loaded, including the key page and copies, without failures
+    failed: tuple[str, ...]  #: Links that led to no page
+    reason: Lack | None  #: Why the pages are too few to learn from; None if they suffice
 
     def __repr__(self) -> str:
         """Return a short form, as the pages are long."""
@@ -72,7 +64,9 @@ def training_set(
     """Load the pages that a page links to, and keep those of similar structure.
 
     The pages are clustered by single linkage; the cluster of the key page is the training set. Pages with exactly the
-    text of the key page are dropped, as all of it repeats on them, and so are pages reached again by another link.
+    text of the key page are dropped, as all of it repeats on them, and so are pages reached again by another link. If
+    there are too few, the result has only the key page and a reason. Raises UsageError for options out of range, and
+    UnknownNameError for an unknown order or metric.
 
     Parameters
     ----------
@@ -93,18 +87,6 @@ def training_set(
         Distance up to which clusters are merged; :func:`~blockml.templates.clustering.auto_threshold` if None.
     min_train
         Minimum number of pages, including the key page (our choice). With two, everything they share would be template.
-
-    Returns
-    -------
-    TrainingSet
-        Only the key page, with a reason, if there are too few pages.
-
-    Raises
-    ------
-    UsageError
-        Negative ``max_pages`` or ``threshold``, or ``min_train`` below 1.
-    UnknownNameError
-        Unknown order or metric.
 
     Examples
     --------

@@ -25,7 +25,7 @@ from blockml.templates.linked.addresses import (
 )
 from blockml.templates.linked.archive import HTML_TYPES, REDIRECTS
 from blockml.templates.linked.connections import Budget, Connections, Response
-from blockml.templates.linked.source import PageSource
+from blockml.templates.linked.links import PageSource
 from blockml.templates.linked.urls import join, normalise
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class WebSource(PageSource):
         self._closed = False
         self._n_pages = 0
         self._failures: dict[str, str] = {}
-        self._robots: dict[str, _Robots] = {}
+        self._robots: dict[str, Protego | str] = {}  # rules of each server, or why everything is disallowed
         self._turns: dict[str, float] = {}
         self.failures: Mapping[str, str] = MappingProxyType(self._failures)
         """Reason of each failure, by URL."""
@@ -219,19 +219,26 @@ class WebSource(PageSource):
 
     def _ask_robots(self, url: str) -> float:
         """Return the crawl delay of a URL's server in seconds; raise FetchError if it disallows the URL."""
+        from protego import Protego
+
         server = "/".join(url.split("/", 3)[:3])
         if server not in self._robots:
             try:
-                self._robots[server] = _Robots(self._fetch_robots(f"{server}/robots.txt"))
+                self._robots[server] = Protego.parse(self._fetch_robots(f"{server}/robots.txt"))
             except RefusedError as error:
-                self._robots[server] = _Robots(None, str(error))
+                self._robots[server] = str(error)
             except FetchError as error:
-                self._robots[server] = _Robots(
-                    None, f"robots.txt can't be loaded, so everything is disallowed ({error})"
-                )
-        robots = self._robots[server]
-        robots.check(url, self._token)
-        return robots.delay(self._token)
+                self._robots[server] = f"robots.txt can't be loaded, so everything is disallowed ({error})"
+        rules = self._robots[server]
+        if isinstance(rules, str):
+            raise FetchError(rules)
+        if not rules.can_fetch(url, self._token):
+            raise FetchError("disallowed by robots.txt")
+        delay = float(rules.crawl_delay(self._token) or 0.0)
+        rate = rules.request_rate(self._token)
+        with suppress(ZeroDivisionError):
+            delay = max(delay, rate.seconds / rate.requests) if rate is not None else delay
+        return delay if delay >= 0 else 0.0  # neither negative nor NaN
 
     def _fetch_robots(self, url: str) -> str:
         """Return the text of a robots.txt; empty if the server has none."""
@@ -261,35 +268,6 @@ class WebSource(PageSource):
         if wait > 0:
             time.sleep(wait)
         self._turns[server] = time.monotonic() + max(delay, self._delay)
-
-
-class _Robots:
-    """Rules of one server's robots.txt."""
-
-    def __init__(self, text: str | None, reason: str = "") -> None:
-        self._rules: Protego | None = None
-        self._reason = reason
-        if text is not None:
-            from protego import Protego
-
-            self._rules = Protego.parse(text)
-
-    def check(self, url: str, token: str) -> None:
-        """Raise FetchError if a URL is disallowed."""
-        if self._rules is None:
-            raise FetchError(self._reason)
-        if not self._rules.can_fetch(url, token):
-            raise FetchError("disallowed by robots.txt")
-
-    def delay(self, token: str) -> float:
-        """Return the requested seconds between requests; 0 if not given."""
-        if self._rules is None:
-            return 0.0
-        delay = float(self._rules.crawl_delay(token) or 0.0)
-        rate = self._rules.request_rate(token)
-        with suppress(ZeroDivisionError):
-            delay = max(delay, rate.seconds / rate.requests) if rate is not None else delay
-        return delay if delay >= 0 else 0.0  # neither negative nor NaN
 
 
 def _target(url: str, response: Response) -> str:

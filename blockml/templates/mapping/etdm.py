@@ -12,7 +12,7 @@ away, counted from either end, and with those of the same id or the same class n
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +59,9 @@ def map_trees(
     """Map one tree to another.
 
     The first roots are mapped if their names are equal. Of the children of a pair, the two most similar are mapped
-    first, then the next two of the rest, as long as they are equal; ties go to the first in document order.
+    first, then the next two of the rest, as long as they are equal; ties go to the first in document order. Returns the
+    (n_a,) rows of ``b`` that the rows of ``a`` are mapped to; -1 without one. Raises UnknownNameError for an unknown
+    equality or matching, and UsageError for ``group`` below 1.
 
     Parameters
     ----------
@@ -73,18 +75,6 @@ def map_trees(
     group
         Split the children of a very wide pair (one has more than 200 children, at least half of them with one name)
         into runs of this length, and map only runs of the same number. 20 in the public implementation; off by default.
-
-    Returns
-    -------
-    NDArray[np.int32]
-        (n_a,) row of ``b`` that each row of ``a`` is mapped to; -1 without one.
-
-    Raises
-    ------
-    UnknownNameError
-        Unknown equality or matching.
-    UsageError
-        ``group`` is below 1.
 
     Examples
     --------
@@ -182,7 +172,13 @@ class _Mapper:
         if n_pairs <= _FEW_PAIRS:
             found = [(-comparison.score(x, y), x, y) for x in rows_a for y in rows_b]
             return _disjoint([(x, y) for score, x, y in sorted(found) if -score >= comparison.limit], n_most)
-        left, right, scores = _equal(comparison, *_candidates(comparison, rows_a, rows_b))
+        left, right = _candidates(comparison, rows_a, rows_b)
+        scores = np.empty(len(left))
+        for start in range(0, len(left), MAX_PAIRS):  # in chunks, to bound the memory
+            chunk = slice(start, start + MAX_PAIRS)
+            scores[chunk] = comparison.scores(left[chunk], right[chunk])
+        equal = scores >= comparison.limit
+        left, right, scores = left[equal], right[equal], scores[equal]
         best_first = np.lexsort((right, left, -scores))
         return _disjoint(zip(left[best_first].tolist(), right[best_first].tolist(), strict=True), n_most)
 
@@ -225,36 +221,22 @@ def _candidates(comparison: Comparison, rows_a: Sequence[int], rows_b: Sequence[
     return np.concatenate([own[left[legal]], joined[:, 0]]), np.concatenate([others[right[legal]], joined[:, 1]])
 
 
-def _equal(comparison: Comparison, left: _Index, right: _Index) -> tuple[_Index, _Index, NDArray[np.float64]]:
-    """Return the pairs of equal rows and their scores, computed in chunks to bound the memory."""
-    scores = np.empty(len(left))
-    for start in range(0, len(left), MAX_PAIRS):
-        chunk = slice(start, start + MAX_PAIRS)
-        scores[chunk] = comparison.scores(left[chunk], right[chunk])
-    equal = scores >= comparison.limit
-    return left[equal], right[equal], scores[equal]
-
-
 def _joined(comparison: Comparison, rows_a: Sequence[int], rows_b: Sequence[int]) -> _Index:
     """Return (n, 2) pairs that share an id, or class names and attributes: the first of each list, and so on."""
-    pairs: _Pairs = []
-    for keys_of in (_ids, _looks):
-        waiting: dict[Hashable, deque[int]] = defaultdict(deque)
-        for row, key in zip(rows_b, keys_of(comparison.b, rows_b), strict=True):
-            waiting[key].append(row)
-        for row, key in zip(rows_a, keys_of(comparison.a, rows_a), strict=True):
-            if key is not None and waiting.get(key):
-                pairs.append((row, waiting[key].popleft()))
+
+    def keys(side: Side, rows: Sequence[int]) -> Iterator[tuple[int, Hashable]]:
+        columns = (rows, side.ids[rows].tolist(), side.classes[rows].tolist(), side.attributes[rows].tolist())
+        for row, own_id, classes, attributes in zip(*columns, strict=True):
+            if own_id >= 0:
+                yield row, own_id
+            if attributes > 0:
+                yield row, (classes, attributes)
+
+    waiting: dict[Hashable, deque[int]] = defaultdict(deque)
+    for row, key in keys(comparison.b, rows_b):
+        waiting[key].append(row)
+    pairs = [(row, waiting[key].popleft()) for row, key in keys(comparison.a, rows_a) if waiting.get(key)]
     return np.array(pairs, dtype=np.intp).reshape(-1, 2)
-
-
-def _ids(side: Side, rows: Sequence[int]) -> list[int | None]:
-    return [None if key < 0 else key for key in side.ids[rows].tolist()]
-
-
-def _looks(side: Side, rows: Sequence[int]) -> list[tuple[int, int] | None]:
-    looks = zip(side.classes[rows].tolist(), side.attributes[rows].tolist(), strict=True)
-    return [look if look[1] > 0 else None for look in looks]
 
 
 class _SameBelow:

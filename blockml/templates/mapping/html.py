@@ -75,21 +75,9 @@ def template_html(template: PageTemplate, *, base_url: str | None = None, keep_s
 
     The parser of the page restores the same tree, with exceptions: content after ``</body>`` or ``</html>`` moves to
     the end of the body, and names with unusual characters become ``span``. Other parsers may repair further errors,
-    such as text directly in a table or nested links.
-
-    Parameters
-    ----------
-    template
-        Result of :func:`page_template`.
-    base_url
-        Base of relative links, that of the page, to make images and links work.
-    keep_styles
-        Link to the page's style sheets and keep ``style`` attributes, which may load images from elsewhere.
-
-    Raises
-    ------
-    UsageError
-        ``base_url`` is not an absolute http, https or file URL.
+    such as text directly in a table or nested links. ``base_url``, the absolute http, https or file URL of the page
+    (else UsageError), makes relative links and images work. ``keep_styles`` links to the page's style sheets and keeps
+    ``style`` attributes, which may load images from elsewhere.
 
     Examples
     --------

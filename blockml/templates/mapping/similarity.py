@@ -30,31 +30,23 @@ class NodeEquality:
     Raises UsageError for a weight outside of [0, 1] or a threshold outside of [0, 5].
     """
 
-    cls: float = 0.1
-    """Weight of the class names: Jaccard index; 1 if neither has any."""
+    cls: float = 0.1  #: Weight of the class names: Jaccard index; 1 if neither has any
+    #: Weight of the positions among the siblings: 1 for equal ones, less 1/m per step, m the shorter list
     pos: float = 0.4
-    """Weight of the positions among the siblings: 1 for equal ones, less 1/m per step, m the shorter list."""
+    #: Weight of the attributes without id and class: Jaccard index of names with values; .75 if neither has any
     att: float = 0.0
-    """Weight of the attributes without id and class: Jaccard index of names with values; .75 if neither has any."""
-    chd: float = 0.5
-    """Weight of the numbers of child nodes: smaller by larger; 1 if neither has any."""
-    tag: float = 0.0
-    """Weight of the names, which are equal: a constant."""
-    threshold: float = 0.9
-    """Least sum of equal nodes."""
+    chd: float = 0.5  #: Weight of the numbers of child nodes: smaller by larger; 1 if neither has any
+    tag: float = 0.0  #: Weight of the names, which are equal: a constant
+    threshold: float = 0.9  #: Least sum of equal nodes
+    #: Whether texts must be equal, with normalised white space. False as in the public implementation, where all texts
+    #: match, so that an article is template wherever two articles have the same structure.
     text_equality: bool = True
-    """Whether texts must be equal, with normalised white space. False as in the public implementation, where all texts
-    match, so that an article is template wherever two articles have the same structure."""
-    same_id: bool = True
-    """Whether equal ids make nodes equal."""
-    same_look: bool = True
-    """Whether class and attribute scores of 1 make nodes equal, preferably at equal positions."""
-    exact: bool = False
-    """Whether ids, class names and attributes must be equal."""
-    ignore_digits: bool = False
-    """Whether digits in class names are ignored, as in ``post-123``. Our choice."""
+    same_id: bool = True  #: Whether equal ids make nodes equal
+    same_look: bool = True  #: Whether class and attribute scores of 1 make nodes equal, preferably at equal positions
+    exact: bool = False  #: Whether ids, class names and attributes must be equal
+    ignore_digits: bool = False  #: Whether digits in class names are ignored, as in ``post-123``. Our choice
+    #: Whether the numbers of children are ignored if class names and attributes are equal. Our choice.
     ignore_counts: bool = False
-    """Whether the numbers of children are ignored if class names and attributes are equal. Our choice."""
 
     def __post_init__(self) -> None:
         weights = {name: getattr(self, name) for name in ("cls", "pos", "att", "chd", "tag")}

@@ -14,23 +14,18 @@ from blockml.templates.mapping.etdm import map_trees
 from blockml.templates.mapping.similarity import NodeEquality
 from blockml.templates.mapping.tree import Tree, tree_of
 
-__all__ = ["PageTemplate", "learnt_tree", "membership", "page_template"]
+__all__ = ["NodeScores", "PageTemplate", "learnt_tree", "membership", "node_scores", "page_template"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PageTemplate:
     """Template that a page shares with other pages."""
 
-    page: Page
-    """Key page."""
-    tree: Tree
-    """Tree of the key page, ``n`` rows."""
-    votes: NDArray[np.int32]
-    """(n,) number of other pages that a row is mapped to."""
-    n_pages: int
-    """Number of other pages, without duplicates."""
-    mask: NDArray[np.bool_]
-    """(n,) template rows; closed under parents."""
+    page: Page  #: Key page
+    tree: Tree  #: Tree of the key page, ``n`` rows
+    votes: NDArray[np.int32]  #: (n,) number of other pages that a row is mapped to
+    n_pages: int  #: Number of other pages, without duplicates
+    mask: NDArray[np.bool_]  #: (n,) template rows; closed under parents
 
     @property
     def nodes(self) -> NDArray[np.bool_]:
@@ -50,32 +45,12 @@ def page_template(
 ) -> PageTemplate | None:
     """Find the template that a page shares with other pages.
 
-    Each other page is mapped to the key page independently, so their order doesn't matter.
-
-    Parameters
-    ----------
-    key
-        Page whose template is wanted.
-    others
-        Other pages, preferably of the same template. Pages with the visible text of the key page are skipped, as with a
-        copy all of it would be template, and so are pages with equal source.
-    equality, matching
-        See :func:`map_trees`.
-    min_votes
-        Number of other pages, or all if they are fewer, that a node must be mapped to. Default: all, as in the paper;
-        the public implementation requires 2 of 3.
-
-    Returns
-    -------
-    PageTemplate or None
-        None if no page is left to compare.
-
-    Raises
-    ------
-    UnknownNameError
-        Unknown equality or matching.
-    UsageError
-        ``min_votes`` is below 1.
+    Each other page is mapped to the key page independently, so their order doesn't matter. None if no page is left to
+    compare. Other pages with the visible text of the key page are skipped, as with a copy all of it would be template,
+    and so are pages with equal source. A template node is mapped to ``min_votes`` of the other pages, or all if they
+    are fewer; by default all, as in the paper, while the public implementation requires 2 of 3. For ``equality`` and
+    ``matching`` see :func:`map_trees`. Raises UnknownNameError for an unknown equality or matching, and UsageError for
+    ``min_votes`` below 1.
 
     Examples
     --------
@@ -127,3 +102,39 @@ def membership(page: Page, tree: Tree, equality: str | NodeEquality = "hybex") -
     inside = np.zeros(len(page.nodes), dtype=bool)
     inside[own.nodes[map_trees(own, tree, equality) >= 0]] = True
     return inside
+
+
+@dataclass(frozen=True, slots=True)
+class NodeScores:
+    """Agreement of detected with true (gold) template nodes; precision, recall and F1 are 1 if both sets are empty."""
+
+    n_retrieved: int
+    n_gold: int
+    n_common: int
+    precision: float
+    recall: float
+    f1: float
+
+
+def node_scores(retrieved: NDArray[np.bool_], gold: NDArray[np.bool_]) -> NodeScores:
+    """Compute precision, recall and F1 of two (n,) masks of template nodes, as Alarte et al. evaluate theirs.
+
+    Examples
+    --------
+    >>> scores = node_scores(np.array([True, True, False]), np.array([True, False, False]))
+    >>> scores.precision, scores.recall, round(scores.f1, 6)
+    (0.5, 1.0, 0.666667)
+    """
+    found, true = np.asarray(retrieved, dtype=bool), np.asarray(gold, dtype=bool)
+    if found.ndim != 1 or found.shape != true.shape:
+        raise UsageError(f"{found.shape} retrieved nodes, but {true.shape} nodes of the true template")
+    n_found, n_true, n_common = int(found.sum()), int(true.sum()), int((found & true).sum())
+    nothing = float(n_found == n_true == 0)
+    return NodeScores(
+        n_retrieved=n_found,
+        n_gold=n_true,
+        n_common=n_common,
+        precision=n_common / n_found if n_found else nothing,
+        recall=n_common / n_true if n_true else nothing,
+        f1=2 * n_common / (n_found + n_true) if n_found + n_true else 1.0,
+    )

@@ -44,36 +44,23 @@ class Tree:
     between elements are no nodes.
     """
 
-    names: tuple[str, ...]
-    """Element names; ``names[0]`` is ``#text``."""
-    tag: NDArray[np.int32]
-    """(n,) index into ``names``."""
-    parent: NDArray[np.int32]
-    """(n,) row of the parent; -1 for a root."""
-    end: NDArray[np.int32]
-    """(n,) row one past the last descendant."""
-    n_children: NDArray[np.int32]
-    """(n,) child nodes on the page: elements and texts."""
+    names: tuple[str, ...]  #: Element names; ``names[0]`` is ``#text``
+    tag: NDArray[np.int32]  #: (n,) index into ``names``
+    parent: NDArray[np.int32]  #: (n,) row of the parent; -1 for a root
+    end: NDArray[np.int32]  #: (n,) row one past the last descendant
+    n_children: NDArray[np.int32]  #: (n,) child nodes on the page: elements and texts
+    #: (n,) child nodes of the parent on the page, including the row itself; for a root the number of roots
     n_siblings: NDArray[np.int32]
-    """(n,) child nodes of the parent on the page, including the row itself; for a root the number of roots."""
-    position: NDArray[np.int32]
-    """(n,) position among these, from 0."""
-    id_table: tuple[str, ...]
-    """Distinct ids."""
-    ids: NDArray[np.int32]
-    """(n,) index into ``id_table``; -1 without an id."""
-    class_table: tuple[frozenset[str], ...]
-    """Distinct sets of class names; the first one is empty."""
-    classes: NDArray[np.int32]
-    """(n,) index into ``class_table``."""
+    position: NDArray[np.int32]  #: (n,) position among these, from 0
+    id_table: tuple[str, ...]  #: Distinct ids
+    ids: NDArray[np.int32]  #: (n,) index into ``id_table``; -1 without an id
+    class_table: tuple[frozenset[str], ...]  #: Distinct sets of class names; the first one is empty
+    classes: NDArray[np.int32]  #: (n,) index into ``class_table``
+    #: Distinct sets of other attributes, as names and values; the first one is empty
     attribute_table: tuple[frozenset[tuple[str, str]], ...]
-    """Distinct sets of other attributes, as names and values; the first one is empty."""
-    attributes: NDArray[np.int32]
-    """(n,) index into ``attribute_table``."""
-    texts: NDArray[np.uint64]
-    """(n,) :func:`text_hash` of a text; 0 for an element."""
-    nodes: NDArray[np.int32]
-    """(n,) index in ``page.nodes``; -1 for a stored tree."""
+    attributes: NDArray[np.int32]  #: (n,) index into ``attribute_table``
+    texts: NDArray[np.uint64]  #: (n,) :func:`text_hash` of a text; 0 for an element
+    nodes: NDArray[np.int32]  #: (n,) index in ``page.nodes``; -1 for a stored tree
 
     def __len__(self) -> int:
         return len(self.tag)
@@ -106,22 +93,21 @@ class Tree:
         id_table, ids = _used(self.id_table, self.ids[rows], keep_first=False)
         class_table, classes = _used(self.class_table, self.classes[rows], keep_first=True)
         attribute_table, attributes = _used(self.attribute_table, self.attributes[rows], keep_first=True)
+        kept = {
+            column: getattr(self, column)[rows] for column in ("n_children", "n_siblings", "position", "texts", "nodes")
+        }
         return Tree(
             names=names,
             tag=tag,
             parent=np.append(before[:-1], np.int32(-1))[self.parent[rows]],
             end=before[self.end[rows]],
-            n_children=self.n_children[rows],
-            n_siblings=self.n_siblings[rows],
-            position=self.position[rows],
             id_table=id_table,
             ids=ids,
             class_table=class_table,
             classes=classes,
             attribute_table=attribute_table,
             attributes=attributes,
-            texts=self.texts[rows],
-            nodes=self.nodes[rows],
+            **kept,
         )
 
     def arrays(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, list[str]]]:

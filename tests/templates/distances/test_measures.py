@@ -13,8 +13,8 @@ import blockml
 from blockml.errors import UnknownNameError, UsageError
 from blockml.parsing import Limits
 from blockml.templates.distances import METRICS, distance, distance_matrix, mappings, sketch
+from blockml.templates.distances.tags import ELEMENTS
 from blockml.templates.distances.trees import _least_cost
-from blockml.templates.distances.vectors import ELEMENTS
 from tests.strategies import messy_html
 from tests.templates.distances import naive
 
