@@ -61,26 +61,26 @@ class Mappings:
     def cost(self, a: Sequence[int], b: Sequence[int], limit: float = inf) -> float:
         """Return the integer cost of mapping one sequence of subtrees to another; ``inf`` if it exceeds ``limit``."""
         tables: list[_Table] = []  # each waits for the one after it
-        asked: list[tuple[int, int, float]] = []  # requested subtree pairs and their limits
-        begun = self._begun(a, b, limit)
+        requests: list[tuple[int, int, float]] = []  # pairs of subtrees and their limits
+        started = self._start(a, b, limit)
         while True:
             answer = None
-            if not isinstance(begun, (int, float)):
-                tables.append(begun)
-            elif not asked:
-                return begun
+            if not isinstance(started, (int, float)):
+                tables.append(started)
+            elif not requests:
+                return started
             else:
-                answer = self._kept(*asked.pop(), begun)
+                answer = self._store(*requests.pop(), started)
             try:
                 x, y, limit = next(tables[-1]) if answer is None else tables[-1].send(answer)
             except StopIteration as done:
                 tables.pop()
-                begun = done.value
+                started = done.value
             else:
-                asked.append((x, y, limit))
-                begun = self._begun(self._children[x], self._children[y], limit - (self._names[x] != self._names[y]))
+                requests.append((x, y, limit))
+                started = self._start(self._children[x], self._children[y], limit - (self._names[x] != self._names[y]))
 
-    def _kept(self, x: int, y: int, limit: float, cost_below: float) -> float:
+    def _store(self, x: int, y: int, limit: float, cost_below: float) -> float:
         """Add the cost of the roots to that of their children, and cache it."""
         cost = cost_below + (self._names[x] != self._names[y])
         kept, value = (self._costs, cost) if cost < inf else (self._beyond, limit)
@@ -89,7 +89,7 @@ class Mappings:
         kept[(x, y) if x < y else (y, x)] = value
         return cost
 
-    def _begun(self, a: Sequence[int], b: Sequence[int], limit: float) -> _Table | float:
+    def _start(self, a: Sequence[int], b: Sequence[int], limit: float) -> _Table | float:
         """Start the table of two sequences of children, or return the cost if it needs no table.
 
         Equal subtrees at either end are mapped to each other: no mapping is cheaper, as the sizes of two subtrees

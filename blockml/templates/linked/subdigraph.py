@@ -102,7 +102,7 @@ def find_subdigraph(
         if len(best) == n:
             break
     return Subdigraph(
-        urls=tuple(graph.asked[i] for i in best),
+        urls=tuple(graph.requested[i] for i in best),
         pages=tuple(graph.pages[i] for i in best),
         complete=len(best) == n,
         n_links=len(reach),
@@ -129,7 +129,7 @@ class _Graph:
 
     def __init__(self, key: Page, source: PageSource, *, same_site: bool) -> None:
         self.pages: list[Page] = []
-        self.asked: list[str] = []
+        self.requested: list[str] = []
         self.failed: list[str] = []
         self._key = key
         self._source = source
@@ -157,7 +157,7 @@ class _Graph:
         else:
             number = len(self.pages)
             self.pages.append(page)
-            self.asked.append(url)
+            self.requested.append(url)
             self._names.append(set())
             self._targets.append({link.url for link in links(page, self._source, same_site=False)})
             self._mutual.append(0)

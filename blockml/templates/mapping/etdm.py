@@ -243,7 +243,7 @@ class _SameBelow:
     """Tests whether the descendants of a row of each tree are identical."""
 
     def __init__(self, comparison: Comparison) -> None:
-        self._usable = comparison.knows_itself
+        self._usable = comparison.equates_identical
         self._labels_a, self._sums_a = _summed(comparison.a)
         self._labels_b, self._sums_b = _summed(comparison.b)
         self._ends_a, self._ends_b = comparison.a.tree.end.tolist(), comparison.b.tree.end.tolist()

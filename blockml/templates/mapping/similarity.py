@@ -230,7 +230,7 @@ class Comparison:
         return not (e.cls or e.pos or e.att or e.chd or e.same_id or e.same_look) and e.tag >= self.limit
 
     @property
-    def knows_itself(self) -> bool:
+    def equates_identical(self) -> bool:
         """Whether identical nodes are equal under the weights alone."""
         e = self.equality
         return e.tag + e.cls + e.pos + e.chd + 0.75 * e.att >= self.limit
