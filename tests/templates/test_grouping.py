@@ -122,7 +122,7 @@ def test_summaries_stand_for_their_pages() -> None:
         cluster_pages([summarise(page) for page in pages], ids, subclusters=True)
 
 
-def test_finer_clusters_are_told_apart_by_classes() -> None:
+def test_subclusters_are_separated_by_classes() -> None:
     """One tree of elements, two sets of classes: one cluster, two finer ones, numbered from 0."""
     row = '<div class="{0}"><p class="{0}-a">x</p><ul class="{0}-b"><li class="{0}-c">y</ul></div>'
     pages = [blockml.parse(row.format(name)) for name in ("post", "shop", "post", "shop", "post", "shop")]

@@ -115,13 +115,13 @@ def test_two_levels_of_sites_and_categories() -> None:
 
 
 @pytest.mark.parametrize(("matrix", "message"), UNUSABLE)
-def test_unusable_matrices_are_refused_by_finer_clusters(matrix: Any, message: str) -> None:
+def test_unusable_matrices_are_refused_by_subclusters(matrix: Any, message: str) -> None:
     """With what is wrong."""
     with pytest.raises(UsageError, match=message):
         find_subclusters(matrix)
 
 
-def test_settings_out_of_range_are_refused_by_finer_clusters() -> None:
+def test_settings_out_of_range_are_refused_by_subclusters() -> None:
     """Labels that are not those of the matrix, and no cluster at all."""
     for labels in ([0], [0.0, 1.0], [[0, 1]], ["a", "b"]):
         with pytest.raises(UsageError, match="labels must be 2 integers"):
