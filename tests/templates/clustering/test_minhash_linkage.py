@@ -137,7 +137,7 @@ def test_the_bound_is_reached() -> None:
 def test_the_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the line that installs it."""
     monkeypatch.setitem(sys.modules, "datasketch", None)
-    with pytest.raises(MissingExtraError, match=r"thousands of pages needs .*blockml\[scale\]"):
+    with pytest.raises(MissingExtraError, match=r"thousands of pages needs .*pip install .*\[scale\]"):
         minhash_linkage([np.array([1], dtype=np.uint64)], threshold=0.5)
 
 

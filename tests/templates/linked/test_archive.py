@@ -455,7 +455,7 @@ def test_a_missing_package_for_archives_is_named(tmp_path: Path, monkeypatch: py
     (tmp_path / "pages.jsonl").write_text(json.dumps({"url": A, "html": ""}))
     monkeypatch.setitem(sys.modules, "fastwarc", None)
     monkeypatch.setitem(sys.modules, "fastwarc.warc", None)
-    with pytest.raises(MissingExtraError, match=r"Reading web archives needs .*blockml\[warc\]"):
+    with pytest.raises(MissingExtraError, match=r"Reading web archives needs .*pip install .*\[warc\]"):
         ArchiveSource(path)
     assert ArchiveSource(tmp_path / "pages.jsonl").urls == (A,)
 

@@ -358,7 +358,7 @@ def test_wrong_options_are_refused(options: dict[str, Any]) -> None:
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
     """With the line that installs it."""
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(MissingExtraError, match=r"Fetching pages needs .*blockml\[http\]"):
+    with pytest.raises(MissingExtraError, match=r"Fetching pages needs .*pip install .*\[http\]"):
         WebSource()
 
 
