@@ -151,7 +151,7 @@ compare: $(VENV)/.peers
 	$(BIN)/blockml compare all peers $(addprefix --dataset ,$(COMPARED)) -o $(OUT)/comparison --jobs $(JOBS)
 
 templates: $(VENV)/.installed
-	$(BIN)/python benchmarks/templates.py --jobs $(JOBS)
+	$(BIN)/python -m benchmarks.templates --jobs $(JOBS)
 	$(BIN)/python benchmarks/site_pages.py --jobs $(JOBS)
 
 default: $(VENV)/.installed
