@@ -16,7 +16,7 @@ from blockml.errors import UsageError
 from blockml.model.model_file import Parsing
 
 if TYPE_CHECKING:
-    from blockml.evaluation.comparison.store import Sample, Store
+    from blockml.evaluation.comparison.store import PageSample, Store
 
 __all__ = ["add_commands"]
 
@@ -113,7 +113,7 @@ def run_compare(arguments: argparse.Namespace) -> int:
 
 
 def _write_views(
-    tables: Mapping[str, Any], samples: Sequence[Sample], store: Store, parsings: Mapping[str, Parsing]
+    tables: Mapping[str, Any], samples: Sequence[PageSample], store: Store, parsings: Mapping[str, Parsing]
 ) -> None:
     """Show what each system keeps of the pages that are hard for all, and of the worst of the leading systems."""
     from blockml.reports import Judged, write_page_views

@@ -1,4 +1,4 @@
-"""What an extraction costs, beside the time it takes."""
+"""Memory cost of an extraction."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["peak_megabytes"]
 
 
 def peak_megabytes() -> float | None:
-    """Most memory that this process has held so far; None where the system doesn't tell.
+    """Return the peak memory of this process in megabytes; None where the system doesn't report it.
 
     Examples
     --------
@@ -17,7 +17,7 @@ def peak_megabytes() -> float | None:
     """
     try:
         import resource
-    except ImportError:  # Windows has no such count
+    except ImportError:  # Windows
         return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)  # bytes on macOS, kilobytes on Linux

@@ -1,4 +1,4 @@
-"""Word metrics: how well an extracted text reproduces a gold text."""
+"""Word metrics: agreement of an extracted text with a gold text."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ __all__ = [
     "WordScores",
     "bag_scores",
     "lcs_scores",
+    "scores_from_counts",
     "shingle_corpus_scores",
     "shingle_scores",
+    "shingles",
     "snippet_rates",
 ]
 
@@ -32,17 +34,27 @@ class WordScores(NamedTuple):
 
 
 class SnippetRates(NamedTuple):
-    """Shares of the required and of the forbidden snippets that were found, in [0, 1]; None where there are none."""
+    """Shares of the required and of the forbidden snippets that were found, in [0, 1]; None for an empty list."""
 
     with_rate: float | None
     without_rate: float | None
 
 
+def scores_from_counts(shared: int, found: int, relevant: int) -> WordScores:
+    """Compute the scores from the number of shared, extracted and gold words (or shingles).
+
+    All are 1 if there are neither extracted nor gold words, and 0 if there are only either.
+    """
+    if not found or not relevant:
+        return WordScores(*[float(found == relevant)] * 3)
+    return WordScores(shared / found, shared / relevant, 2 * shared / (found + relevant))
+
+
 def lcs_scores(gold: str, extracted: str, mode: str = "w") -> WordScores:
     """Score the words that gold text and extracted text share in the same order (Gottron 2007).
 
-    With k the length of the longest common subsequence of words, precision is k by the extracted words and recall k
-    by the gold words.
+    With k the length of the longest common subsequence (LCS) of words, precision is k by the number of extracted words
+    and recall k by the number of gold words.
 
     Parameters
     ----------
@@ -68,30 +80,13 @@ def lcs_scores(gold: str, extracted: str, mode: str = "w") -> WordScores:
     [0.571, 0.667, 0.615]
     """
     relevant, found = metric_tokens(gold, mode), metric_tokens(extracted, mode)
-    return _scores(lcs_length(relevant, found), len(found), len(relevant))
+    return scores_from_counts(lcs_length(relevant, found), len(found), len(relevant))
 
 
 def bag_scores(gold: str, extracted: str, mode: str = "w") -> WordScores:
     """Score the words that gold text and extracted text share as multisets, in any order.
 
-    Never below :func:`lcs_scores` of the same texts.
-
-    Parameters
-    ----------
-    gold, extracted
-        The texts.
-    mode
-        Token mode of :func:`blockml.text.tokens.metric_tokens`.
-
-    Returns
-    -------
-    WordScores
-        1, 1, 1 if neither text has words; 0, 0, 0 if exactly one of them has.
-
-    Raises
-    ------
-    UnknownNameError
-        The mode is unknown.
+    Never below :func:`lcs_scores` of the same texts. Parameters, returned scores and errors are those of that function.
 
     Examples
     --------
@@ -100,19 +95,45 @@ def bag_scores(gold: str, extracted: str, mode: str = "w") -> WordScores:
     [0.714, 0.833, 0.769]
     """
     relevant, found = Counter(metric_tokens(gold, mode)), Counter(metric_tokens(extracted, mode))
-    return _scores((relevant & found).total(), found.total(), relevant.total())
+    return scores_from_counts((relevant & found).total(), found.total(), relevant.total())
+
+
+def shingles(text: str, size: int = 4, *, lower: bool = False) -> Counter[tuple[str, ...]]:
+    r"""Count the word n-grams (shingles) of a text.
+
+    A text of fewer than ``size`` words forms one shorter shingle, a text without words none.
+
+    Parameters
+    ----------
+    text
+        The text; its words are the matches of ``\w+``.
+    size
+        Words per shingle, at least 1.
+    lower
+        Convert to lower case.
+
+    Raises
+    ------
+    UsageError
+        ``size`` is below 1.
+    """
+    if size < 1:
+        raise UsageError(f"a shingle has at least 1 word, not {size}")
+    words = metric_tokens(text) if lower else WORD.findall(text)
+    if len(words) < size:
+        return Counter([tuple(words)] if words else [])
+    return Counter(zip(*(words[start:] for start in range(size)), strict=False))
 
 
 def shingle_scores(gold: str, extracted: str, size: int = 4, *, lower: bool = False) -> WordScores:
-    r"""Score the word n-grams (shingles) that gold text and extracted text share as multisets.
+    """Score the word n-grams (:func:`shingles`) that gold text and extracted text share as multisets.
 
-    This is the per-document score of the public article extraction benchmark of Scrapinghub. A text of fewer than
-    ``size`` words forms one shorter shingle, a text without words none.
+    This is the per-document score of the public article extraction benchmark of Scrapinghub.
 
     Parameters
     ----------
     gold, extracted
-        The texts; their words are the matches of ``\w+``.
+        The texts.
     size
         Words per shingle, at least 1.
     lower
@@ -134,7 +155,7 @@ def shingle_scores(gold: str, extracted: str, size: int = 4, *, lower: bool = Fa
     >>> [round(value, 3) for value in scores]
     [0.667, 0.667, 0.667]
     """
-    return _scores(*_shingle_counts(gold, extracted, size, lower=lower))
+    return scores_from_counts(*_shingle_counts(gold, extracted, size, lower=lower))
 
 
 def shingle_corpus_scores(pairs: Iterable[tuple[str, str]], size: int = 4, *, lower: bool = False) -> WordScores:
@@ -174,11 +195,12 @@ def shingle_corpus_scores(pairs: Iterable[tuple[str, str]], size: int = 4, *, lo
         return WordScores(1.0, 1.0, 1.0)
     precision = sum(precisions) / len(precisions) if precisions else 0.0
     recall = sum(recalls) / len(recalls) if recalls else 0.0
-    return WordScores(precision, recall, _harmonic_mean(precision, recall))
+    f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+    return WordScores(precision, recall, f1)
 
 
 def snippet_rates(extracted: str, with_: Sequence[str], without: Sequence[str]) -> SnippetRates:
-    """Look for snippets that must, and snippets that must not, occur in an extracted text.
+    """Compute the shares of the required and of the forbidden snippets that occur in an extracted text.
 
     Texts are compared in lower case, every run of white space as one space. Blank snippets are not counted.
 
@@ -202,41 +224,18 @@ def snippet_rates(extracted: str, with_: Sequence[str], without: Sequence[str]) 
     SnippetRates(with_rate=0.5, without_rate=0.0)
     """
     text = _normalised(extracted)
-    return SnippetRates(_found_rate(text, with_), _found_rate(text, without))
-
-
-def _scores(shared: int, found: int, relevant: int) -> WordScores:
-    if not found and not relevant:
-        return WordScores(1.0, 1.0, 1.0)
-    if not found or not relevant:
-        return WordScores(0.0, 0.0, 0.0)
-    return WordScores(shared / found, shared / relevant, 2 * shared / (found + relevant))
-
-
-def _harmonic_mean(precision: float, recall: float) -> float:
-    total = precision + recall
-    return 2 * precision * recall / total if total else 0.0
+    required, forbidden = ([snippet for snippet in map(_normalised, given) if snippet] for given in (with_, without))
+    return SnippetRates(
+        sum(snippet in text for snippet in required) / len(required) if required else None,
+        sum(snippet in text for snippet in forbidden) / len(forbidden) if forbidden else None,
+    )
 
 
 def _shingle_counts(gold: str, extracted: str, size: int, *, lower: bool) -> tuple[int, int, int]:
     """Count the shared, the extracted and the gold shingles."""
-    relevant, found = _shingles(gold, size, lower=lower), _shingles(extracted, size, lower=lower)
+    relevant, found = shingles(gold, size, lower=lower), shingles(extracted, size, lower=lower)
     return (relevant & found).total(), found.total(), relevant.total()
-
-
-def _shingles(text: str, size: int, *, lower: bool) -> Counter[tuple[str, ...]]:
-    if size < 1:
-        raise UsageError(f"a shingle has at least 1 word, not {size}")
-    words = metric_tokens(text) if lower else WORD.findall(text)
-    if not words:
-        return Counter()
-    return Counter(tuple(words[i : i + size]) for i in range(max(len(words) - size + 1, 1)))
 
 
 def _normalised(text: str) -> str:
     return " ".join(text.lower().split())
-
-
-def _found_rate(text: str, snippets: Sequence[str]) -> float | None:
-    wanted = [snippet for snippet in map(_normalised, snippets) if snippet]
-    return sum(snippet in text for snippet in wanted) / len(wanted) if wanted else None

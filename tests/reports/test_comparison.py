@@ -15,7 +15,7 @@ from lxml import html
 
 from blockml.errors import MissingExtraError, UsageError
 from blockml.evaluation.comparison.grid import METRICS
-from blockml.evaluation.comparison.tables import build
+from blockml.evaluation.comparison.tables import build_tables
 from blockml.reports import templating, view_name, write_comparison
 from tests.reports.made_up import made_up_tables
 from tests.reports.pages import HOSTILE, cells_of, read_page, words_of
@@ -265,7 +265,7 @@ def test_real_tables_can_be_reported(tmp_path: Path) -> None:
         "bad": [scored(i, 0.2 + i / 50) for i in range(12)],
     }
     metas = {"news": {"good": {"kind": "own", "version": "1"}, "bad": {"kind": "peer"}}}
-    tables = build({"news": runs, "blogs": {"good": runs["good"][:1]}}, metas)
+    tables = build_tables({"news": runs, "blogs": {"good": runs["good"][:1]}}, metas)
     page = read_page(write_comparison(tables, tmp_path))
     assert sentences(page)["news"].startswith("good is best with 0.900 [0.900, 0.900], significantly better than")
     assert "good is the only system here" in sentences(page)["blogs"]

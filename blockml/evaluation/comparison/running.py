@@ -1,4 +1,4 @@
-"""Systems and data sets in, outputs, scores and tables out; what is done already is not done again."""
+"""A whole comparison: outputs, scores and tables of systems on data sets; completed work is not repeated."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 
 from blockml.errors import UsageError
 from blockml.evaluation.comparison.scoring import load_descriptions, load_scores, score_systems
-from blockml.evaluation.comparison.store import Progress, Sample, Store, no_progress
+from blockml.evaluation.comparison.store import PageSample, Progress, Store, no_progress
 from blockml.evaluation.comparison.systems import Chosen, System, read_outputs
-from blockml.evaluation.comparison.tables import build, write
+from blockml.evaluation.comparison.tables import build_tables, write_tables
 from blockml.evaluation.comparison.workers import CannotRunError, Result, run_pages
 from blockml.text.tokens import WORD
 
@@ -22,7 +22,7 @@ __all__ = ["compare", "run_system"]
 
 def compare(
     chosen: Chosen,
-    samples: Sequence[Sample],
+    samples: Sequence[PageSample],
     store: Store,
     *,
     jobs: int = 1,
@@ -31,34 +31,36 @@ def compare(
     progress: Progress = no_progress,
     report: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Run every system on every data set, score what they give, and write the tables.
+    """Run every system on every data set, score the outputs, and write the tables.
 
-    A system that can't be run is left out and listed in the tables with the reason.
+    A system that can't be run is skipped and listed in the tables with the reason.
 
     Parameters
     ----------
+    chosen, samples
+        The systems, and the labelled pages of each data set.
     store
-        Where everything is kept. A later call with the same directory does only what is not done.
+        Where everything is kept. A later call with the same directory does only what is missing or stale.
     jobs
-        Processes.
+        Number of processes.
     timeout
-        Seconds on the clock that a page may take.
+        Maximum wall-clock seconds per page.
     command
-        Command line to name in the tables.
+        Command line to show in the tables.
     progress
         Wraps iterations over pages, to show progress.
     report
-        Told what is done.
+        Receives messages about the progress.
 
     Returns
     -------
     dict
-        The tables: see :func:`blockml.evaluation.comparison.tables.build`.
+        The tables: see :func:`blockml.evaluation.comparison.tables.build_tables`.
 
     Raises
     ------
     UsageError
-        No system can be run, two data sets have one name, pebble is not installed, or an option is out of range.
+        No system can be run, two data sets have the same name, pebble is not installed, or an option is out of range.
     DatasetError
         A page or a file of outputs can't be read.
     OSError
@@ -82,13 +84,14 @@ def compare(
                 report(f"{system.name} can't be run: {error}")
             else:
                 ready.append(system)
-                report(f"{sample.dataset.name}, {system.name}: {_counts(done)}")
+                counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(done["outcomes"].items()))
+                report(f"{sample.dataset.name}, {system.name}: {counts}")
         score_systems(ready, sample, store, jobs=jobs, progress=progress, report=report)
     systems = [system.name for system in chosen.systems if system.name not in missing]
     if not systems:
         raise UsageError("no system can be run: " + "; ".join(f"{name}: {text}" for name, text in missing.items()))
     store.write_contents(names, systems)
-    tables = build(
+    tables = build_tables(
         load_scores(store.directory),
         load_descriptions(store.directory),
         datasets={
@@ -102,17 +105,13 @@ def compare(
         missing_systems=[{"name": name, "install": text} for name, text in missing.items()],
         command=command,
     )
-    write(tables, store.directory)
+    write_tables(tables, store.directory)
     return tables
-
-
-def _counts(description: dict[str, Any]) -> str:
-    return ", ".join(f"{count} {outcome}" for outcome, count in sorted(description["outcomes"].items()))
 
 
 def run_system(
     system: System,
-    sample: Sample,
+    sample: PageSample,
     store: Store,
     *,
     jobs: int = 1,
@@ -120,36 +119,17 @@ def run_system(
     progress: Progress = no_progress,
     report: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Run a system on a data set, unless that is done already, and store what it gives.
+    """Run a system on a data set and store its outputs, unless current outputs are stored already.
 
-    It is done if the stored outputs are whole and system, version, parameters, pages and time limit are the same.
-
-    Parameters
-    ----------
-    jobs
-        Processes.
-    timeout
-        Seconds on the clock that a page may take.
-    progress
-        Wraps the iteration over results, to show progress.
-    report
-        Told why stored outputs are not used.
+    Outputs are current if they are undamaged and system, version, parameters, pages and time limit are unchanged.
+    Parameters and errors are those of :func:`compare`, which handles :class:`CannotRunError`.
 
     Returns
     -------
     dict
         Description of the outputs: ``system``, ``kind``, ``version``, ``parameters``, ``dataset``, ``checksum``,
         ``pages``, ``timeout``, ``in_sample``, ``outcomes``, ``peak_megabytes``, ``python``, ``platform``, ``created``,
-        ``sha256``. Memory is that of a whole worker: Python, and blockml which reads the pages, included.
-
-    Raises
-    ------
-    CannotRunError
-        The system can't be started.
-    UsageError
-        pebble is not installed, or an option is out of range.
-    DatasetError
-        A page or a file of outputs can't be read.
+        ``sha256``. Memory is that of a whole worker, including Python and blockml, which reads the pages.
     """
     name, dataset = system.name, sample.dataset.name
     wanted = {
@@ -190,11 +170,11 @@ def run_system(
     return store.write("outputs", dataset, name, rows(), description)
 
 
-def _given(system: System, sample: Sample, report: Callable[[str], None]) -> Iterator[Result]:
-    """Outputs that another tool has made."""
+def _given(system: System, sample: PageSample, report: Callable[[str], None]) -> Iterator[Result]:
+    """Yield the outputs of another tool, read from a file."""
     texts, n_others = read_outputs(system, [page.id for page in sample.dataset.pages])
     if n_others:
-        report(f"{system.name}: {n_others} lines are about no page of {sample.dataset.name} that is compared on")
+        report(f"{system.name}: {n_others} lines are about other pages than those of {sample.dataset.name}")
     for page in sample.dataset.pages:
         text = texts.get(page.id)
         outcome = "missing" if text is None else "ok" if WORD.search(text) else "empty"

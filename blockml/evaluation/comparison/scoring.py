@@ -1,6 +1,6 @@
-"""Outputs and gold in, scores of every page out.
+"""Scores of all systems on all pages, from stored outputs and gold.
 
-Pages are gone through once for all systems: see :class:`blockml.evaluation.comparison.reference.Reference`.
+Pages are processed once for all systems: see :class:`blockml.evaluation.comparison.reference.Reference`.
 """
 
 from __future__ import annotations
@@ -15,39 +15,39 @@ from typing import Any
 import joblib
 
 from blockml.datasets import LabelledPage
-from blockml.evaluation.comparison.marks import scoring_mark
+from blockml.evaluation.comparison.fingerprints import scoring_fingerprint
 from blockml.evaluation.comparison.reference import PageScore, Reference
-from blockml.evaluation.comparison.store import Progress, Sample, Store, no_progress
+from blockml.evaluation.comparison.store import PageSample, Progress, Store, no_progress
 from blockml.evaluation.comparison.systems import System
 from blockml.model.model_file import Parsing
 
 __all__ = ["PageScore", "load_descriptions", "load_scores", "score_systems"]
 
-# Pages sent to a process at a time: enough to hide the cost of sending, few enough to show progress.
+# Pages per task: enough to amortise the cost of sending, few enough to show progress.
 _CHUNK = 8
 
 
 def score_systems(
     systems: Sequence[System],
-    sample: Sample,
+    sample: PageSample,
     store: Store,
     *,
     jobs: int = 1,
     progress: Progress = no_progress,
     report: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Score the stored outputs of systems on a data set, those that are not scored already.
-
-    They are if outputs, gold and the code that scores are the same as then.
+    """Score the stored outputs of systems on a data set, unless outputs, gold and scoring code are unchanged.
 
     Parameters
     ----------
+    systems, sample, store
+        The systems, the labelled pages, and the outputs; scores are written there too.
     jobs
-        Processes.
+        Number of processes.
     progress
         Wraps the iteration over pages, to show progress.
     report
-        Told why scores are made again, and of texts too long for an exact score.
+        Receives messages: why scores are recomputed, and which texts were too long for an exact score.
 
     Raises
     ------
@@ -55,7 +55,8 @@ def score_systems(
         The outputs can't be read, or the scores can't be written.
     """
     name = sample.dataset.name
-    descriptions: dict[str, dict[str, Any]] = {}
+    fingerprint = scoring_fingerprint()
+    stale: dict[System, dict[str, Any]] = {}
     for system in systems:
         outputs = store.description("outputs", name, system.name) or {}
         wanted = {
@@ -63,27 +64,28 @@ def score_systems(
             "dataset": name,
             "outputs": outputs.get("sha256"),
             "gold": sample.gold,
-            "scoring": scoring_mark(),
+            "scoring": fingerprint,
         }
         reason = store.stale("scores", name, system.name, wanted)
         if reason is not None:
-            descriptions[system.name] = wanted
+            stale[system] = wanted
         if reason:
             report(f"{system.name} is scored on {name} again: {reason}")
-    waiting = [system for system in systems if system.name in descriptions]
-    if not waiting:
+    if not stale:
         return
-    pages = progress(_score_pages(waiting, sample, store, jobs), len(sample.dataset))
-    for system, scores in zip(waiting, zip(*pages, strict=True), strict=True):
+    pages = progress(_score_pages(list(stale), sample, store, jobs), len(sample.dataset))
+    for (system, wanted), scores in zip(stale.items(), zip(*pages, strict=True), strict=True):
         n_approximate = sum(score.approximate for score in scores)
         if n_approximate:
-            report(f"{system.name} on {name}: {n_approximate} texts too long to find all common words in order")
-        description = {**descriptions[system.name], "pages": len(scores), "approximate": n_approximate}
+            report(f"{system.name} on {name}: LCS scores of {n_approximate} long texts are lower bounds")
+        description = {**wanted, "pages": len(scores), "approximate": n_approximate}
         store.write("scores", name, system.name, map(asdict, scores), description)
 
 
-def _score_pages(systems: Sequence[System], sample: Sample, store: Store, jobs: int) -> Iterator[tuple[PageScore, ...]]:
-    """Scores of each page by system."""
+def _score_pages(
+    systems: Sequence[System], sample: PageSample, store: Store, jobs: int
+) -> Iterator[tuple[PageScore, ...]]:
+    """Yield the scores of each page by system."""
     parsings = [system.parsing if system.kind == "own" else None for system in systems]
     rows = zip(*(store.read("outputs", sample.dataset.name, system.name) for system in systems), strict=True)
     pages = zip(sample.dataset.pages, rows, strict=True)
@@ -97,22 +99,20 @@ def _score_chunk(
     chunk: Sequence[tuple[LabelledPage, Sequence[Mapping[str, Any]]]], parsings: Sequence[Parsing | None]
 ) -> list[tuple[PageScore, ...]]:
     used = {parsing for parsing in parsings if parsing is not None}
-    return [_score_page(Reference(page, used), rows, parsings) for page, rows in chunk]
-
-
-def _score_page(
-    reference: Reference, rows: Sequence[Mapping[str, Any]], parsings: Sequence[Parsing | None]
-) -> tuple[PageScore, ...]:
-    return tuple([reference.score(row, parsing) for row, parsing in zip(rows, parsings, strict=True)])
+    scored = []
+    for page, rows in chunk:
+        reference = Reference(page, used)
+        scored.append(tuple([reference.score(row, parsing) for row, parsing in zip(rows, parsings, strict=True)]))
+    return scored
 
 
 def load_scores(directory: str | os.PathLike[str]) -> dict[str, dict[str, list[PageScore]]]:
-    """Page scores of the last comparison in a directory, by data set and system, in its order.
+    """Return the page scores of the last comparison in a directory, by data set and system, in its order.
 
     Raises
     ------
     UsageError
-        There is none.
+        The directory contains no comparison.
     """
     store = Store(Path(directory))
     scores: dict[str, dict[str, list[PageScore]]] = {}
@@ -123,12 +123,12 @@ def load_scores(directory: str | os.PathLike[str]) -> dict[str, dict[str, list[P
 
 
 def load_descriptions(directory: str | os.PathLike[str]) -> dict[str, dict[str, dict[str, Any]]]:
-    """Descriptions of the outputs of the last comparison in a directory, by data set and system.
+    """Return the descriptions of the outputs of the last comparison in a directory, by data set and system.
 
     Raises
     ------
     UsageError
-        There is none.
+        The directory contains no comparison.
     """
     store = Store(Path(directory))
     found: dict[str, dict[str, dict[str, Any]]] = {}

@@ -1,8 +1,8 @@
-"""Groups of a data set's pages whose means are reported apart."""
+"""Slices: subsets of a data set's pages whose means are reported separately."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,58 +12,45 @@ from blockml.evaluation.comparison.reference import PageScore
 
 __all__ = ["Slice", "slice_pages"]
 
-#: What stands for a page type, language or script that the data set doesn't tell.
-UNKNOWN = "unknown"
+# Name of the slice of pages whose page type, language or script the data set doesn't give.
+_UNKNOWN = "unknown"
 
-_Rows = NDArray[np.intp]
-
-
-class Slice(NamedTuple):
-    """Some pages of a data set."""
-
-    kind: str
-    name: str
-    rows: _Rows
-    """Their places among the pages."""
-
-    @property
-    def is_part(self) -> bool:
-        """Whether it is one of many small parts of the data set, not (nearly) the whole."""
-        return self.kind not in WHOLES
-
-
-#: Kinds of which there is one slice: all pages, those without known defects of their gold, those whose gold has words.
+#: Kinds with a single slice each: all pages, those without known gold defects, those whose gold has words.
 WHOLES = ("all", "clean", "not_empty_gold")
 
 
+class Slice(NamedTuple):
+    """A subset of the pages of a data set."""
+
+    kind: str
+    name: str
+    rows: NDArray[np.intp]
+    """Indices of its pages."""
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it is one of many small subsets, not (nearly) the whole data set."""
+        return self.kind not in WHOLES
+
+
 def slice_pages(pages: Sequence[PageScore]) -> Iterator[Slice]:
-    """Slices of a data set that hold any page, kind by kind, by name.
+    """Yield the non-empty slices of a data set, kind by kind, by name.
 
     Kinds are ``all``, ``clean`` (pages whose gold has no known defect), ``not_empty_gold`` (pages whose gold has
-    words), ``page_type``, ``script``, ``language``, ``gold_length`` (quarters of the data set by words of the gold) and
-    ``site`` (sites with several pages). A kind of which the data set tells nothing is left out.
+    words), ``page_type``, ``script``, ``language``, ``gold_length`` (quartiles of the number of gold words) and
+    ``site`` (sites with several pages). A kind for which the data set gives no information is omitted.
     """
-    yield from _kept("all", [True for _ in pages])
-    yield from _kept("clean", [not page.flagged for page in pages])
-    yield from _kept("not_empty_gold", [page.gold_words > 0 for page in pages])
-    for kind, tell in _FACTS.items():
-        names = [tell(page) or UNKNOWN for page in pages]
-        if set(names) != {UNKNOWN}:
+    flags = (True for _ in pages), (not page.flagged for page in pages), (page.gold_words > 0 for page in pages)
+    for kind, keep in zip(WHOLES, flags, strict=True):
+        rows = np.flatnonzero(np.fromiter(keep, dtype=bool))
+        if rows.size:
+            yield Slice(kind, kind, rows)
+    for kind in ("page_type", "script", "language"):
+        names = [getattr(page, kind) or _UNKNOWN for page in pages]
+        if set(names) != {_UNKNOWN}:
             yield from _grouped(kind, names)
     yield from _grouped("gold_length", quartiles([page.gold_words for page in pages]))
     yield from (part for part in _grouped("site", [page.site for page in pages]) if part.rows.size > 1)
-
-
-_FACTS: dict[str, Callable[[PageScore], str | None]] = {
-    "page_type": lambda page: page.page_type,
-    "script": lambda page: page.script,
-    "language": lambda page: page.language,
-}
-
-
-def _kept(kind: str, keep: Sequence[bool]) -> Iterator[Slice]:
-    if any(keep):
-        yield Slice(kind, kind, np.flatnonzero(keep))
 
 
 def _grouped(kind: str, names: Sequence[str]) -> Iterator[Slice]:
@@ -75,9 +62,9 @@ def _grouped(kind: str, names: Sequence[str]) -> Iterator[Slice]:
 
 
 def quartiles(words: Sequence[int]) -> list[str]:
-    """Tell the quarter of each length among all, with the lengths that it holds.
+    """Return the name of the quartile of each length, which includes its range of lengths.
 
-    Equal lengths stay together, so quarters can differ in size, and some can be missing.
+    Equal lengths stay together, so quartiles can differ in size, and some can be missing.
 
     Examples
     --------
