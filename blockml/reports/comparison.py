@@ -1,4 +1,4 @@
-"""The report of a comparison: its tables in, one HTML file for people out."""
+"""The HTML report of a comparison of systems."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from pathlib import Path
 from typing import Any
 
 from blockml.evaluation.comparison.grid import OUTCOMES
-from blockml.reports.panels import FEW, HeatTable, Panel, by_column, effort, panel
-from blockml.reports.standings import Index, Row, Standing, index_tables
+from blockml.reports.panels import MIN_PAGES, HeatTable, Panel, coloured_by_column, panel, run_costs
+from blockml.reports.ranking import Index, Row, Standing, index_tables
 from blockml.reports.templating import write_html
 
 __all__ = ["write_comparison"]
 
 
 def write_comparison(tables: Mapping[str, Any], directory: str | os.PathLike[str]) -> Path:
-    """Write a comparison as one self-contained HTML file: no scripts, nothing is loaded from elsewhere.
+    """Write the report of a comparison to ``report.html`` in a directory, as a self-contained HTML file.
 
     Parameters
     ----------
     tables
         The comparison's tables, of schema version 1.
     directory
-        Where ``report.html`` is written. Pages are linked where :func:`blockml.reports.write_page_views` has already
-        written their views to the same folder.
+        The directory. Pages are linked if :func:`blockml.reports.write_page_views` has already written their views to
+        the same directory.
 
     Returns
     -------
@@ -51,9 +51,9 @@ def write_comparison(tables: Mapping[str, Any], directory: str | os.PathLike[str
         index=index,
         panels=panels,
         overall=_overall(tables, index, panels),
-        effort=effort(tables, index, None),
+        costs=run_costs(tables, index, None),
         outcomes=OUTCOMES,
-        few=FEW,
+        min_pages=MIN_PAGES,
         linked=any(link for item in panels for _, link in item.hardest),
         published=[_published(row) for row in tables.get("published") or ()],
         missing=tables.get("missing_systems") or (),
@@ -62,7 +62,7 @@ def write_comparison(tables: Mapping[str, Any], directory: str | os.PathLike[str
 
 
 def _overall(tables: Mapping[str, Any], index: Index, panels: Sequence[Panel]) -> HeatTable:
-    """Mean rank and mean score over the data sets, then the leading score on each; the best mean rank first."""
+    """Build the table of mean rank, mean score and the ranking score on each data set; the best mean rank first."""
     overall = {row["system"]: row for row in tables.get("overall") or ()}
     ranks = {name: overall.get(name, {}).get("rank") for name in index.kinds}
     names = sorted(index.kinds, key=lambda name: (ranks[name] is None, ranks[name] or 0))
@@ -76,7 +76,7 @@ def _overall(tables: Mapping[str, Any], index: Index, panels: Sequence[Panel]) -
             low=None,
             high=None,
             pages=0,
-            level_with_best=False,
+            tied_with_best=False,
         )
         for place, name in enumerate(names, start=1)
     ]
@@ -84,18 +84,18 @@ def _overall(tables: Mapping[str, Any], index: Index, panels: Sequence[Panel]) -
     values = [[ranks[row.system], row.mean, *(score.get(row.system) for score in scores)] for row in lines]
     columns = [("mean rank", None), ("mean", None), *((item.name, item.about["pages"]) for item in panels)]
     better = ["low", "high", *(index.better.get(item.metric or "", "high") for item in panels)]
-    return by_column(columns, lines, values, better)
+    return coloured_by_column(columns, lines, values, better)
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A published table, and what was measured here of the same methods by the same metrics."""
+    """A published table, with our measurements of the same methods and metrics."""
 
     about: Row
     sized: bool
-    """Whether the paper tells how many pages are behind the rows."""
+    """Whether the paper reports the numbers of pages."""
     measured: tuple[tuple[str, tuple[float | None, ...]], ...]
-    """Data set (and metric, where there are several) and the value of each column."""
+    """Data set (and metric, if there are several) and the value of each column."""
 
 
 def _published(about: Row) -> Published:
