@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError
-from blockml.reports.dendrograms import Dendrogram, dendrogram, leaf_order, page_order
-from blockml.reports.maps import DistanceHistogram, PointMap, Style, distance_histogram, heat_map, point_map, styles
+from blockml.reports.dendrograms import dendrogram, leaf_order, page_order
+from blockml.reports.maps import DistanceHistogram, Style, distance_histogram, heat_map, point_map, styles
 from blockml.reports.templating import NONE, count, shorten, write_html
 
 __all__ = ["write_clustering"]
@@ -40,26 +40,14 @@ DISTANCES = {
 }
 #: Titles and interpretation of the indices.
 INDICES = {
-    "dunn": (
-        "Dunn index",
-        "smallest distance between groups by largest distance within one; above 1 they are separate",
-    ),
+    "dunn": ("Dunn index", "smallest distance between groups by largest distance within one; separate above 1"),
     "rand": ("Rand index", "share of page pairs that clusters and known groups both join or both separate"),
-    "rand_ordered": (
-        "Rand index, ordered",
-        "Rand index over all ordered pairs, including each page with itself (Gottron 2008)",
-    ),
+    "rand_ordered": ("Rand index, ordered", "over all ordered pairs, each page with itself included (Gottron 2008)"),
     "adjusted_rand": ("adjusted Rand index", "Rand index corrected for chance: 0 is chance, 1 is full agreement"),
     "purity": ("purity", "mean share of the most frequent known group in a cluster"),
     "purity_weighted": ("weighted purity", "purity with clusters weighted by their number of pages"),
-    "mutual_information": (
-        "mutual information",
-        "information shared by clusters and known groups (Strehl et al. 2000)",
-    ),
-    "mutual_information_gottron": (
-        "mutual information (Gottron 2008)",
-        "mutual information as normalised in his tables",
-    ),
+    "mutual_information": ("mutual information", "information shared by clusters and groups (Strehl et al. 2000)"),
+    "mutual_information_gottron": ("mutual information (Gottron 2008)", "mutual information as normalised there"),
     "nmi": ("normalised mutual information", "mutual information by mean entropy: 1 is full agreement"),
 }
 # Quality of a map of points by the maximum stress (Kruskal 1964).
@@ -105,19 +93,12 @@ def write_clustering(result: Row, path: str | os.PathLike[str]) -> Path:
     path
         The file; missing folders are created.
 
-    Returns
-    -------
-    Path
-        The file.
-
     Raises
     ------
     UsageError
         Matrix, merges, map or histogram don't fit the pages or one another, or a page is of an unlisted cluster.
-    MissingExtraError
-        jinja2 is not installed.
-    OSError
-        The file can't be written.
+    MissingExtraError, OSError
+        See :func:`blockml.reports.templating.write_html`.
     """
     result = {
         **dict.fromkeys(_OPTIONAL),
@@ -233,32 +214,10 @@ def _cluster(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """Summary of a clustering in numbers."""
-
-    n_pages: int
-    n_clusters: int
-    n_singles: int
-    """Clusters of one page."""
-    largest: int
-    """Pages of the largest cluster."""
-    n_subclusters: int
-    max_within: float | None
-    """Largest distance within a cluster."""
-    min_between: float | None
-    """Smallest distance between clusters."""
-    n_groups: int
-    """Known groups; 0 if none are known."""
-    n_pure: int
-    """Clusters with pages of at most one known group."""
-    n_spread: int
-    """Known groups with pages in several clusters."""
-
-
 def _outcome(
     result: Row, clusters: Sequence[Cluster], matrix: NDArray[np.float64] | None, labels: Sequence[int]
-) -> Outcome:
+) -> dict[str, Any]:
+    """Summarise the clustering in numbers."""
     pairs = {(page["truth"], page["cluster"]) for page in result["pages"] if page["truth"] is not None}
     clusters_of = Counter(group for group, _ in pairs)
     groups_of = Counter(cluster for _, cluster in pairs)
@@ -267,29 +226,25 @@ def _outcome(
     if matrix is not None and len(clusters) > 1:
         numbers = np.asarray(labels)
         min_between = float(matrix[numbers[:, None] != numbers[None]].min())
-    return Outcome(
-        n_pages=len(labels),
-        n_clusters=len(clusters),
-        n_singles=sum(len(cluster.pages) == 1 for cluster in clusters),
-        largest=len(clusters[0].pages) if clusters else 0,
-        n_subclusters=len({(page["cluster"], page["finer"]) for page in result["pages"] if page["finer"] is not None}),
-        max_within=max(within, default=None) if len(labels) > len(clusters) else None,
-        min_between=min_between,
-        n_groups=len(clusters_of),
-        n_pure=sum(groups_of[cluster.number] < 2 for cluster in clusters),
-        n_spread=sum(n > 1 for n in clusters_of.values()),
-    )
+    return {
+        "n_pages": len(labels),
+        "n_clusters": len(clusters),
+        "n_singles": sum(len(cluster.pages) == 1 for cluster in clusters),
+        "largest": len(clusters[0].pages) if clusters else 0,
+        "n_subclusters": len(
+            {(page["cluster"], page["finer"]) for page in result["pages"] if page["finer"] is not None}
+        ),
+        # Largest distance within a cluster, and smallest one between clusters.
+        "max_within": max(within, default=None) if len(labels) > len(clusters) else None,
+        "min_between": min_between,
+        # Known groups, clusters with pages of at most one of them, and groups with pages in several clusters.
+        "n_groups": len(clusters_of),
+        "n_pure": sum(groups_of[cluster.number] < 2 for cluster in clusters),
+        "n_spread": sum(n > 1 for n in clusters_of.values()),
+    }
 
 
-@dataclass(frozen=True, slots=True)
-class Tree:
-    """A drawn dendrogram, with label and title of each leaf."""
-
-    figure: Dendrogram
-    lines: tuple[tuple[str, str], ...]
-
-
-def _trees(merges: NDArray[np.float64], result: Row, clusters: Sequence[Cluster]) -> list[Tree]:
+def _trees(merges: NDArray[np.float64], result: Row, clusters: Sequence[Cluster]) -> list[dict[str, Any]]:
     """Return the tree of clusters and, if it hides branches within them, the upper branches of the tree of pages."""
     pages, labels, threshold = result["pages"], [page["cluster"] for page in result["pages"]], result["threshold"]
     sizes = {cluster.number: len(cluster.pages) for cluster in clusters}
@@ -299,7 +254,7 @@ def _trees(merges: NDArray[np.float64], result: Row, clusters: Sequence[Cluster]
     if whole and len(drawn[0].leaves) < _MAX_LEAVES:
         drawn.append(dendrogram(merges, labels, most=_MAX_LEAVES, whole=False, threshold=threshold))
     return [
-        Tree(figure, tuple(_leaf_text(leaf.pages, leaf.cluster, pages, sizes) for leaf in figure.leaves))
+        {"figure": figure, "lines": [_leaf_text(leaf.pages, leaf.cluster, pages, sizes) for leaf in figure.leaves]}
         for figure in drawn
     ]
 
@@ -307,6 +262,7 @@ def _trees(merges: NDArray[np.float64], result: Row, clusters: Sequence[Cluster]
 def _leaf_text(
     members: Sequence[int], cluster: int | None, pages: Sequence[Row], sizes: Mapping[int, int]
 ) -> tuple[str, str]:
+    """Return label and title of a leaf."""
     n, first = len(members), pages[members[0]]
     if cluster is None:
         several = len({pages[page]["cluster"] for page in members})
@@ -317,19 +273,8 @@ def _leaf_text(
     return f"{cluster}: {whole}", f"cluster {cluster}, {whole}, such as {first['id']}"
 
 
-@dataclass(frozen=True, slots=True)
-class Cloud:
-    """The map of points in drawing order, medoids of large clusters last."""
-
-    figure: PointMap
-    points: tuple[tuple[float, float, Style, bool, str], ...]
-    """Coordinates, mark, whether it is its cluster's medoid, and title."""
-    stress: float | None
-    quality: str
-    """The stress in a word."""
-
-
-def _cloud(points: NDArray[np.float64], result: Row, clusters: Sequence[Cluster]) -> Cloud:
+def _cloud(points: NDArray[np.float64], result: Row, clusters: Sequence[Cluster]) -> dict[str, Any]:
+    """Lay out the map of points in drawing order: medoids last, small clusters above large ones."""
     figure = point_map(points)
     by_number = {cluster.number: cluster for cluster in clusters}
     drawn = []
@@ -343,7 +288,7 @@ def _cloud(points: NDArray[np.float64], result: Row, clusters: Sequence[Cluster]
     drawn.sort(key=lambda item: item[:2])
     stress = result["map"].get("stress")
     quality = "" if stress is None else next((word for most, word in _STRESS if stress <= most), "poor")
-    return Cloud(figure, tuple(item[2] for item in drawn), stress, quality)
+    return {"figure": figure, "points": [item[2] for item in drawn], "stress": stress, "quality": quality}
 
 
 def _histogram(given: Row | None, threshold: float | None) -> DistanceHistogram | None:

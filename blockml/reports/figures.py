@@ -9,21 +9,7 @@ from itertools import groupby
 
 from blockml.reports.axes import WIDTH, Axis, axis_over, brief
 
-__all__ = [
-    "Dot",
-    "DotPlot",
-    "DotRow",
-    "Histogram",
-    "Histograms",
-    "Point",
-    "Profile",
-    "Scatter",
-    "dot_plot",
-    "heat",
-    "histograms",
-    "profile",
-    "scatter",
-]
+__all__ = ["DotRow", "Point", "Scatter", "dot_plot", "heat", "histograms", "profile", "scatter"]
 
 # Names are left of this range, values right of it.
 _LEFT, _RIGHT = 144.0, 318.0

@@ -18,18 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from blockml.reports.axes import WIDTH, Axis, brief, scale_over
 
-__all__ = [
-    "Band",
-    "DistanceHistogram",
-    "HeatMap",
-    "PointMap",
-    "Style",
-    "distance_histogram",
-    "heat_map",
-    "png",
-    "point_map",
-    "styles",
-]
+__all__ = ["DistanceHistogram", "Style", "distance_histogram", "heat_map", "png", "point_map", "styles"]
 
 # Outlines of the marks, relative to their centre and of about equal area.
 _SHAPES = (
@@ -105,7 +94,7 @@ def png(pixels: NDArray[np.uint8], palette: NDArray[np.uint8]) -> bytes:
     )
 
 
-# Colours at equal steps from near to far; each is darker than the one before, so they can be read in grey, too.
+# Colours at equal steps from near to far; each is darker than the one before, to be readable in grey, too.
 _SHADES = ((0xF7, 0xFB, 0xF9), (0xA9, 0xD9, 0xCF), (0x3A, 0x9D, 0x93), (0x14, 0x56, 0x66), (0x0A, 0x1C, 0x2B))
 
 
@@ -139,9 +128,8 @@ class HeatMap:
     side: float
     """Side length of the drawn image."""
     image: str
-    """The image, as a ``data:`` URI."""
     strip: str
-    """The colours from near to far, as a ``data:`` URI."""
+    """The image, and the colours from near to far, as ``data:`` URIs."""
     high: float
     """Distance of the darkest colour; 0 has the lightest."""
     bands: tuple[Band, ...]

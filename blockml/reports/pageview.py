@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,29 +62,6 @@ def _file_name(text: str) -> str:
     return f"{name}-{digest}" if name else digest
 
 
-@dataclass(frozen=True, slots=True)
-class BlockLine:
-    """A block in the view of an extraction."""
-
-    text: str
-    score: float
-    kept: bool
-    reason: str
-    note: str
-    parent: str
-    words: int
-    link_density: float
-    """Share of its words that are linked; 0 for a block without words."""
-    xpath: str
-    agreement: str
-    """Agreement with the gold: ``right``, ``missed``, ``superfluous``, or empty without gold."""
-
-    @property
-    def group(self) -> str:
-        """Colour group: the kind of error, or else the decision."""
-        return self.agreement if self.agreement in ("missed", "superfluous") else "kept" if self.kept else "dropped"
-
-
 def write_view(
     result: Extraction,
     path: str | os.PathLike[str],
@@ -110,19 +88,12 @@ def write_view(
     title
         Heading; the page's title or URL if None.
 
-    Returns
-    -------
-    Path
-        The file.
-
     Raises
     ------
     UsageError
         The numbers of notes and blocks differ.
-    MissingExtraError
-        jinja2 is not installed.
-    OSError
-        The file can't be written.
+    MissingExtraError, OSError
+        See :func:`blockml.reports.templating.write_html`.
     """
     page, blocks = result.page, result.page.blocks
     if explain and len(explain) != len(blocks):
@@ -131,21 +102,25 @@ def write_view(
     content = None if gold is None else gold.text()
     xpaths = page.nodes.xpaths(blocks.parent.tolist())
     agreements = _agreements(labels, result.kept)
-    lines = [
-        BlockLine(
-            text=block.text,
-            score=float(result.scores[i]),
-            kept=bool(result.kept[i]),
-            reason=str(result.reasons[i]).replace("_", " "),
-            note=explain[i] if explain else "",
-            parent=block.parent,
-            words=block.n_words,
-            link_density=block.n_linked / block.n_words if block.n_words else 0.0,
-            xpath=xpaths[i],
-            agreement=agreements[i],
+    lines: list[dict[str, Any]] = []
+    for i, block in enumerate(blocks):
+        kept = bool(result.kept[i])
+        lines.append(
+            {
+                "text": block.text,
+                "score": float(result.scores[i]),
+                "kept": kept,
+                "reason": str(result.reasons[i]).replace("_", " "),
+                "note": explain[i] if explain else "",
+                "parent": block.parent,
+                "words": block.n_words,
+                "link_density": block.n_linked / block.n_words if block.n_words else 0.0,
+                "xpath": xpaths[i],
+                "agreement": agreements[i],
+                # Blocks are coloured by the kind of error, or else by the decision.
+                "group": agreements[i] if agreements[i] in ("missed", "superfluous") else "kept" if kept else "dropped",
+            }
         )
-        for i, block in enumerate(blocks)
-    ]
     return write_html(
         "view.html.jinja",
         path,
@@ -153,7 +128,7 @@ def write_view(
         page=page,
         heading=title or page.title or page.url or "A page",
         lines=lines,
-        profile=profile([line.score for line in lines], [line.group for line in lines], threshold),
+        profile=profile([line["score"] for line in lines], [line["group"] for line in lines], threshold),
         threshold=threshold,
         words=(int(blocks.n_words[result.kept].sum()), int(blocks.n_words.sum())),
         with_gold=labels is not None,
@@ -168,17 +143,6 @@ def _agreements(labels: BlockLabels | None, kept: NDArray[np.bool_]) -> list[str
         return [""] * len(kept)
     found = np.where(labels.main == kept, "right", np.where(kept, "superfluous", "missed"))
     return [str(agreement) for agreement in np.where(labels.known, found, "")]
-
-
-@dataclass(frozen=True, slots=True)
-class SystemColumn:
-    """Predictions of one system for a page."""
-
-    system: str
-    f1: float | None
-    """F1 over the blocks with gold, weighted by their words; None without gold."""
-    cells: tuple[tuple[bool, str], ...]
-    """Whether each block was kept, and its agreement as in :class:`BlockLine`."""
 
 
 def write_page_views(items: Iterable[PagePredictions], directory: str | os.PathLike[str]) -> list[Path]:
@@ -204,10 +168,8 @@ def write_page_views(items: Iterable[PagePredictions], directory: str | os.PathL
         The number of predictions of a system differs from the number of blocks.
     DatasetError
         A page can't be read.
-    MissingExtraError
-        jinja2 is not installed.
-    OSError
-        A file can't be written.
+    MissingExtraError, OSError
+        See :func:`blockml.reports.templating.write_html`.
     """
     return [_write_page_view(item, Path(directory)) for item in items]
 
@@ -217,7 +179,7 @@ def _write_page_view(item: PagePredictions, folder: Path) -> Path:
     page = parse(html, url=item.page.url, charset=item.page.charset)
     labels = None if gold is None else gold.label(page)
     columns = [_column(name, page, predicted, labels) for name, predicted in item.systems.items()]
-    columns.sort(key=lambda column: -(column.f1 or 0))
+    columns.sort(key=lambda column: -(column["f1"] or 0))
     return write_html(
         "systems.html.jinja",
         folder / view_name(item.dataset, item.page.id),
@@ -232,7 +194,8 @@ def _write_page_view(item: PagePredictions, folder: Path) -> Path:
 
 def _column(
     system: str, page: Page, predicted: Sequence[int] | NDArray[np.bool_] | str, labels: BlockLabels | None
-) -> SystemColumn:
+) -> dict[str, Any]:
+    """Return name, F1 (over blocks with gold, weighted by words), and decision and agreement on each block."""
     if isinstance(predicted, str):
         # Blocks of a text are found like those of a gold text.
         kept = TextGold(predicted).label(page).main
@@ -246,4 +209,4 @@ def _column(
     if labels is not None:
         known = labels.known
         f1 = block_scores(labels.main[known], kept[known], weights=page.blocks.n_words[known]).f1
-    return SystemColumn(system, f1, tuple(zip(kept.tolist(), _agreements(labels, kept), strict=True)))
+    return {"system": system, "f1": f1, "cells": list(zip(kept.tolist(), _agreements(labels, kept), strict=True))}

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from blockml.evaluation.comparison.grid import OUTCOMES
-from blockml.reports.figures import DotPlot, DotRow, Histograms, Point, Scatter, dot_plot, heat, histograms, scatter
+from blockml.reports.figures import DotRow, Point, Scatter, dot_plot, heat, histograms, scatter
 from blockml.reports.pageview import view_name
-from blockml.reports.ranking import (
-    Index,
-    PairwiseResult,
-    RankingSummary,
-    Row,
-    Standing,
-    leaders,
-    standings,
-    summarise_ranking,
-)
+from blockml.reports.ranking import Index, RankingSummary, Row, Standing, leaders, standings, summarise_ranking
 from blockml.reports.templating import shorten
 
-__all__ = ["MIN_PAGES", "HeatTable", "Panel", "RunCosts", "coloured_by_column", "panel", "run_costs"]
+__all__ = ["MIN_PAGES", "HeatTable", "coloured_by_column", "panel", "run_costs"]
 
 #: Kinds of slices that are shown as heat tables, with their titles.
 SLICES = {
@@ -38,10 +29,6 @@ _N_SLICES = 8
 # Number of systems of the small matrix, which fits a telephone.
 _N_MATRIX = 8
 
-_Linked = tuple[tuple[Row, str | None], ...]
-"""Rows about pages, with links to the views of the pages."""
-_SpreadRows = tuple[tuple[Standing, Row], ...]
-
 
 @dataclass(frozen=True, slots=True)
 class HeatTable:
@@ -53,68 +40,8 @@ class HeatTable:
     """System, and value and colour strength, in [0, 1], of each cell."""
 
 
-@dataclass(frozen=True, slots=True)
-class Matrix:
-    """Pairwise results of systems; None on the diagonal and where nothing was tested."""
-
-    systems: tuple[Standing, ...]
-    rows: tuple[tuple[Standing, tuple[PairwiseResult | None, ...]], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RunCosts:
-    """Outcomes and cost of a system's runs."""
-
-    system: str
-    kind: str
-    counts: Mapping[str, int]
-    pages: int
-    ms_mean: float | None
-    ms_median: float | None
-    ms_p95: float | None
-    ratio: float | None
-    """Mean time by that of the fastest system."""
-    peak: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """Figures and tables about one data set. Pairs are for the systems shown first and for all systems."""
-
-    anchor: str
-    about: Row
-    metric: str | None
-    """The metric of the ranking; None if no system has a value."""
-    title: str
-    """Title of the metric."""
-    summary: RankingSummary
-    table: tuple[Standing, ...]
-    shown: tuple[Standing, ...]
-    """The systems that are shown first."""
-    dots: tuple[DotPlot, DotPlot]
-    scatter: Scatter | None
-    points: tuple[tuple[Standing, float, float, Point], ...]
-    """System, recall, precision and drawn point."""
-    spread: tuple[Histograms, Histograms]
-    spread_rows: tuple[_SpreadRows, _SpreadRows]
-    """System and distribution of each row of the histograms."""
-    matrix: tuple[Matrix, Matrix]
-    slices: tuple[tuple[str, HeatTable, HeatTable], ...]
-    """Kind of slice, its table of the systems and slices shown first, and the complete one."""
-    metrics: HeatTable
-    costs: tuple[RunCosts, ...]
-    hardest: _Linked
-    worst: tuple[tuple[str, _Linked], ...]
-    """System, and its worst pages."""
-
-    @property
-    def name(self) -> str:
-        """Name of the data set."""
-        return str(self.about["name"])
-
-
-def panel(tables: Mapping[str, Any], index: Index, about: Row, anchor: str, folder: Path) -> Panel:
-    """Build the figures and tables of one data set.
+def panel(tables: Mapping[str, Any], index: Index, about: Row, anchor: str, folder: Path) -> dict[str, Any]:
+    """Return the template variables of one data set. Pairs are for the systems shown first and for all systems.
 
     Parameters
     ----------
@@ -131,40 +58,41 @@ def panel(tables: Mapping[str, Any], index: Index, about: Row, anchor: str, fold
     metric = index.ranking_metric(name)
     table = standings(index, name, metric) if metric else ()
     both = leaders(table), table
-    matrices = leaders(table, _N_MATRIX), table
     figure, points = _scatter(index, name, metric, table)
     spreads = {row["system"]: row for row in _rows_of(tables, "distribution", name) if row["metric"] == metric}
     spread_rows = [tuple((row, spreads[row.system]) for row in rows if row.system in spreads) for rows in both]
     figures = [histograms([(spread["histogram"], spread["deciles"]) for _, spread in rows]) for rows in spread_rows]
     dots = [dot_plot([DotRow(row.mean, row.low, row.high, shaded=row.tied_with_best) for row in rows]) for rows in both]
 
-    def linked(rows: Sequence[Row]) -> _Linked:
+    def linked(rows: Sequence[Row]) -> list[tuple[Row, str | None]]:
+        """Add links to the views of pages that have one."""
         names = [view_name(name, row["id"]) for row in rows]
-        return tuple((row, link if (folder / link).is_file() else None) for row, link in zip(rows, names, strict=True))
+        return [(row, link if (folder / link).is_file() else None) for row, link in zip(rows, names, strict=True)]
 
     worst: dict[str, list[Row]] = {}
     for row in _rows_of(tables, "worst", name):
         worst.setdefault(row["system"], []).append(row)
-    return Panel(
-        anchor=anchor,
-        about=about,
-        metric=metric,
-        title=index.titles.get(metric or "", metric or ""),
-        summary=summarise_ranking(index, name, metric) if metric else RankingSummary(),
-        table=table,
-        shown=both[0],
-        dots=(dots[0], dots[1]),
-        scatter=figure,
-        points=points,
-        spread=(figures[0], figures[1]),
-        spread_rows=(spread_rows[0], spread_rows[1]),
-        matrix=(_matrix(index, name, metric, matrices[0]), _matrix(index, name, metric, matrices[1])),
-        slices=tuple(_slices(index, name, metric, *both)),
-        metrics=_metrics(index, name, metric, table),
-        costs=run_costs(tables, index, name),
-        hardest=linked([{"why": "hard", "page_type": None, **row} for row in _rows_of(tables, "hardest", name)]),
-        worst=tuple((row.system, linked(worst[row.system])) for row in table if row.system in worst),
-    )
+    return {
+        "anchor": anchor,
+        "about": about,
+        "name": name,
+        "metric": metric,
+        "title": index.titles.get(metric or "", metric or ""),
+        "summary": summarise_ranking(index, name, metric) if metric else RankingSummary(),
+        "table": table,
+        "shown": both[0],
+        "dots": dots,
+        "scatter": figure,
+        "points": points,
+        "spread": figures,
+        "spread_rows": spread_rows,
+        "matrix": [_matrix(index, name, metric, rows) for rows in (leaders(table, _N_MATRIX), table)],
+        "slices": list(_slices(index, name, metric, *both)),
+        "metrics": _metrics(index, name, metric, table),
+        "costs": run_costs(tables, index, name),
+        "hardest": linked([{"why": "hard", "page_type": None, **row} for row in _rows_of(tables, "hardest", name)]),
+        "worst": [(row.system, linked(worst[row.system])) for row in table if row.system in worst],
+    }
 
 
 def _rows_of(tables: Mapping[str, Any], name: str, dataset: str | None) -> list[Row]:
@@ -199,12 +127,13 @@ def _scatter(
     return figure, tuple((*values, point) for values, point in zip(both, figure.points, strict=True))
 
 
-def _matrix(index: Index, dataset: str, metric: str | None, table: Sequence[Standing]) -> Matrix:
+def _matrix(index: Index, dataset: str, metric: str | None, table: Sequence[Standing]) -> dict[str, Any]:
+    """Return the pairwise results of systems; None on the diagonal and where nothing was tested."""
     rows = [
-        (row, tuple(index.pairwise.get((dataset, metric or "", row.system, other.system)) for other in table))
+        (row, [index.pairwise.get((dataset, metric or "", row.system, other.system)) for other in table])
         for row in table
     ]
-    return Matrix(tuple(table), tuple(rows))
+    return {"systems": table, "rows": rows}
 
 
 def _slices(
@@ -267,10 +196,13 @@ def _metrics(index: Index, dataset: str, metric: str | None, table: Sequence[Sta
     return coloured_by_column([(name, None) for name, _, _ in known], table, values, [better for _, _, better in known])
 
 
-def run_costs(tables: Mapping[str, Any], index: Index, dataset: str | None) -> tuple[RunCosts, ...]:
-    """Return outcomes and cost of each system on one data set, or on all: pages summed, times weighted by pages."""
+def run_costs(tables: Mapping[str, Any], index: Index, dataset: str | None) -> list[dict[str, Any]]:
+    """Return outcomes and cost of each system on one data set, or on all: pages summed, times weighted by pages.
+
+    ``ratio`` is the mean time by that of the fastest system. Medians and percentiles are for single data sets only.
+    """
     costs = {(row["dataset"], row["system"]): row for row in tables.get("cost") or ()}
-    found: list[RunCosts] = []
+    found: list[dict[str, Any]] = []
     for system, kind in index.kinds.items():
         runs = [row for row in _rows_of(tables, "outcomes", dataset) if row["system"] == system]
         if not runs:
@@ -279,21 +211,21 @@ def run_costs(tables: Mapping[str, Any], index: Index, dataset: str | None) -> t
         weighted = [(cost, cost.get("timed_pages", pages)) for cost, pages in of_runs]
         peaks = [cost["peak_megabytes"] for cost, _ in weighted if cost.get("peak_megabytes") is not None]
         found.append(
-            RunCosts(
-                system=system,
-                kind=kind,
-                counts={name: sum(row[name] for row in runs) for name in OUTCOMES},
-                pages=sum(row["pages"] for row in runs),
-                ms_mean=_weighted_mean(weighted, "ms_mean"),
-                ms_median=_weighted_mean(weighted, "ms_median") if dataset else None,
-                ms_p95=_weighted_mean(weighted, "ms_p95") if dataset else None,
-                ratio=None,
-                peak=max(peaks, default=None),
-            )
+            {
+                "system": system,
+                "kind": kind,
+                "counts": {name: sum(row[name] for row in runs) for name in OUTCOMES},
+                "pages": sum(row["pages"] for row in runs),
+                "ms_mean": _weighted_mean(weighted, "ms_mean"),
+                "ms_median": _weighted_mean(weighted, "ms_median") if dataset else None,
+                "ms_p95": _weighted_mean(weighted, "ms_p95") if dataset else None,
+                "peak": max(peaks, default=None),
+            }
         )
-    fastest = min((row.ms_mean for row in found if row.ms_mean), default=None)
-    timed = [replace(row, ratio=row.ms_mean / fastest) if row.ms_mean and fastest else row for row in found]
-    return tuple(sorted(timed, key=lambda row: (row.ms_mean is None, row.ms_mean or 0)))
+    fastest = min((row["ms_mean"] for row in found if row["ms_mean"]), default=None)
+    for row in found:
+        row["ratio"] = row["ms_mean"] / fastest if row["ms_mean"] and fastest else None
+    return sorted(found, key=lambda row: (row["ms_mean"] is None, row["ms_mean"] or 0))
 
 
 def _weighted_mean(rows: Sequence[tuple[Row, int]], name: str) -> float | None:

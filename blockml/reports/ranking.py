@@ -8,16 +8,7 @@ from typing import Any
 
 from blockml.errors import UsageError
 
-__all__ = [
-    "Index",
-    "PairwiseResult",
-    "RankingSummary",
-    "Standing",
-    "index_tables",
-    "leaders",
-    "standings",
-    "summarise_ranking",
-]
+__all__ = ["Index", "RankingSummary", "Standing", "index_tables", "leaders", "standings", "summarise_ranking"]
 
 #: Ranking metrics in order of preference: the first that the gold of a data set supports is used.
 PREFERRED = ("bag_f1", "lcs_f1", "shingle_f1", "block_f1", "with_rate", "without_rate")
@@ -137,10 +128,10 @@ class Standing:
     """From 1 for the best; None for a system that was trained on the data set or has no value."""
     in_sample: bool
     mean: float | None
-    low: float | None
-    high: float | None
-    pages: int
-    tied_with_best: bool
+    low: float | None = None
+    high: float | None = None
+    pages: int = 0
+    tied_with_best: bool = False
     """Whether it is the best, or the best is not significantly better."""
 
 
@@ -156,7 +147,7 @@ def standings(index: Index, dataset: str, metric: str) -> tuple[Standing, ...]:
     in_sample = {name for name in names if dataset in index.trained_on.get(name, ())}
     ranked = [name for name in names if name not in in_sample and rows[name]["mean"] is not None]
     results = {name: index.pairwise.get((dataset, metric, ranked[0], name)) for name in ranked}
-    tied = {name for name, result in results.items() if result is not None and not result.better} | {*ranked[:1]}
+    tied = {name for name, result in results.items() if result and not result.better} | {*ranked[:1]}
     return tuple(
         Standing(
             system=name,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -25,20 +24,6 @@ _ICONS = "<!DOCTYPE html><style>svg { max-width: 2em; max-height: 2em }</style>"
 _SILENT = re.compile(r"<(?:link|meta|base|i?frame)\b[^>]*>?", re.IGNORECASE)
 # Minimum share of a block's text in the template for the block to count as template (our choice).
 _MAJORITY = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class TemplateLine:
-    """A block in the view."""
-
-    text: str
-    share: float
-    xpath: str
-
-    @property
-    def group(self) -> str:
-        """``template`` or ``own``."""
-        return "template" if self.share >= _MAJORITY else "own"
 
 
 def write_template_view(
@@ -76,19 +61,12 @@ def write_template_view(
     info
         Additional facts to show, by name.
 
-    Returns
-    -------
-    Path
-        The file.
-
     Raises
     ------
     UsageError
         ``in_template`` doesn't fit the nodes, or ``shares`` the blocks.
-    MissingExtraError
-        jinja2 is not installed.
-    OSError
-        The file can't be written.
+    MissingExtraError, OSError
+        See :func:`blockml.reports.templating.write_html`.
     """
     mask = np.asarray(in_template, dtype=bool)
     if mask.shape != (len(page.nodes),):
@@ -99,8 +77,10 @@ def write_template_view(
             f"shares must have the shape ({len(page.blocks)},), one entry per block, not {of_blocks.shape}"
         )
     xpaths = page.nodes.xpaths(page.blocks.parent.tolist())
-    rows = zip(page.blocks.texts, of_blocks.tolist(), xpaths, strict=True)
-    lines = [TemplateLine(*row) for row in rows]
+    lines = [
+        {"text": text, "share": share, "xpath": xpath, "group": "template" if share >= _MAJORITY else "own"}
+        for text, share, xpath in zip(page.blocks.texts, of_blocks.tolist(), xpaths, strict=True)
+    ]
     return write_html(
         "template_view.html.jinja",
         path,
@@ -108,7 +88,7 @@ def write_template_view(
         label=page_html_label,
         page=page,
         lines=lines,
-        n_blocks=sum(line.group == "template" for line in lines),
+        n_blocks=sum(line["group"] == "template" for line in lines),
         words=(float(of_blocks @ page.blocks.n_words), int(page.blocks.n_words.sum())),
         nodes=(int(mask.sum()), len(mask)),
         document=f"{_ICONS}{shown}" if (shown := _SILENT.sub(" ", template_html).strip()) else "",

@@ -20,7 +20,7 @@ NONE = "–"
 
 
 def write_html(template: str, path: str | os.PathLike[str], **data: object) -> Path:
-    """Render a template of this package to a file; missing folders are created.
+    """Render a template of this package to a file; missing folders are created; return its path.
 
     Every value is escaped, so no text of a page or name of a system can become markup.
 
@@ -80,7 +80,7 @@ def signed(value: float | None) -> str:
 
 
 def percent(share: float | None) -> str:
-    r"""Format a share as whole per cent.
+    r"""Format a share in whole per cent.
 
     Examples
     --------
