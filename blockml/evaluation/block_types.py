@@ -97,11 +97,6 @@ def confusion(truth: ArrayLike, predicted: ArrayLike, labels: ArrayLike, weights
     ------
     UsageError
         The arrays differ in length, a label isn't among ``labels``, or a weight is negative or not finite.
-
-    Examples
-    --------
-    >>> confusion(["main", "footer"], ["main", "main"], ["main", "footer"], weights=[7, 2]).counts.tolist()
-    [[7.0, 0.0], [2.0, 0.0]]
     """
     names, true, found = (tuple(map(str, np.asarray(given).tolist())) for given in (labels, truth, predicted))
     if len(true) != len(found):

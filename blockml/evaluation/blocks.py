@@ -88,11 +88,6 @@ def block_scores(truth: ArrayLike, predicted: ArrayLike, weights: ArrayLike | No
         (n_blocks,) finite, non-negative weight of each block, such as its number of words; the counts are then sums of
         weights, as floats.
 
-    Returns
-    -------
-    BlockScores
-        The counts; all 0 for a page without blocks.
-
     Raises
     ------
     UsageError
@@ -116,13 +111,7 @@ def block_scores(truth: ArrayLike, predicted: ArrayLike, weights: ArrayLike | No
 
 
 def checked_weights(weights: ArrayLike, n: int) -> NDArray[np.float64]:
-    """Return the weights of ``n`` blocks as an array (n,).
-
-    Raises
-    ------
-    UsageError
-        There are not ``n`` weights, or one is negative or not finite.
-    """
+    """Return ``n`` weights as an array; raise UsageError if one is missing, negative or not finite."""
     mass = np.asarray(weights, dtype=np.float64)
     if mass.shape != (n,) or not np.isfinite(mass).all() or (mass < 0).any():
         raise UsageError(f"weights must be {n} finite numbers that are not negative")

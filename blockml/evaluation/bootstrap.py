@@ -1,4 +1,8 @@
-"""Uncertainty of mean scores: bootstrap intervals over documents or whole sites (Efron and Tibshirani 1993)."""
+"""Uncertainty of mean scores: bootstrap intervals over documents or whole sites (Efron and Tibshirani 1993).
+
+Values are finite scores, one per document. :class:`~blockml.errors.UsageError` is raised if they are empty or not
+finite, lengths differ, or an option is out of range.
+"""
 
 from __future__ import annotations
 
@@ -57,31 +61,21 @@ def bootstrap_mean(
     level: float = 0.95,
     groups: Sequence[Hashable] | None = None,
 ) -> Interval:
-    """Estimate how far a mean over documents would vary with other documents of the same kind.
+    """Return the mean over documents, and the percentiles that enclose ``level`` of its bootstrap samples.
 
     Parameters
     ----------
     values
-        (n_documents,) finite scores.
+        (n_documents,) scores.
     resamples
         Number of bootstrap samples, at least 1.
     seed
         Seed of the random generator; the same seed gives the same interval.
     level
-        Share of the bootstrap means inside the interval, between 0 and 1.
+        Share of the sampled means inside the interval, between 0 and 1.
     groups
         (n_documents,) group of each document, such as its site. Whole groups are then drawn instead of documents, as
         pages of one site are not independent; the mean stays the mean over documents.
-
-    Returns
-    -------
-    Interval
-        Mean of the values, and the percentiles of the bootstrap means that enclose ``level`` of them.
-
-    Raises
-    ------
-    UsageError
-        There are no values, some are not finite, the lengths differ, or an option is out of range.
 
     Examples
     --------
@@ -111,25 +105,16 @@ def paired_difference(
     level: float = 0.95,
     groups: Sequence[Hashable] | None = None,
 ) -> Difference:
-    """Compare two methods on the same documents.
+    """Return the mean of ``a`` minus the mean of ``b``, two methods on the same documents.
 
-    Every bootstrap sample draws the same documents for both methods, so only their difference varies.
+    Every bootstrap sample draws the same documents for both methods, so only their difference varies. Call one method
+    better only if the difference is significant.
 
     Parameters
     ----------
     a, b
-        (n_documents,) finite scores of either method, in the same order.
+        (n_documents,) scores of either method, in the same order.
     resamples, seed, level, groups
-        See :func:`bootstrap_mean`.
-
-    Returns
-    -------
-    Difference
-        Mean of ``a`` minus mean of ``b``. Call one method better only if this is significant.
-
-    Raises
-    ------
-    UsageError
         See :func:`bootstrap_mean`.
 
     Examples
@@ -186,18 +171,13 @@ def bootstrap_systems(
     Parameters
     ----------
     values
-        (n_documents, n_systems) finite scores to be averaged. With ``pooled`` they may have further axes, such as
+        (n_documents, n_systems) scores to be averaged. With ``pooled`` they may have further axes, such as
         (n_documents, n_systems, n_counts).
     pooled
         Converts sums over documents, (n_samples, n_systems, …), to scores, (n_samples, n_systems). For measures that
         are no means over documents, such as the F1 of blocks pooled over pages.
     resamples, seed
         See :func:`bootstrap_mean`.
-
-    Raises
-    ------
-    UsageError
-        There are no values, some are not finite, or an option is out of range.
 
     Examples
     --------
@@ -224,24 +204,12 @@ def bootstrap_systems(
 
 
 def means_by(values: ArrayLike, keys: Sequence[_Key]) -> dict[_Key, tuple[float, int]]:
-    """Average the values with the same key, as for a mean per site.
-
-    Parameters
-    ----------
-    values
-        (n_documents,) finite scores.
-    keys
-        (n_documents,) key of each document.
+    """Average the values, (n_documents,), with the same key, as for a mean per site.
 
     Returns
     -------
     dict
         Mean and count of each key, in the order in which the keys first occur.
-
-    Raises
-    ------
-    UsageError
-        There are no values, some are not finite, or the lengths differ.
 
     Examples
     --------
@@ -254,11 +222,6 @@ def means_by(values: ArrayLike, keys: Sequence[_Key]) -> dict[_Key, tuple[float,
 
 def mean_of_means(means: Mapping[_Key, tuple[float, int]]) -> float:
     """Average the means of :func:`means_by` without weights, so that every site counts equally.
-
-    Raises
-    ------
-    UsageError
-        There are no means.
 
     Examples
     --------

@@ -21,12 +21,8 @@ def reliability(
 
     Parameters
     ----------
-    probabilities
-        (n,) in [0, 1].
-    outcome
-        (n,) observed outcome: 0 or 1, or an amount in [0, 1].
-    weight
-        (n,) weight of each entry, such as its number of words.
+    probabilities, outcome, weight
+        (n,) predicted probability, observed outcome in [0, 1], and weight of each entry, such as its number of words.
     n_bins
         Number of bins.
 
@@ -59,16 +55,11 @@ def rank_correlation(first: NDArray[np.generic], second: NDArray[np.generic]) ->
     >>> rank_correlation(np.array([1, 2, 3]), np.array([10, 30, 20]))
     0.5
     """
-    a, b = _ranks(first), _ranks(second)
+    from scipy.stats import rankdata
+
+    a, b = rankdata(first), rankdata(second)
     spread = float(a.std() * b.std())
     return float(np.mean((a - a.mean()) * (b - b.mean())) / spread) if spread else 0.0
-
-
-def _ranks(values: NDArray[np.generic]) -> NDArray[np.float64]:
-    """Return the rank of each value; ties share their mean rank."""
-    _, index, count = np.unique(values, return_inverse=True, return_counts=True)
-    ranks: NDArray[np.float64] = (np.cumsum(count) - (count - 1) / 2)[index]
-    return ranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +77,7 @@ class Routing:
 def routing(predicted: NDArray[np.floating[Any]], actual: NDArray[np.floating[Any]], share: float = 0.1) -> Routing:
     """Split off the share of pages with the lowest predicted score, and compare their actual score with the others'.
 
-    Parameters
-    ----------
-    predicted, actual
-        (n_pages,) scores.
-    share
-        Share of the pages to split off, in (0, 1); rounded up to whole pages.
+    Scores are arrays (n_pages,); ``share``, in (0, 1), is rounded up to whole pages.
 
     Examples
     --------

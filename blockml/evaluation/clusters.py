@@ -1,7 +1,7 @@
 """Cluster metrics: agreement of distances and clusterings with known groups, such as the templates of pages.
 
 Every score takes ``clusters`` and ``truth``: (n,) arrays of the cluster and the true group of each document, as labels
-of any sortable type. :class:`~blockml.errors.UsageError` is raised if there are no documents or the lengths differ.
+of any sortable type. :class:`~blockml.errors.UsageError` is raised if there are no documents or shapes differ.
 """
 
 from __future__ import annotations
@@ -34,11 +34,6 @@ def dunn(matrix: ArrayLike, truth: ArrayLike) -> float:
         At least 0; above 1 the groups are separate. Infinite if all distances within groups are 0 but none between
         them is; NaN if both are 0, or if there are fewer than two groups.
 
-    Raises
-    ------
-    UsageError
-        The shapes do not match.
-
     Examples
     --------
     >>> round(dunn([[0, 0.2, 0.9], [0.2, 0, 0.7], [0.9, 0.7, 0]], ["a", "a", "b"]), 6)
@@ -58,18 +53,13 @@ def dunn(matrix: ArrayLike, truth: ArrayLike) -> float:
 
 
 def rand(clusters: ArrayLike, truth: ArrayLike, pairs: str = "unordered") -> float:
-    """Compute the Rand index: share of document pairs on which clusters and truth agree (Rand 1971).
+    """Compute the Rand index: share of document pairs on which clusters and truth agree, in [0, 1] (Rand 1971).
 
     Parameters
     ----------
     pairs
         ``"unordered"``, the standard: each two documents once. ``"ordered"``: all n² pairs, including those of a
         document with itself; only this reproduces the published values of Gottron 2008.
-
-    Returns
-    -------
-    float
-        In [0, 1]; 1 for a single document.
 
     Raises
     ------
@@ -94,17 +84,12 @@ def rand(clusters: ArrayLike, truth: ArrayLike, pairs: str = "unordered") -> flo
 
 
 def purity(clusters: ArrayLike, truth: ArrayLike, *, weighted: bool = False) -> float:
-    """Compute the mean share of a cluster's documents that belong to its most frequent true group.
+    """Compute the mean share of a cluster's documents in its most frequent true group, in (0, 1].
 
     Parameters
     ----------
     weighted
         Weight clusters by their size. The averages published by Gottron 2008 are unweighted.
-
-    Returns
-    -------
-    float
-        In (0, 1].
 
     Examples
     --------
@@ -120,7 +105,7 @@ def purity(clusters: ArrayLike, truth: ArrayLike, *, weighted: bool = False) -> 
 
 
 def mutual_information(clusters: ArrayLike, truth: ArrayLike, normalise: str = "strehl") -> float:
-    """Compute the mutual information of clusters and truth.
+    """Compute the mutual information of clusters and truth: at least 0; NaN for a single cluster of one group.
 
     Parameters
     ----------
@@ -129,11 +114,6 @@ def mutual_information(clusters: ArrayLike, truth: ArrayLike, normalise: str = "
         logarithm to the base k g; ``"strehl"`` is 2 I / ln(k g) (Strehl et al. 2000), which is 1 for the right
         clusters of groups of equal size; ``"gottron"`` is I / ln(k g)², which reproduces the values published by
         Gottron 2008.
-
-    Returns
-    -------
-    float
-        At least 0; NaN if k and g are 1, except in nats.
 
     Raises
     ------
@@ -162,12 +142,7 @@ def mutual_information(clusters: ArrayLike, truth: ArrayLike, normalise: str = "
 
 
 def adjusted_rand(clusters: ArrayLike, truth: ArrayLike) -> float:
-    """Compute the Rand index corrected for chance (Hubert and Arabie 1985).
-
-    Returns
-    -------
-    float
-        1 for the right clusters, 0 on average for random ones, at least -0.5.
+    """Compute the Rand index corrected for chance: 1 is agreement, 0 is chance (Hubert and Arabie 1985).
 
     Examples
     --------
@@ -178,12 +153,7 @@ def adjusted_rand(clusters: ArrayLike, truth: ArrayLike) -> float:
 
 
 def nmi(clusters: ArrayLike, truth: ArrayLike) -> float:
-    """Compute the mutual information, normalised by the mean of both entropies.
-
-    Returns
-    -------
-    float
-        In [0, 1]; 1 for the right clusters.
+    """Compute the mutual information, normalised by the mean of both entropies, in [0, 1].
 
     Examples
     --------
@@ -205,14 +175,8 @@ def cluster_scores(clusters: ArrayLike, truth: ArrayLike, matrix: ArrayLike | No
     Returns
     -------
     dict[str, float]
-        By name: ``documents``, ``clusters`` and ``groups`` are counts; ``rand``, ``purity``, ``mutual_information``
-        (after Strehl), ``adjusted_rand`` and ``nmi`` are standard; ``rand_ordered``, ``mutual_information_gottron`` and
-        ``purity`` are comparable with the values of Gottron 2008; ``purity_weighted``; ``dunn``.
-
-    Raises
-    ------
-    UsageError
-        The shapes do not match.
+        Counts of ``documents``, ``clusters`` and ``groups``, and metrics by name. ``rand_ordered``, ``purity`` and
+        ``mutual_information_gottron`` are comparable with Gottron 2008; ``mutual_information`` is Strehl's.
 
     Examples
     --------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -15,14 +16,13 @@ from blockml.datasets import Dataset, LabelledPage, TextGold
 from blockml.errors import DatasetError
 from blockml.evaluation.blocks import BlockScores, block_scores
 from blockml.evaluation.bootstrap import bootstrap_mean, mean_of_means, means_by
-from blockml.evaluation.cost import peak_megabytes
 from blockml.evaluation.site_pages import fit_to_site, group_by_site
 from blockml.evaluation.words import WordScores, bag_scores, lcs_scores, shingle_scores, snippet_rates
 from blockml.extract import extract
 from blockml.extractors import Extractor
 from blockml.page import Status
 
-__all__ = ["METRICS", "PageResult", "evaluate_extractor", "summarise"]
+__all__ = ["METRICS", "PageResult", "evaluate_extractor", "peak_megabytes", "summarise"]
 
 #: Metrics of a page, reported as means over pages. Titles: :data:`blockml.evaluation.comparison.grid.METRICS`.
 METRICS = ("bag_f1", "bag_precision", "bag_recall", "lcs_f1", "shingle_f1", "with_rate", "without_rate")
@@ -169,3 +169,13 @@ def summarise(results: Sequence[PageResult], metrics: Sequence[str] = METRICS) -
     peaks = [result.peak_megabytes for result in results if result.peak_megabytes is not None]
     summary["peak_megabytes"] = round(max(peaks)) if peaks else None
     return summary
+
+
+def peak_megabytes() -> float | None:
+    """Return the peak memory of this process in megabytes; None where the system doesn't report it."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)  # bytes on macOS, kilobytes on Linux

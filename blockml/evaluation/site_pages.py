@@ -35,12 +35,7 @@ def fit_to_site(extractor: Extractor, pages: Sequence[LabelledPage]) -> Extracto
         Any extractor; one that doesn't use site pages is returned unchanged.
     pages
         Pages of one site, of which the first :data:`MAX_SITE_PAGES` are used. They may include the page to extract
-        from.
-
-    Raises
-    ------
-    DatasetError
-        A page can't be read.
+        from. DatasetError is raised if one can't be read.
     """
     if not extractor.uses_siblings:
         return extractor
@@ -48,13 +43,7 @@ def fit_to_site(extractor: Extractor, pages: Sequence[LabelledPage]) -> Extracto
 
 
 def parse_pages(pages: Iterable[LabelledPage], parsing: Parsing) -> Iterator[Page]:
-    """Parse pages one by one, without their gold.
-
-    Raises
-    ------
-    DatasetError
-        A page can't be read.
-    """
+    """Parse pages one by one, without their gold; DatasetError is raised if one can't be read."""
     options = parsing.options()
     for labelled in pages:
         html, _ = labelled.load()

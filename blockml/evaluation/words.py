@@ -1,4 +1,7 @@
-"""Word metrics: agreement of an extracted text with a gold text."""
+"""Word metrics: agreement of an extracted text with a gold text.
+
+Scores of a pair of texts are 1, 1, 1 if neither has words, and 0, 0, 0 if exactly one has.
+"""
 
 from __future__ import annotations
 
@@ -41,10 +44,7 @@ class SnippetRates(NamedTuple):
 
 
 def scores_from_counts(shared: int, found: int, relevant: int) -> WordScores:
-    """Compute the scores from the number of shared, extracted and gold words (or shingles).
-
-    All are 1 if there are neither extracted nor gold words, and 0 if there are only either.
-    """
+    """Compute the scores from the number of shared, extracted and gold words (or shingles)."""
     if not found or not relevant:
         return WordScores(*[float(found == relevant)] * 3)
     return WordScores(shared / found, shared / relevant, 2 * shared / (found + relevant))
@@ -61,17 +61,7 @@ def lcs_scores(gold: str, extracted: str, mode: str = "w") -> WordScores:
     gold, extracted
         The texts.
     mode
-        Token mode of :func:`blockml.text.tokens.metric_tokens`.
-
-    Returns
-    -------
-    WordScores
-        1, 1, 1 if neither text has words; 0, 0, 0 if exactly one of them has.
-
-    Raises
-    ------
-    UnknownNameError
-        The mode is unknown.
+        Token mode of :func:`blockml.text.tokens.metric_tokens`, which raises if it is unknown.
 
     Examples
     --------
@@ -86,7 +76,7 @@ def lcs_scores(gold: str, extracted: str, mode: str = "w") -> WordScores:
 def bag_scores(gold: str, extracted: str, mode: str = "w") -> WordScores:
     """Score the words that gold text and extracted text share as multisets, in any order.
 
-    Never below :func:`lcs_scores` of the same texts. Parameters, returned scores and errors are those of that function.
+    Never below :func:`lcs_scores`, which has the same parameters.
 
     Examples
     --------
@@ -128,26 +118,8 @@ def shingles(text: str, size: int = 4, *, lower: bool = False) -> Counter[tuple[
 def shingle_scores(gold: str, extracted: str, size: int = 4, *, lower: bool = False) -> WordScores:
     """Score the word n-grams (:func:`shingles`) that gold text and extracted text share as multisets.
 
-    This is the per-document score of the public article extraction benchmark of Scrapinghub.
-
-    Parameters
-    ----------
-    gold, extracted
-        The texts.
-    size
-        Words per shingle, at least 1.
-    lower
-        Compare in lower case; the benchmark does not.
-
-    Returns
-    -------
-    WordScores
-        1, 1, 1 if neither text has words; 0, 0, 0 if exactly one of them has.
-
-    Raises
-    ------
-    UsageError
-        ``size`` is below 1.
+    This is the per-document score of the public article extraction benchmark of Scrapinghub, which keeps the case of
+    words. ``size`` and ``lower`` are those of :func:`shingles`.
 
     Examples
     --------
@@ -169,12 +141,7 @@ def shingle_corpus_scores(pairs: Iterable[tuple[str, str]], size: int = 4, *, lo
     pairs
         Gold text and extracted text of each document.
     size, lower
-        See :func:`shingle_scores`.
-
-    Returns
-    -------
-    WordScores
-        1, 1, 1 if no text has words; precision or recall is 0 where only its own side is without words.
+        See :func:`shingles`.
 
     Raises
     ------
@@ -212,11 +179,6 @@ def snippet_rates(extracted: str, with_: Sequence[str], without: Sequence[str]) 
         Snippets of the main content; the best rate is 1.
     without
         Snippets of the surroundings; the best rate is 0.
-
-    Returns
-    -------
-    SnippetRates
-        The share of either list that occurs; None for a list without snippets.
 
     Examples
     --------

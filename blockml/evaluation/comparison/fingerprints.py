@@ -20,41 +20,27 @@ _SUFFIXES = frozenset({".py", ".c", ".h"})
 
 # Packages that no extraction runs through, but for the fitting of extractors to a site.
 _NOT_EXTRACTING = frozenset({"batch", "cli", "datasets", "evaluation", "reports", "training"})
-_FITTING = PurePath("evaluation/site_pages.py")
+_FITTING = "evaluation/site_pages.py"
 
 # Packages and modules that page scores are computed with: parsing, blocks, tokens, gold and metrics.
 _SCORING_PACKAGES = frozenset({"_kernel", "page", "parsing", "text"})
 _SCORING_MODULES = frozenset(
-    map(
-        PurePath,
-        ("datasets/gold.py", "evaluation/blocks.py", "evaluation/words.py", "evaluation/comparison/reference.py"),
-    )
+    {"datasets/gold.py", "evaluation/blocks.py", "evaluation/comparison/reference.py", "evaluation/words.py"}
 )
 
 
 def runs_in_extraction(module: PurePath) -> bool:
     """Return whether an extraction depends on a source file, given relative to the package."""
-    return module.parts[0] not in _NOT_EXTRACTING or module == _FITTING
+    return module.parts[0] not in _NOT_EXTRACTING or module.as_posix() == _FITTING
 
 
 def runs_in_scoring(module: PurePath) -> bool:
     """Return whether page scores depend on a source file, given relative to the package."""
-    return module.parts[0] in _SCORING_PACKAGES or module in _SCORING_MODULES
+    return module.parts[0] in _SCORING_PACKAGES or module.as_posix() in _SCORING_MODULES
 
 
 def source_fingerprint(selected: Callable[[PurePath], bool]) -> str:
-    """Return eight hexadecimal digits that change with the selected source files of blockml.
-
-    Parameters
-    ----------
-    selected
-        Returns whether a source file counts; its path is relative to the package.
-
-    Examples
-    --------
-    >>> len(source_fingerprint(lambda module: module.name == "words.py"))
-    8
-    """
+    """Return eight hexadecimal digits that change with the selected source files, given relative to the package."""
     digest = hashlib.sha256()
     package = Path(blockml.__file__).parent
     for path in sorted(path for path in package.rglob("*") if path.suffix in _SUFFIXES):

@@ -1,8 +1,8 @@
-"""Page scores of several systems on one data set, as arrays of shape (n_pages, n_systems)."""
+"""Page scores of several systems on one data set, as arrays of shape (n_pages, n_systems), and slices of its pages."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from blockml.errors import UsageError
 from blockml.evaluation.blocks import BlockScores
 from blockml.evaluation.comparison.reference import PageScore
 
-__all__ = ["BLOCK_METRICS", "METRICS", "OUTCOMES", "Grid", "MetricInfo", "fill_grid"]
+__all__ = ["BLOCK_METRICS", "METRICS", "OUTCOMES", "WHOLES", "Grid", "MetricInfo", "Slice", "fill_grid", "slice_pages"]
 
 _Floats = NDArray[np.float64]
 
@@ -50,6 +50,12 @@ BLOCK_METRICS = ("block_f1", "block_precision", "block_recall")
 #: Outcomes of running a system on a page.
 OUTCOMES = ("ok", "empty", "error", "crash", "timeout", "missing")
 
+# Name of the slice of pages whose page type, language or script the data set doesn't give.
+_UNKNOWN = "unknown"
+
+#: Kinds with a single slice, of (nearly) all pages: see :func:`slice_pages`.
+WHOLES = ("all", "clean", "not_empty_gold")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grid:
@@ -72,10 +78,8 @@ def fill_grid(dataset: str, scores: Mapping[str, Sequence[PageScore]]) -> Grid:
 
     Parameters
     ----------
-    dataset
-        Name of the data set.
-    scores
-        Page scores by system, in any order of pages.
+    dataset, scores
+        Name of the data set, and page scores by system, in any order of pages.
 
     Raises
     ------
@@ -116,3 +120,63 @@ def fill_grid(dataset: str, scores: Mapping[str, Sequence[PageScore]]) -> Grid:
         values=MappingProxyType(values),
         counts=counts,
     )
+
+
+class Slice(NamedTuple):
+    """A subset of the pages of a data set."""
+
+    kind: str
+    name: str
+    rows: NDArray[np.intp]
+    """Indices of its pages."""
+
+
+def slice_pages(pages: Sequence[PageScore]) -> Iterator[Slice]:
+    """Yield the non-empty slices of a data set, kind by kind, by name.
+
+    Kinds are ``all``, ``clean`` (pages whose gold has no known defect), ``not_empty_gold`` (pages whose gold has
+    words), ``page_type``, ``script``, ``language``, ``gold_length`` (quartiles of the number of gold words) and
+    ``site`` (sites with several pages). A kind for which the data set gives no information is omitted.
+    """
+    flags = (True for _ in pages), (not page.flagged for page in pages), (page.gold_words > 0 for page in pages)
+    for kind, keep in zip(WHOLES, flags, strict=True):
+        rows = np.flatnonzero(np.fromiter(keep, dtype=bool))
+        if rows.size:
+            yield Slice(kind, kind, rows)
+    for kind in ("page_type", "script", "language"):
+        names = [getattr(page, kind) or _UNKNOWN for page in pages]
+        if set(names) != {_UNKNOWN}:
+            yield from _grouped(kind, names)
+    yield from _grouped("gold_length", quartiles([page.gold_words for page in pages]))
+    yield from (part for part in _grouped("site", [page.site for page in pages]) if part.rows.size > 1)
+
+
+def _grouped(kind: str, names: Sequence[str]) -> Iterator[Slice]:
+    groups: dict[str, list[int]] = {}
+    for row, name in enumerate(names):
+        groups.setdefault(name, []).append(row)
+    for name in sorted(groups):
+        yield Slice(kind, name, np.array(groups[name], dtype=np.intp))
+
+
+def quartiles(words: Sequence[int]) -> list[str]:
+    """Return the name of the quartile of each length, which includes its range of lengths.
+
+    Equal lengths stay together, so quartiles can differ in size, and some can be missing.
+
+    Examples
+    --------
+    >>> quartiles([10, 400, 0, 25])
+    ['q2 (10-10 words)', 'q4 (400-400 words)', 'q1 (0-0 words)', 'q3 (25-25 words)']
+    >>> quartiles([7, 7, 7])
+    ['q1 (7-7 words)', 'q1 (7-7 words)', 'q1 (7-7 words)']
+    """
+    if not words:
+        return []
+    lengths = np.asarray(words)
+    quarter = np.searchsorted(np.quantile(lengths, [0.25, 0.5, 0.75]), lengths)
+    titles = {
+        number: f"q{number + 1} ({lengths[quarter == number].min()}-{lengths[quarter == number].max()} words)"
+        for number in np.unique(quarter).tolist()
+    }
+    return [titles[number] for number in quarter.tolist()]

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.evaluation.bootstrap import Difference, Interval, bootstrap_systems
-from blockml.evaluation.comparison.grid import BLOCK_METRICS, METRICS, Grid
-from blockml.evaluation.comparison.slices import Slice, slice_pages
+from blockml.evaluation.comparison.grid import BLOCK_METRICS, METRICS, WHOLES, Grid, Slice, slice_pages
 
 __all__ = ["HEADLINES", "Settings", "block_ratios", "difference_rows", "mean_rows", "rounded"]
 
@@ -33,11 +32,8 @@ class Settings(NamedTuple):
     level: float = 0.95
 
 
-class Estimate(NamedTuple):
-    """A mean with its interval, and the number of pages that have the metric."""
-
-    interval: Interval
-    pages: int
+# An interval, and the number of pages that have the metric, by metric and column of the grid.
+_Estimates = dict[tuple[str, int], tuple[Interval, int]]
 
 
 def rounded(value: float | None) -> float | None:
@@ -46,19 +42,9 @@ def rounded(value: float | None) -> float | None:
 
 
 def block_ratios(counts: _Floats) -> _Floats:
-    """Compute F1, precision and recall from true positives, false positives and false negatives.
+    """Compute F1, precision and recall, (…, 3), from true positives, false positives and false negatives, (…, 3).
 
     0/0 is 1 if nothing is predicted and nothing is relevant, else 0, as in :class:`~blockml.evaluation.BlockScores`.
-
-    Parameters
-    ----------
-    counts
-        (…, 3).
-
-    Returns
-    -------
-    ndarray
-        (…, 3).
 
     Examples
     --------
@@ -80,13 +66,13 @@ def mean_rows(grid: Grid, settings: Settings) -> Iterator[dict[str, Any]]:
     interval comes from resampling sites.
     """
     for part in slice_pages(grid.pages):
-        min_pages = _MIN_PAGES if part.is_part else 2
+        min_pages = 2 if part.kind in WHOLES else _MIN_PAGES
         yield from _rows(grid, part.kind, part.name, _estimates(grid, part, settings, min_pages))
         if part.kind == "all":
             yield from _rows(grid, "site_mean", "site_mean", _site_estimates(grid, settings))
 
 
-def _rows(grid: Grid, kind: str, name: str, estimates: dict[tuple[str, int], Estimate]) -> Iterator[dict[str, Any]]:
+def _rows(grid: Grid, kind: str, name: str, estimates: _Estimates) -> Iterator[dict[str, Any]]:
     for column, system in enumerate(grid.systems):
         for metric in METRICS:
             if (metric, column) in estimates:
@@ -104,14 +90,14 @@ def _rows(grid: Grid, kind: str, name: str, estimates: dict[tuple[str, int], Est
                 }
 
 
-def _estimates(grid: Grid, part: Slice, settings: Settings, min_pages: int) -> dict[tuple[str, int], Estimate]:
+def _estimates(grid: Grid, part: Slice, settings: Settings, min_pages: int) -> _Estimates:
     """Return estimates by metric and column of the grid; without interval bounds for fewer than ``min_pages`` pages."""
     wanted = HEADLINES if part.kind == "site" else tuple(METRICS)
     averaged = [metric for metric in METRICS if metric in wanted and metric not in BLOCK_METRICS]
     keys = [(metric, column) for metric in averaged for column in range(len(grid.systems))]
     table = np.concatenate([grid.values[metric][part.rows] for metric in averaged], axis=1)
     found = {
-        keys[column]: Estimate(interval, pages)
+        keys[column]: (interval, pages)
         for columns, intervals, pages in _resampled(table, settings, min_pages)
         for column, interval in zip(columns, intervals, strict=True)
     }
@@ -122,9 +108,7 @@ def _estimates(grid: Grid, part: Slice, settings: Settings, min_pages: int) -> d
     for columns, intervals, pages in _resampled(grid.counts[part.rows], settings, min_pages, ratios):
         block_keys = [(metric, column) for column in columns for metric in BLOCK_METRICS]
         found |= {
-            key: Estimate(interval, pages)
-            for key, interval in zip(block_keys, intervals, strict=True)
-            if key[0] in wanted
+            key: (interval, pages) for key, interval in zip(block_keys, intervals, strict=True) if key[0] in wanted
         }
     return found
 
@@ -148,7 +132,7 @@ def _resampled(
         yield columns, intervals, len(picked)
 
 
-def _site_estimates(grid: Grid, settings: Settings) -> dict[tuple[str, int], Estimate]:
+def _site_estimates(grid: Grid, settings: Settings) -> _Estimates:
     """Return estimates of means of site means, by metric and column of the grid."""
     owner = _site_indices(grid)
     counts, labelled = _site_sums(grid.counts, owner)
@@ -162,9 +146,7 @@ def _site_estimates(grid: Grid, settings: Settings) -> dict[tuple[str, int], Est
             means.append(np.divide(sums, known, out=np.full(sums.shape, np.nan), where=known > 0))
     keys = [(metric, column) for metric in METRICS for column in range(len(grid.systems))]
     return {
-        keys[column]: Estimate(
-            interval, int(np.count_nonzero(~np.isnan(grid.values[keys[column][0]][:, keys[column][1]])))
-        )
+        keys[column]: (interval, int(np.count_nonzero(~np.isnan(grid.values[keys[column][0]][:, keys[column][1]]))))
         for columns, intervals, _ in _resampled(np.concatenate(means, axis=1), settings, 2)
         for column, interval in zip(columns, intervals, strict=True)
     }

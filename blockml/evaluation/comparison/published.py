@@ -34,13 +34,11 @@ class Row:
     name: str
     """Collection of pages, site or measure."""
     values: tuple[float, ...]
-    """(n_columns,) printed numbers."""
     metric: str = ""
     """Name of the same metric in blockml's own tables; empty if there is no such metric."""
     size: int | None = None
-    """Number of pages behind the values; None if the paper doesn't report it."""
     site: str = ""
-    """Source of the pages, if the paper reports it."""
+    """Number and source of the pages, if the paper reports them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +108,7 @@ class PublishedTable:
         return len(self.rows) > 1 and len({row.metric for row in self.rows}) == 1 and bool(self.rows[0].metric)
 
     def column(self, name: str) -> dict[str, float]:
-        """Return the values of a column by row name.
-
-        Raises
-        ------
-        UnknownNameError
-            No such column.
-        """
+        """Return the values of a column by row name; raise UnknownNameError if there is no such column."""
         if name not in self.columns:
             raise UnknownNameError("column", name, self.columns)
         place = self.columns.index(name)
@@ -127,23 +119,11 @@ class PublishedTable:
         return {name: self.column(name) for name in self.columns}
 
     def means(self) -> dict[str, float]:
-        """Return the unweighted mean over the rows, by column.
-
-        Examples
-        --------
-        >>> round(published_tables()[0].means()["ACCB"], 4)
-        0.7816
-        """
+        """Return the unweighted mean over the rows, by column."""
         return {name: sum(values.values()) / len(values) for name, values in self.scores().items()}
 
     def weighted_means(self) -> dict[str, float]:
-        """Return the mean over the rows weighted by their numbers of pages, by column.
-
-        Raises
-        ------
-        UsageError
-            The paper doesn't report the numbers of pages.
-        """
+        """Return the mean over the rows weighted by their numbers of pages, by column; raise UsageError if unknown."""
         sizes = {row.name: row.size for row in self.rows if row.size is not None}
         if len(sizes) < len(self.rows):
             raise UsageError("the sizes of some rows are unknown", source=self.name)
@@ -209,19 +189,11 @@ def compare_with_published(measured: Mapping[str, Mapping[str, Mapping[str, floa
     Returns
     -------
     list of dict
-        For each table its fields, and
-
-        ``metric``
-            Name of the metric of all rows; empty if the metrics differ.
-        ``derived``
-            ``means``, ``weighted_means`` (None if sizes are unknown) and ``best_counts`` by column; None if the
-            rows are different measures.
-        ``ours``
-            ``column``, ``system``, ``dataset``, ``metric``, ``mean`` of the columns that were measured.
-        ``claims``
-            ``text`` and whether it holds for the ``published`` numbers and for ``ours``; None if that is unknown.
-        ``note``
-            :data:`NOTE`.
+        For each table its fields and :data:`NOTE`; ``metric`` of all rows, empty if they differ; ``derived``, with
+        ``means``, ``weighted_means`` (None if sizes are unknown) and ``best_counts`` by column, or None if the rows are
+        different measures; ``ours``, with ``column``, ``system``, ``dataset``, ``metric`` and ``mean`` of the measured
+        columns; ``claims``, with ``text`` and whether it holds for the ``published`` numbers and for ``ours`` (None if
+        unknown).
 
     Examples
     --------

@@ -70,13 +70,10 @@ class PageScore:
     with_rate: float | None
     without_rate: float | None
     tp: int
-    """Main content blocks that were kept, among the blocks with gold."""
     fp: int
-    """Other blocks that were kept."""
     fn: int
-    """Main content blocks that were removed."""
     tn: int
-    """Other blocks that were removed."""
+    """Counts over the blocks with gold; positive is main content."""
     seconds: float | None
     """CPU time of the extraction, if it ended."""
     approximate: bool
@@ -98,14 +95,9 @@ class Reference:
     Parameters
     ----------
     labelled
-        A page with gold.
+        A page with gold; DatasetError is raised if it has none or can't be read.
     parsings
         Parsing options of the systems that return kept blocks.
-
-    Raises
-    ------
-    DatasetError
-        The page can't be read, or has no gold.
 
     Examples
     --------
@@ -192,6 +184,11 @@ class Reference:
             zero = WordScores(0.0, 0.0, 0.0)
             words = words and TextScores(zero, zero, zero, approximate=False)
             rates = SnippetRates(rates.with_rate and 0.0, None)
+        word_scores: dict[str, Any] = {
+            f"{kind}_{name}": getattr(getattr(words, kind), name) if words else None
+            for kind, names in (("bag", WordScores._fields), ("lcs", WordScores._fields), ("shingle", ("f1",)))
+            for name in names
+        }
         page = self.labelled
         return PageScore(
             id=page.id,
@@ -202,13 +199,7 @@ class Reference:
             gold_words=len(self.tokens or ()),
             flagged=not page.trusted,
             outcome=row["outcome"],
-            bag_f1=words.bag.f1 if words else None,
-            bag_precision=words.bag.precision if words else None,
-            bag_recall=words.bag.recall if words else None,
-            lcs_f1=words.lcs.f1 if words else None,
-            lcs_precision=words.lcs.precision if words else None,
-            lcs_recall=words.lcs.recall if words else None,
-            shingle_f1=words.shingle.f1 if words else None,
+            **word_scores,
             with_rate=rates.with_rate,
             without_rate=rates.without_rate,
             tp=int(blocks.tp),
@@ -230,13 +221,7 @@ def _language(page: Page, extra: Mapping[str, Any]) -> str:
 
 
 def _script(text: str) -> str | None:
-    """Return the script of most letters; None for a text without letters.
-
-    Examples
-    --------
-    >>> _script("Всё о GNU"), _script("カタカナ 漢字"), _script("42")
-    ('cyrillic', 'kana', None)
-    """
+    """Return the script of most letters; None for a text without letters."""
     letters: Counter[str] = Counter()
     for character, count in Counter(text).items():
         if character.isalpha():

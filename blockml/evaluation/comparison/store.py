@@ -42,7 +42,7 @@ class PageSample:
 
     dataset: Dataset
     checksum: str
-    """Checksum of the whole data set: see :meth:`blockml.datasets.Dataset.checksum`."""
+    """Checksum of the whole data set."""
     pages: str
     """SHA-256 of ids, URLs and encodings, in order."""
     gold: str
@@ -52,10 +52,7 @@ class PageSample:
 def draw_sample(dataset: Dataset, limit: int | None = None, seed: int = 0) -> PageSample:
     """Select the pages with gold, or a random sample of ``limit`` of them, in the order of the data set.
 
-    Raises
-    ------
-    DatasetError
-        No page has gold, an id occurs twice, or a page can't be read.
+    DatasetError is raised if no page has gold, an id occurs twice, or a page can't be read.
     """
     gold = {page.id: page.load()[1] if page.reader else page.gold for page in dataset.pages}
     pages = [page for page in dataset.pages if gold[page.id] is not None]
@@ -112,11 +109,6 @@ class Store:
         """Write a table with its description; return the description with the SHA-256 of the table added.
 
         ``description`` is read after the last row, so values that are only known then may be added meanwhile.
-
-        Raises
-        ------
-        OSError
-            The directory can't be written to.
         """
         table = self.table(kind, dataset, system)
         table.parent.mkdir(parents=True, exist_ok=True)
@@ -143,15 +135,7 @@ class Store:
             return None
 
     def stale(self, kind: str, dataset: str, system: str, wanted: Mapping[str, Any]) -> str | None:
-        """Return why a table must be recomputed: None if it is current, an empty string if it was never computed.
-
-        Parameters
-        ----------
-        kind, dataset, system
-            The table.
-        wanted
-            Entries that its description must have.
-        """
+        """Return why a table must be recomputed: "" if it is missing, None if it is as described by ``wanted``."""
         known = self.description(kind, dataset, system)
         if known is None:
             table = self.table(kind, dataset, system)
@@ -164,13 +148,7 @@ class Store:
         return "; ".join(changed) or None
 
     def read(self, kind: str, dataset: str, system: str) -> Iterator[dict[str, Any]]:
-        """Yield the rows of a table, in order.
-
-        Raises
-        ------
-        OSError
-            The table doesn't exist.
-        """
+        """Yield the rows of a table, in order."""
         table = self.table(kind, dataset, system)
         with gzip.open(table, "rb") if table.suffix == ".gz" else table.open("rb") as stream:
             yield from map(json.loads, stream)
@@ -181,13 +159,7 @@ class Store:
             stream.write(json.dumps({"datasets": list(datasets), "systems": list(systems)}, indent=2).encode())
 
     def contents(self, kind: str) -> Iterator[tuple[str, str]]:
-        """Yield data set and system of each table of the last comparison, in its order.
-
-        Raises
-        ------
-        UsageError
-            No comparison was written to this directory.
-        """
+        """Yield data set and system of each table of the last comparison, in its order; UsageError without one."""
         try:
             known = json.loads((self.directory / _CONTENTS).read_bytes())
         except (OSError, ValueError):
@@ -207,12 +179,6 @@ def _sha256(path: Path) -> str:
 
 
 def _file_name(name: str) -> str:
-    """Convert any name to a safe file name: special characters as in URLs, long names end in a hash.
-
-    Examples
-    --------
-    >>> _file_name("accb:radius=60"), _file_name("../x"), len(_file_name("x" * 999))
-    ('accb%3Aradius=60', '%2E.%2Fx', 97)
-    """
+    """Convert any name to a safe file name: special characters as in URLs, long names end in a hash."""
     safe = re.sub(r"^\.", "%2E", quote(name, safe=" =,+()@"))
     return safe if len(safe) <= 96 else f"{safe[:80]}~{hashlib.sha256(name.encode()).hexdigest()[:16]}"

@@ -36,13 +36,11 @@ GROUPS: Mapping[str, str] = MappingProxyType(
 
 
 class Output(NamedTuple):
-    """Output of a system for one page."""
+    """Text, and of blockml's systems indices of the kept blocks and status of the extraction."""
 
     text: str
     kept: list[int] | None = None
-    """Indices of the kept blocks; None if the system has no blocks."""
     status: str | None = None
-    """Status of the extraction by blockml; None for other systems."""
 
 
 #: Takes a page as text and its URL, if known.
@@ -84,7 +82,7 @@ class Chosen(NamedTuple):
 
 
 def choose(specs: Iterable[str], outputs: Iterable[str] = ()) -> Chosen:
-    """Find systems by name.
+    """Find systems by name; each is returned once, in the order of the names.
 
     Parameters
     ----------
@@ -95,19 +93,12 @@ def choose(specs: Iterable[str], outputs: Iterable[str] = ()) -> Chosen:
         ``NAME=FILE`` for outputs of any other tool: a line ``{"id": …, "text": …}`` for each page, gzipped if the
         file's name ends in ``.gz``.
 
-    Returns
-    -------
-    Chosen
-        Each system once, in the order of the names.
-
     Raises
     ------
-    UnknownNameError
-        No system or parameter of this name.
+    UnknownNameError, ModelError
+        No system or parameter of this name, or a model file can't be used.
     UsageError
         Two systems would have one name, a parameter value is invalid, or a file of outputs is missing.
-    ModelError
-        A model file can't be used.
 
     Examples
     --------
@@ -221,10 +212,7 @@ def _make_none(source: str, parameters: Mapping[str, Any], siblings: Sequence[La
 def read_outputs(system: System, ids: Sequence[str]) -> tuple[dict[str, str], int]:
     """Return the texts of an outputs system by page id, and the number of its lines about other pages.
 
-    Raises
-    ------
-    DatasetError
-        A line is not an object with an id and a text, or an id occurs twice.
+    DatasetError is raised if a line is not an object with an id and a text, or an id occurs twice.
     """
     wanted, texts, n_others = set(ids), dict[str, str](), 0
     for number, row in enumerate(read_rows(Path(system.source)), start=1):

@@ -97,15 +97,13 @@ def build_tables(
     dict
         Values are JSON types only; every table is a list of rows with the same keys.
 
-        ``schema_version``, ``created``, ``blockml``, ``command``, ``settings``, ``missing_systems``
-            Provenance.
         ``metrics``
             Name to ``title`` and ``better`` (``high`` or ``low``).
         ``datasets``, ``systems``
             Facts about each; ``in_sample`` of a system lists data sets.
         ``means``
             Mean, interval and number of pages by data set, system, metric and slice. Kinds of slices are those of
-            :func:`blockml.evaluation.comparison.slices.slice_pages`, and ``site_mean``, the mean over sites of the
+            :func:`blockml.evaluation.comparison.grid.slice_pages`, and ``site_mean``, the mean over sites of the
             means of their pages. No interval for fewer than two pages, or fewer than five in parts of a data set.
         ``differences``
             Score of ``a`` minus score of ``b`` with interval, and number of pages on which ``a`` has the greater
@@ -114,8 +112,8 @@ def build_tables(
             See :mod:`blockml.evaluation.comparison.pagewise`.
         ``overall``
             Mean over data sets of the mean bag-of-words F1 of each system, and its mean rank on them (1 is best, equal
-            means share a rank), among the systems that ran on every data set that has this metric and were trained on
-            none of them; None for the others.
+            means share a rank); None unless the system ran on every data set that has this metric and was trained on
+            none of them.
         ``published``
             See :func:`blockml.evaluation.comparison.published.compare_with_published`.
 
@@ -223,27 +221,8 @@ def write_tables(tables: Mapping[str, Any], directory: str | os.PathLike[str]) -
 
     ``comparison.json`` has all but the pages, which are many; ``means.csv``, ``differences.csv``, ``outcomes.csv``,
     ``cost.csv`` and ``pages.csv`` have one table each, with a header line, in UTF-8; an unknown value is an empty cell.
-    Files are written atomically.
-
-    Parameters
-    ----------
-    tables
-        Result of :func:`build_tables`; without ``pages`` no ``pages.csv`` is written.
-    directory
-        The folder; created if missing.
-
-    Raises
-    ------
-    OSError
-        A file can't be written.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_tables(build_tables({}, {}), folder)
-    ...     sorted(path.name for path in Path(folder).iterdir())
-    ['comparison.json', 'cost.csv', 'differences.csv', 'means.csv', 'outcomes.csv', 'pages.csv']
+    Files are written atomically; the folder is created if missing. ``pages`` may be missing in the result of
+    :func:`build_tables`, and is then not written.
     """
     folder = Path(directory)
     folder.mkdir(parents=True, exist_ok=True)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from blockml.datasets import LabelledPage
 from blockml.errors import BlockmlError, UsageError
 from blockml.evaluation.comparison.systems import Output, Run, System
-from blockml.evaluation.cost import peak_megabytes
+from blockml.evaluation.run import peak_megabytes
 from blockml.evaluation.site_pages import MAX_SITE_PAGES, group_by_site
 from blockml.parsing.decoding import decode
 from blockml.text.tokens import WORD
@@ -75,9 +75,8 @@ class Result:
     """Wall-clock time; the limit if it was reached."""
     error: str | None = None
     kept: list[int] | None = None
-    """Indices of the kept blocks; None if the system has no blocks."""
     status: str | None = None
-    """Status of the extraction by blockml; None for other systems."""
+    """See :class:`blockml.evaluation.comparison.systems.Output`."""
 
 
 def run_pages(
@@ -92,10 +91,8 @@ def run_pages(
 
     Parameters
     ----------
-    system, pages
-        The system, and the pages to run it on.
-    jobs
-        Number of processes.
+    system, pages, jobs
+        The system, the pages to run it on, and the number of processes.
     timeout
         Maximum wall-clock seconds per page.
     peaks
@@ -103,12 +100,10 @@ def run_pages(
 
     Raises
     ------
-    CannotRunError
-        The system can't be started.
+    CannotRunError, DatasetError
+        The system can't be started, or a page can't be read.
     UsageError
         pebble is not installed, or an option is out of range.
-    DatasetError
-        A page can't be read.
     """
     if jobs < 1 or not timeout > 0:
         raise UsageError(f"jobs must be at least 1 and timeout more than 0, got {jobs} and {timeout}")

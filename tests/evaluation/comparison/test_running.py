@@ -14,8 +14,7 @@ import pytest
 from blockml.datasets import LabelledPage
 from blockml.errors import DatasetError, UsageError
 from blockml.evaluation.comparison import running
-from blockml.evaluation.comparison.running import compare, run_system
-from blockml.evaluation.comparison.scoring import load_descriptions, load_scores, score_systems
+from blockml.evaluation.comparison.running import compare, load_descriptions, load_scores, run_system, score_systems
 from blockml.evaluation.comparison.store import PageSample, Store, draw_sample
 from blockml.evaluation.comparison.systems import Chosen, System, choose
 from blockml.evaluation.comparison.workers import CannotRunError, Result

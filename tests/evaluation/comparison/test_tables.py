@@ -18,11 +18,10 @@ from hypothesis import strategies as st
 
 from blockml.errors import UsageError
 from blockml.evaluation import BlockScores, bootstrap_mean, mean_of_means, means_by, paired_difference
-from blockml.evaluation.comparison.grid import METRICS, OUTCOMES, fill_grid
+from blockml.evaluation.comparison.grid import METRICS, OUTCOMES, fill_grid, quartiles, slice_pages
 from blockml.evaluation.comparison.means import HEADLINES, Settings, block_ratios, difference_rows, mean_rows, rounded
 from blockml.evaluation.comparison.published import published_tables
 from blockml.evaluation.comparison.reference import PageScore
-from blockml.evaluation.comparison.slices import quartiles, slice_pages
 from blockml.evaluation.comparison.tables import build_tables, write_tables
 
 
