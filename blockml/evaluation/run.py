@@ -80,10 +80,7 @@ def evaluate_extractor(
     progress
         Wraps the iteration over results, to show progress.
 
-    Raises
-    ------
-    DatasetError
-        No page has gold, or a page can't be read.
+    DatasetError is raised if no page has gold, or a page can't be read.
     """
     groups = group_by_site(dataset.pages) if extractor.uses_siblings else [[page] for page in dataset.pages]
     tasks = (joblib.delayed(_evaluate_site)(extractor, group) for group in groups)

@@ -7,9 +7,9 @@ from copy import copy
 
 from blockml.datasets import LabelledPage
 from blockml.extractors import Extractor
-from blockml.model.model_file import Parsing
 from blockml.page import Page
 from blockml.parsing import parse
+from blockml.parsing.options import ParsingOptions
 
 __all__ = ["MAX_SITE_PAGES", "fit_to_site", "group_by_site", "parse_pages"]
 
@@ -42,7 +42,7 @@ def fit_to_site(extractor: Extractor, pages: Sequence[LabelledPage]) -> Extracto
     return copy(extractor).fit(parse_pages(pages[:MAX_SITE_PAGES], extractor.parsing))
 
 
-def parse_pages(pages: Iterable[LabelledPage], parsing: Parsing) -> Iterator[Page]:
+def parse_pages(pages: Iterable[LabelledPage], parsing: ParsingOptions) -> Iterator[Page]:
     """Parse pages one by one, without their gold; DatasetError is raised if one can't be read."""
     options = parsing.options()
     for labelled in pages:

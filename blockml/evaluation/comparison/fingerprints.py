@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path, PurePath
 
 import blockml
-from blockml.model.model_file import Model, save_model
+from blockml.model import Model, save_model
 
 __all__ = ["extraction_fingerprint", "model_fingerprint", "scoring_fingerprint", "source_fingerprint"]
 

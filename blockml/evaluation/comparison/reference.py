@@ -20,9 +20,9 @@ from blockml.datasets.gold import MATCHED_SHARE, block_tokens
 from blockml.errors import DatasetError
 from blockml.evaluation.blocks import block_scores
 from blockml.evaluation.words import SnippetRates, WordScores, scores_from_counts, shingles, snippet_rates
-from blockml.model.model_file import Parsing
 from blockml.page import Page
 from blockml.parsing import parse
+from blockml.parsing.options import ParsingOptions
 from blockml.text.lcs import lcs_alignment, lcs_length
 from blockml.text.tokens import metric_tokens
 
@@ -97,7 +97,7 @@ class Reference:
     labelled
         A page with gold; DatasetError is raised if it has none or can't be read.
     parsings
-        Parsing options of the systems that return kept blocks.
+        ParsingOptions options of the systems that return kept blocks.
 
     Examples
     --------
@@ -112,17 +112,19 @@ class Reference:
     (0.75, 0.5, (1, 1, 0, 0))
     """
 
-    def __init__(self, labelled: LabelledPage, parsings: Iterable[Parsing] = ()) -> None:
+    def __init__(self, labelled: LabelledPage, parsings: Iterable[ParsingOptions] = ()) -> None:
         data, gold = labelled.load()
         if gold is None:
             raise DatasetError(f"page {labelled.id!r} has no gold", source=labelled.path)
-        default = Parsing()
+        default = ParsingOptions()
         pages = {
             parsing: parse(data, url=labelled.url, charset=labelled.charset, **parsing.options())
             for parsing in {default, *parsings}
         }
         text = gold.text()
-        self.labels: Mapping[Parsing, BlockLabels] = {parsing: gold.label(page) for parsing, page in pages.items()}
+        self.labels: Mapping[ParsingOptions, BlockLabels] = {
+            parsing: gold.label(page) for parsing, page in pages.items()
+        }
         self.owner, self.page_tokens = block_tokens(pages[default])
         self.numbers: dict[str, int] = {}
         self.tokens = None if text is None else self._numbered(text)
@@ -156,11 +158,11 @@ class Reference:
     def blocks_of(self, text: str) -> NDArray[np.bool_]:
         """Return (n_blocks,) whether a text contains each block, matched as by :class:`blockml.datasets.TextGold`."""
         matched = lcs_alignment(self.page_tokens, metric_tokens(text)) >= 0
-        n = len(self.labels[Parsing()].main)
+        n = len(self.labels[ParsingOptions()].main)
         n_tokens = np.bincount(self.owner, minlength=n)
         return np.bincount(self.owner[matched], minlength=n) >= MATCHED_SHARE * np.maximum(1, n_tokens)
 
-    def score(self, row: Mapping[str, Any], parsing: Parsing | None = None) -> PageScore:
+    def score(self, row: Mapping[str, Any], parsing: ParsingOptions | None = None) -> PageScore:
         """Score a row of outputs.
 
         Parameters
@@ -168,11 +170,11 @@ class Reference:
         row
             ``text``, ``kept`` (indices of blocks), ``outcome`` and ``seconds``.
         parsing
-            Parsing options of the system whose blocks are kept; None if it returns text only.
+            ParsingOptions options of the system whose blocks are kept; None if it returns text only.
         """
         text = row["text"]
         if parsing is None:
-            kept, parsing = self.blocks_of(text), Parsing()
+            kept, parsing = self.blocks_of(text), ParsingOptions()
         else:
             kept = np.zeros(len(self.labels[parsing].main), dtype=bool)
             kept[row["kept"] or []] = True

@@ -22,7 +22,7 @@ from blockml.evaluation.comparison.store import PageSample, Progress, Store, no_
 from blockml.evaluation.comparison.systems import Chosen, System, read_outputs
 from blockml.evaluation.comparison.tables import build_tables, write_tables
 from blockml.evaluation.comparison.workers import CannotRunError, Result, run_pages
-from blockml.model.model_file import Parsing
+from blockml.parsing.options import ParsingOptions
 from blockml.text.tokens import WORD
 
 __all__ = ["compare", "load_descriptions", "load_scores", "run_system", "score_systems"]
@@ -241,7 +241,7 @@ def _score_pages(
 
 
 def _score_chunk(
-    chunk: Sequence[tuple[LabelledPage, Sequence[Mapping[str, Any]]]], parsings: Sequence[Parsing | None]
+    chunk: Sequence[tuple[LabelledPage, Sequence[Mapping[str, Any]]]], parsings: Sequence[ParsingOptions | None]
 ) -> list[tuple[PageScore, ...]]:
     used = {parsing for parsing in parsings if parsing is not None}
     scored = []

@@ -21,7 +21,7 @@ from blockml.evaluation.comparison.peers import PEERS
 from blockml.evaluation.site_pages import fit_to_site
 from blockml.extract import extract
 from blockml.extractors import EXTRACTORS, TrainedExtractor, model_names, resolve
-from blockml.model.model_file import Parsing
+from blockml.parsing.options import ParsingOptions
 
 __all__ = ["GROUPS", "Chosen", "Output", "Run", "System", "choose", "read_outputs"]
 
@@ -61,8 +61,8 @@ class System:
     """Public name or path, for the maker."""
     parameters: tuple[tuple[str, Any], ...] = ()
     """Name and value of the parameters that differ from their default."""
-    parsing: Parsing = field(default_factory=Parsing)
-    """Parsing options of the pages whose blocks it keeps."""
+    parsing: ParsingOptions = field(default_factory=ParsingOptions)
+    """ParsingOptions options of the pages whose blocks it keeps."""
     uses_siblings: bool = False
     """Whether it learns from other pages of the same site."""
     trained_on: frozenset[str] = frozenset()

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from blockml.datasets import LabelledPage
-from blockml.errors import BlockmlError, UsageError
+from blockml.errors import BlockmlError, UsageError, install_hint
 from blockml.evaluation.comparison.systems import Output, Run, System
 from blockml.evaluation.run import peak_megabytes
 from blockml.evaluation.site_pages import MAX_SITE_PAGES, group_by_site
@@ -137,7 +137,7 @@ def _pool(system: System, jobs: int) -> ProcessPool:
     try:
         from pebble import ProcessPool
     except ImportError:
-        raise UsageError("running systems needs pebble: pip install 'blockml[report]'") from None
+        raise UsageError(f"running systems needs pebble; {install_hint('report')}") from None
     # On Linux a process inherits the peak memory of its parent; that of a fork server is small.
     method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
     context = multiprocessing.get_context(method)
