@@ -19,11 +19,9 @@ from benchmarks.speed import cpu_seconds, parse_only
 from blockml.datasets import LabelledPage
 from blockml.decision.page_policy import page_scores
 from blockml.evaluation import bootstrap_mean, paired_difference
-from blockml.features import feature_set
+from blockml.features import FeatureSet, feature_set, matrix
 from blockml.features.ancestor_words import bags
-from blockml.features.column import Family
 from blockml.features.feature_sets import COLUMNS, split_name
-from blockml.features.kernel_families import computed
 from blockml.features.page_context import PageContext
 from blockml.features.repetition import alike
 from blockml.parsing import parse
@@ -130,7 +128,7 @@ def costs(study: Study, families: Mapping[str, Sequence[int]], timed: int) -> Ta
     """CPU time of each family, alone and in company, as a multiple of lxml's parse of the same pages."""
     names = feature_set(study.recipe.features).columns
     work: dict[str, Sequence[Callable[[PageContext], object]]] = {
-        name: [partial(computed, family) for family in together(names, places)]
+        name: [partial(compute, FeatureSet(name, 1, tuple(names[place] for place in places), "one family"))]
         for name, places in families.items()
         if name != NEIGHBOURS
     }
@@ -154,10 +152,9 @@ def costs(study: Study, families: Mapping[str, Sequence[int]], timed: int) -> Ta
     return rows
 
 
-def together(names: Sequence[str], places: Sequence[int]) -> list[Family]:
-    """What computes the columns at these places, each once."""
-    families = [COLUMNS[split_name(names[place])[0]].family for place in places]
-    return [family for family in dict.fromkeys(families) if family is not None]
+def compute(columns: FeatureSet, context: PageContext) -> None:
+    """Compute some columns of a page."""
+    matrix(context.page, columns, context=context)
 
 
 def seconds_of(

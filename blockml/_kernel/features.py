@@ -20,6 +20,9 @@ Tables: TypeAlias = object
 class FeatureKernel(Protocol):
     """Functions of the features."""
 
+    def __hash__(self) -> int:
+        """Be hashable, as modules are: tables are cached for each kernel."""
+
     @staticmethod
     def word_amounts(
         n_words: NDArray[np.int32], n_linked: NDArray[np.int32], amounts: NDArray[np.float64], /
@@ -75,16 +78,20 @@ class FeatureKernel(Protocol):
         """Groups as bytes of int32: :attr:`blockml.features.page_context.PageContext.groups`."""
 
     @staticmethod
+    def family_columns() -> tuple[tuple[int, list[tuple[int, str]]], ...]:
+        """Name the columns that :meth:`page_rows` writes: see :func:`blockml.features.kernel_tables.kernel_columns`."""
+
+    @staticmethod
     def page_rows(
         tree: Tree,
         names: Names | None,
         tables: Tables,
-        claims: tuple[str, str, tuple[float, ...]] | None,
-        steps: NDArray[np.int64],
+        titles: tuple[str, str] | None,
+        row_of: NDArray[np.int64],
         matrix: NDArray[np.float32],
         /,
     ) -> None:
-        """Write columns (n_columns, n_blocks): :class:`blockml.features.kernel_page.Steps`."""
+        """Write columns into rows of a matrix (n_rows, n_blocks): :class:`blockml.features.kernel_page.KernelRows`."""
 
     @staticmethod
     def page_bags(
@@ -104,23 +111,6 @@ class FeatureKernel(Protocol):
 
         See :func:`blockml.features.ancestor_words.bags`. ``elsewhere`` gives bytes of uint32 for a value that isn't
         ASCII.
-        """
-
-    @staticmethod
-    def page_claims(
-        tree: Tree,
-        title: str,
-        source: bytes,
-        kind_of: Mapping[str, int],
-        n_kinds: int,
-        words: bytes,
-        elsewhere: Callable[[str], tuple[float, ...]],
-        /,
-    ) -> tuple[str, str, tuple[float, ...]] | None:
-        """Title, description and numbers: :func:`blockml.features.metadata.claims`; None if attributes are mappings.
-
-        ``words`` tell kinds of addresses, a zero byte behind each and one more behind those of a kind; ``elsewhere``
-        gives the numbers of an address that isn't ASCII.
         """
 
     @staticmethod

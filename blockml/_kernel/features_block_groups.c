@@ -77,7 +77,7 @@ typedef struct {
 
 /* Of the group of each block its size, its share of the page's words, words for each block, the share of them that is
    linked and that is running text, and how much of the way from its first to its last block is its own. */
-static int write_groups(const Tree *tree, const int64_t *group, float *rows) {
+static int write_groups(const Tree *tree, const int64_t *group, float *const *rows) {
     Py_ssize_t n = tree->n;
     const double *words = tree->amounts, *linked = words + n, *prose = linked + n;
     Group *groups = calloc((size_t)n + 1, sizeof(Group));
@@ -104,19 +104,23 @@ static int write_groups(const Tree *tree, const int64_t *group, float *rows) {
         its->measures[5] = (float)(its->size / (double)(its->last - its->first + 1));
     }
     for (Py_ssize_t i = 0; i < n; i++)
-        for (int k = 0; k < MEASURES; k++) rows[k * n + i] = groups[group[i]].measures[k];
+        for (int k = 0; k < MEASURES; k++) rows[k][i] = groups[group[i]].measures[k];
     free(groups);
     return 0;
 }
 
-int write_repetition(Page *page, float *rows) {
+static int write_repetition(Page *page, float *const *rows) {
     Py_ssize_t n = page->tree->n;
     for (Py_ssize_t way = 0; way < page->names->n_ways; way++)
-        if (write_groups(page->tree, page->names->groups + way * n, rows + 6 * way * n) < 0) return -1;
+        if (write_groups(page->tree, page->names->groups + way * n, rows + MEASURES * way) < 0) return -1;
     return 0;
 }
 
-int write_same_path(Page *page, float *rows) {
+const Family repetition_family = {
+    write_repetition, NEEDS_NAMES, {{GROUPS, "size# share# density# links# prose# tight#"}},
+};
+
+static int write_same_path(Page *page, float *const *rows) {
     const Tree *tree = page->tree;
     int64_t *group = malloc((size_t)tree->n * sizeof(int64_t));
     if (group == NULL) PyErr_NoMemory();
@@ -125,6 +129,10 @@ int write_same_path(Page *page, float *rows) {
     free(group);
     return done;
 }
+
+const Family same_path_family = {
+    write_same_path, 0, {{ONCE, "sizepath sharepath densitypath linkspath prosepath tightpath"}},
+};
 
 /* The numbers of the groups of elements with the same parent, tag and name; returns how many groups there are, or -1
    with an exception set. */
@@ -150,7 +158,7 @@ static int64_t group_siblings(const Tree *tree, const int64_t *elements, Py_ssiz
 
 /* Of the ancestor at each level above each block: how many elements have its parent, tag and class, words for each of
    them, and the share of these that is linked. */
-int write_siblings(Page *page, float *rows) {
+static int write_siblings(Page *page, float *const *rows) {
     const Tree *tree = page->tree;
     const int64_t *levels = page->tables->view[SIBLINGS].buf, *elements = page->names->elements;
     Py_ssize_t n = tree->n, n_elements = page->names->n_elements;
@@ -181,7 +189,7 @@ int write_siblings(Page *page, float *rows) {
     for (Py_ssize_t k = 0; k < length_of(page->tables, SIBLINGS); k++)
         for (Py_ssize_t i = 0; i < n; i++) {
             const Group *its = groups + group_of[ancestor(tree, i, levels[k])];
-            for (int m = 0; m < 3; m++) rows[(3 * k + m) * n + i] = its->measures[m];
+            for (int m = 0; m < 3; m++) rows[3 * k + m][i] = its->measures[m];
         }
     done = 0;
 failed:
@@ -191,3 +199,7 @@ failed:
     free(group_of);
     return done;
 }
+
+const Family siblings_family = {
+    write_siblings, NEEDS_NAMES, {{ANCESTORS_OF_ELEMENTS, "alike#up wordsalike#up linksalike#up"}},
+};

@@ -86,14 +86,14 @@ static Py_ssize_t with_heading(const Page *page, const Masses *masses) {
 }
 
 /* Writes the rows (EACH, n) of a candidate. */
-static void write_candidate(const Page *page, const Masses *masses, Py_ssize_t place, float *rows) {
+static void write_candidate(const Page *page, const Masses *masses, Py_ssize_t place, float *const *rows) {
     const Tree *tree = page->tree;
     Py_ssize_t n = tree->n, most_levels = (Py_ssize_t)number_in(page->tables, MOST_LEVELS);
-    float *outof = rows + OUTOF * n, *below = rows + BELOW * n, *off = rows + OFF * n;
+    float *outof = rows[OUTOF], *below = rows[BELOW], *off = rows[OFF];
     double words = place < 0 ? 0 : masses->words[place];
     float share = (float)(place < 0 ? -1 : words / tree->n_words);
     float running = (float)(place < 0 ? -1 : masses->prose[place] / at_least(words, 1));
-    for (Py_ssize_t i = 0; i < n; i++) rows[SHARE * n + i] = share, rows[RUNNING * n + i] = running;
+    for (Py_ssize_t i = 0; i < n; i++) rows[SHARE][i] = share, rows[RUNNING][i] = running;
     if (place < 0) {
         for (Py_ssize_t i = 0; i < n; i++) outof[i] = below[i] = -2, off[i] = 0;
         return;
@@ -224,7 +224,7 @@ static int32_t role_named(const Page *page, const int32_t *roles, const char *na
     return 0;
 }
 
-int write_container(Page *page, float *rows) {
+static int write_container(Page *page, float *const *rows) {
     enum { HALF, MOST, CLEAN, CLEAN_ALL, SCORED, MAIN_ONE, N_CANDIDATES };
     const Tree *tree = page->tree;
     Py_ssize_t n = tree->n, place[N_CANDIDATES];
@@ -257,8 +257,8 @@ int write_container(Page *page, float *rows) {
     place[MAIN_ONE] = largest_named(page, &masses, MAIN, roles, role_named(page, roles, "main"));
     score_paragraphs(page, scores);
     place[SCORED] = best_scored(tree, &masses, masses.sums + 3 * masses.n_reached, scores);
-    for (int c = 0; c < N_CANDIDATES; c++) write_candidate(page, &masses, place[c], rows + c * EACH * n);
-    write_scores(tree, scores, bounds, rows + EACH * N_CANDIDATES * n, rows + (EACH * N_CANDIDATES + 1) * n);
+    for (int c = 0; c < N_CANDIDATES; c++) write_candidate(page, &masses, place[c], rows + c * EACH);
+    write_scores(tree, scores, bounds, rows[EACH * N_CANDIDATES], rows[EACH * N_CANDIDATES + 1]);
     done = 0;
 failed:
     free(surrounded);
@@ -268,7 +268,15 @@ failed:
     return done;
 }
 
-int write_further(Page *page, float *rows) {
+const Family container_family = {
+    write_container, NEEDS_NAMES,
+    {{ONCE, "outofhalf belowhalf offhalf sharehalf prosehalf outofmost belowmost offmost sharemost prosemost outofclean "
+            "belowclean offclean shareclean proseclean outofcleanall belowcleanall offcleanall sharecleanall "
+            "prosecleanall outofscored belowscored offscored sharescored prosescored outofmain belowmain offmain "
+            "sharemain prosemain scoreup scoreparent"}},
+};
+
+static int write_further(Page *page, float *const *rows) {
     enum { ALL, TITLED, ARTICLE_ONE, N_CANDIDATES };
     const Tree *tree = page->tree;
     Py_ssize_t n = tree->n, place[N_CANDIDATES];
@@ -285,9 +293,15 @@ int write_further(Page *page, float *rows) {
         place[ALL] = deepest_holding(tree, &masses, masses.any, 0.95);
         place[TITLED] = with_heading(page, &masses);
         place[ARTICLE_ONE] = largest_named(page, &masses, ARTICLE, NULL, 0);
-        for (int c = 0; c < N_CANDIDATES; c++) write_candidate(page, &masses, place[c], rows + c * EACH * n);
+        for (int c = 0; c < N_CANDIDATES; c++) write_candidate(page, &masses, place[c], rows + c * EACH);
     }
     free(values);
     free(masses.sums);
     return done;
 }
+
+const Family further_family = {
+    write_further, 0,
+    {{ONCE, "outofall belowall offall shareall proseall outoftitled belowtitled offtitled sharetitled prosetitled "
+            "outofarticle belowarticle offarticle sharearticle prosearticle"}},
+};

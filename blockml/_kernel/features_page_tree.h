@@ -47,6 +47,7 @@ double *sums_before(const double *values, Py_ssize_t k, Py_ssize_t n);
 enum { OF_PATH, LANDMARK, HEADING_LEVEL, MARK, IS_PARAGRAPH, SUMS, N_TAG_TABLES };
 /* Characters: letters and digits, spaces, digits, ends of sentences, clauses, capitals, ideographs. */
 enum { N_KINDS = 256, N_CLASSES = 7 };
+enum { N_FLAGS = 3 }; /* of blocks: hidden, in noscript, preformatted */
 enum { CLASSES, MASKS, IN_WORD, CASED, TAGS, LETTERS, WORD_LENGTHS, WORD_GROUPS, WEIGHTS, LEVELS, REACHES, SIBLINGS,
       WAYS, FLAGS, NUMBERS, N_TABLES };
 enum { FAR, MOST_LEVELS, MOST_SMOOTHED, TITLE_WORDS, SURROUNDINGS, N_LANDMARKS, N_KEYWORDS, N_ROLES, N_NUMBERS };
@@ -127,7 +128,7 @@ typedef struct {
     const Names *names; /* NULL where no family needs them */
     int32_t *places;    /* (n_tags + 1,) of tags in tables */
     Texts texts;        /* read for the first family that needs them */
-    PyObject *title, *description, *said; /* NULL likewise */
+    PyObject *title, *description; /* NULL where no family needs them */
 } Page;
 
 /* What a table says of a tag, n_tags for "no node". */
@@ -135,19 +136,26 @@ static inline int64_t of_tag(const Page *page, int table, Py_ssize_t tag) {
     return ((const int64_t *)page->tables->view[TAGS].buf)[table * page->tables->n_places + page->places[tag]];
 }
 
-int write_text(Page *page, float *rows);
-int write_position(Page *page, float *rows);
-int write_around(Page *page, float *rows);
-int write_path(Page *page, float *rows);
-int write_ancestors(Page *page, float *rows);
-int write_called(Page *page, float *rows);
-int write_container(Page *page, float *rows);
-int write_further(Page *page, float *rows);
-int write_same_path(Page *page, float *rows);
-int write_repetition(Page *page, float *rows);
-int write_siblings(Page *page, float *rows);
-int write_resemblance(Page *page, float *rows);
-int write_about(Page *page, float *rows);
+/* Columns that a family writes: names with a blank between them, or patterns of which each item of a list gives one
+   name in place of the sign #. Several patterns are written item by item. */
+enum { ONCE, LANDMARKS, KEYWORDS, ROLES, WINDOWS, ANCESTORS, ANCESTORS_OF_ELEMENTS, GROUPS, N_LISTS };
+typedef struct {
+    int list;
+    const char *columns;
+} Part;
+
+/* A family of columns, and what it needs besides the tree. `rows` are as many columns (n,) as its parts name, in their
+   order; all columns that no one asked for are one and the same. */
+enum { NEEDS_NAMES = 1, NEEDS_TITLE = 2, MOST_PARTS = 4 };
+typedef struct {
+    int (*write)(Page *page, float *const *rows);
+    int needs;
+    Part parts[MOST_PARTS]; /* the last ones may be empty */
+} Family;
+
+extern const Family text_family, position_family, around_family, path_family, ancestors_family, called_family,
+    container_family, further_family, same_path_family, repetition_family, siblings_family, resemblance_family,
+    page_stats_family;
 
 /* features_block_groups.c: the group (n,) of blocks with the same tags and, unless it is NULL, names at some levels above. */
 int group_blocks(const Tree *tree, Py_ssize_t first, Py_ssize_t last, const int32_t *names, int64_t *group);

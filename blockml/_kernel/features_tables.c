@@ -27,7 +27,7 @@ static int are_sound(const Tables *tables) {
     for (Py_ssize_t way = 0; way < length_of(tables, WAYS) / 2; way++)
         if (ways[2 * way] < 0) return 0;
     return length_of(tables, MASKS) == N_CLASSES && length_of(tables, TAGS) == N_TAG_TABLES * tables->n_places &&
-           tables->n_places >= 2 && length_of(tables, WEIGHTS) % 2 == 1 && length_of(tables, WAYS) % 2 == 0 &&
+           tables->n_places >= 2 && length_of(tables, FLAGS) == N_FLAGS && length_of(tables, WEIGHTS) % 2 == 1 && length_of(tables, WAYS) % 2 == 0 &&
            length_of(tables, NUMBERS) == N_NUMBERS && number_in(tables, N_LANDMARKS) >= 0 &&
            number_in(tables, N_LANDMARKS) <= 64 && number_in(tables, N_KEYWORDS) >= 0 &&
            number_in(tables, N_ROLES) >= 0 && number_in(tables, N_KEYWORDS) + number_in(tables, N_ROLES) <= 63 &&

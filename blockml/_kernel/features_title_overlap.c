@@ -278,19 +278,20 @@ static Py_ssize_t prepare(Search *search, Token **words, Lowered *lowered, PyObj
 enum { IN_TITLE, OF_TITLE, IN_DESCRIPTION, SINCE_TITLE, N_ROWS };
 
 /* Writes the rows of one block; returns whether it is like the title. */
-static int write_likeness(Counts counts, double words, double n_title, double title_words, float *row, Py_ssize_t n) {
+static int write_likeness(Counts counts, double words, double n_title, double title_words, float *const *rows,
+                          Py_ssize_t block) {
     double all = (double)counts.all, title = (double)counts.title, some = at_least(all, 1);
     double in_title = all <= title_words ? title / some : 0, of_title = title / at_least(n_title, 1);
-    row[IN_TITLE * n] = (float)in_title;
-    row[OF_TITLE * n] = (float)of_title;
-    row[IN_DESCRIPTION * n] = (float)((double)counts.description / some);
+    rows[IN_TITLE][block] = (float)in_title;
+    rows[OF_TITLE][block] = (float)of_title;
+    rows[IN_DESCRIPTION][block] = (float)((double)counts.description / some);
     return in_title > 0.7 && words >= 2 && of_title >= 0.4;
 }
 
 /* Words are the longest runs of characters whose bit is set, in lower case. Texts with none that is wanted, and such
    of more than three times as many words as titles have, have 0; of a text with more different ones than these none
    counts as the title's. */
-int write_resemblance(Page *page, float *rows) {
+static int write_resemblance(Page *page, float *const *rows) {
     const Tables *tables = page->tables;
     double title_words = (double)number_in(tables, TITLE_WORDS);
     const double *words = page->tree->amounts;
@@ -315,9 +316,9 @@ int write_resemblance(Page *page, float *rows) {
             }
             counts = count_words(&search, lowered.at, lowered.length, &buffer);
         }
-        if (write_likeness(counts, words[i], (double)n_title, title_words, rows + i, n) && first < 0) first = i;
+        if (write_likeness(counts, words[i], (double)n_title, title_words, rows, i) && first < 0) first = i;
     }
-    for (Py_ssize_t i = 0; i < n; i++) rows[SINCE_TITLE * n + i] = first >= 0 ? (float)(i - first) : -9999;
+    for (Py_ssize_t i = 0; i < n; i++) rows[SINCE_TITLE][i] = first >= 0 ? (float)(i - first) : -9999;
     done = 0;
 failed:
     free(wanted);
@@ -327,3 +328,5 @@ failed:
     free(said.at);
     return done;
 }
+
+const Family resemblance_family = {write_resemblance, NEEDS_TITLE, {{ONCE, "intitle oftitle indescription sincetitle"}}};

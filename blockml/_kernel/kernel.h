@@ -159,13 +159,11 @@ PyObject *page_tree(PyObject *module, PyObject *arguments);
 PyObject *held_tables(PyObject *module, PyObject *arguments);
 
 /* features_matrix.c */
+PyObject *family_columns(PyObject *module, PyObject *arguments);
 PyObject *page_rows(PyObject *module, PyObject *arguments);
 
 /* decision_duplicates.c */
 PyObject *repeated_lines(PyObject *module, PyObject *arguments);
-
-/* features_declared_metadata.c */
-PyObject *page_claims(PyObject *module, PyObject *arguments);
 
 /* features_text_counts.c */
 PyObject *line_densities(PyObject *module, PyObject *arguments);

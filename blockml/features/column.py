@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -12,42 +12,10 @@ from numpy.typing import NDArray
 from blockml.features.page_context import PageContext
 from blockml.page import Blocks
 
-__all__ = ["Column", "Family", "Row", "Rows", "columns_of", "names_of"]
+__all__ = ["Column", "Family", "Row", "columns_of"]
 
 #: Unit of a column, or unit, smallest and largest value.
 Row: TypeAlias = str | tuple[str, float, float]
-
-
-class Rows(Mapping[str, NDArray[np.float32]]):
-    """Columns of a family by name that lie side by side in one array, as they will in a page's matrix.
-
-    Examples
-    --------
-    >>> rows = Rows(("words", "links"), np.array([[5, 7], [0, 1]], np.float32))
-    >>> rows["links"].tolist(), list(rows)
-    ([0.0, 1.0], ['words', 'links'])
-    """
-
-    __slots__ = ("array", "names")
-
-    def __init__(self, names: tuple[str, ...], array: NDArray[np.float32]) -> None:
-        self.names = names
-        self.array = array
-        """(n_columns, n_blocks), or (n_columns, 1) for what is the same of all blocks."""
-
-    def __getitem__(self, name: str) -> NDArray[np.float32]:
-        try:
-            place = self.names.index(name)
-        except ValueError:
-            raise KeyError(name) from None
-        row: NDArray[np.float32] = self.array[place]
-        return row
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.names)
-
-    def __len__(self) -> int:
-        return len(self.names)
 
 
 #: Computes columns that share their work: a page to (n_blocks,) numbers by the column's name, or one for all blocks.
@@ -98,8 +66,3 @@ def columns_of(
         unit, low, high = (row, 0.0, np.inf) if isinstance(row, str) else row
         columns.append(Column(name, unit, low, high, 0, source, None, values.get(name, ()), family))
     return tuple(columns)
-
-
-def names_of(columns: Iterable[Column], family: Family) -> tuple[str, ...]:
-    """Names of the columns that a family computes, in their order."""
-    return tuple([column.name for column in columns if column.family is family])

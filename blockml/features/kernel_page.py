@@ -12,25 +12,18 @@ from blockml import _kernel
 from blockml.page import Nodes, Page
 from blockml.page.attributes import Attributes
 
-__all__ = ["Claims", "KernelPage", "Steps", "provide"]
+__all__ = ["KernelPage", "KernelRows"]
 
 
-class Claims(NamedTuple):
-    """What a page says about itself."""
+class KernelRows(NamedTuple):
+    """Columns that the C extension writes into a matrix."""
 
-    title: str
-    description: str
-    numbers: tuple[float, ...]
-    """Its kinds and its address: see :func:`blockml.features.metadata.claims`."""
-
-
-class Steps(NamedTuple):
-    """What the kernel is to write."""
-
-    rows: NDArray[np.int64]
-    """Family, place, number of columns, 0, 0; or -1, place, of which column, offset, value beyond the ends."""
+    row_of: NDArray[np.int64]
+    """(n_columns,) row of each column that it knows, -1 for those that no one asked for."""
     need_names: bool
-    need_claims: bool
+    """Whether one of them looks at ``class``, ``id`` or roles."""
+    need_titles: bool
+    """Whether one of them compares texts with the page's title and description."""
 
 
 class KernelPage:
@@ -39,10 +32,10 @@ class KernelPage:
     A view holds its sheet and not the other way round, so that both go as soon as nobody needs them.
     """
 
-    def __init__(self, compiled: _kernel.Compiled, page: Page, reach: int) -> None:
+    def __init__(self, compiled: _kernel.Compiled, tables: _kernel.Tables, page: Page, reach: int) -> None:
         nodes, blocks = page.nodes, page.blocks
         given, pairs, number, ends = _attributes(nodes)
-        self.compiled, self._n = compiled, len(blocks)
+        self.compiled, self._tables, self._n = compiled, tables, len(blocks)
         tag, parent, depth, end, number = _int32(nodes.tag, nodes.parent, nodes.depth, nodes.end, number)
         holder, first, n_words, n_linked = _int32(blocks.parent, blocks.node, blocks.n_words, blocks.n_linked)
         self.tree = compiled.page_tree(
@@ -56,13 +49,13 @@ class KernelPage:
     def names(self) -> _kernel.Names:
         """What attributes call the elements."""
         if self._names is None:
-            self._names = self.compiled.page_names(self.tree, _tables(self.compiled))
+            self._names = self.compiled.page_names(self.tree, self._tables)
         return self._names
 
-    def write(self, steps: Steps, claims: Claims | None, matrix: NDArray[np.float32]) -> None:
-        """Write columns (n_columns, n_blocks); what the page says about itself is for families that need it."""
-        names = self.names if steps.need_names else None
-        self.compiled.page_rows(self.tree, names, _tables(self.compiled), claims, steps.rows, matrix)
+    def write(self, rows: KernelRows, titles: tuple[str, str] | None, matrix: NDArray[np.float32]) -> None:
+        """Write columns into rows of a matrix (n_rows, n_blocks); ``titles`` are the page's title and description."""
+        names = self.names if rows.need_names else None
+        self.compiled.page_rows(self.tree, names, self._tables, titles, rows.row_of, matrix)
 
     def groups(self) -> NDArray[np.int32]:
         """(n_ways, n_blocks) number of each block's group: :attr:`blockml.features.page_context.PageContext.groups`."""
@@ -75,23 +68,6 @@ class KernelPage:
         bag, starts = np.empty(self._n, dtype=np.int64), np.empty(self._n + 1, dtype=np.int64)
         n_bags, words = self.compiled.page_bags(self.tree, self.names, elsewhere, *bounds, bag, starts)
         return starts[: n_bags + 1], np.frombuffer(words, dtype=np.int32), bag
-
-
-_maker: list[Callable[[_kernel.Compiled], _kernel.Tables]] = []
-_made: _kernel.Tables | None = None
-
-
-def provide(make: Callable[[_kernel.Compiled], _kernel.Tables]) -> None:
-    """Say what makes the tables that are the same of all pages: they are of the families, which know sheets."""
-    _maker[:] = [make]
-
-
-def _tables(compiled: _kernel.Compiled) -> _kernel.Tables:
-    """These tables, made once, when they are first needed."""
-    global _made  # noqa: PLW0603 (a cache, without a call)
-    if _made is None:
-        _made = _maker[0](compiled)
-    return _made
 
 
 def _attributes(nodes: Nodes) -> tuple[list[Mapping[str, str] | None], bytes, NDArray[np.int32], NDArray[np.int64]]:

@@ -9,14 +9,13 @@ from collections.abc import Iterator, Mapping, Set
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.features.column import Rows, columns_of, names_of
-from blockml.features.kernel_page import Claims
+from blockml.features.column import Row, columns_of
 from blockml.features.page_context import PageContext
 from blockml.features.tags import TagTable
 from blockml.text.characters import ALNUM, classes
 from blockml.text.tokens import metric_tokens
 
-__all__ = ["COLUMNS", "about", "resemblance"]
+__all__ = ["COLUMNS", "declared_metadata", "page_stats", "resemblance", "titles"]
 
 #: Longest block compared with the title, in words: none longer is one.
 TITLE_WORDS = 30
@@ -47,9 +46,6 @@ _URL_WORDS = re.compile(
         f"(?P<{kind}>{'|'.join(re.escape(word) for word in words.split())})" for kind, words in _URL_KINDS.items()
     ).replace(r"\#", r"\d")
 )
-#: The same for the kernel: a zero byte behind each word, and one more behind those of a kind.
-_URL_BYTES = b"".join(word.encode() + b"\0" for words in _URL_KINDS.values() for word in (*words.split(), ""))
-
 #: What is added up by tag: nodes, words and blocks in elements.
 _NODES, _WORDS, _BLOCKS = range(3)
 #: Columns that are sums over elements of some names, as they are or as a share of the page's words or blocks.
@@ -84,31 +80,16 @@ _SUMS_OF = {
 }
 
 
-def claims(view: PageContext) -> Claims:
-    """What a page says about itself."""
-    if (sheet := view.sheet) is not None:
-        page, asked = view.page, sheet.compiled.page_claims
-        told = asked(sheet.tree, page.title, page.utf8 or b"", _KIND_OF, len(KINDS), _URL_BYTES, _address)
-        if told is not None:
-            return Claims(*told)
-    return Claims(*_titles(view), _numbers(view))
-
-
-def _titles(view: PageContext) -> tuple[str, str]:
-    """Title and description."""
+def titles(view: PageContext) -> tuple[str, str]:
+    """Title and description, as the page declares them."""
     meta = view.meta
     description = meta.get("og:description", "") or meta.get("description", "")
     return f"{view.page.title} {meta.get('og:title', '')}", description
 
 
-def _numbers(view: PageContext) -> tuple[float, ...]:
-    """Kinds and address."""
-    return *_kinds(view), *_address(view.meta.get("og:url", "") or view.canonical)
-
-
 def resemblance(view: PageContext) -> Mapping[str, NDArray[np.generic]]:
     """Share of a block's words that stand in the title or the description, and the other way round."""
-    title, description = (set(metric_tokens(text)) for text in _titles(view))
+    title, description = (set(metric_tokens(text)) for text in titles(view))
     short = np.flatnonzero((view.words > 0) & (view.words <= 3 * TITLE_WORDS))
     found = np.zeros((len(view), 3))
     if (title or description) and len(short):
@@ -163,13 +144,7 @@ def word_bits() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     return found[0], found[1]
 
 
-def about(view: PageContext) -> Rows:
-    """Page-level columns, the same for each block: size, links, structure, and the kind it calls itself."""
-    values = (*_size(view).values(), *_numbers(view))
-    return Rows(_ABOUT, np.array(values, dtype=np.float32)[:, None])
-
-
-def _size(view: PageContext) -> dict[str, float]:
+def page_stats(view: PageContext) -> Mapping[str, float]:
     """How much text there is, what it stands in, how many elements of some kinds there are and how deep they lie."""
     (n_words, prose), linked = view.totals, float(view.linked.sum())
     by_tag, longest, depth = _sums_by_tag(view)
@@ -207,14 +182,15 @@ def _sums_by_tag(view: PageContext) -> tuple[list[list[float]], NDArray[np.float
     return counts.tolist(), longest, int(view.nodes.depth.max())
 
 
-def _kinds(view: PageContext) -> list[float]:
-    """Kinds that the page calls itself."""
-    kinds, source = [0.0] * len(KINDS), view.page.utf8 or b""
+def declared_metadata(view: PageContext) -> Mapping[str, float]:
+    """Kind and canonical address that the page declares, equal for all its blocks."""
+    kinds = [0.0] * len(KINDS)
     if (own := _KIND_OF.get(view.meta.get("og:type", "").lower())) is not None:
         kinds[own] = 1
-    for number in {_KIND_OF[word] for word in map(str.lower, _types(source)) if word in _KIND_OF}:
+    for number in {_KIND_OF[word] for word in map(str.lower, _types(view.page.utf8 or b"")) if word in _KIND_OF}:
         kinds[number] += 2
-    return kinds
+    values = (*kinds, *_address(view.meta.get("og:url", "") or view.canonical))
+    return dict(zip(_DECLARED, values, strict=True))
 
 
 def _address(address: str) -> tuple[float, ...]:
@@ -243,6 +219,13 @@ def _types(source: bytes) -> Iterator[str]:
         sign = source.find(b"@", match.end() + 1 if match is not None else sign + 1)
 
 
+_DECLARED: dict[str, Row] = {
+    **{f"is{name}": ("1 by og:type, 2 by schema.org, 3 by both", 0, 3) for name in KINDS},
+    "urlparts": ("parts of the canonical address, -1 without one", -1, np.inf),
+    "urldashes": "dashes in it",
+    "urldigits": "digits in it",
+    **{f"url{name}": ("0 or 1", 0, 1) for name in _URL_KINDS},
+}
 _PAGE = "the page as a whole"
 COLUMNS = (
     *columns_of(
@@ -256,7 +239,7 @@ COLUMNS = (
         },
     ),
     *columns_of(
-        about,
+        page_stats,
         _PAGE,
         {
             "pagewords": "words",
@@ -280,13 +263,7 @@ COLUMNS = (
             "pagepars": "p elements",
             "pagescripts": "script elements",
             "pagedepth": "ancestors of the deepest node",
-            **{f"is{name}": ("1 by og:type, 2 by schema.org, 3 by both", 0, 3) for name in KINDS},
-            "urlparts": ("parts of the canonical address, -1 without one", -1, np.inf),
-            "urldashes": "dashes in it",
-            "urldigits": "digits in it",
-            **{f"url{name}": ("0 or 1", 0, 1) for name in _URL_KINDS},
         },
     ),
+    *columns_of(declared_metadata, _PAGE, _DECLARED),
 )
-
-_ABOUT = names_of(COLUMNS, about)

@@ -14,7 +14,7 @@ from blockml.features.attribute_values import Names, numbered
 from blockml.features.block_groups import GROUPS, Levels, alike
 from blockml.features.kernel_page import KernelPage
 from blockml.features.keywords import keyword_bits
-from blockml.features.tags import TagTable, tag_places
+from blockml.features.tags import TagTable
 from blockml.page import Blocks, Nodes, Page
 from blockml.text.characters import (
     ALNUM,
@@ -58,7 +58,8 @@ class PageContext:
         self.page = page
         self.nodes: Nodes = page.nodes
         self.blocks: Blocks = page.blocks
-        self._compiled = _kernel.compiled if len(page.blocks) else None
+        self.compiled = _kernel.compiled if len(page.blocks) else None
+        """The C extension; None without it, and for a page without blocks."""
 
     def __len__(self) -> int:
         return len(self.blocks)
@@ -66,8 +67,12 @@ class PageContext:
     @cached_property
     def sheet(self) -> KernelPage | None:
         """The page as the kernel knows it; None without a kernel, and of a page without blocks."""
-        compiled = self._compiled
-        return None if compiled is None else KernelPage(compiled, self.page, REACH)
+        if self.compiled is None:
+            return None
+        # The tables are made of the constants of all families, which import this module.
+        from blockml.features.kernel_tables import kernel_tables
+
+        return KernelPage(self.compiled, kernel_tables(self.compiled), self.page, REACH)
 
     @property
     def chain(self) -> NDArray[np.int64]:
@@ -230,14 +235,9 @@ class PageContext:
             row[:] = np.add.reduceat((self.kinds & mask) == mask, self.starts, dtype=np.int64)
         return counts
 
-    @cached_property
-    def _tag_places(self) -> NDArray[np.intp]:
-        """Places of the page's tags in tables."""
-        return tag_places(self.nodes.names)
-
     def tag_codes(self, table: TagTable) -> NDArray[Any]:
         """(n_tags + 1,) a code for the name of each tag, and at the end for "no node"."""
-        return table.of(self._tag_places)
+        return table.of(self.nodes.names)
 
     def codes_above(self, table: TagTable) -> NDArray[Any]:
         """(at most 4, n_blocks) :meth:`tag_codes` of the block's parent, the parent's parent …."""

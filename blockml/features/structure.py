@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.features.column import Row, Rows, columns_of, names_of
+from blockml.features.column import Row, columns_of
 from blockml.features.page_context import PageContext
 from blockml.features.tags import TagTable
 from blockml.page import Flag
@@ -56,7 +56,7 @@ def path(view: PageContext) -> Mapping[str, NDArray[np.generic]]:
     rows[4] = view.nodes.depth[view.blocks.parent]
     nearest_levels(view, view.codes_of_nodes(LANDMARK_BITS), landmarks)
     rows[-len(FLAGS) :] = (view.blocks.flags & FLAGS[:, None]) > 0
-    return Rows(_PATH, rows)
+    return dict(zip(_PATH, rows, strict=True))
 
 
 def nearest_levels(view: PageContext, bits: NDArray[np.integer[Any]], levels: NDArray[np.float32]) -> None:
@@ -114,19 +114,18 @@ def _level(k: int) -> dict[str, Row]:
     }
 
 
+_PATH: dict[str, Row] = {
+    **{f"tag{k}": ("code of the tag", 0, len(TAGS) - 1) for k in range(4)},
+    "depth": "ancestors",
+    **{f"to{name}": ("levels", 0, FAR) for name in LANDMARKS},
+    **dict.fromkeys(("hidden", "noscript", "preformatted"), ("0 or 1", 0.0, 1.0)),
+}
 _TREE = "the tree above a block: Kim et al. 2013, section 3.1, taken further"
 COLUMNS = (
     *columns_of(
         path,
         _TREE,
-        {
-            **{f"tag{k}": ("code of the tag", 0, len(TAGS) - 1) for k in range(4)},
-            "depth": "ancestors",
-            **{f"to{name}": ("levels", 0, FAR) for name in LANDMARKS},
-            "hidden": ("0 or 1", 0, 1),
-            "noscript": ("0 or 1", 0, 1),
-            "preformatted": ("0 or 1", 0, 1),
-        },
+        _PATH,
     ),
     *columns_of(
         ancestors,
@@ -134,5 +133,3 @@ COLUMNS = (
         {name: row for k in LEVELS for name, row in _level(k).items()},
     ),
 )
-
-_PATH = names_of(COLUMNS, path)

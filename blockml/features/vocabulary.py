@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.features.attribute_values import NAMES
-from blockml.features.column import Rows, columns_of
+from blockml.features.column import columns_of
 from blockml.features.keywords import KEYWORDS
 from blockml.features.page_context import PageContext
 from blockml.features.structure import FAR, nearest_levels
@@ -39,7 +39,7 @@ def called(view: PageContext) -> Mapping[str, NDArray[np.generic]]:
     bits = view.keywords | np.bitwise_or.reduce(roles[names.columns[_ROLE_ROWS]], axis=0)
     levels = np.empty((len(_NAMES), len(view)), dtype=np.float32)
     nearest_levels(view, bits, levels)
-    return Rows(_NAMES, levels)
+    return dict(zip(_NAMES, levels, strict=True))
 
 
 def role_bits(value: str) -> int:

@@ -47,7 +47,8 @@ FAMILIES: tuple[Family, ...] = (
     repetition.repetition,
     repetition.like_siblings,
     metadata.resemblance,
-    metadata.about,
+    metadata.page_stats,
+    metadata.declared_metadata,
 )
 #: Pages on which there is little to count.
 BARE = ("<p>one", "<p>*", "only text", "<h1>one", "<p><a>one</a>", "<p>a</p></html>b<p>c", "<main>x</main></html><b>y")
