@@ -24,12 +24,6 @@ class FeatureKernel(Protocol):
         """Be hashable, as modules are: tables are cached for each kernel."""
 
     @staticmethod
-    def word_amounts(
-        n_words: NDArray[np.int32], n_linked: NDArray[np.int32], amounts: NDArray[np.float64], /
-    ) -> tuple[float, float]:
-        """Write amounts (3, n_blocks), return sums of two of them: ``PageContext.amounts``."""
-
-    @staticmethod
     def held_tables(
         tables: tuple[NDArray[np.generic], ...],
         places: dict[str, int],
@@ -118,13 +112,3 @@ class FeatureKernel(Protocol):
         lengths: NDArray[np.int32], counts: NDArray[np.int32], line_width: int, densities: NDArray[np.float32], /
     ) -> None:
         """Write the density (n_blocks,) of each block's words: :func:`blockml.features.density.word_density`."""
-
-    @staticmethod
-    def factorize(
-        keys: NDArray[np.uint64],
-        order: NDArray[np.int64],
-        starts: NDArray[np.int64],
-        which: NDArray[np.int64],
-        /,
-    ) -> int:
-        """Write an order, where keys begin in it, and ranks; return how many: ``factorize``."""

@@ -39,9 +39,7 @@ static void hash_all_levels(const Tree *tree, Py_ssize_t first, const uint64_t *
     }
 }
 
-/* Numbers blocks by the hash of what is above them, in rising order or as they come; -1 with an exception set. */
-static int number_blocks(const Tree *tree, Py_ssize_t first, Py_ssize_t last, const int32_t *names, int rising,
-                         int64_t *group) {
+int group_blocks(const Tree *tree, Py_ssize_t first, Py_ssize_t last, const int32_t *names, int64_t *group) {
     Py_ssize_t n = tree->n, n_nodes = tree->n_nodes;
     uint64_t *codes = calloc((size_t)(2 * n_nodes + 1 + n), sizeof(uint64_t));
     if (codes == NULL) {
@@ -57,13 +55,9 @@ static int number_blocks(const Tree *tree, Py_ssize_t first, Py_ssize_t last, co
         hash_levels(tree, first, last, codes, keys);
     else
         hash_all_levels(tree, first, codes, whole, keys);
-    int64_t n_groups = rising ? rank_keys(keys, (size_t)n, NULL, NULL, group) : number_keys(keys, (size_t)n, group);
+    int64_t n_groups = number_keys(keys, (size_t)n, group);
     free(codes);
     return n_groups < 0 ? -1 : 0;
-}
-
-int group_blocks(const Tree *tree, Py_ssize_t first, Py_ssize_t last, const int32_t *names, int64_t *group) {
-    return number_blocks(tree, first, last, names, 1, group);
 }
 
 enum { MEASURES = 6 };
@@ -124,7 +118,7 @@ static int write_same_path(Page *page, float *const *rows) {
     const Tree *tree = page->tree;
     int64_t *group = malloc((size_t)tree->n * sizeof(int64_t));
     if (group == NULL) PyErr_NoMemory();
-    int done = group == NULL || number_blocks(tree, 0, tree->n_levels, NULL, 0, group) < 0 ? -1 : 0;
+    int done = group == NULL || group_blocks(tree, 0, tree->n_levels, NULL, group) < 0 ? -1 : 0;
     if (done == 0) done = write_groups(tree, group, rows);
     free(group);
     return done;

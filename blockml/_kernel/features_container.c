@@ -12,7 +12,7 @@ enum { SURROUNDING = 1, AROUND = 2, INLINE = 4, MAIN = 8, ARTICLE = 16, HEADING 
    share of the words, and the share of these that is running text. */
 enum { OUTOF, BELOW, OFF, SHARE, RUNNING, EACH };
 
-/* Text of each element: what is in `k` values (k, n) of blocks. */
+/* Text of each element: sums of `k` values (k, n) of its blocks, the first three of which are amounts. */
 typedef struct {
     const int64_t *reached;
     Py_ssize_t n_reached;
@@ -36,7 +36,7 @@ static int sum_masses(const Tree *tree, const double *values, Py_ssize_t k, Mass
     }
     free(before);
     masses->words = masses->sums;
-    masses->prose = masses->sums + n_reached;
+    masses->prose = masses->sums + 2 * n_reached;
     masses->any = tree->n_prose > 0 ? masses->prose : masses->words;
     return 0;
 }
@@ -126,18 +126,16 @@ static int mark_surrounded(const Page *page, uint8_t *surrounded) {
     const Names *names = page->names;
     int64_t wanted = number_in(page->tables, SURROUNDINGS);
     Py_ssize_t size = tree->n_nodes + 1;
-    enum { IS = 1, IS_IN = 2 }; /* one of the surroundings, or in one or one itself */
-    uint8_t *node = calloc((size_t)size, 1);
+    uint8_t *node = calloc((size_t)size, 1); /* whether it is one of the surroundings */
     if (node == NULL) {
         PyErr_NoMemory();
         return -1;
     }
     for (Py_ssize_t k = 0; k < tree->n_reached; k++) {
-        int64_t i = tree->reached[k], mark = mark_of(page, i), above = tree->parent[i];
+        int64_t i = tree->reached[k], mark = mark_of(page, i);
         const int32_t *number = names->numbers + i;
         int64_t bits = names->keywords[number[CLASS * size]] | names->keywords[number[ID * size]];
-        int is_one = !(mark & AROUND) && ((mark & SURROUNDING) || (bits & wanted));
-        node[i] = is_one ? IS | IS_IN : above < 0 ? 0 : node[above] & IS_IN;
+        node[i] = !(mark & AROUND) && ((mark & SURROUNDING) || (bits & wanted));
     }
     for (Py_ssize_t block = 0; block < tree->n; block++) {
         if (has_parent_of_last(tree, block)) {
@@ -145,9 +143,8 @@ static int mark_surrounded(const Page *page, uint8_t *surrounded) {
             continue;
         }
         int32_t at = tree->holder[block];
-        Py_ssize_t level = 1; /* no further up than there is one to find */
-        for (; level < tree->n_levels && at >= 0 && node[at] == IS_IN; level++) at = tree->parent[at];
-        surrounded[block] = at >= 0 && (node[at] & IS);
+        for (Py_ssize_t level = 1; level < tree->n_levels && at >= 0 && !node[at]; level++) at = tree->parent[at];
+        surrounded[block] = at >= 0 && node[at];
     }
     free(node);
     return 0;
@@ -187,14 +184,9 @@ static Py_ssize_t best_scored(const Tree *tree, const Masses *masses, const doub
     return best;
 }
 
-/* Writes the best score above each block, and that of its parent, over the best of all. `bounds`, all zero, become
-   the best score of each node and all above it. */
-static void write_scores(const Tree *tree, const double *scores, double *bounds, float *up, float *parent) {
+/* Writes the best score above each block, and that of its parent, over the best of all. */
+static void write_scores(const Tree *tree, const double *scores, float *up, float *parent) {
     double best = at_least(largest(scores, tree->n_nodes), 1e-9);
-    for (Py_ssize_t i = 0; i < tree->n_reached; i++) {
-        int64_t node = tree->reached[i], above = tree->parent[node];
-        bounds[node] = at_least(scores[node], above < 0 ? 0 : bounds[above]);
-    }
     for (Py_ssize_t block = 0; block < tree->n; block++) {
         if (has_parent_of_last(tree, block)) {
             up[block] = up[block - 1], parent[block] = parent[block - 1];
@@ -202,10 +194,8 @@ static void write_scores(const Tree *tree, const double *scores, double *bounds,
         }
         double most = 0;
         int32_t holder = tree->holder[block], node = holder;
-        for (Py_ssize_t level = 0; level < tree->n_levels && node >= 0 && bounds[node] > most; level++) {
+        for (Py_ssize_t level = 0; level < tree->n_levels && node >= 0; level++, node = tree->parent[node])
             most = at_least(scores[node], most);
-            node = tree->parent[node];
-        }
         up[block] = (float)(most / best);
         parent[block] = (float)(scores[holder < 0 ? tree->n_nodes : holder] / best);
     }
@@ -228,27 +218,23 @@ static int write_container(Page *page, float *const *rows) {
     enum { HALF, MOST, CLEAN, CLEAN_ALL, SCORED, MAIN_ONE, N_CANDIDATES };
     const Tree *tree = page->tree;
     Py_ssize_t n = tree->n, place[N_CANDIDATES];
-    const double *linked = tree->amounts + n, *prose = linked + n;
+    const double *prose = tree->amounts + 2 * n;
     Masses masses = {.reached = tree->reached, .n_reached = tree->n_reached};
     int done = -1;
     if (read_texts(&page->texts, tree, page->tables) < 0) return -1;
     uint8_t *surrounded = malloc((size_t)n);
     double *values = malloc((size_t)(4 * n) * sizeof(double));
-    double *scores = calloc((size_t)(2 * tree->n_nodes + 1), sizeof(double)), *bounds = scores + tree->n_nodes + 1;
+    double *scores = calloc((size_t)(tree->n_nodes + 1), sizeof(double));
     const int32_t *roles = page->names->numbers + ROLE * (tree->n_nodes + 1);
     if (surrounded == NULL || values == NULL || scores == NULL) {
         PyErr_NoMemory();
         goto failed;
     }
     if (mark_surrounded(page, surrounded) < 0) goto failed;
-    for (Py_ssize_t i = 0; i < n; i++) {
-        values[i] = tree->amounts[i];
-        values[n + i] = prose[i];
-        values[2 * n + i] = surrounded[i] ? 0 : prose[i];
-        values[3 * n + i] = linked[i];
-    }
+    memcpy(values, tree->amounts, (size_t)(3 * n) * sizeof(double));
+    for (Py_ssize_t i = 0; i < n; i++) values[3 * n + i] = surrounded[i] ? 0 : prose[i];
     if (sum_masses(tree, values, 4, &masses) < 0) goto failed;
-    const double *clean = masses.sums + 2 * masses.n_reached;
+    const double *linked = masses.sums + masses.n_reached, *clean = linked + 2 * masses.n_reached;
     if (!(largest(clean, masses.n_reached) > 0)) clean = masses.any;
     place[HALF] = deepest_holding(tree, &masses, masses.any, 0.5);
     place[MOST] = deepest_holding(tree, &masses, masses.any, 0.8);
@@ -256,9 +242,9 @@ static int write_container(Page *page, float *const *rows) {
     place[CLEAN_ALL] = deepest_holding(tree, &masses, clean, 0.9);
     place[MAIN_ONE] = largest_named(page, &masses, MAIN, roles, role_named(page, roles, "main"));
     score_paragraphs(page, scores);
-    place[SCORED] = best_scored(tree, &masses, masses.sums + 3 * masses.n_reached, scores);
+    place[SCORED] = best_scored(tree, &masses, linked, scores);
     for (int c = 0; c < N_CANDIDATES; c++) write_candidate(page, &masses, place[c], rows + c * EACH);
-    write_scores(tree, scores, bounds, rows[EACH * N_CANDIDATES], rows[EACH * N_CANDIDATES + 1]);
+    write_scores(tree, scores, rows[EACH * N_CANDIDATES], rows[EACH * N_CANDIDATES + 1]);
     done = 0;
 failed:
     free(surrounded);
@@ -279,23 +265,15 @@ const Family container_family = {
 static int write_further(Page *page, float *const *rows) {
     enum { ALL, TITLED, ARTICLE_ONE, N_CANDIDATES };
     const Tree *tree = page->tree;
-    Py_ssize_t n = tree->n, place[N_CANDIDATES];
+    Py_ssize_t place[N_CANDIDATES];
     Masses masses = {.reached = tree->reached, .n_reached = tree->n_reached};
-    double *values = malloc((size_t)(2 * n) * sizeof(double));
-    if (values == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    memcpy(values, tree->amounts, (size_t)n * sizeof(double));
-    memcpy(values + n, tree->amounts + 2 * n, (size_t)n * sizeof(double));
-    int done = sum_masses(tree, values, 2, &masses);
+    int done = sum_masses(tree, tree->amounts, 3, &masses);
     if (done == 0) {
         place[ALL] = deepest_holding(tree, &masses, masses.any, 0.95);
         place[TITLED] = with_heading(page, &masses);
         place[ARTICLE_ONE] = largest_named(page, &masses, ARTICLE, NULL, 0);
         for (int c = 0; c < N_CANDIDATES; c++) write_candidate(page, &masses, place[c], rows + c * EACH);
     }
-    free(values);
     free(masses.sums);
     return done;
 }

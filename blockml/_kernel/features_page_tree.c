@@ -182,27 +182,3 @@ double *sums_before(const double *values, Py_ssize_t k, Py_ssize_t n) {
     }
     return before;
 }
-
-/* word_amounts(n_words, n_linked, amounts): writes amounts (3, n) of words, words in links, and words of running
-   text. Returns how many words there are, and how many of running text. */
-PyObject *word_amounts(PyObject *module, PyObject *arguments) {
-    PyObject *object[3];
-    Py_buffer view[3];
-    static const Py_ssize_t sizes[3] = {4, 4, 8};
-    (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOO", &object[0], &object[1], &object[2])) return NULL;
-    int opened = open_arrays(object, view, sizes, 3);
-    PyObject *result = NULL;
-    if (opened < 3) goto done;
-    Py_ssize_t n = view[0].len / 4;
-    double all, prose;
-    if (view[1].len / 4 != n || view[2].len / 8 != 3 * n) {
-        PyErr_SetString(PyExc_ValueError, "columns of blocks differ in length");
-        goto done;
-    }
-    count_words(view[0].buf, view[1].buf, n, view[2].buf, &all, &prose);
-    result = Py_BuildValue("dd", all, prose);
-done:
-    while (opened--) PyBuffer_Release(&view[opened]);
-    return result;
-}

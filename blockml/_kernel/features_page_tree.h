@@ -60,13 +60,11 @@ typedef struct {
     uint8_t length, group;
 } Word;
 
-/* Words by their first three characters: whether there is one, by more bits than tell its slot. */
-enum { BEGIN_BITS = 14, SLOT_BITS = 10 };
+enum { SLOT_BITS = 12 }; /* of words, told by their first three characters: most slots are free */
 
 typedef struct {
     Word *words; /* longer ones first */
     uint16_t first[1 << SLOT_BITS]; /* one more than the place of the longest word in each slot; 0 for none */
-    uint64_t is_begin[(1 << BEGIN_BITS) / 64]; /* as bits */
     Py_buffer view[N_TABLES];
     Py_ssize_t opened, n_places;
     uint64_t counted[N_KINDS];           /* the classes of a kind of characters: a byte for each, and one for all */

@@ -162,12 +162,13 @@ static int write_around(Page *page, float *const *rows) {
         links_before[i + 1] = links_before[i] + linked[i];
     }
     for (Py_ssize_t k = 0; k < n_reaches; k++) {
+        float *amounts = rows[k], *shares = rows[n_reaches + k];
         Py_ssize_t reach = reaches[k] < 0 ? 0 : reaches[k] < n ? (Py_ssize_t)reaches[k] : n;
         for (Py_ssize_t i = 0; i < n; i++) {
             Py_ssize_t since = i > reach ? i - reach : 0, until = i + reach + 1 < n ? i + reach + 1 : n;
             double amount = before[until] - before[since], links = links_before[until] - links_before[since];
-            rows[k][i] = (float)amount;
-            rows[n_reaches + k][i] = (float)(links / at_least(amount, 1));
+            amounts[i] = (float)amount;
+            shares[i] = (float)(links / at_least(amount, 1));
         }
     }
     double *smooth_words = room + n + width, *smooth_links = smooth_words + n;

@@ -103,25 +103,22 @@ static float line_density(const int32_t *lengths, Py_ssize_t n, int64_t line_wid
 
 /* line_densities(lengths, counts, line_width, densities): of blocks of so many words each. */
 PyObject *line_densities(PyObject *module, PyObject *arguments) {
-    PyObject *object[3];
+    static const Py_ssize_t sizes[3] = {4, 4, 4};
+    PyObject *object[3], *result = NULL;
     Py_buffer view[3];
-    int line_width, opened = 0;
+    int line_width;
     (void)module;
     if (!PyArg_ParseTuple(arguments, "OOiO", &object[0], &object[1], &line_width, &object[2])) return NULL;
-    PyObject *result = NULL;
-    for (; opened < 3; opened++)
-        if (open_array(object[opened], &view[opened], 4, opened == 2) < 0) goto done;
+    int opened = open_arrays(object, view, sizes, 3);
+    if (opened < 3) goto done;
     const int32_t *lengths = view[0].buf, *counts = view[1].buf;
-    float *densities = view[2].buf;
     Py_ssize_t n = view[1].len / 4, left = view[0].len / 4;
-    for (Py_ssize_t i = 0; i < n; i++) {
+    for (Py_ssize_t i = 0; i < n; lengths += counts[i], left -= counts[i], i++) {
         if (counts[i] < 0 || counts[i] > left || view[2].len / 4 < n) {
             PyErr_SetString(PyExc_IndexError, "not as many words as blocks say");
             goto done;
         }
-        densities[i] = line_density(lengths, counts[i], line_width);
-        lengths += counts[i];
-        left -= counts[i];
+        ((float *)view[2].buf)[i] = line_density(lengths, counts[i], line_width);
     }
     result = Py_NewRef(Py_None);
 done:

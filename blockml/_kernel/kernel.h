@@ -152,7 +152,6 @@ PyObject *page_groups(PyObject *module, PyObject *capsule);
 PyObject *page_bags(PyObject *module, PyObject *arguments);
 
 /* features_page_tree.c */
-PyObject *word_amounts(PyObject *module, PyObject *arguments);
 PyObject *page_tree(PyObject *module, PyObject *arguments);
 
 /* features_tables.c */
@@ -201,9 +200,7 @@ typedef struct {
     int64_t place;
 } Item;
 Item *sorted(Item *items, Item *other, size_t n);
-/* `order` and `starts` may be NULL; -1 with an exception set. */
-int64_t rank_keys(const uint64_t *keys, size_t n, int64_t *order, int64_t *starts, int64_t *which);
-int64_t number_keys(const uint64_t *keys, size_t n, int64_t *which); /* the same in no order */
-PyObject *factorize(PyObject *module, PyObject *arguments);
+/* Numbers (n,) of keys (n,); returns how many numbers there are, or -1 with an exception set. */
+int64_t number_keys(const uint64_t *keys, size_t n, int64_t *number);
 
 #endif

@@ -27,7 +27,6 @@ static PyMethodDef functions[] = {
     {"page_title", page_title, METH_VARARGS, NULL},
     {"cut_blocks", cut_blocks, METH_VARARGS, NULL},
     {"stable_hash64", stable_hash64, METH_VARARGS, NULL},
-    {"word_amounts", word_amounts, METH_VARARGS, NULL},
     {"held_tables", held_tables, METH_VARARGS, NULL},
     {"page_tree", page_tree, METH_VARARGS, NULL},
     {"page_names", page_names, METH_VARARGS, NULL},
@@ -48,7 +47,6 @@ static PyMethodDef functions[] = {
     {"is_utf8", is_utf8, METH_O, NULL},
     {"plain_meta", plain_meta, METH_VARARGS, NULL},
     {"count_byte", count_byte, METH_VARARGS, NULL},
-    {"factorize", factorize, METH_VARARGS, NULL},
     {"line_densities", line_densities, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

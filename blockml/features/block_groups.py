@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.features.factorize import factorize
+from blockml.features.factorize import number_keys
 from blockml.page import Nodes
 
 __all__ = ["GROUPS", "Levels", "alike"]
@@ -63,7 +63,7 @@ def alike(
     codes += np.uint64(1)
     codes[-1] = 0
     for way, group in zip(ways, groups, strict=True):
-        group[:] = factorize(_hash(chain[way.first : way.last], codes))[2]
+        group[:] = number_keys(_hash(chain[way.first : way.last], codes))
     return groups
 
 

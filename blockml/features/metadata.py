@@ -146,7 +146,7 @@ def word_bits() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
 
 def page_stats(view: PageContext) -> Mapping[str, float]:
     """How much text there is, what it stands in, how many elements of some kinds there are and how deep they lie."""
-    (n_words, prose), linked = view.totals, float(view.linked.sum())
+    n_words, prose, linked = view.n_words, float(view.prose.sum()), float(view.linked.sum())
     by_tag, longest, depth = _sums_by_tag(view)
     sums = dict.fromkeys(SUMS, 0.0)
     for number, name in enumerate(view.nodes.names):

@@ -139,58 +139,29 @@ class PageContext:
         sums: NDArray[np.float64] = before.take(self.high[nodes], axis=-1) - before.take(self.low[nodes], axis=-1)
         return sums
 
-    @property
-    def amounts(self) -> NDArray[np.float64]:
-        """(3, n_blocks) words, words in links, and words of running text.
-
-        Blocks that read like running text have ten words or more, hardly any of them linked. Ten words are where
-        Kohlschütter et al. 2010 (section 4) see short text end.
-        """
-        return self._words[0]
-
-    @property
-    def totals(self) -> tuple[float, float]:
-        """Words of the page, at least 1, and words of its running text."""
-        return self._words[1]
-
     @cached_property
-    def _words(self) -> tuple[NDArray[np.float64], tuple[float, float]]:
-        """What :attr:`amounts` and :attr:`totals` are."""
-        amounts, blocks = np.empty((3, len(self))), self.blocks
-        if _kernel.compiled is not None:
-            all_words, in_links = (
-                np.ascontiguousarray(column, np.int32) for column in (blocks.n_words, blocks.n_linked)
-            )
-            n_words, n_prose = _kernel.compiled.word_amounts(all_words, in_links, amounts)
-        else:
-            words, linked, prose = amounts
-            words[:], linked[:] = blocks.n_words, blocks.n_linked
-            np.multiply(words, (words >= 10) & (linked <= 0.3 * words), out=prose)
-            n_words, n_prose = float(words.sum()), float(prose.sum())
-        return amounts, (max(1.0, n_words), n_prose)
-
-    @property
     def words(self) -> NDArray[np.float64]:
         """(n_blocks,) words."""
-        words: NDArray[np.float64] = self._words[0][0]
-        return words
+        return self.blocks.n_words.astype(np.float64)
 
-    @property
+    @cached_property
     def linked(self) -> NDArray[np.float64]:
         """(n_blocks,) words in links."""
-        linked: NDArray[np.float64] = self._words[0][1]
-        return linked
+        return self.blocks.n_linked.astype(np.float64)
 
-    @property
+    @cached_property
     def prose(self) -> NDArray[np.float64]:
-        """(n_blocks,) words of blocks that read like running text."""
-        prose: NDArray[np.float64] = self._words[0][2]
-        return prose
+        """(n_blocks,) words of blocks that read like running text, 0 for others.
 
-    @property
+        Running text has ten words or more, at most 3 in 10 of them linked. Ten words are where Kohlschütter et al.
+        2010 (section 4) see short text end.
+        """
+        return np.where((self.words >= 10) & (self.linked <= 0.3 * self.words), self.words, 0.0)
+
+    @cached_property
     def n_words(self) -> float:
         """Words of the page, at least 1."""
-        return self._words[1][0]
+        return max(1.0, float(self.words.sum()))
 
     @property
     def kinds(self) -> NDArray[np.uint8]:
@@ -302,12 +273,13 @@ class PageContext:
         """What :attr:`meta` and :attr:`canonical` are."""
         nodes, held = self.nodes, self.nodes.attributes
         found: dict[str, str] = {}
-        for attribute in (held[node] for node in nodes.places("meta").tolist()):
-            if name := attribute.get("property") or attribute.get("name"):
-                found.setdefault(name.lower(), attribute.get("content") or "")
-        for attribute in (held[node] for node in nodes.places("link").tolist()):
-            if (attribute.get("rel") or "").lower() == "canonical":
-                return found, attribute.get("href") or ""
+        for node in nodes.places("meta").tolist():
+            attributes = held[node]
+            if name := attributes.get("property") or attributes.get("name"):
+                found.setdefault(name.lower(), attributes.get("content") or "")
+        for node in nodes.places("link").tolist():
+            if (held[node].get("rel") or "").lower() == "canonical":
+                return found, held[node].get("href") or ""
         return found, ""
 
 

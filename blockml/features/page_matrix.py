@@ -137,8 +137,7 @@ def _fill(
     for source, offset, empty, row in plan.shifted:
         _shift(rows[source], offset, empty, rows[row])
     for source, offset, empty, row_of_code in plan.one_hot:
-        n_blocks = rows.shape[1]
-        codes, blocks = np.empty(n_blocks, dtype=np.float32), np.arange(n_blocks)
+        codes, blocks = np.empty(rows.shape[1], dtype=np.float32), np.arange(rows.shape[1])
         _shift(rows[source], offset, empty, codes)
         rows[row_of_code[row_of_code >= 0]] = 0
         places = row_of_code[codes.astype(np.intp)]
@@ -156,12 +155,13 @@ def _shift(values: NDArray[np.float32], offset: int, empty: float, row: NDArray[
     >>> row.tolist()
     [9.0, 1.0, 2.0]
     """
-    n = len(row)
-    inside = max(0, n - abs(offset))
     if offset < 0:
-        row[: n - inside], row[n - inside :] = empty, values[:inside]
+        row[:-offset] = empty
+        row[-offset:] = values[:offset]
     else:
-        row[:inside], row[inside:] = values[n - inside :], empty
+        inside = max(0, len(row) - offset)
+        row[:inside] = values[offset:]
+        row[inside:] = empty
 
 
 @dataclass(frozen=True, slots=True, eq=False)

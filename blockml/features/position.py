@@ -27,7 +27,7 @@ HEADINGS = TagTable({"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}, othe
 
 def position(view: PageContext) -> Mapping[str, NDArray[np.generic] | float]:
     """Place of a block in the page, counted in blocks and words, from both ends and from headings and running text."""
-    n, n_prose = len(view), max(1.0, view.totals[1])
+    n, n_prose = len(view), max(1.0, float(view.prose.sum()))
     index = np.arange(n, dtype=np.float64)
     before = np.cumsum(view.words) - view.words
     prose_before = np.cumsum(view.prose) - view.prose
@@ -74,8 +74,9 @@ def around(view: PageContext) -> Mapping[str, NDArray[np.generic]]:
 
     Smoothing a page's code and text is content code blurring (Gottron 2008); here blocks are what is smoothed.
     """
-    smooth, links_smooth = _smooth(np.minimum(view.amounts[:2], MOST_WORDS))
-    amounts, links = _windows(view.amounts[:2])
+    values = np.array([view.words, view.linked])
+    smooth, links_smooth = _smooth(np.minimum(values, MOST_WORDS))
+    amounts, links = _windows(values)
     shares = links / np.maximum(amounts, 1)
     return {
         **{f"words{reach}around": row for reach, row in zip(WINDOWS, amounts, strict=True)},

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from blockml.features.block_groups import GROUPS
 from blockml.features.column import Row, columns_of
-from blockml.features.factorize import factorize
+from blockml.features.factorize import number_keys
 from blockml.features.page_context import PageContext
 
 __all__ = ["ALIKE", "COLUMNS", "alike", "like_siblings", "repetition", "same_path"]
@@ -75,7 +75,7 @@ def like_siblings(view: PageContext) -> Mapping[str, NDArray[np.generic]]:
     classes = view.classes_of(elements)
     kind = nodes.tag[elements] + n_tags * classes[elements].astype(np.int64)
     key = (nodes.parent[elements].astype(np.int64) + 1) * (int(kind.max()) + 1) + kind
-    group = factorize(key.astype(np.uint64))[2]
+    group = number_keys(key.astype(np.uint64))
     size = np.bincount(group)
     of_node = np.zeros(len(nodes), dtype=np.intp)
     of_node[elements] = group
