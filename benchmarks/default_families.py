@@ -20,10 +20,9 @@ from blockml.datasets import LabelledPage
 from blockml.decision.page_policy import page_scores
 from blockml.evaluation import bootstrap_mean, paired_difference
 from blockml.features import FeatureSet, feature_set, matrix
-from blockml.features.ancestor_words import bags
+from blockml.features.ancestor_words import ancestor_words
 from blockml.features.feature_sets import COLUMNS, split_name
 from blockml.features.page_context import PageContext
-from blockml.features.repetition import alike
 from blockml.parsing import parse
 from blockml.training.ensemble import fit_blend
 from blockml.training.recipes import RECIPES, Recipe
@@ -132,7 +131,7 @@ def costs(study: Study, families: Mapping[str, Sequence[int]], timed: int) -> Ta
         for name, places in families.items()
         if name != NEIGHBOURS
     }
-    work["words and groups for nets"] = (bags, alike)
+    work["words and groups for nets"] = (ancestor_words, lambda context: context.block_groups)
     pages = list(study.dataset.pages)
     random.Random(study.seed).shuffle(pages)  # noqa: S311 (a sample, no secret)
     each = (seconds_of(page, study.recipe, work) for page in pages)

@@ -202,7 +202,7 @@ def test_a_model_without_words_of_classes_does_not_look_at_them(monkeypatch: pyt
 
     parts = [name for name, part in vars(PageContext).items() if isinstance(part, functools.cached_property)]
     dear = set(parts) - {"_words"}
-    assert {"sheet", "keywords", "_above", "low", "high", "counts"} <= dear
+    assert {"kernel_page", "keywords", "_above", "low", "high", "counts"} <= dear
     for name in dear:
         monkeypatch.setattr(PageContext, name, property(fail))
     assert told(blockml.extract(PAGES[0], model="kim2013")) == expected

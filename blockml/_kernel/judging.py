@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml._kernel.features import Names, Tree
+from blockml._kernel.features import AttributeValues, PageTree
 from blockml.page import Reason
 
 __all__ = ["HeldNet", "HeldTrees", "JudgingKernel", "TreeColumns"]
@@ -90,8 +90,8 @@ class JudgingKernel(Protocol):
 
     @staticmethod
     def page_verdict(
-        tree: Tree,
-        names: Names,
+        tree: PageTree,
+        names: AttributeValues,
         columns: NDArray[np.float32],
         trees: HeldTrees,
         n_groups: int,

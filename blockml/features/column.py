@@ -1,4 +1,4 @@
-"""What a feature column is."""
+"""Specification of a feature column."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Column", "Family", "Row", "columns_of"]
 Row: TypeAlias = str | tuple[str, float, float]
 
 
-#: Computes columns that share their work: a page to (n_blocks,) numbers by the column's name, or one for all blocks.
+#: Function from a page to columns that share intermediate results: (n_blocks,) numbers by name, or one for all blocks.
 Family: TypeAlias = Callable[
     [PageContext], Mapping[str, NDArray[np.generic]] | Mapping[str, NDArray[np.generic] | float]
 ]
@@ -26,26 +26,26 @@ Family: TypeAlias = Callable[
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One base column: a number per block, before neighbours are looked at."""
+    """A base column: a number per block, from which columns of neighbours are made."""
 
     name: str
-    """Letters and digits; neighbours and values are appended by feature sets, see :class:`FeatureSet`."""
+    """Letters and digits; feature sets append the neighbour and the value."""
     unit: str
-    """What one unit of it is."""
+    """Unit of its values."""
     low: float
     """Smallest possible value."""
     high: float
     """Largest possible value."""
     empty: float
-    """Value of a neighbour that does not exist, beyond either end of the page."""
+    """Value of neighbours beyond either end of the page."""
     source: str
     """Paper and section."""
     compute: Callable[[Blocks], NDArray[np.float32]] | None
-    """Blocks to (n_blocks,) float32; None for what a family computes, or :func:`blockml.features.build` is given."""
+    """Function from blocks to (n_blocks,) float32; None if a family computes the column or the caller gives it."""
     values: tuple[str, ...] = ()
     """Names of the codes 0, 1, 2 … of a nominal column; empty for a numeric one."""
     family: Family | None = None
-    """What computes it together with others, from the whole page."""
+    """Function that computes it, together with others, from the page."""
 
 
 def columns_of(
@@ -55,11 +55,19 @@ def columns_of(
     *,
     values: Mapping[str, tuple[str, ...]] = {},
 ) -> tuple[Column, ...]:
-    """Columns of one family: by name the unit, or the unit with the smallest and largest value.
+    """Make the columns of a family.
 
-    Without a family the columns are given from outside; see :attr:`Column.compute`.
-
-    Amounts are from 0 on unless it is said otherwise; beyond the ends of a page they are 0.
+    Parameters
+    ----------
+    family
+        Function that computes them; None for columns that callers give.
+    source
+        Paper and section.
+    rows
+        By name the unit, or the unit with the smallest and largest value; the default range is 0 to infinity. Values of
+        neighbours beyond the ends of a page are 0.
+    values
+        Names of the codes of nominal columns.
     """
     columns = []
     for name, row in rows.items():

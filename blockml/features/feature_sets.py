@@ -1,7 +1,7 @@
-"""Every column and every named set of columns.
+"""Catalogue of columns, and named sets of columns.
 
-The name of a column in a set says how it is made: ``wd_m2`` is the base column ``wd`` of the block two before,
-``ld_0`` of the block itself, ``distnext_p1`` of the next one; ``parent_0=h1`` is 1 where the nominal column
+The name of a column in a set tells the base column and the block: ``wd_m2`` is ``wd`` of the block two before, ``ld_0``
+``ld`` of the block itself, ``distnext_p1`` ``distnext`` of the next one; ``parent_0=h1`` is 1 if the nominal column
 ``parent`` has the value ``h1``, else 0.
 """
 
@@ -54,12 +54,12 @@ _NAME = re.compile(r"(?P<base>[a-z0-9]+)_(?P<offset>0|[mp]\d+)(?:=(?P<value>\w+)
 
 @dataclass(frozen=True, slots=True)
 class FeatureSet:
-    """A named, versioned list of columns."""
+    """A named, versioned, explicit tuple of columns."""
 
     name: str
     version: int
-    """Rises whenever a column of the set is computed differently: models of another version are refused. For columns
-    that are scores of extractors that is whenever such an extractor, or a default of its parameters, changes."""
+    """Rises whenever a column of the set is computed differently; models of another version are refused. Columns that
+    are scores of extractors change with these extractors and their default parameters."""
     columns: tuple[str, ...]
     source: str
 
@@ -71,7 +71,7 @@ class FeatureSet:
 
 
 def one_hot_name(column: str, value: str) -> str:
-    """Name of the 0/1 column for one value of a nominal column.
+    """Return the name of the 0/1 column for one value of a nominal column.
 
     Examples
     --------
@@ -128,13 +128,13 @@ def feature_set(name: str) -> FeatureSet:
 
 
 def nominal_columns(columns: Sequence[str]) -> tuple[int, ...]:
-    """Positions of the columns that hold codes instead of amounts."""
+    """Return the positions of the columns that hold codes instead of amounts."""
     parts = [split_name(name) for name in columns]
     return tuple(i for i, (base, _, code) in enumerate(parts) if code is None and COLUMNS[base].values)
 
 
 def describe(columns: Iterable[str]) -> list[dict[str, object]]:
-    """Catalogue rows of columns: name, unit, range, value where there is no block, source.
+    """Describe columns: name, unit, range, value beyond the ends of the page, source.
 
     Examples
     --------

@@ -28,7 +28,7 @@ __all__ = ["KernelColumn", "kernel_columns", "kernel_tables"]
 #: Lists whose items make names of columns, in the order of ``features_page_tree.h``; the first stands for no list.
 _LISTS: tuple[Iterable[object], ...] = (
     ("",), structure.LANDMARKS, keywords.KEYWORDS, vocabulary.ROLES, position.WINDOWS, structure.LEVELS,
-    repetition.LEVELS, block_groups.GROUPS,
+    repetition.LEVELS, block_groups.GROUPINGS,
 )  # fmt: skip
 
 
@@ -72,7 +72,7 @@ def kernel_tables(compiled: _kernel.Compiled) -> _kernel.Tables:
         class_table(), _constant(COUNTED, np.uint8), *metadata.word_bits(), _constant(codes, np.int64),
         *keywords.words(), position.weights(), _constant(structure.LEVELS, np.int64),
         _constant(position.WINDOWS, np.int64), _constant(repetition.LEVELS, np.int64),
-        _constant(tuple(block_groups.GROUPS.values()), np.int64), _constant(structure.FLAGS, np.uint8),
+        _constant(block_groups.LEVELS_OF, np.int64), _constant(structure.FLAGS, np.uint8),
         _constant(numbers, np.int64),
     )  # fmt: skip
     places = {name: place for place, name in enumerate(names, start=2)}

@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 
 from blockml import _kernel
 from blockml.errors import UsageError
-from blockml.features.ancestor_words import Bags, bags
+from blockml.features.ancestor_words import AncestorWords, ancestor_words
 from blockml.features.column import Family
 from blockml.features.feature_sets import COLUMNS, FeatureSet, feature_set, split_name
 from blockml.features.kernel_page import KernelRows
 from blockml.features.kernel_tables import kernel_columns
 from blockml.features.metadata import titles
 from blockml.features.page_context import PageContext
-from blockml.features.repetition import alike
 from blockml.page import Blocks, Page
 
 __all__ = ["PageMatrix", "matrix"]
@@ -52,15 +51,15 @@ class PageMatrix:
         """(n_blocks,) words of blocks that read like running text."""
         return self.context.prose
 
-    @functools.cached_property
+    @property
     def block_groups(self) -> tuple[NDArray[np.int32], ...]:
-        """(n_blocks,) number of each block's group, for each entry of :data:`blockml.features.repetition.ALIKE`."""
-        return alike(self.context)
+        """(n_blocks,) number of each block's group, for each of :data:`blockml.features.block_groups.GROUPINGS`."""
+        return self.context.block_groups
 
     @functools.cached_property
-    def ancestor_words(self) -> Bags:
+    def ancestor_words(self) -> AncestorWords:
         """Hashed words of tags and attributes above each block."""
-        return bags(self.context)
+        return ancestor_words(self.context)
 
 
 def matrix(
@@ -120,7 +119,7 @@ def _fill(
     rows: NDArray[np.float32], plan: _Plan, context: PageContext, given: Mapping[str, NDArray[np.float32]]
 ) -> None:
     """Write all rows (n_rows, n_blocks) of a plan."""
-    if plan.kernel is not None and (kernel_page := context.sheet) is not None:
+    if plan.kernel is not None and (kernel_page := context.kernel_page) is not None:
         kernel_page.write(plan.kernel, titles(context) if plan.kernel.need_titles else None, rows)
     for family, wanted in plan.families:
         values = family(context)

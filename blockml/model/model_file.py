@@ -21,7 +21,7 @@ from blockml.decision.decide import Rule
 from blockml.decision.page_policy import COLUMNS as WHOLE_COLUMNS
 from blockml.errors import FeatureMismatchError, ModelError, ModelFormatError, UnknownNameError
 from blockml.features import FEATURE_SETS
-from blockml.features.repetition import ALIKE
+from blockml.features.block_groups import GROUPINGS
 from blockml.page import Label
 from blockml.parsing import BACKENDS, PROFILES
 from blockml.predictors.block_types import BlockTypes
@@ -343,8 +343,8 @@ def _parts(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], n_colu
     if "net" in header["parts"]:
         net = MLP.from_arrays({name.removeprefix("net_"): array for name, array in arrays.items()})
         net.check(n_columns)
-        if net.ways != len(ALIKE):
-            raise ModelFormatError(f"a model's net sees {len(ALIKE)} ways to be alike, not {net.ways}")
+        if net.ways != len(GROUPINGS):
+            raise ModelFormatError(f"a model's net sees {len(GROUPINGS)} ways to be alike, not {net.ways}")
         parts["net"] = net
     if "areas" in header["parts"]:
         parts["areas"] = BlockTypes.from_arrays(header["area_labels"], arrays)

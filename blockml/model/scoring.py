@@ -20,10 +20,10 @@ from blockml.decision.page_policy import (
     of_page,
     page_scores,
 )
-from blockml.features.ancestor_words import bags
+from blockml.features.ancestor_words import ancestor_words
+from blockml.features.block_groups import GROUPINGS
 from blockml.features.kernel_page import KernelPage
 from blockml.features.page_context import PageContext
-from blockml.features.repetition import ALIKE, alike
 from blockml.model.model_file import Model
 from blockml.page import Flag
 from blockml.predictors.block_types import SURE
@@ -35,7 +35,7 @@ __all__ = ["BORDER", "PageScores", "score_page"]
 
 #: Scores from here on are content, where each page has a border of its own: :func:`blockml.decision.decide.recenter`.
 BORDER = 0.5
-_FAR = ALIKE.index("far")
+_FAR = GROUPINGS.index("far")
 #: What the kernel is told of every page, behind what the model says.
 _RULES = (HARDLY, MOST_CARE, CERTAIN, LEAST_CERTAIN, WORDLESS, SLACK, HERE, LEAST_F1, SURE, BORDER)
 _BOUNDS = (LEAST_WORDS, int(Flag.PREFORMATTED), SAME_LINE, _FAR)
@@ -85,8 +85,8 @@ def score_page(model: Model, view: PageContext, rows: NDArray[np.float32]) -> Pa
     """
     # What the kernel knows to judge by in one go is what models with a net mostly have.
     usual = model.rule == "expected_f1" and model.link == "logistic" and rows.size <= MOST_VALUES
-    if usual and (net := model.net) is not None and (sheet := view.sheet) is not None:
-        net.check_input(rows, len(ALIKE))
+    if usual and (net := model.net) is not None and (sheet := view.kernel_page) is not None:
+        net.check_input(rows, len(GROUPINGS))
         return _score_compiled(model, net, view, sheet, rows)
     return _score(model, view, rows)
 
@@ -99,7 +99,7 @@ def _score_compiled(
     trees.check_width(rows)
     if model.article is not None:
         model.article.check_width(_ROW)
-    words = bags(view) if net.reads_words else NO_BAGS
+    words = ancestor_words(view) if net.reads_words else NO_BAGS
     sums, scores = np.empty((len(view), n_groups)), np.empty(len(view), dtype=np.float32)
     rules = (
         *(model.net_share, model.caution, model.article_caution, model.link_caution, model.copy_caution),
@@ -113,7 +113,7 @@ def _score_compiled(
         n_groups,
         None if model.article is None else model.article.held(),
         net.held,
-        (words.starts, words.buckets, words.bag),
+        (words.starts, words.hashed_words, words.bag),
         np.ascontiguousarray(view.blocks.separators, dtype=np.uint8),
         rules,
         sums,
@@ -127,9 +127,11 @@ def _score(model: Model, view: PageContext, rows: NDArray[np.float32]) -> PageSc
     sums = model.sums(rows)
     odds = sums[:, 0]
     alone = final = model.linked(odds)
-    groups = alike(view) if model.net is not None or model.copy_caution else ()
+    groups = view.block_groups if model.net is not None or model.copy_caution else ()
     if model.net is not None and len(view):
-        final = average_log_odds(odds, model.net.predict(rows, groups, view.words, bags(view)), model.net_share)
+        final = average_log_odds(
+            odds, model.net.predict(rows, groups, view.words, ancestor_words(view)), model.net_share
+        )
     likely: float | None = None
     expected: float | None = None
     promises = model.rule == "expected_f1"

@@ -18,9 +18,9 @@ from blockml.decision.duplicates import Duplicates, repeated
 from blockml.errors import DatasetError
 from blockml.evaluation.site_pages import MOST_SIBLINGS, by_site, parsed
 from blockml.extractors.matrix import matrix, uses_siblings
-from blockml.features.ancestor_words import Bags, bags
+from blockml.features.ancestor_words import AncestorWords, ancestor_words
+from blockml.features.block_groups import GROUPINGS
 from blockml.features.page_context import PageContext
-from blockml.features.repetition import ALIKE, alike
 from blockml.parsing import parse
 from blockml.templates.site import SiteTemplate
 from blockml.text.hashing import stable_hash64
@@ -67,16 +67,16 @@ class PageRows:
     line: NDArray[np.intp]
     """(n_blocks,) number of the line that each block stands in, from 0."""
     groups: tuple[NDArray[np.int32], ...]
-    """(n_blocks,) number of the group of blocks built alike, for each of :data:`blockml.features.repetition.ALIKE`."""
+    """(n_blocks,) number of each block's group, for each of :data:`blockml.features.block_groups.GROUPINGS`."""
     text: NDArray[np.int64]
     """(n_blocks,) number of the text of each block's line, see :func:`blockml.decision.duplicates.repeated`."""
-    bags: Bags | None = None
+    bags: AncestorWords | None = None
     """Words of the tags and classes above each block, for recipes with nets."""
 
     @property
     def copies(self) -> Duplicates:
         """Lines that stand on the page more than once."""
-        return Duplicates(self.text, self.groups[ALIKE.index("far")])
+        return Duplicates(self.text, self.groups[GROUPINGS.index("far")])
 
     def bag_f1(self, kept: NDArray[np.bool_]) -> float:
         """Bag-of-words F1 of an extraction that keeps these blocks; needs a gold text."""
@@ -201,9 +201,9 @@ def page_rows(labelled: LabelledPage, recipe: Recipe, site: SiteTemplate | None 
         linked=view.linked,
         prose=view.prose,
         line=line,
-        groups=alike(view),
+        groups=view.block_groups,
         text=repeated(page.blocks, line),
-        bags=bags(view) if recipe.nets and len(view) else None,
+        bags=ancestor_words(view) if recipe.nets and len(view) else None,
     )
 
 

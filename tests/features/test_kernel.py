@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 import blockml
 from blockml import _kernel
 from blockml.features import COLUMNS, FEATURE_SETS, FeatureSet, kernel_tables, keywords, matrix
-from blockml.features.attribute_values import NAMES
+from blockml.features.attribute_values import ATTRIBUTES
 from blockml.features.density import word_density
 from blockml.features.keywords import KEYWORDS, keyword_bits
 from blockml.features.page_context import PageContext
@@ -58,7 +58,7 @@ def everything(page: Page) -> list[tuple[str, bytes]]:
         **dict(zip(found.columns, found.values.T, strict=True)),
         **dict(zip(small.columns, small.values.T, strict=True)),
         **{f"groups {number}": groups for number, groups in enumerate(found.block_groups)},
-        "starts": words.starts, "words": words.buckets, "bag": words.bag, "prose": found.prose,
+        "starts": words.starts, "words": words.hashed_words, "bag": words.bag, "prose": found.prose,
     }  # fmt: skip
     return [(f"{name} {values.dtype}", values.tobytes()) for name, values in arrays.items()]
 
@@ -166,7 +166,7 @@ def page_of(attributes: Sequence[Mapping[str, str]]) -> Page:
 
 def named(values: Sequence[str]) -> Page:
     """Make a page of one block for each value of an attribute."""
-    return page_of([{NAMES[place % len(NAMES)]: value} for place, value in enumerate(values)])
+    return page_of([{ATTRIBUTES[place % len(ATTRIBUTES)]: value} for place, value in enumerate(values)])
 
 
 def levels(page: Page, names: Sequence[str]) -> list[list[float]]:

@@ -7,14 +7,14 @@ import json
 import pytest
 
 import blockml
-from blockml.features.metadata import KINDS, declared_metadata, page_stats, resemblance
+from blockml.features.metadata import KINDS, declared_metadata, page_stats, title_overlap
 from blockml.features.page_context import PageContext
 
 
 def likeness(html: str) -> dict[str, list[float]]:
     """Likeness of blocks to title and description."""
     view = PageContext(blockml.parse(html))
-    return {name: values.astype(float).tolist() for name, values in resemblance(view).items()}
+    return {name: values.astype(float).tolist() for name, values in title_overlap(view).items()}
 
 
 def page(html: str) -> dict[str, float]:

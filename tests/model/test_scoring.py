@@ -99,7 +99,7 @@ def test_a_page_without_blocks_has_no_scores() -> None:
 
 
 def test_a_net_that_reads_no_words() -> None:
-    """Bags are not asked for then."""
+    """AncestorWords are not asked for then."""
     assert DEFAULT.net is not None
     none = np.zeros((0, 0), np.float32)
     members, units = DEFAULT.net.own.shape[:2]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from blockml.errors import UsageError
-from blockml.features.ancestor_words import BUCKETS, Bags
+from blockml.features.ancestor_words import N_HASHED_WORDS, AncestorWords
 from blockml.predictors.mlp import MLP, join
 from blockml.training.group_means import RowGroups
 from blockml.training.mlp_fit import NetOptions, NetPages, calibration, fit_net
@@ -35,7 +35,7 @@ def made_up(seed: int = 0, n_pages: int = 40, *, with_bags: bool = False) -> Net
     bags = None
     if with_bags:
         buckets = np.stack([rng.integers(0, 50, n), 100 + main], axis=1).astype(np.int32)
-        bags = Bags(np.arange(0, 2 * n + 1, 2), buckets.ravel(), np.arange(n))
+        bags = AncestorWords(np.arange(0, 2 * n + 1, 2), buckets.ravel(), np.arange(n))
     return NetPages(matrix, main, rng.integers(0, 20, n), starts, [group], bags)
 
 
@@ -58,13 +58,13 @@ def test_the_gradient_is_that_of_small_steps() -> None:
     """For each weight array, in a random direction."""
     rng = np.random.default_rng(3)
     n, f, h, d = 14, 4, 5, 3
-    known = (rng.random(BUCKETS) < 0.7).astype(float)
+    known = (rng.random(N_HASHED_WORDS) < 0.7).astype(float)
     shapes = {
-        "first": (f, h), "first_bias": (h,), "words": (BUCKETS, d), "lift": (d, h), "own": (h, h), "page": (2 * h, h),
-        "alike": (2 * h, h), "second_bias": (1, h), "out": (h, 1), "out_bias": (1, 1),
+        "first": (f, h), "first_bias": (h,), "words": (N_HASHED_WORDS, d), "lift": (d, h), "own": (h, h),
+        "page": (2 * h, h), "alike": (2 * h, h), "second_bias": (1, h), "out": (h, 1), "out_bias": (1, 1),
     }  # fmt: skip
     weights: dict[str, Any] = {name: rng.normal(size=shape) for name, shape in shapes.items()}
-    bags = Bags(np.array([0, 3, 4, 9]), rng.integers(0, BUCKETS, 9).astype(np.int32), np.arange(n) % 3)
+    bags = AncestorWords(np.array([0, 3, 4, 9]), rng.integers(0, N_HASHED_WORDS, 9).astype(np.int32), np.arange(n) % 3)
     pools = [RowGroups.of(rng.integers(0, 4, n)), RowGroups.of(np.arange(n))]
     columns, labels, n_words = (
         double(array) for array in (rng.normal(size=(n, f)), rng.random(n), rng.integers(0, 9, n))
@@ -124,7 +124,7 @@ def test_rare_words_stay_without_a_vector() -> None:
     """A word on fewer pages than asked for is as good as none."""
     pages = made_up(0, with_bags=True)
     assert pages.bags is not None
-    pages.bags.buckets[0] = 7000
+    pages.bags.hashed_words[0] = 7000
     net = fit_net(pages, options=NetOptions(units=8, epochs=1, min_pages=2))
     assert not net.words[7000].any()
     assert net.words[101].any()
