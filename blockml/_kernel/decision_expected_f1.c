@@ -6,6 +6,58 @@
 #include <stdlib.h>
 #include <string.h>
 
+typedef struct {
+    uint64_t key;
+    int64_t place;
+} Item;
+
+/* Up to so many items are sorted by insertion, which costs less than to count bytes. */
+enum { FEW = 24 };
+
+/* Sorts by insertion. Returns whether that took no more than about so many steps; else equal keys are in order still. */
+static int inserted(Item *items, size_t n, size_t steps) {
+    for (size_t i = 1; i < n; i++) {
+        Item item = items[i];
+        size_t at = i;
+        for (; at > 0 && items[at - 1].key > item.key; at--) items[at] = items[at - 1];
+        items[at] = item;
+        if (i - at > steps) return 0;
+        steps -= i - at;
+    }
+    return 1;
+}
+
+/* Sorts by the bits that differ from `shift` on, eight after the other; returns where the sorted items are. */
+static Item *by_bits(Item *items, Item *other, size_t n, int shift, uint64_t differs) {
+    for (; shift < 64 && differs >> shift; shift += 8) {
+        if (!(differs >> shift & 255)) continue;
+        size_t begins[256] = {0}, sum = 0;
+        for (size_t i = 0; i < n; i++) begins[items[i].key >> shift & 255]++;
+        for (int byte = 0; byte < 256; byte++) {
+            size_t count = begins[byte];
+            begins[byte] = sum;
+            sum += count;
+        }
+        for (size_t i = 0; i < n; i++) other[begins[items[i].key >> shift & 255]++] = items[i];
+        Item *swapped = items;
+        items = other;
+        other = swapped;
+    }
+    return items;
+}
+
+/* The upper sixteen bits that differ mostly leave little to sort. */
+static Item *sorted(Item *items, Item *other, size_t n) {
+    if (n <= FEW && inserted(items, n, FEW * FEW)) return items;
+    uint64_t differs = 0;
+    for (size_t i = 1; i < n; i++) differs |= items[i].key ^ items[0].key;
+    int shift = 0;
+    while (differs >> shift >> 16) shift++;
+    Item *sorted_so_far = by_bits(items, other, n, shift, differs);
+    if (inserted(sorted_so_far, n, 4 * n)) return sorted_so_far;
+    return by_bits(sorted_so_far, sorted_so_far == items ? other : items, n, lowest_bit(differs), differs);
+}
+
 /* A number that falls as the probability rises. */
 static uint64_t falling(double probability) {
     uint64_t bits;

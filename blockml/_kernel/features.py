@@ -77,7 +77,7 @@ class FeatureKernel(Protocol):
         """Return the groups of blocks (n_groupings, n_blocks) as bytes of int32."""
 
     @staticmethod
-    def family_columns() -> tuple[tuple[int, list[tuple[int, str]]], ...]:
+    def family_columns() -> list[tuple[int, int, str]]:
         """Name the columns that :meth:`page_rows` writes: see :func:`blockml.features.kernel_tables.kernel_columns`."""
 
     @staticmethod

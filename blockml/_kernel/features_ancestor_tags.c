@@ -1,17 +1,16 @@
-/* What elements above a block tell: their tags, and how far away those of some groups are.
-
-   write_path: the twin of blockml.features.structure.path. write_called: of blockml.features.vocabulary.called. */
+/* Tags of the ancestors of blocks, and distances to ancestors in some groups; references:
+   blockml.features.structure.path and blockml.features.vocabulary.vocabulary_distance. */
 #include "features_page_tree.h"
 #include <stdlib.h>
 
 enum { MOST_GROUPS = 64 };
 
-/* Groups of each node (n_nodes,), of "no node", and of nodes and all above them (n_nodes,). */
+/* Bits of the groups of each node (n_nodes,), of "no node", and of each node and its ancestors (n_nodes,). */
 typedef struct {
     uint64_t *bits, none, *above;
 } Groups;
 
-/* Room for them; -1 with an exception set. */
+/* Allocates groups; -1 with an exception set. */
 static int make_groups(Groups *groups, const Tree *tree) {
     groups->bits = calloc((size_t)(2 * tree->n_nodes + 1), sizeof(uint64_t));
     groups->above = groups->bits + tree->n_nodes;
@@ -20,8 +19,8 @@ static int make_groups(Groups *groups, const Tree *tree) {
     return -1;
 }
 
-/* Writes levels (n_groups, n) up to the nearest node above each block that is in the group; `far` where there is none.
-   Nothing is looked for where no node above has a group that is missing. */
+/* Writes levels (n_groups, n) up to the nearest ancestor of each block in each group, or `far` without one. Stops as soon
+   as no ancestor further up is in a group that was not found yet. */
 static void write_levels(const Tree *tree, const Groups *groups, Py_ssize_t n_groups, float far,
                          float *const *levels) {
     Py_ssize_t n = tree->n;
@@ -32,7 +31,7 @@ static void write_levels(const Tree *tree, const Groups *groups, Py_ssize_t n_gr
         groups->above[node] = groups->bits[node] | (parent < 0 ? groups->none : groups->above[parent]);
     }
     uint64_t wanted = n_groups == MOST_GROUPS ? ~(uint64_t)0 : ((uint64_t)1 << n_groups) - 1;
-    for (Py_ssize_t begin = 0, end; begin < n; begin = end) { /* neighbours that have the same above them */
+    for (Py_ssize_t begin = 0, end; begin < n; begin = end) { /* neighbours with the same parent */
         for (end = begin + 1; end < n && tree->holder[end] == tree->holder[begin];) end++;
         uint64_t missing = wanted;
         int32_t node = tree->holder[begin];
@@ -78,7 +77,7 @@ const Family path_family = {
     write_path, 0, {{ONCE, "tag0 tag1 tag2 tag3 depth"}, {LANDMARKS, "to#"}, {ONCE, "hidden noscript preformatted"}},
 };
 
-static int write_called(Page *page, float *const *rows) {
+static int write_vocabulary_distance(Page *page, float *const *rows) {
     const Tree *tree = page->tree;
     const Names *names = page->names;
     Py_ssize_t n_keywords = (Py_ssize_t)number_in(page->tables, N_KEYWORDS), size = tree->n_nodes + 1;
@@ -98,4 +97,4 @@ static int write_called(Page *page, float *const *rows) {
     return 0;
 }
 
-const Family called_family = {write_called, NEEDS_NAMES, {{KEYWORDS, "cls#"}, {ROLES, "#"}}};
+const Family vocabulary_family = {write_vocabulary_distance, NEEDS_NAMES, {{KEYWORDS, "cls#"}, {ROLES, "#"}}};

@@ -1,6 +1,5 @@
-/* Blocks and elements that are built alike: numbers of their groups, and what the groups hold.
-
-   group_blocks: the twin of blockml.features.block_groups.alike. What writes rows: of blockml.features.repetition. */
+/* Groups of blocks and elements with equal ancestors; references: blockml.features.block_groups.group_blocks and
+   blockml.features.repetition. */
 #include "features_page_tree.h"
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +19,7 @@ static void hash_levels(const Tree *tree, Py_ssize_t first, Py_ssize_t last, con
         }
 }
 
-/* The same up to the last level: what blocks share above them is hashed once. `whole` has room for all nodes. */
+/* Hashes the codes up to the last level; ancestors that blocks share are hashed once. `whole` has room for all nodes. */
 static void hash_all_levels(const Tree *tree, Py_ssize_t first, const uint64_t *codes, uint64_t *whole,
                             uint64_t *keys) {
     Py_ssize_t n = tree->n, top = tree->n_levels - 1;
@@ -34,7 +33,7 @@ static void hash_all_levels(const Tree *tree, Py_ssize_t first, const uint64_t *
             keys[block] = node < 0 ? 0 : whole[node];
             continue;
         }
-        for (Py_ssize_t level = top; level >= first; level--) /* more is above it than is looked at */
+        for (Py_ssize_t level = top; level >= first; level--) /* there are ancestors beyond the last level */
             keys[block] = mixed(keys[block], codes[tree->chain[level * n + block]]);
     }
 }
@@ -62,15 +61,15 @@ int group_blocks(const Tree *tree, Py_ssize_t first, Py_ssize_t last, const int3
 
 enum { MEASURES = 6 };
 
-/* What a group of blocks, or of elements, holds; and what its rows say. */
+/* Sums over a group of blocks or elements, and its columns. */
 typedef struct {
     double size, words, links, prose;
     Py_ssize_t first, last;
     float measures[MEASURES];
 } Group;
 
-/* Of the group of each block its size, its share of the page's words, words for each block, the share of them that is
-   linked and that is running text, and how much of the way from its first to its last block is its own. */
+/* Writes for the group of each block its size, share of the page's words, words per block, shares of linked words and of
+   running text, and its share of the blocks from its first to its last one. */
 static int write_groups(const Tree *tree, const int64_t *group, float *const *rows) {
     Py_ssize_t n = tree->n;
     const double *words = tree->amounts, *linked = words + n, *prose = linked + n;
@@ -150,8 +149,8 @@ static int64_t group_siblings(const Tree *tree, const int64_t *elements, Py_ssiz
     return n_groups;
 }
 
-/* Of the ancestor at each level above each block: how many elements have its parent, tag and class, words for each of
-   them, and the share of these that is linked. */
+/* Writes for the ancestor of each block at each level the number of elements with its parent, tag and class, words per
+   element, and the share of linked words. */
 static int write_siblings(Page *page, float *const *rows) {
     const Tree *tree = page->tree;
     const int64_t *levels = page->tables->view[SIBLINGS].buf, *elements = page->names->elements;

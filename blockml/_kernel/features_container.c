@@ -1,11 +1,10 @@
-/* Candidates for the container of the content, and where blocks lie relative to them: the twins of
-   blockml.features.container.container and further. Elements are places in `reached` (n_reached,), the nodes above
-   blocks. */
+/* Candidates for the container of the content, and positions of blocks relative to them; reference:
+   blockml.features.container. Elements are given as indices into `reached` (n_reached,), the ancestors of blocks. */
 #include "features_page_tree.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* What is known of a tag; as in container.py. */
+/* Bits of tags, as in container.py. */
 enum { SURROUNDING = 1, AROUND = 2, INLINE = 4, MAIN = 8, ARTICLE = 16, HEADING = 32 };
 
 /* Rows of a candidate: levels up to an element that holds the block, levels below it, blocks before or after it, its
@@ -119,8 +118,8 @@ static void write_candidate(const Page *page, const Masses *masses, Py_ssize_t p
     for (int64_t i = until; i < n; i++) outof[i] = (float)steps;
 }
 
-/* Marks blocks (n,) with an element above them that is one of the surroundings, by its tag or by its class or id. -1
-   with an exception set. */
+/* Marks blocks (n,) with an ancestor that is one of the surroundings, by its tag or by its class or id; -1 with an
+   exception set. */
 static int mark_surrounded(const Page *page, uint8_t *surrounded) {
     const Tree *tree = page->tree;
     const Names *names = page->names;
@@ -150,8 +149,7 @@ static int mark_surrounded(const Page *page, uint8_t *surrounded) {
     return 0;
 }
 
-/* Adds to scores (n_nodes + 1,) what running text gives to the elements above it; of inline elements to those above
-   them. */
+/* Adds the scores of running text to those (n_nodes + 1,) of its ancestors; inline elements pass them on. */
 static void score_paragraphs(const Page *page, double *scores) {
     enum { CLAUSE = 4 }; /* among classes */
     static const double parts[3] = {1.0, 0.5, 0.33};
@@ -169,8 +167,8 @@ static void score_paragraphs(const Page *page, double *scores) {
         }
 }
 
-/* Takes the share of an element's words that is linked from its score, and all from elements that are not above a
-   block. Returns the element with the best score, or -1 without any. */
+/* Subtracts the share of linked words from the score of each element, and sets those of elements that are no ancestors of
+   blocks to 0. Returns the element with the best score, or -1 without any. */
 static Py_ssize_t best_scored(const Tree *tree, const Masses *masses, const double *linked, double *scores) {
     Py_ssize_t best = -1;
     for (Py_ssize_t i = 0, node = 0; i <= masses->n_reached; i++) {
@@ -201,7 +199,7 @@ static void write_scores(const Tree *tree, const double *scores, float *up, floa
     }
 }
 
-/* The number of a role that an element above a block has, 0 if none has it. */
+/* The number of a role that an ancestor of a block has; 0 if none has it. */
 static int32_t role_named(const Page *page, const int32_t *roles, const char *name) {
     const Tree *tree = page->tree;
     int32_t last = 0;

@@ -5,27 +5,22 @@
 
 static const Family *const FAMILIES[] = {
     &text_family,      &position_family, &around_family,    &path_family,       &ancestors_family,
-    &called_family,    &container_family, &further_family,  &same_path_family,  &repetition_family,
-    &siblings_family,  &resemblance_family, &page_stats_family,
+    &vocabulary_family,    &container_family, &further_family,  &same_path_family,  &repetition_family,
+    &siblings_family,  &title_overlap_family, &page_stats_family,
 };
 enum { N_FAMILIES = sizeof FAMILIES / sizeof *FAMILIES };
 
-/* family_columns(): for each family what it needs, and its parts as the number of a list and the columns. */
+/* family_columns(): what each part of each family needs, the number of its list, and its columns. */
 PyObject *family_columns(PyObject *module, PyObject *arguments) {
-    PyObject *families = PyTuple_New(N_FAMILIES);
+    PyObject *parts = PyList_New(0);
     (void)module, (void)arguments;
-    for (int k = 0; families != NULL && k < N_FAMILIES; k++) {
-        const Part *part = FAMILIES[k]->parts;
-        PyObject *parts = PyList_New(0), *entry = NULL;
-        for (int i = 0; parts != NULL && i < MOST_PARTS && part[i].columns != NULL; i++) {
-            PyObject *pair = Py_BuildValue("is", part[i].list, part[i].columns);
-            if (pair == NULL || PyList_Append(parts, pair) < 0) Py_CLEAR(parts);
-            Py_XDECREF(pair);
+    for (int k = 0; k < N_FAMILIES; k++)
+        for (const Part *part = FAMILIES[k]->parts; parts != NULL && part->columns != NULL; part++) {
+            PyObject *entry = Py_BuildValue("iis", FAMILIES[k]->needs, part->list, part->columns);
+            if (entry == NULL || PyList_Append(parts, entry) < 0) Py_CLEAR(parts);
+            Py_XDECREF(entry);
         }
-        if (parts != NULL) entry = Py_BuildValue("iN", FAMILIES[k]->needs, parts);
-        if (entry == NULL || PyTuple_SetItem(families, k, entry) < 0) Py_CLEAR(families);
-    }
-    return families;
+    return parts;
 }
 
 static Py_ssize_t length_of_list(const Tables *tables, int list) {
@@ -43,10 +38,10 @@ static Py_ssize_t length_of_list(const Tables *tables, int list) {
 
 static Py_ssize_t n_columns_of(const Family *family, const Tables *tables) {
     Py_ssize_t n_columns = 0;
-    for (int i = 0; i < MOST_PARTS && family->parts[i].columns != NULL; i++) {
+    for (const Part *part = family->parts; part->columns != NULL; part++) {
         Py_ssize_t n_patterns = 1;
-        for (const char *at = family->parts[i].columns; *at; at++) n_patterns += *at == ' ';
-        n_columns += n_patterns * length_of_list(tables, family->parts[i].list);
+        for (const char *at = part->columns; *at; at++) n_patterns += *at == ' ';
+        n_columns += n_patterns * length_of_list(tables, part->list);
     }
     return n_columns;
 }

@@ -1,10 +1,10 @@
-/* What a page holds as a whole: the twin of blockml.features.metadata.about. */
+/* Statistics of a page as a whole; reference: blockml.features.metadata.page_stats. */
 #include "features_page_tree.h"
 
 /* Sums over elements, by bits of a table of tags: words in some, then blocks, then elements themselves. */
 enum { N_OF_WORDS = 3, N_OF_BLOCKS = 1, N_OF_NODES = 9, N_SUMS = N_OF_WORDS + N_OF_BLOCKS + N_OF_NODES, N_LONGEST = 5 };
 
-/* Writes what is the same of all blocks: amounts of text, what it stands in, elements of some kinds, depth. */
+/* Writes columns that are equal for all blocks: amounts of text, the elements that hold it, elements of some kinds, depth. */
 static int write_page_stats(Page *page, float *const *rows) {
     const Tree *tree = page->tree;
     Py_ssize_t n = tree->n;

@@ -1,4 +1,4 @@
-/* What features_page_tree.h says of a page, and makes it: what blockml.features.page_context.PageContext works out without the kernel. */
+/* Makes the tree of a page; reference: blockml.features.page_context.PageContext. */
 #include "features_page_tree.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What the kernel knows of a page: its tree, what stands above its blocks, how many words these have. */
+/* A page in the C extension: its tree, the ancestors of its blocks, and their words. */
 #ifndef BLOCKML_TREE_H
 #define BLOCKML_TREE_H
 
@@ -43,7 +43,7 @@ static inline int64_t ancestor(const Tree *tree, Py_ssize_t block, int64_t level
    with an exception set. */
 double *sums_before(const double *values, Py_ssize_t k, Py_ssize_t n);
 
-/* features_tables.c: what is the same of all pages, told once a process. */
+/* features_tables.c: constants of all pages, taken once per process. */
 enum { OF_PATH, LANDMARK, HEADING_LEVEL, MARK, IS_PARAGRAPH, SUMS, N_TAG_TABLES };
 /* Characters: letters and digits, spaces, digits, ends of sentences, clauses, capitals, ideographs. */
 enum { N_KINDS = 256, N_CLASSES = 7 };
@@ -52,7 +52,7 @@ enum { CLASSES, MASKS, IN_WORD, CASED, TAGS, LETTERS, WORD_LENGTHS, WORD_GROUPS,
       WAYS, FLAGS, NUMBERS, N_TABLES };
 enum { FAR, MOST_LEVELS, MOST_SMOOTHED, TITLE_WORDS, SURROUNDINGS, N_LANDMARKS, N_KEYWORDS, N_ROLES, N_NUMBERS };
 
-/* A word whose group is told from values that hold it. Small, as all that is kept between pages: it comes from afar. */
+/* A keyword and its group; small, to stay in the cache between pages. */
 typedef struct {
     uint64_t begin; /* its first eight characters */
     uint16_t at;    /* where it is in LETTERS */
@@ -148,14 +148,15 @@ enum { NEEDS_NAMES = 1, NEEDS_TITLE = 2, MOST_PARTS = 4 };
 typedef struct {
     int (*write)(Page *page, float *const *rows);
     int needs;
-    Part parts[MOST_PARTS]; /* the last ones may be empty */
+    Part parts[MOST_PARTS]; /* the last one has no columns */
 } Family;
 
-extern const Family text_family, position_family, around_family, path_family, ancestors_family, called_family,
-    container_family, further_family, same_path_family, repetition_family, siblings_family, resemblance_family,
+extern const Family text_family, position_family, around_family, path_family, ancestors_family, vocabulary_family,
+    container_family, further_family, same_path_family, repetition_family, siblings_family, title_overlap_family,
     page_stats_family;
 
-/* features_block_groups.c: the group (n,) of blocks with the same tags and, unless it is NULL, names at some levels above. */
+/* features_block_groups.c: numbers (n,) of groups of blocks whose ancestors at some levels have equal tags and, unless it
+   is NULL, equal classes; -1 with an exception set. */
 int group_blocks(const Tree *tree, Py_ssize_t first, Py_ssize_t last, const int32_t *names, int64_t *group);
 
 #endif

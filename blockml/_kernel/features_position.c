@@ -1,6 +1,4 @@
-/* Columns of text and of place, written row by row: each row is one column of all blocks.
-
-   write_text: the twin of blockml.features.text.text. write_position and write_around: of blockml.features.position. */
+/* Columns of text and position; references: blockml.features.text and blockml.features.position. */
 #include "features_page_tree.h"
 #include <stdlib.h>
 #include <string.h>
@@ -67,9 +65,18 @@ static void read_headings(const Page *page, uint8_t *heading) {
     }
 }
 
-/* Columns that look back: from the page's beginning, from headings and from running text. */
-static void write_position_of(const double *words, const double *prose, const uint8_t *heading, Py_ssize_t n,
-                              double n_words, double n_prose, float *const *rows) {
+/* Distances from the page's ends, from headings and from running text. */
+static int write_position(Page *page, float *const *rows) {
+    const Tree *tree = page->tree;
+    Py_ssize_t n = tree->n;
+    const double *words = tree->amounts, *prose = words + 2 * n;
+    double n_words = tree->n_words, n_prose = at_least(tree->n_prose, 1);
+    uint8_t *heading = malloc((size_t)n);
+    if (heading == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    read_headings(page, heading);
     double before = 0, prose_before = 0, before_h1 = 0, before_heading = 0;
     Py_ssize_t h1 = -1, any = -1, reading = -1, first_h1 = -1;
     for (Py_ssize_t i = 0; i < n && first_h1 < 0; i++)
@@ -107,18 +114,6 @@ static void write_position_of(const double *words, const double *prose, const ui
         rows[14][i] = (float)(next_heading - i);
         rows[16][i] = next_reading < n ? (float)(next_reading - i) : -1;
     }
-}
-
-static int write_position(Page *page, float *const *rows) {
-    const Tree *tree = page->tree;
-    uint8_t *heading = malloc((size_t)tree->n);
-    if (heading == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    read_headings(page, heading);
-    write_position_of(tree->amounts, tree->amounts + 2 * tree->n, heading, tree->n, tree->n_words,
-                      at_least(tree->n_prose, 1), rows);
     free(heading);
     return 0;
 }
@@ -155,7 +150,7 @@ static int write_around(Page *page, float *const *rows) {
         PyErr_NoMemory();
         return -1;
     }
-    double *links_before = before + n + 1, *room = links_before; /* when the sums aren't needed any more */
+    double *links_before = before + n + 1, *room = links_before; /* once the sums are not needed any more */
     before[0] = links_before[0] = 0;
     for (Py_ssize_t i = 0; i < n; i++) {
         before[i + 1] = before[i] + words[i];

@@ -1,4 +1,4 @@
-/* What the elements above a block hold: the twin of blockml.features.structure.ancestors. */
+/* Text in the ancestors of blocks; reference: blockml.features.structure.ancestors. */
 #include "features_page_tree.h"
 #include <stdlib.h>
 #include <string.h>
@@ -37,8 +37,8 @@ static void measure(const double *low, const double *high, double blocks, double
     measures[7] = (float)((high[SENTENCES] - low[SENTENCES]) / amount);
 }
 
-/* Of the ancestor at each level above each block: words, their share of the page, the share of them that is linked,
-   running text and in paragraphs, blocks, words for each block, ends of sentences for each word. */
+/* Writes for the ancestor of each block at each level: words, their share of the page, shares of linked words, running
+   text and words in paragraphs, blocks, words per block, sentence ends per word. */
 static int write_ancestors(Page *page, float *const *rows) {
     const Tree *tree = page->tree;
     const int64_t *levels = page->tables->view[LEVELS].buf, *started = tree->started;

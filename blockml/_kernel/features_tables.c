@@ -1,4 +1,4 @@
-/* What is the same of all pages: tables that Python makes, opened and checked once a process. */
+/* Constants of all pages: tables that Python makes, opened and checked once per process. */
 #include "features_page_tree.h"
 #include <stdlib.h>
 

@@ -1,6 +1,4 @@
-/* Counts over the texts of blocks.
-
-   read_texts: the twin of blockml.features.page_context.PageContext.characters and its kin. line_densities: of
+/* Counts over the texts of blocks; references: blockml.features.page_context.PageContext.characters and
    blockml.features.density.word_density. */
 #include "features_page_tree.h"
 #include <stdlib.h>

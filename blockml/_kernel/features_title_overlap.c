@@ -1,4 +1,4 @@
-/* Words that texts share with a page's title and description; reference: blockml.features.metadata.resemblance. */
+/* Words that texts share with a page's title and description; reference: blockml.features.metadata.title_overlap. */
 #include "text_bytes.h"
 #include "features_page_tree.h"
 #include <stdlib.h>
@@ -208,7 +208,7 @@ static int count_words(Wanted *wanted, Buffer *buffer, PyObject *text, Counts *c
 
 /* Texts without a wanted word, and texts of more than three times as many words as titles have, have 0; the words of a
    text with more different words than titles have don't count as the title's. */
-static int write_resemblance(Page *page, float *const *rows) {
+static int write_title_overlap(Page *page, float *const *rows) {
     enum { IN_TITLE, OF_TITLE, IN_DESCRIPTION, SINCE_TITLE };
     const Tables *tables = page->tables;
     double title_words = (double)number_in(tables, TITLE_WORDS);
@@ -237,4 +237,4 @@ static int write_resemblance(Page *page, float *const *rows) {
     return done;
 }
 
-const Family resemblance_family = {write_resemblance, NEEDS_TITLE, {{ONCE, "intitle oftitle indescription sincetitle"}}};
+const Family title_overlap_family = {write_title_overlap, NEEDS_TITLE, {{ONCE, "intitle oftitle indescription sincetitle"}}};

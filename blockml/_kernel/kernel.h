@@ -194,13 +194,7 @@ PyObject *count_byte(PyObject *module, PyObject *arguments);
 /* parsing_meta_charset.c */
 PyObject *plain_meta(PyObject *module, PyObject *arguments);
 
-/* features_factorize.c. Sorts by key; equal ones stay in order. `other` has room for as many; returns where the sorted ones are. */
-typedef struct {
-    uint64_t key;
-    int64_t place;
-} Item;
-Item *sorted(Item *items, Item *other, size_t n);
-/* Numbers (n,) of keys (n,); returns how many numbers there are, or -1 with an exception set. */
+/* features_factorize.c. Numbers (n,) of keys (n,); returns how many numbers there are, or -1 with an exception set. */
 int64_t number_keys(const uint64_t *keys, size_t n, int64_t *number);
 
 #endif

@@ -46,8 +46,7 @@ def kernel_columns(compiled: _kernel.Compiled) -> Mapping[str, KernelColumn]:
     """Name the columns that the C extension writes, in its order."""
     names = [
         (pattern.replace("#", str(item)), needs)
-        for needs, parts in compiled.family_columns()
-        for number, patterns in parts
+        for needs, number, patterns in compiled.family_columns()
         for item in _LISTS[number]
         for pattern in patterns.split()
     ]
