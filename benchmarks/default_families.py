@@ -1,4 +1,4 @@
-"""What each family of features is worth, and what it costs."""
+"""Contribution and cost of each family of features."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ROUNDS = 3
 
 
 def columns_by_family(features: str) -> dict[str, list[int]]:
-    """Places of the columns of each family in a feature set, and of all that are of other blocks."""
+    """Find the columns of each family in a feature set, and the columns of neighbouring blocks."""
     places: dict[str, list[int]] = {}
     for place, name in enumerate(feature_set(features).columns):
         base, offset, _ = split_name(name)
@@ -50,7 +50,7 @@ def columns_by_family(features: str) -> dict[str, list[int]]:
 
 
 def variants(families: Mapping[str, Sequence[int]]) -> dict[str, list[int]]:
-    """Columns that are blanked, by the name of what is left."""
+    """List the columns that each variant sets to 0."""
     found: dict[str, list[int]] = {"all columns": []}
     found |= {f"without {name}": list(places) for name, places in families.items()}
     rest = [place for name, places in families.items() if name not in CHEAP for place in places]
@@ -58,7 +58,7 @@ def variants(families: Mapping[str, Sequence[int]]) -> dict[str, list[int]]:
 
 
 def ablation(study: Study, *, full: bool, timed: int) -> dict[str, Table]:
-    """Leave out one family after the other."""
+    """Compare models without each of the families."""
     families = columns_by_family(study.recipe.features)
     recipe = study.recipe if full else RECIPES["boosted"].but(**quicker(study.recipe))
     blanked, fold = variants(families), study.folds(study.seed)
@@ -92,7 +92,7 @@ def ablation(study: Study, *, full: bool, timed: int) -> dict[str, Table]:
 
 
 def quicker(recipe: Recipe) -> dict[str, Any]:
-    """Parameters with fewer trees than the recipe has, never more."""
+    """Return parameters with at most as many trees as the recipe has."""
     own = dict(recipe.parameters)
     return {**own, **QUICK} if own["n_trees"] > QUICK["n_trees"] else own
 
@@ -100,7 +100,7 @@ def quicker(recipe: Recipe) -> dict[str, Any]:
 def judge_without(
     table: BlockTable, recipe: Recipe, places: Sequence[int], fold: NDArray[np.int64], number: int, seed: int
 ) -> Probabilities:
-    """What the recipe's judges say of one fold's rows where some columns are 0 everywhere.
+    """Predict the rows of a fold by a model that was trained with some columns set to 0.
 
     A column that is always the same is as good as none: trees can't split it and don't draw it, nets scale it to 0.
     """
@@ -112,7 +112,7 @@ def judge_without(
 
 
 def decided(study: Study, name: str, recipe: Recipe, final: Probabilities) -> Measured:
-    """Measure probabilities by the recipe's rule; articles are not told from other pages."""
+    """Decide by the recipe's rule, without P(article)."""
     table = study.table
     scores = np.empty_like(final)
     for page, item in enumerate(table.pages):
@@ -124,7 +124,7 @@ def decided(study: Study, name: str, recipe: Recipe, final: Probabilities) -> Me
 
 
 def costs(study: Study, families: Mapping[str, Sequence[int]], timed: int) -> Table:
-    """CPU time of each family, alone and in company, as a multiple of lxml's parse of the same pages."""
+    """Measure CPU time of each family, alone and together, as a multiple of lxml's parse of the same pages."""
     names = feature_set(study.recipe.features).columns
     work: dict[str, Sequence[Callable[[PageContext], object]]] = {
         name: [partial(compute, FeatureSet(name, 1, tuple(names[place] for place in places), "one family"))]
@@ -159,7 +159,7 @@ def compute(columns: FeatureSet, context: PageContext) -> None:
 def seconds_of(
     labelled: LabelledPage, recipe: Recipe, work: Mapping[str, Sequence[Callable[[PageContext], object]]]
 ) -> dict[str, float]:
-    """CPU time of a page for each piece of work, all, all but each, and lxml's parse; nothing without blocks."""
+    """Measure CPU time of a page for each family, all, all but each, and lxml's parse; empty without blocks."""
     html, _ = labelled.load()
     page = parse(html, url=labelled.url, charset=labelled.charset, **recipe.parsing.options())
     if not len(page.blocks):

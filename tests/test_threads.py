@@ -202,7 +202,7 @@ def test_a_model_without_words_of_classes_does_not_look_at_them(monkeypatch: pyt
 
     parts = [name for name, part in vars(PageContext).items() if isinstance(part, functools.cached_property)]
     costly = set(parts) - {"words", "linked", "prose", "n_words"}
-    assert {"kernel_page", "keywords", "_above", "low", "high", "counts"} <= costly
+    assert {"kernel_page", "keywords", "chain", "low", "high", "counts"} <= costly
     for name in costly:
         monkeypatch.setattr(PageContext, name, property(fail))
     assert told(blockml.extract(PAGES[0], model="kim2013")) == expected

@@ -15,10 +15,10 @@ static const char *const NAMES[N_ATTRIBUTES] = {"class", "role", "id", "itemprop
 static const uint8_t SAYS_ROLES[N_ATTRIBUTES] = {[ROLE] = 1, [ITEMPROP] = 1, [PROPERTY] = 1};
 
 typedef struct {
-    Py_ssize_t n; /* so many of NAMES */
+    Py_ssize_t n; /* number of NAMES that are read */
     uint64_t name[N_ATTRIBUTES];
     Values *values;
-    int32_t *of_set; /* (n_sets, N_ATTRIBUTES) numbers of the values of each set; UNKNOWN in one that wasn't read */
+    int32_t *of_set; /* (n_sets, N_ATTRIBUTES) numbers of the values of each set; UNKNOWN for sets that were not read */
 } Wanted;
 
 static void note_what_it_says(Wanted *wanted, int32_t number, Py_ssize_t attribute) {
@@ -29,7 +29,7 @@ static void note_what_it_says(Wanted *wanted, int32_t number, Py_ssize_t attribu
         value->says_groups = 1;
 }
 
-/* Writes the numbers of the values of the named attributes of a set; 0 where there is none. 0 with an exception.
+/* Writes the numbers of the values of the named attributes of a set, 0 for a missing value; returns 0 with an exception.
 
    `pairs` are names and values with a zero byte after each, up to `end`, and may be read up to `behind`; of a name that
    is there twice the last value counts. */
@@ -86,7 +86,7 @@ static int number_nodes(Wanted *wanted, const Tree *tree, const int64_t *chosen,
         if (!set) continue;
         if (*its == UNKNOWN) {
             PyObject *held = PyList_GetItem(tree->given, set);
-            if (held == NULL) return 0; /* it was taken away meanwhile */
+            if (held == NULL) return 0; /* the list was changed meanwhile */
             Py_INCREF(held);            /* looking up may run a mapping's own code */
             int64_t begin = tree->ends[set - 1], end = tree->ends[set];
             int done = held != Py_None ? number_given(wanted, held, its)
@@ -159,7 +159,7 @@ static int find_siblings(Names *names, const Tree *tree, const Tables *tables) {
         for (Py_ssize_t i = 0; i < tree->n; i++)
             if (!has_parent_of_last(tree, i)) marked[1 + tree->parent[ancestor(tree, i, levels[k])]] = 1;
     Py_ssize_t n = 0;
-    for (Py_ssize_t node = 0; node < tree->n_nodes; node++) { /* without branches: nobody could foresee them */
+    for (Py_ssize_t node = 0; node < tree->n_nodes; node++) { /* without branches, which can't be predicted */
         names->elements[n] = node;
         n += (tree->tag[node] != 0) & marked[1 + tree->parent[node]];
     }

@@ -15,7 +15,7 @@ enum { OUTOF, BELOW, OFF, SHARE, RUNNING, EACH };
 typedef struct {
     const int64_t *reached;
     Py_ssize_t n_reached;
-    const double *words, *prose, *any; /* any: running text, or words where the page has none */
+    const double *words, *prose, *any; /* any: running text, or words on pages without running text */
     double *sums;                      /* (k, n_reached) */
 } Masses;
 
@@ -58,7 +58,7 @@ static Py_ssize_t deepest_holding(const Tree *tree, const Masses *masses, const 
 
 static int64_t mark_of(const Page *page, int64_t node) { return of_tag(page, MARK, page->tree->tag[node]); }
 
-/* The first element with most words of those whose tag is marked, or that have this role; -1 without any. */
+/* The first of the elements with most words whose tag is marked or that have a role; -1 without any. */
 static Py_ssize_t largest_named(const Page *page, const Masses *masses, int mark, const int32_t *roles, int32_t role) {
     Py_ssize_t best = -1;
     for (Py_ssize_t i = 0; i < masses->n_reached; i++) {
@@ -156,7 +156,7 @@ static void score_paragraphs(const Page *page, double *scores) {
     const Tree *tree = page->tree;
     const double *prose = tree->amounts + 2 * tree->n, *lengths = page->texts.lengths;
     const double *clauses = page->texts.counts + CLAUSE * tree->n;
-    for (int step = 0; step < 3; step++) /* step by step, for the order of addition */
+    for (int step = 0; step < 3; step++) /* in the reference's order of addition */
         for (Py_ssize_t i = 0; i < tree->n; i++) {
             if (!(prose[i] > 0)) continue;
             int64_t hundreds = (int64_t)(lengths[i] / 100), held = wrapped(tree, tree->holder[i]);
@@ -260,7 +260,7 @@ const Family container_family = {
             "sharemain prosemain scoreup scoreparent"}},
 };
 
-static int write_further(Page *page, float *const *rows) {
+static int write_more_candidates(Page *page, float *const *rows) {
     enum { ALL, TITLED, ARTICLE_ONE, N_CANDIDATES };
     const Tree *tree = page->tree;
     Py_ssize_t place[N_CANDIDATES];
@@ -276,8 +276,8 @@ static int write_further(Page *page, float *const *rows) {
     return done;
 }
 
-const Family further_family = {
-    write_further, 0,
+const Family more_candidates_family = {
+    write_more_candidates, 0,
     {{ONCE, "outofall belowall offall shareall proseall outoftitled belowtitled offtitled sharetitled prosetitled "
             "outofarticle belowarticle offarticle sharearticle prosearticle"}},
 };

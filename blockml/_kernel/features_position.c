@@ -14,7 +14,7 @@ static int write_text(Page *page, float *const *rows) {
         const double *count = counts + i;
         double alnum = count[ALNUM * n], letters = at_least(alnum, 1), word = at_least(words[i], 1);
         double sentence = count[SENTENCE * n], clause = count[CLAUSE * n], length = page->texts.lengths[i];
-        double signs = at_least(length - alnum - (count[SPACE * n] - 1), 0); /* the line break is none of its own */
+        double signs = at_least(length - alnum - (count[SPACE * n] - 1), 0); /* the line break is not the text's own */
         uint8_t first = page->texts.first[i], last = page->texts.last[i];
         const double values[19] = {
             words[i],
@@ -50,7 +50,7 @@ const Family text_family = {
 
 enum { NO_HEADING = 9, AWAY = -9999 };
 
-/* Levels of the headings that blocks are, NO_HEADING for none: the smallest number that the tags of the four nearest
+/* Writes the heading level of each block, NO_HEADING for others: the smallest one that the tags of the four nearest
    elements above have. */
 static void read_headings(const Page *page, uint8_t *heading) {
     const Tree *tree = page->tree;
@@ -100,7 +100,7 @@ static int write_position(Page *page, float *const *rows) {
             any >= 0 ? (double)(i - any) : -1,
             any >= 0 ? before - before_heading : -1,
             any >= 0 ? heading[any] : 0,
-            0, /* until the next heading: from behind */
+            0, /* distance to the next heading: written below */
             reading >= 0 ? (double)(i - reading) : -1,
         };
         for (int k = 0; k < 16; k++) rows[k][i] = (float)values[k];

@@ -18,7 +18,7 @@ static void drop(Tables *tables) {
 
 static void free_tables(PyObject *capsule) { drop(PyCapsule_GetPointer(capsule, CAPSULE)); }
 
-/* Whether all tables are as long as functions trust them to be. */
+/* Whether all tables have the lengths that functions rely on. */
 static int are_sound(const Tables *tables) {
     static const Py_ssize_t least[N_TABLES] = {[CLASSES] = 0x110000, [IN_WORD] = 0x110000 / 8, [CASED] = 0x110000 / 8};
     for (int k = 0; k < N_TABLES; k++)

@@ -12,14 +12,14 @@ void count_classes(const uint8_t *masks, uint64_t *counted) {
     }
 }
 
-/* What characters count, side by side in bytes; of those of ASCII without another look-up. */
+/* Counts of each character, side by side in bytes; those of ASCII are looked up directly. */
 typedef struct {
     const uint8_t *kinds;
     const uint64_t *counted;
     uint64_t ascii[0x80];
 } Counting;
 
-/* Adds to sums (N_CLASSES + 1,) what the characters of UTF-8 count; returns the last one. */
+/* Adds the counts of UTF-8 characters to sums (N_CLASSES + 1,); returns the last character. */
 static uint32_t count_characters(const Counting *counting, const uint8_t *byte, const uint8_t *end, int64_t *sums) {
     const uint64_t not_ascii = 0x8080808080808080u;
     uint32_t point = '\n';
@@ -88,7 +88,7 @@ static float line_density(const int32_t *lengths, Py_ssize_t n, int64_t line_wid
         Py_ssize_t after = word;
         int64_t used = 0; /* with a blank behind each word */
         while (after < n && used + lengths[after] <= line_width) used += (int64_t)lengths[after++] + 1;
-        if (after == word) { /* one word longer than a line stands alone */
+        if (after == word) { /* a word longer than a line has its own line */
             n_lines += word == 0; /* and leaves an empty first line behind, as in boilerpipe */
             after++;
         }

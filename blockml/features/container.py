@@ -7,7 +7,6 @@ from each of them content still lies.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +18,7 @@ from blockml.features.page_context import PageContext
 from blockml.features.tags import TagTable
 from blockml.text.characters import CLAUSE
 
-__all__ = ["COLUMNS", "MOST_LEVELS", "container", "further", "relative_to", "smallest_holding"]
+__all__ = ["COLUMNS", "MOST_LEVELS", "container", "more_candidates", "relative_to", "smallest_holding"]
 
 #: Maximum number of levels that are counted above a candidate.
 MOST_LEVELS = 40
@@ -70,7 +69,9 @@ def container(context: PageContext) -> Mapping[str, NDArray[np.generic] | float]
     scores = _paragraph_scores(context)
     above = scores[context.reached] * (1 - linked / np.maximum(1, masses.words))
     best_of = int(above.argmax()) if above.any() else -1
-    is_main = _named(context, "main") | _has_role(context, "main")
+    values = context.attribute_values
+    has_role = values.of["role"][context.reached] == values.numbers.get("main", -1)
+    is_main = context.nodes.named({"main"})[context.reached] | has_role
     best = max(1e-9, float(above.max(initial=0)))
     scores[:] = 0
     scores[context.reached] = above
@@ -85,14 +86,13 @@ def container(context: PageContext) -> Mapping[str, NDArray[np.generic] | float]
             "scored": best_of,
             "main": _largest(is_main, masses.words),
         },
-        {
-            "scoreup": context.most_above(scores) / best,  # "no node" is the last entry, 0
-            "scoreparent": scores[context.blocks.parent] / best,
-        },
-    )
+    ) | {
+        "scoreup": context.most_above(scores) / best,  # "no node" is the last entry, 0
+        "scoreparent": scores[context.blocks.parent] / best,
+    }
 
 
-def further(context: PageContext) -> Mapping[str, NDArray[np.generic] | float]:
+def more_candidates(context: PageContext) -> Mapping[str, NDArray[np.generic] | float]:
     """Measure levels, blocks and text between blocks and three more candidates."""
     masses = _masses(context)
     return _around(
@@ -101,7 +101,7 @@ def further(context: PageContext) -> Mapping[str, NDArray[np.generic] | float]:
         {
             "all": smallest_holding(context, masses.any, 0.95),
             "titled": _with_heading(context, masses.any),
-            "article": _largest(_named(context, "article"), masses.words),
+            "article": _largest(context.nodes.named({"article"})[context.reached], masses.words),
         },
     )
 
@@ -129,9 +129,8 @@ def _around(
     context: PageContext,
     masses: _Masses,
     found: Mapping[str, int],
-    rest: Mapping[str, NDArray[np.float64]] = MappingProxyType({}),
-) -> Mapping[str, NDArray[np.generic] | float]:
-    """Compute columns of candidates, given as indices into ``PageContext.reached`` or -1, and add the rest."""
+) -> dict[str, NDArray[np.generic] | float]:
+    """Compute columns of candidates, given as indices into ``PageContext.reached`` or -1."""
     columns: dict[str, NDArray[np.generic] | float] = {}
     for name, place in found.items():
         node, share, prose = -1, -1.0, -1.0
@@ -140,7 +139,7 @@ def _around(
             share, prose = words / context.n_words, float(masses.prose[place]) / max(1.0, words)
         columns |= {f"{what}{name}": values for what, values in relative_to(context, node).items()}
         columns |= {f"share{name}": share, f"prose{name}": prose}
-    return {**columns, **rest}
+    return columns
 
 
 def smallest_holding(context: PageContext, mass: NDArray[np.float64], share: float) -> int:
@@ -229,24 +228,6 @@ def _largest(marked: NDArray[np.bool_], mass: NDArray[np.float64]) -> int:
     return int(candidates[mass[candidates].argmax()]) if len(candidates) else -1
 
 
-def _named(context: PageContext, name: str) -> NDArray[np.bool_]:
-    """(n_reached,) whether elements have a name."""
-    if name not in context.nodes.names:
-        return np.zeros(len(context.reached), dtype=bool)
-    has: NDArray[np.bool_] = context.nodes.tag[context.reached] == context.nodes.names.index(name)
-    return has
-
-
-def _has_role(context: PageContext, role: str) -> NDArray[np.bool_]:
-    """(n_reached,) whether elements have a role and no other."""
-    if role not in context.attribute_values.values:
-        return np.zeros(len(context.reached), dtype=bool)
-    has: NDArray[np.bool_] = context.attribute_values.of["role"][
-        context.reached
-    ] == context.attribute_values.values.index(role)
-    return has
-
-
 def _candidate(name: str) -> dict[str, Row]:
     what = CANDIDATES[name]
     return {
@@ -258,8 +239,8 @@ def _candidate(name: str) -> dict[str, Row]:
     }
 
 
-#: Candidates of :func:`further`.
-_FURTHER = {"all", "titled", "article"}
+#: Candidates of :func:`more_candidates`.
+_MORE_CANDIDATES = {"all", "titled", "article"}
 _SCORES: dict[str, Row] = {
     "scoreup": ("best score of paragraphs in an element above / the page's best", 0, 1),
     "scoreparent": ("score of paragraphs in the parent / the page's best", 0, 1),
@@ -268,7 +249,10 @@ _SCORES: dict[str, Row] = {
 _SOURCE = "candidates for the container of the content, after Readability's public source and the ratio methods"
 COLUMNS = tuple(
     column
-    for family, names, rest in ((container, set(CANDIDATES) - _FURTHER, _SCORES), (further, _FURTHER, {}))
+    for family, names, rest in (
+        (container, set(CANDIDATES) - _MORE_CANDIDATES, _SCORES),
+        (more_candidates, _MORE_CANDIDATES, {}),
+    )
     for column in columns_of(
         family,
         _SOURCE,

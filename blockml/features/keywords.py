@@ -55,7 +55,7 @@ KEYWORDS: Mapping[str, tuple[str, ...]] = {
 }
 
 _GROUP_OF = {word: number for number, words in enumerate(KEYWORDS.values()) for word in words}
-# Longer words first, so that "topic-" is not taken for "topic".
+# Longer words first, so that "topic-" matches before "topic".
 _WORDS = re.compile("|".join(sorted(map(re.escape, _GROUP_OF), key=len, reverse=True)))
 
 

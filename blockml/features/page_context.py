@@ -74,49 +74,35 @@ class PageContext:
 
         return KernelPage(self.compiled, kernel_tables(self.compiled), self.page, REACH)
 
-    @property
+    @cached_property
     def chain(self) -> NDArray[np.int64]:
         """(levels, n_blocks) parent of each block, its parent and so on, at most :data:`REACH`; -1 above a root."""
-        return self._above[0]
+        up = np.append(self.nodes.parent, -1).astype(np.int64)
+        levels = [self.blocks.parent.astype(np.int64)]
+        while len(levels) < REACH and (above := up[levels[-1]]).max(initial=-1) >= 0:
+            levels.append(above)
+        return np.array(levels)
 
-    @property
+    @cached_property
     def reached(self) -> NDArray[np.int64]:
         """(n_reached,) nodes of :attr:`chain`, each once, rising."""
-        return self._above[1]
+        marked = np.zeros(len(self.nodes) + 1, dtype=bool)
+        marked[self.chain] = True
+        return np.flatnonzero(marked[:-1]).astype(np.int64, copy=False)
 
-    @property
+    @cached_property
     def started(self) -> NDArray[np.int64]:
         """(n_nodes + 1,) number of blocks that start before each node; at the end number of all blocks."""
-        return self._above[2]
-
-    @cached_property
-    def _above(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """:attr:`chain`, :attr:`reached` and :attr:`started`."""
-        nodes, blocks, n_nodes = self.nodes, self.blocks, len(self.nodes)
-        levels = []
-        here = blocks.parent.astype(np.int64)
-        up = np.append(nodes.parent, -1).astype(np.int64)
-        for _ in range(REACH):
-            levels.append(here)
-            here = up[here]
-            if here.max(initial=-1) < 0:
-                break
-        marked = np.zeros(n_nodes + 1, dtype=bool)
-        marked[np.array(levels)] = True
-        started = np.zeros(n_nodes + 1, dtype=np.int64)
-        np.cumsum(np.bincount(blocks.node, minlength=n_nodes), out=started[1:])
-        return np.array(levels), np.flatnonzero(marked[:-1]).astype(np.int64, copy=False), started
-
-    @cached_property
-    def _outermost(self) -> NDArray[np.intp]:
-        """(n_blocks,) level of the outermost ancestor."""
-        outermost: NDArray[np.intp] = np.maximum((self.chain >= 0).sum(axis=0) - 1, 0)
-        return outermost
+        counts = np.bincount(self.blocks.node, minlength=len(self.nodes))
+        started: NDArray[np.int64] = np.append(0, np.cumsum(counts)).astype(np.int64)
+        return started
 
     def levels(self, ks: Sequence[int]) -> NDArray[np.int64]:
         """(len(ks), n_blocks) ancestors ``ks`` levels above the parent, or the outermost one if there are fewer."""
-        rows = np.minimum(np.array(ks, dtype=np.intp)[:, None], self._outermost)
-        return self.chain.ravel().take(rows * len(self) + np.arange(len(self)))
+        outermost = np.maximum((self.chain >= 0).sum(axis=0) - 1, 0)
+        rows = np.minimum(np.array(ks, dtype=np.intp)[:, None], outermost)
+        ancestors: NDArray[np.int64] = self.chain.ravel().take(rows * len(self) + np.arange(len(self)))
+        return ancestors
 
     @cached_property
     def low(self) -> NDArray[np.intp]:
@@ -135,7 +121,8 @@ class PageContext:
 
     def total_of(self, nodes: NDArray[np.intp], values: NDArray[np.generic]) -> NDArray[np.float64]:
         """(…, *nodes.shape) sums of values (…, n_blocks) over the blocks in some nodes."""
-        before = _sums_before(values)
+        before = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
+        np.cumsum(values, axis=-1, dtype=np.float64, out=before[..., 1:])
         sums: NDArray[np.float64] = before.take(self.high[nodes], axis=-1) - before.take(self.low[nodes], axis=-1)
         return sums
 
@@ -163,29 +150,21 @@ class PageContext:
         """Words of the page, at least 1."""
         return max(1.0, float(self.words.sum()))
 
-    @property
+    @cached_property
     def kinds(self) -> NDArray[np.uint8]:
         """(n_characters,) class bits of all texts, one line break after each."""
-        return self._characters[0]
-
-    @property
-    def starts(self) -> NDArray[np.int64]:
-        """(n_blocks,) where each text starts in :attr:`kinds`."""
-        return self._characters[1]
-
-    @property
-    def lengths(self) -> NDArray[np.float64]:
-        """(n_blocks,) characters."""
-        return self._characters[2]
+        return classes(code_points([*self.blocks.texts, ""]))
 
     @cached_property
-    def _characters(self) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.float64]]:
-        """:attr:`kinds`, :attr:`starts` and :attr:`lengths`."""
-        texts = self.blocks.texts
-        lengths = np.array(list(map(len, texts)), dtype=np.float64)
-        starts = np.cumsum(lengths.astype(np.int64) + 1)
-        starts -= lengths.astype(np.int64) + 1
-        return classes(code_points([*texts, ""])), starts, lengths
+    def lengths(self) -> NDArray[np.float64]:
+        """(n_blocks,) characters."""
+        return np.array(list(map(len, self.blocks.texts)), dtype=np.float64)
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """(n_blocks,) where each text starts in :attr:`kinds`."""
+        sizes = self.lengths.astype(np.int64) + 1
+        return np.cumsum(sizes) - sizes
 
     def characters(self, bits: int) -> NDArray[np.float64]:
         """(n_blocks,) number of characters that have all bits of one of :data:`COUNTED`."""
@@ -248,33 +227,18 @@ class PageContext:
         bits: NDArray[np.int64] = of_value[values.of["class"]] | of_value[values.of["id"]]
         return bits
 
-    @property
+    @cached_property
     def meta(self) -> Mapping[str, str]:
         """Contents of the page's ``meta`` elements by name or property in lower case; the first of a name counts."""
-        return self._metas[0]
-
-    @property
-    def canonical(self) -> str:
-        """Canonical address that the page declares; empty without one."""
-        return self._metas[1]
-
-    @cached_property
-    def _metas(self) -> tuple[Mapping[str, str], str]:
-        """:attr:`meta` and :attr:`canonical`."""
-        nodes, held = self.nodes, self.nodes.attributes
         found: dict[str, str] = {}
-        for node in nodes.places("meta").tolist():
-            attributes = held[node]
+        for node in self.nodes.places("meta").tolist():
+            attributes = self.nodes.attributes[node]
             if name := attributes.get("property") or attributes.get("name"):
                 found.setdefault(name.lower(), attributes.get("content") or "")
-        for node in nodes.places("link").tolist():
-            if (held[node].get("rel") or "").lower() == "canonical":
-                return found, held[node].get("href") or ""
-        return found, ""
+        return found
 
-
-def _sums_before(values: NDArray[np.generic]) -> NDArray[np.float64]:
-    """Cumulative sums (…, n + 1) of values (…, n), from 0 on."""
-    before = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
-    np.cumsum(values, axis=-1, dtype=np.float64, out=before[..., 1:])
-    return before
+    @cached_property
+    def canonical(self) -> str:
+        """Canonical address that the page declares; empty without one."""
+        links = (self.nodes.attributes[node] for node in self.nodes.places("link").tolist())
+        return next((link.get("href") or "" for link in links if (link.get("rel") or "").lower() == "canonical"), "")

@@ -41,7 +41,7 @@ FAMILIES: tuple[Family, ...] = (
     structure.path,
     structure.ancestors,
     container.container,
-    container.further,
+    container.more_candidates,
     vocabulary.vocabulary_distance,
     repetition.same_path,
     repetition.repetition,
