@@ -1,4 +1,4 @@
-"""What each family of features is worth, and what it costs."""
+"""Contribution and cost of each family of features."""
 
 from __future__ import annotations
 
@@ -19,13 +19,10 @@ from benchmarks.speed import cpu_seconds, parse_only
 from blockml.datasets import LabelledPage
 from blockml.decision.scores import score_blocks
 from blockml.evaluation import bootstrap_mean, paired_difference
-from blockml.features import feature_set
-from blockml.features.ancestor_words import bags
-from blockml.features.column import Family
+from blockml.features import FeatureSet, feature_set, matrix
+from blockml.features.ancestor_words import ancestor_words
 from blockml.features.feature_sets import COLUMNS, split_name
-from blockml.features.kernel_families import computed
 from blockml.features.page_context import PageContext
-from blockml.features.repetition import alike
 from blockml.parsing import parse
 from blockml.training.ensemble import fit_ensemble
 from blockml.training.recipes import RECIPES, Recipe
@@ -42,7 +39,7 @@ ROUNDS = 3
 
 
 def columns_by_family(features: str) -> dict[str, list[int]]:
-    """Places of the columns of each family in a feature set, and of all that are of other blocks."""
+    """Find the columns of each family in a feature set, and the columns of neighbouring blocks."""
     places: dict[str, list[int]] = {}
     for place, name in enumerate(feature_set(features).columns):
         base, offset, _ = split_name(name)
@@ -53,7 +50,7 @@ def columns_by_family(features: str) -> dict[str, list[int]]:
 
 
 def variants(families: Mapping[str, Sequence[int]]) -> dict[str, list[int]]:
-    """Columns that are blanked, by the name of what is left."""
+    """List the columns that each variant sets to 0."""
     found: dict[str, list[int]] = {"all columns": []}
     found |= {f"without {name}": list(places) for name, places in families.items()}
     rest = [place for name, places in families.items() if name not in CHEAP for place in places]
@@ -61,7 +58,7 @@ def variants(families: Mapping[str, Sequence[int]]) -> dict[str, list[int]]:
 
 
 def ablation(study: Study, *, full: bool, timed: int) -> dict[str, Table]:
-    """Leave out one family after the other."""
+    """Compare models without each of the families."""
     families = columns_by_family(study.recipe.features)
     recipe = study.recipe if full else RECIPES["boosted"].but(**quicker(study.recipe))
     blanked, fold = variants(families), study.folds(study.seed)
@@ -95,7 +92,7 @@ def ablation(study: Study, *, full: bool, timed: int) -> dict[str, Table]:
 
 
 def quicker(recipe: Recipe) -> dict[str, Any]:
-    """Parameters with fewer trees than the recipe has, never more."""
+    """Return parameters with at most as many trees as the recipe has."""
     own = dict(recipe.parameters)
     return {**own, **QUICK} if own["n_trees"] > QUICK["n_trees"] else own
 
@@ -103,7 +100,7 @@ def quicker(recipe: Recipe) -> dict[str, Any]:
 def judge_without(
     table: BlockTable, recipe: Recipe, places: Sequence[int], fold: NDArray[np.int64], number: int, seed: int
 ) -> Probabilities:
-    """What the recipe's judges say of one fold's rows where some columns are 0 everywhere.
+    """Predict the rows of a fold by a model that was trained with some columns set to 0.
 
     A column that is always the same is as good as none: trees can't split it and don't draw it, nets scale it to 0.
     """
@@ -115,7 +112,7 @@ def judge_without(
 
 
 def decided(study: Study, name: str, recipe: Recipe, final: Probabilities) -> Measured:
-    """Measure probabilities by the recipe's rule; articles are not told from other pages."""
+    """Decide by the recipe's rule, without P(article)."""
     table = study.table
     scores = np.empty_like(final)
     for page, item in enumerate(table.pages):
@@ -125,14 +122,14 @@ def decided(study: Study, name: str, recipe: Recipe, final: Probabilities) -> Me
 
 
 def costs(study: Study, families: Mapping[str, Sequence[int]], timed: int) -> Table:
-    """CPU time of each family, alone and in company, as a multiple of lxml's parse of the same pages."""
+    """Measure CPU time of each family, alone and together, as a multiple of lxml's parse of the same pages."""
     names = feature_set(study.recipe.features).columns
     work: dict[str, Sequence[Callable[[PageContext], object]]] = {
-        name: [partial(computed, family) for family in together(names, places)]
+        name: [partial(compute, FeatureSet(name, 1, tuple(names[place] for place in places), "one family"))]
         for name, places in families.items()
         if name != NEIGHBOURS
     }
-    work["words and groups for nets"] = (bags, alike)
+    work["words and groups for nets"] = (ancestor_words, lambda context: context.block_groups)
     pages = list(study.dataset.pages)
     random.Random(study.seed).shuffle(pages)  # noqa: S311 (a sample, no secret)
     each = (seconds_of(page, study.recipe, work) for page in pages)
@@ -152,16 +149,15 @@ def costs(study: Study, families: Mapping[str, Sequence[int]], timed: int) -> Ta
     return rows
 
 
-def together(names: Sequence[str], places: Sequence[int]) -> list[Family]:
-    """What computes the columns at these places, each once."""
-    families = [COLUMNS[split_name(names[place])[0]].family for place in places]
-    return [family for family in dict.fromkeys(families) if family is not None]
+def compute(columns: FeatureSet, context: PageContext) -> None:
+    """Compute some columns of a page."""
+    matrix(context.page, columns, context=context)
 
 
 def seconds_of(
     labelled: LabelledPage, recipe: Recipe, work: Mapping[str, Sequence[Callable[[PageContext], object]]]
 ) -> dict[str, float]:
-    """CPU time of a page for each piece of work, all, all but each, and lxml's parse; nothing without blocks."""
+    """Measure CPU time of a page for each family, all, all but each, and lxml's parse; empty without blocks."""
     html, _ = labelled.load()
     page = parse(html, url=labelled.url, charset=labelled.charset, **recipe.parsing.options())
     if not len(page.blocks):

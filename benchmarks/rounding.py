@@ -20,15 +20,18 @@ from blockml.datasets import open_dataset
 from blockml.extractors import Extractor
 from blockml.extractors.matrix import matrix
 from blockml.extractors.trained import TrainedExtractor
-from blockml.features.ancestor_words import Bags, bags
+from blockml.features.ancestor_words import AncestorWords, ancestor_words
 from blockml.features.page_context import PageContext
-from blockml.features.repetition import alike
 from blockml.predictors.log_odds import log_odds
 from blockml.predictors.mlp import MLP
 
 
 def in_floats(
-    net: MLP, rows: NDArray[np.float32], groups: Sequence[NDArray[Any]], n_words: NDArray[np.float64], words: Bags
+    net: MLP,
+    rows: NDArray[np.float32],
+    groups: Sequence[NDArray[Any]],
+    n_words: NDArray[np.float64],
+    words: AncestorWords,
 ) -> NDArray[np.float64]:
     """(n,) log odds by the net's weights as they are."""
     members, units = net.self_weights.shape[:2]
@@ -37,7 +40,7 @@ def in_floats(
     hidden = first.reshape(len(rows), members, units).swapaxes(0, 1)
     if net.reads_words:
         spans = zip(words.starts[:-1], words.starts[1:], strict=True)
-        seen = [net.word_vectors[words.buckets[start:end]] for start, end in spans]
+        seen = [net.word_vectors[words.hashed_words[start:end]] for start, end in spans]
         means = np.array([held.sum(axis=0) / max(1, int((held != 0).any(axis=1).sum())) for held in seen])
         hidden = hidden + (means.reshape(len(seen), members, -1).swapaxes(0, 1) @ net.word_projection)[:, words.bag]
     hidden = np.maximum(hidden, 0)
@@ -71,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not len(view):
             continue
         rows = matrix(page, extractor.model.features, None, view)
-        given = rows, alike(view), view.words, bags(view)
+        given = rows, view.block_groups, view.words, ancestor_words(view)
         found.append((in_floats(net, *given), net.predict(*given)))
     floats, whole = (np.concatenate(column) for column in zip(*found, strict=True))
     likely = np.abs(1 / (1 + np.exp(-floats)) - whole)

@@ -27,8 +27,8 @@ from blockml.batch.blas import one_thread
 from blockml.extractors import Extractor, Plain, TrainedExtractor, Traits
 from blockml.features import COLUMNS, feature_set
 from blockml.features.feature_sets import split_name
-from blockml.features.kernel_families import FAMILIES
-from blockml.features.kernel_page import Claims, KernelPage, Steps
+from blockml.features.kernel_page import KernelPage, KernelRows
+from blockml.features.kernel_tables import kernel_columns
 from blockml.features.page_context import PageContext
 from blockml.page import Extraction, Page
 from blockml.parsing import BACKENDS
@@ -172,17 +172,18 @@ def code_of(function: object) -> CodeType:
 def test_only_what_the_model_reads_is_computed_and_once(name: str, twin: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Families of its features, once a page, and columns that stand for themselves; no others."""
     extractor = blockml.load(name)
-    numbers: list[int] = []
+    written: list[str] = []
     write = KernelPage.write
 
-    def noted(sheet: KernelPage, steps: Steps, claims: Claims | None, matrix: NDArray[np.float32]) -> None:
-        numbers.extend(steps.rows[:, 0].tolist())
-        write(sheet, steps, claims, matrix)
+    def noted(page: KernelPage, rows: KernelRows, titles: tuple[str, str] | None, matrix: NDArray[np.float32]) -> None:
+        written.extend(name for name, column in kernel_columns(page.compiled).items() if rows.row_of[column.place] >= 0)
+        write(page, rows, titles, matrix)
 
     monkeypatch.setattr(KernelPage, "write", noted)
     calls = called(lambda: blockml.extract(PAGES[0], model=extractor))
-    calls.update(code_of(family) for family, number in FAMILIES.items() for _ in range(numbers.count(number)))
-    assert bool(numbers) == (twin == "compiled" and name == "default")
+    calls.update(code_of(family) for family in {COLUMNS[name].family for name in written})
+    assert len(written) == len(set(written))
+    assert bool(written) == (twin == "compiled" and name == "default")
     bases = {split_name(column)[0] for column in feature_set(extractor.model.features).columns}
     families = {code_of(family) for base in bases if (family := COLUMNS[base].family)}
     wanted = families | {code_of(compute) for base in bases if (compute := COLUMNS[base].compute)}
@@ -200,8 +201,8 @@ def test_a_model_without_words_of_classes_does_not_look_at_them(monkeypatch: pyt
         raise AssertionError("computed for nothing")
 
     parts = [name for name, part in vars(PageContext).items() if isinstance(part, functools.cached_property)]
-    dear = set(parts) - {"_words"}
-    assert {"sheet", "keywords", "_above", "low", "high", "counts"} <= dear
-    for name in dear:
+    costly = set(parts) - {"words", "linked", "prose", "n_words"}
+    assert {"kernel_page", "keywords", "chain", "low", "high", "counts"} <= costly
+    for name in costly:
         monkeypatch.setattr(PageContext, name, property(fail))
     assert told(blockml.extract(PAGES[0], model="kim2013")) == expected

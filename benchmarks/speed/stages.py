@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,11 @@ import blockml.features.page_matrix
 from benchmarks.speed.clock import Laps, Subject
 from benchmarks.speed.pages import Source
 from benchmarks.speed.subjects import on_backend
-from blockml import _kernel, features
+from blockml import _kernel
 from blockml.extractors import Extractor
-from blockml.features import COLUMNS
-from blockml.features.kernel_families import FAMILIES, steps_of
-from blockml.features.kernel_page import Claims, KernelPage, Steps
+from blockml.features import COLUMNS, page_matrix
+from blockml.features.kernel_page import KernelPage, KernelRows
+from blockml.features.kernel_tables import kernel_columns
 from blockml.features.page_context import PageContext
 
 __all__ = ["DOORS", "REST", "SHARED", "Stopwatch", "routes", "watched"]
@@ -41,8 +42,7 @@ DOORS = (
     ("blockml.extractors.trained", "page_matrix", PUT_TOGETHER),
     ("blockml.predictors.tree_ensemble", "TreeEnsemble.log_odds", "trees"),
     ("blockml.predictors.tree_ensemble", "MeanTrees.probabilities", "trees"),
-    ("blockml.features.page_matrix", "alike", "for MLPs: block groups"),
-    ("blockml.features.page_matrix", "bags", "for MLPs: words above blocks"),
+    ("blockml.features.page_matrix", "ancestor_words", "for MLPs: words above blocks"),
     ("blockml.predictors.mlp", "MLP.predict", "MLPs"),
     ("blockml.model.scoring", "page_features", "page features"),
     ("blockml.extract", "decide", "decide"),
@@ -119,7 +119,7 @@ def watched() -> Iterator[Stopwatch]:
         for name, part in vars(PageContext).items():
             if isinstance(part, functools.cached_property):
                 stack.enter_context(_instead(part, "func", watch.around(part.func, SHARED + name)))
-        stack.enter_context(_instead(features, "_values", _by_family(features._values, watch)))  # noqa: SLF001
+        stack.enter_context(_instead(page_matrix, "_plan", _by_family(page_matrix._plan, watch)))  # noqa: SLF001
         stack.enter_context(_instead(KernelPage, "write", _by_step(KernelPage.write, watch)))
         stack.enter_context(_instead(blockml.parsing, "build", _building(blockml.parsing.build, watch)))
         watch._turn()  # noqa: SLF001 (to put up the clocks is no part of the page)
@@ -139,17 +139,23 @@ def _instead(owner: Any, name: str, value: object) -> Iterator[None]:  # noqa: A
 
 
 def _by_step(write: Work, watch: Stopwatch) -> Work:
-    """What has the kernel write columns, family after family, each timed; texts are read for each that needs them."""
-    stages = {number: f"features: {family.__module__.rpartition('.')[2]}" for family, number in FAMILIES.items()}
-    family_of = {number: family for family, number in FAMILIES.items()}
+    """Have the kernel write columns family after family, each timed; texts are read for each that needs them."""
 
-    def by_step(sheet: KernelPage, steps: Steps, claims: Claims | None, matrix: NDArray[np.float32]) -> None:
-        for row in steps.rows.tolist():
-            family = family_of.get(row[0])
-            step = steps_of([row], set() if family is None else {family})
-            watch.around(write, stages.get(row[0], PUT_TOGETHER))(sheet, step, claims, matrix)
+    def by_step(
+        page: KernelPage, rows: KernelRows, titles: tuple[str, str] | None, matrix: NDArray[np.float32]
+    ) -> None:
+        known = kernel_columns(page.compiled)
+        families = np.array([_stage(COLUMNS[name].family) for name in known])
+        for stage in dict.fromkeys(families[rows.row_of >= 0].tolist()):
+            its_rows = rows._replace(row_of=np.where(families == stage, rows.row_of, -1))
+            watch.around(write, stage)(page, its_rows, titles, matrix)
 
     return by_step
+
+
+def _stage(function: Callable[..., object] | None) -> str:
+    """Name the stage of a family, or of a function of blocks, by its module."""
+    return PUT_TOGETHER if function is None else f"features: {function.__module__.rpartition('.')[2]}"
 
 
 def _building(build: Work, watch: Stopwatch) -> Work:
@@ -168,13 +174,16 @@ def _building(build: Work, watch: Stopwatch) -> Work:
     return lambda *arguments, **named: Watched(build(*arguments, **named))
 
 
-def _by_family(values: Work, watch: Stopwatch) -> Work:
-    """What computes the columns of a family, or those of none, timed by the module that they are from."""
+def _by_family(plan_of: Work, watch: Stopwatch) -> Work:
+    """Have plans with a clock around each family and each function of blocks."""
 
-    def timed(part: Any, *arguments: Any) -> Any:  # noqa: ANN401 (a part of a plan, whatever it is made of)
-        function = part.family or COLUMNS[part.bases[0]].compute
-        stage = f"features: {function.__module__.rpartition('.')[2]}" if function else PUT_TOGETHER
-        return watch.around(values, stage)(part, *arguments)
+    def timed(*arguments: Any) -> Any:  # noqa: ANN401 (a plan)
+        plan = plan_of(*arguments)
+        return replace(
+            plan,
+            families=tuple((watch.around(family, _stage(family)), wanted) for family, wanted in plan.families),
+            of_blocks=tuple((watch.around(compute, _stage(compute)), row) for compute, row in plan.of_blocks),
+        )
 
     return timed
 

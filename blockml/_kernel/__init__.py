@@ -10,11 +10,11 @@ import importlib
 import os
 from typing import Any, Protocol, cast
 
-from blockml._kernel.features import FeatureKernel, Names, Tables, Tree
+from blockml._kernel.features import AttributeValues, FeatureKernel, PageTree, Tables
 from blockml._kernel.judging import JudgingKernel
 from blockml._kernel.parsing import ParsingKernel
 
-__all__ = ["Compiled", "Names", "Tables", "Tree", "compiled", "describe"]
+__all__ = ["AttributeValues", "Compiled", "PageTree", "Tables", "compiled", "describe"]
 
 
 class Compiled(ParsingKernel, FeatureKernel, JudgingKernel, Protocol):

@@ -1,4 +1,4 @@
-"""What the compiled kernel does from blocks to features."""
+"""Functions of the C extension that compute features."""
 
 from __future__ import annotations
 
@@ -8,42 +8,39 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FeatureKernel", "Names", "Tables", "Tree"]
+__all__ = ["AttributeValues", "FeatureKernel", "PageTree", "Tables"]
 
-#: What ``page_tree``, ``page_names`` and ``held_tables`` make for other functions: checked once, and only they can look
-#: into it.
-Tree: TypeAlias = object
-Names: TypeAlias = object
+#: Results of ``page_tree``, ``page_names`` and ``held_tables``: opaque objects whose contents were checked when they
+#: were made.
+PageTree: TypeAlias = object
+AttributeValues: TypeAlias = object
 Tables: TypeAlias = object
 
 
 class FeatureKernel(Protocol):
     """Functions of the features."""
 
-    @staticmethod
-    def word_amounts(
-        n_words: NDArray[np.int32], n_linked: NDArray[np.int32], amounts: NDArray[np.float64], /
-    ) -> tuple[float, float]:
-        """Write amounts (3, n_blocks), return sums of two of them: ``PageContext.amounts``."""
+    def __hash__(self) -> int:
+        """Be hashable, as modules are: tables are cached for each kernel."""
 
     @staticmethod
     def held_tables(
         tables: tuple[NDArray[np.generic], ...],
-        places: dict[str, int],
+        tag_numbers: dict[str, int],
         role_bits: dict[str, int],
         keywords_elsewhere: Callable[[str], int],
         roles_elsewhere: Callable[[str], int],
         /,
     ) -> Tables:
-        """Take what is the same of all pages, as read-only arrays: :mod:`blockml.features.kernel_families`.
+        """Take constants as read-only arrays, in the order of :mod:`blockml.features.kernel_tables`.
 
-        The last two tell the bits of a value that isn't ASCII.
+        The functions give the bits of keywords and roles in values that are not ASCII.
         """
 
     @staticmethod
     def page_tree(
         reach: int,
-        names: tuple[str, ...],
+        tag_names: tuple[str, ...],
         texts: tuple[str, ...],
         given: list[Mapping[str, str] | None],
         pairs: bytes,
@@ -59,37 +56,46 @@ class FeatureKernel(Protocol):
         n_words: NDArray[np.int32],
         n_linked: NDArray[np.int32],
         /,
-    ) -> Tree:
-        """Take tags and texts, attributes, columns of nodes, parents and first texts of blocks, and what these hold.
+    ) -> PageTree:
+        """Copy and check the nodes and blocks of a page with at least one block.
 
-        See :class:`blockml.features.page_context.PageContext` and :class:`blockml.page.attributes.Attributes`. Blocks
-        are one or more.
+        ``given``, ``pairs``, ``number`` and ``ends`` are those of :class:`blockml.page.attributes.Attributes`;
+        ``holder`` and ``first`` are the parent and the first text of each block. ``reach`` is the number of ancestors
+        that are used, see :data:`blockml.features.page_context.REACH`.
         """
 
     @staticmethod
-    def page_names(tree: Tree, tables: Tables, /) -> Names:
-        """Read class, id and role of elements: ``PageContext.names`` and ``groups``."""
+    def page_names(tree: PageTree, tables: Tables, /) -> AttributeValues:
+        """Number values of attributes and group blocks.
+
+        Reference: :attr:`~blockml.features.page_context.PageContext.attribute_values` and
+        :attr:`~blockml.features.page_context.PageContext.block_groups`.
+        """
 
     @staticmethod
-    def page_groups(names: Names, /) -> bytes:
-        """Groups as bytes of int32: :attr:`blockml.features.page_context.PageContext.groups`."""
+    def page_groups(values: AttributeValues, /) -> bytes:
+        """Return the groups of blocks (n_groupings, n_blocks) as bytes of int32."""
+
+    @staticmethod
+    def family_columns() -> list[tuple[int, int, str]]:
+        """Name the columns that :meth:`page_rows` writes: see :func:`blockml.features.kernel_tables.kernel_columns`."""
 
     @staticmethod
     def page_rows(
-        tree: Tree,
-        names: Names | None,
+        tree: PageTree,
+        values: AttributeValues | None,
         tables: Tables,
-        claims: tuple[str, str, tuple[float, ...]] | None,
-        steps: NDArray[np.int64],
+        titles: tuple[str, str] | None,
+        row_of: NDArray[np.int64],
         matrix: NDArray[np.float32],
         /,
     ) -> None:
-        """Write columns (n_columns, n_blocks): :class:`blockml.features.kernel_page.Steps`."""
+        """Write columns into rows of a matrix (n_rows, n_blocks): :class:`blockml.features.kernel_page.KernelRows`."""
 
     @staticmethod
     def page_bags(
-        tree: Tree,
-        names: Names,
+        tree: PageTree,
+        values: AttributeValues,
         elsewhere: Callable[[str], bytes],
         most_names: int,
         most_parts: int,
@@ -100,41 +106,14 @@ class FeatureKernel(Protocol):
         starts: NDArray[np.int64],
         /,
     ) -> tuple[int, bytes]:
-        """Write bags of blocks and where bags start; return their number and their words as bytes of int32.
+        """Write the bag of each block and where bags start; return the number of bags and all words as int32.
 
-        See :func:`blockml.features.ancestor_words.bags`. ``elsewhere`` gives bytes of uint32 for a value that isn't
-        ASCII.
-        """
-
-    @staticmethod
-    def page_claims(
-        tree: Tree,
-        title: str,
-        source: bytes,
-        kind_of: Mapping[str, int],
-        n_kinds: int,
-        words: bytes,
-        elsewhere: Callable[[str], tuple[float, ...]],
-        /,
-    ) -> tuple[str, str, tuple[float, ...]] | None:
-        """Title, description and numbers: :func:`blockml.features.metadata.claims`; None if attributes are mappings.
-
-        ``words`` tell kinds of addresses, a zero byte behind each and one more behind those of a kind; ``elsewhere``
-        gives the numbers of an address that isn't ASCII.
+        Reference: :func:`blockml.features.ancestor_words.ancestor_words`. ``elsewhere`` gives the checksums, as bytes
+        of uint32, of a value that is not ASCII.
         """
 
     @staticmethod
     def line_densities(
         lengths: NDArray[np.int32], counts: NDArray[np.int32], line_width: int, densities: NDArray[np.float32], /
     ) -> None:
-        """Write the density (n_blocks,) of each block's words: :func:`blockml.features.density.word_density`."""
-
-    @staticmethod
-    def factorize(
-        keys: NDArray[np.uint64],
-        order: NDArray[np.int64],
-        starts: NDArray[np.int64],
-        which: NDArray[np.int64],
-        /,
-    ) -> int:
-        """Write an order, where keys begin in it, and ranks; return how many: ``factorize``."""
+        """Write the density (n_blocks,) of each block's words. Reference: ``blockml.features.density.word_density``."""

@@ -1,17 +1,16 @@
-/* What elements above a block tell: their tags, and how far away those of some groups are.
-
-   write_path: the twin of blockml.features.structure.path. write_called: of blockml.features.vocabulary.called. */
+/* Tags of the ancestors of blocks, and distances to ancestors in some groups; references:
+   blockml.features.structure.path and blockml.features.vocabulary.vocabulary_distance. */
 #include "features_page_tree.h"
 #include <stdlib.h>
 
 enum { MOST_GROUPS = 64 };
 
-/* Groups of each node (n_nodes,), of "no node", and of nodes and all above them (n_nodes,). */
+/* Bits of the groups of each node (n_nodes,), of "no node", and of each node and its ancestors (n_nodes,). */
 typedef struct {
     uint64_t *bits, none, *above;
 } Groups;
 
-/* Room for them; -1 with an exception set. */
+/* Allocates groups; -1 with an exception set. */
 static int make_groups(Groups *groups, const Tree *tree) {
     groups->bits = calloc((size_t)(2 * tree->n_nodes + 1), sizeof(uint64_t));
     groups->above = groups->bits + tree->n_nodes;
@@ -20,17 +19,19 @@ static int make_groups(Groups *groups, const Tree *tree) {
     return -1;
 }
 
-/* Writes levels (n_groups, n) up to the nearest node above each block that is in the group; `far` where there is none.
-   Nothing is looked for where no node above has a group that is missing. */
-static void write_levels(const Tree *tree, const Groups *groups, Py_ssize_t n_groups, float far, float *levels) {
+/* Writes levels (n_groups, n) up to the nearest ancestor of each block in each group, or `far` without one. Stops as soon
+   as no ancestor further up is in a group that was not found yet. */
+static void write_levels(const Tree *tree, const Groups *groups, Py_ssize_t n_groups, float far,
+                         float *const *levels) {
     Py_ssize_t n = tree->n;
-    for (Py_ssize_t i = 0; i < n_groups * n; i++) levels[i] = far;
+    for (Py_ssize_t group = 0; group < n_groups; group++)
+        for (Py_ssize_t i = 0; i < n; i++) levels[group][i] = far;
     for (Py_ssize_t i = 0; i < tree->n_reached; i++) { /* parents come before their children */
         int64_t node = tree->reached[i], parent = tree->parent[node];
         groups->above[node] = groups->bits[node] | (parent < 0 ? groups->none : groups->above[parent]);
     }
     uint64_t wanted = n_groups == MOST_GROUPS ? ~(uint64_t)0 : ((uint64_t)1 << n_groups) - 1;
-    for (Py_ssize_t begin = 0, end; begin < n; begin = end) { /* neighbours that have the same above them */
+    for (Py_ssize_t begin = 0, end; begin < n; begin = end) { /* neighbours with the same parent */
         for (end = begin + 1; end < n && tree->holder[end] == tree->holder[begin];) end++;
         uint64_t missing = wanted;
         int32_t node = tree->holder[begin];
@@ -39,7 +40,7 @@ static void write_levels(const Tree *tree, const Groups *groups, Py_ssize_t n_gr
             uint64_t found = (node < 0 ? groups->none : groups->bits[node]) & missing;
             missing &= ~found;
             for (; found; found &= found - 1) {
-                float *row = levels + lowest_bit(found) * n;
+                float *row = levels[lowest_bit(found)];
                 for (Py_ssize_t block = begin; block < end; block++) row[block] = (float)level;
             }
             if (node >= 0) node = tree->parent[node];
@@ -47,32 +48,36 @@ static void write_levels(const Tree *tree, const Groups *groups, Py_ssize_t n_gr
     }
 }
 
-int write_path(Page *page, float *row) {
+static int write_path(Page *page, float *const *row) {
     enum { NEAREST = 4 };
     const Tree *tree = page->tree;
     const Tables *tables = page->tables;
     Py_ssize_t n = tree->n, n_groups = (Py_ssize_t)number_in(tables, N_LANDMARKS);
     Groups groups;
     if (make_groups(&groups, tree) < 0) return -1;
-    for (Py_ssize_t level = 0; level < NEAREST; level++, row += n)
+    for (Py_ssize_t level = 0; level < NEAREST; level++, row++)
         for (Py_ssize_t i = 0; i < n; i++) {
             int64_t node = level < tree->n_levels ? tree->chain[level * n + i] : -1;
-            row[i] = (float)of_tag(page, OF_PATH, node < 0 ? tree->n_tags : tree->tag[node]);
+            (*row)[i] = (float)of_tag(page, OF_PATH, node < 0 ? tree->n_tags : tree->tag[node]);
         }
-    for (Py_ssize_t i = 0; i < n; i++) row[i] = (float)tree->depth[wrapped(tree, tree->holder[i])];
+    for (Py_ssize_t i = 0; i < n; i++) (*row)[i] = (float)tree->depth[wrapped(tree, tree->holder[i])];
     for (Py_ssize_t i = 0; i < tree->n_reached; i++)
         groups.bits[tree->reached[i]] = (uint64_t)of_tag(page, LANDMARK, tree->tag[tree->reached[i]]);
     groups.none = (uint64_t)of_tag(page, LANDMARK, tree->n_tags);
-    write_levels(tree, &groups, n_groups, (float)number_in(tables, FAR), row + n);
-    row += (1 + n_groups) * n;
+    write_levels(tree, &groups, n_groups, (float)number_in(tables, FAR), row + 1);
+    row += 1 + n_groups;
     const uint8_t *masks = tables->view[FLAGS].buf;
-    for (Py_ssize_t k = 0; k < length_of(tables, FLAGS); k++, row += n)
-        for (Py_ssize_t i = 0; i < n; i++) row[i] = (tree->flags[i] & masks[k]) > 0;
+    for (Py_ssize_t k = 0; k < N_FLAGS; k++, row++)
+        for (Py_ssize_t i = 0; i < n; i++) (*row)[i] = (tree->flags[i] & masks[k]) > 0;
     free(groups.bits);
     return 0;
 }
 
-int write_called(Page *page, float *rows) {
+const Family path_family = {
+    write_path, 0, {{ONCE, "tag0 tag1 tag2 tag3 depth"}, {LANDMARKS, "to#"}, {ONCE, "hidden noscript preformatted"}},
+};
+
+static int write_vocabulary_distance(Page *page, float *const *rows) {
     const Tree *tree = page->tree;
     const Names *names = page->names;
     Py_ssize_t n_keywords = (Py_ssize_t)number_in(page->tables, N_KEYWORDS), size = tree->n_nodes + 1;
@@ -91,3 +96,5 @@ int write_called(Page *page, float *rows) {
     free(groups.bits);
     return 0;
 }
+
+const Family vocabulary_family = {write_vocabulary_distance, NEEDS_NAMES, {{KEYWORDS, "cls#"}, {ROLES, "#"}}};

@@ -1,7 +1,7 @@
-/* Attributes that name parts of a page: the twin of blockml.features.attribute_values.numbered, and what their values say.
+/* Values of attributes that name parts of a page, and the keywords and roles in them; references:
+   blockml.features.attribute_values, blockml.features.keywords and blockml.features.vocabulary.role_bits.
 
-   Values of ASCII characters only are read here, as nearly all are; all others are left to Python, for which case is
-   Unicode's. */
+   Values of ASCII characters are read here, as nearly all are; others are left to Python, which knows Unicode's case. */
 #include "text_bytes.h"
 #include "features_page_tree.h"
 #include <stdlib.h>
@@ -9,16 +9,16 @@
 
 #define CAPSULE "blockml.names"
 
-/* As blockml.features.attribute_values.NAMES: none has more than eight characters. */
+/* As blockml.features.attribute_values.ATTRIBUTES; at most eight characters each. */
 static const char *const NAMES[N_ATTRIBUTES] = {"class", "role", "id", "itemprop", "property"};
-/* What their values may say. */
+/* Whether their values hold roles; others hold keywords. */
 static const uint8_t SAYS_ROLES[N_ATTRIBUTES] = {[ROLE] = 1, [ITEMPROP] = 1, [PROPERTY] = 1};
 
 typedef struct {
-    Py_ssize_t n; /* so many of NAMES */
+    Py_ssize_t n; /* number of NAMES that are read */
     uint64_t name[N_ATTRIBUTES];
     Values *values;
-    int32_t *of_set; /* (n_sets, N_ATTRIBUTES) numbers of the values of each set; UNKNOWN in one that wasn't read */
+    int32_t *of_set; /* (n_sets, N_ATTRIBUTES) numbers of the values of each set; UNKNOWN for sets that were not read */
 } Wanted;
 
 static void note_what_it_says(Wanted *wanted, int32_t number, Py_ssize_t attribute) {
@@ -29,7 +29,7 @@ static void note_what_it_says(Wanted *wanted, int32_t number, Py_ssize_t attribu
         value->says_groups = 1;
 }
 
-/* Writes the numbers of the values of the named attributes of a set; 0 where there is none. 0 with an exception.
+/* Writes the numbers of the values of the named attributes of a set, 0 for a missing value; returns 0 with an exception.
 
    `pairs` are names and values with a zero byte after each, up to `end`, and may be read up to `behind`; of a name that
    is there twice the last value counts. */
@@ -58,7 +58,7 @@ static int number_pairs(Wanted *wanted, const char *pairs, const char *end, cons
     return 1;
 }
 
-/* The same of a mapping; None is no value. */
+/* Writes the numbers of the values of a mapping; None is no value. 0 with an exception. */
 static int number_given(Wanted *wanted, PyObject *given, int32_t *of_set) {
     for (Py_ssize_t k = 0; k < wanted->n; k++) {
         PyObject *value = PyObject_CallMethod(given, "get", "s", NAMES[k]);
@@ -86,7 +86,7 @@ static int number_nodes(Wanted *wanted, const Tree *tree, const int64_t *chosen,
         if (!set) continue;
         if (*its == UNKNOWN) {
             PyObject *held = PyList_GetItem(tree->given, set);
-            if (held == NULL) return 0; /* it was taken away meanwhile */
+            if (held == NULL) return 0; /* the list was changed meanwhile */
             Py_INCREF(held);            /* looking up may run a mapping's own code */
             int64_t begin = tree->ends[set - 1], end = tree->ends[set];
             int done = held != Py_None ? number_given(wanted, held, its)
@@ -99,7 +99,7 @@ static int number_nodes(Wanted *wanted, const Tree *tree, const int64_t *chosen,
     return 1;
 }
 
-/* Bits that a function of Python's tells of a value; -1 with an exception. */
+/* Calls a Python function for the bits of a value; -1 with an exception. */
 static int64_t bits_told(PyObject *tells, PyObject *value) {
     PyObject *found = PyObject_CallFunctionObjArgs(tells, value, NULL);
     int64_t bits = found == NULL ? -1 : PyLong_AsLongLong(found);
@@ -108,7 +108,7 @@ static int64_t bits_told(PyObject *tells, PyObject *value) {
     return bits;
 }
 
-/* Bits of the roles that ASCII characters say; -1 with an exception. */
+/* Bits of the roles in ASCII text; -1 with an exception. */
 static int64_t roles_in(const Tables *tables, const char *text, size_t length) {
     int64_t bits = 0;
     char word[32]; /* no role is as long */
@@ -129,7 +129,7 @@ static int64_t roles_in(const Tables *tables, const char *text, size_t length) {
     return bits & INT64_MAX;
 }
 
-/* Fills keywords and roles of the values that can say them; 0 with an exception. */
+/* Fills keywords and roles of values; 0 with an exception. */
 static int read_values(Names *names, const Tables *tables) {
     Py_ssize_t n = names->n_values;
     memset(names->keywords, 0, (size_t)(2 * n) * sizeof(int64_t)); /* and roles, which are behind them */
@@ -159,7 +159,7 @@ static int find_siblings(Names *names, const Tree *tree, const Tables *tables) {
         for (Py_ssize_t i = 0; i < tree->n; i++)
             if (!has_parent_of_last(tree, i)) marked[1 + tree->parent[ancestor(tree, i, levels[k])]] = 1;
     Py_ssize_t n = 0;
-    for (Py_ssize_t node = 0; node < tree->n_nodes; node++) { /* without branches: nobody could foresee them */
+    for (Py_ssize_t node = 0; node < tree->n_nodes; node++) { /* without branches, which can't be predicted */
         names->elements[n] = node;
         n += (tree->tag[node] != 0) & marked[1 + tree->parent[node]];
     }
@@ -184,7 +184,7 @@ const Names *names_of(PyObject *capsule, PyObject *tree) {
     return NULL;
 }
 
-/* Fills the names of a tree, whose room is there; 0 with an exception. */
+/* Fills the values of a tree; 0 with an exception. */
 static int read_names(Names *names, const Tree *tree, const Tables *tables) {
     Wanted wanted = {.n = N_ATTRIBUTES, .values = &names->values};
     Py_ssize_t size = tree->n_nodes + 1, n_held = tree->n_sets * N_ATTRIBUTES;
@@ -220,7 +220,7 @@ failed:
     return done;
 }
 
-/* page_names(tree, tables): what attributes call the elements above blocks, and which blocks are alike by it. */
+/* page_names(tree, tables): numbers of attributes' values, and groups of blocks. */
 PyObject *page_names(PyObject *module, PyObject *arguments) {
     PyObject *of_page, *of_all;
     (void)module;
@@ -241,7 +241,7 @@ PyObject *page_names(PyObject *module, PyObject *arguments) {
     return capsule;
 }
 
-/* page_groups(names): numbers of the groups of blocks, for each way to be alike, as bytes of int32. */
+/* page_groups(names): numbers of the groups of blocks, for each grouping, as bytes of int32. */
 PyObject *page_groups(PyObject *module, PyObject *capsule) {
     (void)module;
     const Names *names = PyCapsule_GetPointer(capsule, CAPSULE);

@@ -1,6 +1,5 @@
-/* Blocks and elements that are built alike: numbers of their groups, and what the groups hold.
-
-   group_blocks: the twin of blockml.features.block_groups.alike. What writes rows: of blockml.features.repetition. */
+/* Groups of blocks and elements with equal ancestors; references: blockml.features.block_groups.group_blocks and
+   blockml.features.repetition. */
 #include "features_page_tree.h"
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +19,7 @@ static void hash_levels(const Tree *tree, Py_ssize_t first, Py_ssize_t last, con
         }
 }
 
-/* The same up to the last level: what blocks share above them is hashed once. `whole` has room for all nodes. */
+/* Hashes the codes up to the last level; ancestors that blocks share are hashed once. `whole` has room for all nodes. */
 static void hash_all_levels(const Tree *tree, Py_ssize_t first, const uint64_t *codes, uint64_t *whole,
                             uint64_t *keys) {
     Py_ssize_t n = tree->n, top = tree->n_levels - 1;
@@ -34,14 +33,12 @@ static void hash_all_levels(const Tree *tree, Py_ssize_t first, const uint64_t *
             keys[block] = node < 0 ? 0 : whole[node];
             continue;
         }
-        for (Py_ssize_t level = top; level >= first; level--) /* more is above it than is looked at */
+        for (Py_ssize_t level = top; level >= first; level--) /* there are ancestors beyond the last level */
             keys[block] = mixed(keys[block], codes[tree->chain[level * n + block]]);
     }
 }
 
-/* Numbers blocks by the hash of what is above them, in rising order or as they come; -1 with an exception set. */
-static int number_blocks(const Tree *tree, Py_ssize_t first, Py_ssize_t last, const int32_t *names, int rising,
-                         int64_t *group) {
+int group_blocks(const Tree *tree, Py_ssize_t first, Py_ssize_t last, const int32_t *names, int64_t *group) {
     Py_ssize_t n = tree->n, n_nodes = tree->n_nodes;
     uint64_t *codes = calloc((size_t)(2 * n_nodes + 1 + n), sizeof(uint64_t));
     if (codes == NULL) {
@@ -57,27 +54,23 @@ static int number_blocks(const Tree *tree, Py_ssize_t first, Py_ssize_t last, co
         hash_levels(tree, first, last, codes, keys);
     else
         hash_all_levels(tree, first, codes, whole, keys);
-    int64_t n_groups = rising ? rank_keys(keys, (size_t)n, NULL, NULL, group) : number_keys(keys, (size_t)n, group);
+    int64_t n_groups = number_keys(keys, (size_t)n, group);
     free(codes);
     return n_groups < 0 ? -1 : 0;
 }
 
-int group_blocks(const Tree *tree, Py_ssize_t first, Py_ssize_t last, const int32_t *names, int64_t *group) {
-    return number_blocks(tree, first, last, names, 1, group);
-}
-
 enum { MEASURES = 6 };
 
-/* What a group of blocks, or of elements, holds; and what its rows say. */
+/* Sums over a group of blocks or elements, and its columns. */
 typedef struct {
     double size, words, links, prose;
     Py_ssize_t first, last;
     float measures[MEASURES];
 } Group;
 
-/* Of the group of each block its size, its share of the page's words, words for each block, the share of them that is
-   linked and that is running text, and how much of the way from its first to its last block is its own. */
-static int write_groups(const Tree *tree, const int64_t *group, float *rows) {
+/* Writes for the group of each block its size, share of the page's words, words per block, shares of linked words and of
+   running text, and its share of the blocks from its first to its last one. */
+static int write_groups(const Tree *tree, const int64_t *group, float *const *rows) {
     Py_ssize_t n = tree->n;
     const double *words = tree->amounts, *linked = words + n, *prose = linked + n;
     Group *groups = calloc((size_t)n + 1, sizeof(Group));
@@ -104,27 +97,35 @@ static int write_groups(const Tree *tree, const int64_t *group, float *rows) {
         its->measures[5] = (float)(its->size / (double)(its->last - its->first + 1));
     }
     for (Py_ssize_t i = 0; i < n; i++)
-        for (int k = 0; k < MEASURES; k++) rows[k * n + i] = groups[group[i]].measures[k];
+        for (int k = 0; k < MEASURES; k++) rows[k][i] = groups[group[i]].measures[k];
     free(groups);
     return 0;
 }
 
-int write_repetition(Page *page, float *rows) {
+static int write_repetition(Page *page, float *const *rows) {
     Py_ssize_t n = page->tree->n;
     for (Py_ssize_t way = 0; way < page->names->n_ways; way++)
-        if (write_groups(page->tree, page->names->groups + way * n, rows + 6 * way * n) < 0) return -1;
+        if (write_groups(page->tree, page->names->groups + way * n, rows + MEASURES * way) < 0) return -1;
     return 0;
 }
 
-int write_same_path(Page *page, float *rows) {
+const Family repetition_family = {
+    write_repetition, NEEDS_NAMES, {{GROUPS, "size# share# density# links# prose# tight#"}},
+};
+
+static int write_same_path(Page *page, float *const *rows) {
     const Tree *tree = page->tree;
     int64_t *group = malloc((size_t)tree->n * sizeof(int64_t));
     if (group == NULL) PyErr_NoMemory();
-    int done = group == NULL || number_blocks(tree, 0, tree->n_levels, NULL, 0, group) < 0 ? -1 : 0;
+    int done = group == NULL || group_blocks(tree, 0, tree->n_levels, NULL, group) < 0 ? -1 : 0;
     if (done == 0) done = write_groups(tree, group, rows);
     free(group);
     return done;
 }
+
+const Family same_path_family = {
+    write_same_path, 0, {{ONCE, "sizepath sharepath densitypath linkspath prosepath tightpath"}},
+};
 
 /* The numbers of the groups of elements with the same parent, tag and name; returns how many groups there are, or -1
    with an exception set. */
@@ -148,9 +149,9 @@ static int64_t group_siblings(const Tree *tree, const int64_t *elements, Py_ssiz
     return n_groups;
 }
 
-/* Of the ancestor at each level above each block: how many elements have its parent, tag and class, words for each of
-   them, and the share of these that is linked. */
-int write_siblings(Page *page, float *rows) {
+/* Writes for the ancestor of each block at each level the number of elements with its parent, tag and class, words per
+   element, and the share of linked words. */
+static int write_siblings(Page *page, float *const *rows) {
     const Tree *tree = page->tree;
     const int64_t *levels = page->tables->view[SIBLINGS].buf, *elements = page->names->elements;
     Py_ssize_t n = tree->n, n_elements = page->names->n_elements;
@@ -181,7 +182,7 @@ int write_siblings(Page *page, float *rows) {
     for (Py_ssize_t k = 0; k < length_of(page->tables, SIBLINGS); k++)
         for (Py_ssize_t i = 0; i < n; i++) {
             const Group *its = groups + group_of[ancestor(tree, i, levels[k])];
-            for (int m = 0; m < 3; m++) rows[(3 * k + m) * n + i] = its->measures[m];
+            for (int m = 0; m < 3; m++) rows[3 * k + m][i] = its->measures[m];
         }
     done = 0;
 failed:
@@ -191,3 +192,7 @@ failed:
     free(group_of);
     return done;
 }
+
+const Family siblings_family = {
+    write_siblings, NEEDS_NAMES, {{ANCESTORS_OF_ELEMENTS, "alike#up wordsalike#up linksalike#up"}},
+};

@@ -1,22 +1,21 @@
-/* Candidates for the container of the content, and where blocks lie relative to them: the twins of
-   blockml.features.container.container and further. Elements are places in `reached` (n_reached,), the nodes above
-   blocks. */
+/* Candidates for the container of the content, and positions of blocks relative to them; reference:
+   blockml.features.container. Elements are given as indices into `reached` (n_reached,), the ancestors of blocks. */
 #include "features_page_tree.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* What is known of a tag; as in container.py. */
+/* Bits of tags, as in container.py. */
 enum { SURROUNDING = 1, AROUND = 2, INLINE = 4, MAIN = 8, ARTICLE = 16, HEADING = 32 };
 
 /* Rows of a candidate: levels up to an element that holds the block, levels below it, blocks before or after it, its
    share of the words, and the share of these that is running text. */
 enum { OUTOF, BELOW, OFF, SHARE, RUNNING, EACH };
 
-/* Text of each element: what is in `k` values (k, n) of blocks. */
+/* Text of each element: sums of `k` values (k, n) of its blocks, the first three of which are amounts. */
 typedef struct {
     const int64_t *reached;
     Py_ssize_t n_reached;
-    const double *words, *prose, *any; /* any: running text, or words where the page has none */
+    const double *words, *prose, *any; /* any: running text, or words on pages without running text */
     double *sums;                      /* (k, n_reached) */
 } Masses;
 
@@ -36,7 +35,7 @@ static int sum_masses(const Tree *tree, const double *values, Py_ssize_t k, Mass
     }
     free(before);
     masses->words = masses->sums;
-    masses->prose = masses->sums + n_reached;
+    masses->prose = masses->sums + 2 * n_reached;
     masses->any = tree->n_prose > 0 ? masses->prose : masses->words;
     return 0;
 }
@@ -59,7 +58,7 @@ static Py_ssize_t deepest_holding(const Tree *tree, const Masses *masses, const 
 
 static int64_t mark_of(const Page *page, int64_t node) { return of_tag(page, MARK, page->tree->tag[node]); }
 
-/* The first element with most words of those whose tag is marked, or that have this role; -1 without any. */
+/* The first of the elements with most words whose tag is marked or that have a role; -1 without any. */
 static Py_ssize_t largest_named(const Page *page, const Masses *masses, int mark, const int32_t *roles, int32_t role) {
     Py_ssize_t best = -1;
     for (Py_ssize_t i = 0; i < masses->n_reached; i++) {
@@ -86,14 +85,14 @@ static Py_ssize_t with_heading(const Page *page, const Masses *masses) {
 }
 
 /* Writes the rows (EACH, n) of a candidate. */
-static void write_candidate(const Page *page, const Masses *masses, Py_ssize_t place, float *rows) {
+static void write_candidate(const Page *page, const Masses *masses, Py_ssize_t place, float *const *rows) {
     const Tree *tree = page->tree;
     Py_ssize_t n = tree->n, most_levels = (Py_ssize_t)number_in(page->tables, MOST_LEVELS);
-    float *outof = rows + OUTOF * n, *below = rows + BELOW * n, *off = rows + OFF * n;
+    float *outof = rows[OUTOF], *below = rows[BELOW], *off = rows[OFF];
     double words = place < 0 ? 0 : masses->words[place];
     float share = (float)(place < 0 ? -1 : words / tree->n_words);
     float running = (float)(place < 0 ? -1 : masses->prose[place] / at_least(words, 1));
-    for (Py_ssize_t i = 0; i < n; i++) rows[SHARE * n + i] = share, rows[RUNNING * n + i] = running;
+    for (Py_ssize_t i = 0; i < n; i++) rows[SHARE][i] = share, rows[RUNNING][i] = running;
     if (place < 0) {
         for (Py_ssize_t i = 0; i < n; i++) outof[i] = below[i] = -2, off[i] = 0;
         return;
@@ -119,25 +118,23 @@ static void write_candidate(const Page *page, const Masses *masses, Py_ssize_t p
     for (int64_t i = until; i < n; i++) outof[i] = (float)steps;
 }
 
-/* Marks blocks (n,) with an element above them that is one of the surroundings, by its tag or by its class or id. -1
-   with an exception set. */
+/* Marks blocks (n,) with an ancestor that is one of the surroundings, by its tag or by its class or id; -1 with an
+   exception set. */
 static int mark_surrounded(const Page *page, uint8_t *surrounded) {
     const Tree *tree = page->tree;
     const Names *names = page->names;
     int64_t wanted = number_in(page->tables, SURROUNDINGS);
     Py_ssize_t size = tree->n_nodes + 1;
-    enum { IS = 1, IS_IN = 2 }; /* one of the surroundings, or in one or one itself */
-    uint8_t *node = calloc((size_t)size, 1);
+    uint8_t *node = calloc((size_t)size, 1); /* whether it is one of the surroundings */
     if (node == NULL) {
         PyErr_NoMemory();
         return -1;
     }
     for (Py_ssize_t k = 0; k < tree->n_reached; k++) {
-        int64_t i = tree->reached[k], mark = mark_of(page, i), above = tree->parent[i];
+        int64_t i = tree->reached[k], mark = mark_of(page, i);
         const int32_t *number = names->numbers + i;
         int64_t bits = names->keywords[number[CLASS * size]] | names->keywords[number[ID * size]];
-        int is_one = !(mark & AROUND) && ((mark & SURROUNDING) || (bits & wanted));
-        node[i] = is_one ? IS | IS_IN : above < 0 ? 0 : node[above] & IS_IN;
+        node[i] = !(mark & AROUND) && ((mark & SURROUNDING) || (bits & wanted));
     }
     for (Py_ssize_t block = 0; block < tree->n; block++) {
         if (has_parent_of_last(tree, block)) {
@@ -145,23 +142,21 @@ static int mark_surrounded(const Page *page, uint8_t *surrounded) {
             continue;
         }
         int32_t at = tree->holder[block];
-        Py_ssize_t level = 1; /* no further up than there is one to find */
-        for (; level < tree->n_levels && at >= 0 && node[at] == IS_IN; level++) at = tree->parent[at];
-        surrounded[block] = at >= 0 && (node[at] & IS);
+        for (Py_ssize_t level = 1; level < tree->n_levels && at >= 0 && !node[at]; level++) at = tree->parent[at];
+        surrounded[block] = at >= 0 && node[at];
     }
     free(node);
     return 0;
 }
 
-/* Adds to scores (n_nodes + 1,) what running text gives to the elements above it; of inline elements to those above
-   them. */
+/* Adds the scores of running text to those (n_nodes + 1,) of its ancestors; inline elements pass them on. */
 static void score_paragraphs(const Page *page, double *scores) {
     enum { CLAUSE = 4 }; /* among classes */
     static const double parts[3] = {1.0, 0.5, 0.33};
     const Tree *tree = page->tree;
     const double *prose = tree->amounts + 2 * tree->n, *lengths = page->texts.lengths;
     const double *clauses = page->texts.counts + CLAUSE * tree->n;
-    for (int step = 0; step < 3; step++) /* step by step, for the order of addition */
+    for (int step = 0; step < 3; step++) /* in the reference's order of addition */
         for (Py_ssize_t i = 0; i < tree->n; i++) {
             if (!(prose[i] > 0)) continue;
             int64_t hundreds = (int64_t)(lengths[i] / 100), held = wrapped(tree, tree->holder[i]);
@@ -172,8 +167,8 @@ static void score_paragraphs(const Page *page, double *scores) {
         }
 }
 
-/* Takes the share of an element's words that is linked from its score, and all from elements that are not above a
-   block. Returns the element with the best score, or -1 without any. */
+/* Subtracts the share of linked words from the score of each element, and sets those of elements that are no ancestors of
+   blocks to 0. Returns the element with the best score, or -1 without any. */
 static Py_ssize_t best_scored(const Tree *tree, const Masses *masses, const double *linked, double *scores) {
     Py_ssize_t best = -1;
     for (Py_ssize_t i = 0, node = 0; i <= masses->n_reached; i++) {
@@ -187,14 +182,9 @@ static Py_ssize_t best_scored(const Tree *tree, const Masses *masses, const doub
     return best;
 }
 
-/* Writes the best score above each block, and that of its parent, over the best of all. `bounds`, all zero, become
-   the best score of each node and all above it. */
-static void write_scores(const Tree *tree, const double *scores, double *bounds, float *up, float *parent) {
+/* Writes the best score above each block, and that of its parent, over the best of all. */
+static void write_scores(const Tree *tree, const double *scores, float *up, float *parent) {
     double best = at_least(largest(scores, tree->n_nodes), 1e-9);
-    for (Py_ssize_t i = 0; i < tree->n_reached; i++) {
-        int64_t node = tree->reached[i], above = tree->parent[node];
-        bounds[node] = at_least(scores[node], above < 0 ? 0 : bounds[above]);
-    }
     for (Py_ssize_t block = 0; block < tree->n; block++) {
         if (has_parent_of_last(tree, block)) {
             up[block] = up[block - 1], parent[block] = parent[block - 1];
@@ -202,16 +192,14 @@ static void write_scores(const Tree *tree, const double *scores, double *bounds,
         }
         double most = 0;
         int32_t holder = tree->holder[block], node = holder;
-        for (Py_ssize_t level = 0; level < tree->n_levels && node >= 0 && bounds[node] > most; level++) {
+        for (Py_ssize_t level = 0; level < tree->n_levels && node >= 0; level++, node = tree->parent[node])
             most = at_least(scores[node], most);
-            node = tree->parent[node];
-        }
         up[block] = (float)(most / best);
         parent[block] = (float)(scores[holder < 0 ? tree->n_nodes : holder] / best);
     }
 }
 
-/* The number of a role that an element above a block has, 0 if none has it. */
+/* The number of a role that an ancestor of a block has; 0 if none has it. */
 static int32_t role_named(const Page *page, const int32_t *roles, const char *name) {
     const Tree *tree = page->tree;
     int32_t last = 0;
@@ -224,31 +212,27 @@ static int32_t role_named(const Page *page, const int32_t *roles, const char *na
     return 0;
 }
 
-int write_container(Page *page, float *rows) {
+static int write_container(Page *page, float *const *rows) {
     enum { HALF, MOST, CLEAN, CLEAN_ALL, SCORED, MAIN_ONE, N_CANDIDATES };
     const Tree *tree = page->tree;
     Py_ssize_t n = tree->n, place[N_CANDIDATES];
-    const double *linked = tree->amounts + n, *prose = linked + n;
+    const double *prose = tree->amounts + 2 * n;
     Masses masses = {.reached = tree->reached, .n_reached = tree->n_reached};
     int done = -1;
     if (read_texts(&page->texts, tree, page->tables) < 0) return -1;
     uint8_t *surrounded = malloc((size_t)n);
     double *values = malloc((size_t)(4 * n) * sizeof(double));
-    double *scores = calloc((size_t)(2 * tree->n_nodes + 1), sizeof(double)), *bounds = scores + tree->n_nodes + 1;
+    double *scores = calloc((size_t)(tree->n_nodes + 1), sizeof(double));
     const int32_t *roles = page->names->numbers + ROLE * (tree->n_nodes + 1);
     if (surrounded == NULL || values == NULL || scores == NULL) {
         PyErr_NoMemory();
         goto failed;
     }
     if (mark_surrounded(page, surrounded) < 0) goto failed;
-    for (Py_ssize_t i = 0; i < n; i++) {
-        values[i] = tree->amounts[i];
-        values[n + i] = prose[i];
-        values[2 * n + i] = surrounded[i] ? 0 : prose[i];
-        values[3 * n + i] = linked[i];
-    }
+    memcpy(values, tree->amounts, (size_t)(3 * n) * sizeof(double));
+    for (Py_ssize_t i = 0; i < n; i++) values[3 * n + i] = surrounded[i] ? 0 : prose[i];
     if (sum_masses(tree, values, 4, &masses) < 0) goto failed;
-    const double *clean = masses.sums + 2 * masses.n_reached;
+    const double *linked = masses.sums + masses.n_reached, *clean = linked + 2 * masses.n_reached;
     if (!(largest(clean, masses.n_reached) > 0)) clean = masses.any;
     place[HALF] = deepest_holding(tree, &masses, masses.any, 0.5);
     place[MOST] = deepest_holding(tree, &masses, masses.any, 0.8);
@@ -256,9 +240,9 @@ int write_container(Page *page, float *rows) {
     place[CLEAN_ALL] = deepest_holding(tree, &masses, clean, 0.9);
     place[MAIN_ONE] = largest_named(page, &masses, MAIN, roles, role_named(page, roles, "main"));
     score_paragraphs(page, scores);
-    place[SCORED] = best_scored(tree, &masses, masses.sums + 3 * masses.n_reached, scores);
-    for (int c = 0; c < N_CANDIDATES; c++) write_candidate(page, &masses, place[c], rows + c * EACH * n);
-    write_scores(tree, scores, bounds, rows + EACH * N_CANDIDATES * n, rows + (EACH * N_CANDIDATES + 1) * n);
+    place[SCORED] = best_scored(tree, &masses, linked, scores);
+    for (int c = 0; c < N_CANDIDATES; c++) write_candidate(page, &masses, place[c], rows + c * EACH);
+    write_scores(tree, scores, rows[EACH * N_CANDIDATES], rows[EACH * N_CANDIDATES + 1]);
     done = 0;
 failed:
     free(surrounded);
@@ -268,26 +252,32 @@ failed:
     return done;
 }
 
-int write_further(Page *page, float *rows) {
+const Family container_family = {
+    write_container, NEEDS_NAMES,
+    {{ONCE, "outofhalf belowhalf offhalf sharehalf prosehalf outofmost belowmost offmost sharemost prosemost outofclean "
+            "belowclean offclean shareclean proseclean outofcleanall belowcleanall offcleanall sharecleanall "
+            "prosecleanall outofscored belowscored offscored sharescored prosescored outofmain belowmain offmain "
+            "sharemain prosemain scoreup scoreparent"}},
+};
+
+static int write_more_candidates(Page *page, float *const *rows) {
     enum { ALL, TITLED, ARTICLE_ONE, N_CANDIDATES };
     const Tree *tree = page->tree;
-    Py_ssize_t n = tree->n, place[N_CANDIDATES];
+    Py_ssize_t place[N_CANDIDATES];
     Masses masses = {.reached = tree->reached, .n_reached = tree->n_reached};
-    double *values = malloc((size_t)(2 * n) * sizeof(double));
-    if (values == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    memcpy(values, tree->amounts, (size_t)n * sizeof(double));
-    memcpy(values + n, tree->amounts + 2 * n, (size_t)n * sizeof(double));
-    int done = sum_masses(tree, values, 2, &masses);
+    int done = sum_masses(tree, tree->amounts, 3, &masses);
     if (done == 0) {
         place[ALL] = deepest_holding(tree, &masses, masses.any, 0.95);
         place[TITLED] = with_heading(page, &masses);
         place[ARTICLE_ONE] = largest_named(page, &masses, ARTICLE, NULL, 0);
-        for (int c = 0; c < N_CANDIDATES; c++) write_candidate(page, &masses, place[c], rows + c * EACH * n);
+        for (int c = 0; c < N_CANDIDATES; c++) write_candidate(page, &masses, place[c], rows + c * EACH);
     }
-    free(values);
     free(masses.sums);
     return done;
 }
+
+const Family more_candidates_family = {
+    write_more_candidates, 0,
+    {{ONCE, "outofall belowall offall shareall proseall outoftitled belowtitled offtitled sharetitled prosetitled "
+            "outofarticle belowarticle offarticle sharearticle prosearticle"}},
+};

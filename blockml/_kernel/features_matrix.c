@@ -1,94 +1,111 @@
-/* The features of a page, written where they lie in its matrix: see blockml.features.kernel_families. */
+/* Columns of a page's matrix, written where Python wants them: see blockml.features.kernel_tables. */
 #include "features_page_tree.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* In the order of blockml.features.kernel_families.FAMILIES. */
-enum { TEXT, POSITION, AROUND, PATH, ANCESTORS, CALLED, CONTAINER, FURTHER, SAME_PATH, REPETITION, LIKE_SIBLINGS,
-       RESEMBLANCE, ABOUT, N_FAMILIES };
-
-static int (*const WRITE[N_FAMILIES])(Page *page, float *rows) = {
-    write_text, write_position, write_around, write_path, write_ancestors, write_called, write_container,
-    write_further, write_same_path, write_repetition, write_siblings, write_resemblance, write_about,
+static const Family *const FAMILIES[] = {
+    &text_family,      &position_family, &around_family,    &path_family,       &ancestors_family,
+    &vocabulary_family,    &container_family, &more_candidates_family,  &same_path_family,  &repetition_family,
+    &siblings_family,  &title_overlap_family, &page_stats_family,
 };
+enum { N_FAMILIES = sizeof FAMILIES / sizeof *FAMILIES };
 
-/* How many rows a family has; UNKNOWN where nothing is known of what it needs. */
-static Py_ssize_t n_rows_of(int64_t family, const Page *page) {
-    const Tables *tables = page->tables;
-    switch (family) {
-        case TEXT: return 19;
-        case POSITION: return 17;
-        case AROUND: return 2 * length_of(tables, REACHES) + 2;
-        case PATH: return 5 + number_in(tables, N_LANDMARKS) + length_of(tables, FLAGS);
-        case ANCESTORS: return 8 * length_of(tables, LEVELS);
-        case FURTHER: return 15;
-        case SAME_PATH: return 6;
-        case RESEMBLANCE: return page->title == NULL ? UNKNOWN : 4;
-        case ABOUT: return page->said == NULL ? UNKNOWN : 21 + PyTuple_Size(page->said);
-    }
-    if (page->names == NULL) return UNKNOWN;
-    switch (family) {
-        case CALLED: return number_in(tables, N_KEYWORDS) + number_in(tables, N_ROLES);
-        case CONTAINER: return 32;
-        case REPETITION: return 6 * page->names->n_ways;
-        case LIKE_SIBLINGS: return page->names->n_elements ? 3 * length_of(tables, SIBLINGS) : UNKNOWN;
-    }
-    return UNKNOWN;
+/* family_columns(): what each part of each family needs, the number of its list, and its columns. */
+PyObject *family_columns(PyObject *module, PyObject *arguments) {
+    PyObject *parts = PyList_New(0);
+    (void)module, (void)arguments;
+    for (int k = 0; k < N_FAMILIES; k++)
+        for (const Part *part = FAMILIES[k]->parts; parts != NULL && part->columns != NULL; part++) {
+            PyObject *entry = Py_BuildValue("iis", FAMILIES[k]->needs, part->list, part->columns);
+            if (entry == NULL || PyList_Append(parts, entry) < 0) Py_CLEAR(parts);
+            Py_XDECREF(entry);
+        }
+    return parts;
 }
 
-/* Copies a row, each block's number that of the block `offset` further on; `empty` beyond the ends. */
-static void shift(const float *from, Py_ssize_t n, int64_t offset, float empty, float *to) {
-    for (Py_ssize_t i = 0; i < n; i++) to[i] = offset >= -i && offset < n - i ? from[i + offset] : empty;
+static Py_ssize_t length_of_list(const Tables *tables, int list) {
+    switch (list) {
+        case LANDMARKS: return (Py_ssize_t)number_in(tables, N_LANDMARKS);
+        case KEYWORDS: return (Py_ssize_t)number_in(tables, N_KEYWORDS);
+        case ROLES: return (Py_ssize_t)number_in(tables, N_ROLES);
+        case WINDOWS: return length_of(tables, REACHES);
+        case ANCESTORS: return length_of(tables, LEVELS);
+        case ANCESTORS_OF_ELEMENTS: return length_of(tables, SIBLINGS);
+        case GROUPS: return length_of(tables, WAYS) / 2;
+    }
+    return 1;
 }
 
-/* page_rows(tree, names, tables, claims, steps, matrix): writes columns of a matrix (n_columns, n). Each of the
-   steps is the number of a family, where its rows begin and how many they are; or UNKNOWN, which row to write, of
-   which to take the numbers, how many blocks further on, and the number for what lies beyond the ends. Names and
-   claims, which are title, description and numbers of what the page says about itself, may be None where no family
-   needs them. */
+static Py_ssize_t n_columns_of(const Family *family, const Tables *tables) {
+    Py_ssize_t n_columns = 0;
+    for (const Part *part = family->parts; part->columns != NULL; part++) {
+        Py_ssize_t n_patterns = 1;
+        for (const char *at = part->columns; *at; at++) n_patterns += *at == ' ';
+        n_columns += n_patterns * length_of_list(tables, part->list);
+    }
+    return n_columns;
+}
+
+/* Writes the columns of all families. `row_of` has the row of the matrix (n_rows, n) for each column, or UNKNOWN for one
+   that isn't asked for. */
+static int write_families(Page *page, const int64_t *row_of, Py_ssize_t n_columns, float *matrix, Py_ssize_t n_rows) {
+    Py_ssize_t n = page->tree->n;
+    float **rows = malloc((size_t)(n_columns + 1) * sizeof(float *)), *unused = malloc((size_t)n * sizeof(float));
+    int done = -1;
+    if (rows == NULL || unused == NULL) {
+        PyErr_NoMemory();
+        goto failed;
+    }
+    for (int k = 0; k < N_FAMILIES; k++) {
+        const Family *family = FAMILIES[k];
+        Py_ssize_t its = n_columns_of(family, page->tables), n_wanted = 0;
+        if (its > n_columns) goto wrong;
+        for (Py_ssize_t i = 0; i < its; i++) {
+            if (row_of[i] < UNKNOWN || row_of[i] >= n_rows) goto wrong;
+            rows[i] = row_of[i] < 0 ? unused : matrix + row_of[i] * n;
+            n_wanted += row_of[i] >= 0;
+        }
+        row_of += its, n_columns -= its;
+        if (!n_wanted) continue;
+        if ((family->needs & NEEDS_NAMES) && page->names == NULL) goto wrong;
+        if ((family->needs & NEEDS_TITLE) && page->title == NULL) goto wrong;
+        if (family->write(page, rows) < 0) goto failed;
+    }
+    if (n_columns == 0) done = 0;
+wrong:
+    if (done < 0) PyErr_SetString(PyExc_ValueError, "no such columns or rows, or a family misses what it needs");
+failed:
+    free(rows);
+    free(unused);
+    return done;
+}
+
+/* page_rows(tree, names, tables, titles, row_of, matrix): writes columns (n,) into rows of a matrix (n_rows, n). `row_of`
+   has the row of each column of each family in their order, or -1; `names`, and `titles` with the page's title and
+   description, may be None where no column needs them. */
 PyObject *page_rows(PyObject *module, PyObject *arguments) {
-    enum { FAMILY, ROW, FROM, OFFSET, EMPTY, WIDTH };
-    PyObject *of_page, *of_names, *of_all, *claims, *object[2], *result = NULL;
+    PyObject *of_page, *of_names, *of_all, *titles, *object[2], *result = NULL;
     static const Py_ssize_t sizes[2] = {8, 4};
     Py_buffer view[2];
     Page page = {.tree = NULL};
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOOO", &of_page, &of_names, &of_all, &claims, &object[0], &object[1]))
+    if (!PyArg_ParseTuple(arguments, "OOOOOO", &of_page, &of_names, &of_all, &titles, &object[0], &object[1]))
         return NULL;
     int opened = open_arrays(object, view, sizes, 2);
     if (opened < 2 || (page.tree = tree_of(of_page)) == NULL || (page.tables = tables_of(of_all)) == NULL) goto done;
     if (of_names != Py_None && (page.names = names_of(of_names, of_page)) == NULL) goto done;
-    if (claims != Py_None && !PyTuple_Check(claims)) {
-        PyErr_SetString(PyExc_TypeError, "claims are no tuple");
+    if (titles != Py_None && !PyTuple_Check(titles)) {
+        PyErr_SetString(PyExc_TypeError, "titles must be a tuple or None");
         goto done;
     }
-    if (claims != Py_None &&
-        !PyArg_ParseTuple(claims, "UUO!", &page.title, &page.description, &PyTuple_Type, &page.said))
-        goto done;
-    Py_ssize_t n = page.tree->n, n_rows = view[1].len / 4 / n;
-    float *matrix = view[1].buf;
-    const int64_t *end = (const int64_t *)view[0].buf + view[0].len / 8;
-    if (view[1].len / 4 != n_rows * n || view[0].len / 8 % WIDTH) {
-        PyErr_SetString(PyExc_ValueError, "steps of another width, or rows of other blocks");
+    if (titles != Py_None && !PyArg_ParseTuple(titles, "UU", &page.title, &page.description)) goto done;
+    Py_ssize_t n_rows = view[1].len / 4 / page.tree->n;
+    if (view[1].len / 4 != n_rows * page.tree->n) {
+        PyErr_SetString(PyExc_ValueError, "rows of the matrix must have as many numbers as the page has blocks");
         goto done;
     }
     if ((page.places = places_of(page.tables, page.tree)) == NULL) goto done;
-    for (const int64_t *step = view[0].buf; step < end; step += WIDTH) {
-        int64_t family = step[FAMILY], row = step[ROW], from = step[FROM];
-        if (row < 0 || row >= n_rows || from < 0 || from > n_rows) goto wrong;
-        if (family < UNKNOWN || family >= N_FAMILIES) goto wrong;
-        if (family == UNKNOWN) {
-            if (from == n_rows) goto wrong;
-            shift(matrix + from * n, n, step[OFFSET], (float)step[EMPTY], matrix + row * n);
-            continue;
-        }
-        if (from > n_rows - row || from != n_rows_of(family, &page)) goto wrong;
-        if (WRITE[family](&page, matrix + row * n) < 0) goto done;
-    }
-    result = Py_NewRef(Py_None);
-    goto done;
-wrong:
-    PyErr_SetString(PyExc_ValueError, "no such family or row, or nothing is known of what it needs");
+    if (write_families(&page, view[0].buf, view[0].len / 8, view[1].buf, n_rows) == 0) result = Py_NewRef(Py_None);
 done:
     free(page.places);
     free_texts(&page.texts);

@@ -1,12 +1,11 @@
-/* What a page holds as a whole: the twin of blockml.features.metadata.about. */
+/* Statistics of a page as a whole; reference: blockml.features.metadata.page_stats. */
 #include "features_page_tree.h"
 
 /* Sums over elements, by bits of a table of tags: words in some, then blocks, then elements themselves. */
 enum { N_OF_WORDS = 3, N_OF_BLOCKS = 1, N_OF_NODES = 9, N_SUMS = N_OF_WORDS + N_OF_BLOCKS + N_OF_NODES, N_LONGEST = 5 };
 
-/* Writes what is the same of all blocks: amounts of text, what it stands in, elements of some kinds, depth; and what
-   the page says about itself. */
-int write_about(Page *page, float *rows) {
+/* Writes columns that are equal for all blocks: amounts of text, the elements that hold it, elements of some kinds, depth. */
+static int write_page_stats(Page *page, float *const *rows) {
     const Tree *tree = page->tree;
     Py_ssize_t n = tree->n;
     double sums[N_SUMS] = {0}, longest[N_LONGEST] = {0}, linked = 0, top = 0, n_words = tree->n_words;
@@ -34,15 +33,17 @@ int write_about(Page *page, float *rows) {
         n_words, (double)n, linked / n_words, tree->n_prose / n_words, tree->n_prose, sums[0] / n_words,
         sums[1] / n_words, sums[2] / n_words, sums[3] / (double)n, longest[0] / n_words, top,
     };
-    Py_ssize_t n_shares = sizeof shares / sizeof *shares, n_said = PyTuple_Size(page->said);
-    for (Py_ssize_t row = 0; row < n_shares + N_OF_NODES + 1 + n_said; row++) {
-        Py_ssize_t counted = row - n_shares, said = counted - N_OF_NODES - 1;
-        double value = counted < 0             ? shares[row]
-                       : counted < N_OF_NODES  ? sums[N_OF_WORDS + N_OF_BLOCKS + counted]
-                       : counted == N_OF_NODES ? deepest
-                                               : PyFloat_AsDouble(PyTuple_GetItem(page->said, said));
-        if (value == -1 && PyErr_Occurred()) return -1;
-        for (Py_ssize_t i = 0; i < n; i++) rows[row * n + i] = (float)value;
+    enum { N_SHARES = sizeof shares / sizeof *shares };
+    for (int row = 0; row <= N_SHARES + N_OF_NODES; row++) {
+        double value = row < N_SHARES ? shares[row] : deepest;
+        if (row >= N_SHARES && row < N_SHARES + N_OF_NODES) value = sums[N_OF_WORDS + N_OF_BLOCKS + row - N_SHARES];
+        for (Py_ssize_t i = 0; i < n; i++) rows[row][i] = (float)value;
     }
     return 0;
 }
+
+const Family page_stats_family = {
+    write_page_stats, 0,
+    {{ONCE, "pagewords pageblocks pagelinks pageprose pageprosewords pageinp pageinli pageintd pagehead pagetop pagetop5 "
+            "pagearticles pagemains pageimages pageforms pageinputs pageh1 pageh2 pagepars pagescripts pagedepth"}},
+};

@@ -1,4 +1,4 @@
-/* What features_page_tree.h says of a page, and makes it: what blockml.features.page_context.PageContext works out without the kernel. */
+/* Makes the tree of a page; reference: blockml.features.page_context.PageContext. */
 #include "features_page_tree.h"
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static void drop(Tree *tree) {
 
 static void free_tree(PyObject *capsule) { drop(PyCapsule_GetPointer(capsule, CAPSULE)); }
 
-/* A tree with room for all levels, nodes and sets, in one piece; NULL with an exception set. */
+/* Allocates a tree and all of its arrays together; NULL with an exception set. */
 static Tree *new_tree(Py_ssize_t n_levels, Py_ssize_t n, Py_ssize_t n_nodes, Py_ssize_t n_sets) {
     size_t longs = (size_t)(n_levels * n + 2 * (n_nodes + 1) + 3 * n + n_sets), shorts = (size_t)(5 * n_nodes + n);
     Tree *tree = malloc(sizeof(Tree) + longs * sizeof(int64_t) + shorts * sizeof(int32_t) + (size_t)n);
@@ -35,7 +35,7 @@ static Tree *new_tree(Py_ssize_t n_levels, Py_ssize_t n, Py_ssize_t n_nodes, Py_
     return tree;
 }
 
-/* Whether all numbers of the columns are such of nodes, tags and sets. */
+/* Whether all numbers in the columns are valid indices of nodes, tags and sets. */
 WIDE static int is_sound(const Tree *tree) {
     Py_ssize_t n_nodes = tree->n_nodes;
     uint32_t outside = 0, end = (uint32_t)n_nodes, n_tags = (uint32_t)tree->n_tags, n_sets = (uint32_t)tree->n_sets;
@@ -58,7 +58,8 @@ static int are_sets(const Tree *tree) {
     return 1;
 }
 
-/* Fills chain, as many levels of it as there are, and reached. Without branches: nobody foretells where chains end. */
+/* Fills chain, up to the last level with an ancestor, and reached. Without branches, as the ends of chains can't be
+   predicted. */
 static void climb(Tree *tree) {
     Py_ssize_t n = tree->n, n_nodes = tree->n_nodes, most = tree->n_levels, level = 0;
     int64_t *reached = tree->reached, highest;
@@ -78,7 +79,7 @@ static void climb(Tree *tree) {
     tree->n_levels = level;
     for (Py_ssize_t i = 0; i < n_nodes; i++) {
         int64_t is_reached = reached[i];
-        reached[tree->n_reached] = i; /* never ahead of what is read */
+        reached[tree->n_reached] = i; /* behind the entry that is read */
         tree->n_reached += (Py_ssize_t)is_reached;
     }
 }
@@ -181,28 +182,4 @@ double *sums_before(const double *values, Py_ssize_t k, Py_ssize_t n) {
         before[n * k + v] = sum;
     }
     return before;
-}
-
-/* word_amounts(n_words, n_linked, amounts): writes amounts (3, n) of words, words in links, and words of running
-   text. Returns how many words there are, and how many of running text. */
-PyObject *word_amounts(PyObject *module, PyObject *arguments) {
-    PyObject *object[3];
-    Py_buffer view[3];
-    static const Py_ssize_t sizes[3] = {4, 4, 8};
-    (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOO", &object[0], &object[1], &object[2])) return NULL;
-    int opened = open_arrays(object, view, sizes, 3);
-    PyObject *result = NULL;
-    if (opened < 3) goto done;
-    Py_ssize_t n = view[0].len / 4;
-    double all, prose;
-    if (view[1].len / 4 != n || view[2].len / 8 != 3 * n) {
-        PyErr_SetString(PyExc_ValueError, "columns of blocks differ in length");
-        goto done;
-    }
-    count_words(view[0].buf, view[1].buf, n, view[2].buf, &all, &prose);
-    result = Py_BuildValue("dd", all, prose);
-done:
-    while (opened--) PyBuffer_Release(&view[opened]);
-    return result;
 }

@@ -1,10 +1,10 @@
-/* What the kernel knows of a page: its tree, what stands above its blocks, how many words these have. */
+/* A page in the C extension: its tree, the ancestors of its blocks, and their words. */
 #ifndef BLOCKML_TREE_H
 #define BLOCKML_TREE_H
 
 #include "text_string_table.h"
 
-/* The blocks of node i are started[i] ... started[end[i]] - 1. All numbers are such of nodes, blocks, tags and sets. */
+/* The blocks of node i are started[i] ... started[end[i]] - 1. All numbers are valid indices of nodes, blocks, tags and sets. */
 typedef struct {
     Py_ssize_t n_levels, n, n_nodes, n_tags, n_reached, n_sets;
     int64_t *chain;   /* (n_levels, n) the parent of each block, its parent and so on; -1 above a root */
@@ -24,7 +24,7 @@ typedef struct {
    function would have to look at all of its numbers otherwise. */
 const Tree *tree_of(PyObject *capsule);
 
-/* A node, or what stands for "no node" in numpy, which counts from the end. */
+/* A node; "no node" is the last one, as numpy counts -1 from the end. */
 static inline int64_t wrapped(const Tree *tree, int64_t node) { return node < 0 ? tree->n_nodes - 1 : node; }
 
 /* Whether a block has the parent of the one before it, and so all ancestors: neighbours mostly do. */
@@ -43,15 +43,16 @@ static inline int64_t ancestor(const Tree *tree, Py_ssize_t block, int64_t level
    with an exception set. */
 double *sums_before(const double *values, Py_ssize_t k, Py_ssize_t n);
 
-/* features_tables.c: what is the same of all pages, told once a process. */
+/* features_tables.c: constants of all pages, taken once per process. */
 enum { OF_PATH, LANDMARK, HEADING_LEVEL, MARK, IS_PARAGRAPH, SUMS, N_TAG_TABLES };
 /* Characters: letters and digits, spaces, digits, ends of sentences, clauses, capitals, ideographs. */
 enum { N_KINDS = 256, N_CLASSES = 7 };
+enum { N_FLAGS = 3 }; /* of blocks: hidden, in noscript, preformatted */
 enum { CLASSES, MASKS, IN_WORD, CASED, TAGS, LETTERS, WORD_LENGTHS, WORD_GROUPS, WEIGHTS, LEVELS, REACHES, SIBLINGS,
       WAYS, FLAGS, NUMBERS, N_TABLES };
 enum { FAR, MOST_LEVELS, MOST_SMOOTHED, TITLE_WORDS, SURROUNDINGS, N_LANDMARKS, N_KEYWORDS, N_ROLES, N_NUMBERS };
 
-/* A word whose group is told from values that hold it. Small, as all that is kept between pages: it comes from afar. */
+/* A keyword and its group; small, to stay in the cache between pages. */
 typedef struct {
     uint64_t begin; /* its first eight characters */
     uint16_t at;    /* where it is in LETTERS */
@@ -59,16 +60,14 @@ typedef struct {
     uint8_t length, group;
 } Word;
 
-/* Words by their first three characters: whether there is one, by more bits than tell its slot. */
-enum { BEGIN_BITS = 14, SLOT_BITS = 10 };
+enum { SLOT_BITS = 12 }; /* of words, told by their first three characters: most slots are free */
 
 typedef struct {
     Word *words; /* longer ones first */
     uint16_t first[1 << SLOT_BITS]; /* one more than the place of the longest word in each slot; 0 for none */
-    uint64_t is_begin[(1 << BEGIN_BITS) / 64]; /* as bits */
     Py_buffer view[N_TABLES];
     Py_ssize_t opened, n_places;
-    uint64_t counted[N_KINDS];           /* the classes of a kind of characters: a byte for each, and one for all */
+    uint64_t counted[N_KINDS];           /* classes of a kind of characters: a byte per class, and one for all */
     PyObject *places;                    /* of names of tags in tables */
     PyObject *role_of;                   /* bits by word */
     PyObject *keyword_bits, *role_bits;  /* of a value that isn't ASCII */
@@ -76,7 +75,7 @@ typedef struct {
 
 const Tables *tables_of(PyObject *capsule);
 
-/* How many items of `size` bytes a table has. */
+/* Number of items of a table. */
 static inline Py_ssize_t length_of(const Tables *tables, int table) {
     return tables->view[table].len / tables->view[table].itemsize;
 }
@@ -87,35 +86,35 @@ static inline int64_t number_in(const Tables *tables, int which) {
 /* (n_tags + 1,) places of a page's tags in tables, and of "no node"; to be freed. NULL with an exception set. */
 int32_t *places_of(const Tables *tables, const Tree *tree);
 
-/* features_keywords.c: the words whose groups values tell. Functions return -1 with an exception set. */
+/* features_keywords.c. Functions return -1 with an exception set. */
 int are_words(const Tables *tables);
 int make_words(Tables *tables);
-/* Adds the groups of the first `n` values to theirs (n,), where they may say some and are of ASCII characters. */
+/* Adds bits (n,) of the keyword groups in the first `n` values, for ASCII values of class and id. */
 int write_keywords(const Tables *tables, const Values *values, Py_ssize_t n, int64_t *groups);
 
-/* features_attribute_values.c: what attributes call the elements above blocks. */
+/* features_attribute_values.c: values of attributes of the elements above blocks, and groups of blocks. */
 enum { CLASS, ROLE, ID, ITEMPROP, PROPERTY, N_ATTRIBUTES };
 
 typedef struct {
-    PyObject *tree;                         /* the capsule: nothing here fits another one */
+    PyObject *tree;                         /* the capsule of the only tree that fits */
     Py_ssize_t n_values, n_elements, n_ways;
     int32_t *numbers;   /* (N_ATTRIBUTES, n_nodes + 1) of values; 0 without one, and for "no node" */
-    int32_t *classes;   /* (n_nodes + 1,) those of classes, of the elements too */
+    int32_t *classes;   /* (n_nodes + 1,) of classes, also of `elements` */
     int64_t *elements;  /* (n_elements,) with the parent of an ancestor whose siblings are counted, rising */
-    int64_t *keywords, *roles; /* (n_values,) groups of words in each, and roles that it says */
-    int64_t *groups;    /* (n_ways, n) number of each block's group, for each way to be alike */
-    Values values;      /* first those of these numbers, then further classes */
+    int64_t *keywords, *roles; /* (n_values,) bits of keyword groups and of roles */
+    int64_t *groups;    /* (n_ways, n) number of each block's group, for each grouping */
+    Values values;      /* values of `numbers`, then those of more classes */
 } Names;
 
 const Names *names_of(PyObject *capsule, PyObject *tree);
 
-/* features_text_counts.c: what texts are made of. */
+/* features_text_counts.c: counts of characters. */
 typedef struct {
     double *counts, *lengths; /* (N_CLASSES, n) characters of each class, a line break behind the text too; (n,) */
     uint8_t *first, *last;    /* (n,) class bits of the first and the last character, or of the break */
 } Texts;
 
-/* What each kind of characters counts, from the bits of each class. */
+/* Fills the counts of each kind of characters from the bits of each class. */
 void count_classes(const uint8_t *masks, uint64_t *counted);
 int read_texts(Texts *texts, const Tree *tree, const Tables *tables);
 void free_texts(Texts *texts);
@@ -127,29 +126,37 @@ typedef struct {
     const Names *names; /* NULL where no family needs them */
     int32_t *places;    /* (n_tags + 1,) of tags in tables */
     Texts texts;        /* read for the first family that needs them */
-    PyObject *title, *description, *said; /* NULL likewise */
+    PyObject *title, *description; /* NULL where no family needs them */
 } Page;
 
-/* What a table says of a tag, n_tags for "no node". */
+/* Entry of a table for a tag; n_tags stands for "no node". */
 static inline int64_t of_tag(const Page *page, int table, Py_ssize_t tag) {
     return ((const int64_t *)page->tables->view[TAGS].buf)[table * page->tables->n_places + page->places[tag]];
 }
 
-int write_text(Page *page, float *rows);
-int write_position(Page *page, float *rows);
-int write_around(Page *page, float *rows);
-int write_path(Page *page, float *rows);
-int write_ancestors(Page *page, float *rows);
-int write_called(Page *page, float *rows);
-int write_container(Page *page, float *rows);
-int write_further(Page *page, float *rows);
-int write_same_path(Page *page, float *rows);
-int write_repetition(Page *page, float *rows);
-int write_siblings(Page *page, float *rows);
-int write_resemblance(Page *page, float *rows);
-int write_about(Page *page, float *rows);
+/* Columns that a family writes: names with a blank between them, or patterns of which each item of a list gives one
+   name in place of the sign #. Several patterns are written item by item. */
+enum { ONCE, LANDMARKS, KEYWORDS, ROLES, WINDOWS, ANCESTORS, ANCESTORS_OF_ELEMENTS, GROUPS, N_LISTS };
+typedef struct {
+    int list;
+    const char *columns;
+} Part;
 
-/* features_block_groups.c: the group (n,) of blocks with the same tags and, unless it is NULL, names at some levels above. */
+/* A family of columns, and what it needs besides the tree. `rows` are as many columns (n,) as its parts name, in their
+   order; all columns that no one asked for are one and the same. */
+enum { NEEDS_NAMES = 1, NEEDS_TITLE = 2, MOST_PARTS = 4 };
+typedef struct {
+    int (*write)(Page *page, float *const *rows);
+    int needs;
+    Part parts[MOST_PARTS]; /* the last one has no columns */
+} Family;
+
+extern const Family text_family, position_family, around_family, path_family, ancestors_family, vocabulary_family,
+    container_family, more_candidates_family, same_path_family, repetition_family, siblings_family, title_overlap_family,
+    page_stats_family;
+
+/* features_block_groups.c: numbers (n,) of groups of blocks whose ancestors at some levels have equal tags and, unless it
+   is NULL, equal classes; -1 with an exception set. */
 int group_blocks(const Tree *tree, Py_ssize_t first, Py_ssize_t last, const int32_t *names, int64_t *group);
 
 #endif

@@ -1,11 +1,9 @@
-/* Columns of text and of place, written row by row: each row is one column of all blocks.
-
-   write_text: the twin of blockml.features.text.text. write_position and write_around: of blockml.features.position. */
+/* Columns of text and position; references: blockml.features.text and blockml.features.position. */
 #include "features_page_tree.h"
 #include <stdlib.h>
 #include <string.h>
 
-int write_text(Page *page, float *rows) {
+static int write_text(Page *page, float *const *rows) {
     enum { ALNUM, SPACE, DIGIT, SENTENCE, CLAUSE, CAPITAL, IDEOGRAPH };
     const Tree *tree = page->tree;
     const uint8_t *classes = page->tables->view[MASKS].buf;
@@ -16,7 +14,7 @@ int write_text(Page *page, float *rows) {
         const double *count = counts + i;
         double alnum = count[ALNUM * n], letters = at_least(alnum, 1), word = at_least(words[i], 1);
         double sentence = count[SENTENCE * n], clause = count[CLAUSE * n], length = page->texts.lengths[i];
-        double signs = at_least(length - alnum - (count[SPACE * n] - 1), 0); /* the line break is none of its own */
+        double signs = at_least(length - alnum - (count[SPACE * n] - 1), 0); /* the line break is not the text's own */
         uint8_t first = page->texts.first[i], last = page->texts.last[i];
         const double values[19] = {
             words[i],
@@ -39,14 +37,20 @@ int write_text(Page *page, float *rows) {
             (first & classes[ALNUM]) == 0,
             prose[i] > 0,
         };
-        for (int k = 0; k < 19; k++) rows[k * n + i] = (float)values[k];
+        for (int k = 0; k < 19; k++) rows[k][i] = (float)values[k];
     }
     return 0;
 }
 
+const Family text_family = {
+    write_text, 0,
+    {{ONCE, "words chars wordlen linkedwords linkshare freewords digits capitals ideographs sentences clauses signs "
+            "clauserate endssentence endsclause startscapital startsdigit startssign prose"}},
+};
+
 enum { NO_HEADING = 9, AWAY = -9999 };
 
-/* Levels of the headings that blocks are, NO_HEADING for none: the smallest number that the tags of the four nearest
+/* Writes the heading level of each block, NO_HEADING for others: the smallest one that the tags of the four nearest
    elements above have. */
 static void read_headings(const Page *page, uint8_t *heading) {
     const Tree *tree = page->tree;
@@ -61,9 +65,18 @@ static void read_headings(const Page *page, uint8_t *heading) {
     }
 }
 
-/* Columns that look back: from the page's beginning, from headings and from running text. */
-static void write_position_of(const double *words, const double *prose, const uint8_t *heading, Py_ssize_t n,
-                              double n_words, double n_prose, float *rows) {
+/* Distances from the page's ends, from headings and from running text. */
+static int write_position(Page *page, float *const *rows) {
+    const Tree *tree = page->tree;
+    Py_ssize_t n = tree->n;
+    const double *words = tree->amounts, *prose = words + 2 * n;
+    double n_words = tree->n_words, n_prose = at_least(tree->n_prose, 1);
+    uint8_t *heading = malloc((size_t)n);
+    if (heading == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    read_headings(page, heading);
     double before = 0, prose_before = 0, before_h1 = 0, before_heading = 0;
     Py_ssize_t h1 = -1, any = -1, reading = -1, first_h1 = -1;
     for (Py_ssize_t i = 0; i < n && first_h1 < 0; i++)
@@ -87,10 +100,10 @@ static void write_position_of(const double *words, const double *prose, const ui
             any >= 0 ? (double)(i - any) : -1,
             any >= 0 ? before - before_heading : -1,
             any >= 0 ? heading[any] : 0,
-            0, /* until the next heading: from behind */
+            0, /* distance to the next heading: written below */
             reading >= 0 ? (double)(i - reading) : -1,
         };
-        for (int k = 0; k < 16; k++) rows[k * n + i] = (float)values[k];
+        for (int k = 0; k < 16; k++) rows[k][i] = (float)values[k];
         before += words[i];
         prose_before += prose[i];
     }
@@ -98,24 +111,18 @@ static void write_position_of(const double *words, const double *prose, const ui
     for (Py_ssize_t i = n; i-- > 0;) {
         if (heading[i] < NO_HEADING) next_heading = i;
         if (prose[i] > 0) next_reading = i;
-        rows[14 * n + i] = (float)(next_heading - i);
-        rows[16 * n + i] = next_reading < n ? (float)(next_reading - i) : -1;
+        rows[14][i] = (float)(next_heading - i);
+        rows[16][i] = next_reading < n ? (float)(next_reading - i) : -1;
     }
-}
-
-int write_position(Page *page, float *rows) {
-    const Tree *tree = page->tree;
-    uint8_t *heading = malloc((size_t)tree->n);
-    if (heading == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    read_headings(page, heading);
-    write_position_of(tree->amounts, tree->amounts + 2 * tree->n, heading, tree->n, tree->n_words,
-                      at_least(tree->n_prose, 1), rows);
     free(heading);
     return 0;
 }
+
+const Family position_family = {
+    write_position, 0,
+    {{ONCE, "place index fromend wordplace wordsbefore wordsafter proseplace heading sinceh1 wordssinceh1 fromfirsth1 "
+            "sinceheading wordssinceheading lastheading untilheading sinceprose untilprose"}},
+};
 
 /* Writes a smooth version of values (n,), none of which counts more than `most`: sums of `width` neighbours with
    weights, added from the first on. `room` is for n + width values. */
@@ -131,7 +138,7 @@ static void smooth(const double *values, Py_ssize_t n, double most, const double
 
 /* Words from so many blocks before to as many after, for each reach; then the share of them that is linked; then both
    by weights, of blocks of at most so many words. */
-int write_around(Page *page, float *rows) {
+static int write_around(Page *page, float *const *rows) {
     const Tables *tables = page->tables;
     const int64_t *reaches = tables->view[REACHES].buf;
     const double *words = page->tree->amounts, *weights = tables->view[WEIGHTS].buf;
@@ -143,28 +150,33 @@ int write_around(Page *page, float *rows) {
         PyErr_NoMemory();
         return -1;
     }
-    double *links_before = before + n + 1, *room = links_before; /* when the sums aren't needed any more */
+    double *links_before = before + n + 1, *room = links_before; /* once the sums are not needed any more */
     before[0] = links_before[0] = 0;
     for (Py_ssize_t i = 0; i < n; i++) {
         before[i + 1] = before[i] + words[i];
         links_before[i + 1] = links_before[i] + linked[i];
     }
     for (Py_ssize_t k = 0; k < n_reaches; k++) {
+        float *amounts = rows[k], *shares = rows[n_reaches + k];
         Py_ssize_t reach = reaches[k] < 0 ? 0 : reaches[k] < n ? (Py_ssize_t)reaches[k] : n;
         for (Py_ssize_t i = 0; i < n; i++) {
             Py_ssize_t since = i > reach ? i - reach : 0, until = i + reach + 1 < n ? i + reach + 1 : n;
             double amount = before[until] - before[since], links = links_before[until] - links_before[since];
-            rows[k * n + i] = (float)amount;
-            rows[(n_reaches + k) * n + i] = (float)(links / at_least(amount, 1));
+            amounts[i] = (float)amount;
+            shares[i] = (float)(links / at_least(amount, 1));
         }
     }
     double *smooth_words = room + n + width, *smooth_links = smooth_words + n;
     smooth(words, n, most, weights, width, room, smooth_words);
     smooth(linked, n, most, weights, width, room, smooth_links);
     for (Py_ssize_t i = 0; i < n; i++) {
-        rows[2 * n_reaches * n + i] = (float)smooth_words[i];
-        rows[(2 * n_reaches + 1) * n + i] = (float)(smooth_links[i] / at_least(smooth_words[i], 0.1));
+        rows[2 * n_reaches][i] = (float)smooth_words[i];
+        rows[2 * n_reaches + 1][i] = (float)(smooth_links[i] / at_least(smooth_words[i], 0.1));
     }
     free(before);
     return 0;
 }
+
+const Family around_family = {
+    write_around, 0, {{WINDOWS, "words#around"}, {WINDOWS, "links#around"}, {ONCE, "blurredwords blurredlinks"}},
+};

@@ -1,4 +1,4 @@
-/* What the elements above a block hold: the twin of blockml.features.structure.ancestors. */
+/* Text in the ancestors of blocks; reference: blockml.features.structure.ancestors. */
 #include "features_page_tree.h"
 #include <stdlib.h>
 #include <string.h>
@@ -37,9 +37,9 @@ static void measure(const double *low, const double *high, double blocks, double
     measures[7] = (float)((high[SENTENCES] - low[SENTENCES]) / amount);
 }
 
-/* Of the ancestor at each level above each block: words, their share of the page, the share of them that is linked,
-   running text and in paragraphs, blocks, words for each block, ends of sentences for each word. */
-int write_ancestors(Page *page, float *rows) {
+/* Writes for the ancestor of each block at each level: words, their share of the page, shares of linked words, running
+   text and words in paragraphs, blocks, words per block, sentence ends per word. */
+static int write_ancestors(Page *page, float *const *rows) {
     const Tree *tree = page->tree;
     const int64_t *levels = page->tables->view[LEVELS].buf, *started = tree->started;
     Py_ssize_t n = tree->n;
@@ -58,9 +58,14 @@ int write_ancestors(Page *page, float *rows) {
                         measures);
                 last = node;
             }
-            for (int m = 0; m < MEASURES; m++) rows[(k * MEASURES + m) * n + i] = measures[m];
+            for (int m = 0; m < MEASURES; m++) rows[k * MEASURES + m][i] = measures[m];
         }
     }
     free(before);
     return 0;
 }
+
+const Family ancestors_family = {
+    write_ancestors, 0,
+    {{ANCESTORS, "words#up share#up links#up prose#up inp#up blocks#up density#up sentences#up"}},
+};

@@ -1,4 +1,4 @@
-/* What is the same of all pages: tables that Python makes, opened and checked once a process. */
+/* Constants of all pages: tables that Python makes, opened and checked once per process. */
 #include "features_page_tree.h"
 #include <stdlib.h>
 
@@ -18,7 +18,7 @@ static void drop(Tables *tables) {
 
 static void free_tables(PyObject *capsule) { drop(PyCapsule_GetPointer(capsule, CAPSULE)); }
 
-/* Whether all tables are as long as functions trust them to be. */
+/* Whether all tables have the lengths that functions rely on. */
 static int are_sound(const Tables *tables) {
     static const Py_ssize_t least[N_TABLES] = {[CLASSES] = 0x110000, [IN_WORD] = 0x110000 / 8, [CASED] = 0x110000 / 8};
     for (int k = 0; k < N_TABLES; k++)
@@ -27,7 +27,7 @@ static int are_sound(const Tables *tables) {
     for (Py_ssize_t way = 0; way < length_of(tables, WAYS) / 2; way++)
         if (ways[2 * way] < 0) return 0;
     return length_of(tables, MASKS) == N_CLASSES && length_of(tables, TAGS) == N_TAG_TABLES * tables->n_places &&
-           tables->n_places >= 2 && length_of(tables, WEIGHTS) % 2 == 1 && length_of(tables, WAYS) % 2 == 0 &&
+           tables->n_places >= 2 && length_of(tables, FLAGS) == N_FLAGS && length_of(tables, WEIGHTS) % 2 == 1 && length_of(tables, WAYS) % 2 == 0 &&
            length_of(tables, NUMBERS) == N_NUMBERS && number_in(tables, N_LANDMARKS) >= 0 &&
            number_in(tables, N_LANDMARKS) <= 64 && number_in(tables, N_KEYWORDS) >= 0 &&
            number_in(tables, N_ROLES) >= 0 && number_in(tables, N_KEYWORDS) + number_in(tables, N_ROLES) <= 63 &&

@@ -1,6 +1,4 @@
-/* Counts over the texts of blocks.
-
-   read_texts: the twin of blockml.features.page_context.PageContext.characters and its kin. line_densities: of
+/* Counts over the texts of blocks; references: blockml.features.page_context.PageContext.characters and
    blockml.features.density.word_density. */
 #include "features_page_tree.h"
 #include <stdlib.h>
@@ -14,14 +12,14 @@ void count_classes(const uint8_t *masks, uint64_t *counted) {
     }
 }
 
-/* What characters count, side by side in bytes; of those of ASCII without another look-up. */
+/* Counts of each character, side by side in bytes; those of ASCII are looked up directly. */
 typedef struct {
     const uint8_t *kinds;
     const uint64_t *counted;
     uint64_t ascii[0x80];
 } Counting;
 
-/* Adds to sums (N_CLASSES + 1,) what the characters of UTF-8 count; returns the last one. */
+/* Adds the counts of UTF-8 characters to sums (N_CLASSES + 1,); returns the last character. */
 static uint32_t count_characters(const Counting *counting, const uint8_t *byte, const uint8_t *end, int64_t *sums) {
     const uint64_t not_ascii = 0x8080808080808080u;
     uint32_t point = '\n';
@@ -90,7 +88,7 @@ static float line_density(const int32_t *lengths, Py_ssize_t n, int64_t line_wid
         Py_ssize_t after = word;
         int64_t used = 0; /* with a blank behind each word */
         while (after < n && used + lengths[after] <= line_width) used += (int64_t)lengths[after++] + 1;
-        if (after == word) { /* one word longer than a line stands alone */
+        if (after == word) { /* a word longer than a line has its own line */
             n_lines += word == 0; /* and leaves an empty first line behind, as in boilerpipe */
             after++;
         }
@@ -103,25 +101,22 @@ static float line_density(const int32_t *lengths, Py_ssize_t n, int64_t line_wid
 
 /* line_densities(lengths, counts, line_width, densities): of blocks of so many words each. */
 PyObject *line_densities(PyObject *module, PyObject *arguments) {
-    PyObject *object[3];
+    static const Py_ssize_t sizes[3] = {4, 4, 4};
+    PyObject *object[3], *result = NULL;
     Py_buffer view[3];
-    int line_width, opened = 0;
+    int line_width;
     (void)module;
     if (!PyArg_ParseTuple(arguments, "OOiO", &object[0], &object[1], &line_width, &object[2])) return NULL;
-    PyObject *result = NULL;
-    for (; opened < 3; opened++)
-        if (open_array(object[opened], &view[opened], 4, opened == 2) < 0) goto done;
+    int opened = open_arrays(object, view, sizes, 3);
+    if (opened < 3) goto done;
     const int32_t *lengths = view[0].buf, *counts = view[1].buf;
-    float *densities = view[2].buf;
     Py_ssize_t n = view[1].len / 4, left = view[0].len / 4;
-    for (Py_ssize_t i = 0; i < n; i++) {
+    for (Py_ssize_t i = 0; i < n; lengths += counts[i], left -= counts[i], i++) {
         if (counts[i] < 0 || counts[i] > left || view[2].len / 4 < n) {
             PyErr_SetString(PyExc_IndexError, "not as many words as blocks say");
             goto done;
         }
-        densities[i] = line_density(lengths, counts[i], line_width);
-        lengths += counts[i];
-        left -= counts[i];
+        ((float *)view[2].buf)[i] = line_density(lengths, counts[i], line_width);
     }
     result = Py_NewRef(Py_None);
 done:

@@ -73,7 +73,7 @@ class JudgingKernel(Protocol):
         net: HeldNet,
         columns: NDArray[np.float32],
         starts: NDArray[np.int64],
-        buckets: NDArray[np.int32],
+        hashed_words: NDArray[np.int32],
         bag: NDArray[np.int64],
         groups: tuple[NDArray[np.int64], ...],
         n_words: NDArray[np.float64],

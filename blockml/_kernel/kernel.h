@@ -152,17 +152,15 @@ PyObject *page_groups(PyObject *module, PyObject *capsule);
 PyObject *page_bags(PyObject *module, PyObject *arguments);
 
 /* features_page_tree.c */
-PyObject *word_amounts(PyObject *module, PyObject *arguments);
 PyObject *page_tree(PyObject *module, PyObject *arguments);
 
 /* features_tables.c */
 PyObject *held_tables(PyObject *module, PyObject *arguments);
 
 /* features_matrix.c */
+PyObject *family_columns(PyObject *module, PyObject *arguments);
 PyObject *page_rows(PyObject *module, PyObject *arguments);
 
-/* features_declared_metadata.c */
-PyObject *page_claims(PyObject *module, PyObject *arguments);
 
 /* features_text_counts.c */
 PyObject *line_densities(PyObject *module, PyObject *arguments);
@@ -181,15 +179,7 @@ PyObject *count_byte(PyObject *module, PyObject *arguments);
 /* parsing_meta_charset.c */
 PyObject *plain_meta(PyObject *module, PyObject *arguments);
 
-/* features_factorize.c. Sorts by key; equal ones stay in order. `other` has room for as many; returns where the sorted ones are. */
-typedef struct {
-    uint64_t key;
-    int64_t place;
-} Item;
-Item *sorted(Item *items, Item *other, size_t n);
-/* `order` and `starts` may be NULL; -1 with an exception set. */
-int64_t rank_keys(const uint64_t *keys, size_t n, int64_t *order, int64_t *starts, int64_t *which);
-int64_t number_keys(const uint64_t *keys, size_t n, int64_t *which); /* the same in no order */
-PyObject *factorize(PyObject *module, PyObject *arguments);
+/* features_factorize.c. Numbers (n,) of keys (n,); returns how many numbers there are, or -1 with an exception set. */
+int64_t number_keys(const uint64_t *keys, size_t n, int64_t *number);
 
 #endif

@@ -33,11 +33,6 @@ static inline uint64_t few_bytes(const void *bytes, size_t length) {
     return byte[0] | (uint64_t)byte[length / 2] << 8 * (length / 2) | (uint64_t)byte[length - 1] << 8 * (length - 1);
 }
 
-static inline void put_eight(void *bytes, uint64_t word) {
-    word = little_end_first(word);
-    memcpy(bytes, &word, 8);
-}
-
 /* The same byte eight times. */
 static inline uint64_t all_of(unsigned char byte) { return byte * 0x0101010101010101u; }
 
@@ -51,8 +46,5 @@ static inline uint64_t bits_of_bytes(uint64_t word) { return word * 0x0002040810
 
 /* The uppermost bit of the first byte that is zero, and maybe of some behind it; 0 if none is. */
 static inline uint64_t zeros_in(uint64_t word) { return (word - all_of(1)) & ~word & all_of(128); }
-
-/* Capital letters of a word of ASCII characters made small. */
-static inline uint64_t lower(uint64_t word) { return word | within(word, 'A', 'Z') >> 2; }
 
 #endif

@@ -12,8 +12,8 @@ from blockml.decision.expected_f1 import expected_f1
 from blockml.decision.lines import line_means, line_numbers, line_weights, smooth_lines
 from blockml.decision.page_features import BlockAmounts
 from blockml.decision.policy import MAX_LOG_ODDS, DecisionPolicy
+from blockml.features.block_groups import GROUPINGS
 from blockml.features.page_context import PageContext
-from blockml.features.repetition import ALIKE, alike
 from blockml.predictors.log_odds import log_odds, sigmoid
 
 __all__ = ["PolicyColumns", "score_blocks"]
@@ -37,7 +37,7 @@ class PolicyColumns:
         line = line_numbers(context.blocks)
         text = duplicated_lines(context.blocks, line, policy.min_duplicate_words)
         amounts = BlockAmounts(context.words, context.linked, context.prose)
-        return cls(amounts, line, text, alike(context)[ALIKE.index("far")])
+        return cls(amounts, line, text, context.block_groups[GROUPINGS.index("far")])
 
 
 def score_blocks(

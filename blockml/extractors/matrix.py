@@ -1,8 +1,8 @@
-"""Every feature set of a page: what blocks tell, what extractors make of them, what the page's site says.
+"""Matrices of any feature set: with scores of heuristics and statistics of the page's site where a set has them.
 
 Scores of several extractors as the features of a trained classifier are stacking (Wolpert 1992, *Stacked
-generalization*), here for the combination of heuristics that Gottron 2008 names as future work. What the site says is
-the external knowledge that he names beside it.
+generalization*), here for the combination of heuristics that Gottron 2008 names as future work. Statistics of the site
+are the external knowledge that he names besides.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from blockml import features
 from blockml.extractors.methods import METHODS
-from blockml.features import feature_set, site_pages
+from blockml.features import PageMatrix, feature_set, site_pages
 from blockml.features.feature_sets import split_name
 from blockml.features.page_context import PageContext
-from blockml.features.page_matrix import PageMatrix
 from blockml.features.votes import VOTERS
 from blockml.page import Page
 
@@ -27,18 +26,18 @@ if TYPE_CHECKING:
 
 __all__ = ["matrix", "page_matrix", "uses_siblings"]
 
-_SIBLINGS = tuple([column.name for column in site_pages.COLUMNS])
+_SITE_COLUMNS = tuple([column.name for column in site_pages.COLUMNS])
 
-#: More pages than these make no difference (our choice: shares are then known to 2 %).
+#: Number of known pages from which on more make no difference (our choice: shares are then known to 2 %).
 _MOST_PAGES = 50
 
 
-def matrix(
-    page: Page, features_name: str, site: SiteTemplate | None = None, view: PageContext | None = None
-) -> NDArray[np.float32]:
+def page_matrix(
+    page: Page, features_name: str, site: SiteTemplate | None = None, context: PageContext | None = None
+) -> PageMatrix:
     """Compute any feature set.
 
-    Extractors see the page as it is, whatever parsing they would choose for themselves.
+    Extractors score the page as it was parsed, whatever parsing they would choose for themselves.
 
     Parameters
     ----------
@@ -47,15 +46,10 @@ def matrix(
     features_name
         Name of the set.
     site
-        What is known of the page's site; None if nothing is. Where less than four pages are known, it is as if none
-        were.
-    view
-        The page's view, where there is one already.
-
-    Returns
-    -------
-    NDArray[np.float32]
-        (n_blocks, n_columns).
+        Template of the page's site. Without one, or with one of fewer than four pages, columns about the site have the
+        value :data:`blockml.features.site_pages.UNKNOWN`.
+    context
+        The page's context, if it was made before.
 
     Raises
     ------
@@ -66,23 +60,25 @@ def matrix(
     --------
     >>> import blockml
     >>> page = blockml.parse(f"<p><a href=/>Home</a></p><p>{'word ' * 60}</p>")
-    >>> matrix(page, "boilerpipe6").shape, matrix(page, "kim2013-site").shape
-    ((2, 6), (2, 150))
-    >>> matrix(page, "votes")[:, feature_set("votes").columns.index("votenumwords_0")].tolist()
+    >>> page_matrix(page, "kim2013-site").values.shape
+    (2, 150)
+    >>> votes = page_matrix(page, "votes")
+    >>> votes.values[:, votes.columns.index("votenumwords_0")].tolist()
     [0.0, 1.0]
     """
-    given = {base: METHODS[VOTERS[base]]().score(page) for base in _voters(features_name)}
+    given: dict[str, NDArray[np.float32]] = {}
+    if voters := _voters(features_name):
+        given |= {base: METHODS[VOTERS[base]]().score(page) for base in voters}
     if uses_siblings(features_name):
         given |= _from_site(page, site)
-    return features.build(page, features_name, given, view)
+    return features.matrix(page, features_name, given, context)
 
 
-def page_matrix(
-    page: Page, features_name: str, site: SiteTemplate | None = None, context: PageContext | None = None
-) -> PageMatrix:
-    """Compute any feature set, with the page context that predictors need: see :func:`matrix`."""
-    context = PageContext(page) if context is None else context
-    return PageMatrix(matrix(page, features_name, site, context), feature_set(features_name).columns, context)
+def matrix(
+    page: Page, features_name: str, site: SiteTemplate | None = None, view: PageContext | None = None
+) -> NDArray[np.float32]:
+    """Compute the values of :func:`page_matrix` alone: (n_blocks, n_columns)."""
+    return page_matrix(page, features_name, site, view).values
 
 
 @functools.cache
@@ -94,12 +90,12 @@ def uses_siblings(features_name: str) -> bool:
     UnknownNameError
         No such feature set.
     """
-    return bool(_bases(features_name) & set(_SIBLINGS))
+    return bool(_bases(features_name) & set(_SITE_COLUMNS))
 
 
 @functools.cache
 def _voters(features_name: str) -> tuple[str, ...]:
-    """Columns of a feature set that are votes."""
+    """Name the columns of a feature set that are scores of heuristics."""
     bases = _bases(features_name)
     return tuple([base for base in VOTERS if base in bases])
 
@@ -110,14 +106,14 @@ def _bases(features_name: str) -> frozenset[str]:
 
 
 def _from_site(page: Page, site: SiteTemplate | None) -> dict[str, NDArray[np.float32]]:
-    """Base columns of :mod:`blockml.features.site_pages` by name."""
-    from blockml.templates.frequency import measure, too_few
+    """Compute base columns of :mod:`blockml.features.site_pages` by name."""
+    from blockml.templates.frequency import measure, too_few  # most sets have no column about the site
     from blockml.templates.mapping import template_share
 
     n_blocks = len(page.blocks)
     known = None if site is None else measure(page, site.counts)
     if site is None or known is None or known.ibdf is None or too_few(known):
-        return {name: np.full(n_blocks, site_pages.UNKNOWN, dtype=np.float32) for name in _SIBLINGS}
+        return {name: np.full(n_blocks, site_pages.UNKNOWN, dtype=np.float32) for name in _SITE_COLUMNS}
     inside = site.in_tree(page)
     values = {
         "sitepages": np.full(n_blocks, min(known.n_pages, _MOST_PAGES)),
@@ -131,4 +127,4 @@ def _from_site(page: Page, site: SiteTemplate | None) -> dict[str, NDArray[np.fl
         "sitewords": known.path_words,
         "sitelinks": known.path_links,
     }
-    return {name: values[name].astype(np.float32) for name in _SIBLINGS}
+    return {name: values[name].astype(np.float32) for name in _SITE_COLUMNS}

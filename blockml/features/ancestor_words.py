@@ -1,4 +1,4 @@
-"""Words in the tags, classes and ids above each block, as numbers: nets learn a vector for each of them."""
+"""Words in the tags, classes and ids above each block, as hashed numbers: MLPs learn a vector for each of them."""
 
 from __future__ import annotations
 
@@ -7,136 +7,126 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Self
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.features.attribute_values import NAMES
+from blockml.features.attribute_values import ATTRIBUTES
 from blockml.features.page_context import PageContext
 
-__all__ = ["BUCKETS", "Bags", "bags"]
+__all__ = ["N_HASHED_WORDS", "AncestorWords", "ancestor_words"]
 
-#: Numbers that words are hashed to (our choice; Weinberger et al. 2009, *Feature Hashing for Large Scale Multitask
-#: Learning*, on why collisions do little harm). A power of two.
-BUCKETS = 2**13
-#: Elements above a block whose words are taken, and how many of them count as near: a word has one number there and
-#: another one further up (our choice).
+#: Range of the hashed words, a power of two (our choice; Weinberger et al. 2009, *Feature Hashing for Large Scale
+#: Multitask Learning*, on why collisions do little harm).
+N_HASHED_WORDS = 2**13
+#: Nearest ancestors whose words are taken, and how many of them are near: a word has another number further up (our
+#: choice).
 _LEVELS, _NEAR = 4, 2
-#: Attributes that name what an element is: class, role, id and itemprop.
-_ATTRIBUTES = NAMES[:4]
-#: Characters of one attribute that are read, names that are taken whole, and parts: pages with hundreds of classes on
-#: an element exist (our choice).
+#: Attributes whose words are taken: class, role, id and itemprop.
+_ATTRIBUTES = ATTRIBUTES[:4]
+#: Maximum number of characters of a value, of its names and of its parts: pages with hundreds of classes on an element
+#: exist (our choice).
 _MOST_CHARACTERS, _MOST_NAMES, _MOST_WORDS = 512, 8, 32
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _WORD = re.compile(r"[a-z]+|\d+")
-#: Tells the number of a word far up from that near by: bits that differ (low ones of the golden ratio's; Knuth, *The
+#: Bits in which the number of a word differs between near and far ancestors (low bits of the golden ratio; Knuth, *The
 #: Art of Computer Programming* 3, 6.4).
 _FAR = 0x1C15
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bags:
-    """A bag of words for each block. Blocks with the same words share one."""
+class AncestorWords:
+    """A bag of words for each block. Blocks with equal words share one."""
 
     starts: NDArray[np.intp]
-    """(n_bags + 1,) bag ``i`` has the words ``starts[i] … starts[i + 1] - 1``, one at least."""
-    buckets: NDArray[np.int32]
-    """(n_words,) number of each word, 0 … :data:`BUCKETS` - 1; a word may be twice in a bag."""
+    """(n_bags + 1,) bag ``i`` has the words ``starts[i] … starts[i + 1] - 1``, at least one."""
+    hashed_words: NDArray[np.int32]
+    """(n_words,) words as numbers below :data:`N_HASHED_WORDS`; a bag may hold a number twice."""
     bag: NDArray[np.intp]
     """(n_blocks,) bag of each block."""
 
-    def take(self, blocks: NDArray[np.intp]) -> Bags:
-        """Bags of some of the blocks, in that order."""
+    def take(self, blocks: NDArray[np.intp]) -> Self:
+        """Select blocks, in the order given."""
         chosen, bag = np.unique(self.bag[blocks], return_inverse=True)
-        places, starts = _spans(self.starts[chosen], self.starts[chosen + 1] - self.starts[chosen])
-        return Bags(starts, self.buckets[places], bag)
+        lengths = self.starts[chosen + 1] - self.starts[chosen]
+        starts = np.append(0, np.cumsum(lengths))
+        places = np.repeat(self.starts[chosen] - starts[:-1], lengths) + np.arange(starts[-1])
+        return type(self)(starts, self.hashed_words[places], bag)
 
     @classmethod
-    def join(cls, parts: Sequence[Bags]) -> Bags:
-        """Bags of several pages, one after the other."""
-        words = np.cumsum([0, *(len(part.buckets) for part in parts)])
-        before = np.cumsum([0, *(len(part.starts) - 1 for part in parts)])
+    def join(cls, parts: Sequence[Self]) -> Self:
+        """Concatenate the blocks of several pages."""
+        n_words = np.cumsum([0, *(len(part.hashed_words) for part in parts)])
+        n_bags = np.cumsum([0, *(len(part.starts) - 1 for part in parts)])
+        starts = [part.starts[1:] + before for part, before in zip(parts, n_words, strict=False)]
+        bag = [part.bag + before for part, before in zip(parts, n_bags, strict=False)]
         return cls(
-            np.concatenate([[0], *(part.starts[1:] + start for part, start in zip(parts, words, strict=False))]),
-            np.concatenate([np.zeros(0, dtype=np.int32), *(part.buckets for part in parts)]),
-            np.concatenate([[], *(part.bag + start for part, start in zip(parts, before, strict=False))]).astype(
-                np.intp
-            ),
+            np.concatenate([[0], *starts]),
+            np.concatenate([np.zeros(0, dtype=np.int32), *(part.hashed_words for part in parts)]),
+            np.concatenate([[], *bag]).astype(np.intp),
         )
 
 
-def bags(view: PageContext) -> Bags:
-    """Words of the tags and of ``class``, ``id``, ``itemprop`` and ``role`` of the four elements next above each block.
+def ancestor_words(context: PageContext) -> AncestorWords:
+    """Hash the words of the tags and of ``class``, ``id``, ``itemprop`` and ``role`` of each block's four ancestors.
 
-    Names are taken whole and, at signs and inner capitals, in parts; case doesn't matter.
+    Names are taken whole and, at signs and inner capitals, in parts, without regard to case.
 
     Examples
     --------
     >>> import blockml
-    >>> found = bags(PageContext(blockml.parse("<ul class='siteNav'><li>one<li>two</ul><p>three")))
+    >>> page = blockml.parse("<ul class='siteNav'><li>one<li>two</ul><p>three")
+    >>> found = ancestor_words(PageContext(page))
     >>> found.bag.tolist(), np.diff(found.starts).tolist()
     ([0, 0, 1], [8, 4])
     """
-    n = len(view)
+    n = len(context)
     if not n:
-        return Bags(np.zeros(1, dtype=np.intp), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.intp))
-    if (sheet := view.sheet) is not None:
-        return Bags(*sheet.bags(_sums_of_value, (_MOST_NAMES, _MOST_WORDS, _NEAR, _FAR, BUCKETS - 1)))
+        return AncestorWords(np.zeros(1, dtype=np.intp), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.intp))
+    if (kernel_page := context.kernel_page) is not None:
+        bounds = _MOST_NAMES, _MOST_WORDS, _NEAR, _FAR, N_HASHED_WORDS - 1
+        return AncestorWords(*kernel_page.ancestor_words(_checksums, bounds))
     above = np.full((_LEVELS, n), -1, dtype=np.int64)
-    above[: len(view.chain)] = view.chain[:_LEVELS]
-    tag_sums = [*(_sum(f"<{name}") for name in view.nodes.names), _sum("<")]  # at the end that of "no node"
-    return _in_python(above, view.nodes.tag, view.names.columns[: len(_ATTRIBUTES)], tag_sums, view.names.values)
-
-
-def _in_python(
-    above: NDArray[np.int64],
-    tag: NDArray[np.int32],
-    numbers: NDArray[np.int32],
-    tag_sums: Sequence[int],
-    values: tuple[str, ...],
-) -> Bags:
-    """Bags of what stands above each block (levels, n_blocks): tags and values of nodes by their numbers."""
+    above[: len(context.chain)] = context.chain[:_LEVELS]
+    values = context.attribute_values
+    tag_sums = [*(_checksum(f"<{name}") for name in context.nodes.names), _checksum("<")]  # the last of "no node"
+    tags = np.append(context.nodes.tag, np.int32(len(tag_sums) - 1))
     nodes = np.unique(above).tolist()
-    tag = np.append(tag, np.int32(len(tag_sums) - 1))  # at the end that of "no node", as in numbers
-    kinds = dict(zip(nodes, zip(tag[nodes].tolist(), *numbers[:, nodes].tolist(), strict=True), strict=True))
+    numbers = values.columns[: len(_ATTRIBUTES), nodes].tolist()
+    kind_of = dict(zip(nodes, zip(tags[nodes].tolist(), *numbers, strict=True), strict=True))
     bag_of: dict[tuple[tuple[int, ...], ...], int] = {}
-    bag = [bag_of.setdefault(tuple([kinds[node] for node in line]), len(bag_of)) for line in above.T.tolist()]
-    words_of = functools.cache(lambda number: np.frombuffer(_sums_of_value(values[number]), np.uint32).tolist())
+    bag = [bag_of.setdefault(tuple([kind_of[node] for node in line]), len(bag_of)) for line in above.T.tolist()]
+    sums_of = functools.cache(lambda number: np.frombuffer(_checksums(values.values[number]), np.uint32).tolist())
     starts, words = [0], list[int]()
     for line in bag_of:
-        for level, (name, *held) in enumerate(line):
+        for level, (tag, *held) in enumerate(line):
             mark = 0 if level < _NEAR else _FAR
-            sums = [tag_sums[name], *chain.from_iterable(words_of(number) for number in held if number)]
-            words += [(word & (BUCKETS - 1)) ^ mark for word in sums]
+            sums = [tag_sums[tag], *chain.from_iterable(sums_of(number) for number in held if number)]
+            words += [(word & (N_HASHED_WORDS - 1)) ^ mark for word in sums]
         starts.append(len(words))
-    return Bags(np.array(starts, dtype=np.intp), np.array(words, dtype=np.int32), np.array(bag, dtype=np.intp))
+    return AncestorWords(np.array(starts, dtype=np.intp), np.array(words, dtype=np.int32), np.array(bag, dtype=np.intp))
 
 
-def _sums_of_value(value: str) -> bytes:
-    """Checksums of the words in an attribute's value, as bytes of uint32."""
-    return np.array(list(map(_sum, _parts(value))), dtype=np.uint32).tobytes()
+def _checksums(value: str) -> bytes:
+    """Return checksums of the words in an attribute's value, as bytes of uint32."""
+    return np.array(list(map(_checksum, _words(value))), dtype=np.uint32).tobytes()
 
 
-def _sum(word: str) -> int:
-    """CRC-32: spreads words over the numbers as well as a costlier hash, and is the same everywhere."""
+def _checksum(word: str) -> int:
+    """Return CRC-32: it spreads words as well as a costlier hash, and is equal on all machines."""
     return crc32(word.encode("utf-8", "surrogatepass"))
 
 
-def _parts(value: str) -> tuple[str, ...]:
-    """Names in an attribute's value, whole and in parts.
+def _words(value: str) -> tuple[str, ...]:
+    """Return the names in an attribute's value, whole and in parts.
 
     Examples
     --------
-    >>> _parts("siteNav top-2")
+    >>> _words("siteNav top-2")
     ('.site', '.nav', '.top-2', 'site', 'nav', 'top', '2')
     """
-    apart = _CAMEL.sub(" ", value[:_MOST_CHARACTERS]).lower()
-    whole = [f".{name}" for name in apart.split()[:_MOST_NAMES]]
-    return tuple(dict.fromkeys(whole + _WORD.findall(apart)[:_MOST_WORDS]))
-
-
-def _spans(starts: NDArray[np.intp], lengths: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Places ``starts[i] … starts[i] + lengths[i] - 1`` one after the other, and where those of each begin, and end."""
-    bounds = np.append(0, np.cumsum(lengths))
-    return np.repeat(starts - bounds[:-1], lengths) + np.arange(bounds[-1]), bounds
+    separated = _CAMEL.sub(" ", value[:_MOST_CHARACTERS]).lower()
+    whole = [f".{name}" for name in separated.split()[:_MOST_NAMES]]
+    return tuple(dict.fromkeys(whole + _WORD.findall(separated)[:_MOST_WORDS]))

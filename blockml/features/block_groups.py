@@ -1,76 +1,68 @@
-"""Which blocks are built alike: numbers of groups by what stands above them."""
+"""Groups of blocks with equal ancestors: lists, menus and posts of a thread repeat what is above a block."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.features.factorize import factorize
+from blockml.features.factorize import number_keys
 from blockml.page import Nodes
 
-__all__ = ["GROUPS", "Levels", "alike"]
+__all__ = ["GROUPINGS", "LEVELS_OF", "Levels", "group_blocks"]
 
 #: Multiplier of a polynomial hash (odd, from the golden ratio; Knuth, *The Art of Computer Programming* 3, 6.4).
 _FACTOR = 0x9E3779B97F4A7C15
 
-_NO_NAMES = np.zeros(0, dtype=np.int32)
+_NO_CLASSES = np.zeros(0, dtype=np.int32)
 
 
 class Levels(NamedTuple):
-    """Ancestors from so many levels above the parent on, up to others; the last one not included."""
+    """Range of ancestors, counted from the parent up; the last one is not included."""
 
     first: int
     last: int
 
 
-#: More levels than are ever looked at.
-_ALL = 1000
-#: Ways to call two blocks alike: by tags and classes of the three nearest ancestors, or of all from the third on.
-GROUPS: Mapping[str, Levels] = {"near": Levels(0, 3), "far": Levels(2, _ALL)}
+#: Groupings of blocks: by tags and classes of the three nearest ancestors, or of all from the third on.
+GROUPINGS = ("near", "far")
+#: Ancestors that each grouping compares; 1000 are more than are ever looked at.
+LEVELS_OF = (Levels(0, 3), Levels(2, 1000))
 
 
-def alike(
-    chain: NDArray[np.int64],
-    nodes: Nodes,
-    ways: Sequence[Levels],
-    names: NDArray[np.int32] = _NO_NAMES,
+def group_blocks(
+    chain: NDArray[np.int64], nodes: Nodes, levels: Sequence[Levels], classes: NDArray[np.int32] = _NO_CLASSES
 ) -> NDArray[np.int64]:
-    """Number the groups of blocks with the same tags, and names, at some levels above.
+    """Number the groups of blocks whose ancestors at some levels have equal tags, and equal classes.
 
     Parameters
     ----------
     chain, nodes
         (levels, n_blocks) the nodes above each block, and all nodes. See
         :class:`blockml.features.page_context.PageContext`.
-    ways
-        Levels, for each way to be alike. Without levels all blocks are one group.
-    names
-        (n_nodes + 1,) numbers of names, the last one for "no node"; without them tags alone count.
+    levels
+        Ancestors to compare, for each grouping. Without ancestors all blocks are one group.
+    classes
+        (n_nodes + 1,) numbers of values of ``class``, the last one for "no node"; without them tags alone count.
 
     Returns
     -------
     NDArray[np.int64]
-        (len(ways), n_blocks).
+        (len(levels), n_blocks), numbered in the order of their first blocks.
     """
-    groups = np.empty((len(ways), chain.shape[1]), dtype=np.int64)
     codes = np.zeros(len(nodes) + 1, dtype=np.uint64)
     codes[:-1] = nodes.tag
-    if len(names):
-        codes += len(nodes.names) * names.astype(np.uint64)
+    if len(classes):
+        codes += len(nodes.names) * classes.astype(np.uint64)
     codes += np.uint64(1)
     codes[-1] = 0
-    for way, group in zip(ways, groups, strict=True):
-        group[:] = factorize(_hash(chain[way.first : way.last], codes))[2]
+    groups = np.empty((len(levels), chain.shape[1]), dtype=np.int64)
+    for compared, group in zip(levels, groups, strict=True):
+        key = np.zeros(chain.shape[1], dtype=np.uint64)
+        for level in codes[chain[compared.first : compared.last][::-1]]:
+            key = key * np.uint64(_FACTOR) + level
+            key ^= key >> np.uint64(31)
+        group[:] = number_keys(key)
     return groups
-
-
-def _hash(chain: NDArray[np.integer], codes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """(n_blocks,) key of the codes of each block's chain."""
-    key = np.zeros(chain.shape[1], dtype=np.uint64)
-    for level in codes[chain[::-1]]:
-        key = key * np.uint64(_FACTOR) + level
-        key ^= key >> np.uint64(31)
-    return key

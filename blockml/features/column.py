@@ -1,8 +1,8 @@
-"""What a feature column is."""
+"""Specification of a feature column."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -12,45 +12,13 @@ from numpy.typing import NDArray
 from blockml.features.page_context import PageContext
 from blockml.page import Blocks
 
-__all__ = ["Column", "Family", "Row", "Rows", "columns_of", "names_of"]
+__all__ = ["Column", "Family", "Row", "columns_of"]
 
 #: Unit of a column, or unit, smallest and largest value.
 Row: TypeAlias = str | tuple[str, float, float]
 
 
-class Rows(Mapping[str, NDArray[np.float32]]):
-    """Columns of a family by name that lie side by side in one array, as they will in a page's matrix.
-
-    Examples
-    --------
-    >>> rows = Rows(("words", "links"), np.array([[5, 7], [0, 1]], np.float32))
-    >>> rows["links"].tolist(), list(rows)
-    ([0.0, 1.0], ['words', 'links'])
-    """
-
-    __slots__ = ("array", "names")
-
-    def __init__(self, names: tuple[str, ...], array: NDArray[np.float32]) -> None:
-        self.names = names
-        self.array = array
-        """(n_columns, n_blocks), or (n_columns, 1) for what is the same of all blocks."""
-
-    def __getitem__(self, name: str) -> NDArray[np.float32]:
-        try:
-            place = self.names.index(name)
-        except ValueError:
-            raise KeyError(name) from None
-        row: NDArray[np.float32] = self.array[place]
-        return row
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.names)
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-
-#: Computes columns that share their work: a page to (n_blocks,) numbers by the column's name, or one for all blocks.
+#: Function from a page to columns that share intermediate results: (n_blocks,) numbers by name, or one for all blocks.
 Family: TypeAlias = Callable[
     [PageContext], Mapping[str, NDArray[np.generic]] | Mapping[str, NDArray[np.generic] | float]
 ]
@@ -58,26 +26,26 @@ Family: TypeAlias = Callable[
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One base column: a number per block, before neighbours are looked at."""
+    """A base column: a number per block, from which columns of neighbours are made."""
 
     name: str
-    """Letters and digits; neighbours and values are appended by feature sets, see :class:`FeatureSet`."""
+    """Letters and digits; feature sets append the neighbour and the value."""
     unit: str
-    """What one unit of it is."""
+    """Unit of its values."""
     low: float
     """Smallest possible value."""
     high: float
     """Largest possible value."""
     empty: float
-    """Value of a neighbour that does not exist, beyond either end of the page."""
+    """Value of neighbours beyond either end of the page."""
     source: str
     """Paper and section."""
     compute: Callable[[Blocks], NDArray[np.float32]] | None
-    """Blocks to (n_blocks,) float32; None for what a family computes, or :func:`blockml.features.build` is given."""
+    """Function from blocks to (n_blocks,) float32; None if a family computes the column or the caller gives it."""
     values: tuple[str, ...] = ()
     """Names of the codes 0, 1, 2 … of a nominal column; empty for a numeric one."""
     family: Family | None = None
-    """What computes it together with others, from the whole page."""
+    """Function that computes it, together with others, from the page."""
 
 
 def columns_of(
@@ -87,19 +55,22 @@ def columns_of(
     *,
     values: Mapping[str, tuple[str, ...]] = {},
 ) -> tuple[Column, ...]:
-    """Columns of one family: by name the unit, or the unit with the smallest and largest value.
+    """Make the columns of a family.
 
-    Without a family the columns are given from outside; see :attr:`Column.compute`.
-
-    Amounts are from 0 on unless it is said otherwise; beyond the ends of a page they are 0.
+    Parameters
+    ----------
+    family
+        Function that computes them; None for columns that callers give.
+    source
+        Paper and section.
+    rows
+        By name the unit, or the unit with the smallest and largest value; the default range is 0 to infinity. Values of
+        neighbours beyond the ends of a page are 0.
+    values
+        Names of the codes of nominal columns.
     """
     columns = []
     for name, row in rows.items():
         unit, low, high = (row, 0.0, np.inf) if isinstance(row, str) else row
         columns.append(Column(name, unit, low, high, 0, source, None, values.get(name, ()), family))
     return tuple(columns)
-
-
-def names_of(columns: Iterable[Column], family: Family) -> tuple[str, ...]:
-    """Names of the columns that a family computes, in their order."""
-    return tuple([column.name for column in columns if column.family is family])

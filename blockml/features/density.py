@@ -17,14 +17,14 @@ __all__ = ["COLUMNS", "link_density", "word_density", "word_density_80w", "word_
 
 #: Width of a line in characters (boilerpipe, public source). Kim et al. read it as "a sentence of 80 words".
 LINE_WIDTH = 80
-#: The same number read as words (Kim et al. 2013, section 2.2, literally).
+#: Words of a "sentence" (Kim et al. 2013, section 2.2, literally).
 SENTENCE_WORDS = 80
 
 _SENTENCE_END = re.compile(r"(?<![.!?…。！？])[.!?…。！？]++(?=\s|$)")
 
 
 def word_density(blocks: Blocks) -> NDArray[np.float32]:
-    """Words per full line of at most 80 characters; the last, unfilled line does not count.
+    """Compute words per full line of at most 80 characters; the last, unfilled line does not count.
 
     A block of one line has its number of words (Kohlschütter et al. 2010 and boilerpipe's public source).
 
@@ -38,7 +38,7 @@ def word_density(blocks: Blocks) -> NDArray[np.float32]:
     if _kernel.compiled is not None:
         _kernel.compiled.line_densities(blocks.word_lengths, blocks.n_words, LINE_WIDTH, density)
         return density
-    # Wrapping is sequential, so only blocks that need a second line are wrapped, one bisection a line.
+    # Wrapping is sequential, so only blocks that need a second line are wrapped, with one bisection per line.
     width = np.zeros(len(blocks.word_lengths) + 1, dtype=np.int64)
     np.cumsum(blocks.word_lengths + 1, out=width[1:])
     stops = np.cumsum(blocks.n_words)
@@ -51,11 +51,11 @@ def word_density(blocks: Blocks) -> NDArray[np.float32]:
 
 
 def _wrapped(width: Sequence[int], start: int, stop: int) -> float:
-    """Density of the words ``start … stop - 1``; ``width[i]`` is what the words before ``i`` take with a blank each."""
+    """Wrap the words ``start … stop - 1``; ``width[i]`` is the width of the words before ``i`` with a blank each."""
     n_lines, word = 0, start
     while True:
         after = bisect_right(width, width[word] + LINE_WIDTH + 1, word, stop + 1) - 1
-        if after == word:  # one word longer than a line stands alone
+        if after == word:  # a word longer than a line has its own line
             n_lines += word == start  # and leaves an empty first line behind, as in boilerpipe
             after += 1
         if after >= stop:
@@ -66,13 +66,13 @@ def _wrapped(width: Sequence[int], start: int, stop: int) -> float:
 
 
 def word_density_80w(blocks: Blocks) -> NDArray[np.float32]:
-    """Words per "sentence" of 80 words: ``n / ceil(n / 80)``, the literal reading of Kim et al. 2013, equation 1."""
+    """Compute words per "sentence" of 80 words, ``n / ceil(n / 80)``: the literal reading of Kim et al. 2013."""
     n = blocks.n_words
     return (n / np.maximum(1, -(-n // SENTENCE_WORDS))).astype(np.float32)
 
 
 def word_density_sentence(blocks: Blocks) -> NDArray[np.float32]:
-    """Words per sentence; a sentence ends at a full stop, question or exclamation mark before white space.
+    """Compute words per sentence, which ends at a full stop, question or exclamation mark before white space.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def word_density_sentence(blocks: Blocks) -> NDArray[np.float32]:
 
 
 def link_density(blocks: Blocks) -> NDArray[np.float32]:
-    """Share of a block's words that stand inside ``a`` (Kim et al. 2013, equation 1); 0 for a block without words."""
+    """Compute the share of a block's words inside ``a`` (Kim et al. 2013, equation 1); 0 for a block without words."""
     return (blocks.n_linked / np.maximum(1, blocks.n_words)).astype(np.float32)
 
 

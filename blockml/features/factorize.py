@@ -1,33 +1,41 @@
-"""Different numbers of a column, and which of them each is."""
+"""Unique values of a column and the index of each entry."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml import _kernel
-
-__all__ = ["factorize"]
+__all__ = ["factorize", "number_keys"]
 
 
 def factorize(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Sort keys and number the different ones.
+    """Sort keys and rank the unique ones.
 
     Returns
     -------
-    order, starts, which
-        (n,) places of the keys in rising order, equal ones as they stand; (n_different,) where each different key
-        begins in that order; (n,) the rank of each key.
+    order, starts, rank
+        (n,) indices of the keys in rising order, equal keys in their own order; (n_unique,) where each unique key
+        begins in that order; (n,) rank of each key.
 
     Examples
     --------
     >>> [found.tolist() for found in factorize(np.array([7, 3, 7], np.uint64))]
     [[1, 0, 2], [0, 1], [1, 0, 1]]
     """
-    if _kernel.compiled is not None:
-        order, starts, which = (np.empty(len(keys), dtype=np.int64) for _ in range(3))
-        return order, starts[: _kernel.compiled.factorize(np.ascontiguousarray(keys), order, starts, which)], which
     _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
-    which = inverse.astype(np.int64, copy=False)
-    order = np.argsort(which, kind="stable").astype(np.int64, copy=False)
-    return order, (np.cumsum(counts) - counts).astype(np.int64, copy=False), which
+    rank = inverse.astype(np.int64, copy=False)
+    order = np.argsort(rank, kind="stable").astype(np.int64, copy=False)
+    return order, (np.cumsum(counts) - counts).astype(np.int64, copy=False), rank
+
+
+def number_keys(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Number keys (n,) in the order in which they first appear.
+
+    Examples
+    --------
+    >>> number_keys(np.array([7, 3, 7], np.uint64)).tolist()
+    [0, 1, 0]
+    """
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    numbers: NDArray[np.int64] = np.argsort(np.argsort(first))[inverse].astype(np.int64, copy=False)
+    return numbers

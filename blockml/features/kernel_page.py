@@ -1,8 +1,9 @@
-"""A page as the kernel knows it, for all that features need of it."""
+"""A page as the C extension holds it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -12,97 +13,70 @@ from blockml import _kernel
 from blockml.page import Nodes, Page
 from blockml.page.attributes import Attributes
 
-__all__ = ["Claims", "KernelPage", "Steps", "provide"]
+__all__ = ["KernelPage", "KernelRows"]
 
 
-class Claims(NamedTuple):
-    """What a page says about itself."""
+class KernelRows(NamedTuple):
+    """Columns that the C extension writes into a matrix."""
 
-    title: str
-    description: str
-    numbers: tuple[float, ...]
-    """Its kinds and its address: see :func:`blockml.features.metadata.claims`."""
-
-
-class Steps(NamedTuple):
-    """What the kernel is to write."""
-
-    rows: NDArray[np.int64]
-    """Family, place, number of columns, 0, 0; or -1, place, of which column, offset, value beyond the ends."""
-    need_names: bool
-    need_claims: bool
+    row_of: NDArray[np.int64]
+    """(n_columns,) row of each column that it knows; -1 for columns that are not asked for."""
+    need_values: bool
+    """Whether a column reads ``class``, ``id`` or roles of elements."""
+    need_titles: bool
+    """Whether a column compares texts with the page's title and description."""
 
 
 class KernelPage:
-    """A page with blocks as the kernel knows it: copied and checked once, then trusted.
+    """A page with blocks in the C extension: its arrays are copied and checked once, then trusted.
 
-    A view holds its sheet and not the other way round, so that both go as soon as nobody needs them.
+    The page context holds it and not the other way round, so that both are freed without a garbage collection.
     """
 
-    def __init__(self, compiled: _kernel.Compiled, page: Page, reach: int) -> None:
+    def __init__(self, compiled: _kernel.Compiled, tables: _kernel.Tables, page: Page, reach: int) -> None:
         nodes, blocks = page.nodes, page.blocks
         given, pairs, number, ends = _attributes(nodes)
-        self.compiled, self._n = compiled, len(blocks)
-        tag, parent, depth, end, number = _int32(nodes.tag, nodes.parent, nodes.depth, nodes.end, number)
-        holder, first, n_words, n_linked = _int32(blocks.parent, blocks.node, blocks.n_words, blocks.n_linked)
-        self.tree = compiled.page_tree(
-            reach, tuple(nodes.names), tuple(blocks.texts), given, pairs,
-            tag, parent, depth, end, number, holder, first,
-            np.ascontiguousarray(blocks.flags, dtype=np.uint8), ends, n_words, n_linked,
+        self.compiled, self._tables, self._n = compiled, tables, len(blocks)
+        columns = (
+            nodes.tag, nodes.parent, nodes.depth, nodes.end, number, blocks.parent, blocks.node, blocks.n_words,
+            blocks.n_linked,
         )  # fmt: skip
-        self._names: _kernel.Names | None = None
+        tag, parent, depth, end, number, holder, first, n_words, n_linked = (
+            np.ascontiguousarray(column, dtype=np.int32) for column in columns
+        )
+        flags = np.ascontiguousarray(blocks.flags, dtype=np.uint8)
+        self.tree = compiled.page_tree(
+            reach, tuple(nodes.names), tuple(blocks.texts), given, pairs, tag, parent, depth, end, number, holder,
+            first, flags, ends, n_words, n_linked,
+        )  # fmt: skip
 
-    @property
-    def names(self) -> _kernel.Names:
-        """What attributes call the elements."""
-        if self._names is None:
-            self._names = self.compiled.page_names(self.tree, _tables(self.compiled))
-        return self._names
+    @cached_property
+    def names(self) -> _kernel.AttributeValues:
+        """Numbers of attributes' values and of block groups."""
+        return self.compiled.page_names(self.tree, self._tables)
 
-    def write(self, steps: Steps, claims: Claims | None, matrix: NDArray[np.float32]) -> None:
-        """Write columns (n_columns, n_blocks); what the page says about itself is for families that need it."""
-        names = self.names if steps.need_names else None
-        self.compiled.page_rows(self.tree, names, _tables(self.compiled), claims, steps.rows, matrix)
+    def write(self, rows: KernelRows, titles: tuple[str, str] | None, matrix: NDArray[np.float32]) -> None:
+        """Write columns into rows of a matrix (n_rows, n_blocks); ``titles`` are the page's title and description."""
+        values = self.names if rows.need_values else None
+        self.compiled.page_rows(self.tree, values, self._tables, titles, rows.row_of, matrix)
 
     def groups(self) -> NDArray[np.int32]:
-        """(n_ways, n_blocks) number of each block's group: :attr:`blockml.features.page_context.PageContext.groups`."""
+        """(n_groupings, n_blocks) number of each block's group."""
         return np.frombuffer(self.compiled.page_groups(self.names), dtype=np.int32).reshape(-1, self._n)
 
-    def bags(
+    def ancestor_words(
         self, elsewhere: Callable[[str], bytes], bounds: tuple[int, int, int, int, int]
     ) -> tuple[NDArray[np.intp], NDArray[np.int32], NDArray[np.intp]]:
-        """Where bags start, their words, and the bag of each block: :func:`blockml.features.ancestor_words.bags`."""
+        """Fields of :class:`blockml.features.ancestor_words.AncestorWords`; see :meth:`FeatureKernel.page_bags`."""
         bag, starts = np.empty(self._n, dtype=np.int64), np.empty(self._n + 1, dtype=np.int64)
         n_bags, words = self.compiled.page_bags(self.tree, self.names, elsewhere, *bounds, bag, starts)
         return starts[: n_bags + 1], np.frombuffer(words, dtype=np.int32), bag
 
 
-_maker: list[Callable[[_kernel.Compiled], _kernel.Tables]] = []
-_made: _kernel.Tables | None = None
-
-
-def provide(make: Callable[[_kernel.Compiled], _kernel.Tables]) -> None:
-    """Say what makes the tables that are the same of all pages: they are of the families, which know sheets."""
-    _maker[:] = [make]
-
-
-def _tables(compiled: _kernel.Compiled) -> _kernel.Tables:
-    """These tables, made once, when they are first needed."""
-    global _made  # noqa: PLW0603 (a cache, without a call)
-    if _made is None:
-        _made = _maker[0](compiled)
-    return _made
-
-
 def _attributes(nodes: Nodes) -> tuple[list[Mapping[str, str] | None], bytes, NDArray[np.int32], NDArray[np.int64]]:
-    """Attributes of nodes as :class:`~blockml.page.attributes.Attributes` holds them."""
+    """Return attributes of nodes as :class:`~blockml.page.attributes.Attributes` holds them."""
     held = nodes.attributes
     if isinstance(held, Attributes):
         return held.given, held.pairs, held.number, np.ascontiguousarray(held.ends, dtype=np.int64)
     n = len(held)
     return [None, *held], b"", np.arange(1, n + 1, dtype=np.int32), np.zeros(n + 1, dtype=np.int64)
-
-
-def _int32(*columns: NDArray[np.int32]) -> list[NDArray[np.int32]]:
-    """Columns as the kernel takes them."""
-    return [np.ascontiguousarray(column, dtype=np.int32) for column in columns]

@@ -1,4 +1,4 @@
-"""Words in ``class`` and ``id`` by what they tell about a part of a page."""
+"""Groups of words in ``class`` and ``id`` that describe a part of a page."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 __all__ = ["KEYWORDS", "keyword_bits", "words"]
 
-#: Words in ``class`` and ``id`` by what they tell. Collected from public design systems' and content management
-#: systems' markup; which of them matter is learnt.
+#: Words by group, collected from the markup of public design systems and content management systems. A model learns
+#: which groups matter.
 KEYWORDS: Mapping[str, tuple[str, ...]] = {
     "content": ("content", "contenido", "inhalt"),
     "article": ("article", "story", "artikel", "articulo"),
@@ -55,12 +55,12 @@ KEYWORDS: Mapping[str, tuple[str, ...]] = {
 }
 
 _GROUP_OF = {word: number for number, words in enumerate(KEYWORDS.values()) for word in words}
-# Longer words first, so that "topic-" is not taken for "topic".
+# Longer words first, so that "topic-" matches before "topic".
 _WORDS = re.compile("|".join(sorted(map(re.escape, _GROUP_OF), key=len, reverse=True)))
 
 
 def keyword_bits(value: str) -> int:
-    """Bit ``1 << i`` for the ``i``-th group of :data:`KEYWORDS` whose words an attribute's value holds.
+    """Return bit ``1 << i`` for the ``i``-th group of :data:`KEYWORDS` of which an attribute's value holds a word.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def keyword_bits(value: str) -> int:
 
 @functools.cache
 def words() -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.int8]]:
-    """All words, longer ones first, as the kernel takes them.
+    """Return all words, longer ones first, for the C extension.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Where a block stands: its parent tag and its distances to the neighbours (Kim et al. 2013, sections 3.1 and 3.2)."""
+"""Parent tag of a block and its distances to the neighbours (Kim et al. 2013, sections 3.1 and 3.2)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PARENT_TAGS = (
     "a", "b", "blockquote", "br", "dd", "dl", "dt", "font", "h1", "h2", "h3", "h4", "h5", "h6", "img", "li", "ol", "p",
     "pre", "q", "table", "ul",
 )  # fmt: skip
-#: All others are one group (same table); a neighbour that does not exist has none.
+#: All other tags are one group (same table); ``none`` is for a neighbour beyond the ends of the page.
 PARENT_VALUES = (*PARENT_TAGS, "other", "none")
 
 _CODES = {name: code for code, name in enumerate(PARENT_TAGS)}
@@ -24,15 +24,15 @@ _NONE = PARENT_VALUES.index("none")
 
 
 def parent_tag(blocks: Blocks) -> NDArray[np.float32]:
-    """Code of the deepest element that holds all text of the block: an index into :data:`PARENT_VALUES`."""
+    """Return the code, in :data:`PARENT_VALUES`, of the deepest element that holds all text of the block."""
     return np.array([_CODES.get(name, _OTHER) for name in blocks.parents], dtype=np.float32)
 
 
 def distance_previous(blocks: Blocks) -> NDArray[np.float32]:
-    """Lines strictly between a block and the one before it; 0 for the first block.
+    """Count lines strictly between a block and the one before it; 0 for the first block.
 
-    Two neighbours are at least 1 apart, for the line of a separating tag lies between, so 0 marks the end of the page;
-    only where a removed script or style is all that parts them is it 0 as well.
+    Neighbours are at least 1 apart, because the line of a separating tag lies between them, so 0 marks the end of the
+    page. The only exception are neighbours that a removed script or style separates, which are 0 apart, too.
     """
     distance = np.zeros(len(blocks), dtype=np.float32)
     distance[1:] = blocks.first_line[1:] - blocks.last_line[:-1] - 1
@@ -40,7 +40,7 @@ def distance_previous(blocks: Blocks) -> NDArray[np.float32]:
 
 
 def distance_next(blocks: Blocks) -> NDArray[np.float32]:
-    """Lines strictly between a block and the one after it; 0 for the last block."""
+    """Count lines strictly between a block and the one after it; 0 for the last block."""
     distance = np.zeros(len(blocks), dtype=np.float32)
     distance[:-1] = distance_previous(blocks)[1:]
     return distance

@@ -1,27 +1,26 @@
-"""What the page says about itself: title, description, kind; and how a block's text resembles it."""
+"""Metadata that a page declares (title, description, kind, address), likeness of blocks to it, and page statistics."""
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.features.column import Rows, columns_of, names_of
-from blockml.features.kernel_page import Claims
+from blockml.features.column import Row, columns_of
 from blockml.features.page_context import PageContext
 from blockml.features.tags import TagTable
 from blockml.text.characters import ALNUM, classes
 from blockml.text.tokens import metric_tokens
 
-__all__ = ["COLUMNS", "about", "resemblance"]
+__all__ = ["COLUMNS", "declared_metadata", "page_stats", "title_overlap", "titles"]
 
-#: Longest block compared with the title, in words: none longer is one.
+#: Maximum number of words of a block that is compared with the title; longer blocks are no titles.
 TITLE_WORDS = 30
 
-#: Kinds that ``og:type`` and schema.org types name, by words in them.
+#: Kinds of pages, with the values of ``og:type`` and the schema.org types that declare them.
 KINDS: Mapping[str, tuple[str, ...]] = {
     "article": ("article", "newsarticle", "blogposting", "reportagenewsarticle", "opinionnewsarticle"),
     "product": ("product", "product.item", "og:product", "productgroup"),
@@ -32,9 +31,9 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "website": ("website", "webpage"),
 }
 _KIND_OF = {word: number for number, words in enumerate(KINDS.values()) for word in words}
-# Possessive: runs of blanks are looked at once.
+# Possessive: runs of blanks are scanned once.
 _SCHEMA = re.compile(rb'"@type"\s*+:\s*+(?:\[\s*+)?+"(\w++)"')
-#: Kinds of addresses, by words in them, of which the first counts at each place; # is any digit.
+#: Kinds of addresses, with words that tell them; the first word counts at each position; # is any digit.
 _URL_KINDS: Mapping[str, str] = {
     "forum": "forum thread topic discuss question viewtopic showthread community /t/ /r/",
     "shop": "product /p/ /dp/ item shop store",
@@ -47,12 +46,10 @@ _URL_WORDS = re.compile(
         f"(?P<{kind}>{'|'.join(re.escape(word) for word in words.split())})" for kind, words in _URL_KINDS.items()
     ).replace(r"\#", r"\d")
 )
-#: The same for the kernel: a zero byte behind each word, and one more behind those of a kind.
-_URL_BYTES = b"".join(word.encode() + b"\0" for words in _URL_KINDS.values() for word in (*words.split(), ""))
-
-#: What is added up by tag: nodes, words and blocks in elements.
+#: Sums by tag: number of nodes, of words and of blocks in elements of the name.
 _NODES, _WORDS, _BLOCKS = range(3)
-#: Columns that are sums over elements of some names, as they are or as a share of the page's words or blocks.
+#: Columns that are sums over elements of some names: words as a share of the page's words, blocks of its blocks.
+#: The C extension expects words first, then blocks, then nodes.
 SUMS: Mapping[str, tuple[int, tuple[str, ...]]] = {
     "pageinp": (_WORDS, ("p",)),
     "pageinli": (_WORDS, ("li",)),
@@ -68,8 +65,7 @@ SUMS: Mapping[str, tuple[int, tuple[str, ...]]] = {
     "pagepars": (_NODES, ("p",)),
     "pagescripts": (_NODES, ("script",)),
 }
-_COUNTED = tuple([column for column, (what, _) in SUMS.items() if what == _NODES])
-#: The same as bits of each name.
+#: Bit ``1 << i`` for the names of the ``i``-th sum.
 SUM_BITS = TagTable(
     {
         name: sum(1 << bit for bit, (_, others) in enumerate(SUMS.values()) if name in others)
@@ -77,82 +73,50 @@ SUM_BITS = TagTable(
         for name in names
     }
 )
-#: The same by name: columns and what they add up.
-_SUMS_OF = {
-    name: [(column, what) for column, (what, names) in SUMS.items() if name in names]
-    for name in frozenset(name for _, names in SUMS.values() for name in names)
-}
 
 
-def claims(view: PageContext) -> Claims:
-    """What a page says about itself."""
-    if (sheet := view.sheet) is not None:
-        page, asked = view.page, sheet.compiled.page_claims
-        told = asked(sheet.tree, page.title, page.utf8 or b"", _KIND_OF, len(KINDS), _URL_BYTES, _address)
-        if told is not None:
-            return Claims(*told)
-    return Claims(*_titles(view), _numbers(view))
-
-
-def _titles(view: PageContext) -> tuple[str, str]:
-    """Title and description."""
-    meta = view.meta
+def titles(context: PageContext) -> tuple[str, str]:
+    """Return the title and the description that the page declares."""
+    meta = context.meta
     description = meta.get("og:description", "") or meta.get("description", "")
-    return f"{view.page.title} {meta.get('og:title', '')}", description
+    return f"{context.page.title} {meta.get('og:title', '')}", description
 
 
-def _numbers(view: PageContext) -> tuple[float, ...]:
-    """Kinds and address."""
-    return *_kinds(view), *_address(view.meta.get("og:url", "") or view.canonical)
-
-
-def resemblance(view: PageContext) -> Mapping[str, NDArray[np.generic]]:
-    """Share of a block's words that stand in the title or the description, and the other way round."""
-    title, description = (set(metric_tokens(text)) for text in _titles(view))
-    short = np.flatnonzero((view.words > 0) & (view.words <= 3 * TITLE_WORDS))
-    found = np.zeros((len(view), 3))
-    if (title or description) and len(short):
-        found[short] = _shared(view, short, title, description)
-    n_different, both, described = found.T
-    some = np.maximum(n_different, 1)
-    in_title = np.where(n_different <= TITLE_WORDS, both / some, 0.0)
-    of_title = both / max(1, len(title))
-    like = (in_title > 0.7) & (view.words >= 2) & (of_title >= 0.4)
-    first = int(np.flatnonzero(like)[0]) if like.any() else -1
+def title_overlap(context: PageContext) -> Mapping[str, NDArray[np.generic]]:
+    """Compare the words of blocks with those of the title and of the description."""
+    title, description = (set(metric_tokens(text)) for text in titles(context))
+    unique, in_title, described = counts = np.zeros((3, len(context)))
+    for block in np.flatnonzero((context.words > 0) & (context.words <= 3 * TITLE_WORDS)).tolist():
+        words = metric_tokens(context.blocks.texts[block])
+        if not (title.isdisjoint(words) and description.isdisjoint(words)):
+            different = set(words)
+            counts[:, block] = len(different), len(different & title), len(different & description)
+    some = np.maximum(unique, 1)
+    share = np.where(unique <= TITLE_WORDS, in_title / some, 0.0)
+    of_title = in_title / max(1, len(title))
+    like = (share > 0.7) & (context.words >= 2) & (of_title >= 0.4)
+    first = int(like.argmax()) if like.any() else -1
     return {
-        "intitle": in_title,
+        "intitle": share,
         "oftitle": of_title,
         "indescription": described / some,
-        "sincetitle": np.arange(len(view)) - first if first >= 0 else np.full(len(view), -9999),
+        "sincetitle": np.arange(len(context)) - first if first >= 0 else np.full(len(context), -9999),
     }
 
 
-def _shared(view: PageContext, blocks: NDArray[np.intp], title: Set[str], description: Set[str]) -> NDArray[np.float64]:
-    """(len(blocks), 3) different words, and those in title and description; 0 for a block with none of these."""
-    shared = np.zeros((len(blocks), 3))
-    either = title | description
-    texts = [view.blocks.texts[block] for block in blocks.tolist()]
-    for row, text in zip(shared, texts, strict=True):
-        words = metric_tokens(text)
-        if not either.isdisjoint(words):
-            different = set(words)
-            row[:] = len(different), len(different & title), len(different & description)
-    return shared
-
-
-#: No character from here on has another one in lower case (Unicode 15: Adlam's capitals end before); they are taken for
-#: such that may.
+#: No code point from here on has a lower case (Unicode 15: Adlam's capitals end before). They count as cased, for later
+#: versions of Unicode.
 _LAST_CASED = 0x1F200
 
 
 @functools.cache
 def word_bits() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """A bit of each code point, low bits first.
+    """Return a bit for each code point, low bits first.
 
     Returns
     -------
     in_word, cased
-        Whether words of :func:`blockml.text.tokens.metric_tokens` hold it; whether lower case may be something else.
+        Whether words of :func:`blockml.text.tokens.metric_tokens` hold it; whether its lower case may differ.
     """
     points = np.arange(0x110000, dtype=np.uint32)
     in_word = (classes(points) & ALNUM > 0) | (points == ord("_"))
@@ -163,62 +127,47 @@ def word_bits() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     return found[0], found[1]
 
 
-def about(view: PageContext) -> Rows:
-    """Page-level columns, the same for each block: size, links, structure, and the kind it calls itself."""
-    values = (*_size(view).values(), *_numbers(view))
-    return Rows(_ABOUT, np.array(values, dtype=np.float32)[:, None])
-
-
-def _size(view: PageContext) -> dict[str, float]:
-    """How much text there is, what it stands in, how many elements of some kinds there are and how deep they lie."""
-    (n_words, prose), linked = view.totals, float(view.linked.sum())
-    by_tag, longest, depth = _sums_by_tag(view)
-    sums = dict.fromkeys(SUMS, 0.0)
-    for number, name in enumerate(view.nodes.names):
-        for column, what in _SUMS_OF.get(name, ()):
-            sums[column] += by_tag[what][number]
+def page_stats(context: PageContext) -> Mapping[str, float]:
+    """Measure the page as a whole: text, links, elements and depth, equal for all its blocks."""
+    n_words, prose = context.n_words, float(context.prose.sum())
+    names, tag = context.nodes.names, context.nodes.tag
+    holder = tag[context.blocks.parent]
+    by_tag = (
+        np.bincount(tag, minlength=len(names)),
+        np.bincount(holder, context.words, minlength=len(names)),
+        np.bincount(holder, minlength=len(names)),
+    )
+    per = (1.0, n_words, float(len(context)))
+    longest = np.sort(context.words)[::-1][:5] / n_words
     return {
         "pagewords": n_words,
-        "pageblocks": len(view),
-        "pagelinks": linked / n_words,
+        "pageblocks": len(context),
+        "pagelinks": float(context.linked.sum()) / n_words,
         "pageprose": prose / n_words,
         "pageprosewords": prose,
-        "pageinp": sums["pageinp"] / n_words,
-        "pageinli": sums["pageinli"] / n_words,
-        "pageintd": sums["pageintd"] / n_words,
-        "pagehead": sums["pagehead"] / len(view),
-        "pagetop": longest[0] / n_words,
-        "pagetop5": float((longest / n_words).sum()),
-        **{column: sums[column] for column in _COUNTED},
-        "pagedepth": float(depth),
+        "pagetop": float(longest[0]),
+        "pagetop5": float(longest.sum()),
+        "pagedepth": float(context.nodes.depth.max()),
+        **{
+            column: float(sum(by_tag[what][names.index(name)] for name in wanted if name in names)) / per[what]
+            for column, (what, wanted) in SUMS.items()
+        },
     }
 
 
-def _sums_by_tag(view: PageContext) -> tuple[list[list[float]], NDArray[np.float64], int]:
-    """Nodes by tag, words and blocks by tag of their parent; the five longest blocks; depth of the deepest node."""
-    n_tags = len(view.nodes.names)
-    counts, longest = np.zeros((3, n_tags)), np.zeros(5)
-    tags = view.nodes.tag[view.blocks.parent]
-    counts[0] = np.bincount(view.nodes.tag, minlength=n_tags)
-    counts[1] = np.bincount(tags, view.words, minlength=n_tags)
-    counts[2] = np.bincount(tags, minlength=n_tags)
-    most = np.sort(view.words)[::-1][:5]
-    longest[: len(most)] = most
-    return counts.tolist(), longest, int(view.nodes.depth.max())
-
-
-def _kinds(view: PageContext) -> list[float]:
-    """Kinds that the page calls itself."""
-    kinds, source = [0.0] * len(KINDS), view.page.utf8 or b""
-    if (own := _KIND_OF.get(view.meta.get("og:type", "").lower())) is not None:
+def declared_metadata(context: PageContext) -> Mapping[str, float]:
+    """Read the kind and the canonical address that the page declares, equal for all its blocks."""
+    kinds = [0.0] * len(KINDS)
+    if (own := _KIND_OF.get(context.meta.get("og:type", "").lower())) is not None:
         kinds[own] = 1
-    for number in {_KIND_OF[word] for word in map(str.lower, _types(source)) if word in _KIND_OF}:
+    for number in {_KIND_OF[word] for word in map(str.lower, _types(context.page.utf8 or b"")) if word in _KIND_OF}:
         kinds[number] += 2
-    return kinds
+    values = (*kinds, *_address(context.meta.get("og:url", "") or context.canonical))
+    return dict(zip(_DECLARED, values, strict=True))
 
 
 def _address(address: str) -> tuple[float, ...]:
-    """What the page's canonical address looks like."""
+    """Count parts, dashes and digits of an address, and tell its kinds."""
     # Of three slashes the first two count.
     route = address.split("//")[-1].partition("/")[2].lower()  # noqa: PLC0207
     kinds = {match.lastgroup for match in _URL_WORDS.finditer("/" + route)} if route else ()
@@ -227,14 +176,14 @@ def _address(address: str) -> tuple[float, ...]:
 
 
 def _types(source: bytes) -> Iterator[str]:
-    """Names of schema.org types in a page's source.
+    """Iterate over the names of schema.org types in a page's source.
 
     Examples
     --------
     >>> list(_types(b'{"@type": ["Article", "x"]} "@type":"@type":"Web"'))
     ['Article', 'Web']
     """
-    # The sign alone is found many times faster than a regular expression is, or any longer text.
+    # A single byte is found many times faster than a regular expression or a longer pattern.
     sign = source.find(b"@", 1)
     while sign >= 0:
         match = _SCHEMA.match(source, sign - 1) if source.startswith(b'type"', sign + 1) else None
@@ -243,10 +192,17 @@ def _types(source: bytes) -> Iterator[str]:
         sign = source.find(b"@", match.end() + 1 if match is not None else sign + 1)
 
 
+_DECLARED: dict[str, Row] = {
+    **{f"is{name}": ("1 by og:type, 2 by schema.org, 3 by both", 0, 3) for name in KINDS},
+    "urlparts": ("parts of the canonical address, -1 without one", -1, np.inf),
+    "urldashes": "dashes in it",
+    "urldigits": "digits in it",
+    **{f"url{name}": ("0 or 1", 0, 1) for name in _URL_KINDS},
+}
 _PAGE = "the page as a whole"
 COLUMNS = (
     *columns_of(
-        resemblance,
+        title_overlap,
         "likeness to the page's title and description",
         {
             "intitle": ("words of the block in the title / its words", 0, 1),
@@ -256,7 +212,7 @@ COLUMNS = (
         },
     ),
     *columns_of(
-        about,
+        page_stats,
         _PAGE,
         {
             "pagewords": "words",
@@ -280,13 +236,7 @@ COLUMNS = (
             "pagepars": "p elements",
             "pagescripts": "script elements",
             "pagedepth": "ancestors of the deepest node",
-            **{f"is{name}": ("1 by og:type, 2 by schema.org, 3 by both", 0, 3) for name in KINDS},
-            "urlparts": ("parts of the canonical address, -1 without one", -1, np.inf),
-            "urldashes": "dashes in it",
-            "urldigits": "digits in it",
-            **{f"url{name}": ("0 or 1", 0, 1) for name in _URL_KINDS},
         },
     ),
+    *columns_of(declared_metadata, _PAGE, _DECLARED),
 )
-
-_ABOUT = names_of(COLUMNS, about)

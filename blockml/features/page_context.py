@@ -1,4 +1,4 @@
-"""What several families of features count with, computed once a page and only if asked for."""
+"""Intermediate results that several families of features share, computed once per page and only when needed."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml import _kernel
-from blockml.features.attribute_values import Names, numbered
-from blockml.features.block_groups import GROUPS, Levels, alike
+from blockml.features.attribute_values import AttributeValues
+from blockml.features.block_groups import LEVELS_OF, Levels, group_blocks
 from blockml.features.kernel_page import KernelPage
 from blockml.features.keywords import keyword_bits
-from blockml.features.tags import TagTable, tag_places
+from blockml.features.tags import TagTable
 from blockml.page import Blocks, Nodes, Page
 from blockml.text.characters import (
     ALNUM,
@@ -30,27 +30,27 @@ from blockml.text.characters import (
 
 __all__ = ["COUNTED", "REACH", "PageContext"]
 
-#: Ancestors that are looked at above each block (our choice: of real blocks, 1 in 1,000 has more). Bounds the cost of
-#: a deep page.
+#: Maximum number of ancestors of a block that are used (our choice: 1 in 1,000 real blocks has more), to bound the cost
+#: of deep pages.
 REACH = 32
 
-#: Classes of characters that families count: all of them are counted at once.
+#: Classes of characters that families count, counted together.
 COUNTED = np.array([ALNUM, SPACE, DIGIT, SENTENCE, CLAUSE, UPPER | ALNUM, CJK | ALNUM], dtype=np.uint8)
 _ROW_OF = {mask: row for row, mask in enumerate(COUNTED.tolist())}
 
 
 class PageContext:
-    """A page as features see it.
+    """A page and its intermediate results.
 
-    Sums over subtrees are taken over blocks: those of node ``i`` are ``low[i] … high[i] - 1``.
+    Subtrees are ranges of blocks: node ``i`` has blocks ``low[i] … high[i] - 1``.
 
     Examples
     --------
     >>> import blockml
-    >>> view = PageContext(blockml.parse("<div><p>one two<p>three</div>four"))
-    >>> [view.nodes.name(node) for node in view.levels((1,))[0].tolist()]
+    >>> context = PageContext(blockml.parse("<div><p>one two<p>three</div>four"))
+    >>> [context.nodes.name(node) for node in context.levels((1,))[0].tolist()]
     ['div', 'div', 'html']
-    >>> view.total_of(view.chain[1], view.blocks.n_words).tolist()
+    >>> context.total_of(context.chain[1], context.blocks.n_words).tolist()
     [3.0, 3.0, 4.0]
     """
 
@@ -58,60 +58,51 @@ class PageContext:
         self.page = page
         self.nodes: Nodes = page.nodes
         self.blocks: Blocks = page.blocks
-        self._compiled = _kernel.compiled if len(page.blocks) else None
+        self.compiled = _kernel.compiled if len(page.blocks) else None
+        """The C extension; None without it, and for a page without blocks."""
 
     def __len__(self) -> int:
         return len(self.blocks)
 
     @cached_property
-    def sheet(self) -> KernelPage | None:
-        """The page as the kernel knows it; None without a kernel, and of a page without blocks."""
-        compiled = self._compiled
-        return None if compiled is None else KernelPage(compiled, self.page, REACH)
+    def kernel_page(self) -> KernelPage | None:
+        """The page in the C extension; None without the extension, and for a page without blocks."""
+        if self.compiled is None:
+            return None
+        # The tables are made of the constants of all families, which import this module.
+        from blockml.features.kernel_tables import kernel_tables
 
-    @property
+        return KernelPage(self.compiled, kernel_tables(self.compiled), self.page, REACH)
+
+    @cached_property
     def chain(self) -> NDArray[np.int64]:
-        """(levels, n_blocks) the block's parent, the parent's parent … at most :data:`REACH`; -1 above a root."""
-        return self._above[0]
+        """(levels, n_blocks) parent of each block, its parent and so on, at most :data:`REACH`; -1 above a root."""
+        up = np.append(self.nodes.parent, -1).astype(np.int64)
+        levels = [self.blocks.parent.astype(np.int64)]
+        while len(levels) < REACH and (above := up[levels[-1]]).max(initial=-1) >= 0:
+            levels.append(above)
+        return np.array(levels)
 
-    @property
+    @cached_property
     def reached(self) -> NDArray[np.int64]:
-        """Nodes of :attr:`chain`, each once, rising."""
-        return self._above[1]
+        """(n_reached,) nodes of :attr:`chain`, each once, rising."""
+        marked = np.zeros(len(self.nodes) + 1, dtype=bool)
+        marked[self.chain] = True
+        return np.flatnonzero(marked[:-1]).astype(np.int64, copy=False)
 
-    @property
+    @cached_property
     def started(self) -> NDArray[np.int64]:
-        """(n_nodes + 1,) blocks that start before each node, and all of them."""
-        return self._above[2]
-
-    @cached_property
-    def _above(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """What :attr:`chain`, :attr:`reached` and :attr:`started` are."""
-        nodes, blocks, n_nodes = self.nodes, self.blocks, len(self.nodes)
-        levels = []
-        here = blocks.parent.astype(np.int64)
-        up = np.append(nodes.parent, -1).astype(np.int64)
-        for _ in range(REACH):
-            levels.append(here)
-            here = up[here]
-            if here.max(initial=-1) < 0:
-                break
-        marked = np.zeros(n_nodes + 1, dtype=bool)
-        marked[np.array(levels)] = True
-        started = np.zeros(n_nodes + 1, dtype=np.int64)
-        np.cumsum(np.bincount(blocks.node, minlength=n_nodes), out=started[1:])
-        return np.array(levels), np.flatnonzero(marked[:-1]).astype(np.int64, copy=False), started
-
-    @cached_property
-    def _outermost(self) -> NDArray[np.intp]:
-        """(n_blocks,) level of the outermost ancestor."""
-        outermost: NDArray[np.intp] = np.maximum((self.chain >= 0).sum(axis=0) - 1, 0)
-        return outermost
+        """(n_nodes + 1,) number of blocks that start before each node; at the end number of all blocks."""
+        counts = np.bincount(self.blocks.node, minlength=len(self.nodes))
+        started: NDArray[np.int64] = np.append(0, np.cumsum(counts)).astype(np.int64)
+        return started
 
     def levels(self, ks: Sequence[int]) -> NDArray[np.int64]:
-        """(len(ks), n_blocks) the ancestors so many levels above the parent; the outermost one where there are less."""
-        rows = np.minimum(np.array(ks, dtype=np.intp)[:, None], self._outermost)
-        return self.chain.ravel().take(rows * len(self) + np.arange(len(self)))
+        """(len(ks), n_blocks) ancestors ``ks`` levels above the parent, or the outermost one if there are fewer."""
+        outermost = np.maximum((self.chain >= 0).sum(axis=0) - 1, 0)
+        rows = np.minimum(np.array(ks, dtype=np.intp)[:, None], outermost)
+        ancestors: NDArray[np.int64] = self.chain.ravel().take(rows * len(self) + np.arange(len(self)))
+        return ancestors
 
     @cached_property
     def low(self) -> NDArray[np.intp]:
@@ -124,123 +115,76 @@ class PageContext:
         return self.started[self.nodes.end]
 
     def most_above(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(n_blocks,) largest value (n_nodes + 1,), the last for "no node", in each column of the chain."""
+        """(n_blocks,) largest of the values (n_nodes + 1,) of a block's ancestors; the last value is for "no node"."""
         highest: NDArray[np.float64] = values[self.chain].max(axis=0)
         return highest
 
     def total_of(self, nodes: NDArray[np.intp], values: NDArray[np.generic]) -> NDArray[np.float64]:
-        """(…, *nodes.shape) sums of values (…, n_blocks) over the blocks of some nodes."""
-        before = _sums_before(values)
+        """(…, *nodes.shape) sums of values (…, n_blocks) over the blocks in some nodes."""
+        before = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
+        np.cumsum(values, axis=-1, dtype=np.float64, out=before[..., 1:])
         sums: NDArray[np.float64] = before.take(self.high[nodes], axis=-1) - before.take(self.low[nodes], axis=-1)
         return sums
 
-    @property
-    def amounts(self) -> NDArray[np.float64]:
-        """(3, n_blocks) words, words in links, and words of running text.
-
-        Blocks that read like running text have ten words or more, hardly any of them linked. Ten words are where
-        Kohlschütter et al. 2010 (section 4) see short text end.
-        """
-        return self._words[0]
-
-    @property
-    def totals(self) -> tuple[float, float]:
-        """Words of the page, at least 1, and words of its running text."""
-        return self._words[1]
-
     @cached_property
-    def _words(self) -> tuple[NDArray[np.float64], tuple[float, float]]:
-        """What :attr:`amounts` and :attr:`totals` are."""
-        amounts, blocks = np.empty((3, len(self))), self.blocks
-        if _kernel.compiled is not None:
-            all_words, in_links = (
-                np.ascontiguousarray(column, np.int32) for column in (blocks.n_words, blocks.n_linked)
-            )
-            n_words, n_prose = _kernel.compiled.word_amounts(all_words, in_links, amounts)
-        else:
-            words, linked, prose = amounts
-            words[:], linked[:] = blocks.n_words, blocks.n_linked
-            np.multiply(words, (words >= 10) & (linked <= 0.3 * words), out=prose)
-            n_words, n_prose = float(words.sum()), float(prose.sum())
-        return amounts, (max(1.0, n_words), n_prose)
-
-    @property
     def words(self) -> NDArray[np.float64]:
         """(n_blocks,) words."""
-        words: NDArray[np.float64] = self._words[0][0]
-        return words
-
-    @property
-    def linked(self) -> NDArray[np.float64]:
-        """(n_blocks,) words in links."""
-        linked: NDArray[np.float64] = self._words[0][1]
-        return linked
-
-    @property
-    def prose(self) -> NDArray[np.float64]:
-        """(n_blocks,) words of blocks that read like running text."""
-        prose: NDArray[np.float64] = self._words[0][2]
-        return prose
-
-    @property
-    def n_words(self) -> float:
-        """Words of the page, at least 1."""
-        return self._words[1][0]
-
-    @property
-    def kinds(self) -> NDArray[np.uint8]:
-        """(n_characters,) class bits of all texts, one line break after each."""
-        return self._characters[0]
-
-    @property
-    def starts(self) -> NDArray[np.int64]:
-        """(n_blocks,) where each text starts in :attr:`kinds`."""
-        return self._characters[1]
-
-    @property
-    def lengths(self) -> NDArray[np.float64]:
-        """(n_blocks,) characters."""
-        return self._characters[2]
+        return self.blocks.n_words.astype(np.float64)
 
     @cached_property
-    def _characters(self) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.float64]]:
-        """What :attr:`kinds`, :attr:`starts` and :attr:`lengths` are."""
-        texts = self.blocks.texts
-        lengths = np.array(list(map(len, texts)), dtype=np.float64)
-        starts = np.cumsum(lengths.astype(np.int64) + 1)
-        starts -= lengths.astype(np.int64) + 1
-        return classes(code_points([*texts, ""])), starts, lengths
+    def linked(self) -> NDArray[np.float64]:
+        """(n_blocks,) words in links."""
+        return self.blocks.n_linked.astype(np.float64)
+
+    @cached_property
+    def prose(self) -> NDArray[np.float64]:
+        """(n_blocks,) words of blocks that read like running text, 0 for others.
+
+        Running text has ten words or more, at most 3 in 10 of them linked. Ten words are where Kohlschütter et al.
+        2010 (section 4) see short text end.
+        """
+        return np.where((self.words >= 10) & (self.linked <= 0.3 * self.words), self.words, 0.0)
+
+    @cached_property
+    def n_words(self) -> float:
+        """Words of the page, at least 1."""
+        return max(1.0, float(self.words.sum()))
+
+    @cached_property
+    def kinds(self) -> NDArray[np.uint8]:
+        """(n_characters,) class bits of all texts, one line break after each."""
+        return classes(code_points([*self.blocks.texts, ""]))
+
+    @cached_property
+    def lengths(self) -> NDArray[np.float64]:
+        """(n_blocks,) characters."""
+        return np.array(list(map(len, self.blocks.texts)), dtype=np.float64)
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """(n_blocks,) where each text starts in :attr:`kinds`."""
+        sizes = self.lengths.astype(np.int64) + 1
+        return np.cumsum(sizes) - sizes
 
     def characters(self, bits: int) -> NDArray[np.float64]:
-        """(n_blocks,) characters of a class, or of several at once; see :mod:`blockml.text.characters`."""
-        if bits not in _ROW_OF:
-            return self._counted(np.array([bits], dtype=np.uint8)).ravel()
+        """(n_blocks,) number of characters that have all bits of one of :data:`COUNTED`."""
         counts: NDArray[np.float64] = self.counts[_ROW_OF[bits]]
         return counts
 
     @cached_property
     def counts(self) -> NDArray[np.float64]:
-        """(len(COUNTED), n_blocks) characters of the classes that families count."""
-        return self._counted(COUNTED)
-
-    def _counted(self, masks: NDArray[np.uint8]) -> NDArray[np.float64]:
-        """(n_masks, n_blocks) characters that have all bits of a mask."""
-        counts = np.empty((len(masks), len(self)))
-        for row, mask in zip(counts, masks, strict=True):
+        """(len(COUNTED), n_blocks) number of characters of each class."""
+        counts = np.empty((len(COUNTED), len(self)))
+        for row, mask in zip(counts, COUNTED, strict=True):
             row[:] = np.add.reduceat((self.kinds & mask) == mask, self.starts, dtype=np.int64)
         return counts
 
-    @cached_property
-    def _tag_places(self) -> NDArray[np.intp]:
-        """Places of the page's tags in tables."""
-        return tag_places(self.nodes.names)
-
     def tag_codes(self, table: TagTable) -> NDArray[Any]:
-        """(n_tags + 1,) a code for the name of each tag, and at the end for "no node"."""
-        return table.of(self._tag_places)
+        """(n_tags + 1,) code of each tag's name, and at the end of "no node"."""
+        return table.of(self.nodes.names)
 
     def codes_above(self, table: TagTable) -> NDArray[Any]:
-        """(at most 4, n_blocks) :meth:`tag_codes` of the block's parent, the parent's parent …."""
+        """(at most 4, n_blocks) codes of the names of a block's four nearest ancestors."""
         tag = np.append(self.nodes.tag, np.int32(len(self.nodes.names)))
         codes: NDArray[Any] = self.tag_codes(table)[tag[self.chain[:4]]]
         return codes
@@ -251,68 +195,50 @@ class PageContext:
         return codes
 
     @cached_property
-    def names(self) -> Names:
-        """What attributes call the elements."""
-        return numbered(self.nodes, self.reached)
-
-    def classes_of(self, elements: NDArray[np.int64]) -> NDArray[np.int32]:
-        """(n_nodes + 1,) number of the ``class`` of elements, also of such that aren't above blocks; rising indices."""
-        return self.names.classes_too(self.nodes, elements)
+    def attribute_values(self) -> AttributeValues:
+        """Values of ``class``, ``role``, ``id`` and others of the nodes above blocks."""
+        return AttributeValues.of_nodes(self.nodes, self.reached)
 
     @cached_property
-    def groups(self) -> NDArray[np.int64]:
-        """(n_ways, n_blocks) number of each block's group, for each entry of ``block_groups.GROUPS``."""
-        return alike(self.chain, self.nodes, tuple(GROUPS.values()), self.names.of["class"])
+    def block_groups(self) -> tuple[NDArray[np.int32], ...]:
+        """(n_blocks,) number of each block's group, for each of :data:`blockml.features.block_groups.GROUPINGS`."""
+        if not len(self):
+            return tuple([np.zeros(0, dtype=np.int32) for _ in LEVELS_OF])
+        if self.kernel_page is not None:
+            groups = self.kernel_page.groups()
+        else:
+            groups = group_blocks(self.chain, self.nodes, LEVELS_OF, self.attribute_values.of["class"]).astype(np.int32)
+        return tuple([groups[row] for row in range(len(LEVELS_OF))])  # faster than to iterate over an array
 
     @cached_property
-    def same_path(self) -> NDArray[np.int64]:
-        """(1, n_blocks) number of the group of blocks with the same tags above."""
-        return alike(self.chain, self.nodes, (Levels(0, REACH),))
-
-    @cached_property
-    def name_bits(self) -> NDArray[np.int64]:
-        """(n_names,) bits of the groups of words in each value of :attr:`names`.
-
-        See :func:`blockml.features.keywords.keyword_bits`.
-        """
-        return np.array(list(map(keyword_bits, self.names.values)), dtype=np.int64)
+    def path_groups(self) -> NDArray[np.int64]:
+        """(n_blocks,) number of the group of blocks with the same tags above."""
+        groups: NDArray[np.int64] = group_blocks(self.chain, self.nodes, (Levels(0, REACH),))[0]
+        return groups
 
     @cached_property
     def keywords(self) -> NDArray[np.int64]:
-        """(n_nodes + 1,) bits of the groups of words in ``class`` and ``id`` of the nodes above blocks; 0 for others.
+        """(n_nodes + 1,) bits of the keyword groups in ``class`` and ``id`` of the nodes above blocks; 0 for others.
 
         See :func:`blockml.features.keywords.keyword_bits`.
         """
-        bits: NDArray[np.int64] = self.name_bits[self.names.of["class"]]
-        bits |= self.name_bits[self.names.of["id"]]
+        values = self.attribute_values
+        of_value = np.array(list(map(keyword_bits, values.values)), dtype=np.int64)
+        bits: NDArray[np.int64] = of_value[values.of["class"]] | of_value[values.of["id"]]
         return bits
 
-    @property
+    @cached_property
     def meta(self) -> Mapping[str, str]:
-        """Contents of the page's ``meta`` elements by name or property; the first one counts."""
-        return self._metas[0]
-
-    @property
-    def canonical(self) -> str:
-        """Address that the page gives for itself; empty without one."""
-        return self._metas[1]
+        """Contents of the page's ``meta`` elements by name or property in lower case; the first of a name counts."""
+        found: dict[str, str] = {}
+        for node in self.nodes.places("meta").tolist():
+            attributes = self.nodes.attributes[node]
+            if name := attributes.get("property") or attributes.get("name"):
+                found.setdefault(name.lower(), attributes.get("content") or "")
+        return found
 
     @cached_property
-    def _metas(self) -> tuple[Mapping[str, str], str]:
-        """What :attr:`meta` and :attr:`canonical` are."""
-        nodes, held = self.nodes, self.nodes.attributes
-        found: dict[str, str] = {}
-        for attribute in (held[node] for node in nodes.places("meta").tolist()):
-            if name := attribute.get("property") or attribute.get("name"):
-                found.setdefault(name.lower(), attribute.get("content") or "")
-        for attribute in (held[node] for node in nodes.places("link").tolist()):
-            if (attribute.get("rel") or "").lower() == "canonical":
-                return found, attribute.get("href") or ""
-        return found, ""
-
-
-def _sums_before(values: NDArray[np.generic]) -> NDArray[np.float64]:
-    """(…, n + 1) sums of all values (…, n) before each, and of all."""
-    before = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
-    np.cumsum(values, axis=-1, dtype=np.float64, out=before[..., 1:])
-    return before
+    def canonical(self) -> str:
+        """Canonical address that the page declares; empty without one."""
+        links = (self.nodes.attributes[node] for node in self.nodes.places("link").tolist())
+        return next((link.get("href") or "" for link in links if (link.get("rel") or "").lower() == "canonical"), "")

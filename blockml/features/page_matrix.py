@@ -1,41 +1,230 @@
-"""The feature matrix of one page, with the page context that some predictors need."""
+"""The step from a page to a matrix: one float32 row per block, one column per feature of a set."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.features.ancestor_words import Bags, bags
+from blockml import _kernel
+from blockml.errors import UsageError
+from blockml.features.ancestor_words import AncestorWords, ancestor_words
+from blockml.features.column import Family
+from blockml.features.feature_sets import COLUMNS, FeatureSet, feature_set, split_name
+from blockml.features.kernel_page import KernelRows
+from blockml.features.kernel_tables import kernel_columns
+from blockml.features.metadata import titles
 from blockml.features.page_context import PageContext
-from blockml.features.repetition import alike
+from blockml.page import Blocks, Page
 
-__all__ = ["PageMatrix"]
+__all__ = ["PageMatrix", "matrix"]
+
+_NOTHING: Mapping[str, NDArray[np.float32]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, eq=False)
 class PageMatrix:
-    """Features of the blocks of one page."""
+    """Features of the blocks of a page, and what predictors ask about the page besides."""
 
     values: NDArray[np.float32]
-    """(n_blocks, n_columns) without NaN."""
+    """(n_blocks, n_columns), column by column in memory."""
     columns: tuple[str, ...]
-    """(n_columns,) their names."""
+    """Names of the columns."""
     context: PageContext
-    """The page."""
 
     @property
     def words(self) -> NDArray[np.float64]:
-        """(n_blocks,) words of each block."""
+        """(n_blocks,) words."""
         return self.context.words
 
     @property
-    def block_groups(self) -> tuple[NDArray[np.int32], ...]:
-        """(n_blocks,) number of the group of each block, for each grouping."""
-        return alike(self.context)
+    def linked(self) -> NDArray[np.float64]:
+        """(n_blocks,) words in links."""
+        return self.context.linked
 
     @property
-    def ancestor_words(self) -> Bags:
-        """Hashed words of the tags and attributes above each block."""
-        return bags(self.context)
+    def prose(self) -> NDArray[np.float64]:
+        """(n_blocks,) words of blocks that read like running text."""
+        return self.context.prose
+
+    @property
+    def block_groups(self) -> tuple[NDArray[np.int32], ...]:
+        """(n_blocks,) number of each block's group, for each of :data:`blockml.features.block_groups.GROUPINGS`."""
+        return self.context.block_groups
+
+    @functools.cached_property
+    def ancestor_words(self) -> AncestorWords:
+        """Hashed words of tags and attributes above each block."""
+        return ancestor_words(self.context)
+
+
+def matrix(
+    page: Page,
+    features: str | FeatureSet = "kim2013",
+    given: Mapping[str, NDArray[np.float32]] = _NOTHING,
+    context: PageContext | None = None,
+) -> PageMatrix:
+    """Compute the features of every block of a page.
+
+    Parameters
+    ----------
+    page
+        A parsed page.
+    features
+        A feature set or its name: ``kim2013`` are the paper's 25 attributes (word density, link density, parent
+        tag as a code, lines to the block before and after, of the block and two neighbours on each side);
+        ``kim2013-onehot`` has a 0/1 column for each parent tag instead, 140 in all.
+    given
+        (n_blocks,) values of base columns that the page alone doesn't determine, by name. For sets with such columns
+        call :func:`blockml.extractors.matrix.page_matrix`, which computes them.
+    context
+        The page's context, if it was made before.
+
+    Returns
+    -------
+    PageMatrix
+        A page without blocks gives no rows.
+
+    Raises
+    ------
+    UnknownNameError
+        No such feature set.
+    UsageError
+        A column that has to be given is not.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page = blockml.parse("<h1>Cats</h1><p>Cats <a href='/'>rule</a> the world.</p>")
+    >>> found = matrix(page, "boilerpipe6")
+    >>> found.columns
+    ('wd_m1', 'ld_m1', 'wd_0', 'ld_0', 'wd_p1', 'ld_p1')
+    >>> found.values.tolist(), found.linked.tolist()
+    ([[0.0, 0.0, 1.0, 0.0, 4.0, 0.25], [1.0, 0.0, 4.0, 0.25, 0.0, 0.0]], [0.0, 1.0])
+    """
+    chosen = feature_set(features) if isinstance(features, str) else features
+    context = context or PageContext(page)
+    plan = _plan(chosen.columns, context.compiled)
+    rows = np.empty((plan.n_rows, len(page.blocks)), dtype=np.float32)
+    if len(page.blocks):
+        _fill(rows, plan, context, given)
+    return PageMatrix(rows[: len(chosen.columns)].T, chosen.columns, context)
+
+
+def _fill(
+    rows: NDArray[np.float32], plan: _Plan, context: PageContext, given: Mapping[str, NDArray[np.float32]]
+) -> None:
+    """Write all rows (n_rows, n_blocks) of a plan."""
+    if plan.kernel is not None and (kernel_page := context.kernel_page) is not None:
+        kernel_page.write(plan.kernel, titles(context) if plan.kernel.need_titles else None, rows)
+    for family, wanted in plan.families:
+        values = family(context)
+        for base, row in wanted:
+            rows[row] = values[base]
+    for compute, row in plan.of_blocks:
+        rows[row] = compute(context.blocks)
+    for base, row in plan.given:
+        if base not in given:
+            raise UsageError(
+                f"column {base!r} can't be computed from the page alone: use blockml.extractors.matrix.page_matrix"
+            )
+        rows[row] = given[base]
+    for source, offset, empty, row in plan.shifted:
+        _shift(rows[source], offset, empty, rows[row])
+    for source, offset, empty, row_of_code in plan.one_hot:
+        codes, blocks = np.empty(rows.shape[1], dtype=np.float32), np.arange(rows.shape[1])
+        _shift(rows[source], offset, empty, codes)
+        rows[row_of_code[row_of_code >= 0]] = 0
+        places = row_of_code[codes.astype(np.intp)]
+        wanted_blocks = places >= 0
+        rows[places[wanted_blocks], blocks[wanted_blocks]] = 1
+
+
+def _shift(values: NDArray[np.float32], offset: int, empty: float, row: NDArray[np.float32]) -> None:
+    """Write the values of the blocks ``offset`` further on into a row; ``empty`` beyond the ends of the page.
+
+    Examples
+    --------
+    >>> row = np.zeros(3, np.float32)
+    >>> _shift(np.array([1, 2, 3], np.float32), -1, 9, row)
+    >>> row.tolist()
+    [9.0, 1.0, 2.0]
+    """
+    if offset < 0:
+        row[:-offset] = empty
+        row[-offset:] = values[:offset]
+    else:
+        inside = max(0, len(row) - offset)
+        row[:inside] = values[offset:]
+        row[inside:] = empty
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Plan:
+    """Sources of the columns of a set: base columns first, then columns that are made of those.
+
+    Rows of the matrix come first, then rows of base columns that are not in the set themselves.
+    """
+
+    n_rows: int
+    kernel: KernelRows | None
+    """Base columns that the C extension writes; None without any."""
+    families: tuple[tuple[Family, tuple[tuple[str, int], ...]], ...]
+    """Families in Python, with name and row of each base column that is taken from them."""
+    of_blocks: tuple[tuple[Callable[[Blocks], NDArray[np.float32]], int], ...]
+    given: tuple[tuple[str, int], ...]
+    shifted: tuple[tuple[int, int, float, int], ...]
+    """Columns of neighbours: row of the base column, offset, value beyond the ends, row."""
+    one_hot: tuple[tuple[int, int, float, NDArray[np.intp]], ...]
+    """Columns of single values: as above, with the row for each code, or -1."""
+
+
+@functools.cache
+def _plan(columns: tuple[str, ...], compiled: _kernel.Compiled | None) -> _Plan:
+    """Sort columns by their sources."""
+    parts = [split_name(name) for name in columns]
+    row_of: dict[str, int] = {}
+    for row, (base, offset, code) in enumerate(parts):
+        if not offset and code is None:
+            row_of.setdefault(base, row)
+    own_rows = set(row_of.values())
+    for number, base in enumerate(dict.fromkeys(base for base, _, _ in parts if base not in row_of)):
+        row_of[base] = len(columns) + number
+    shifted, codes = [], dict[tuple[str, int], NDArray[np.intp]]()
+    for row, (base, offset, code) in enumerate(parts):
+        if code is not None:
+            codes.setdefault((base, offset), np.full(len(COLUMNS[base].values), -1, dtype=np.intp))[code] = row
+        elif row not in own_rows:
+            shifted.append((row_of[base], offset, COLUMNS[base].empty, row))
+    known = {} if compiled is None else kernel_columns(compiled)
+    in_python = [(COLUMNS[base], row) for base, row in row_of.items() if base not in known]
+    families: dict[Family, list[tuple[str, int]]] = {}
+    for column, row in in_python:
+        if column.family is not None:
+            families.setdefault(column.family, []).append((column.name, row))
+    rest = [(column, row) for column, row in in_python if column.family is None]
+    return _Plan(
+        max([*row_of.values(), len(columns) - 1]) + 1,
+        _kernel_rows({base: row for base, row in row_of.items() if base in known}, compiled),
+        tuple((family, tuple(wanted)) for family, wanted in families.items()),
+        tuple((column.compute, row) for column, row in rest if column.compute is not None),
+        tuple((column.name, row) for column, row in rest if column.compute is None),
+        tuple(shifted),
+        tuple((row_of[base], offset, COLUMNS[base].empty, rows) for (base, offset), rows in codes.items()),
+    )
+
+
+def _kernel_rows(row_of: Mapping[str, int], compiled: _kernel.Compiled | None) -> KernelRows | None:
+    """Rows of the base columns that the C extension is to write."""
+    if compiled is None or not row_of:
+        return None
+    known = kernel_columns(compiled)
+    rows, needs = np.full(len(known), -1, dtype=np.int64), 0
+    for base, row in row_of.items():
+        rows[known[base].place] = row
+        needs |= known[base].needs
+    return KernelRows(rows, bool(needs & 1), bool(needs & 2))

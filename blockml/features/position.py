@@ -1,4 +1,4 @@
-"""Where on the page a block stands, and what text lies around it."""
+"""Position of a block on the page, and text of the blocks around it."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from blockml.features.tags import TagTable
 
 __all__ = ["COLUMNS", "around", "position"]
 
-#: Blocks on each side that windows reach.
+#: Number of blocks on each side in windows.
 WINDOWS = (1, 2, 4, 8, 16)
 #: Width of the smoothing over blocks (our choice), in blocks.
 _BLUR = 3.0
-#: Longest block counted in the smoothing, in words: one long block shall not drown its neighbours.
+#: Maximum number of words of a block in the smoothing, so that a long block doesn't outweigh its neighbours.
 MOST_WORDS = 60
 
-#: Level of a heading; 9 for what is none.
+#: Level of a heading; 9 for other elements.
 HEADINGS = TagTable({"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}, other=9, none=9)
 
 
-def position(view: PageContext) -> Mapping[str, NDArray[np.generic] | float]:
-    """Place of a block in the page, counted in blocks and words, from both ends and from headings and running text."""
-    n, n_prose = len(view), max(1.0, view.totals[1])
+def position(context: PageContext) -> Mapping[str, NDArray[np.generic] | float]:
+    """Count blocks and words from both ends of the page, from headings and from running text."""
+    n, n_prose = len(context), max(1.0, float(context.prose.sum()))
     index = np.arange(n, dtype=np.float64)
-    before = np.cumsum(view.words) - view.words
-    prose_before = np.cumsum(view.prose) - view.prose
-    heading = view.codes_above(HEADINGS).min(axis=0)
-    is_heading, reading = heading < 9, view.prose > 0
+    before = np.cumsum(context.words) - context.words
+    prose_before = np.cumsum(context.prose) - context.prose
+    heading = context.codes_above(HEADINGS).min(axis=0)
+    is_heading, reading = heading < 9, context.prose > 0
     first, any_heading, since = _last_marked(np.array([heading == 1, is_heading, reading]))
     next_heading, until = _next_marked(np.array([is_heading, reading]))
     has_first, has_any = first >= 0, any_heading >= 0
@@ -41,9 +41,9 @@ def position(view: PageContext) -> Mapping[str, NDArray[np.generic] | float]:
         "place": index / max(1, n - 1),
         "index": index,
         "fromend": n - 1 - index,
-        "wordplace": before / view.n_words,
+        "wordplace": before / context.n_words,
         "wordsbefore": before,
-        "wordsafter": view.n_words - before - view.words,
+        "wordsafter": context.n_words - before - context.words,
         "proseplace": prose_before / n_prose,
         "heading": np.where(is_heading, heading, 0),
         "sinceh1": np.where(has_first, index - first, -1),
@@ -59,23 +59,24 @@ def position(view: PageContext) -> Mapping[str, NDArray[np.generic] | float]:
 
 
 def _last_marked(marked: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """(…, n) the last marked place up to here; -1 if there is none."""
+    """(…, n) index of the last marked entry up to here; -1 without one."""
     return np.maximum.accumulate(np.where(marked, np.arange(marked.shape[-1]), -1), axis=-1)
 
 
 def _next_marked(marked: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """(…, n) the next marked place from here on; n if there is none."""
+    """(…, n) index of the next marked entry from here on; n without one."""
     places: NDArray[np.intp] = marked.shape[-1] - 1 - _last_marked(marked[..., ::-1])[..., ::-1]
     return places
 
 
-def around(view: PageContext) -> Mapping[str, NDArray[np.generic]]:
-    """Sums over windows of blocks, and a smooth version of them.
+def around(context: PageContext) -> Mapping[str, NDArray[np.generic]]:
+    """Sum words and links over windows of blocks, and smooth them.
 
-    Smoothing a page's code and text is content code blurring (Gottron 2008); here blocks are what is smoothed.
+    Content code blurring (Gottron 2008) smooths a page's code and text; here blocks are smoothed.
     """
-    smooth, links_smooth = _smooth(np.minimum(view.amounts[:2], MOST_WORDS))
-    amounts, links = _windows(view.amounts[:2])
+    values = np.array([context.words, context.linked])
+    smooth, links_smooth = _smooth(np.minimum(values, MOST_WORDS))
+    amounts, links = _windows(values)
     shares = links / np.maximum(amounts, 1)
     return {
         **{f"words{reach}around": row for reach, row in zip(WINDOWS, amounts, strict=True)},
@@ -87,7 +88,7 @@ def around(view: PageContext) -> Mapping[str, NDArray[np.generic]]:
 
 @functools.cache
 def weights() -> NDArray[np.float64]:
-    """(25,) weights of the smoothing, 1 in all."""
+    """Return the weights (25,) of the smoothing, which sum to 1."""
     found: NDArray[np.float64] = np.exp(-0.5 * (np.arange(-12, 13) / _BLUR) ** 2)
     found /= found.sum()
     found.flags.writeable = False
@@ -95,7 +96,7 @@ def weights() -> NDArray[np.float64]:
 
 
 def _smooth(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(…, n) sums of neighbours (…, n) by :func:`weights`, added from the first on, as the kernel does."""
+    """(…, n) sums of neighbours (…, n) weighted by :func:`weights`, added in the order of the C extension."""
     each, n = weights(), values.shape[-1]
     around = np.zeros((*values.shape[:-1], n + len(each)))
     around[..., len(each) // 2 :][..., :n] = values
@@ -106,7 +107,7 @@ def _smooth(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _windows(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(…, len(WINDOWS), n) sums of values (…, n) from so many places before to as many after."""
+    """(…, len(WINDOWS), n) sums of values (…, n) over windows on both sides."""
     n = values.shape[-1]
     before = np.zeros((*values.shape[:-1], n + 1))
     np.cumsum(values, axis=-1, out=before[..., 1:])

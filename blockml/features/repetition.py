@@ -1,4 +1,4 @@
-"""Blocks built alike: lists, tables, menus, posts of a thread and paragraphs of an article all repeat something."""
+"""Groups of blocks with equal ancestors: lists, tables, menus, posts of a thread and paragraphs repeat their markup."""
 
 from __future__ import annotations
 
@@ -7,80 +7,63 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.features.block_groups import GROUPS
+from blockml.features.block_groups import GROUPINGS
 from blockml.features.column import Row, columns_of
-from blockml.features.factorize import factorize
+from blockml.features.factorize import number_keys
 from blockml.features.page_context import PageContext
 
-__all__ = ["ALIKE", "COLUMNS", "alike", "like_siblings", "repetition", "same_path"]
+__all__ = ["COLUMNS", "LEVELS", "like_siblings", "repetition", "same_path"]
 
-#: The ways in which nets see what a block is like.
-ALIKE = tuple(GROUPS)
 #: Levels above the parent whose siblings are counted.
 LEVELS = (0, 1, 2, 3)
 
 
-def alike(view: PageContext) -> tuple[NDArray[np.int32], ...]:
-    """(n_blocks,) number of the group of each block, for each of :data:`ALIKE`; of any page, without blocks too."""
-    if not len(view):
-        return tuple([np.zeros(0, dtype=np.int32) for _ in ALIKE])
-    groups = view.groups.astype(np.int32) if (sheet := view.sheet) is None else sheet.groups()
-    return tuple([groups[way] for way in range(len(ALIKE))])  # the end of an array's own iterator is dear
+def repetition(context: PageContext) -> Mapping[str, NDArray[np.generic]]:
+    """Size, text and links of the group of each block, for each grouping."""
+    groups = zip(GROUPINGS, context.block_groups, strict=True)
+    return {name: values for suffix, group in groups for name, values in _measures(context, suffix, group).items()}
 
 
-def repetition(view: PageContext) -> Mapping[str, NDArray[np.generic]]:
-    """Size, text and links of the groups of blocks that are built alike."""
-    return _of_groups(view, tuple(GROUPS), view.groups)
+def same_path(context: PageContext) -> Mapping[str, NDArray[np.generic]]:
+    """Size, text and links of the group of blocks with the same tags above."""
+    return _measures(context, "path", context.path_groups)
 
 
-def same_path(view: PageContext) -> Mapping[str, NDArray[np.generic]]:
-    """The same of the groups of blocks with the same tags above."""
-    return _of_groups(view, ("path",), view.same_path)
-
-
-def _of_groups(
-    view: PageContext, ways: tuple[str, ...], groups: NDArray[np.int64]
-) -> Mapping[str, NDArray[np.generic]]:
-    """Columns of the group of each block, for each way to be alike."""
-    return {
-        name: values
-        for way, group in zip(ways, groups, strict=True)
-        for name, values in _group(view, way, group).items()
-    }
-
-
-def _group(view: PageContext, way: str, group: NDArray[np.int64]) -> dict[str, NDArray[np.generic]]:
-    index = np.arange(len(view))
+def _measures(context: PageContext, suffix: str, group: NDArray[np.integer]) -> dict[str, NDArray[np.generic]]:
+    """Measure the group (n_blocks,) of each block."""
+    index = np.arange(len(context))
     size = np.bincount(group)
-    words, links = np.bincount(group, view.words), np.bincount(group, view.linked)
+    words, links = np.bincount(group, context.words), np.bincount(group, context.linked)
     first, last = np.empty(len(size)), np.empty(len(size))
-    first[group[::-1]] = index[::-1]  # what is written last stays
+    first[group[::-1]] = index[::-1]  # of several assignments the last one holds
     last[group] = index
     some = np.maximum(words, 1)
     measures = {
         "size": size,
-        "share": words / view.n_words,
+        "share": words / context.n_words,
         "density": words / size,
         "links": links / some,
-        "prose": np.bincount(group, view.prose) / some,
+        "prose": np.bincount(group, context.prose) / some,
         "tight": size / (last - first + 1),
     }
-    return {f"{measure}{way}": values[group] for measure, values in measures.items()}
+    return {f"{measure}{suffix}": values[group] for measure, values in measures.items()}
 
 
-def like_siblings(view: PageContext) -> Mapping[str, NDArray[np.generic]]:
-    """How many siblings with the same tag and class ancestors have, and how their texts are."""
-    nodes, n_tags = view.nodes, len(view.nodes.names)
-    elements = _siblings(view)
-    classes = view.classes_of(elements)
+def like_siblings(context: PageContext) -> Mapping[str, NDArray[np.generic]]:
+    """Count the siblings of ancestors that have their tag and class, and measure their texts."""
+    nodes, n_tags = context.nodes, len(context.nodes.names)
+    has_ancestors = np.zeros(len(nodes) + 1, dtype=bool)  # the last entry is the parent of roots, which are siblings
+    has_ancestors[nodes.parent[context.levels(LEVELS)]] = True
+    elements = np.flatnonzero((nodes.tag != 0) & has_ancestors[nodes.parent]).astype(np.int64, copy=False)
+    classes = context.attribute_values.more_classes(nodes, elements)
     kind = nodes.tag[elements] + n_tags * classes[elements].astype(np.int64)
     key = (nodes.parent[elements].astype(np.int64) + 1) * (int(kind.max()) + 1) + kind
-    group = factorize(key.astype(np.uint64))[2]
+    group = number_keys(key.astype(np.uint64))
     size = np.bincount(group)
     of_node = np.zeros(len(nodes), dtype=np.intp)
     of_node[elements] = group
-    here = of_node[view.levels(LEVELS)]
-    totals = view.total_of(elements, np.array([view.words, view.linked]))
+    here = of_node[context.levels(LEVELS)]
+    totals = context.total_of(elements, np.array([context.words, context.linked]))
     words, links = (np.bincount(group, total) for total in totals)
     measures = {"alike": size, "wordsalike": words / size, "linksalike": links / np.maximum(words, 1)}
     return {
@@ -88,22 +71,14 @@ def like_siblings(view: PageContext) -> Mapping[str, NDArray[np.generic]]:
     }
 
 
-def _siblings(view: PageContext) -> NDArray[np.int64]:
-    """Elements with the parent of an ancestor whose siblings are counted, rising; all roots are siblings."""
-    nodes = view.nodes
-    has_ancestors = np.zeros(len(nodes) + 1, dtype=bool)  # the entry at the end is for roots, which have no parent
-    has_ancestors[nodes.parent[view.levels(LEVELS)]] = True
-    return np.flatnonzero((nodes.tag != 0) & has_ancestors[nodes.parent]).astype(np.int64, copy=False)
-
-
-def _rows(way: str, what: str) -> dict[str, Row]:
+def _rows(suffix: str, what: str) -> dict[str, Row]:
     return {
-        f"size{way}": f"blocks with the same {what}",
-        f"share{way}": ("their words / words of the page", 0, 1),
-        f"density{way}": "their words / their number",
-        f"links{way}": ("their linked words / words", 0, 1),
-        f"prose{way}": ("their running text / words", 0, 1),
-        f"tight{way}": ("their number / blocks from the first to the last of them", 0, 1),
+        f"size{suffix}": f"blocks with the same {what}",
+        f"share{suffix}": ("their words / words of the page", 0, 1),
+        f"density{suffix}": "their words / their number",
+        f"links{suffix}": ("their linked words / words", 0, 1),
+        f"prose{suffix}": ("their running text / words", 0, 1),
+        f"tight{suffix}": ("their number / blocks from the first to the last of them", 0, 1),
     }
 
 

@@ -1,8 +1,8 @@
-"""What the other pages of a site say about a block, as columns.
+"""Statistics of the other pages of a site as columns.
 
-What is known of a site comes from :mod:`blockml.templates`, so these columns are only named here;
-:func:`blockml.extractors.matrix.matrix` computes them. All have the value :data:`UNKNOWN` on a page whose siblings
-aren't known: there a model that was trained on such pages too decides without them.
+Only their names are here, because :mod:`blockml.templates` depends on features:
+:func:`blockml.extractors.matrix.page_matrix` computes them. They are :data:`UNKNOWN` if too few pages of the site are
+given; a model that was trained on such pages, too, then decides without them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from blockml.features.column import Column
 
 __all__ = ["COLUMNS", "UNKNOWN"]
 
-#: Value of every column where no siblings are known.
+#: Value of every column without pages of the site.
 UNKNOWN = -1.0
 
 _DF, _ETDM = "Gottron 2008 (document frequency)", "Alarte et al. 2014 (equal top-down mapping)"

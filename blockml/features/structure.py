@@ -1,4 +1,4 @@
-"""The elements above a block: their tags, how far away the telling ones are, how much they hold."""
+"""Ancestors of a block: their tags, distances to landmarks, and the text that they hold."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.features.column import Row, Rows, columns_of, names_of
+from blockml.features.column import Row, columns_of
 from blockml.features.page_context import PageContext
 from blockml.features.tags import TagTable
 from blockml.page import Flag
@@ -16,7 +16,7 @@ from blockml.text.characters import SENTENCE
 
 __all__ = ["COLUMNS", "FAR", "ancestors", "nearest_levels", "path"]
 
-#: Elements told apart in a path; all others are one.
+#: Tags with a code of their own; all others have that of ``other``.
 TAGS = (
     "none", "other", "div", "p", "li", "ul", "ol", "span", "td", "th", "tr", "tbody", "table", "dd", "dt", "dl", "h1",
     "h2", "h3", "h4", "h5", "h6", "strong", "b", "em", "i", "a", "section", "article", "main", "header", "footer",
@@ -24,7 +24,7 @@ TAGS = (
     "select", "option", "font", "center", "small", "time", "address", "details", "summary", "fieldset", "textarea",
 )  # fmt: skip
 
-#: Elements whose distance above a block tells something, grouped.
+#: Groups of tags whose distance above a block is a feature.
 LANDMARKS: Mapping[str, tuple[str, ...]] = {
     "p": ("p",), "li": ("li",), "list": ("ul", "ol"), "table": ("table",), "cell": ("td", "th"), "dl": ("dl",),
     "head": ("h1", "h2", "h3", "h4", "h5", "h6"), "nav": ("nav",), "footer": ("footer",), "header": ("header",),
@@ -39,58 +39,58 @@ LANDMARK_BITS = TagTable({tag: 1 << number for number, group in enumerate(LANDMA
 
 #: Levels above the parent whose contents are measured.
 LEVELS = (0, 1, 2, 3, 4, 6)
-#: A distance to something that isn't there.
+#: Distance to a landmark that is not among the ancestors.
 FAR = 99
 
 FLAGS = np.array([Flag.HIDDEN, Flag.NOSCRIPT, Flag.PREFORMATTED], dtype=np.uint8)
 IS_PARAGRAPH = TagTable(dict.fromkeys(("p", "pre", "blockquote"), 1), dtype=np.bool_)
 
 
-def path(view: PageContext) -> Mapping[str, NDArray[np.generic]]:
-    """Tags of the nearest ancestors, depth, and how many levels up the landmarks are."""
-    rows = np.empty((len(_PATH), len(view)), dtype=np.float32)
+def path(context: PageContext) -> Mapping[str, NDArray[np.generic]]:
+    """Compute tags of the nearest ancestors, depth, and levels up to the landmarks."""
+    rows = np.empty((len(_PATH), len(context)), dtype=np.float32)
     tags, landmarks = rows[:4], rows[5 : 5 + len(LANDMARKS)]
-    codes = view.codes_above(CODES)
+    codes = context.codes_above(CODES)
     tags[: len(codes)] = codes
     tags[len(codes) :] = 0
-    rows[4] = view.nodes.depth[view.blocks.parent]
-    nearest_levels(view, view.codes_of_nodes(LANDMARK_BITS), landmarks)
-    rows[-len(FLAGS) :] = (view.blocks.flags & FLAGS[:, None]) > 0
-    return Rows(_PATH, rows)
+    rows[4] = context.nodes.depth[context.blocks.parent]
+    nearest_levels(context, context.codes_of_nodes(LANDMARK_BITS), landmarks)
+    rows[-len(FLAGS) :] = (context.blocks.flags & FLAGS[:, None]) > 0
+    return dict(zip(_PATH, rows, strict=True))
 
 
-def nearest_levels(view: PageContext, bits: NDArray[np.integer[Any]], levels: NDArray[np.float32]) -> None:
-    """Write levels from each block's parent up to the nearest ancestor that is in a group; :data:`FAR` without one.
+def nearest_levels(context: PageContext, bits: NDArray[np.integer[Any]], levels: NDArray[np.float32]) -> None:
+    """Write the levels from each block's parent up to the nearest ancestor in a group; :data:`FAR` without one.
 
     Parameters
     ----------
-    view
+    context
         The page.
     bits
-        (n_nodes + 1,) groups of each node, bit ``1 << i`` for group ``i``; at the end those of "no node".
+        (n_nodes + 1,) groups of each node, bit ``1 << i`` for group ``i``; the last entry is for "no node".
     levels
-        (n_groups, n_blocks) where they are written; contiguous, at most 64 groups.
+        (n_groups, n_blocks) output; contiguous, at most 64 groups.
     """
-    chain, n_groups = view.chain, len(levels)
-    # A row of Booleans for each node, as numpy unpacks them; then from the top down, so that the nearest is what stays.
+    chain, n_groups = context.chain, len(levels)
+    # A row of Booleans for each node; levels from the top down, so that the nearest ancestor is written last.
     marked = np.unpackbits(bits.astype("<u8").view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")[:, :n_groups]
-    rows = np.full((len(view), n_groups), FAR, dtype=np.float32)
+    rows = np.full((len(context), n_groups), FAR, dtype=np.float32)
     for level in range(len(chain) - 1, -1, -1):
         np.copyto(rows, np.float32(level), where=marked[chain[level]].view(bool))
     levels[:] = rows.T
 
 
-def ancestors(view: PageContext) -> Mapping[str, NDArray[np.generic]]:
-    """How much text the elements above a block hold, and what share of it is linked, running, in paragraphs."""
-    is_paragraph = view.tag_codes(IS_PARAGRAPH)[:-1]
-    sentences = view.characters(SENTENCE)
-    in_p = np.where(is_paragraph[view.nodes.tag[view.blocks.parent]], view.words, 0)
-    values = np.array([view.words, view.linked, view.prose, in_p, np.ones(len(view)), sentences])
-    words, links, prose, in_p, blocks, sentences = view.total_of(view.levels(LEVELS), values)
+def ancestors(context: PageContext) -> Mapping[str, NDArray[np.generic]]:
+    """Measure the text of ancestors: amount, and shares that are linked, running text, and in paragraphs."""
+    is_paragraph = context.tag_codes(IS_PARAGRAPH)[:-1]
+    sentences = context.characters(SENTENCE)
+    in_p = np.where(is_paragraph[context.nodes.tag[context.blocks.parent]], context.words, 0)
+    values = np.array([context.words, context.linked, context.prose, in_p, np.ones(len(context)), sentences])
+    words, links, prose, in_p, blocks, sentences = context.total_of(context.levels(LEVELS), values)
     amount = np.maximum(words, 1)
     measures = {
         "words": words,
-        "share": words / view.n_words,
+        "share": words / context.n_words,
         "links": links / amount,
         "prose": prose / amount,
         "inp": in_p / amount,
@@ -114,19 +114,18 @@ def _level(k: int) -> dict[str, Row]:
     }
 
 
+_PATH: dict[str, Row] = {
+    **{f"tag{k}": ("code of the tag", 0, len(TAGS) - 1) for k in range(4)},
+    "depth": "ancestors",
+    **{f"to{name}": ("levels", 0, FAR) for name in LANDMARKS},
+    **dict.fromkeys(("hidden", "noscript", "preformatted"), ("0 or 1", 0.0, 1.0)),
+}
 _TREE = "the tree above a block: Kim et al. 2013, section 3.1, taken further"
 COLUMNS = (
     *columns_of(
         path,
         _TREE,
-        {
-            **{f"tag{k}": ("code of the tag", 0, len(TAGS) - 1) for k in range(4)},
-            "depth": "ancestors",
-            **{f"to{name}": ("levels", 0, FAR) for name in LANDMARKS},
-            "hidden": ("0 or 1", 0, 1),
-            "noscript": ("0 or 1", 0, 1),
-            "preformatted": ("0 or 1", 0, 1),
-        },
+        _PATH,
     ),
     *columns_of(
         ancestors,
@@ -134,5 +133,3 @@ COLUMNS = (
         {name: row for k in LEVELS for name, row in _level(k).items()},
     ),
 )
-
-_PATH = names_of(COLUMNS, path)

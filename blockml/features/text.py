@@ -1,4 +1,4 @@
-"""What a block's text is made of, in any script: no stop words, no thresholds in one language's words."""
+"""Characters and words of a block's text, in any script, without stop words or thresholds of one language."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from blockml.text.characters import ALNUM, CJK, CLAUSE, DIGIT, SENTENCE, SPACE, 
 __all__ = ["COLUMNS", "text"]
 
 
-def text(view: PageContext) -> Mapping[str, NDArray[np.generic]]:
-    """Characters by class, words, and how the text begins and ends."""
-    lengths, words, kinds = view.lengths, view.words, view.kinds
-    letters = np.maximum(view.characters(ALNUM), 1)
-    last = view.starts + np.maximum(lengths.astype(np.intp) - 1, 0)
-    sentence = view.characters(SENTENCE)
-    clause = view.characters(CLAUSE)
-    spaces = view.characters(SPACE) - 1  # the line break after each text is none of its own
-    signs = np.maximum(lengths - view.characters(ALNUM) - spaces, 0)
+def text(context: PageContext) -> Mapping[str, NDArray[np.generic]]:
+    """Count characters by class and words, and tell how the text begins and ends."""
+    lengths, words, kinds = context.lengths, context.words, context.kinds
+    letters = np.maximum(context.characters(ALNUM), 1)
+    last = context.starts + np.maximum(lengths.astype(np.intp) - 1, 0)
+    sentence = context.characters(SENTENCE)
+    clause = context.characters(CLAUSE)
+    spaces = context.characters(SPACE) - 1  # the line break after each text is not its own
+    signs = np.maximum(lengths - context.characters(ALNUM) - spaces, 0)
     return {
         "words": words,
         "chars": lengths,
         "wordlen": letters / np.maximum(words, 1),
-        "linkedwords": view.linked,
-        "linkshare": view.linked / np.maximum(words, 1),
-        "freewords": words - view.linked,
-        "digits": view.characters(DIGIT) / letters,
-        # Signs count neither way: there are capitals in circles, and marks that Thai letters carry.
-        "capitals": view.characters(UPPER | ALNUM) / letters,
-        "ideographs": view.characters(CJK | ALNUM) / letters,
+        "linkedwords": context.linked,
+        "linkshare": context.linked / np.maximum(words, 1),
+        "freewords": words - context.linked,
+        "digits": context.characters(DIGIT) / letters,
+        # Signs count in neither number: there are circled capitals, and marks of Thai letters.
+        "capitals": context.characters(UPPER | ALNUM) / letters,
+        "ideographs": context.characters(CJK | ALNUM) / letters,
         "sentences": sentence,
         "clauses": clause,
         "signs": signs / np.maximum(lengths, 1),
         "clauserate": clause / np.maximum(words, 1),
         "endssentence": (kinds[last] & SENTENCE) > 0,
         "endsclause": (kinds[last] & CLAUSE) > 0,
-        "startscapital": (kinds[view.starts] & UPPER) > 0,
-        "startsdigit": (kinds[view.starts] & DIGIT) > 0,
-        "startssign": (kinds[view.starts] & ALNUM) == 0,
-        "prose": view.prose > 0,
+        "startscapital": (kinds[context.starts] & UPPER) > 0,
+        "startsdigit": (kinds[context.starts] & DIGIT) > 0,
+        "startssign": (kinds[context.starts] & ALNUM) == 0,
+        "prose": context.prose > 0,
     }
 
 

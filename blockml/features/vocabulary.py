@@ -1,4 +1,4 @@
-"""What authors of a page call its parts: words in ``class`` and ``id``, ARIA roles, microdata."""
+"""Vocabulary of class names, ids, ARIA roles and microdata of the elements above a block."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.features.attribute_values import NAMES
-from blockml.features.column import Rows, columns_of
+from blockml.features.attribute_values import ATTRIBUTES
+from blockml.features.column import columns_of
 from blockml.features.keywords import KEYWORDS
 from blockml.features.page_context import PageContext
 from blockml.features.structure import FAR, nearest_levels
 
-__all__ = ["COLUMNS", "ROLES", "called"]
+__all__ = ["COLUMNS", "ROLES", "ROLE_BITS", "role_bits", "vocabulary_distance"]
 
-#: Roles and properties, from ARIA, microdata and RDFa, by what they tell.
+#: Groups of roles and properties of ARIA, microdata and RDFa.
 ROLES: Mapping[str, tuple[str, ...]] = {
     "rolemain": ("main", "article"),
     "rolenav": ("navigation", "menu", "menubar", "menuitem", "tablist", "tab", "toolbar", "search"),
@@ -25,25 +25,25 @@ ROLES: Mapping[str, tuple[str, ...]] = {
     "proppart": ("comment", "review", "offers", "breadcrumb", "itemlistelement"),
 }
 
-#: The bit of each word.
+#: Bit of each word.
 ROLE_BITS = {word: 1 << number for number, words in enumerate(ROLES.values()) for word in words}
-#: Attributes that say them, as rows of numbers.
-_ROLE_ROWS = [NAMES.index(name) for name in ("role", "itemprop", "property")]
+#: Rows of the attributes that hold them.
+_ROLE_ROWS = [ATTRIBUTES.index(name) for name in ("role", "itemprop", "property")]
 _NAMES = (*(f"cls{name}" for name in KEYWORDS), *ROLES)
 
 
-def called(view: PageContext) -> Mapping[str, NDArray[np.generic]]:
-    """Levels up to the nearest element whose class or id holds a word of a group, or that has such a role."""
-    names = view.names
-    roles = np.array(list(map(role_bits, names.values)), dtype=np.int64) << len(KEYWORDS)
-    bits = view.keywords | np.bitwise_or.reduce(roles[names.columns[_ROLE_ROWS]], axis=0)
-    levels = np.empty((len(_NAMES), len(view)), dtype=np.float32)
-    nearest_levels(view, bits, levels)
-    return Rows(_NAMES, levels)
+def vocabulary_distance(context: PageContext) -> Mapping[str, NDArray[np.generic]]:
+    """Count levels up to the nearest element whose class or id holds a word of a group, or that has such a role."""
+    held = context.attribute_values
+    roles = np.array(list(map(role_bits, held.values)), dtype=np.int64) << len(KEYWORDS)
+    bits = context.keywords | np.bitwise_or.reduce(roles[held.columns[_ROLE_ROWS]], axis=0)
+    levels = np.empty((len(_NAMES), len(context)), dtype=np.float32)
+    nearest_levels(context, bits, levels)
+    return dict(zip(_NAMES, levels, strict=True))
 
 
 def role_bits(value: str) -> int:
-    """Bit ``1 << i`` for the ``i``-th group of :data:`ROLES` that has one of the words in an attribute's value."""
+    """Return bit ``1 << i`` for the ``i``-th group of :data:`ROLES` that has a word of an attribute's value."""
     bits = 0
     for word in value.lower().split():
         if word in ROLE_BITS:
@@ -52,7 +52,7 @@ def role_bits(value: str) -> int:
 
 
 COLUMNS = columns_of(
-    called,
+    vocabulary_distance,
     "class, id, ARIA role and microdata vocabulary of the elements above a block",
     dict.fromkeys(_NAMES, ("levels", 0, FAR)),
 )

@@ -1,7 +1,7 @@
-"""What extractors make of a block, as columns.
+"""Scores of heuristics as columns, for stacking.
 
-Extractors stand above the features, so these columns are only named here; :func:`blockml.extractors.matrix.matrix`
-computes them.
+Only their names are here, because extractors depend on features: :func:`blockml.extractors.matrix.page_matrix` computes
+them.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from blockml.features.column import Column
 
 __all__ = ["COLUMNS", "VOTERS"]
 
-#: Extractors whose scores are columns, with their papers: cheap ones that need no training and differ in what they
-#: look at.
+#: Extractors whose scores are columns, with their papers: fast heuristics that use different properties of a page.
 _PAPERS: Mapping[str, str] = {
     "accb": "Gottron 2008",
     "tccb": "Gottron 2008",

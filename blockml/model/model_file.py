@@ -19,7 +19,7 @@ from blockml.decision.page_features import PAGE_FEATURES
 from blockml.decision.policy import DecisionPolicy
 from blockml.errors import FeatureMismatchError, ModelError, ModelFormatError, UnknownNameError
 from blockml.features import FEATURE_SETS
-from blockml.features.repetition import ALIKE
+from blockml.features.block_groups import GROUPINGS
 from blockml.model.model import Model
 from blockml.page import Label
 from blockml.parsing import BACKENDS, PROFILES
@@ -161,8 +161,8 @@ def _predictors(kinds: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], n_
             raise ModelFormatError(str(UnknownNameError("predictor kind", str(kind), PREDICTORS)))
         own = {key.removeprefix(f"{name}."): array for key, array in arrays.items() if key.startswith(f"{name}.")}
         predictor = PREDICTORS[kind].from_arrays(own, len(PAGE_FEATURES) if name == _ARTICLE else n_columns)
-        if isinstance(predictor, MLP) and predictor.n_groupings != len(ALIKE):
-            raise ModelFormatError(f"an MLP must have weights for {len(ALIKE)} groupings of blocks")
+        if isinstance(predictor, MLP) and predictor.n_groupings != len(GROUPINGS):
+            raise ModelFormatError(f"an MLP must have weights for {len(GROUPINGS)} groupings of blocks")
         found[name] = predictor
     return found
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from blockml import _kernel
 from blockml._kernel.judging import HeldNet
 from blockml.errors import ModelFormatError, UsageError
-from blockml.features.ancestor_words import BUCKETS, Bags
+from blockml.features.ancestor_words import N_HASHED_WORDS, AncestorWords
 from blockml.features.page_matrix import PageMatrix
 from blockml.predictors.log_odds import log_odds, sigmoid
 from blockml.predictors.quantized_mlp import BOUND, MOST_TERMS, QuantizedMLP, quantize, quantized_log_odds
@@ -28,7 +28,7 @@ __all__ = ["MLP", "join", "signed_logarithms"]
 
 FloatArray = NDArray[np.float32]
 
-NO_BAGS = Bags(np.zeros(1, dtype=np.intp), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.intp))
+NO_BAGS = AncestorWords(np.zeros(1, dtype=np.intp), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.intp))
 #: Bounds of what a damaged or hostile file can make us do; real nets are far from them.
 _MOST_NUMBERS, _LARGEST = 20_000_000, 1e6
 _MOST_WAYS, _MOST_UNITS = 8, 2**14  # and what the kernel takes at most
@@ -82,9 +82,8 @@ class MLP:
     input_bias: FloatArray
     """(m · h,)."""
     word_vectors: FloatArray
-    """(:data:`~blockml.features.ancestor_words.BUCKETS`, m · d) a vector for each word, 0 for words that training
-    didn't see
-    often enough; of shape (0, 0) for nets that see no words."""
+    """(:data:`~blockml.features.ancestor_words.N_HASHED_WORDS`, m · d) a vector for each word, 0 for words rare
+    in training; of shape (0, 0) for nets that read no words."""
     word_projection: FloatArray
     """(m, d, h) weights of the first layer for the mean vector of a block's words."""
     self_weights: FloatArray
@@ -141,7 +140,7 @@ class MLP:
         matrix: FloatArray,
         groups: Sequence[NDArray[np.integer[Any]]],
         n_words: NDArray[np.number[Any]],
-        bags: Bags | None = None,
+        bags: AncestorWords | None = None,
     ) -> FloatArray:
         """Probability of content for each block of one page.
 
@@ -212,11 +211,11 @@ class MLP:
         columns: FloatArray,
         groups: tuple[NDArray[np.int64], ...],
         n_words: NDArray[np.float64],
-        bags: Bags,
+        bags: AncestorWords,
     ) -> FloatArray:
         """(n,) probabilities by the compiled kernel."""
         starts, bag = (np.ascontiguousarray(numbers, dtype=np.int64) for numbers in (bags.starts, bags.bag))
-        words = starts, np.ascontiguousarray(bags.buckets, dtype=np.int32), bag
+        words = starts, np.ascontiguousarray(bags.hashed_words, dtype=np.int32), bag
         probabilities = np.empty(columns.shape[1], dtype=np.float32)
         compiled.net_probabilities(self.held, columns, *words, groups, n_words, probabilities)
         return probabilities
@@ -290,7 +289,8 @@ class MLP:
         wanted = {
             "center": (f,), "scale": (f,), "input_u": (f, r or m * h), "input_v": (r, m * h if r else 0),
             "input_bias": (m * h,),
-            "word_vectors": (BUCKETS if d else 0, m * d), "word_projection": (m, d, h), "page_weights": (m, 2 * h, k),
+            "word_vectors": (N_HASHED_WORDS if d else 0, m * d), "word_projection": (m, d, h),
+            "page_weights": (m, 2 * h, k),
             "group_weights": (m, self.n_groupings * h, k), "hidden_bias": (m, 1, k), "output_weights": (m, k, 1),
             "output_bias": (m, 1, 1),
         }  # fmt: skip

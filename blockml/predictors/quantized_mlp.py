@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError
-from blockml.features.ancestor_words import Bags
+from blockml.features.ancestor_words import AncestorWords
 from blockml.features.factorize import factorize
 
 __all__ = [
@@ -183,7 +183,7 @@ def quantized_log_odds(
     inputs: FloatArray,
     groups: Sequence[NDArray[np.integer[Any]]],
     n_words: NDArray[np.float64],
-    bags: Bags,
+    bags: AncestorWords,
 ) -> FloatArray:
     """Log odds of the blocks of one page: the twin of what the compiled kernel does.
 
@@ -221,7 +221,7 @@ def quantized_log_odds(
     return mean
 
 
-def _first_layer(net: QuantizedMLP, inputs: FloatArray, bags: Bags) -> NDArray[np.float64]:
+def _first_layer(net: QuantizedMLP, inputs: FloatArray, bags: AncestorWords) -> NDArray[np.float64]:
     """(m, n, h) units of the first layer."""
     members, units = net.self_weights.shape[:2]
     sums = _product(np.rint(inputs * np.float32(INPUT_STEPS)).astype(np.float64), net.input_u)
@@ -233,12 +233,12 @@ def _first_layer(net: QuantizedMLP, inputs: FloatArray, bags: Bags) -> NDArray[n
     return np.ascontiguousarray(_steps(first).reshape(len(inputs), members, units).swapaxes(0, 1))
 
 
-def _of_words(net: QuantizedMLP, bags: Bags) -> FloatArray:
+def _of_words(net: QuantizedMLP, bags: AncestorWords) -> FloatArray:
     """(n_bags, m · h) what the words of each bag add to the first layer."""
     sizes, ends = np.diff(bags.starts), bags.starts[1:]
     if (sizes > _MOST_IN_BAG).any():
         raise UsageError(f"a bag has at most {_MOST_IN_BAG} words")
-    vectors = np.concatenate([net.word_vectors[bags.buckets], net.known_words[bags.buckets, None]], axis=1)
+    vectors = np.concatenate([net.word_vectors[bags.hashed_words], net.known_words[bags.hashed_words, None]], axis=1)
     before = np.zeros((len(vectors) + 1, vectors.shape[1]))
     np.cumsum(vectors, axis=0, out=before[1:])
     sums = before[ends] - before[ends - sizes]

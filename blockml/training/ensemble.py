@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError
-from blockml.features.ancestor_words import Bags
-from blockml.features.repetition import ALIKE
+from blockml.features.ancestor_words import AncestorWords
+from blockml.features.block_groups import GROUPINGS
 from blockml.predictors import PREDICTORS, Predictor, TreeEnsemble
 from blockml.predictors.log_odds import average_log_odds
 from blockml.predictors.mlp import join
@@ -135,12 +135,12 @@ def fit_ensemble(
 
 def net_pages(table: BlockTable) -> NetPages:
     """The table as nets learn from it."""
-    ways = range(len(ALIKE))
+    ways = range(len(GROUPINGS))
     return NetPages(
         table.matrix,
         table.main,
         np.concatenate([page.words for page in table.pages]),
         table.starts,
         [np.concatenate([page.groups[way] for page in table.pages]) for way in ways],
-        Bags.join([page.bags for page in table.pages if page.bags is not None]),
+        AncestorWords.join([page.bags for page in table.pages if page.bags is not None]),
     )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml import _kernel
-from blockml.features.ancestor_words import Bags
+from blockml.features.ancestor_words import AncestorWords
 from blockml.features.factorize import factorize
 
 __all__ = ["RowGroups", "means"]
@@ -64,18 +64,18 @@ class RowGroups:
         return means
 
 
-def means(vectors: FloatArray, bags: Bags) -> FloatArray:
-    """(n_bags, k) mean vector of each bag's words, from vectors (buckets, k); words of vector 0 don't count.
+def means(vectors: FloatArray, bags: AncestorWords) -> FloatArray:
+    """(n_bags, k) mean vector of each bag's words, from vectors (hashed_words, k); words of vector 0 don't count.
 
     Examples
     --------
-    >>> bags = Bags(starts=np.array([0, 3, 4]), buckets=np.array([2, 1, 0, 0]), bag=np.array([0, 1]))
+    >>> bags = AncestorWords(starts=np.array([0, 3, 4]), hashed_words=np.array([2, 1, 0, 0]), bag=np.array([0, 1]))
     >>> means(np.array([[0], [1], [3]], np.float32), bags).tolist()
     [[2.0], [0.0]]
     """
     if _kernel.compiled is not None and vectors.dtype == np.float32:
-        return _row_means(_kernel.compiled, vectors, bags.buckets, bags.starts[:-1], skip_zeros=True)
-    found = vectors[bags.buckets]
+        return _row_means(_kernel.compiled, vectors, bags.hashed_words, bags.starts[:-1], skip_zeros=True)
+    found = vectors[bags.hashed_words]
     pool = RowGroups.runs(np.diff(bags.starts))
     counts = pool.sum((found != 0).any(axis=1)[:, None].astype(np.float32))
     mean: FloatArray = np.divide(pool.sum(found), np.maximum(counts, 1))

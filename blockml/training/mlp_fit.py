@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError
-from blockml.features.ancestor_words import BUCKETS, Bags
+from blockml.features.ancestor_words import N_HASHED_WORDS, AncestorWords
 from blockml.predictors.mlp import MLP, signed_logarithms
 from blockml.training.group_means import RowGroups
 from blockml.training.mlp_loss import Batch, Masks, Weights, loss
@@ -76,7 +76,7 @@ class NetPages:
     """(n_pages + 1,)."""
     groups: Sequence[NDArray[np.integer[Any]]]
     """For each way to be alike: (n_rows,) number of the block's group within its page."""
-    bags: Bags | None = None
+    bags: AncestorWords | None = None
     """Words of tags and classes above each block; None: the net does without."""
 
 
@@ -207,13 +207,13 @@ def _untrained(pages: NetPages, used: NDArray[np.integer[Any]], skip: Sequence[i
 
 
 def _known(pages: NetPages, used: NDArray[np.integer[Any]], min_pages: int) -> FloatArray:
-    """(BUCKETS,) 1 for words on enough of the pages, else 0; (0,) without words."""
+    """(N_HASHED_WORDS,) 1 for words on enough of the pages, else 0; (0,) without words."""
     if pages.bags is None:
         return np.zeros(0, dtype=np.float32)
-    counts = np.zeros(BUCKETS, dtype=np.intp)
+    counts = np.zeros(N_HASHED_WORDS, dtype=np.intp)
     for page in used.tolist():
         rows = np.arange(pages.starts[page], pages.starts[page + 1])
-        counts[np.unique(pages.bags.take(rows).buckets)] += 1
+        counts[np.unique(pages.bags.take(rows).hashed_words)] += 1
     return (counts >= min_pages).astype(np.float32)
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.features.ancestor_words import Bags
+from blockml.features.ancestor_words import AncestorWords
 from blockml.training.group_means import RowGroups, means
 
 __all__ = ["Batch", "Masks", "Weights", "loss"]
@@ -30,14 +30,14 @@ class Batch(NamedTuple):
     n_words: FloatArray
     page: RowGroups
     alike: Sequence[RowGroups]
-    bags: Bags | None
+    bags: AncestorWords | None
 
 
 class Masks(NamedTuple):
     """What is left out at one step, as factors."""
 
     words: FloatArray
-    """(buckets, 1) 1 for words that count, else 0."""
+    """(hashed_words, 1) 1 for words that count, else 0."""
     first: FloatArray
     """(n, h) 0, or a little more than 1 to make up for the zeros."""
     second: FloatArray
@@ -95,12 +95,12 @@ def loss(weights: Mapping[str, FloatArray], batch: Batch, masks: Masks, cross_en
     return value, gradient
 
 
-def _spread(d_vectors: FloatArray, kept: FloatArray, bags: Bags) -> FloatArray:
-    """(buckets, d) gradient of word vectors from that of the mean vectors of bags: see ``group_means.means``."""
-    in_bag, by_word = RowGroups.runs(np.diff(bags.starts)), RowGroups.of(bags.buckets)
-    count = np.maximum(in_bag.sum(kept[bags.buckets]), 1)
+def _spread(d_vectors: FloatArray, kept: FloatArray, bags: AncestorWords) -> FloatArray:
+    """(hashed_words, d) gradient of word vectors from that of the mean vectors of bags: see ``group_means.means``."""
+    in_bag, by_word = RowGroups.runs(np.diff(bags.starts)), RowGroups.of(bags.hashed_words)
+    count = np.maximum(in_bag.sum(kept[bags.hashed_words]), 1)
     result = np.zeros((len(kept), d_vectors.shape[1]), dtype=d_vectors.dtype)
-    result[np.unique(bags.buckets)] = by_word.sum(np.divide(d_vectors, count)[in_bag.group])
+    result[np.unique(bags.hashed_words)] = by_word.sum(np.divide(d_vectors, count)[in_bag.group])
     return result * kept
 
 

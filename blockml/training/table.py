@@ -18,10 +18,9 @@ from blockml.decision.scores import PolicyColumns
 from blockml.errors import DatasetError
 from blockml.evaluation.site_pages import MAX_SITE_PAGES, group_by_site, parse_pages
 from blockml.extractors.matrix import matrix, uses_siblings
-from blockml.features.ancestor_words import Bags, bags
+from blockml.features.ancestor_words import AncestorWords, ancestor_words
 from blockml.features.page_context import PageContext
 from blockml.features.page_matrix import PageMatrix
-from blockml.features.repetition import alike
 from blockml.parsing import parse
 from blockml.predictors.mlp import NO_BAGS
 from blockml.templates.site import SiteTemplate
@@ -63,8 +62,8 @@ class PageRows:
     sketch: frozenset[int]
     """Smallest hashes of its word shingles."""
     groups: tuple[NDArray[np.int32], ...]
-    """(n_blocks,) number of the group of each block, for each of :data:`blockml.features.repetition.ALIKE`."""
-    bags: Bags | None = None
+    """(n_blocks,) number of the group of each block, for each of :data:`blockml.features.block_groups.GROUPINGS`."""
+    bags: AncestorWords | None = None
     """Hashed words of the tags and attributes above each block, for recipes with MLPs."""
 
     @property
@@ -109,7 +108,7 @@ class _StoredMatrix(PageMatrix):
         return self._rows.groups
 
     @property
-    def ancestor_words(self) -> Bags:
+    def ancestor_words(self) -> AncestorWords:
         """Hashed words of the tags and attributes above each block."""
         return NO_BAGS if self._rows.bags is None else self._rows.bags
 
@@ -226,8 +225,8 @@ def page_rows(labelled: LabelledPage, recipe: Recipe, site: SiteTemplate | None 
         policy_columns=PolicyColumns.of(context, recipe.policy),
         hash=content_hash(page),
         sketch=_sketch(tokens),
-        groups=alike(context),
-        bags=bags(context) if recipe.n_mlps and len(context) else None,
+        groups=context.block_groups,
+        bags=ancestor_words(context) if recipe.n_mlps and len(context) else None,
     )
 
 

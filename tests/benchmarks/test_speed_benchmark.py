@@ -22,7 +22,8 @@ from benchmarks.speed.processes import blas_table, child, memory_table
 from benchmarks.speed.stages import DOORS, REST, SHARED, Stopwatch, watched
 from benchmarks.speed.subjects import floor, peers
 from benchmarks.speed.tables import cell, failed, markdown, stage_table, whole_table
-from blockml import _kernel, features
+from blockml import _kernel
+from blockml.features import page_matrix
 from blockml.features.page_context import PageContext
 
 DATA = Path(__file__).parents[2] / "data"
@@ -80,18 +81,18 @@ def test_stages_add_up(tmp_path: Path) -> None:
 
 def test_clocks_at_the_doors_change_nothing() -> None:
     """What is extracted is the same with them; they are gone afterwards, whatever happens in between."""
-    before = dict(vars(PageContext)), vars(features)["_values"], blockml.parsing.build, PageContext.keywords.func  # type: ignore[attr-defined]
+    before = dict(vars(PageContext)), vars(page_matrix)["_plan"], blockml.parsing.build, PageContext.keywords.func  # type: ignore[attr-defined]
     expected = blockml.extract(PAGE.html)
     with watched() as watch:
         found = blockml.extract(PAGE.html)
         seconds = watch.stop()
-        assert vars(features)["_values"] is not before[1]
+        assert vars(page_matrix)["_plan"] is not before[1]
     assert found.text == expected.text
     assert found.scores.tobytes() == expected.scores.tobytes()
     assert any(stage.startswith(SHARED) for stage in seconds)
     with pytest.raises(ZeroDivisionError), watched():
         raise ZeroDivisionError
-    after = dict(vars(PageContext)), vars(features)["_values"], blockml.parsing.build, PageContext.keywords.func  # type: ignore[attr-defined]
+    after = dict(vars(PageContext)), vars(page_matrix)["_plan"], blockml.parsing.build, PageContext.keywords.func  # type: ignore[attr-defined]
     assert after == before
 
 

@@ -99,7 +99,7 @@ def test_version_of_the_set_follows_the_extractors_defaults() -> None:
 
 def test_features_alone_do_not_make_votes() -> None:
     """The message names the function that does; a model asks for them itself."""
-    with pytest.raises(UsageError, match=r"extractors\.matrix\.matrix"):
+    with pytest.raises(UsageError, match=r"extractors\.matrix\.page_matrix"):
         features.build(blockml.parse("<p>one"), "votes")
     page = blockml.parse("<p>one")
     assert np.array_equal(TrainedExtractor(votes_model()).score(page), scores_of(votes_model(), matrix(page, "votes")))

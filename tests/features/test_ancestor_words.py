@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 import blockml
-from blockml.features.ancestor_words import BUCKETS, Bags, bags
+from blockml.features.ancestor_words import N_HASHED_WORDS, AncestorWords, ancestor_words
 from blockml.features.page_context import PageContext
 from blockml.page import Page
 from tests.strategies import messy_html
@@ -37,7 +37,7 @@ def words_above(page: Page, block: int) -> list[tuple[str, bool]]:
 def buckets_of(words: list[tuple[str, bool]]) -> list[int]:
     """Their numbers, sorted."""
     return sorted(
-        (crc32(word.encode("utf-8", "surrogatepass")) ^ (0x9E3779B97F4A7C15 if far else 0)) % BUCKETS
+        (crc32(word.encode("utf-8", "surrogatepass")) ^ (0x9E3779B97F4A7C15 if far else 0)) % N_HASHED_WORDS
         for word, far in words
     )
 
@@ -47,11 +47,11 @@ def buckets_of(words: list[tuple[str, bool]]) -> list[int]:
 def test_bags_are_those_of_one_block_at_a_time(html: str) -> None:
     """On messy pages too."""
     page = blockml.parse(html)
-    found = bags(PageContext(page))
+    found = ancestor_words(PageContext(page))
     assert len(found.bag) == len(page.blocks)
     for block in range(len(page.blocks)):
         bag = found.bag[block]
-        assert sorted(found.buckets[found.starts[bag] : found.starts[bag + 1]].tolist()) == buckets_of(
+        assert sorted(found.hashed_words[found.starts[bag] : found.starts[bag + 1]].tolist()) == buckets_of(
             words_above(page, block)
         )
 
@@ -59,7 +59,7 @@ def test_bags_are_those_of_one_block_at_a_time(html: str) -> None:
 def test_blocks_built_alike_share_a_bag() -> None:
     """However many there are; case of a name doesn't matter, inner capitals do."""
     page = blockml.parse("<ul class='navItems top-2'>" + "<li id=One><b>x</b>y" * 50 + "</ul><p itemprop=name>z")
-    found = bags(PageContext(page))
+    found = ancestor_words(PageContext(page))
     assert len(found.starts) == 4
     assert len(set(found.bag[:-1:2].tolist())) == 1
     assert buckets_of(words_above(page, 0)) != buckets_of(words_above(page, 1))
@@ -67,33 +67,33 @@ def test_blocks_built_alike_share_a_bag() -> None:
 
 def test_a_page_without_blocks_has_no_bags() -> None:
     """And neither joining nor taking minds."""
-    none = bags(PageContext(blockml.parse("")))
-    some = bags(PageContext(blockml.parse("<p>one<div>two")))
+    none = ancestor_words(PageContext(blockml.parse("")))
+    some = ancestor_words(PageContext(blockml.parse("<p>one<div>two")))
     assert (len(none.bag), none.starts.tolist()) == (0, [0])
-    joined = Bags.join([none, some, none, some])
+    joined = AncestorWords.join([none, some, none, some])
     assert joined.bag.tolist() == [*some.bag.tolist(), *(some.bag + 2).tolist()]
-    assert np.array_equal(joined.buckets, np.tile(some.buckets, 2))
-    assert len(Bags.join([]).starts) == 1
-    assert len(some.take(np.zeros(0, dtype=np.intp)).buckets) == 0
+    assert np.array_equal(joined.hashed_words, np.tile(some.hashed_words, 2))
+    assert len(AncestorWords.join([]).starts) == 1
+    assert len(some.take(np.zeros(0, dtype=np.intp)).hashed_words) == 0
 
 
 def test_taking_blocks_keeps_their_words() -> None:
     """In the order they are asked for."""
     page = blockml.parse("<p class=a>one<p class='b c'>two<div class=a>three")
-    found = bags(PageContext(page))
+    found = ancestor_words(PageContext(page))
     rows = np.array([2, 0, 2])
     part = found.take(rows)
     assert len(part.starts) == 3
     for place, row in enumerate(rows.tolist()):
         bag, whole = part.bag[place], found.bag[row]
         assert np.array_equal(
-            part.buckets[part.starts[bag] : part.starts[bag + 1]],
-            found.buckets[found.starts[whole] : found.starts[whole + 1]],
+            part.hashed_words[part.starts[bag] : part.starts[bag + 1]],
+            found.hashed_words[found.starts[whole] : found.starts[whole + 1]],
         )
 
 
 @pytest.mark.parametrize("value", ["x " * 100_000, "aB" * 100_000, "é" * 100_000, "1a" * 1000])
 def test_endless_attributes_are_cut(value: str) -> None:
     """A hostile page costs no more than a large one."""
-    found = bags(PageContext(blockml.parse(f"<p class='{value}'>one")))
-    assert len(found.buckets) <= 4 * (1 + 4 * (8 + 32))
+    found = ancestor_words(PageContext(blockml.parse(f"<p class='{value}'>one")))
+    assert len(found.hashed_words) <= 4 * (1 + 4 * (8 + 32))

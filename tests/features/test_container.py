@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import blockml
-from blockml.features.container import CANDIDATES, MOST_LEVELS, container, further, relative_to, smallest_holding
+from blockml.features.container import (
+    CANDIDATES,
+    MOST_LEVELS,
+    container,
+    more_candidates,
+    relative_to,
+    smallest_holding,
+)
 from blockml.features.page_context import PageContext
 from tests.strategies import messy_html, path_of
 
@@ -24,7 +31,7 @@ PAGE = (
 def columns(html: str) -> dict[str, list[float]]:
     """The families by name."""
     view = PageContext(blockml.parse(html))
-    found = {**container(view), **further(view)}
+    found = {**container(view), **more_candidates(view)}
     return {name: np.broadcast_to(values, len(view)).astype(float).tolist() for name, values in found.items()}
 
 

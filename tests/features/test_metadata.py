@@ -5,25 +5,22 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 import blockml
-from blockml import _kernel
-from blockml.features.metadata import KINDS, about, claims, resemblance
+from blockml.features.metadata import KINDS, declared_metadata, page_stats, title_overlap
 from blockml.features.page_context import PageContext
 
 
 def likeness(html: str) -> dict[str, list[float]]:
     """Likeness of blocks to title and description."""
     view = PageContext(blockml.parse(html))
-    return {name: values.astype(float).tolist() for name, values in resemblance(view).items()}
+    return {name: values.astype(float).tolist() for name, values in title_overlap(view).items()}
 
 
 def page(html: str) -> dict[str, float]:
-    """Columns of the page, which are the same for each block."""
+    """Columns of the page, which are equal for all blocks."""
     view = PageContext(blockml.parse(html))
-    return {name: value.item() for name, value in about(view).items()}
+    return {**page_stats(view), **declared_metadata(view)}
 
 
 def test_likeness_to_the_title() -> None:
@@ -123,74 +120,3 @@ def test_a_head_without_values() -> None:
     found = page("<meta><meta name><meta property=og:type><link><link rel=canonical><p>one")
     assert found["urlparts"] == -1
     assert found["iswebsite"] == 0
-
-
-#: Addresses, names, types and values; also such that are none, or that other characters come into.
-_PARTS = st.sampled_from(
-    "// / /// : http https - -- 2024 /12 1234/56 12345/678 9 # #### ####/## forum FORUM ThreadTopic /t/ /r/ t/ produc "
-    "product newsnews reproduct docsapi listing /c//p/ \u212a \u0130 \u0665\u0666 \xe9 \u212aelvin Question article "
-    "og:title og:type og:url OG:URL website x".split()
-)
-_addresses = st.lists(_PARTS, max_size=9).map("".join)
-_names = st.sampled_from(
-    ["og:title", "OG:Title", "og:type", "og:url", "og:description", "description", "x", "", "\u0130"]
-)
-_kinds = st.sampled_from(["article", "Website", "PRODUCT.item", "og:product", "", "WebPage", "x" * 70, "Que\u017ftion"])
-_values = st.one_of(_addresses, _kinds)
-_types = st.tuples(
-    st.sampled_from(['"@type"', '"@type', '@type"', '"@type" ', '"@typ"', '"@type"\n']),
-    st.sampled_from([":", " : ", ":[", ": [ ", "", ":["]),
-    st.sampled_from(['"', "", '"@']),
-    _kinds,
-    st.sampled_from(['"', "", '"@type":"', '"@type":"@type":"WebSite"']),
-).map("".join)
-_elements = st.one_of(
-    st.builds("<meta {}='{}' content='{}'>".format, st.sampled_from(["property", "name"]), _names, _values),
-    st.builds("<meta property='{}' name='{}' content='{}'>".format, _names, _names, _values),
-    st.builds("<link rel={} href='{}'>".format, st.sampled_from(["canonical", "Canonical", "x"]), _addresses),
-    st.builds("<meta name={}>".format, _names),
-    st.builds("<script>{}</script>".format, _types),
-    st.sampled_from(["<link rel=canonical>", "<meta>", "<meta name=og:url content='a\0/forum/'>"]),
-)
-
-
-@given(st.lists(_elements, max_size=8).map("".join), _addresses)
-@example("<meta name=og:url content='a///b/forum/'>", "x")
-@example("<meta name=og:url content='https://a/'><link rel=canonical href=//a/b-c/1>", "x")
-@example('{"@type":"Article"@type":"WebSite"}', "x")
-@example("<meta name=og:url content=''><link rel=canonical href=//a/2024/12345/12/topicthread>", "x")
-def test_the_kernel_says_the_same(head: str, title: str) -> None:
-    """Whatever stands in addresses, names and types."""
-    page = blockml.parse(f"{head}<title>{title}</title><p>one")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_kernel, "compiled", None)
-        expected = claims(PageContext(page))
-    assert claims(PageContext(page)) == expected
-
-
-@pytest.mark.skipif(_kernel.compiled is None, reason="needs the compiled kernel")
-@pytest.mark.parametrize(
-    ("kind_of", "n_kinds", "words"),
-    [
-        ({"article": 7}, 7, b"x\0\0"),
-        ({"article": -2}, 7, b"x\0\0"),
-        ({"article": "x"}, 7, b"x\0\0"),
-        ({}, 33, b"x\0\0"),
-        ({}, -1, b"x\0\0"),
-        ({}, 7, b"x\0" * 129),
-        ({}, 7, b"\0" * 33),
-        ({}, 7, b"x\0\0y\0\0"),
-        ([], 7, b"x\0\0"),
-    ],
-)
-def test_wrong_tables_are_refused(kind_of: dict[str, int], n_kinds: int, words: bytes) -> None:
-    """Numbers beyond the kinds, more words than there is room for, and answers of other lengths."""
-    view = PageContext(blockml.parse("<meta name=og:type content=article><meta name=og:url content=//x/\xe9><p>one"))
-    assert view.sheet is not None
-    with pytest.raises((TypeError, ValueError)):
-        view.sheet.compiled.page_claims(view.sheet.tree, "", b"", kind_of, n_kinds, words, lambda _: (0.0,) * 4)
-
-
-def test_no_name_of_a_kind_is_too_long_for_the_kernel() -> None:
-    """It passes over longer names of types."""
-    assert max(len(name) for names in KINDS.values() for name in names) <= 64

@@ -23,7 +23,7 @@ from blockml.features import (
     text,
     vocabulary,
 )
-from blockml.features.ancestor_words import bags
+from blockml.features.ancestor_words import ancestor_words
 from blockml.features.column import Family
 from blockml.features.keywords import KEYWORDS, keyword_bits
 from blockml.features.page_context import REACH, PageContext
@@ -41,13 +41,14 @@ FAMILIES: tuple[Family, ...] = (
     structure.path,
     structure.ancestors,
     container.container,
-    container.further,
-    vocabulary.called,
+    container.more_candidates,
+    vocabulary.vocabulary_distance,
     repetition.same_path,
     repetition.repetition,
     repetition.like_siblings,
-    metadata.resemblance,
-    metadata.about,
+    metadata.title_overlap,
+    metadata.page_stats,
+    metadata.declared_metadata,
 )
 #: Pages on which there is little to count.
 BARE = ("<p>one", "<p>*", "only text", "<h1>one", "<p><a>one</a>", "<p>a</p></html>b<p>c", "<main>x</main></html><b>y")
@@ -94,7 +95,7 @@ def test_characters_are_those_of_one_text_at_a_time(html: str, tokenizer: str) -
         return
     texts = view.blocks.texts
     assert view.lengths.tolist() == [len(item) for item in texts]
-    tests = {ALNUM: str.isalnum, DIGIT: str.isdecimal, UPPER: str.isupper}
+    tests = {ALNUM: str.isalnum, DIGIT: str.isdecimal}
     for bit, test in tests.items():
         assert view.characters(bit).tolist() == [sum(map(test, item)) for item in texts]
     letters = [[c for c in item if c.isalnum()] for item in texts]
@@ -121,10 +122,10 @@ def test_classes_and_ids_are_read_once_per_element() -> None:
     """Equal classes are one; an element without, and one with an empty class, have none."""
     view = PageContext(blockml.parse("<p class=a>x<p class=b>x<p class=a>x<p class=''>x<p>x<div class=a id=footer>x"))
     parents = view.blocks.parent
-    classes = view.names.of["class"][parents].tolist()
+    classes = view.attribute_values.of["class"][parents].tolist()
     assert classes[0] == classes[2] == classes[5] != classes[1]
-    assert classes[3] == classes[4] == view.names.of["class"][-1] == 0
-    of_all = view.classes_of(np.arange(len(view.nodes)))
+    assert classes[3] == classes[4] == view.attribute_values.of["class"][-1] == 0
+    of_all = view.attribute_values.more_classes(view.nodes, np.arange(len(view.nodes)))
     assert of_all[parents].tolist() == classes
     assert view.keywords[parents].tolist() == [0] * 5 + [keyword_bits("footer")]
     assert view.keywords[-1] == 0
@@ -210,15 +211,15 @@ def test_a_view_that_is_there_is_used() -> None:
     page = blockml.parse("<h1>One</h1><p>two three")
     view = PageContext(page)
     assert np.array_equal(features.build(page, "page", view=view), features.build(page, "page"))
-    assert "sheet" in view.__dict__
+    assert "kernel_page" in view.__dict__
 
 
 def test_a_view_goes_as_soon_as_nobody_holds_it() -> None:
     """Without waiting for the collector of cycles: it holds a page."""
     view = PageContext(blockml.parse("<p class=a>one two"))
     features.build(view.page, "page", view=view)
-    bags(view)
-    repetition.alike(view)
+    ancestor_words(view)
+    assert view.block_groups
     gone = weakref.ref(view)
     gc.disable()
     try:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 
 import blockml
-from blockml.features.block_groups import GROUPS
+from blockml.features.block_groups import GROUPINGS
 from blockml.features.page_context import REACH, PageContext
-from blockml.features.repetition import ALIKE, LEVELS, alike, like_siblings, repetition, same_path
+from blockml.features.repetition import LEVELS, like_siblings, repetition, same_path
 from blockml.page import Nodes
 from tests.strategies import messy_html, path_of
 
@@ -58,7 +58,7 @@ def test_running_text_of_a_group() -> None:
 
 
 def keys(nodes: Nodes, parent: int) -> dict[str, list[object]]:
-    """What stands above a block, as each way to be alike sees it."""
+    """List what each grouping compares above a block."""
     above = path_of(nodes, parent)[::-1][:REACH]
     tags: list[object] = [nodes.name(node) for node in above]
     kinds: list[object] = [(nodes.name(node), nodes.attributes[node].get("class", "")) for node in above]
@@ -72,7 +72,7 @@ def test_blocks_are_alike_if_the_same_stands_above_them(html: str) -> None:
     if not len(view):
         return
     above = [keys(view.nodes, parent) for parent in view.blocks.parent.tolist()]
-    found = dict(zip(("path", *GROUPS), [*view.same_path, *view.groups], strict=True))
+    found: dict[str, Any] = dict(zip(("path", *GROUPINGS), [view.path_groups, *view.block_groups], strict=True))
     for name, numbers in found.items():
         written = [repr(item[name]) for item in above]
         pairs = set(zip(written, numbers.tolist(), strict=True))
@@ -95,13 +95,11 @@ def test_siblings_are_those_with_the_same_parent_tag_and_class(html: str) -> Non
             assert found[f"wordsalike{k}up"][block] == pytest.approx(sum(words[other] for other in like) / len(like))
 
 
-def test_what_nets_see() -> None:
-    """The numbers of two ways; none on a page without blocks."""
+def test_groups_are_small_numbers() -> None:
+    """An array for each grouping, which is empty for a page without blocks."""
     view = PageContext(blockml.parse("<p class=a>one<p>two<p class=a>three"))
-    found = alike(view)
-    assert len(found) == len(ALIKE) == 2
-    for numbers, expected in zip(found, view.groups, strict=True):
-        assert numbers.dtype == np.int32
-        assert np.array_equal(numbers, expected)
-    none = alike(PageContext(blockml.parse("")))
+    found = view.block_groups
+    assert len(found) == len(GROUPINGS) == 2
+    assert [numbers.tolist() for numbers in found] == [[0, 1, 0], [0, 0, 0]]
+    none = PageContext(blockml.parse("")).block_groups
     assert [(len(numbers), numbers.dtype) for numbers in none] == [(0, np.dtype(np.int32))] * 2

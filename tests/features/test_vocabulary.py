@@ -12,14 +12,14 @@ import blockml
 from blockml.features.keywords import KEYWORDS, keyword_bits
 from blockml.features.page_context import REACH, PageContext
 from blockml.features.structure import FAR
-from blockml.features.vocabulary import ROLES, called
+from blockml.features.vocabulary import ROLES, vocabulary_distance
 from tests.strategies import path_of
 
 
 def told(html: str) -> list[dict[str, float]]:
     """Of each block the columns that found something."""
     view = PageContext(blockml.parse(html))
-    columns = {name: values.tolist() for name, values in called(view).items()}
+    columns = {name: values.tolist() for name, values in vocabulary_distance(view).items()}
     assert len(columns) == len(KEYWORDS) + len(ROLES)
     return [
         {name: values[block] for name, values in columns.items() if values[block] != FAR} for block in range(len(view))
@@ -73,7 +73,7 @@ def test_levels_are_those_of_walking_up(chain: list[tuple[str, str]]) -> None:
     """As far as is looked."""
     html = "".join(f"<div class='{first}' id='{second}'>w" for first, second in chain)
     view = PageContext(blockml.parse(html))
-    found: dict[str, Any] = dict(called(view)) if len(view) else {}
+    found: dict[str, Any] = dict(vocabulary_distance(view)) if len(view) else {}
     for block, parent in enumerate(view.blocks.parent.tolist()):
         above = path_of(view.nodes, parent)[::-1][:REACH]
         texts = [" ".join(view.nodes.attributes[node].get(key, "") for key in ("class", "id")) for node in above]

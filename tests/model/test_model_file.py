@@ -23,7 +23,7 @@ from blockml.decision.policy import DecisionPolicy
 from blockml.errors import FeatureMismatchError, ModelError, ModelFormatError
 from blockml.extract import extract_page
 from blockml.extractors.trained import TrainedExtractor
-from blockml.features.ancestor_words import BUCKETS, Bags
+from blockml.features.ancestor_words import N_HASHED_WORDS, AncestorWords
 from blockml.model import Model, load_model, save_model
 from blockml.model.model_file import FORMAT
 from blockml.page import Label
@@ -520,7 +520,11 @@ def some_net(*, columns: int = 6, ways: int = 2, reads_words: bool = False) -> M
     n = 40
     main = np.arange(n) % 2 > 0
     matrix = (rng.normal(size=(n, columns)) + main[:, None]).astype(np.float32)
-    bags = Bags(np.arange(n + 1), rng.integers(0, BUCKETS, n).astype(np.int32), np.arange(n)) if reads_words else None
+    bags = (
+        AncestorWords(np.arange(n + 1), rng.integers(0, N_HASHED_WORDS, n).astype(np.int32), np.arange(n))
+        if reads_words
+        else None
+    )
     groups = [rng.integers(0, 3, n) for _ in range(ways)]
     pages = NetPages(matrix, main, np.ones(n), np.arange(0, n + 1, 10), groups, bags)
     return fit_net(pages, options=NetOptions(units=4, vector=2, epochs=1, min_pages=1))

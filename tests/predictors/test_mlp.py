@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from blockml import _kernel
 from blockml.errors import ModelFormatError, UsageError
-from blockml.features.ancestor_words import BUCKETS, Bags
+from blockml.features.ancestor_words import N_HASHED_WORDS, AncestorWords
 from blockml.predictors.mlp import MLP, join
 from blockml.storage.arrays import read_arrays, write_arrays
 from blockml.training.group_means import RowGroups, means
@@ -34,7 +34,7 @@ def net_of(seed: int, members: int, units: tuple[int, int], vector: int, ways: i
     def normal(*shape: int) -> Any:
         return rng.normal(scale=0.4, size=shape).astype(np.float16)
 
-    words = normal(BUCKETS if vector else 0, members * vector)
+    words = normal(N_HASHED_WORDS if vector else 0, members * vector)
     words[::3] = 0
     return MLP._of_arrays(
         {
@@ -65,23 +65,23 @@ def some_net(seed: int = 0, members: int = 1, ways: int = 2, *, reads_words: boo
     )
 
 
-def some_page(seed: int, n: int) -> tuple[Any, list[Any], Any, Bags]:
+def some_page(seed: int, n: int) -> tuple[Any, list[Any], Any, AncestorWords]:
     """Matrix, two ways to be alike, words, and a bag of one to four words for each block."""
     rng = np.random.default_rng(seed)
     starts = np.concatenate([[0], np.cumsum(rng.integers(1, 5, n))])
-    bags = Bags(starts, rng.integers(0, BUCKETS, starts[-1]).astype(np.int32), rng.permutation(n))
+    bags = AncestorWords(starts, rng.integers(0, N_HASHED_WORDS, starts[-1]).astype(np.int32), rng.permutation(n))
     matrix = rng.normal(scale=20, size=(n, COLUMNS)).astype(np.float32)
     return matrix, [rng.integers(0, 3, n), rng.integers(5, 50, n)], rng.integers(0, 30, n), bags
 
 
-def slow_odds(net: MLP, matrix: Any, groups: list[Any], n_words: Any, bags: Bags) -> list[float]:
+def slow_odds(net: MLP, matrix: Any, groups: list[Any], n_words: Any, bags: AncestorWords) -> list[float]:
     """Log odds of a net of one member, one block after the other."""
     h = UNITS
     hidden = []
     for row, bag in zip(matrix.tolist(), bags.bag.tolist(), strict=True):
         values = [math.copysign(math.log1p(abs(x)), x) for x in row]
         ready = np.clip((np.array(values) - net.center) * net.scale, -4, 4)
-        seen = [net.word_vectors[word] for word in bags.buckets[bags.starts[bag] : bags.starts[bag + 1]]]
+        seen = [net.word_vectors[word] for word in bags.hashed_words[bags.starts[bag] : bags.starts[bag + 1]]]
         known = [vector for vector in seen if vector.any()]
         first = ready @ net.input_u + net.input_bias
         if known:
@@ -129,7 +129,7 @@ def test_scores_are_probabilities_of_any_finite_matrix() -> None:
     scores = net.predict(matrix, groups, words * 0, bags)
     assert scores.dtype == np.float32
     assert ((scores >= 0) & (scores <= 1)).all()
-    empty = Bags(np.zeros(1, np.intp), np.zeros(0, np.int32), np.zeros(0, np.intp))
+    empty = AncestorWords(np.zeros(1, np.intp), np.zeros(0, np.int32), np.zeros(0, np.intp))
     assert net.predict(matrix[:0], [numbers[:0] for numbers in groups], words[:0], empty).shape == (0,)
 
 
@@ -288,7 +288,9 @@ def test_compiled_means_are_those_of_numpy(seed: int, n: int, groups: int) -> No
     rows = rng.normal(size=(n, 13)).astype(np.float32) * (rng.random((n, 1)) < 0.8)
     pool = RowGroups.of(rng.integers(0, groups, n))
     lengths = rng.integers(1, 40, groups)
-    words = Bags(np.append(0, np.cumsum(lengths)), rng.integers(0, n, lengths.sum()).astype(np.int32), np.zeros(0, int))
+    words = AncestorWords(
+        np.append(0, np.cumsum(lengths)), rng.integers(0, n, lengths.sum()).astype(np.int32), np.zeros(0, int)
+    )
     found = pool.mean(rows), means(rows, words)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_kernel, "compiled", None)
@@ -341,7 +343,7 @@ def test_sums_on_any_machine_are_the_same(compiled: _kernel.Compiled) -> None:
     whole = net.predict(matrix, groups, words, bags)
     assert compiled is _kernel.compiled
     again = net.predict(np.concatenate([matrix, matrix]), [np.tile(group, 2) for group in groups], np.tile(words, 2),
-                        Bags(bags.starts, bags.buckets, np.tile(bags.bag, 2)))  # fmt: skip
+                        AncestorWords(bags.starts, bags.hashed_words, np.tile(bags.bag, 2)))  # fmt: skip
     assert again[:60] == pytest.approx(whole, abs=1e-6)
     assert np.array_equal(again[:60], again[60:])
 
@@ -358,7 +360,7 @@ def test_the_compiled_net_refuses_arrays_that_do_not_fit(compiled: _kernel.Compi
     """Sizes and numbers from elsewhere must not read or write elsewhere."""
     net = some_net(ways=1)
     arrays: tuple[Any, ...] = tuple(net._whole)
-    sizes = (COLUMNS, 1, UNITS, UNITS, VECTOR, 1, BUCKETS, 0)
+    sizes = (COLUMNS, 1, UNITS, UNITS, VECTOR, 1, N_HASHED_WORDS, 0)
     for place in range(len(sizes)):
         for other in (sizes[place] + 1, -1):
             wrong: Any = (*sizes[:place], other, *sizes[place + 1 :])
@@ -375,7 +377,7 @@ def test_the_compiled_net_refuses_arrays_that_do_not_fit(compiled: _kernel.Compi
     n = 3
     good: dict[str, Any] = {
         "net": held, "columns": np.ones((COLUMNS, n), np.float32),
-        "starts": np.array([0, 2, 3]), "buckets": np.zeros(3, np.int32), "bag": np.array([0, 1, 0]),
+        "starts": np.array([0, 2, 3]), "hashed_words": np.zeros(3, np.int32), "bag": np.array([0, 1, 0]),
         "groups": (np.array([0, 0, 1]),), "n_words": np.ones(n), "probabilities": np.empty(n, np.float32),
     }  # fmt: skip
     compiled.net_probabilities(*good.values())
@@ -385,7 +387,7 @@ def test_the_compiled_net_refuses_arrays_that_do_not_fit(compiled: _kernel.Compi
         "starts": [
             np.array(starts, np.int64) for starts in ([0, 3, 2], [0, 2, 4], [-1, 2, 3], [], [0, 3, -(2**63), -1, 3])
         ],
-        "buckets": [np.full(n, bucket, np.int32) for bucket in (BUCKETS, -1)],
+        "hashed_words": [np.full(n, bucket, np.int32) for bucket in (N_HASHED_WORDS, -1)],
         "bag": [np.array([0, 2, 0]), np.array([0, -1, 0]), narrow],
         "groups": [(), (narrow,)],
         "n_words": [np.ones(n + 1)],

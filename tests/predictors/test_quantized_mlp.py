@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from blockml import _kernel
 from blockml.errors import UsageError
-from blockml.features.ancestor_words import BUCKETS, Bags
+from blockml.features.ancestor_words import N_HASHED_WORDS, AncestorWords
 from blockml.predictors.mlp import MLP
 from blockml.predictors.quantized_mlp import (
     BOUND,
@@ -85,10 +85,10 @@ def second_layer(net: QuantizedMLP, member: int, taken: list[int]) -> float:
     )
 
 
-def slow_odds(net: QuantizedMLP, inputs: Any, groups: list[Any], n_words: Any, bags: Bags) -> list[float]:
+def slow_odds(net: QuantizedMLP, inputs: Any, groups: list[Any], n_words: Any, bags: AncestorWords) -> list[float]:
     """Log odds with Python's own numbers, one sum at a time; floats are quantize to single precision at each step."""
     members, h = net.self_weights.shape[:2]
-    seen = [bags.buckets[bags.starts[bag] : bags.starts[bag + 1]].tolist() for bag in bags.bag.tolist()]
+    seen = [bags.hashed_words[bags.starts[bag] : bags.starts[bag + 1]].tolist() for bag in bags.bag.tolist()]
     hidden = [first_layer(net, row, its) for row, its in zip(inputs, seen, strict=True)]
     words = [round(amount) for amount in n_words.tolist()]
     columns = list(zip(*hidden, strict=True))
@@ -179,7 +179,7 @@ def test_a_bag_of_too_many_words_is_refused() -> None:
     net = net_of(0, 1, (3, 3), 2, 0, 0)
     matrix, _, words, _ = some_page(2, 1)
     for size, errors in ((2**16, ()), (2**16 + 1, (UsageError, ValueError))):
-        bags = Bags(np.array([0, size]), np.full(size, BUCKETS - 1, np.int32), np.zeros(1, np.int64))
+        bags = AncestorWords(np.array([0, size]), np.full(size, N_HASHED_WORDS - 1, np.int32), np.zeros(1, np.int64))
         for compiled in {None, _kernel.compiled}:
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(_kernel, "compiled", compiled)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from blockml.errors import UsageError
-from blockml.features.ancestor_words import BUCKETS, Bags
+from blockml.features.ancestor_words import N_HASHED_WORDS, AncestorWords
 from blockml.predictors.mlp import MLP, join
 from blockml.training.group_means import RowGroups
 from blockml.training.mlp_fit import NetOptions, NetPages, calibration, fit_net
@@ -34,8 +34,8 @@ def made_up(seed: int = 0, n_pages: int = 40, *, with_bags: bool = False) -> Net
     main = level[page, group] > level[page].mean(axis=1)
     bags = None
     if with_bags:
-        buckets = np.stack([rng.integers(0, 50, n), 100 + main], axis=1).astype(np.int32)
-        bags = Bags(np.arange(0, 2 * n + 1, 2), buckets.ravel(), np.arange(n))
+        hashed_words = np.stack([rng.integers(0, 50, n), 100 + main], axis=1).astype(np.int32)
+        bags = AncestorWords(np.arange(0, 2 * n + 1, 2), hashed_words.ravel(), np.arange(n))
     return NetPages(matrix, main, rng.integers(0, 20, n), starts, [group], bags)
 
 
@@ -58,14 +58,14 @@ def test_the_gradient_is_that_of_small_steps() -> None:
     """For each weight array, in a random direction."""
     rng = np.random.default_rng(3)
     n, f, h, d = 14, 4, 5, 3
-    known = (rng.random(BUCKETS) < 0.7).astype(float)
+    known = (rng.random(N_HASHED_WORDS) < 0.7).astype(float)
     shapes = {
-        "input_u": (f, h), "input_bias": (h,), "word_vectors": (BUCKETS, d), "word_projection": (d, h),
+        "input_u": (f, h), "input_bias": (h,), "word_vectors": (N_HASHED_WORDS, d), "word_projection": (d, h),
         "self_weights": (h, h), "page_weights": (2 * h, h),
         "group_weights": (2 * h, h), "hidden_bias": (1, h), "output_weights": (h, 1), "output_bias": (1, 1),
     }  # fmt: skip
     weights: dict[str, Any] = {name: rng.normal(size=shape) for name, shape in shapes.items()}
-    bags = Bags(np.array([0, 3, 4, 9]), rng.integers(0, BUCKETS, 9).astype(np.int32), np.arange(n) % 3)
+    bags = AncestorWords(np.array([0, 3, 4, 9]), rng.integers(0, N_HASHED_WORDS, 9).astype(np.int32), np.arange(n) % 3)
     pools = [RowGroups.of(rng.integers(0, 4, n)), RowGroups.of(np.arange(n))]
     columns, labels, n_words = (
         double(array) for array in (rng.normal(size=(n, f)), rng.random(n), rng.integers(0, 9, n))
@@ -125,7 +125,7 @@ def test_rare_words_stay_without_a_vector() -> None:
     """A word on fewer pages than asked for is as good as none."""
     pages = made_up(0, with_bags=True)
     assert pages.bags is not None
-    pages.bags.buckets[0] = 7000
+    pages.bags.hashed_words[0] = 7000
     net = fit_net(pages, options=NetOptions(units=8, epochs=1, min_pages=2))
     assert not net.word_vectors[7000].any()
     assert net.word_vectors[101].any()

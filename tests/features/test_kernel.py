@@ -1,0 +1,433 @@
+"""Columns, groups and words that the C extension writes, against the reference in Python: equal to the last bit."""
+
+from __future__ import annotations
+
+import datetime as dt
+import gzip
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import blockml
+from blockml import _kernel
+from blockml.features import COLUMNS, FEATURE_SETS, FeatureSet, kernel_tables, keywords, matrix
+from blockml.features.attribute_values import ATTRIBUTES
+from blockml.features.density import word_density
+from blockml.features.keywords import KEYWORDS, keyword_bits
+from blockml.features.page_context import PageContext
+from blockml.features.structure import FAR
+from blockml.features.vocabulary import ROLE_BITS, ROLES, role_bits
+from blockml.page import Blocks, Nodes, Page
+from blockml.page.attributes import Attributes
+from tests.strategies import messy_html
+
+pytestmark = pytest.mark.skipif(_kernel.compiled is None, reason="needs the compiled kernel")
+
+#: Characters whose lower case is several, depends on their neighbours or is ASCII; signs in and between words; lone
+#: surrogates.
+ODD = (
+    "aZzBk09_-. \t\x00\x1c\x1f\x7f\x85\xa0\u2028éßİıſKΣςǅŉ١²Ⓐⓐ你カ\u0301\u200d"
+    "\U00010400\U0001e900😀\ud800\udfff\U0010ffff"
+)
+texts = st.text(st.sampled_from(ODD) | st.characters(), max_size=60)
+names = st.lists(
+    st.sampled_from([word for words in KEYWORDS.values() for word in words]) | texts | st.sampled_from("aB1-_ İK"),
+    max_size=8,
+).map("".join)
+
+
+def compiled() -> _kernel.Compiled:
+    """Return the C extension."""
+    assert _kernel.compiled is not None
+    return _kernel.compiled
+
+
+def everything(page: Page) -> list[tuple[str, bytes]]:
+    """Compute all features of a page, as bytes by name."""
+    found, small = matrix(page, "page"), matrix(page, "kim2013-onehot")
+    words = found.ancestor_words
+    arrays = {
+        **dict(zip(found.columns, found.values.T, strict=True)),
+        **dict(zip(small.columns, small.values.T, strict=True)),
+        **{f"groups {number}": groups for number, groups in enumerate(found.block_groups)},
+        "starts": words.starts, "words": words.hashed_words, "bag": words.bag, "prose": found.prose,
+    }  # fmt: skip
+    return [(f"{name} {values.dtype}", values.tobytes()) for name, values in arrays.items()]
+
+
+def assert_equal_to_reference(page: Page) -> None:
+    """Compare all features with those that Python computes."""
+    found = everything(page)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_kernel, "compiled", None)
+        expected = everything(page)
+    assert [name for (name, one), (_, other) in zip(found, expected, strict=True) if one != other] == []
+    assert [name for name, _ in found] == [name for name, _ in expected]
+
+
+@given(html=messy_html)
+def test_messy_pages(html: str) -> None:
+    """Any markup."""
+    assert_equal_to_reference(blockml.parse(html))
+
+
+@given(
+    title=texts,
+    description=texts,
+    blocks=st.lists(st.tuples(names, names, names, texts), min_size=1, max_size=6),
+)
+def test_odd_attributes_and_texts(title: str, description: str, blocks: list[tuple[str, str, str, str]]) -> None:
+    """Any characters in classes, ids, roles, texts and titles that pass the parser."""
+
+    def quoted(value: str) -> str:
+        return value.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+
+    html = f'<title>{quoted(title)}</title><meta name=description content="{quoted(description)}">' + "".join(
+        f'<div class="{quoted(style)}" id="{quoted(name)}"><p role="{quoted(role)}">{quoted(text)}</p></div>'
+        for style, name, role, text in blocks
+    )
+    assert_equal_to_reference(blockml.parse(html.encode("utf-8", "replace").decode()))
+
+
+@pytest.mark.parametrize("folder", ["wcxb", "cleaneval", "l3s-gn1", "dataset-popular"])
+def test_pages_of_corpora(corpora: Path, folder: str) -> None:
+    """A dozen of each."""
+    files = sorted(path for path in (corpora / folder).rglob("*") if path.name.endswith((".html", ".html.gz")))
+    for path in files[:: max(1, len(files) // 12)]:
+        raw = path.read_bytes()
+        assert_equal_to_reference(blockml.parse(gzip.decompress(raw) if path.suffix == ".gz" else raw))
+
+
+# --- sets of columns --------------------------------------------------------------------------------------------------
+
+HTML = (
+    "<title>Cats sleep</title><ul class=nav><li>one<li><a href=x>two</a></ul><article class=post><h1>Cats sleep</h1>"
+    f"{'<p>Cats rule the world, and they sleep by day.' * 3}</article>"
+)
+
+
+def test_every_compiled_column_is_in_the_catalogue() -> None:
+    """Each name once, and those of the set ``page`` but for declared metadata."""
+    known = kernel_tables.kernel_columns(compiled())
+    assert [column.place for column in known.values()] == list(range(len(known)))
+    declared = {name for name, column in COLUMNS.items() if column.family is not None} - set(known)
+    assert all(name.startswith(("is", "url")) for name in declared)
+    assert set(known) < set(COLUMNS)
+
+
+@given(st.data())
+def test_any_columns_in_any_order(data: st.DataObject) -> None:
+    """Values of a column don't depend on the others in the set."""
+    page = blockml.parse(HTML)
+    whole = matrix(page, "page")
+    columns = data.draw(st.lists(st.sampled_from(whole.columns), min_size=1, max_size=30, unique=True))
+    found = matrix(page, FeatureSet("made up", 1, tuple(columns), "test"))
+    for name, values in zip(columns, found.values.T, strict=True):
+        assert values.tobytes() == whole.values[:, whole.columns.index(name)].tobytes(), name
+
+
+def test_a_family_may_have_columns_that_only_python_computes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new column changes no shipped set, and leaves the others of its family compiled."""
+
+    def wider(context: PageContext) -> Mapping[str, NDArray[np.generic]]:
+        return {"vowels": np.array([sum(map("aeiou".count, text)) for text in context.blocks.texts])}
+
+    page = blockml.parse(HTML)
+    before, model = matrix(page, "page").values, blockml.load("default")
+    monkeypatch.setitem(COLUMNS, "vowels", replace(COLUMNS["words"], name="vowels", family=wider))
+    assert "vowels_0" not in {name for known in FEATURE_SETS.values() for name in known.columns}
+    made = FeatureSet("made up", 1, ("chars_0", "vowels_p1", "words_0", "vowels_0"), "test")
+    expected = [[21, 1, 7, 6], [3, 0, 1, 1]]
+    assert matrix(blockml.parse("<p>on a an by cat dog ok<p>two"), made).values.tolist() == expected
+    assert np.array_equal(matrix(page, "page").values, before)
+    assert model.model.features == "page"
+    assert len(model.score(page)) == len(page.blocks)
+
+
+# --- attributes -------------------------------------------------------------------------------------------------------
+
+
+def page_of(attributes: Sequence[Mapping[str, str]]) -> Page:
+    """Make a page with a block in each of as many paragraphs side by side."""
+    n = len(attributes)
+    rows, ones, flags = np.arange(n, dtype=np.int32), np.ones(n, dtype=np.int32), np.zeros(n, dtype=np.uint8)
+    nodes = Nodes(("#text", "p"), ones, -ones, 0 * ones, rows + 1, ones.astype(np.uint8), attributes, ("",) * n)
+    blocks = Blocks(("x",) * n, ones, 0 * ones, ones, ones, rows, rows, rows, flags, flags, ones, ("p",) * n)
+    return replace(blockml.parse("<p>x"), nodes=nodes, blocks=blocks)
+
+
+def named(values: Sequence[str]) -> Page:
+    """Make a page of one block for each value of an attribute."""
+    return page_of([{ATTRIBUTES[place % len(ATTRIBUTES)]: value} for place, value in enumerate(values)])
+
+
+def levels(page: Page, names: Sequence[str]) -> list[list[float]]:
+    """Compute columns of the page: a list for each."""
+    columns = tuple([f"{name}_0" for name in names])
+    found: list[list[float]] = matrix(page, FeatureSet("made up", 1, columns, "test")).values.T.tolist()
+    return found
+
+
+@given(st.lists(names, min_size=1, max_size=6))
+def test_keywords_of_any_value(values: list[str]) -> None:
+    """Whole, and in parts; compared with one value at a time, too."""
+    assert_equal_to_reference(named(values))
+    rows = levels(page_of([{"class": value} for value in values]), [f"cls{group}" for group in KEYWORDS])
+    for number, row in enumerate(rows):
+        assert row == [0 if keyword_bits(value) >> number & 1 else FAR for value in values]
+
+
+@pytest.mark.parametrize("name", ["role", "itemprop", "property"])
+@given(st.lists(st.sampled_from([*ROLE_BITS, "MAIN", "main\x1fx", "x", "é", "K", "search" * 9]), max_size=4))
+def test_roles_of_any_value(name: str, words: list[str]) -> None:
+    """Any of several words, whatever their case."""
+    value = " ".join(words)
+    expected = [[0 if role_bits(value) >> bit & 1 else FAR] for bit in range(len(ROLES))]
+    assert levels(page_of([{name: value}]), list(ROLES)) == expected
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        *[[value, value[::-1]] for value in ("aB" * 5000, "a1" * 5000, "x " * 5000, "é" * 5000, "." * 5000, "\0a")],
+        [
+            f"{'x' * length}{part}_{part}-{'y' * 9}"
+            for length in (*range(70), *range(498, 515))
+            for part in ("Nav", "7")
+        ],
+        [f"{sign}navX" * number for number in (8, 9, 32, 33, 40, 200) for sign in ("", " ", "-", "\t")],
+        [f"name{number:x}" for number in range(3000)],
+    ],
+)
+def test_long_values_and_many(values: list[str]) -> None:
+    """Values are cut at 512 characters, and at numbers of names and words."""
+    assert_equal_to_reference(named(values))
+
+
+def test_attributes_of_any_mapping() -> None:
+    """Read-only mappings as well as dicts, and sets that were not decoded yet; None is no value."""
+    held: list[Any] = [
+        None, {"class": "nav", "id": "nav"}, MappingProxyType({"class": "foot", "role": "nav"}), {"class": None},
+    ]  # fmt: skip
+    pairs = b"class\0nav\0id\0\xc3\xa9\0class\0foot\0"
+    ends = np.array([0, 0, 0, 0, len(pairs)])
+    lazy = Attributes(np.array([1, 2, 3, 0, 4, 4], dtype=np.int32), [*held, None], pairs, ends)
+    for attributes in (lazy, list(lazy), tuple(lazy)):
+        page = page_of(attributes)
+        assert_equal_to_reference(page)
+        expected = [[0, FAR, FAR, FAR, FAR, FAR], [FAR, 0, FAR, FAR, 0, 0]]
+        assert levels(page, ["clsnavigation", "clsfoot"]) == expected
+    with pytest.raises(TypeError):
+        levels(page_of([{}, {"role": b"main"}]), ["rolemain"])  # type: ignore[dict-item]
+
+
+def test_values_and_words_made_up_to_collide() -> None:
+    """They cost more, and change nothing: hashes of tables as in ``kernel.h`` and ``features_title_overlap.c``."""
+    letters = np.array(np.meshgrid(*[np.arange(97, 123, dtype=np.uint64)] * 4)).reshape(4, -1)
+    word = sum((letter << np.uint64(8 * place) for place, letter in enumerate(letters)), np.uint64(0))
+    factor, half = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
+    of_values = (np.uint64(4) ^ word << half ^ word) * factor >> half
+    of_words = ((word * factor ^ word * factor >> half) * factor) >> half
+    for hashes in (of_values, of_words):
+        found = ["".join(map(chr, item)) for item in letters[:, hashes % np.uint64(1024) == 7].T.tolist()][:150]
+        assert len(found) == 150
+        text = "-".join(found[:45] * 2)
+        blocks = "".join(f"<p class={value} id=main>one {text}" for value in [*found, *found])
+        assert_equal_to_reference(blockml.parse(f"<title>{found[3]} cat</title>{blocks}<p>{text}-cat"))
+
+
+def test_thousands_of_words_in_a_short_block() -> None:
+    """Words that signs join count as one word of the block, and one by one for its likeness to the title."""
+    many = "-".join(f"w{number}" for number in range(20_000))
+    assert_equal_to_reference(blockml.parse(f"<title>cat w7</title><p>{many}<p>cat {many}"))
+
+
+@given(st.lists(st.lists(st.integers(0, 100) | st.just(2**30), max_size=60), max_size=5))
+def test_word_densities(lengths: list[list[int]]) -> None:
+    """Words of any length."""
+    none = np.zeros(len(lengths), dtype=np.int32)
+    blocks = Blocks(
+        ("",) * len(lengths), np.array([len(words) for words in lengths], dtype=np.int32), none, none, none, none, none,
+        none, none.astype(np.uint8), none.astype(np.uint8),
+        np.array([length for words in lengths for length in words], dtype=np.int32), ("",) * len(lengths),
+    )  # fmt: skip
+    found = word_density(blocks)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_kernel, "compiled", None)
+        assert found.tobytes() == word_density(blocks).tobytes()
+
+
+# --- nothing is read or written beyond an array -----------------------------------------------------------------------
+
+#: A page of two elements and a text, of one block; and changes of it that are no tree.
+A_TREE: dict[str, Any] = {
+    "reach": 32, "names": ("#text", "p"), "texts": ("x",), "given": [None, {"class": "a"}], "pairs": b"",
+    "tag": [1, 1, 0], "parent": [-1, 0, 1], "depth": [0, 1, 2], "end": [3, 3, 3], "number": [0, 1, 0], "holder": [1],
+    "first": [2], "flags": [0], "ends": [0, 0], "n_words": [1], "n_linked": [0],
+}  # fmt: skip
+NO_TREES: list[tuple[str, Any]] = [
+    ("reach", 0), ("reach", -1), ("reach", 2**40), ("names", ("p",)), ("names", ()), ("names", (1, 2)),
+    ("names", ["#text", "p"]), ("texts", ()), ("texts", ("x", "y")), ("texts", (b"x",)), ("texts", ["x"]),
+    ("given", [None]), ("given", []), ("given", (None, None)), ("pairs", "x"),
+    ("tag", [1, -1, 0]), ("tag", [1, 2, 0]), ("tag", [1]), ("parent", [0, 0, 1]), ("parent", [-1, -2, 1]),
+    ("parent", [-1, 2, 1]), ("parent", [-1]), ("depth", [0]), ("end", [4, 3, 3]), ("end", [-1, 3, 3]), ("end", [3]),
+    ("number", [0, 2, 0]), ("number", [0, -1, 0]), ("number", [0]), ("holder", [3]), ("holder", [-2]), ("holder", []),
+    ("first", [3]), ("first", [-1]), ("first", [2, 2]), ("flags", [0, 0]), ("flags", []), ("ends", [0]), ("ends", []),
+    ("ends", [0, 1]), ("ends", [1, 0]), ("ends", [0, -1]), ("n_words", [1, 0]), ("n_words", []), ("n_linked", [1, 0]),
+]  # fmt: skip
+TYPES = {"flags": np.uint8, "ends": np.int64}
+
+
+def a_tree(**changes: object) -> object:
+    """Make the tree of these columns."""
+    whole = {"names", "texts", "given", "pairs"}
+    arguments: list[Any] = [
+        held if name in whole or not isinstance(held, list) else np.array(held, TYPES.get(name, np.int32))
+        for name, held in (A_TREE | changes).items()
+    ]
+    return compiled().page_tree(*arguments)
+
+
+@pytest.mark.parametrize(("name", "wrong"), NO_TREES)
+def test_wrong_trees_are_refused(name: str, wrong: object) -> None:
+    """Functions that take a tree trust its numbers."""
+    a_tree()
+    with pytest.raises((IndexError, TypeError, ValueError)):
+        a_tree(**{name: wrong})
+
+
+@pytest.mark.parametrize("pairs", [b"class\0", b"class\0nav", b"class\0\xff\0", b"class"])
+@pytest.mark.parametrize("ends", [[0, 7], [0, 6], [0, 12], [0, -1], [7, 0], [0], []])
+def test_wrong_sets_of_attributes_are_refused(pairs: bytes, ends: list[int]) -> None:
+    """Unless they end behind a name, whose value is then what follows."""
+    page = page_of(Attributes(np.array([1], dtype=np.int32), [None] * len(ends), pairs, np.array(ends, dtype=np.int64)))
+    if ends == [0, 6] and pairs in {b"class\0", b"class\0nav"}:
+        assert levels(page, ["clsnavigation"]) == [[0 if pairs.endswith(b"nav") else FAR]]
+        return
+    with pytest.raises((IndexError, ValueError)):
+        levels(page, ["clsnavigation"])
+
+
+class Recorded:
+    """The C extension, with the arguments of the first call of each function kept."""
+
+    def __init__(self, compiled: _kernel.Compiled) -> None:
+        self.compiled = compiled
+        self.arguments: dict[str, tuple[Any, ...]] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        function = getattr(self.compiled, name)
+
+        def call(*arguments: Any) -> Any:
+            self.arguments.setdefault(name, arguments)
+            return function(*arguments)
+
+        return call
+
+
+def recorded(monkeypatch: pytest.MonkeyPatch, html: str) -> dict[str, tuple[Any, ...]]:
+    """Arguments of each function of the features that a page needs."""
+    kernel = Recorded(compiled())
+    monkeypatch.setattr(_kernel, "compiled", kernel)
+    found = matrix(blockml.parse(html), "page")
+    assert found.ancestor_words.starts.size
+    assert found.block_groups
+    matrix(found.context.page, "kim2013")
+    monkeypatch.undo()
+    chosen = ("held_tables", "page_tree", "page_names", "page_groups", "page_rows", "page_bags", "line_densities")
+    return {name: kernel.arguments[name] for name in chosen}
+
+
+def test_only_trees_names_and_tables_are_taken_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not other objects, nor capsules of others; and names are those of the tree."""
+    calls = recorded(monkeypatch, HTML)
+    others: list[Any] = ["tree", dt.datetime_CAPI, *calls["page_rows"][:3], a_tree()]
+    for name in ("page_names", "page_groups", "page_rows", "page_bags"):
+        function, arguments = getattr(compiled(), name), calls[name]
+        for place, taken in enumerate(arguments):
+            if type(taken) is not type(dt.datetime_CAPI):
+                continue
+            function(*arguments)
+            for other in others:
+                alone = sum(type(held) is type(taken) for held in arguments) == 1 or name == "page_names"
+                if other is taken or (other is others[-1] and alone):  # another tree, and nothing that is of one
+                    continue
+                with pytest.raises((TypeError, ValueError)):
+                    function(*[*arguments[:place], other, *arguments[place + 1 :]])
+
+
+def test_wrong_rows_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows beyond the matrix, other numbers of columns, and columns that need more than is given."""
+    tree, names, tables, titles, row_of, found = recorded(monkeypatch, HTML)["page_rows"]
+    rows, none = np.zeros((2, found.shape[1]), dtype=np.float32), np.full_like(row_of, -1)
+    compiled().page_rows(tree, None, tables, None, none, rows)
+    place = kernel_tables.kernel_columns(compiled())
+    for column, row in (("words", 2), ("words", -2), ("words", 2**62), ("clsnavigation", 0), ("intitle", 0)):
+        wrong = none.copy()
+        wrong[place[column].place] = row
+        with pytest.raises(ValueError, match="rows"):
+            compiled().page_rows(tree, None, tables, None, wrong, rows)
+    for other in (none[:-1], np.append(none, -1), none[:0]):
+        with pytest.raises(ValueError, match="rows"):
+            compiled().page_rows(tree, names, tables, titles, other, rows)
+    with pytest.raises(ValueError, match="rows"):
+        compiled().page_rows(tree, names, tables, titles, none, rows[:, :-1].copy())
+
+
+#: Tables of which each is wrong in its place.
+WRONG_TABLES: list[tuple[int, Any]] = [
+    *[(place, np.zeros(3, np.complex128)) for place in range(15)],
+    *[(place, np.zeros(1, dtype))
+      for place, dtype in enumerate("BBBBqBBbdqqqqBq") if place not in {8, 9, 10, 11}],
+    (4, np.zeros(0, np.int64)), (5, keywords.words()[0][1:].copy()), (6, keywords.words()[1][::-1].copy()),
+    (6, np.clip(keywords.words()[1], 0, 2)), (7, keywords.words()[2] + np.int8(60)),
+    (7, keywords.words()[2] - np.int8(1)), (8, np.zeros(2)), (12, np.array([-1, 3])),
+    (13, np.zeros(4, np.uint8)), (14, np.array([99, 40, 60, 30, 0, 65, 1, 1])),
+    (14, np.array([99, 40, 60, 30, 0, 1, 60, 9])),
+]  # fmt: skip
+
+
+def test_wrong_tables_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also tables that can be written to."""
+    kernel_tables.kernel_tables.cache_clear()
+    arrays, *rest = recorded(monkeypatch, "<p>one")["held_tables"]
+    compiled().held_tables(arrays, *rest)
+    for place, wrong in WRONG_TABLES:
+        wrong.flags.writeable = False
+        with pytest.raises((TypeError, ValueError)):
+            compiled().held_tables((*arrays[:place], wrong, *arrays[place + 1 :]), *rest)
+    for place, array in enumerate(arrays):
+        with pytest.raises(ValueError, match="can be written"):
+            compiled().held_tables((*arrays[:place], array.copy(), *arrays[place + 1 :]), *rest)
+    few: list[Any] = [arrays[:-1], (), list(arrays)]
+    for some in few:
+        with pytest.raises((IndexError, TypeError)):
+            compiled().held_tables(some, *rest)
+
+
+def test_no_array_is_read_or_written_beyond_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrays that are too short, of other items, or full of wrong indices are refused, or give wrong numbers."""
+    refused = 0
+    for name, arguments in recorded(monkeypatch, HTML).items():
+        for place, array in enumerate(arguments):
+            if not isinstance(array, np.ndarray):
+                continue
+            others = [array.ravel()[:-1].copy(), array.ravel()[:0].copy(), np.zeros(array.shape, np.complex128)]
+            if array.dtype.kind == "i":
+                others += [np.full_like(array, value) for value in (-7, 2**30)]
+            for other in others:
+                copies = [item.copy() if isinstance(item, np.ndarray) else item for item in arguments]
+                copies[place] = other
+                try:
+                    getattr(compiled(), name)(*copies)
+                except (IndexError, TypeError, ValueError):
+                    refused += 1
+    assert refused > 40
