@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from blockml.batch.inputs import Item
-from blockml.evaluation.site_pages import MOST_SIBLINGS
-from blockml.model.model_file import Parsing
+from blockml.evaluation.site_pages import MAX_SITE_PAGES
 from blockml.page import Page
 from blockml.parsing import Limits, parse
+from blockml.parsing.options import ParsingOptions
 from blockml.templates.frequency import MIN_TRAIN
 from blockml.templates.site import SiteTemplate
 
@@ -19,7 +19,7 @@ __all__ = ["learn_sites"]
 
 def learn_sites(
     read: Callable[[], Iterable[Item]],
-    parsing: Parsing = Parsing(),  # noqa: B008 (frozen)
+    parsing: ParsingOptions = ParsingOptions(),  # noqa: B008 (frozen)
     *,
     limits: Limits = Limits(),
     jobs: int = 1,
@@ -52,7 +52,7 @@ def learn_sites(
     {'animals.example': SiteTemplate('animals.example', 4 pages, 1 layout, ...)}
     """
     sizes = Counter(item.site for item in read() if item.site)
-    wanted = {site: min(n, MOST_SIBLINGS) for site, n in sizes.items() if n >= MIN_TRAIN}
+    wanted = {site: min(n, MAX_SITE_PAGES) for site, n in sizes.items() if n >= MIN_TRAIN}
     groups = _full(read(), wanted)
     if jobs == 1:
         return dict(_learn(site, group, parsing, limits) for site, group in groups)
@@ -75,11 +75,11 @@ def _full(items: Iterable[Item], wanted: Mapping[str, int]) -> Iterator[tuple[st
                 yield item.site, waiting.pop(item.site)
 
 
-def _learn(site: str, items: Iterable[Item], parsing: Parsing, limits: Limits) -> tuple[str, SiteTemplate]:
+def _learn(site: str, items: Iterable[Item], parsing: ParsingOptions, limits: Limits) -> tuple[str, SiteTemplate]:
     return site, SiteTemplate.learn(list(_pages(items, parsing, limits)), name=Path(site).name)
 
 
-def _pages(items: Iterable[Item], parsing: Parsing, limits: Limits) -> Iterator[Page]:
+def _pages(items: Iterable[Item], parsing: ParsingOptions, limits: Limits) -> Iterator[Page]:
     options = parsing.options()
     for item in items:
         try:

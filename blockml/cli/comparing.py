@@ -13,10 +13,10 @@ from blockml.cli.arguments import positive
 from blockml.cli.output import note, print_rows, progress_bar
 from blockml.datasets import open_dataset
 from blockml.errors import UsageError
-from blockml.model.model_file import Parsing
+from blockml.parsing.options import ParsingOptions
 
 if TYPE_CHECKING:
-    from blockml.evaluation.comparison.store import Sample, Store
+    from blockml.evaluation.comparison.store import PageSample, Store
 
 __all__ = ["add_commands"]
 
@@ -113,10 +113,10 @@ def run_compare(arguments: argparse.Namespace) -> int:
 
 
 def _write_views(
-    tables: Mapping[str, Any], samples: Sequence[Sample], store: Store, parsings: Mapping[str, Parsing]
+    tables: Mapping[str, Any], samples: Sequence[PageSample], store: Store, parsings: Mapping[str, ParsingOptions]
 ) -> None:
     """Show what each system keeps of the pages that are hard for all, and of the worst of the leading systems."""
-    from blockml.reports import Judged, write_page_views
+    from blockml.reports import PagePredictions, write_page_views
 
     for sample in samples:
         name = sample.dataset.name
@@ -132,13 +132,13 @@ def _write_views(
         for row in tables["outcomes"]:
             if row["dataset"] == name:
                 # Blocks as another segmentation cuts them are not those that the view shows.
-                knows_blocks = parsings.get(row["system"]) == Parsing()
+                knows_blocks = parsings.get(row["system"]) == ParsingOptions()
                 for output in store.read("outputs", name, row["system"]):
                     if output["id"] in wanted:
                         kept = output["kept"] if knows_blocks else None
                         made[output["id"]][row["system"]] = output["text"] if kept is None else kept
         pages = [page for page in sample.dataset.pages if page.id in wanted]
-        write_page_views((Judged(name, page, made[page.id]) for page in pages), store.directory)
+        write_page_views((PagePredictions(name, page, made[page.id]) for page in pages), store.directory)
 
 
 def _list(output_format: str) -> int:

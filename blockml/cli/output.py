@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from blockml.errors import UsageError
+from blockml.errors import UsageError, install_hint
 from blockml.storage.atomic import atomic_write
 
 __all__ = ["note", "print_rows", "progress_bar", "write_output"]
@@ -77,7 +77,7 @@ def progress_bar(total: int | None, unit: str, *, quiet: bool) -> Callable[[Iter
     try:
         from tqdm import tqdm
     except ImportError:
-        note("(for a progress bar: pip install 'blockml[progress]')")
+        note(f"(for a progress bar, {install_hint('progress')})")
         return iter
 
     def wrap(iterable: Iterable[T]) -> Iterable[T]:

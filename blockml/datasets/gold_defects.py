@@ -9,7 +9,7 @@ from dataclasses import replace
 from blockml.datasets.base import Dataset, LabelledPage
 from blockml.datasets.validation import Kind, validate
 
-__all__ = ["UNFIT_FOR_JUDGING", "UNFIT_FOR_TRAINING", "defects", "screened"]
+__all__ = ["UNFIT_FOR_JUDGING", "UNFIT_FOR_TRAINING", "defects", "filtered"]
 
 #: What makes a gold wrong for whichever use: it is missing, of another page or capture, incomplete, or contradicted.
 _WRONG: frozenset[Kind] = frozenset(
@@ -78,7 +78,7 @@ def defects(
     return {page_id: names for page_id, names in both.items() if names}
 
 
-def screened(dataset: Dataset, *, jobs: int = 1) -> Dataset:
+def filtered(dataset: Dataset, *, jobs: int = 1) -> Dataset:
     """Return the data set with a flag for each defect that makes a page's gold unfit to train on.
 
     Its own flags stay, but for those in :data:`REPLACED`.

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml import features
+from blockml.extractors.methods import METHODS
 from blockml.features import PageMatrix, feature_set, site_pages
 from blockml.features.feature_sets import split_name
 from blockml.features.page_context import PageContext
@@ -65,11 +66,7 @@ def page_matrix(
     >>> votes.values[:, votes.columns.index("votenumwords_0")].tolist()
     [0.0, 1.0]
     """
-    given: dict[str, NDArray[np.float32]] = {}
-    if voters := _voters(features_name):
-        from blockml.extractors.heuristics.methods import METHODS  # most sets need none of them
-
-        given |= {base: METHODS[VOTERS[base]]().score(page) for base in voters}
+    given = {base: METHODS[VOTERS[base]]().score(page) for base in _voters(features_name)}
     if uses_siblings(features_name):
         given |= _from_site(page, site)
     return features.matrix(page, features_name, given, context)

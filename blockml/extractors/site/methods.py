@@ -14,32 +14,30 @@ from typing import ClassVar, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.decision.decide import decide
 from blockml.errors import UsageError
 from blockml.extractors.base import Between, Extractor, Prediction, Traits
 from blockml.extractors.combinations import Member
-from blockml.extractors.heuristics.methods import METHODS
+from blockml.extractors.methods import METHODS
 from blockml.page import Page
 from blockml.templates.frequency import (
     MIN_TRAIN,
     THETA,
-    Doubt,
+    FallbackReason,
     Measures,
     block_frequency,
     entropy_rule,
+    fallback_reason,
     ibdf_rule,
     kept_share,
     measure,
     text_frequency,
     too_few,
-    verdict,
 )
 from blockml.templates.mapping import template_share
 from blockml.templates.site import SiteTemplate, loaded
 
 __all__ = [
     "IBDF",
-    "SITE_METHODS",
     "BlockFrequency",
     "Entropy",
     "SiteMethod",
@@ -99,8 +97,9 @@ class SiteMethod(Extractor):
             return Prediction(scores)
         other = self._fallback()
         found = other.predict(page)
-        # Scores that are compared with another threshold: only the decision can be taken over.
-        kept = decide(found.scores, other.effective_threshold, page).kept
+        kept = other.decide(
+            page, found
+        ).kept  # its scores are compared with another threshold: only the decision counts
         return Prediction(kept.astype(np.float32), (f"fallback to {other.id}: {doubt}", *found.remarks))
 
     def explain(self, page: Page) -> tuple[str, ...]:
@@ -108,19 +107,19 @@ class SiteMethod(Extractor):
         doubt, _, notes = self._by_site(page)
         return notes if doubt is None else self._fallback().explain(page)
 
-    def _by_site(self, page: Page) -> tuple[Doubt | None, NDArray[np.float32], tuple[str, ...]]:
+    def _by_site(self, page: Page) -> tuple[FallbackReason | None, NDArray[np.float32], tuple[str, ...]]:
         """Scores and notes, and why they should not be used."""
         template = loaded(self.template)  # once: a file takes as long to read as a page
         self._check_rest()
         nothing = np.zeros(len(page.blocks), dtype=np.float32), ("",) * len(page.blocks)
         if template is None:
-            return Doubt.TOO_FEW_PAGES, *nothing
+            return FallbackReason.TOO_FEW_PAGES, *nothing
         template.check(page)
         known = measure(page, template.counts, include_self=self.include_self, similar=self._needs_similar)
         if too_few(known, self.min_train):
-            return Doubt.TOO_FEW_PAGES, *nothing
+            return FallbackReason.TOO_FEW_PAGES, *nothing
         scores, notes = self._judge(page, template, known)
-        return verdict(known, kept_share(page, scores), min_train=self.min_train), scores, tuple(notes)
+        return fallback_reason(known, kept_share(page, scores), min_train=self.min_train), scores, tuple(notes)
 
     include_self: bool = True
     _needs_similar: ClassVar[bool] = False
@@ -324,9 +323,3 @@ class TreeMapping(SiteMethod):
         share = np.zeros(len(page.blocks)) if inside is None else template_share(page, inside)
         notes = ["in the template" if part == 1 else f"{part:.0%} in the template" if part else "" for part in share]
         return (1 - share).astype(np.float32), notes
-
-
-#: Extractors that know the page's site, by public name.
-SITE_METHODS: Mapping[str, type[SiteMethod]] = {
-    kind.name: kind for kind in (TextFrequency, BlockFrequency, Entropy, IBDF, TreeMapping)
-}

@@ -25,7 +25,7 @@ from tests.evaluation.comparison.fakes import dataset, fake, make_broken
 @pytest.fixture(autouse=True)
 def pebble() -> None:
     """Workers need it."""
-    pytest.importorskip("pebble", reason="needs pebble: pip install 'blockml[report]'")
+    pytest.importorskip("pebble", reason="needs the extra report")
 
 
 def test_every_page_ends_with_an_outcome(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -127,7 +127,7 @@ def test_broken_pool_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_options_out_of_range_are_refused(tmp_path: Path) -> None:
     """Before anything is started."""
-    with pytest.raises(UsageError, match="jobs must be at least 1 and timeout more than 0, not 0 and 30"):
+    with pytest.raises(UsageError, match="jobs must be at least 1 and timeout more than 0, got 0 and 30"):
         list(run_pages(fake(), dataset(tmp_path, {"a": "x"}).pages, jobs=0))
 
 
@@ -141,5 +141,5 @@ def test_missing_pebble_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         return real(name, *rest, **options)
 
     monkeypatch.setattr(builtins, "__import__", without_pebble)
-    with pytest.raises(UsageError, match=r"pip install 'blockml\[report\]'"):
+    with pytest.raises(UsageError, match=r'pip install "\.\[report\]"'):
         list(run_pages(fake(), dataset(tmp_path, {"a": "x"}).pages))
