@@ -96,6 +96,7 @@ class FeatureKernel(Protocol):
     def page_bags(
         tree: PageTree,
         values: AttributeValues,
+        tables: Tables,
         elsewhere: Callable[[str], bytes],
         most_names: int,
         most_parts: int,

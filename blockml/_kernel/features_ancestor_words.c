@@ -12,27 +12,16 @@ enum { MOST_CHARACTERS = 512, MOST_WORDS = 64 };
 enum { N_LEVELS = 4, N_NAMED = 4 };
 
 /* The register of CRC-32 (ISO 3309, as in zlib) behind some bytes: ~0 at first, inverted at the end. */
-static uint32_t crc_behind(uint32_t crc, const char *bytes, size_t length) {
-    static const uint32_t of_half[16] = {
-        0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
-        0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
-    };
-    for (size_t i = 0; i < length; i++) {
-        crc ^= (uint8_t)bytes[i];
-        crc = of_half[crc & 15] ^ crc >> 4;
-        crc = of_half[crc & 15] ^ crc >> 4;
-    }
+static inline uint32_t crc_behind(const Tables *tables, uint32_t crc, const char *bytes, size_t length) {
+    for (size_t i = 0; i < length; i++) crc = tables->crc[(crc ^ (uint8_t)bytes[i]) & 255] ^ crc >> 8;
     return crc;
 }
 
+/* Kinds of ASCII characters, as digits. */
 enum { OTHER, SPACE, DIGIT, SMALL, CAPITAL };
-
-static uint8_t kind_of(char c) {
-    if (c >= 'a' && c <= 'z') return SMALL;
-    if (c >= 'A' && c <= 'Z') return CAPITAL;
-    if (c >= '0' && c <= '9') return DIGIT;
-    return is_blank(c) || (c >= 28 && c <= 31) ? SPACE : OTHER;
-}
+static const char KINDS[] =
+    "00000000011111000000000000001111" "10000000000000002222222222000000"
+    "04444444444444444444444444400000" "03333333333333333333333333300000";
 
 /* Characters of one class make a word, up to an inner capital; those of class 0 are in none. */
 static const uint8_t NAME_CLASS[] = {[OTHER] = 1, [DIGIT] = 1, [SMALL] = 1, [CAPITAL] = 1};
@@ -46,7 +35,8 @@ typedef struct {
 } Letters;
 
 /* Writes the checksums of the first `most` words of a class, each different word once; returns how many they are. */
-static int sum_words(const Letters *value, const uint8_t *class_of, int most, uint32_t before, uint32_t *sums) {
+static int sum_words(const Tables *tables, const Letters *value, const uint8_t *class_of, int most, uint32_t before,
+                     uint32_t *sums) {
     struct {
         size_t begin, length;
     } word[MOST_WORDS];
@@ -57,7 +47,7 @@ static int sum_words(const Letters *value, const uint8_t *class_of, int most, ui
             if (value->kind[end] == CAPITAL && value->kind[end - 1] == SMALL) break;
         if (!class) continue;
         size_t length = end - begin;
-        uint32_t sum = ~crc_behind(before, value->text + begin, length);
+        uint32_t sum = ~crc_behind(tables, before, value->text + begin, length);
         int k = 0;
         while (k < n && (sums[k] != sum || word[k].length != length ||
                          memcmp(value->text + word[k].begin, value->text + begin, length) != 0))
@@ -69,15 +59,15 @@ static int sum_words(const Letters *value, const uint8_t *class_of, int most, ui
 }
 
 /* Writes the checksums of the words of a value, whole names and then parts; returns how many they are. */
-static int sum_value(const Value *value, int most_names, int most_parts, uint32_t *sums) {
+static int sum_value(const Tables *tables, const Value *value, int most_names, int most_parts, uint32_t *sums) {
     Letters letters;
     letters.length = value->length < MOST_CHARACTERS ? value->length : MOST_CHARACTERS;
     for (size_t i = 0; i < letters.length; i++) {
-        letters.kind[i] = kind_of(value->text[i]);
-        letters.text[i] = lower_of(value->text[i]);
+        letters.kind[i] = (uint8_t)(KINDS[(uint8_t)value->text[i]] - '0');
+        letters.text[i] = (char)(value->text[i] | (letters.kind[i] == CAPITAL) << 5);
     }
-    int n = sum_words(&letters, NAME_CLASS, most_names, crc_behind(UINT32_MAX, ".", 1), sums);
-    return n + sum_words(&letters, PART_CLASS, most_parts, UINT32_MAX, sums + n);
+    int n = sum_words(tables, &letters, NAME_CLASS, most_names, crc_behind(tables, UINT32_MAX, ".", 1), sums);
+    return n + sum_words(tables, &letters, PART_CLASS, most_parts, UINT32_MAX, sums + n);
 }
 
 /* Numbers that grow in number. */
@@ -100,6 +90,7 @@ static int has_room(Numbers *numbers, size_t more) {
 typedef struct {
     const Tree *tree;
     const Names *names;
+    const Tables *tables;
     PyObject *elsewhere; /* gives the checksums of a value that isn't ASCII, as bytes */
     int most_names, most_parts;
     int64_t *begin, *end; /* of each value in sums; -1 for one that wasn't asked for */
@@ -113,7 +104,7 @@ static int read_value(Words *words, int32_t number) {
     words->begin[number] = (int64_t)sums->n;
     if (value->other == NULL) {
         if (!has_room(sums, MOST_WORDS)) return 0;
-        sums->n += (size_t)sum_value(value, words->most_names, words->most_parts, sums->items + sums->n);
+        sums->n += (size_t)sum_value(words->tables, value, words->most_names, words->most_parts, sums->items + sums->n);
     } else {
         PyObject *found = PyObject_CallFunctionObjArgs(words->elsewhere, value->other, NULL);
         char *bytes;
@@ -171,13 +162,13 @@ static int64_t find_bags(const Tree *tree, const Names *names, int64_t *bag, int
 }
 
 /* Writes the checksums of the tags of a page, a sign before each, and of "no node"; 0 with an exception set. */
-static int sum_tags(const Tree *tree, uint32_t *sums) {
-    uint32_t before = crc_behind(UINT32_MAX, "<", 1);
+static int sum_tags(const Tree *tree, const Tables *tables, uint32_t *sums) {
+    uint32_t before = crc_behind(tables, UINT32_MAX, "<", 1);
     sums[tree->n_tags] = ~before;
     for (Py_ssize_t tag = 0; tag < tree->n_tags; tag++) {
         PyObject *bytes = PyUnicode_AsEncodedString(PyTuple_GetItem(tree->names, tag), "utf-8", "surrogatepass");
         if (bytes == NULL) return 0;
-        sums[tag] = ~crc_behind(before, PyBytes_AsString(bytes), (size_t)PyBytes_Size(bytes));
+        sums[tag] = ~crc_behind(tables, before, PyBytes_AsString(bytes), (size_t)PyBytes_Size(bytes));
         Py_DECREF(bytes);
     }
     return 1;
@@ -200,23 +191,25 @@ static int add_node(Numbers *found, Words *words, Py_ssize_t node, const uint32_
     return 1;
 }
 
-/* page_bags(tree, names, elsewhere, most_names, most_parts, near, far, mask, bag, starts): writes the bag of each
+/* page_bags(tree, names, tables, elsewhere, most_names, most_parts, near, far, mask, bag, starts): writes the bag of each
    block and where each bag starts; returns how many bags there are and, as bytes, the numbers of their words: those
    of the tag and of the values of each element, `far` from level `near` on. */
 PyObject *page_bags(PyObject *module, PyObject *arguments) {
-    PyObject *of_page, *of_names, *object[2], *result = NULL;
+    PyObject *of_page, *of_names, *of_all, *object[2], *result = NULL;
     Py_buffer view[2];
     Words words = {.tree = NULL};
     Numbers found = {NULL, 0, 0};
     uint32_t *tag_sums = NULL, far, mask;
     int near, opened = 0;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOiiiIIOO", &of_page, &of_names, &words.elsewhere, &words.most_names,
-                          &words.most_parts, &near, &far, &mask, &object[0], &object[1]))
+    if (!PyArg_ParseTuple(arguments, "OOOOiiiIIOO", &of_page, &of_names, &of_all, &words.elsewhere,
+                          &words.most_names, &words.most_parts, &near, &far, &mask, &object[0], &object[1]))
         return NULL;
     for (; opened < 2; opened++)
         if (open_array(object[opened], &view[opened], 8, 1) < 0) goto done;
-    if ((words.tree = tree_of(of_page)) == NULL || (words.names = names_of(of_names, of_page)) == NULL) goto done;
+    if ((words.tree = tree_of(of_page)) == NULL || (words.names = names_of(of_names, of_page)) == NULL ||
+        (words.tables = tables_of(of_all)) == NULL)
+        goto done;
     int64_t *bag = view[0].buf, *starts = view[1].buf;
     Py_ssize_t n_values = words.names->n_values;
     if (view[0].len / 8 < words.tree->n || view[1].len / 8 < words.tree->n + 1 || words.most_names < 0 ||
@@ -233,7 +226,7 @@ PyObject *page_bags(PyObject *module, PyObject *arguments) {
     words.end = words.begin + n_values;
     for (Py_ssize_t i = 0; i < n_values; i++) words.begin[i] = -1;
     int64_t n_bags = find_bags(words.tree, words.names, bag, starts);
-    if (n_bags < 0 || !sum_tags(words.tree, tag_sums)) goto done;
+    if (n_bags < 0 || !sum_tags(words.tree, words.tables, tag_sums)) goto done;
     for (int64_t number = 0; number < n_bags; number++) {
         Py_ssize_t block = (Py_ssize_t)starts[number];
         starts[number] = (int64_t)found.n;

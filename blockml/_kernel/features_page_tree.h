@@ -67,6 +67,7 @@ typedef struct {
     uint16_t first[1 << SLOT_BITS]; /* one more than the place of the longest word in each slot; 0 for none */
     Py_buffer view[N_TABLES];
     Py_ssize_t opened, n_places;
+    uint32_t crc[256];                   /* of each byte */
     uint64_t counted[N_KINDS];           /* classes of a kind of characters: a byte per class, and one for all */
     PyObject *places;                    /* of names of tags in tables */
     PyObject *role_of;                   /* bits by word */

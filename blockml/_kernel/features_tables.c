@@ -58,6 +58,11 @@ PyObject *held_tables(PyObject *module, PyObject *arguments) {
         PyErr_SetString(PyExc_ValueError, "tables can be written to, or are too short");
     else if (make_words(tables) == 0)
         capsule = PyCapsule_New(tables, CAPSULE, free_tables);
+    for (uint32_t byte = 0; byte < 256; byte++) {
+        uint32_t crc = byte;
+        for (int bit = 0; bit < 8; bit++) crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+        tables->crc[byte] = crc;
+    }
     if (capsule != NULL) count_classes(tables->view[MASKS].buf, tables->counted);
 failed:
     if (capsule == NULL) drop(tables);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 enum { TITLE = 1, DESCRIPTION = 2 };
+enum { BEHIND = 8 }; /* zeros behind a text: words are read eight bytes at a time */
 
 typedef struct {
     const char *at;
@@ -51,10 +52,11 @@ static void clear(Buffer *buffer) {
     free(buffer->number);
 }
 
-/* Makes room for so many bytes more, and for their words: each has a byte behind it. -1 with an exception. */
+/* Makes room for so many bytes more, eight zeros behind them, and their words: each has a byte behind it. -1 with an
+   exception. */
 static int make_room(Buffer *buffer, Py_ssize_t more) {
     if (more > INT32_MAX - buffer->length) return PyErr_NoMemory() == NULL ? -1 : 0;
-    if (buffer->length + more < buffer->room) return 0;
+    if (buffer->length + more + BEHIND <= buffer->room) return 0;
     Py_ssize_t room = 2 * (buffer->length + more) + 1024;
     size_t n_words = (size_t)room / 2 + 1;
     char *text = realloc(buffer->text, (size_t)room);
@@ -92,7 +94,7 @@ static int append_utf8(Buffer *buffer, const char *bytes, Py_ssize_t n, int is_l
         for (; begin < byte; begin++) *out++ = (char)(in_word ? *begin : 0);
     }
     buffer->length += n;
-    *out = 0;
+    memset(out, 0, BEHIND);
     return 1;
 }
 
@@ -115,12 +117,30 @@ static int append(Buffer *buffer, PyObject *text) {
     return done;
 }
 
+/* Reads a word up to the zero behind it, eight bytes at a time: without branches that depend on the length of short
+   words. */
+static inline Token token_at(const char *at) {
+    uint64_t hash = 0, word, zeros;
+    const char *from = at;
+    for (;; from += 8) {
+        word = eight_bytes(from);
+        if ((zeros = zeros_in(word))) break;
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 32;
+    }
+    int bits = lowest_bit(zeros) & ~7; /* of the characters before the zero */
+    hash = (hash ^ (word & (((uint64_t)1 << bits) - 1))) * 0x9e3779b97f4a7c15u;
+    return (Token){at, (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u >> 32, (size_t)(from - at) + (size_t)bits / 8, 0};
+}
+
 /* Reads the words of the text from `begin` on; returns how many there are, behind `n` others. */
 static size_t read_words(Buffer *buffer, Py_ssize_t begin, size_t n, uint32_t sets) {
     for (const char *at = buffer->text + begin, *end = buffer->text + buffer->length; at < end; at++) {
-        size_t length = strlen(at);
-        if (length) buffer->words[n++] = (Token){at, hash_of_bytes(at, length), length, sets};
-        at += length;
+        if (*at == 0) continue;
+        Token word = token_at(at);
+        word.sets = sets;
+        buffer->words[n++] = word;
+        at += word.length;
     }
     return n;
 }
@@ -157,6 +177,18 @@ static int read_wanted(Wanted *wanted, Buffer *buffer, PyObject *title, PyObject
     }
     wanted->words = words, wanted->n = count;
     return 0;
+}
+
+/* Looks a word up, without branches that depend on it; NULL if it isn't wanted. */
+static inline const Token *find(const Wanted *wanted, const Token *word) {
+    const Token *at = wanted->words;
+    for (size_t n = wanted->n, half; n > 1; n -= half) {
+        half = n / 2;
+        at += at[half].hash <= word->hash ? half : 0;
+    }
+    if (at->hash != word->hash) return NULL;
+    if (at == wanted->words || at[-1].hash != word->hash) return compared(at, word) == 0 ? at : NULL;
+    return bsearch(word, wanted->words, wanted->n, sizeof(Token), compared); /* several words of one hash */
 }
 
 /* Different words of a text, and those of them that are of the title and of the description. */
@@ -200,7 +232,7 @@ static int count_words(Wanted *wanted, Buffer *buffer, PyObject *text, Counts *c
     uint32_t any = 0;
     for (Token *word = buffer->words; word < buffer->words + n; word++) {
         if (!(*row_of(wanted, word->hash) & bit_of(word->hash))) continue;
-        const Token *found = bsearch(word, wanted->words, wanted->n, sizeof(Token), compared);
+        const Token *found = find(wanted, word);
         if (found != NULL) any |= word->sets = found->sets;
     }
     return any ? count_different(buffer, n, counts) : 0;

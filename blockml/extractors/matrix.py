@@ -66,9 +66,7 @@ def page_matrix(
     >>> votes.values[:, votes.columns.index("votenumwords_0")].tolist()
     [0.0, 1.0]
     """
-    given: dict[str, NDArray[np.float32]] = {}
-    if voters := _voters(features_name):
-        given |= {base: METHODS[VOTERS[base]]().score(page) for base in voters}
+    given = {base: METHODS[VOTERS[base]]().score(page) for base in _voters(features_name)}
     if uses_siblings(features_name):
         given |= _from_site(page, site)
     return features.matrix(page, features_name, given, context)

@@ -69,7 +69,7 @@ class KernelPage:
     ) -> tuple[NDArray[np.intp], NDArray[np.int32], NDArray[np.intp]]:
         """Fields of :class:`blockml.features.ancestor_words.AncestorWords`; see :meth:`FeatureKernel.page_bags`."""
         bag, starts = np.empty(self._n, dtype=np.int64), np.empty(self._n + 1, dtype=np.int64)
-        n_bags, words = self.compiled.page_bags(self.tree, self.names, elsewhere, *bounds, bag, starts)
+        n_bags, words = self.compiled.page_bags(self.tree, self.names, self._tables, elsewhere, *bounds, bag, starts)
         return starts[: n_bags + 1], np.frombuffer(words, dtype=np.int32), bag
 
 

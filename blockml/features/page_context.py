@@ -231,8 +231,9 @@ class PageContext:
     def meta(self) -> Mapping[str, str]:
         """Contents of the page's ``meta`` elements by name or property in lower case; the first of a name counts."""
         found: dict[str, str] = {}
+        held = self.nodes.attributes
         for node in self.nodes.places("meta").tolist():
-            attributes = self.nodes.attributes[node]
+            attributes = held[node]
             if name := attributes.get("property") or attributes.get("name"):
                 found.setdefault(name.lower(), attributes.get("content") or "")
         return found

@@ -1,4 +1,4 @@
-"""What kind of page it is, where features tell it: forums."""
+"""Kinds of pages that features tell: forums."""
 
 from __future__ import annotations
 

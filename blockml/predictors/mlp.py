@@ -82,8 +82,8 @@ class MLP:
     input_bias: FloatArray
     """(m · h,)."""
     word_vectors: FloatArray
-    """(:data:`~blockml.features.ancestor_words.N_HASHED_WORDS`, m · d) a vector for each word, 0 for words rare
-    in training; of shape (0, 0) for nets that read no words."""
+    """(:data:`~blockml.features.ancestor_words.N_HASHED_WORDS`, m · d) a vector for each word, 0 for words that
+    training didn't see often enough; of shape (0, 0) for nets that see no words."""
     word_projection: FloatArray
     """(m, d, h) weights of the first layer for the mean vector of a block's words."""
     self_weights: FloatArray
@@ -154,9 +154,8 @@ class MLP:
         n_words
             (n,) words of each block's text, from 0.
         bags
-            Words of tags and classes above each block, of :func:`blockml.features.ancestor_words.bags`; a net that was
-            trained
-            without them needs none.
+            Words of tags and classes above each block, see :mod:`blockml.features.ancestor_words`; a net that was
+            trained without them needs none.
 
         Returns
         -------
@@ -290,8 +289,8 @@ class MLP:
             "center": (f,), "scale": (f,), "input_u": (f, r or m * h), "input_v": (r, m * h if r else 0),
             "input_bias": (m * h,),
             "word_vectors": (N_HASHED_WORDS if d else 0, m * d), "word_projection": (m, d, h),
-            "page_weights": (m, 2 * h, k),
-            "group_weights": (m, self.n_groupings * h, k), "hidden_bias": (m, 1, k), "output_weights": (m, k, 1),
+            "page_weights": (m, 2 * h, k), "group_weights": (m, self.n_groupings * h, k),
+            "hidden_bias": (m, 1, k), "output_weights": (m, k, 1),
             "output_bias": (m, 1, 1),
         }  # fmt: skip
         for name, shape in wanted.items():

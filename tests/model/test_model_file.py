@@ -520,11 +520,8 @@ def some_net(*, columns: int = 6, ways: int = 2, reads_words: bool = False) -> M
     n = 40
     main = np.arange(n) % 2 > 0
     matrix = (rng.normal(size=(n, columns)) + main[:, None]).astype(np.float32)
-    bags = (
-        AncestorWords(np.arange(n + 1), rng.integers(0, N_HASHED_WORDS, n).astype(np.int32), np.arange(n))
-        if reads_words
-        else None
-    )
+    words = AncestorWords(np.arange(n + 1), rng.integers(0, N_HASHED_WORDS, n).astype(np.int32), np.arange(n))
+    bags = words if reads_words else None
     groups = [rng.integers(0, 3, n) for _ in range(ways)]
     pages = NetPages(matrix, main, np.ones(n), np.arange(0, n + 1, 10), groups, bags)
     return fit_net(pages, options=NetOptions(units=4, vector=2, epochs=1, min_pages=1))

@@ -288,9 +288,8 @@ def test_compiled_means_are_those_of_numpy(seed: int, n: int, groups: int) -> No
     rows = rng.normal(size=(n, 13)).astype(np.float32) * (rng.random((n, 1)) < 0.8)
     pool = RowGroups.of(rng.integers(0, groups, n))
     lengths = rng.integers(1, 40, groups)
-    words = AncestorWords(
-        np.append(0, np.cumsum(lengths)), rng.integers(0, n, lengths.sum()).astype(np.int32), np.zeros(0, int)
-    )
+    hashed = rng.integers(0, n, lengths.sum()).astype(np.int32)
+    words = AncestorWords(np.append(0, np.cumsum(lengths)), hashed, np.zeros(0, int))
     found = pool.mean(rows), means(rows, words)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_kernel, "compiled", None)
