@@ -9,7 +9,7 @@ JOBS ?= 2
 CORPORA := $(or $(BLOCKML_CORPORA),$(realpath ../shared/corpora))
 COMPARED := $(if $(CORPORA),$(addprefix $(CORPORA)/,wcxb l3s-gn1 cleaneval cleanportaleval),data/sites data/pages)
 
-.PHONY: help sdist pythons demo test lint format data model wheel oldest peers gate pin bench paper compare parameters templates default backends clean
+.PHONY: help sdist sanitize pythons demo test lint format data model wheel oldest peers gate pin bench paper compare parameters templates default backends clean
 
 help:
 	@echo "make demo    train on data/, extract, predict in batch, compare, write the report (in $(OUT)/)"
@@ -18,6 +18,7 @@ help:
 	@echo "make data    write the generated pages in data/ anew"
 	@echo "make model   train the released models anew (needs BLOCKML_CORPORA)"
 	@echo "make wheel   build the wheel and test it in an environment of its own"
+	@echo "make sanitize  run the tests of the C extension under gcc's address and undefined-behaviour sanitizers"
 	@echo "make sdist   build the source archive, install from it, and extract a page"
 	@echo "make oldest  run the tests with the oldest dependencies that pyproject.toml allows, without the C extension and with it"
 	@echo "make pythons run the tests with every newer Python on the path, or those named in PYTHONS"
@@ -96,6 +97,20 @@ sdist: $(VENV)/.installed
 	cd $(OUT) && sdist-venv/bin/python -c "import blockml._kernel as k; assert k.compiled, 'not compiled'"
 	cd $(OUT) && sdist-venv/bin/blockml extract ../data/pages/short-article/page.html
 
+# The C extension under gcc's address and undefined-behaviour sanitizers, in a copy of its own.
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g
+SANITIZED_TESTS := tests/parsing tests/features tests/predictors tests/decision tests/model
+
+sanitize: $(VENV)/.installed
+	rm -rf $(OUT)/sanitized && mkdir -p $(OUT)/sanitized
+	cp -r blockml tests models data hatch_build.py pyproject.toml $(OUT)/sanitized/
+	rm -f $(OUT)/sanitized/blockml/_kernel/*.so
+	cd $(OUT)/sanitized && ../../$(BIN)/python -c "from pathlib import Path; import hatch_build; \
+	  hatch_build.compiled(Path('.').resolve(), flags=tuple('$(SANITIZE)'.split()))"
+	cd $(OUT)/sanitized && CI=true ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc \
+	  LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
+	  ../../$(BIN)/python -m pytest -q -p no:cacheprovider -n $(JOBS) -k "not without_memory" $(SANITIZED_TESTS)
+
 # Every newer Python that is on the path.
 PYTHONS ?= $(notdir $(wildcard $(addsuffix /python3.1[2-9],$(subst :, ,$(PATH)))))
 
@@ -136,7 +151,7 @@ compare: $(VENV)/.peers
 	$(BIN)/blockml compare all peers $(addprefix --dataset ,$(COMPARED)) -o $(OUT)/comparison --jobs $(JOBS)
 
 templates: $(VENV)/.installed
-	$(BIN)/python benchmarks/templates.py --jobs $(JOBS)
+	$(BIN)/python -m benchmarks.templates --jobs $(JOBS)
 	$(BIN)/python benchmarks/site_pages.py --jobs $(JOBS)
 
 default: $(VENV)/.installed

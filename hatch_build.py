@@ -19,7 +19,7 @@ MODULE = "blockml._kernel._compiled"
 LIMITED_API, ABI_TAG = "0x030b0000", "cp311-abi3"
 
 
-class Kernel(BuildHookInterface):  # type: ignore[type-arg, misc, unused-ignore] (hatchling is no part of the package)
+class Kernel(BuildHookInterface):  # type: ignore[type-arg, misc, unused-ignore]  # hatchling may be missing
     """Puts the compiled extension into the wheel, or beside its sources where the package is installed in place."""
 
     PLUGIN_NAME = "custom"
@@ -97,6 +97,6 @@ def compiled(root: Path, output: Path | None = None, flags: tuple[str, ...] = ()
             command.build_lib = str(output)
         command.ensure_finalized()
         command.run()
-        return root / command.get_ext_fullpath(MODULE)
+        return root / str(command.get_ext_fullpath(MODULE))
     finally:
         os.chdir(before)

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 
 import blockml
+from blockml import _kernel
 from blockml.cli import comparing, extracting, learning, listing, templates, viewing
 from blockml.cli.output import note
 from blockml.errors import BlockmlError, InputError, ModelError
@@ -63,7 +64,9 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"blockml {blockml.__version__}")
+    parser.add_argument(
+        "--version", action="version", version=f"blockml {blockml.__version__} (kernel: {_kernel.describe()})"
+    )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     extracting.add_commands(commands)
     learning.add_commands(commands)

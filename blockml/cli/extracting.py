@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from blockml import _kernel
 from blockml.batch import Summary, find_inputs, learn_sites, predict, predict_to_file, read_items
 from blockml.cli.arguments import add_parameters, names, parameters, positive, read_page, share
 from blockml.cli.linked import key_url, opened
@@ -20,6 +21,10 @@ from blockml.parsing import Limits, parse
 from blockml.rendering import FORMATS, render
 
 __all__ = ["add_choice", "add_commands", "chosen_extractor"]
+
+
+#: Pages of a run from which on the slow fallback is worth a warning.
+_MANY_PAGES = 50
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -169,7 +174,9 @@ def run_predict(arguments: argparse.Namespace) -> int:
             items, extractor, Path(arguments.output), resume=arguments.resume, progress=bar, **options
         )
     if not arguments.quiet:
-        note(str(summary))
+        note(f"{summary} (kernel: {_kernel.describe()})")
+    if _kernel.compiled is None and summary.n_pages > _MANY_PAGES:
+        note("the pure Python fallback ran, about 13 times slower: install with a C compiler for the compiled kernel")
     return _exit_code(summary.statuses["error"], summary.n_pages)
 
 

@@ -28,6 +28,14 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         description="Train a model, measure it by cross-validation, write it and its card.",
     )
     _add_datasets(training)
+    training.add_argument(
+        "--type-dataset",
+        action="append",
+        default=[],
+        metavar="[NAME=]DIR",
+        dest="type_datasets",
+        help="more pages with labelled blocks, for recipes that learn block types; may be given more than once",
+    )
     training.add_argument("-o", "--output", required=True, metavar="FILE", help="model file; its card is FILE.md")
     training.add_argument("--recipe", default="kim2013", metavar="NAME", help="what is trained (default: %(default)s)")
     add_parameters(training, "recipe")
@@ -37,9 +45,9 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         action="append",
         metavar="block|page|site|none",
         choices=["block", "page", "site", "none"],
-        help="how it is measured; may be given more than once (default: page and site)",
+        help="how it is measured; may be given more than once (default: the recipe's)",
     )
-    training.add_argument("--folds", type=positive, default=10, metavar="N", help="folds (default: %(default)s)")
+    training.add_argument("--folds", type=positive, metavar="N", help="folds (default: the recipe's)")
     training.add_argument("--seed", type=int, default=0, metavar="N", help="decides folds and ties")
     training.add_argument("--jobs", type=positive, default=1, metavar="N", help="processes (default: %(default)s)")
     training.set_defaults(run=run_train)
@@ -78,16 +86,17 @@ def run_train(arguments: argparse.Namespace) -> int:
     from blockml.training.train import train
 
     chosen = recipe(arguments.recipe).but(**parameters(arguments.parameters))
-    protocols = arguments.cv or ["page", "site"]
+    protocols = arguments.cv or chosen.protocols
     if "none" in protocols and len(protocols) > 1:
         raise UsageError("--cv none goes alone")
     output = Path(arguments.output)
     model = train(
         [open_dataset(spec) for spec in arguments.datasets],
         chosen,
+        type_datasets=[open_dataset(spec) for spec in arguments.type_datasets],
         name=arguments.name or output.name.partition(".")[0],
         protocols=[name for name in protocols if name != "none"],
-        n_folds=arguments.folds,
+        n_folds=arguments.folds or chosen.n_folds,
         seed=arguments.seed,
         jobs=arguments.jobs,
         command=_command(sys.argv),

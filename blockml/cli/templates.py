@@ -130,7 +130,8 @@ def run_cluster(arguments: argparse.Namespace) -> int:
     failed: list[str] = []
     files = find_inputs(arguments.inputs)
     bar = progress_bar(len(files), "page", quiet=arguments.quiet)
-    read = [(item, summarise(page, finer=arguments.finer)) for item, page in bar(_pages(read_items(files), failed))]
+    pages = bar(_pages(read_items(files), failed))
+    read = [(item, summarise(page, subclusters=arguments.finer)) for item, page in pages]
     if not read:
         raise InputError("no page could be read", source=", ".join(arguments.inputs))
     ids = [item.id for item, _ in read]
@@ -142,8 +143,8 @@ def run_cluster(arguments: argparse.Namespace) -> int:
         threshold=None if arguments.k else arguments.threshold,
         k=arguments.k,
         linkage=arguments.linkage,
-        finer=arguments.finer,
-        many=arguments.many,
+        subclusters=arguments.finer,
+        minhash=arguments.many,
         truth=truth,
         pictures=bool(arguments.output),
         jobs=arguments.jobs,
