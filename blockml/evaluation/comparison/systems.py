@@ -68,9 +68,9 @@ class System:
     trained_on: frozenset[str] = frozenset()
     """Checksums of its training data sets."""
 
-    def make(self, siblings: Sequence[LabelledPage] = ()) -> Run:
+    def make(self, site_pages: Sequence[LabelledPage] = ()) -> Run:
         """Construct it, fitted to the pages of a site if it uses them; costly steps run here once, not per page."""
-        return self.maker(self.source, dict(self.parameters), siblings)
+        return self.maker(self.source, dict(self.parameters), site_pages)
 
 
 class Chosen(NamedTuple):
@@ -140,7 +140,7 @@ def _peer(name: str) -> System:
     return System(name, "peer", f"{peer.version or ''}+{fingerprint}", _make_peer, name)
 
 
-def _make_peer(name: str, parameters: Mapping[str, Any], siblings: Sequence[LabelledPage]) -> Run:  # noqa: ARG001 (the signature of makers)
+def _make_peer(name: str, parameters: Mapping[str, Any], site_pages: Sequence[LabelledPage]) -> Run:  # noqa: ARG001 (the signature of makers)
     adapter = PEERS[name].adapter
     return lambda html, url: Output(adapter(html, url))
 
@@ -169,8 +169,8 @@ def _own(spec: str) -> System:
     )
 
 
-def _make_own(source: str, parameters: Mapping[str, Any], siblings: Sequence[LabelledPage]) -> Run:
-    extractor = fit_to_site(resolve(source, parameters), siblings)
+def _make_own(source: str, parameters: Mapping[str, Any], site_pages: Sequence[LabelledPage]) -> Run:
+    extractor = fit_to_site(resolve(source, parameters), site_pages)
 
     def run(html: str, url: str | None) -> Output:
         result = extract(html, url=url, model=extractor)
@@ -205,7 +205,7 @@ def _from_file(spec: str) -> System:
     return System(name, "outputs", version, _make_none, path)
 
 
-def _make_none(source: str, parameters: Mapping[str, Any], siblings: Sequence[LabelledPage]) -> Run:  # noqa: ARG001 (the signature of makers)
+def _make_none(source: str, parameters: Mapping[str, Any], site_pages: Sequence[LabelledPage]) -> Run:  # noqa: ARG001 (the signature of makers)
     raise UsageError("outputs of another tool are read, not made", source=source)
 
 

@@ -108,13 +108,13 @@ def run_pages(
     if jobs < 1 or not timeout > 0:
         raise UsageError(f"jobs must be at least 1 and timeout more than 0, got {jobs} and {timeout}")
     waiting = deque(pages)
-    siblings = _site_pages(pages) if system.uses_siblings else {}
+    site_pages = _site_pages(pages) if system.uses_siblings else {}
     while waiting:
         first = waiting[0]
         pool = _pool(system, jobs)
         try:
             _wait_for_start(pool, system)
-            for future in _schedule(pool, system, list(waiting), siblings, timeout):
+            for future in _schedule(pool, system, list(waiting), site_pages, timeout):
                 while not wait([future], timeout=_POLL_SECONDS).done:
                     if not pool.active:
                         raise BrokenProcessPool  # noqa: TRY301 (as the pool does)
@@ -170,10 +170,10 @@ def _schedule(
     pool: ProcessPool,
     system: System,
     pages: Sequence[LabelledPage],
-    siblings: Mapping[str, tuple[LabelledPage, ...]],
+    site_pages: Mapping[str, tuple[LabelledPage, ...]],
     timeout: float,
 ) -> list[Future[Any]]:
-    tasks = [(system, _without_gold(page), siblings.get(page.id, ())) for page in pages]
+    tasks = [(system, _without_gold(page), site_pages.get(page.id, ())) for page in pages]
     try:
         return [pool.schedule(_work, args=task, timeout=timeout) for task in tasks]
     except RuntimeError as error:  # the pool broke meanwhile
@@ -213,16 +213,16 @@ def _warm_up(system: System) -> None:
 
 
 @functools.lru_cache(maxsize=_SITES_CACHED)
-def _made(system: System, siblings: tuple[LabelledPage, ...] = ()) -> Run:
+def _made(system: System, site_pages: tuple[LabelledPage, ...] = ()) -> Run:
     """Construct the system in this worker, fitted to a site if it uses site pages."""
-    return system.make(siblings)
+    return system.make(site_pages)
 
 
-def _work(system: System, page: LabelledPage, siblings: tuple[LabelledPage, ...]) -> tuple[Result, float | None]:
+def _work(system: System, page: LabelledPage, site_pages: tuple[LabelledPage, ...]) -> tuple[Result, float | None]:
     """Run the system on a page, in a worker; return the result and the peak memory of the worker."""
     data, _ = page.load()
     html = decode(data, page.charset).text
-    run, error, output = _made(system, siblings), None, Output("")
+    run, error, output = _made(system, site_pages), None, Output("")
     wall, cpu = time.perf_counter(), time.process_time()
     try:
         output = run(html, page.url)
