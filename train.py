@@ -14,7 +14,7 @@ from pathlib import Path
 
 from blockml.cli.output import note, write_output
 from blockml.datasets import open_dataset
-from blockml.datasets.gold_defects import screened
+from blockml.datasets.gold_defects import filtered
 from blockml.model.model_file import Model, save_model
 from blockml.training.block_types import area_rows, fit_areas
 from blockml.training.card import render_card
@@ -34,7 +34,7 @@ class Release:
     licence: str
     attribution: str
     protocols: tuple[str, ...] = ("page", "site")
-    screened: bool = False
+    filtered: bool = False
     """Whether pages whose gold our own checks find defective are left out of training too."""
     notes: tuple[str, ...] = ()
     """What the card says about areas and weaknesses; a model with notes gets areas."""
@@ -52,7 +52,7 @@ class Release:
         """Train it on the folders of its corpora, by name."""
         folder = folders[self.corpus]
         dataset = replace(open_dataset(f"{self.corpus}={folder}"), licence=self.licence, attribution=self.attribution)
-        data = screened(dataset, jobs=jobs) if self.screened else dataset
+        data = filtered(dataset, jobs=jobs) if self.filtered else dataset
         model = train(
             [data],
             recipe(self.name),
@@ -98,7 +98,7 @@ _NOTES = (
 RELEASES = (
     Release("kim2013", "wcxb", "CC-BY-4.0", _WCXB),
     Release("stacking", "wcxb", "CC-BY-4.0", _WCXB),
-    Release("default", "wcxb", "CC-BY-4.0", _WCXB, protocols=("site",), screened=True, notes=_NOTES),
+    Release("default", "wcxb", "CC-BY-4.0", _WCXB, protocols=("site",), filtered=True, notes=_NOTES),
 )
 
 

@@ -11,9 +11,9 @@ from typing import Any
 from blockml.cli.arguments import add_format, positive
 from blockml.cli.output import note, print_rows, progress_bar
 from blockml.datasets import LAYOUTS, open_dataset
-from blockml.datasets.gold_defects import UNFIT_FOR_JUDGING, UNFIT_FOR_TRAINING
+from blockml.datasets.gold_defects import INVALID_FOR_EVALUATION, INVALID_FOR_TRAINING
 from blockml.datasets.tags import tag_distribution
-from blockml.datasets.validation import KINDS, Kind, validate
+from blockml.datasets.validation import Kind, validate
 from blockml.extractors import EXTRACTORS, load, model_names
 from blockml.features import COLUMNS, FEATURE_SETS, describe, feature_set
 from blockml.model.model_file import Model
@@ -163,7 +163,7 @@ def run_datasets(arguments: argparse.Namespace) -> int:
             for item in findings
         ]
         kinds = [item.kind for item in findings]
-        counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in KINDS if kind in kinds) or "nothing found"
+        counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in Kind if kind in kinds) or "nothing found"
         n_sites = len({page.site for page in dataset.pages})
         note(f"{dataset.name}: {len(dataset)} pages, {n_sites} sites; {counts}")
     if rows or arguments.format == "json":
@@ -172,5 +172,5 @@ def run_datasets(arguments: argparse.Namespace) -> int:
 
 
 def _unfit_for(kind: Kind) -> str | None:
-    uses = {"training": UNFIT_FOR_TRAINING, "judging": UNFIT_FOR_JUDGING}
+    uses = {"training": INVALID_FOR_TRAINING, "judging": INVALID_FOR_EVALUATION}
     return ", ".join(use for use, kinds in uses.items() if kind in kinds) or None

@@ -192,7 +192,7 @@ def test_datasets_checks_gold(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     (tmp_path / "p" / "page.html").write_text("<p>some words</p>", encoding="utf-8")
     (tmp_path / "p" / "expected.txt").write_text("others", encoding="utf-8")
     assert main(["datasets", str(tmp_path)]) == 1
-    assert "words missing" in capsys.readouterr().out
+    assert "missing words" in capsys.readouterr().out
     assert main(["datasets", str(DATA / "pages")]) == 0
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import blockml
 from blockml.datasets.gold import block_tokens
-from blockml.datasets.gold_coverage import left_out, repeated_words
+from blockml.datasets.gold_coverage import repeated_words, uncovered_text
 from blockml.text.tokens import metric_tokens
 
 
@@ -18,7 +18,7 @@ def text(name: str, n: int = 60) -> str:
 def left(html: str, gold: str) -> int:
     """Words left out behind the end of the gold."""
     page = blockml.parse(html)
-    return left_out(page, *block_tokens(page), metric_tokens(gold)).words
+    return uncovered_text(page, *block_tokens(page), metric_tokens(gold)).words
 
 
 CASES = {
@@ -60,7 +60,7 @@ def test_a_sentence_quoted_elsewhere_makes_no_place() -> None:
 def test_what_is_left_out_is_shown() -> None:
     """The first words of it, as they stand in the page."""
     page = blockml.parse(f"<p>{text('a')}</p><p>Then {text('B')}</p>")
-    assert left_out(page, *block_tokens(page), metric_tokens(text("a"))).begins == "Then B0 B1 B2 B3 B4"
+    assert uncovered_text(page, *block_tokens(page), metric_tokens(text("a"))).begins == "Then B0 B1 B2 B3 B4"
 
 
 @pytest.mark.parametrize(

@@ -84,9 +84,9 @@ def test_regions_by_xpath(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"id": 5}, "line 1 is no object with a string 'id'"),
+        ({"id": 5}, "line 1 is not an object with a string 'id'"),
         ({"id": "gone"}, "page 'gone' has no file"),
-        ({"id": "a", "encoding": "klingon"}, "encoding 'klingon' is unknown"),
+        ({"id": "a", "encoding": "klingon"}, "unknown encoding 'klingon'"),
         ({"id": "a", "blocks": [{"type": "Hat", "xpath": "/html"}]}, "unknown block type 'Hat'"),
     ],
 )
@@ -194,10 +194,10 @@ def test_validator_finds_what_is_wrong(tmp_path: Path) -> None:
     assert {(finding.page_id, finding.kind) for finding in findings} == {
         ("tool", "contamination"),
         ("markup", "contamination"),
-        ("markup", "words missing"),
+        ("markup", "missing words"),
         ("empty", "empty gold"),
         ("cut", "truncation"),
-        ("wrong", "words missing"),
+        ("wrong", "missing words"),
         ("cut", "contradiction"),
         ("same", "contradiction"),
     }

@@ -9,7 +9,7 @@ import pytest
 import blockml
 from blockml.datasets import open_dataset
 from blockml.datasets.gold import Gold, RunGold, TextGold
-from blockml.datasets.validation import KINDS, validate, validate_page
+from blockml.datasets.validation import Kind, validate, validate_page
 from blockml.page import Label
 
 DATA = Path(__file__).parents[2] / "data"
@@ -33,12 +33,12 @@ def paragraphs(*texts: str) -> str:
 A, B, C = text("a"), text("b", 100), text("c", 100)
 CASES: dict[str, tuple[str, str, list[str]]] = {
     "sound": (paragraphs(A, B), f"{A} {B}", []),
-    "cut off": (paragraphs(A, B, C), A, ["cut off"]),
+    "incomplete": (paragraphs(A, B, C), A, ["incomplete"]),
     "a closing remark of 100 words": (paragraphs(A, B), A, []),
     "a closing remark of 150 words of 1,500": (paragraphs(text("a", 1500), text("b", 150)), text("a", 1500), []),
     "repeated": (paragraphs(A, B), f"{A} {B} {A}", ["repetition"]),
     "a caption repeated": (paragraphs(text("a", 12), B), f"{text('a', 12)} {B} {text('a', 12)}", []),
-    "other order": (paragraphs(A, B, C), f"{C} {A} {B}", ["other order"]),
+    "word order": (paragraphs(A, B, C), f"{C} {A} {B}", ["word order"]),
     "a title moved": (paragraphs(text("a", 10), B), f"{B} {text('a', 10)}", []),
     "broken off in a sentence": (
         "<p>one two three four five six seven eight nine",
@@ -48,8 +48,8 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
     "broken off at a comma": ("<p>one two three, Four five six seven eight", "one two three,", ["truncation"]),
     "ends with its sentence": ("<p>one two three. Four five six seven eight nine", "one two three.", []),
     "ends before another sentence": ("<p>one two three<br>Four five six seven eight nine", "one two three", []),
-    "stand-in": ("<h1>Page not found</h1><p>Go home.", "Page not found Go home.", ["stand-in page"]),
-    "stand-in without gold": ("<h1>Page not found</h1>", "", ["stand-in page", "empty gold"]),
+    "soft error": ("<h1>Page not found</h1><p>Go home.", "Page not found Go home.", ["soft error"]),
+    "soft error without gold": ("<h1>Page not found</h1>", "", ["soft error", "empty gold"]),
     "markup": (paragraphs(A), f"<p>{A}</p>", ["contamination"]),
     "markup that the page shows": ("<p>write &lt;p&gt; first", "write <p> first", []),
     "attributes that tools use, too": ("<p data-label='Price'>one <b data-block-type=2>two", "one two", []),
@@ -61,7 +61,7 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
 def test_kinds(html: str, gold: str, found: list[str]) -> None:
     """Each kind, and what comes near to it."""
     assert kinds(html, TextGold(gold)) == found
-    assert set(found) <= set(KINDS)
+    assert set(found) <= set(Kind)
 
 
 def test_labelled_runs_leave_nothing_out() -> None:
