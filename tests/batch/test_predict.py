@@ -190,7 +190,7 @@ def test_json_lines(tmp_path: Path) -> None:
     assert [record["id"] for record in result] == ["one", "in.jsonl:2", "in.jsonl:3", "in.jsonl:4", "one#2", "7"]
     assert [record["status"] for record in result] == ["ok", "ok", "error", "error", "ok", "ok"]
     assert result[0]["url"] == "http://a.example/"
-    assert "no JSON" in result[2]["error"]
+    assert "not JSON" in result[2]["error"]
     assert result[3]["error"] == "the record has no string 'html'"
 
 
@@ -215,7 +215,7 @@ def test_damaged_archives_are_records(tmp_path: Path) -> None:
     result = list(predict(read_items(files), Plain()))
     assert result[0]["status"] == "ok"
     assert [record["status"] for record in result[-2:]] == ["error", "error"]
-    assert "can't be read from here on" in result[-2]["error"]
+    assert "cannot read the rest of the file" in result[-2]["error"]
 
 
 def test_archives_are_unzipped_up_to_the_limit(tmp_path: Path) -> None:

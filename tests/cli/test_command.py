@@ -132,7 +132,7 @@ def test_predict_writes_json_lines(model: str, tmp_path: Path, capsys: pytest.Ca
     assert f"{n_pages} pages" in capsys.readouterr().err
     first = out.read_bytes()
     assert main([*arguments, "--resume", "--jobs", "2"]) == 0
-    assert f"0 pages: nothing to do; {n_pages} done before" in capsys.readouterr().err
+    assert f"0 pages: nothing to do; {n_pages} already done" in capsys.readouterr().err
     assert out.read_bytes() == first
 
 
