@@ -38,22 +38,22 @@ class _ThreadLimit(AbstractContextManager[None]):
             threads = tuple([library.get_num_threads() or 1 for library in self._libraries])
             if not self._n_users:
                 self._before = threads
-            self._set((1,) * len(threads), threads)
+            if any(number > 1 for number in threads):
+                self._set((1,) * len(threads))
             self._n_users += 1
 
     def __exit__(self, *raised: object) -> None:
         with self._lock:
             self._n_users -= 1
-            if not self._n_users:
-                self._set(self._before, (1,) * len(self._before))
+            if not self._n_users and any(number > 1 for number in self._before):
+                self._set(self._before)
 
-    def _set(self, numbers: Sequence[int], current: Sequence[int]) -> None:
-        for library, number, now in zip(self._libraries, numbers, current, strict=True):
-            if number != now:
-                library.set_num_threads(number)
-                # In newer versions of threadpoolctl the thread that sets a number owns the library until it clears it.
-                if clear := getattr(library, "clear_controlling_thread", None):
-                    clear()
+    def _set(self, numbers: Sequence[int]) -> None:
+        for library, number in zip(self._libraries, numbers, strict=True):
+            library.set_num_threads(number)
+            # In newer versions of threadpoolctl the thread that sets a number owns the library until it clears it.
+            if clear := getattr(library, "clear_controlling_thread", None):
+                clear()
 
 
 #: One per process, as the number of BLAS threads is.

@@ -109,11 +109,7 @@ def predict(
 
 
 def _run(tasks: Iterable[tuple[Any, ...]], jobs: int) -> Iterator[dict[str, Any]]:
-    if jobs == 1:
-        for task in tasks:
-            yield from _extract_chunk(*task)
-        return
-    import joblib
+    import joblib  # slow, and extraction of one page does not need it
 
     with joblib.Parallel(n_jobs=jobs, return_as="generator", pre_dispatch="3*n_jobs") as parallel:
         for records in parallel(joblib.delayed(_extract_chunk)(*task) for task in tasks):

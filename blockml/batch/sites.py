@@ -51,15 +51,12 @@ def learn_sites(
     >>> learn_sites(lambda: items)
     {'animals.example': SiteTemplate('animals.example', 4 pages, 1 layout, ...)}
     """
+    import joblib  # slow, and extraction of one page does not need it
+
     sizes = Counter(item.site for item in read() if item.site)
     wanted = {site: min(n, MOST_SIBLINGS) for site, n in sizes.items() if n >= MIN_TRAIN}
-    groups = _groups(read(), wanted)
-    if jobs == 1:
-        return dict(_learn(site, group, parsing, limits) for site, group in groups)
-    import joblib
-
-    with joblib.Parallel(n_jobs=jobs) as parallel:
-        return dict(parallel(joblib.delayed(_learn)(site, group, parsing, limits) for site, group in groups))
+    tasks = (joblib.delayed(_learn)(site, group, parsing, limits) for site, group in _groups(read(), wanted))
+    return dict(joblib.Parallel(n_jobs=jobs)(tasks))
 
 
 def _groups(items: Iterable[Item], wanted: Mapping[str, int]) -> Iterator[tuple[str, list[Item]]]:
