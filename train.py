@@ -15,8 +15,8 @@ from pathlib import Path
 from blockml.cli.output import note, write_output
 from blockml.datasets import open_dataset
 from blockml.datasets.gold_defects import filtered
-from blockml.model.model_file import Model, save_model
-from blockml.training.block_types import area_rows, fit_areas
+from blockml.model import Model, save_model
+from blockml.training.block_types import block_type_rows, fit_block_types
 from blockml.training.card import render_card
 from blockml.training.recipes import recipe
 from blockml.training.train import train
@@ -72,8 +72,8 @@ class Release:
             data,
             *(open_dataset(ROOT / "data" / name) for name in ("sites", "pages")),
         ]
-        rows = area_rows(more, features=model.features, parsing=model.parsing, seed=seed, jobs=jobs)
-        return replace(model, areas=fit_areas(rows, seed=seed), notes=self.notes)
+        rows = block_type_rows(more, features=model.features, parsing=model.parsing, seed=seed, jobs=jobs)
+        return replace(model, areas=fit_block_types(rows, seed=seed), notes=self.notes)
 
 
 _WCXB = (

@@ -27,10 +27,10 @@ from blockml.cli.output import note, print_rows
 from blockml.datasets import Dataset, LabelledPage, open_dataset
 from blockml.evaluation import bag_scores, paired_difference
 from blockml.extractors.trained import TrainedExtractor
-from blockml.model.model_file import Parsing
 from blockml.page import Page
 from blockml.parsing import Limits, build, parse
 from blockml.parsing.decoding import decode
+from blockml.parsing.options import ParsingOptions
 from blockml.training.recipes import recipe
 from blockml.training.single_tree import fit_tree, to_trees
 from blockml.training.splits import folds
@@ -186,7 +186,7 @@ def training(study: Study) -> Iterator[Row]:
     """Train on pages of one parser and test on pages of the other: folds by site, the same for all four."""
     chosen = recipe("kim2013")
     tables = {
-        backend: build_table([study.datasets["wcxb"]], replace(chosen, parsing=Parsing(backend=backend)))
+        backend: build_table([study.datasets["wcxb"]], replace(chosen, parsing=ParsingOptions(backend=backend)))
         for backend in FAST
     }
     first = tables[FAST[0]]

@@ -24,11 +24,12 @@ from blockml.evaluation.bootstrap import bootstrap_mean
 from blockml.evaluation.run import evaluate_extractor
 from blockml.extractors import TrainedExtractor
 from blockml.features import build
-from blockml.model.model_file import Model, Parsing
+from blockml.model import Model
 from blockml.page import Label
 from blockml.parsing import parse
+from blockml.parsing.options import ParsingOptions
 from blockml.predictors.block_types import BlockTypes
-from blockml.training.block_types import AreaRows, area_rows, fit_areas, merged
+from blockml.training.block_types import BlockTypeRows, block_type_rows, fit_block_types, merged
 from blockml.training.recipes import recipe
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -46,7 +47,7 @@ class Measured:
     """Pages with whole labels: gold names, words, page numbers, and a matrix of all blocks."""
 
     def __init__(self, dataset: Dataset) -> None:
-        parsing = Parsing(tokenizer="cjk").options()
+        parsing = ParsingOptions(tokenizer="cjk").options()
         matrices, names, words, sizes = [], [], [], []
         for labelled in dataset.pages:
             html, gold = labelled.load()
@@ -132,7 +133,7 @@ def leaving_out(model: Model, corpora: Path, jobs: int) -> list[dict[str, Any]]:
                     if page.bag is not None
                 ]
             )
-            for kind in (model, replace(model, areas=None))
+            for kind in (model, replace(model, block_types=None))
         ]
         gain = bootstrap_mean(f1[0] - f1[1])
         rows.append(
@@ -149,11 +150,11 @@ def leaving_out(model: Model, corpora: Path, jobs: int) -> list[dict[str, Any]]:
     return rows
 
 
-def blanking(rows: AreaRows, measured: Measured) -> list[dict[str, Any]]:
+def blanking(rows: BlockTypeRows, measured: Measured) -> list[dict[str, Any]]:
     """What it is worth to hide names in the markup from a part of the weakly labelled pages."""
     result: list[dict[str, Any]] = []
     for share in BLANKS:
-        areas = fit_areas(rows, blank=share)
+        areas = fit_block_types(rows, blank=share)
         table = on_l3s(areas, measured, f"l3s-gn1, names hidden in {share:.0%} of pages")
         result += [{key: row[key] for key in ("measured on", "label", "precision", "recall", "f1")} for row in table]
     return result
@@ -168,13 +169,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     arguments = parser.parse_args(argv)
     corpora = Path(os.environ["BLOCKML_CORPORA"])
     model = blockml.load("default").model
-    if model.areas is None:
+    if model.block_types is None:
         parser.error("the released model has no areas")
     for part in arguments.part:
         if part == "l3s":
-            result = on_l3s(model.areas, l3s(corpora))
+            result = on_l3s(model.block_types, l3s(corpora))
         elif part == "comments":
-            result = comments(model.areas, l3s(corpora))
+            result = comments(model.block_types, l3s(corpora))
         elif part == "leaving-out":
             result = leaving_out(model, corpora, arguments.jobs)
         else:
@@ -182,7 +183,7 @@ def main(argv: Sequence[str] | None = None) -> None:
                 open_dataset(corpora / "wcxb"),
                 *(open_dataset(ROOT / "data" / name) for name in ("sites", "pages")),
             ]
-            result = blanking(area_rows(sets, jobs=arguments.jobs), l3s(corpora))
+            result = blanking(block_type_rows(sets, jobs=arguments.jobs), l3s(corpora))
         print_rows(result, arguments.format)
 
 

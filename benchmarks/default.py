@@ -128,7 +128,7 @@ def opened(options: argparse.Namespace) -> Study:
         drawn = np.random.default_rng(options.seed).permutation(len(dataset))[: options.pages]
         dataset = replace(dataset, pages=tuple([dataset.pages[i] for i in sorted(drawn.tolist())]))
     chosen = recipe("default")
-    chosen = replace(chosen, nets=chosen.nets if options.nets is None else options.nets)
+    chosen = replace(chosen, n_mlps=chosen.n_mlps if options.nets is None else options.nets)
     if options.trees is not None:
         chosen = chosen.but(n_trees=options.trees)
     study = Study.opened(dataset, chosen, n_folds=options.folds, seed=options.seed, jobs=options.jobs)

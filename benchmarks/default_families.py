@@ -17,7 +17,7 @@ from benchmarks.default_parts import Measured, kept_by
 from benchmarks.default_study import Probabilities, Study, Table, training_rows
 from benchmarks.speed import cpu_seconds, parse_only
 from blockml.datasets import LabelledPage
-from blockml.decision.page_policy import page_scores
+from blockml.decision.scores import score_blocks
 from blockml.evaluation import bootstrap_mean, paired_difference
 from blockml.features import feature_set
 from blockml.features.ancestor_words import bags
@@ -27,7 +27,7 @@ from blockml.features.kernel_families import computed
 from blockml.features.page_context import PageContext
 from blockml.features.repetition import alike
 from blockml.parsing import parse
-from blockml.training.ensemble import fit_blend
+from blockml.training.ensemble import fit_ensemble
 from blockml.training.recipes import RECIPES, Recipe
 from blockml.training.table import BlockTable
 
@@ -110,8 +110,8 @@ def judge_without(
     matrix = table.matrix.copy()
     matrix[:, list(places)] = 0
     blank = replace(table, matrix=matrix)
-    blend = fit_blend(blank, recipe, training_rows(table, fold, number), seed)
-    return np.concatenate([blend.looks(blank, page)[1] for page in np.flatnonzero(fold == number).tolist()])
+    ensemble = fit_ensemble(blank, recipe, training_rows(table, fold, number), seed)
+    return np.concatenate([ensemble.probabilities(blank, page)[1] for page in np.flatnonzero(fold == number).tolist()])
 
 
 def decided(study: Study, name: str, recipe: Recipe, final: Probabilities) -> Measured:
@@ -120,9 +120,7 @@ def decided(study: Study, name: str, recipe: Recipe, final: Probabilities) -> Me
     scores = np.empty_like(final)
     for page, item in enumerate(table.pages):
         here = table.rows_of(page)
-        scores[here] = page_scores(
-            recipe, final[here], item.words, item.linked, item.prose, item.line, None, item.copies
-        )
+        scores[here] = score_blocks(recipe.policy, final[here], item.policy_columns, None)
     return kept_by(study, name, scores >= np.float32(0.5))
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from benchmarks.default_chart import chart
 from benchmarks.default_study import Judged, Probabilities, Study, Table, training_rows
 from blockml.cli.output import write_output
+from blockml.decision.policy import DecisionPolicy
 from blockml.evaluation import bootstrap_mean, paired_difference
 from blockml.training.recipes import RECIPES, Recipe
 
@@ -61,25 +62,26 @@ def judges(study: Study, judged: Judged, seed: int) -> list[Measured]:
 def rules(study: Study, judged: Judged, seed: int) -> list[Measured]:
     """Measure rules on what trees and all nets say, from the plainest to the recipe's own; then that less one part."""
     trees, final, recipe = judged.trees, judged.both(*judged.all_nets), study.recipe
-    alone = replace(recipe, leaning=0.0, doubt=0.0)
-    plain = replace(alone, least_words=0.0, caution=0.0, article_caution=0.0, link_caution=0.0, copy_caution=0.0)
-    abstaining = replace(plain, least_words=recipe.least_words)
-    tried: dict[str, Recipe] = {
-        "threshold .5": replace(plain, rule="threshold"),
+    policy = recipe.policy
+    alone = replace(policy, neighbor_smoothing=0.0, negative_shrinkage=0.0)
+    plain = DecisionPolicy(rule="expected_f1")
+    abstaining = replace(plain, min_content_words=policy.min_content_words)
+    articles = policy.base_penalty + policy.article_penalty
+    policies = {
+        "threshold .5": DecisionPolicy(),
         "expected F1": plain,
         "+ abstention": abstaining,
-        "+ caution": replace(abstaining, caution=recipe.caution),
-        "+ caution with articles": replace(alone, link_caution=0.0, copy_caution=0.0),
-        "+ caution with links": replace(alone, copy_caution=0.0),
-        "+ caution with copies": alone,
-        "+ leaning on neighbours": replace(recipe, doubt=0.0),
-        f"+ doubt {_RECIPE}": recipe,
-        "default without abstention": replace(recipe, least_words=0.0),
-        "default without caution": replace(recipe, caution=0.0),
-        "default, caution with articles for all": replace(
-            recipe, caution=recipe.caution + recipe.article_caution, article_caution=0.0
-        ),
+        "+ base penalty": replace(abstaining, base_penalty=policy.base_penalty),
+        "+ article penalty": replace(alone, link_penalty=0.0, duplicate_penalty=0.0),
+        "+ link penalty": replace(alone, duplicate_penalty=0.0),
+        "+ duplicate penalty": alone,
+        "+ smoothing over neighbouring lines": replace(policy, negative_shrinkage=0.0),
+        f"+ shrinkage of negative log odds {_RECIPE}": policy,
+        "default without abstention": replace(policy, min_content_words=0.0),
+        "default without base penalty": replace(policy, base_penalty=0.0),
+        "default, article penalty for all pages": replace(policy, base_penalty=articles, article_penalty=0.0),
     }
+    tried = {name: replace(recipe, policy=variant) for name, variant in policies.items()}
     found = [measured(study, judged, name, variant, trees, final, seed) for name, variant in tried.items()]
     return [found[0], best_threshold(study, judged, final), *found[1:]]
 
@@ -145,7 +147,7 @@ def by_type(study: Study, variants: Sequence[Measured], last: Measured) -> tuple
 
 def parts(study: Study) -> dict[str, Table]:
     """What judges and rules are worth."""
-    judged = study.judged(study.seed, study.recipe.nets)
+    judged = study.judged(study.seed, study.recipe.n_mlps)
     first, second = judges(study, judged, study.seed), rules(study, judged, study.seed)
     last = first[-1]
     means, differences = by_type(study, [*first, *[item for item in second if not item.is_recipe]], last)
@@ -160,7 +162,7 @@ def parts(study: Study) -> dict[str, Table]:
 def fresh(study: Study) -> dict[str, Table]:
     """The recipe on folds of another seed, which nothing was chosen on."""
     seed = study.seed + 1
-    both = [(number, study.judged(number, study.recipe.nets)) for number in (study.seed, seed)]
+    both = [(number, study.judged(number, study.recipe.n_mlps)) for number in (study.seed, seed)]
     first, second = [rules(study, judged, number) for number, judged in both]
     before, last = [next(item for item in found if item.is_recipe) for found in (first, second)]
     rows: Table = [
@@ -182,7 +184,7 @@ def fresh(study: Study) -> dict[str, Table]:
 
 def learning(study: Study, figures: str) -> dict[str, Table]:
     """Let trees and one net learn from a share of the training sites; articles are not told from other pages."""
-    recipe = replace(study.recipe, article_caution=0.0)
+    recipe = replace(study.recipe, policy=replace(study.recipe.policy, article_penalty=0.0))
     found = []
     for share in SHARES:
         judged = study.judged(study.seed, 1, share)

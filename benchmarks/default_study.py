@@ -17,8 +17,8 @@ from blockml.datasets import Dataset
 from blockml.datasets.gold_defects import INVALID_FOR_EVALUATION, INVALID_FOR_TRAINING, REPLACED, gold_defects
 from blockml.predictors.log_odds import average_log_odds, log_odds, sigmoid
 from blockml.predictors.mlp import MLP
-from blockml.training.ensemble import fit_blend
-from blockml.training.page_policy import Unseen, WholePages, fit_whole_pages
+from blockml.training.ensemble import fit_ensemble
+from blockml.training.page_policy import HeldOut, PagePolicy, fit_page_policy
 from blockml.training.recipes import Recipe
 from blockml.training.splits import folds
 from blockml.training.table import BlockTable, build_table
@@ -52,7 +52,8 @@ class Judged:
 
     def both(self, *numbers: int, net_share: float | None = None) -> Probabilities:
         """(n_rows,) by trees and some of the nets, whose weight may be another one."""
-        return average_log_odds(self.odds, self.net(*numbers), self.net_share if net_share is None else net_share)
+        share = self.net_share if net_share is None else net_share
+        return average_log_odds([self.odds, log_odds(self.net(*numbers))], [1 - share, share])
 
     @property
     def all_nets(self) -> tuple[int, ...]:
@@ -88,7 +89,7 @@ class Study:
             if (other, part) == (seed, share) and more >= nets:
                 return replace(judged, nets=judged.nets[:nets])
         fresh = cross_judged(
-            self.table, replace(self.recipe, nets=nets), self.folds(seed), seed=seed, jobs=self.jobs, share=share
+            self.table, replace(self.recipe, n_mlps=nets), self.folds(seed), seed=seed, jobs=self.jobs, share=share
         )
         self.known[seed, nets, share] = fresh
         return fresh
@@ -101,9 +102,9 @@ class Study:
 
     def whole(
         self, judged: Judged, recipe: Recipe, alone: Probabilities, final: Probabilities, seed: int
-    ) -> WholePages:
+    ) -> PagePolicy:
         """What a recipe makes of probabilities: scores of blocks, and a foretold F1 for each page."""
-        return fit_whole_pages(self.table, recipe, Unseen(alone, final, judged.fold), seed)
+        return fit_page_policy(self.table, recipe, HeldOut(alone, final, judged.fold), seed)
 
     def f1(self, kept: NDArray[np.bool_]) -> NDArray[np.float64]:
         """(n_pages,) bag-of-words F1 of each page; NaN where the gold is no whole text."""
@@ -141,11 +142,11 @@ def cross_judged(
     numbers = np.unique(fold).tolist()
     with joblib.Parallel(n_jobs=jobs, max_nbytes="1M") as parallel:
         parts = parallel(joblib.delayed(_judge_fold)(table, recipe, fold, number, seed, share) for number in numbers)
-    odds, nets = np.zeros(len(table.main)), np.zeros((recipe.nets, len(table.main)), dtype=np.float32)
+    odds, nets = np.zeros(len(table.main)), np.zeros((recipe.n_mlps, len(table.main)), dtype=np.float32)
     for number, (by_trees, by_nets) in zip(numbers, parts, strict=True):
         here = fold[table.page_of_row] == number
         odds[here], nets[:, here] = by_trees, by_nets
-    return Judged(fold, odds, nets, recipe.net_share)
+    return Judged(fold, odds, nets, recipe.mlp_weight)
 
 
 def training_rows(
@@ -166,31 +167,35 @@ def _judge_fold(
     table: BlockTable, recipe: Recipe, fold: NDArray[np.int64], number: int, seed: int, share: float
 ) -> tuple[NDArray[np.float64], Probabilities]:
     """What trees, and each net, say of one fold's rows."""
-    blend = fit_blend(table, recipe, training_rows(table, fold, number, seed, share), seed)
+    ensemble = fit_ensemble(table, recipe, training_rows(table, fold, number, seed, share), seed)
+    mlp = ensemble.predictors.get("mlp")
+    members = split(mlp) if isinstance(mlp, MLP) else []
     odds, nets = [], []
     for page in np.flatnonzero(fold == number).tolist():
-        rows, here = table.matrix[table.rows_of(page)], table.pages[page]
-        odds.append(blend.trees.predict(rows))
-        members = [] if blend.net is None else split(blend.net)
-        said = [net.predict(rows, here.groups, here.words, here.bags) for net in members]
-        nets.append(np.array(said, dtype=np.float32).reshape(len(members), len(rows)))
+        rows = table.page_matrix(page)
+        odds.append(ensemble.predictors["trees"].log_odds(rows))
+        said = [net.probabilities(rows) for net in members]
+        nets.append(np.array(said, dtype=np.float32).reshape(len(members), len(rows.values)))
     return np.concatenate(odds), np.concatenate(nets, axis=1)
 
 
 def split(net: MLP) -> list[MLP]:
     """The nets that one was joined of: the reverse of :func:`blockml.predictors.mlp.join`."""
-    members, units = net.own.shape[:2]
-    vector = net.lift.shape[1]
+    members, units = net.self_weights.shape[:2]
+    vector = net.word_projection.shape[1]
     return [
         replace(
             net,
-            first=net.first if len(net.mix) else net.first[:, i * units : (i + 1) * units],
-            mix=net.mix[:, i * units : (i + 1) * units],
-            first_bias=net.first_bias[i * units : (i + 1) * units],
-            words=net.words[:, i * vector : (i + 1) * vector],
+            input_u=net.input_u if len(net.input_v) else net.input_u[:, i * units : (i + 1) * units],
+            input_v=net.input_v[:, i * units : (i + 1) * units],
+            input_bias=net.input_bias[i * units : (i + 1) * units],
+            word_vectors=net.word_vectors[:, i * vector : (i + 1) * vector],
             **{
                 name: getattr(net, name)[i : i + 1]
-                for name in ("lift", "own", "page", "alike", "second_bias", "out", "out_bias")
+                for name in (
+                    *("word_projection", "self_weights", "page_weights", "group_weights", "hidden_bias"),
+                    *("output_weights", "output_bias"),
+                )
             },
         )
         for i in range(members)

@@ -10,20 +10,18 @@ import json
 from pathlib import Path
 
 from benchmarks.default_study import Study, Table
-from blockml.decision.decide import decide
+from blockml.decision.decide import Prediction, decide
+from blockml.decision.policy import DecisionPolicy
 from blockml.parsing import parse
 from blockml.rendering.text import render_text
 from blockml.storage.atomic import atomic_write
 from blockml.training.recipes import recipe
 
-#: Each block scores 0.5 at its page's own border.
-_BORDER = 0.5
-
 
 def texts(study: Study, folder: Path) -> dict[str, Table]:
     """Write ``default.jsonl`` and ``boosted.jsonl``, a line ``{"id", "text"}`` for each page."""
     folder.mkdir(parents=True, exist_ok=True)
-    judged = study.judged(study.seed, study.recipe.nets)
+    judged = study.judged(study.seed, study.recipe.n_mlps)
     both = judged.both(*judged.all_nets)
     scores = {
         "default": study.whole(judged, study.recipe, judged.trees, both, study.seed).scores,
@@ -34,7 +32,7 @@ def texts(study: Study, folder: Path) -> dict[str, Table]:
         html, _ = labelled.load()
         page = parse(html, url=labelled.url, charset=labelled.charset, **study.recipe.parsing.options())
         for name, values in scores.items():
-            kept = decide(values[study.table.rows_of(number)], _BORDER, page).kept
+            kept = decide(DecisionPolicy(), page, Prediction(values[study.table.rows_of(number)])).kept
             row = {"id": labelled.id, "text": render_text(page, kept)}
             lines[name].append(json.dumps(row, ensure_ascii=False))
     for name, rows in lines.items():

@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 
 def trust(study: Study, figures: str) -> dict[str, Table]:
     """Reliability of blocks' probabilities and of the foretold F1, with pictures."""
-    judged = study.judged(study.seed, study.recipe.nets)
+    judged = study.judged(study.seed, study.recipe.n_mlps)
     n = len(judged.nets)
     final = judged.both(*judged.all_nets)
     said = {"trees": judged.trees, "one net": judged.net(0), f"trees + {n} nets": final}
@@ -45,7 +45,7 @@ def trust(study: Study, figures: str) -> dict[str, Table]:
     whole = study.whole(judged, study.recipe, judged.trees, final, study.seed)
     f1 = study.f1(whole.scores >= np.float32(0.5))
     guesses = {
-        "expected F1": whole.foretold,
+        "expected F1": whole.predicted_f1,
         "words right, by scores": words_right(study, whole.scores),
     }
     tenths, lines = by_tenths(study, f1, guesses)

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from blockml.cli.output import note, print_rows
 from blockml.datasets import Dataset, open_dataset
-from blockml.model.model_file import Parsing
 from blockml.page import MAIN_LABELS, Label
+from blockml.parsing.options import ParsingOptions
 from blockml.training.cross_validation import cross_validate
 from blockml.training.recipes import Recipe, recipe
 from blockml.training.table import build_table
@@ -28,15 +28,15 @@ class Reading:
     name: str
     features: str = "kim2013-onehot"
     main: frozenset[Label] = MAIN_LABELS
-    parsing: Parsing = field(default_factory=Parsing)
+    parsing: ParsingOptions = field(default_factory=ParsingOptions)
 
 
 READINGS = (
     Reading("headline, full text, supplement; wordless kept; boilerpipe's density"),
-    Reading("the same, wordless blocks dropped", parsing=Parsing(keep_wordless=False)),
+    Reading("the same, wordless blocks dropped", parsing=ParsingOptions(keep_wordless=False)),
     Reading("the same, literal density: 80 words", features="kim2013-80w-onehot"),
     Reading("the same, density per sentence", features="kim2013-sentence-onehot"),
-    Reading("the same, boilerpipe's inline tags", parsing=Parsing(profile="boilerpipe")),
+    Reading("the same, boilerpipe's inline tags", parsing=ParsingOptions(profile="boilerpipe")),
     Reading("full text only", main=frozenset({Label.MAIN})),
     Reading("headline and full text", main=frozenset({Label.MAIN, Label.HEADING})),
     Reading("the three and comments", main=MAIN_LABELS | {Label.COMMENT}),

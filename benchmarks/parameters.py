@@ -23,7 +23,7 @@ import blockml
 from blockml.cli.output import note, print_rows, write_output
 from blockml.datasets import LabelledPage, open_dataset
 from blockml.datasets.gold import block_tokens
-from blockml.decision.decide import decide
+from blockml.decision.decide import Prediction
 from blockml.evaluation import paired_difference
 from blockml.extractors import resolve
 from blockml.text.tokens import metric_tokens
@@ -80,7 +80,7 @@ def page_scores(labelled: LabelledPage) -> dict[str, list[float]]:
             extractor = resolve(name, dict(setting))
             if scored not in raw:
                 raw[scored] = extractor.score(page)
-            kept = decide(raw[scored], extractor.effective_threshold, page).kept
+            kept = extractor.decide(page, Prediction(raw[scored])).kept
             scores.setdefault(name, []).append(f1(kept))
     return scores
 

@@ -31,24 +31,24 @@ def in_floats(
     net: MLP, rows: NDArray[np.float32], groups: Sequence[NDArray[Any]], n_words: NDArray[np.float64], words: Bags
 ) -> NDArray[np.float64]:
     """(n,) log odds by the net's weights as they are."""
-    members, units = net.own.shape[:2]
-    first = net.scaled(rows.copy()).astype(np.float64) @ net.first
-    first = (first @ net.mix if len(net.mix) else first) + net.first_bias
+    members, units = net.self_weights.shape[:2]
+    first = net.scaled(rows.copy()).astype(np.float64) @ net.input_u
+    first = (first @ net.input_v if len(net.input_v) else first) + net.input_bias
     hidden = first.reshape(len(rows), members, units).swapaxes(0, 1)
     if net.reads_words:
         spans = zip(words.starts[:-1], words.starts[1:], strict=True)
-        seen = [net.words[words.buckets[start:end]] for start, end in spans]
+        seen = [net.word_vectors[words.buckets[start:end]] for start, end in spans]
         means = np.array([held.sum(axis=0) / max(1, int((held != 0).any(axis=1).sum())) for held in seen])
-        hidden = hidden + (means.reshape(len(seen), members, -1).swapaxes(0, 1) @ net.lift)[:, words.bag]
+        hidden = hidden + (means.reshape(len(seen), members, -1).swapaxes(0, 1) @ net.word_projection)[:, words.bag]
     hidden = np.maximum(hidden, 0)
     share = n_words / max(1.0, float(n_words.sum()))
     page = np.concatenate([hidden.mean(axis=1), (hidden * share[:, None]).sum(axis=1)], axis=1)
-    second = hidden @ net.own + page[:, None] @ net.page + net.second_bias
+    second = hidden @ net.self_weights + page[:, None] @ net.page_weights + net.hidden_bias
     for way, numbers in enumerate(groups):
         which, group = np.unique(numbers, return_inverse=True)
         means = np.stack([hidden[:, group == number].mean(axis=1) for number in range(len(which))], axis=1)
-        second += (means @ net.alike[:, way * units : (way + 1) * units])[:, group]
-    odds: NDArray[np.float64] = (np.maximum(second, 0) @ net.out + net.out_bias).mean(axis=0)[:, 0]
+        second += (means @ net.group_weights[:, way * units : (way + 1) * units])[:, group]
+    odds: NDArray[np.float64] = (np.maximum(second, 0) @ net.output_weights + net.output_bias).mean(axis=0)[:, 0]
     return odds
 
 
@@ -60,8 +60,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--pages", type=int, default=200, help="the first so many (default: 200)")
     chosen = parser.parse_args(arguments)
     extractor: Extractor = blockml.load(chosen.model)
-    if not isinstance(extractor, TrainedExtractor) or (net := extractor.model.net) is None:
-        parser.error(f"{chosen.model} has no nets")
+    net = extractor.model.predictors.get("mlp") if isinstance(extractor, TrainedExtractor) else None
+    if not isinstance(extractor, TrainedExtractor) or not isinstance(net, MLP):
+        parser.error(f"{chosen.model} has no MLP")
     folder = Path(os.environ.get("BLOCKML_CORPORA", ".")) / chosen.dataset
     found = []
     for labelled in sorted(open_dataset(folder).pages, key=lambda page: page.id)[: chosen.pages]:

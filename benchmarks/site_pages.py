@@ -29,7 +29,7 @@ from blockml.extractors.site.at_site import Unrepeated, from_links
 from blockml.extractors.site.methods import TextFrequency
 from blockml.features import feature_set
 from blockml.features.site_pages import UNKNOWN
-from blockml.model.model_file import Parsing
+from blockml.parsing.options import ParsingOptions
 from blockml.rendering.text import render_text
 from blockml.templates.frequency import THETA
 from blockml.templates.linked import find_subdigraph
@@ -111,7 +111,7 @@ def by_parameter(datasets: Mapping[str, Dataset]) -> Iterator[dict[str, object]]
     for name, dataset in datasets.items():
         found: dict[tuple[str, float, float], list[tuple[float, float, float]]] = {}
         for group in by_site(dataset.pages):
-            pages = list(parsed(group, Parsing()))
+            pages = list(parsed(group, ParsingOptions()))
             golds = [gold.text() if (gold := page.load()[1]) else None for page in group]
             rng = np.random.default_rng(0)
             for number, (page, text) in enumerate(zip(pages, golds, strict=True)):

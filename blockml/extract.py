@@ -1,11 +1,14 @@
-"""The route of a page: parse, score, decide, render."""
+"""The pipeline of a page: parse, predict, decide, render.
+
+``bytes → parse → Page → features.matrix → model.score_page → decide → Decision → render``
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
 
-from blockml.decision.decide import by_label, confidence, decide, label_names
+from blockml.decision.decide import decide, label_names, with_threshold
 from blockml.errors import UsageError
 from blockml.extractors import Extractor, resolve
 from blockml.page import Extraction, Label, Page, Status
@@ -89,7 +92,9 @@ def check_labels(
     """
     included, excluded = label_names(include, exclude)
     if (included or excluded) and not extractor.gives_labels:
-        raise UsageError(f"{extractor.id} doesn't tell labels of blocks, so none can be included or excluded")
+        raise UsageError(
+            f"model {extractor.id} has no block labels; --include and --exclude need one that has (default)"
+        )
     return included, excluded
 
 
@@ -108,14 +113,9 @@ def extract_page(
 def _extract(
     page: Page, extractor: Extractor, threshold: float | None, included: frozenset[Label], excluded: frozenset[Label]
 ) -> Extraction:
-    judgement = extractor.predict(page)
-    scores = judgement.scores
-    if threshold is None:
-        threshold = extractor.effective_threshold
-    by_score = decide(scores, threshold, page)
-    decision = by_score
-    if (included or excluded) and judgement.labels is not None:
-        decision = by_label(by_score, judgement.labels, included, excluded)
+    prediction = extractor.predict(page)
+    policy = with_threshold(extractor.policy, threshold)
+    decision = decide(policy, page, prediction, include=included, exclude=excluded)
     status = page.status
     if status is Status.OK and not decision.kept.any():
         status = Status.NO_CONTENT
@@ -123,14 +123,12 @@ def _extract(
         status=status,
         text=render_text(page, decision.kept),
         page=page,
-        scores=scores,
+        probabilities=decision.probabilities,
+        scores=decision.scores,
         kept=decision.kept,
         reasons=decision.reasons,
-        # Both are about content, so what was asked for besides says nothing about them.
-        confidence=confidence(scores, by_score.kept, page.blocks.n_words)
-        if judgement.confidence is None
-        else judgement.confidence,
+        confidence=decision.confidence,
         model=extractor.id,
-        remarks=judgement.remarks,
-        labels=judgement.labels,
+        remarks=prediction.remarks,
+        labels=decision.labels,
     )

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
+
+import blockml
+from blockml.decision.policy import DecisionPolicy
 from blockml.features import FEATURE_SETS
-from blockml.model.model_file import Model, Parsing
+from blockml.features.page_context import PageContext
+from blockml.features.page_matrix import PageMatrix
+from blockml.model import Model
+from blockml.parsing.options import ParsingOptions
+from blockml.predictors import MeanTrees, TreeEnsemble
 from blockml.predictors.tree_ensemble import Trees
 
 
@@ -21,16 +30,20 @@ def small_trees() -> Trees:
     )
 
 
-def small_model(**changes: object) -> Model:
-    """A model with every field set to something; ``changes`` replace fields."""
+def small_model(
+    *, trees: Trees | None = None, boosted: bool = False, threshold: float = 0.5, **changes: object
+) -> Model:
+    """A model of a tree with every field set to something; ``changes`` replace fields."""
+    kind = TreeEnsemble if boosted else MeanTrees
     values: dict[str, object] = {
         "name": "tiny",
         "version": "1.2",
         "features": "boilerpipe6",
         "features_hash": FEATURE_SETS["boilerpipe6"].hash,
-        "trees": small_trees(),
-        "threshold": 0.5,
-        "parsing": Parsing(profile="boilerpipe", keep_wordless=False),
+        "predictors": {"tree": kind(small_trees() if trees is None else trees)},
+        "weights": {"tree": 1.0},
+        "policy": replace(DecisionPolicy(), threshold=threshold),
+        "parsing": ParsingOptions(profile="boilerpipe", keep_wordless=False),
         "labels": ("main", "heading"),
         "recipe": {"name": "by hand", "depth": 2},
         "training": ({"name": "Läse", "pages": 3},),
@@ -39,3 +52,14 @@ def small_model(**changes: object) -> Model:
         "seed": 7,
     }
     return Model(**(values | changes))  # type: ignore[arg-type]
+
+
+def rows_as_page(rows: NDArray[np.float32]) -> PageMatrix:
+    """Rows of a matrix as predictors that read nothing else take them."""
+    return PageMatrix(rows, tuple(map(str, range(rows.shape[1]))), PageContext(blockml.parse("")))
+
+
+def scores_of(model: Model, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """(n_rows,) probabilities by a model with one predictor."""
+    (predictor,) = model.predictors.values()
+    return predictor.probabilities(rows_as_page(rows))

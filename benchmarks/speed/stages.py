@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import blockml
+import blockml.features.page_matrix
 from benchmarks.speed.clock import Laps, Subject
 from benchmarks.speed.pages import Source
 from benchmarks.speed.subjects import on_backend
@@ -27,10 +28,6 @@ from blockml.features import COLUMNS
 from blockml.features.kernel_families import FAMILIES, steps_of
 from blockml.features.kernel_page import Claims, KernelPage, Steps
 from blockml.features.page_context import PageContext
-from blockml.model import scoring
-from blockml.model.model_file import Model
-from blockml.model.scoring import PageScores
-from blockml.predictors.mlp import MLP
 
 __all__ = ["DOORS", "REST", "SHARED", "Stopwatch", "routes", "watched"]
 
@@ -41,24 +38,19 @@ DOORS = (
     ("blockml.parsing", "decode", "decode"),
     ("blockml.parsing", "build", PARSE),
     ("blockml.parsing", "segment", "segment"),
-    ("blockml.extractors.trained", "matrix", PUT_TOGETHER),
-    ("blockml.model.model_file", "Model.sums", "trees"),
-    ("blockml.model.scoring", "alike", "for nets: blocks built alike"),
-    ("blockml.model.scoring", "bags", "for nets: words above blocks"),
-    ("blockml.predictors.mlp", "MLP.predict", "nets"),
-    ("blockml.model.scoring", "of_page", "whole page"),
-    ("blockml.model.scoring", "likeness", "whole page"),
-    ("blockml.model.scoring", "lines", "the page's border"),
-    ("blockml.model.scoring", "repeated", "the page's border"),
-    ("blockml.model.scoring", "page_scores", "the page's border"),
-    ("blockml.predictors.block_types", "BlockTypes.find_comments", "areas"),
-    ("blockml.extractors.trained", "is_forum", "areas"),
+    ("blockml.extractors.trained", "page_matrix", PUT_TOGETHER),
+    ("blockml.predictors.tree_ensemble", "TreeEnsemble.log_odds", "trees"),
+    ("blockml.predictors.tree_ensemble", "MeanTrees.probabilities", "trees"),
+    ("blockml.features.page_matrix", "alike", "for MLPs: block groups"),
+    ("blockml.features.page_matrix", "bags", "for MLPs: words above blocks"),
+    ("blockml.predictors.mlp", "MLP.predict", "MLPs"),
+    ("blockml.model.scoring", "page_features", "page features"),
     ("blockml.extract", "decide", "decide"),
-    ("blockml.extract", "confidence", "decide"),
+    ("blockml.predictors.block_types", "BlockTypes.comments", "block types"),
     ("blockml.extract", "render_text", "render"),
 )
-#: Stages that keep the time of stages within them: trees, too, tell areas and articles.
-_CLOSED = frozenset({"areas", "whole page"})
+#: Stages that keep the time of stages within them: block types are predicted by trees, too.
+_CLOSED = frozenset({"block types"})
 #: Whatever is done between the stages.
 REST = "all the rest"
 #: Parts of the shared view begin so.
@@ -128,7 +120,6 @@ def watched() -> Iterator[Stopwatch]:
             if isinstance(part, functools.cached_property):
                 stack.enter_context(_instead(part, "func", watch.around(part.func, SHARED + name)))
         stack.enter_context(_instead(features, "_values", _by_family(features._values, watch)))  # noqa: SLF001
-        stack.enter_context(_instead(scoring, "_score_compiled", _step_by_step))
         stack.enter_context(_instead(KernelPage, "write", _by_step(KernelPage.write, watch)))
         stack.enter_context(_instead(blockml.parsing, "build", _building(blockml.parsing.build, watch)))
         watch._turn()  # noqa: SLF001 (to put up the clocks is no part of the page)
@@ -145,13 +136,6 @@ def _instead(owner: Any, name: str, value: object) -> Iterator[None]:  # noqa: A
         yield
     finally:
         setattr(owner, name, before)
-
-
-def _step_by_step(
-    model: Model, _mlp: MLP, view: PageContext, _page: KernelPage, rows: NDArray[np.float32]
-) -> PageScores:
-    """What judges a page in as many calls as there are steps."""
-    return scoring._score(model, view, rows)  # noqa: SLF001
 
 
 def _by_step(write: Work, watch: Stopwatch) -> Work:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-
-from blockml._kernel.features import Names, Tree
-from blockml.page import Reason
 
 __all__ = ["HeldNet", "HeldTrees", "JudgingKernel", "TreeColumns"]
 
@@ -89,99 +86,12 @@ class JudgingKernel(Protocol):
         """
 
     @staticmethod
-    def page_verdict(
-        tree: Tree,
-        names: Names,
-        columns: NDArray[np.float32],
-        trees: HeldTrees,
-        n_groups: int,
-        article: HeldTrees | None,
-        net: HeldNet,
-        bags: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]],
-        separators: NDArray[np.uint8],
-        rules: tuple[float, ...],
-        sums: NDArray[np.float64],
-        scores: NDArray[np.float32],
-        /,
-    ) -> tuple[float, bool]:
-        """Write sums (n_blocks, n_groups) of trees and scores (n_blocks,), from columns (f, n_blocks).
-
-        Returns the expected F1, and whether comments rival main content: :func:`blockml.model.scoring.verdict`.
-        """
-
-    @staticmethod
-    def best_border(probabilities: NDArray[np.float64], words: NDArray[np.float64], /) -> tuple[float, float]:
-        """Border and F1: :func:`blockml.decision.decide.expected_f1`."""
-
-    @staticmethod
     def sigmoid(odds: NDArray[np.float64], probabilities: NDArray[np.float32], /) -> None:
         """Write probabilities: :func:`blockml.predictors.log_odds.sigmoid`."""
 
     @staticmethod
-    def average_log_odds(
-        odds: NDArray[np.float64], probabilities: NDArray[np.float32], share: float, both: NDArray[np.float32], /
-    ) -> None:
-        """Write probabilities: :func:`blockml.predictors.log_odds.average_log_odds`."""
-
-    @staticmethod
-    def page_scores(
-        probabilities: NDArray[np.float32],
-        words: NDArray[np.float64],
-        linked: NDArray[np.float64],
-        prose: NDArray[np.float64],
-        line: NDArray[np.int64],
-        text: NDArray[np.int64],
-        place: NDArray[np.int64],
-        bounds: tuple[float, ...],
-        scores: NDArray[np.float32],
-        /,
-    ) -> None:
-        """Write scores (n_blocks,): :func:`blockml.decision.page_policy.page_scores`.
-
-        Texts and places of copies are empty where there is no care with them. Bounds are care, the care with links, how
-        probable certain text is, the least words of a body, the weight of a block without words, leaning, doubt; slack,
-        care here and elsewhere with copies; least words and F1 of content.
-        """
-
-    @staticmethod
-    def repeated_lines(
-        texts: tuple[str, ...],
-        n_words: NDArray[np.int32],
-        flags: NDArray[np.uint8],
-        line: NDArray[np.int64],
-        least: int,
-        mask: int,
-        numbers: NDArray[np.int64],
-        /,
-    ) -> None:
-        """Write the number of each line's text (n_blocks,): :func:`blockml.decision.duplicates.repeated`."""
-
-    @staticmethod
-    def page_numbers(
-        words: NDArray[np.float64],
-        linked: NDArray[np.float64],
-        prose: NDArray[np.float64],
-        alone: NDArray[np.float32],
-        final: NDArray[np.float32],
-        /,
-    ) -> tuple[Any, ...]:
-        """Numbers of a page, in order: :func:`blockml.decision.page_policy.page_numbers`."""
-
-    @staticmethod
-    def decided(
-        scores: NDArray[np.float32],
-        threshold: float,
-        flags: NDArray[np.uint8],
-        preformatted: int,
-        n_words: NDArray[np.int32],
-        node: NDArray[np.int32],
-        node_flags: NDArray[np.uint8],
-        parent: NDArray[np.int32],
-        reasons: tuple[Reason, ...],
-        kept: NDArray[np.bool_],
-        /,
-    ) -> tuple[Reason, ...]:
-        """Write which blocks are kept, return why: :func:`blockml.decision.decide.decide`."""
+    def log_odds(probabilities: NDArray[np.float64], odds: NDArray[np.float64], /) -> None:
+        """Write log odds: :func:`blockml.predictors.log_odds.log_odds`."""
 
     @staticmethod
     def joined_texts(

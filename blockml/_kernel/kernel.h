@@ -161,31 +161,15 @@ PyObject *held_tables(PyObject *module, PyObject *arguments);
 /* features_matrix.c */
 PyObject *page_rows(PyObject *module, PyObject *arguments);
 
-/* decision_duplicates.c */
-PyObject *repeated_lines(PyObject *module, PyObject *arguments);
-
 /* features_declared_metadata.c */
 PyObject *page_claims(PyObject *module, PyObject *arguments);
 
 /* features_text_counts.c */
 PyObject *line_densities(PyObject *module, PyObject *arguments);
 
-/* decision_expected_f1.c */
-PyObject *best_border(PyObject *module, PyObject *arguments);
-PyObject *page_numbers(PyObject *module, PyObject *arguments);
-
 /* predictors_log_odds.c */
 PyObject *sigmoid(PyObject *module, PyObject *arguments);
-PyObject *average_log_odds(PyObject *module, PyObject *arguments);
-
-/* decision_page_scores.c */
-PyObject *page_scores(PyObject *module, PyObject *arguments);
-
-/* decision_decide.c */
-PyObject *decided(PyObject *module, PyObject *arguments);
-
-/* model_scoring.c */
-PyObject *page_verdict(PyObject *module, PyObject *arguments);
+PyObject *log_odds(PyObject *module, PyObject *arguments);
 
 /* rendering_text.c */
 PyObject *joined_texts(PyObject *module, PyObject *arguments);

@@ -1,11 +1,10 @@
-/* Log odds and probabilities: the twins of logit, sigmoid and average_log_odds in blockml.predictors.log_odds.
+/* Log odds and probabilities. Reference: blockml.predictors.log_odds.
 
    Exponential and logarithm are made of sums, products and quotients, which are the same on every machine; what
    libraries give for them is not. */
-#include "decision.h"
-#include <stdlib.h>
+#include "predictors_mlp.h"
 
-/* As in odds.py. */
+/* As in log_odds.py. */
 static const double LN2_HIGH = 0x1.62e42fee00000p-1, LN2_LOW = 0x1.a39ef35793c76p-33, PER_LN2 = 0x1.71547652b82fep+0;
 static const double SURE = 1e-6, LARGEST = 700;
 /* Added to a number and taken off again, it leaves the nearest whole one; and what is before the point in its bits. */
@@ -44,21 +43,17 @@ static inline double logarithm(double x) {
     return power * LN2_HIGH + (2 * s * sum + power * LN2_LOW);
 }
 
+/* What is no number becomes `least`: its bits would overflow where they are shifted as those of a power. */
 static inline double within(double least, double x, double most) {
-    x = x < least ? least : x;
+    x = x > least ? x : least;
     return x > most ? most : x;
-}
-
-double logit(double probability) {
-    double inside = within(SURE, probability, 1 - SURE);
-    return logarithm(inside / (1 - inside));
 }
 
 /* So many numbers are brought within bounds before more is done: compilers take several at once then, where they would
    go another way for those beyond. */
 enum { SOME = 64 };
 
-WIDE void write_logits(const float *restrict probabilities, size_t n, double *restrict odds) {
+WIDE static void write_log_odds(const double *restrict probabilities, size_t n, double *restrict odds) {
     double x[SOME];
     for (size_t i, some; n > 0; n -= some, probabilities += some, odds += some) {
         some = n < SOME ? n : SOME;
@@ -67,7 +62,7 @@ WIDE void write_logits(const float *restrict probabilities, size_t n, double *re
     }
 }
 
-WIDE void write_logistics(const double *restrict odds, size_t n, float *restrict probabilities) {
+WIDE void write_sigmoids(const double *restrict odds, size_t n, float *restrict probabilities) {
     double x[SOME];
     for (size_t i, some; n > 0; n -= some, probabilities += some, odds += some) {
         some = n < SOME ? n : SOME;
@@ -76,60 +71,38 @@ WIDE void write_logistics(const double *restrict odds, size_t n, float *restrict
     }
 }
 
-WIDE static void blend(const double *restrict odds, const double *restrict others, size_t n, double share,
-                       double *restrict both) {
-    for (size_t i = 0; i < n; i++) both[i] = (1 - share) * odds[i] + share * others[i];
-}
-
-void write_blended(const double *odds, const float *probabilities, size_t n, double share, double *memory,
-                   float *both) {
-    write_logits(probabilities, n, memory);
-    blend(odds, memory, n, share, memory + n);
-    write_logistics(memory + n, n, both);
-}
-
-/* sigmoid(odds, probabilities): writes probabilities (n,). */
-PyObject *sigmoid(PyObject *module, PyObject *arguments) {
-    PyObject *object[2], *result = NULL;
-    Py_buffer view[2];
-    static const Py_ssize_t sizes[2] = {8, 4};
-    (void)module;
+/* Opens an array of doubles, and one of as many items of `size` bytes to write into; NULL with an exception set. */
+static PyObject *open_both(PyObject *arguments, Py_buffer *view, Py_ssize_t size) {
+    PyObject *object[2];
+    const Py_ssize_t sizes[2] = {8, size};
     if (!PyArg_ParseTuple(arguments, "OO", &object[0], &object[1])) return NULL;
     int opened = open_arrays(object, view, sizes, 2);
-    if (opened == 2 && view[0].len / 8 == view[1].len / 4) {
-        write_logistics(view[0].buf, (size_t)view[0].len / 8, view[1].buf);
-        result = Py_NewRef(Py_None);
-    } else if (opened == 2) {
-        PyErr_SetString(PyExc_ValueError, "columns of blocks differ in length");
-    }
+    if (opened == 2 && view[0].len / 8 == view[1].len / size) return Py_None;
+    if (opened == 2) PyErr_SetString(PyExc_ValueError, "columns of blocks differ in length");
     while (opened--) PyBuffer_Release(&view[opened]);
-    return result;
+    return NULL;
 }
 
-/* average_log_odds(odds, probabilities, share, both): writes probabilities (n,) of a mean of log odds. */
-PyObject *average_log_odds(PyObject *module, PyObject *arguments) {
-    enum { ODDS, OTHER, BOTH, N };
-    PyObject *object[N], *result = NULL;
-    Py_buffer view[N];
-    static const Py_ssize_t sizes[N] = {8, 4, 4};
-    double share, *memory = NULL;
+static PyObject *close_both(Py_buffer *view) {
+    PyBuffer_Release(&view[1]);
+    PyBuffer_Release(&view[0]);
+    return Py_NewRef(Py_None);
+}
+
+/* sigmoid(odds, probabilities): writes probabilities (n,) as floats. */
+PyObject *sigmoid(PyObject *module, PyObject *arguments) {
+    Py_buffer view[2];
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOdO", &object[0], &object[1], &share, &object[2])) return NULL;
-    int opened = open_arrays(object, view, sizes, N);
-    if (opened < N) goto done;
-    size_t n = (size_t)view[ODDS].len / 8;
-    if (view[OTHER].len / 4 != (Py_ssize_t)n || view[BOTH].len / 4 != (Py_ssize_t)n) {
-        PyErr_SetString(PyExc_ValueError, "columns of blocks differ in length");
-        goto done;
-    }
-    if ((memory = malloc((2 * n + 1) * sizeof(double))) == NULL) {
-        PyErr_NoMemory();
-        goto done;
-    }
-    write_blended(view[ODDS].buf, view[OTHER].buf, n, share, memory, view[BOTH].buf);
-    result = Py_NewRef(Py_None);
-done:
-    free(memory);
-    while (opened--) PyBuffer_Release(&view[opened]);
-    return result;
+    if (open_both(arguments, view, 4) == NULL) return NULL;
+    write_sigmoids(view[0].buf, (size_t)view[0].len / 8, view[1].buf);
+    return close_both(view);
+}
+
+/* log_odds(probabilities, odds): writes log odds (n,) as doubles. */
+PyObject *log_odds(PyObject *module, PyObject *arguments) {
+    Py_buffer view[2];
+    (void)module;
+    if (open_both(arguments, view, 8) == NULL) return NULL;
+    write_log_odds(view[0].buf, (size_t)view[0].len / 8, view[1].buf);
+    return close_both(view);
 }

@@ -1,5 +1,4 @@
 /* Nets as they come from Python, and pages: see predictors_mlp_layers.c. */
-#include "decision.h"
 #include "predictors_mlp.h"
 #include <stdlib.h>
 
@@ -215,7 +214,7 @@ PyObject *net_probabilities(PyObject *module, PyObject *arguments) {
     int failed = (odds = malloc((size_t)n * sizeof(double))) == NULL;
     Py_BEGIN_ALLOW_THREADS;
     failed = failed || write_net_odds(net, &page, odds) < 0;
-    if (!failed) write_logistics(odds, (size_t)n, view[PROBABILITIES].buf);
+    if (!failed) write_sigmoids(odds, (size_t)n, view[PROBABILITIES].buf);
     Py_END_ALLOW_THREADS;
     if (failed)
         PyErr_NoMemory();

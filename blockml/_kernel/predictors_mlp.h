@@ -47,4 +47,7 @@ int number_groups(const int64_t *numbers, Py_ssize_t n, const int64_t **group, P
 /* predictors_mlp_layers.c. Writes the log odds (n,) of blocks; -1 without memory. */
 int write_net_odds(const Net *net, const Seen *page, double *odds);
 
+/* predictors_log_odds.c. Writes probabilities (n,) of log odds. */
+void write_sigmoids(const double *odds, size_t n, float *probabilities);
+
 #endif

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from blockml.batch.inputs import Item
 from blockml.evaluation.site_pages import MOST_SIBLINGS
-from blockml.model.model_file import Parsing
 from blockml.page import Page
 from blockml.parsing import Limits, parse
+from blockml.parsing.options import ParsingOptions
 from blockml.templates.frequency import MIN_TRAIN
 from blockml.templates.site import SiteTemplate
 
@@ -19,7 +19,7 @@ __all__ = ["learn_sites"]
 
 def learn_sites(
     read: Callable[[], Iterable[Item]],
-    parsing: Parsing = Parsing(),  # noqa: B008 (frozen)
+    parsing: ParsingOptions = ParsingOptions(),  # noqa: B008 (frozen)
     *,
     limits: Limits = Limits(),
     jobs: int = 1,
@@ -69,7 +69,7 @@ def _groups(items: Iterable[Item], wanted: Mapping[str, int]) -> Iterator[tuple[
                 yield item.site, groups.pop(item.site)
 
 
-def _learn(site: str, items: Iterable[Item], parsing: Parsing, limits: Limits) -> tuple[str, SiteTemplate]:
+def _learn(site: str, items: Iterable[Item], parsing: ParsingOptions, limits: Limits) -> tuple[str, SiteTemplate]:
     pages: list[Page] = []
     for item in items:
         try:

@@ -13,7 +13,7 @@ from blockml.cli.arguments import positive
 from blockml.cli.output import note, print_rows, progress_bar
 from blockml.datasets import open_dataset
 from blockml.errors import UsageError
-from blockml.model.model_file import Parsing
+from blockml.parsing.options import ParsingOptions
 
 if TYPE_CHECKING:
     from blockml.evaluation.comparison.store import Sample, Store
@@ -113,7 +113,7 @@ def run_compare(arguments: argparse.Namespace) -> int:
 
 
 def _write_views(
-    tables: Mapping[str, Any], samples: Sequence[Sample], store: Store, parsings: Mapping[str, Parsing]
+    tables: Mapping[str, Any], samples: Sequence[Sample], store: Store, parsings: Mapping[str, ParsingOptions]
 ) -> None:
     """Show what each system keeps of the pages that are hard for all, and of the worst of the leading systems."""
     from blockml.reports import Judged, write_page_views
@@ -132,7 +132,7 @@ def _write_views(
         for row in tables["outcomes"]:
             if row["dataset"] == name:
                 # Blocks as another segmentation cuts them are not those that the view shows.
-                knows_blocks = parsings.get(row["system"]) == Parsing()
+                knows_blocks = parsings.get(row["system"]) == ParsingOptions()
                 for output in store.read("outputs", name, row["system"]):
                     if output["id"] in wanted:
                         kept = output["kept"] if knows_blocks else None

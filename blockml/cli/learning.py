@@ -72,7 +72,7 @@ def _add_datasets(parser: argparse.ArgumentParser) -> None:
 
 def run_train(arguments: argparse.Namespace) -> int:
     """Train a model and write it with its card."""
-    from blockml.model.model_file import save_model
+    from blockml.model import save_model
     from blockml.training.card import render_card
     from blockml.training.recipes import recipe
     from blockml.training.train import train

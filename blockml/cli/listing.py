@@ -16,7 +16,7 @@ from blockml.datasets.tags import tag_distribution
 from blockml.datasets.validation import Kind, validate
 from blockml.extractors import EXTRACTORS, load, model_names
 from blockml.features import COLUMNS, FEATURE_SETS, describe, feature_set
-from blockml.model.model_file import Model
+from blockml.model import Model
 
 __all__ = ["add_commands"]
 
@@ -76,10 +76,13 @@ def _header(model: Model) -> dict[str, Any]:
         "version": model.version,
         "features": model.features,
         "features_hash": model.features_hash,
-        "trees": len(model.trees.roots),
-        "nodes": len(model.trees.feature),
-        "depth": model.trees.max_depth(),
-        "threshold": model.threshold,
+        "predictors": {name: item.kind for name, item in model.predictors.items()},
+        "weights": model.weights,
+        "trees": [
+            {"trees": len(item.trees.roots), "nodes": len(item.trees.feature), "depth": item.trees.max_depth()}
+            for item in model.ensembles
+        ],
+        "policy": asdict(model.policy),
         "labels": model.labels,
         "recipe": model.recipe,
         "training": model.training,
@@ -92,7 +95,8 @@ def _header(model: Model) -> dict[str, Any]:
 def run_check(arguments: argparse.Namespace) -> int:
     """Load a model; loading checks everything."""
     model = load(arguments.model).model
-    print(f"{model.id}: good; {len(model.trees.roots)} trees, {len(model.trees.feature)} nodes, {model.features}")
+    kinds = ", ".join(f"{name} ({item.kind})" for name, item in model.predictors.items())
+    print(f"{model.id}: good; {kinds}; features {model.features}")
     return 0
 
 

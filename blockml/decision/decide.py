@@ -1,146 +1,225 @@
-"""Scores in, decision out: which blocks are kept, and why."""
+"""Prediction in, decision out: which blocks of a page are kept, and why."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from collections.abc import Callable, Iterable, Sequence, Set
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml import _kernel
+from blockml.decision.policy import DecisionPolicy
+from blockml.decision.scores import PolicyColumns, score_blocks
 from blockml.errors import UnknownNameError, UsageError
-from blockml.page import Blocks, Flag, Label, Page, Reason, Separator
-from blockml.predictors.log_odds import sigmoid
+from blockml.features.page_context import PageContext
+from blockml.page import Flag, Label, Page, Reason
+from blockml.page.lazy import LazySequence
+from blockml.predictors.block_types import BlockTypeScores
 
-__all__ = [
-    "LEAST_F1",
-    "WORDLESS",
-    "Decision",
-    "Rule",
-    "by_label",
-    "by_line",
-    "confidence",
-    "decide",
-    "expected_f1",
-    "label_names",
-    "lines",
-    "recenter",
-]
+__all__ = ["Decision", "Prediction", "confidence", "decide", "label_names", "with_threshold"]
 
-Rule: TypeAlias = Literal["threshold", "expected_f1"]
-"""How scores become a decision. ``threshold``: they are probabilities, the same threshold for all pages.
-``expected_f1``: each page has its own border, where the expected F1 of what is kept is best, and scores tell on which
-side of it a block is: see :func:`around_border`."""
-
-#: As numbers, which numpy takes at once.
-_PREFORMATTED, SAME_LINE = int(Flag.PREFORMATTED), int(Separator.SPACE)
-
-_REASONS = (
-    Reason.SCORE_BELOW_THRESHOLD,
-    Reason.SCORE_REACHES_THRESHOLD,
-    Reason.REMOVED_WITH_ITS_CODE,
-    Reason.KEPT_WITH_ITS_CODE,
+_PREFORMATTED = int(Flag.PREFORMATTED)
+#: Fields of a policy that remove blocks, with the reason of what would be kept if the field were 0.
+_RULES: tuple[tuple[str, Reason], ...] = (
+    ("link_penalty", Reason.LINK),
+    ("duplicate_penalty", Reason.DUPLICATE),
+    ("min_content_words", Reason.NO_CONTENT),
 )
-_AS_ARRAY = np.array(_REASONS, dtype=object)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prediction:
+    """What an extractor says about the blocks of a page, before any decision."""
+
+    scores: NDArray[np.float32]
+    """(n_blocks,) in [0, 1], higher for content: raw probabilities where the extractor gives these."""
+    remarks: tuple[str, ...] = ()
+    """About the page as a whole, one sentence each."""
+    labels: Sequence[Label] | None = None
+    """(n_blocks,) what each block is, if the extractor says so itself; see also ``block_types``."""
+    confidence: float | None = None
+    """Predicted F1 of what is kept, in [0, 1], where the extractor predicts it."""
+    removed: NDArray[np.bool_] | None = None
+    """(n_blocks,) what the template of the page's site holds: it is left out whatever it scores."""
+    context: PageContext | None = None
+    """The page, for policies with the rule ``expected_f1``."""
+    p_article: float | None = None
+    """Probability that the page is an article, where it is known."""
+    block_types: BlockTypeScores | None = None
+    """Scores of block types, which tell comments and labels."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decision:
-    """What was decided for each block."""
+    """The decision about each block of a page; columns are (n_blocks,)."""
 
+    probabilities: NDArray[np.float32]
+    """Scores before the policy."""
+    scores: NDArray[np.float32]
+    """Scores that the threshold was compared with."""
     kept: NDArray[np.bool_]
-    """(n_blocks,)."""
-    reasons: tuple[Reason, ...]
-    """(n_blocks,)."""
+    reasons: Sequence[Reason]
+    """Why each block was kept or removed; computed when it is first looked at."""
+    overruled: NDArray[np.bool_]
+    """What the scores keep and another rule removes: comments, labels that were asked to be left out."""
+    labels: Sequence[Label] | None
+    """What each block is; None from extractors that only tell content from the rest."""
+    confidence: float
+    """Predicted F1, or the expected share of words whose decision is right; in [0, 1]."""
 
 
-def decide(scores: NDArray[np.float32], threshold: float, page: Page | None = None) -> Decision:
-    """Keep the blocks whose score is at least ``threshold``. A lower threshold never keeps less.
+def decide(
+    policy: DecisionPolicy,
+    page: Page,
+    prediction: Prediction,
+    *,
+    include: Set[Label] = frozenset(),
+    exclude: Set[Label] = frozenset(),
+) -> Decision:
+    """Decide which blocks are kept. A lower threshold never keeps less, nor does a larger ``include``.
 
     Preformatted text is decided as a whole, by the mean score of its words: its pieces are blocks of their own where
     code is coloured, and code with pieces missing is of no use.
 
     Parameters
     ----------
-    scores
-        (n_blocks,) in [0, 1].
-    threshold
-        From which score on a block is kept, in [0, 1].
+    policy
+        The numbers of the decision.
     page
-        The page, for its preformatted texts; without it each block is decided alone.
+        The parsed page.
+    prediction
+        What an extractor says about its blocks.
+    include, exclude
+        Labels whose blocks are kept, or left out, whatever they score; none in both. Need a prediction with labels.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page, scores = blockml.parse("<p>one<p>two"), np.array([.2, .7], np.float32)
+    >>> found = decide(DecisionPolicy(), page, Prediction(scores))
+    >>> found.kept.tolist(), [str(reason) for reason in found.reasons]
+    ([False, True], ['below_threshold', 'above_threshold'])
+    """
+    scorer = _scorer(prediction)
+    scores = scorer(policy)
+    # Compared as float32, so that a block which scores exactly the threshold is kept.
+    by_score = _with_code(scores, page) >= np.float32(policy.threshold)
+    labels = prediction.labels
+    comments = asked_for = excluded = np.zeros(len(scores), dtype=bool)
+    if prediction.block_types is not None:
+        labels = prediction.block_types.labels(scores >= np.float32(0.5), policy.comment_probability)
+        prose = (page.blocks.flags & _PREFORMATTED) == 0  # a comment in code is no reader's comment
+        found = prediction.block_types.comments(by_score & prose, policy.comment_probability)
+        comments = comments if found is None else found
+    if (include or exclude) and labels is not None:
+        asked_for = np.array([label in include for label in labels], dtype=bool) & (comments | ~by_score)
+        excluded = np.array([label in exclude for label in labels], dtype=bool) & (by_score & ~comments)
+    kept = (by_score & ~comments & ~excluded) | asked_for
+    sure = prediction.confidence
+    if sure is None:  # about content: what was asked for besides says nothing about it
+        sure = confidence(scores, by_score, page.blocks.n_words)
+
+    def reasons() -> tuple[Reason, ...]:
+        """Reason of each block; later ones overrule earlier ones."""
+        found = _by_score(policy, page, scorer, scores, by_score)
+        if prediction.removed is not None:
+            found[prediction.removed & (prediction.scores >= np.float32(policy.threshold))] = Reason.TEMPLATE
+        for reason, blocks in ((Reason.COMMENT, comments), (Reason.ASKED_FOR, asked_for), (Reason.EXCLUDED, excluded)):
+            found[blocks] = reason
+        return tuple(found.tolist())
+
+    return Decision(prediction.scores, scores, kept, LazySequence(len(kept), reasons), by_score & ~kept, labels, sure)
+
+
+def _scorer(prediction: Prediction) -> Callable[[DecisionPolicy], NDArray[np.float32]]:
+    """Return a function that scores the blocks by a policy: the model's own, or one without some rule."""
+    columns: PolicyColumns | None = None
+
+    def scorer(policy: DecisionPolicy) -> NDArray[np.float32]:
+        nonlocal columns
+        scores = prediction.scores
+        if policy.rule == "expected_f1" and prediction.context is not None:
+            columns = PolicyColumns.of(prediction.context, policy) if columns is None else columns
+            scores = score_blocks(policy, scores, columns, prediction.p_article)
+        return scores if prediction.removed is None else np.where(prediction.removed, np.float32(0), scores)
+
+    return scorer
+
+
+def _by_score(
+    policy: DecisionPolicy,
+    page: Page,
+    scorer: Callable[[DecisionPolicy], NDArray[np.float32]],
+    scores: NDArray[np.float32],
+    kept: NDArray[np.bool_],
+) -> NDArray[np.object_]:
+    """(n_blocks,) reasons of the decision by scores alone.
+
+    A rule is the reason if a block would be kept without it.
+    """
+    bound = np.float32(policy.threshold)
+    found: NDArray[np.object_] = np.where(kept, Reason.ABOVE_THRESHOLD, Reason.BELOW_THRESHOLD).astype(object)
+    if policy.rule == "expected_f1":
+        for field, reason in _RULES:
+            if getattr(policy, field) and not kept.all():
+                found[~kept & (_with_code(scorer(_without(policy, field)), page) >= bound)] = reason
+    changed = kept != (scores >= bound)
+    found[changed & kept], found[changed & ~kept] = Reason.KEPT_WITH_CODE, Reason.REMOVED_WITH_CODE
+    return found
+
+
+def _without(policy: DecisionPolicy, field: str) -> DecisionPolicy:
+    """Return the policy with a field set to 0."""
+    changes: dict[str, Any] = {field: 0.0}
+    return replace(policy, **changes)
+
+
+def _with_code(scores: NDArray[np.float32], page: Page) -> NDArray[np.float32]:
+    """Scores, with the mean over its words for all blocks of one preformatted element."""
+    nodes, blocks = page.nodes, page.blocks
+    inside = (blocks.flags & _PREFORMATTED).nonzero()[0]
+    if not len(inside):
+        return scores
+    marked = (nodes.flags & _PREFORMATTED) > 0
+    outermost = np.flatnonzero(marked & ~marked[nodes.parent])  # no root is preformatted
+    number = np.searchsorted(outermost, blocks.node[inside], side="right")
+    # Brackets and commas of coloured code are blocks without words: they don't count where there are words.
+    weight = blocks.n_words[inside].astype(np.float64)
+    weight[np.bincount(number, weight)[number] == 0] = 1.0
+    pooled = scores.copy()
+    pooled[inside] = np.bincount(number, weight * scores[inside])[number] / np.bincount(number, weight)[number]
+    return pooled
+
+
+def confidence(scores: NDArray[np.float32], kept: NDArray[np.bool_], n_words: NDArray[np.int32]) -> float:
+    """Compute the expected share of words whose decision is right, if scores are probabilities.
+
+    0 for a page without words.
+
+    Examples
+    --------
+    >>> round(confidence(np.array([.2, .9], np.float32), np.array([False, True]), np.array([10, 30], np.int32)), 3)
+    0.875
+    """
+    total = int(n_words.sum())
+    right = np.where(kept, scores, 1 - scores) * n_words
+    return float(right.sum() / total) if total else 0.0
+
+
+def with_threshold(policy: DecisionPolicy, threshold: float | None) -> DecisionPolicy:
+    """Return the policy with another threshold; None for its own.
 
     Raises
     ------
     UsageError
         The threshold is outside [0, 1].
-
-    Examples
-    --------
-    >>> decide(np.array([.2, .7], np.float32), .5).kept.tolist()
-    [False, True]
     """
+    if threshold is None:
+        return policy
     if not 0 <= threshold <= 1:
-        raise UsageError(f"a threshold is between 0 and 1, not {threshold}")
-    if _kernel.compiled is not None and page is not None:
-        return _compiled(_kernel.compiled, scores, threshold, page)
-    pooled = scores if page is None else _pooled(scores, page)
-    # Compared as float32, so that a block which scores exactly the threshold is kept.
-    kept = pooled >= np.float32(threshold)
-    codes = kept if pooled is scores else kept + 2 * (kept != (scores >= np.float32(threshold)))
-    return Decision(kept, tuple(_AS_ARRAY.take(codes).tolist()))
-
-
-def _compiled(compiled: _kernel.Compiled, scores: NDArray[np.float32], threshold: float, page: Page) -> Decision:
-    """The same of a page by the kernel."""
-    blocks, nodes, kept = page.blocks, page.nodes, np.empty(len(scores), dtype=np.bool_)
-    words, first, parent = (
-        np.ascontiguousarray(column, np.int32) for column in (blocks.n_words, blocks.node, nodes.parent)
-    )
-    alone, of_nodes = np.ascontiguousarray(scores, np.float32), np.ascontiguousarray(nodes.flags, np.uint8)
-    flags = np.ascontiguousarray(blocks.flags, np.uint8)
-    pages = flags, _PREFORMATTED, words, first, of_nodes, parent
-    return Decision(kept, compiled.decided(alone, threshold, *pages, _REASONS, kept))
-
-
-def by_label(decision: Decision, labels: Sequence[Label], include: Set[Label], exclude: Set[Label]) -> Decision:
-    """Keep blocks with a label of ``include`` too, and of the others none with a label of ``exclude``.
-
-    Parameters
-    ----------
-    decision
-        What the scores say.
-    labels
-        (n_blocks,) what each block is.
-    include, exclude
-        Labels, none of them in both.
-
-    Returns
-    -------
-    Decision
-        With a reason of its own where a label changed something.
-
-    Examples
-    --------
-    >>> scores = decide(np.array([.2, .7, .9], np.float32), .5)
-    >>> labels = [Label.COMMENT, Label.HEADING, Label.MAIN]
-    >>> by_label(scores, labels, {Label.COMMENT}, {Label.HEADING}).kept.tolist()
-    [True, False, True]
-    """
-    kept = np.array(
-        [
-            label in include or (keep and label not in exclude)
-            for label, keep in zip(labels, decision.kept, strict=True)
-        ],
-        dtype=bool,
-    )
-    changed = {True: Reason.LABEL_INCLUDED, False: Reason.LABEL_EXCLUDED}
-    reasons = [
-        reason if now == before else changed[now]
-        for reason, now, before in zip(decision.reasons, kept.tolist(), decision.kept.tolist(), strict=True)
-    ]
-    return Decision(kept, tuple(reasons))
+        raise UsageError(f"the threshold must be between 0 and 1, got {threshold}")
+    return replace(policy, threshold=threshold)
 
 
 def label_names(
@@ -172,160 +251,5 @@ def label_names(
                 raise UnknownNameError("label", str(name), legal)
         chosen.append(frozenset(map(Label, listed)))
     if both := chosen[0] & chosen[1]:
-        raise UsageError(f"to be included and excluded at once: {', '.join(sorted(both))}")
+        raise UsageError(f"labels can't be both included and excluded: {', '.join(sorted(both))}")
     return chosen[0], chosen[1]
-
-
-def _pooled(scores: NDArray[np.float32], page: Page) -> NDArray[np.float32]:
-    """Scores, with the mean over its words for all blocks of one preformatted element."""
-    nodes, blocks = page.nodes, page.blocks
-    inside = (blocks.flags & _PREFORMATTED).nonzero()[0]
-    if not len(inside):
-        return scores
-    marked = (nodes.flags & _PREFORMATTED) > 0
-    outermost = np.flatnonzero(marked & ~marked[nodes.parent])  # no root is preformatted
-    number = np.searchsorted(outermost, blocks.node[inside], side="right")
-    # Brackets and commas of coloured code are blocks without words: they have no say where there are words.
-    weight = blocks.n_words[inside].astype(np.float64)
-    weight[np.bincount(number, weight)[number] == 0] = 1.0
-    pooled = scores.copy()
-    pooled[inside] = np.bincount(number, weight * scores[inside])[number] / np.bincount(number, weight)[number]
-    return pooled
-
-
-def confidence(scores: NDArray[np.float32], kept: NDArray[np.bool_], n_words: NDArray[np.int32]) -> float:
-    """Expected share of words whose decision is right, if scores are probabilities; 0 for a page without words.
-
-    Examples
-    --------
-    >>> round(confidence(np.array([.2, .9], np.float32), np.array([False, True]), np.array([10, 30], np.int32)), 3)
-    0.875
-    """
-    total = int(n_words.sum())
-    right = np.where(kept, scores, 1 - scores) * n_words
-    return float(right.sum() / total) if total else 0.0
-
-
-#: Expected F1 below which little content is taken for none.
-LEAST_F1 = 0.5
-#: Weight of a block without words in its line: it counts only where all are like it.
-WORDLESS = 1e-3
-
-
-def expected_f1(probabilities: NDArray[np.floating[Any]], words: NDArray[np.floating[Any]]) -> tuple[float, float]:
-    """The border whose blocks have the best expected F1, and that F1.
-
-    Blocks are kept from the most probable one on; with ``k`` words of probability ``p`` kept, F1 is about
-    ``2 * sum(k * p) / (sum(k) + sum(all * p))`` (Lewis 1995; Ye, Chai, Lee and Chieu 2012, on plug-in rules for F1).
-
-    Parameters
-    ----------
-    probabilities
-        (n_blocks,) of being content.
-    words
-        (n_blocks,) their words.
-
-    Returns
-    -------
-    border, f1
-        The smallest probability that is kept, and the expected F1 in [0, 1]. Without blocks or words: 1 and 0.
-
-    Examples
-    --------
-    >>> border, f1 = expected_f1(np.array([.9, .4, .1]), np.array([100., 30., 500.]))
-    >>> round(border, 2), round(f1, 3)
-    (0.4, 0.723)
-    """
-    likely: NDArray[np.float64] = np.ascontiguousarray(probabilities, dtype=np.float64)
-    amounts: NDArray[np.float64] = np.ascontiguousarray(words, dtype=np.float64)
-    if _kernel.compiled is not None:
-        return _kernel.compiled.best_border(likely, amounts)
-    order = np.argsort(-likely, kind="stable")
-    kept = np.cumsum(amounts[order])
-    hits = np.cumsum((amounts * likely)[order])
-    if not len(order) or hits[-1] <= 0:
-        return 1.0, 0.0
-    quality = 2 * hits / (kept + hits[-1])
-    best = int(quality.argmax())
-    return float(likely[order[best]]), float(quality[best])
-
-
-def recenter(
-    odds: NDArray[np.float64], words: NDArray[np.floating[Any]], least_words: float = 0.0
-) -> NDArray[np.float32]:
-    """Probabilities with the page's own border moved to 0.5, so that one threshold fits every page.
-
-    Parameters
-    ----------
-    odds
-        (n_blocks,) log odds of being content; see :func:`blockml.predictors.log_odds.log_odds`.
-    words
-        (n_blocks,) their words.
-    least_words
-        With less expected words of content than these, and an expected F1 below 0.5, the page is taken to have none:
-        all scores are below 0.5. What would be kept is more likely wrong than right then.
-
-    Returns
-    -------
-    NDArray[np.float32]
-        (n_blocks,) in [0, 1], in the order of the log odds.
-
-    Examples
-    --------
-    >>> from blockml.predictors.log_odds import log_odds
-    >>> p, words = np.array([.9, .4, .1]), np.array([100., 30., 500.])
-    >>> [round(score, 2) for score in recenter(log_odds(p), words).tolist()]
-    [0.93, 0.5, 0.14]
-    >>> bool((recenter(log_odds(p / 9), words, 200) < 0.5).all())
-    True
-    """
-    if not len(odds):
-        return np.zeros(0, dtype=np.float32)
-    probabilities = sigmoid(odds)
-    value, f1 = expected_f1(probabilities, words)
-    border, beyond = float(odds[probabilities >= value].min(initial=np.inf)), float(odds.max()) + 1
-    expected = float(np.cumsum(words * probabilities)[-1])  # one after the other, as the kernel adds them
-    if f1 < LEAST_F1 and expected < least_words:
-        border = beyond
-    return sigmoid(odds - min(border, beyond))  # no words, no border
-
-
-def lines(blocks: Blocks) -> NDArray[np.intp]:
-    """Number of each block's line, from 0: blocks that run on in one line share it.
-
-    A sentence with an emphasis in it is three blocks, and a full stop behind the emphasis one more.
-
-    Examples
-    --------
-    >>> import blockml
-    >>> lines(blockml.parse("<p>It is <b>so</b>.</p><p>…</p>").blocks).tolist()
-    [0, 0, 0, 1]
-    """
-    begins = blocks.separators > SAME_LINE
-    begins[:1] = False
-    number: NDArray[np.intp] = begins.cumsum()
-    return number
-
-
-def by_line(odds: NDArray[np.float64], words: NDArray[np.float64], line: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Log odds with the mean over its words for all blocks of a line.
-
-    So no sentence is kept in pieces, and signs go with the words around them.
-
-    Parameters
-    ----------
-    odds
-        (n_blocks,) log odds of being content.
-    words
-        (n_blocks,) their words.
-    line
-        (n_blocks,) number of the line of each, from 0; see :func:`lines`.
-
-    Examples
-    --------
-    >>> by_line(np.array([2., -2, 1]), np.array([9., 1., 0.]), np.array([0, 0, 1])).tolist()
-    [1.6, 1.6, 1.0]
-    """
-    weight = np.maximum(words, WORDLESS)
-    pooled: NDArray[np.float64] = (np.bincount(line, weight * odds) / np.bincount(line, weight))[line]
-    return pooled

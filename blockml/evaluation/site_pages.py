@@ -7,9 +7,9 @@ from copy import copy
 
 from blockml.datasets import LabelledPage
 from blockml.extractors import Extractor
-from blockml.model.model_file import Parsing
 from blockml.page import Page
 from blockml.parsing import parse
+from blockml.parsing.options import ParsingOptions
 
 __all__ = ["MOST_SIBLINGS", "at_their_site", "by_site", "parsed"]
 
@@ -46,7 +46,7 @@ def at_their_site(extractor: Extractor, pages: Sequence[LabelledPage]) -> Extrac
     )
 
 
-def parsed(pages: Iterable[LabelledPage], parsing: Parsing) -> Iterator[Page]:
+def parsed(pages: Iterable[LabelledPage], parsing: ParsingOptions) -> Iterator[Page]:
     """Parse pages one by one, without their gold.
 
     Raises

@@ -6,16 +6,18 @@ import inspect
 import numbers
 import reprlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.decision.decide import Decision, Prediction, decide
+from blockml.decision.policy import DecisionPolicy
 from blockml.errors import UnknownNameError, UsageError
-from blockml.model.model_file import Parsing
-from blockml.page import Label, Page
+from blockml.page import Page
+from blockml.parsing.options import ParsingOptions
 
 __all__ = ["Between", "Extractor", "Prediction", "Traits"]
 
@@ -55,20 +57,6 @@ class Traits:
     """Scores are estimated probabilities; else they only rank, or are 0 and 1."""
     source: str
     """Where the algorithm was published."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Prediction:
-    """Scores, and what is to be known about how they came about."""
-
-    scores: NDArray[np.float32]
-    """(n_blocks,) in [0, 1], higher for content."""
-    remarks: tuple[str, ...] = ()
-    """About the page as a whole, one sentence each."""
-    labels: Sequence[Label] | None = None
-    """(n_blocks,) what each block is; None from extractors that only tell content from the rest."""
-    confidence: float | None = None
-    """Expected F1 of what is kept, in [0, 1], where the extractor foretells it."""
 
 
 class Extractor(ABC):
@@ -114,9 +102,9 @@ class Extractor(ABC):
         return f"{self.name}({', '.join(changed)})" if changed else self.name
 
     @property
-    def parsing(self) -> Parsing:
+    def parsing(self) -> ParsingOptions:
         """How it wants its pages parsed."""
-        return Parsing()
+        return ParsingOptions()
 
     def fit(self, pages: Iterable[Page], labels: object = None) -> Self:  # noqa: ARG002 (the contract's signature)
         """Learn from pages; nothing to learn unless a subclass says so."""
@@ -145,6 +133,23 @@ class Extractor(ABC):
             An argument of the constructor is no legal value.
         """
         return Prediction(self.score(page))
+
+    @property
+    def policy(self) -> DecisionPolicy:
+        """How its predictions become decisions: by :attr:`effective_threshold`, unless a subclass says otherwise."""
+        return DecisionPolicy(threshold=self.effective_threshold)
+
+    def decide(self, page: Page, prediction: Prediction | None = None) -> Decision:
+        """Decide which blocks of a page are kept.
+
+        Parameters
+        ----------
+        page
+            The parsed page.
+        prediction
+            What :meth:`predict` gave for it, if it is there already.
+        """
+        return decide(self.policy, page, self.predict(page) if prediction is None else prediction)
 
     def check(self) -> None:
         """Check the arguments of the constructor, which only stores them.

@@ -16,13 +16,13 @@ from typing import ClassVar, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.decision.decide import decide
+from blockml.decision.decide import Decision
 from blockml.errors import UnknownNameError, UsageError
 from blockml.extractors.base import Between, Extractor, Prediction, Traits
-from blockml.extractors.heuristics.methods import METHODS
-from blockml.model.model_file import Parsing
+from blockml.extractors.methods import METHODS
 from blockml.page import Blocks, Nodes, Page, Separator, Status
 from blockml.parsing.lines import line_numbers
+from blockml.parsing.options import ParsingOptions
 
 __all__ = [
     "LEAST_SCORE",
@@ -32,12 +32,11 @@ __all__ = [
     "Member",
     "Serial",
     "Union",
-    "above_removed",
-    "kept_by",
+    "remaining_scores",
     "without_blocks",
 ]
 
-#: An extractor, or the name of a method: a key of :data:`blockml.extractors.heuristics.methods.METHODS`.
+#: An extractor, or the name of a method: a key of :data:`blockml.extractors.methods.METHODS`.
 Member = str | Extractor
 
 #: Least threshold of a chain, and with it least score of what is left where the last member keeps all: what earlier
@@ -49,13 +48,12 @@ _TRAITS: Final = Traits(
 )
 
 
-def kept_by(member: Extractor, page: Page) -> NDArray[np.bool_]:
-    """Tell which blocks an extractor keeps: (n_blocks,) as :func:`blockml.decision.decide.decide` decides."""
-    return decide(member.score(page), member.effective_threshold, page).kept
+def remaining_scores(decision: Decision, member: Extractor) -> NDArray[np.float32]:
+    """(n_blocks,) scores of a member by which another one can decide: 0 for what was removed whatever it scores.
 
-
-def above_removed(scores: NDArray[np.float32], member: Extractor) -> NDArray[np.float32]:
-    """Scores of what is left, apart from the 0 of what was removed even where the member keeps all."""
+    What is left scores more than 0 even where the member keeps all.
+    """
+    scores = np.where(decision.overruled, np.float32(0), decision.scores)
     return np.maximum(scores, np.float32(LEAST_SCORE)) if member.effective_threshold < LEAST_SCORE else scores
 
 
@@ -158,14 +156,15 @@ class _Vote(Combination):
     def predict(self, page: Page) -> Prediction:
         """Count the members' decisions, and pass on what the members remark."""
         self.check()
-        judged = [(member, member.predict(page)) for member in self.extractors()]
-        votes = np.array([decide(found.scores, member.effective_threshold, page).kept for member, found in judged])
-        remarks = dict.fromkeys(remark for _, found in judged for remark in found.remarks)
-        return Prediction(self.count(votes).astype(np.float32), tuple(remarks))
+        members = self.extractors()
+        found = [member.predict(page) for member in members]
+        votes = [member.decide(page, prediction).kept for member, prediction in zip(members, found, strict=True)]
+        remarks = dict.fromkeys(remark for prediction in found for remark in prediction.remarks)
+        return Prediction(self.count(np.array(votes)).astype(np.float32), tuple(remarks))
 
     def votes(self, page: Page) -> NDArray[np.bool_]:
         """Tell what each member decides: (n_members, n_blocks)."""
-        return np.array([kept_by(member, page) for member in self.extractors()])
+        return np.array([member.decide(page).kept for member in self.extractors()])
 
     @abstractmethod
     def count(self, votes: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -313,7 +312,7 @@ class Serial(Combination):
         return max(last.effective_threshold, LEAST_SCORE)
 
     @property
-    def parsing(self) -> Parsing:
+    def parsing(self) -> ParsingOptions:
         """Parsing of the last member: a model's pages have to be cut as in training."""
         return self.extractors()[-1].parsing
 
@@ -327,8 +326,9 @@ class Serial(Combination):
         *_, last = self.extractors()
         stages, remarks = self._stages(page)
         scores = np.zeros(len(page.blocks), dtype=np.float32)
-        left = last.predict(without_blocks(page, ~stages[-1]))
-        scores[stages[-1]] = above_removed(left.scores, last)
+        rest = without_blocks(page, ~stages[-1])
+        left = last.predict(rest)
+        scores[stages[-1]] = remaining_scores(last.decide(rest, left), last)
         return Prediction(scores, (*remarks, *left.remarks))
 
     def explain(self, page: Page) -> tuple[str, ...]:
@@ -345,9 +345,9 @@ class Serial(Combination):
         for member in self.extractors()[:-1]:
             left = stages[-1].copy()
             found = without_blocks(page, ~left)
-            judgement = member.predict(found)
-            left[left] = decide(judgement.scores, member.effective_threshold, found).kept
-            remarks += judgement.remarks
+            prediction = member.predict(found)
+            left[left] = member.decide(found, prediction).kept
+            remarks += prediction.remarks
             stages.append(left)
         return stages, remarks
 

@@ -8,22 +8,24 @@ the external knowledge that he names beside it.
 from __future__ import annotations
 
 import functools
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml import features
-from blockml.extractors.heuristics.methods import METHODS
+from blockml.extractors.methods import METHODS
 from blockml.features import feature_set, site_pages
 from blockml.features.feature_sets import split_name
 from blockml.features.page_context import PageContext
+from blockml.features.page_matrix import PageMatrix
 from blockml.features.votes import VOTERS
 from blockml.page import Page
-from blockml.templates.frequency import measure, too_few
-from blockml.templates.mapping import template_share
-from blockml.templates.site import SiteTemplate
 
-__all__ = ["matrix", "uses_siblings"]
+if TYPE_CHECKING:
+    from blockml.templates.site import SiteTemplate
+
+__all__ = ["matrix", "page_matrix", "uses_siblings"]
 
 _SIBLINGS = tuple([column.name for column in site_pages.COLUMNS])
 
@@ -75,6 +77,14 @@ def matrix(
     return features.build(page, features_name, given, view)
 
 
+def page_matrix(
+    page: Page, features_name: str, site: SiteTemplate | None = None, context: PageContext | None = None
+) -> PageMatrix:
+    """Compute any feature set, with the page context that predictors need: see :func:`matrix`."""
+    context = PageContext(page) if context is None else context
+    return PageMatrix(matrix(page, features_name, site, context), feature_set(features_name).columns, context)
+
+
 @functools.cache
 def uses_siblings(features_name: str) -> bool:
     """Whether a feature set has columns about other pages of the site.
@@ -101,6 +111,9 @@ def _bases(features_name: str) -> frozenset[str]:
 
 def _from_site(page: Page, site: SiteTemplate | None) -> dict[str, NDArray[np.float32]]:
     """Base columns of :mod:`blockml.features.site_pages` by name."""
+    from blockml.templates.frequency import measure, too_few
+    from blockml.templates.mapping import template_share
+
     n_blocks = len(page.blocks)
     known = None if site is None else measure(page, site.counts)
     if site is None or known is None or known.ibdf is None or too_few(known):

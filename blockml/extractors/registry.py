@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,20 +10,14 @@ from typing import Any
 
 from blockml.errors import UnknownNameError
 from blockml.extractors.base import Extractor
-from blockml.extractors.combinations import Combination, Intersection, Majority, Serial, Union
-from blockml.extractors.heuristics.methods import METHODS
-from blockml.extractors.site.methods import SITE_METHODS
+from blockml.extractors.methods import COMBINATIONS, METHODS, SITE_METHODS, Extractors
 from blockml.extractors.trained import TrainedExtractor
-from blockml.model.model_file import Model, load_model
+from blockml.model import Model, load_model
 
 __all__ = ["EXTRACTORS", "load", "model_names", "resolve"]
 
 #: Extractors that need no training, by public name.
-EXTRACTORS: Mapping[str, type[Extractor]] = {
-    **METHODS,
-    **{kind.name: kind for kind in (Union, Intersection, Majority, Serial)},
-    **SITE_METHODS,
-}
+EXTRACTORS = Extractors({**METHODS.places, **COMBINATIONS.places, **SITE_METHODS.places})
 
 SUFFIX = ".blockml"
 
@@ -45,17 +40,10 @@ def model_names() -> list[str]:
     return sorted(path.stem for path in _model_folder().glob(f"*{SUFFIX}"))
 
 
-#: Released models that were read already.
-_READ: dict[str, Model] = {}
-
-
+@functools.cache
 def _released(name: str) -> Model | None:
-    """A released model; None if there is none of that name."""
-    if name not in _READ:
-        if name not in model_names():
-            return None
-        _READ[name] = load_model(_model_folder() / f"{name}{SUFFIX}")
-    return _READ[name]
+    """Read a released model; None if there is none of that name."""
+    return load_model(_model_folder() / f"{name}{SUFFIX}") if name in model_names() else None
 
 
 def load(name_or_path: str | os.PathLike[str] = "default") -> TrainedExtractor:
@@ -110,7 +98,7 @@ def resolve(name_or_path: str | os.PathLike[str], parameters: Mapping[str, Any] 
     except UnknownNameError as error:
         raise UnknownNameError("extractor or model", name, [*EXTRACTORS, *error.legal]) from None
     given = dict(parameters or {})
-    if isinstance(extractor, Combination) and isinstance(members := given.get("members"), list | tuple):
+    if name in COMBINATIONS and isinstance(members := given.get("members"), list | tuple):
         # Combinations know the methods alone; here any extractor and model has a name.
         given["members"] = [
             resolve(item) if isinstance(item, str) and item not in METHODS else item for item in members

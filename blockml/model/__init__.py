@@ -1,1 +1,7 @@
-"""A trained model: its feature set, predictors and policy, its file, and the scores that it gives a page."""
+"""A trained model: its feature set, predictors and policy, its file, and the prediction that it makes for a page."""
+
+from blockml.model.model import Model
+from blockml.model.model_file import load_model, save_model
+from blockml.model.scoring import score_page
+
+__all__ = ["Model", "load_model", "save_model", "score_page"]

@@ -24,11 +24,13 @@ class Extraction:
     """The main content as plain text."""
     page: Page
     """The page it came from."""
+    probabilities: NDArray[np.float32]
+    """(n_blocks,) what the extractor says of each block in [0, 1], before the policy: raw probabilities of models."""
     scores: NDArray[np.float32]
-    """(n_blocks,) score of each block in [0, 1], before the decision."""
+    """(n_blocks,) score of each block in [0, 1], adjusted by the policy: what the threshold is compared with."""
     kept: NDArray[np.bool_]
     """(n_blocks,) the decision."""
-    reasons: tuple[Reason, ...]
+    reasons: Sequence[Reason]
     """(n_blocks,) why."""
     confidence: float
     """How good this is likely to be, in [0, 1]: the F1 that a model expects of its own decision; of other extractors

@@ -39,9 +39,14 @@ class Status(StrEnum):
 class Reason(StrEnum):
     """Why a block was kept or removed."""
 
-    SCORE_REACHES_THRESHOLD = "score_reaches_threshold"
-    SCORE_BELOW_THRESHOLD = "score_below_threshold"
-    KEPT_WITH_ITS_CODE = "kept_with_its_code"  #: a piece of preformatted text, whose mean score reaches the threshold
-    REMOVED_WITH_ITS_CODE = "removed_with_its_code"  #: a piece of preformatted text, whose mean score doesn't
-    LABEL_INCLUDED = "label_included"  #: kept for its label, though the score alone would remove it
-    LABEL_EXCLUDED = "label_excluded"  #: removed for its label, though the score alone would keep it
+    ABOVE_THRESHOLD = "above_threshold"
+    KEPT_WITH_CODE = "kept_with_code"  #: a piece of preformatted text whose mean score reaches the threshold
+    ASKED_FOR = "asked_for"  #: kept for its label, though it would be removed without
+    BELOW_THRESHOLD = "below_threshold"
+    REMOVED_WITH_CODE = "removed_with_code"  #: a piece of preformatted text whose mean score is below the threshold
+    NO_CONTENT = "no_content"  #: the page as a whole has too little content
+    LINK = "link"  #: below the threshold only because it is a link beside a body of running text
+    DUPLICATE = "duplicate"  #: below the threshold only because its text stands on the page already
+    COMMENT = "comment"  #: a reader's comment on a page that is no forum
+    TEMPLATE = "template"  #: part of the template of the page's site
+    EXCLUDED = "excluded"  #: removed for its label, though it would be kept without

@@ -1,1 +1,15 @@
-"""Models of blocks: feature matrix in, log odds or probabilities out. They know neither pages nor decisions."""
+"""Trained predictors of blocks: feature matrix in, log odds out. They know neither pages nor decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from blockml.predictors.base import Predictor
+from blockml.predictors.block_types import BlockTypes
+from blockml.predictors.mlp import MLP
+from blockml.predictors.tree_ensemble import MeanTrees, TreeEnsemble
+
+__all__ = ["MLP", "PREDICTORS", "BlockTypes", "MeanTrees", "Predictor", "TreeEnsemble"]
+
+#: Kinds of predictors that a model file can hold, by name.
+PREDICTORS: Mapping[str, type[Predictor]] = {kind.kind: kind for kind in (TreeEnsemble, MeanTrees, MLP, BlockTypes)}

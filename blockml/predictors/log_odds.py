@@ -6,6 +6,7 @@ of numpy differ from one processor to the next in the last bit.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,66 +16,70 @@ from blockml import _kernel
 
 __all__ = ["average_log_odds", "log_odds", "sigmoid"]
 
-#: Probabilities nearer to 0 or 1 are taken for this: log odds stay finite.
-_SURE = 1e-6
-#: The logarithm of 2 in two parts, of which the first has no low bits: products with small whole numbers are exact.
+#: Probabilities nearer to 0 or 1 count as this: log odds stay finite.
+_MIN_PROBABILITY = 1e-6
+#: The logarithm of 2 in two parts, of which the first has no low bits: products with small integers are exact.
 _LN2_HIGH, _LN2_LOW = float.fromhex("0x1.62e42fee00000p-1"), float.fromhex("0x1.a39ef35793c76p-33")
 _PER_LN2 = float.fromhex("0x1.71547652b82fep+0")
-#: About the root of a half, as the bits of a float; and how many bits are behind its exponent.
+#: About the root of a half, as the bits of a double; and the number of bits behind its exponent.
 _ROOT, _MANTISSA = 0x3FE6A09E00000000, 52
-#: Terms of series: what is left out is less than the last bit.
+#: Terms of the series: what is left out is less than the last bit.
 _EXPONENTIAL_TERMS, _LOGARITHM_TERMS = 14, 11
-#: Log odds beyond which nothing changes.
+#: Log odds beyond this change nothing.
 _LARGEST = 700.0
 
 
 def log_odds(probabilities: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
-    """Log odds; probabilities of 0 and 1 are taken for very small and very large ones.
+    """Compute log odds; probabilities of 0 and 1 count as 1e-6 from there.
 
     Examples
     --------
     >>> log_odds(np.array([.5, 1.])).round(2).tolist()
     [0.0, 13.82]
     """
-    inside = np.minimum(np.maximum(probabilities.astype(np.float64), _SURE), 1 - _SURE)
+    if _kernel.compiled is not None:
+        odds = np.empty(probabilities.shape, dtype=np.float64)
+        _kernel.compiled.log_odds(np.ascontiguousarray(probabilities, dtype=np.float64), odds)
+        return odds
+    inside = np.fmin(np.fmax(probabilities.astype(np.float64), _MIN_PROBABILITY), 1 - _MIN_PROBABILITY)  # NaN: 1e-6
     return _logarithm(inside / (1 - inside))
 
 
 def sigmoid(odds: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Probabilities of log odds, written so that nothing can overflow."""
+    """Compute probabilities of log odds; nothing can overflow.
+
+    Examples
+    --------
+    >>> sigmoid(np.array([0., 1000.])).tolist()
+    [0.5, 1.0]
+    """
     if _kernel.compiled is not None:
         probabilities = np.empty(odds.shape, dtype=np.float32)
         _kernel.compiled.sigmoid(np.ascontiguousarray(odds, dtype=np.float64), probabilities)
         return probabilities
-    inside = np.minimum(np.maximum(odds, -_LARGEST), _LARGEST)
+    inside = np.fmin(np.fmax(odds, -_LARGEST), _LARGEST)  # NaN: -700
     return (1 / (1 + _exponential(-inside))).astype(np.float32)
 
 
-def average_log_odds(
-    odds: NDArray[np.float64], probabilities: NDArray[np.float32], share: float = 0.5
-) -> NDArray[np.float32]:
-    """Probabilities whose log odds are a mean of those of two judges, of whom one gives log odds.
+def average_log_odds(odds: Sequence[NDArray[np.float64]], weights: Sequence[float]) -> NDArray[np.float32]:
+    """Compute the probabilities whose log odds are a weighted mean.
 
     Parameters
     ----------
-    log_odds
-        (n_blocks,) of the first judge.
-    probabilities
-        (n_blocks,) of the second.
-    share
-        Weight of the second, in [0, 1]; the first has the rest.
+    odds
+        (n_blocks,) log odds by each predictor.
+    weights
+        Weight of each; their sum is 1.
 
     Examples
     --------
-    >>> average_log_odds(np.array([-2.0, 0.0]), np.array([.5, .5], np.float32)).round(2).tolist()
+    >>> average_log_odds([np.array([-2.0, 0.0]), np.zeros(2)], [.5, .5]).round(2).tolist()
     [0.27000001072883606, 0.5]
     """
-    if _kernel.compiled is not None:
-        both = np.empty(len(odds), dtype=np.float32)
-        likely = np.ascontiguousarray(probabilities, dtype=np.float32)
-        _kernel.compiled.average_log_odds(np.ascontiguousarray(odds, dtype=np.float64), likely, share, both)
-        return both
-    return sigmoid((1 - share) * odds + share * log_odds(probabilities))
+    mean = weights[0] * odds[0]
+    for weight, others in zip(weights[1:], odds[1:], strict=True):
+        mean = mean + weight * others
+    return sigmoid(mean)
 
 
 def _logarithm(x: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,9 @@ from blockml import _kernel
 from blockml._kernel.judging import HeldNet
 from blockml.errors import ModelFormatError, UsageError
 from blockml.features.ancestor_words import BUCKETS, Bags
-from blockml.predictors.log_odds import sigmoid
-from blockml.predictors.quantized_mlp import BOUND, MOST_TERMS, QuantizedMLP, quantized_log_odds, rounded
+from blockml.features.page_matrix import PageMatrix
+from blockml.predictors.log_odds import log_odds, sigmoid
+from blockml.predictors.quantized_mlp import BOUND, MOST_TERMS, QuantizedMLP, quantize, quantized_log_odds
 
 __all__ = ["MLP", "join", "signed_logarithms"]
 
@@ -33,7 +34,7 @@ _MOST_NUMBERS, _LARGEST = 20_000_000, 1e6
 _MOST_WAYS, _MOST_UNITS = 8, 2**14  # and what the kernel takes at most
 #: Arrays that files hold as they are. The others are weights, which nets hold rounded to half precision, so that a net
 #: that was saved and read is the same.
-_EXACT: Mapping[str, type[np.generic]] = {"centre": np.float32, "scale": np.float32}
+_EXACT: Mapping[str, type[np.generic]] = {"center": np.float32, "scale": np.float32}
 
 
 def signed_logarithms(matrix: FloatArray) -> FloatArray:
@@ -71,45 +72,46 @@ class MLP:
     ``m`` is their number, ``f`` columns go in, each word has ``d`` numbers, and the layers have ``h`` and ``k`` units.
     """
 
-    centre: FloatArray
+    kind: ClassVar[str] = "mlp"
+    center: FloatArray
     """(f,) what is taken off the signed logarithm of each column."""
     scale: FloatArray
     """(f,) what it is then multiplied with, from 0; 0 for columns that aren't used."""
-    first: FloatArray
-    """(f, m · h) weights of the first layer; (f, r) where :attr:`mix` goes on with what comes out."""
-    first_bias: FloatArray
+    input_u: FloatArray
+    """(f, m · h) weights of the first layer; (f, r) where :attr:`input_v` goes on with what comes out."""
+    input_bias: FloatArray
     """(m · h,)."""
-    words: FloatArray
+    word_vectors: FloatArray
     """(:data:`~blockml.features.ancestor_words.BUCKETS`, m · d) a vector for each word, 0 for words that training
     didn't see
     often enough; of shape (0, 0) for nets that see no words."""
-    lift: FloatArray
+    word_projection: FloatArray
     """(m, d, h) weights of the first layer for the mean vector of a block's words."""
-    own: FloatArray
+    self_weights: FloatArray
     """(m, h, k) weights of the second layer for the block itself."""
-    page: FloatArray
+    page_weights: FloatArray
     """(m, 2 · h, k) for the means over the page's blocks and over its words."""
-    alike: FloatArray
+    group_weights: FloatArray
     """(m, ways · h, k) for the means over blocks that are alike, in one or more ways."""
-    second_bias: FloatArray
+    hidden_bias: FloatArray
     """(m, 1, k)."""
-    out: FloatArray
+    output_weights: FloatArray
     """(m, k, 1) weights of the log odds."""
-    out_bias: FloatArray
+    output_bias: FloatArray
     """(m, 1, 1)."""
-    mix: FloatArray = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
+    input_v: FloatArray = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
     """(r, m · h) a second factor of the first layer's weights; (0, 0) where there is none. Units of the first layer are
     much alike, of one net and of several: with fewer numbers between, there is less to multiply."""
 
     @property
-    def ways(self) -> int:
+    def n_groupings(self) -> int:
         """Number of ways to be alike."""
-        return int(self.alike.shape[1] // self.own.shape[1])
+        return int(self.group_weights.shape[1] // self.self_weights.shape[1])
 
     @property
     def reads_words(self) -> bool:
         """Whether it sees words of tags and classes."""
-        return len(self.words) > 0
+        return len(self.word_vectors) > 0
 
     def __getstate__(self) -> dict[str, FloatArray]:
         """What is pickled: the arrays, not what was made of them."""
@@ -121,9 +123,18 @@ class MLP:
 
     def _standardised(self, logarithms: FloatArray) -> FloatArray:
         """The same of signed logarithms (n, f), in place."""
-        logarithms -= self.centre
+        logarithms -= self.center
         logarithms *= self.scale
         return np.clip(logarithms, -BOUND, BOUND, out=logarithms)
+
+    def log_odds(self, page: PageMatrix) -> NDArray[np.float64]:
+        """Predict log odds of content, (n_blocks,), within those of the probabilities 1e-6 and 1 - 1e-6."""
+        return log_odds(self.probabilities(page))
+
+    def probabilities(self, page: PageMatrix) -> FloatArray:
+        """Predict the probability of content for each block, (n_blocks,)."""
+        words = page.ancestor_words if self.reads_words and len(page.values) else None
+        return self.predict(page.values, page.block_groups, page.words, words)
 
     def predict(
         self,
@@ -189,9 +200,9 @@ class MLP:
         UsageError
             It has others, or there are others.
         """
-        if matrix.shape[1] != len(self.centre) or n_ways != self.ways:
+        if matrix.shape[1] != len(self.center) or n_ways != self.n_groupings:
             raise UsageError(
-                f"the net takes {len(self.centre)} columns and {self.ways} ways to be alike, "
+                f"the net takes {len(self.center)} columns and {self.n_groupings} ways to be alike, "
                 f"not {matrix.shape[1]} and {n_ways}"
             )
 
@@ -213,43 +224,48 @@ class MLP:
     @cached_property
     def held(self) -> HeldNet:
         """The net as the compiled kernel takes it; asked for only where there is one."""
-        (m, h, k), d = self.own.shape, self.lift.shape[1]
-        sizes = len(self.centre), m, h, k, d, self.ways, len(self.words), len(self.mix)
+        (m, h, k), d = self.self_weights.shape, self.word_projection.shape[1]
+        sizes = len(self.center), m, h, k, d, self.n_groupings, len(self.word_vectors), len(self.input_v)
         arrays = tuple([np.ascontiguousarray(array) for array in self._whole])
         return cast("_kernel.Compiled", _kernel.compiled).held_net(sizes, arrays)
 
     @cached_property
     def _whole(self) -> QuantizedMLP:
-        return rounded(**{item.name: getattr(self, item.name).astype(np.float32) for item in fields(self)})
+        return quantize(**{item.name: getattr(self, item.name).astype(np.float32) for item in fields(self)})
 
     def calibrated(self, slope: float, offset: float) -> MLP:
         """The net whose log odds are these times ``slope`` plus ``offset``."""
-        bias = self.out_bias * np.float32(slope) + np.float32(offset)
-        return self.from_arrays(replace(self, out=self.out * np.float32(slope), out_bias=bias).arrays())
+        bias = self.output_bias * np.float32(slope) + np.float32(offset)
+        return replace(self, output_weights=self.output_weights * np.float32(slope), output_bias=bias).rounded()
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def rounded(self) -> MLP:
+        """Return the MLP with weights in half precision, as a model file holds them."""
+        return self._of_arrays(self.to_arrays())
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Arrays by name as files hold them, weights in half precision."""
         held = {item.name: getattr(self, item.name) for item in fields(self)}
         return {name: array.astype(_EXACT.get(name, np.float16)) for name, array in held.items()}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> MLP:
-        """The net of such arrays; :meth:`check` one from a file before use.
-
-        Raises
-        ------
-        ModelFormatError
-            An array is missing or of another type.
-        """
+    def _of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> MLP:
+        """Make an MLP of arrays of the right types, whose shapes and values are still to be checked."""
         held: dict[str, NDArray[Any]] = {}
         for item in fields(cls):
             kind = np.dtype(_EXACT.get(item.name, np.float16))
             if item.name not in arrays:
-                raise ModelFormatError(f"a net lacks the array {item.name!r}")
+                raise ModelFormatError(f"an MLP lacks the array {item.name!r}")
             if arrays[item.name].dtype != kind:
-                raise ModelFormatError(f"the net's array {item.name!r} has the wrong type, {kind} was expected")
+                raise ModelFormatError(f"the MLP's array {item.name!r} has the wrong type, {kind} was expected")
             held[item.name] = arrays[item.name].astype(np.float32)
         return cls(**held)
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], n_columns: int) -> MLP:
+        """Make an MLP of the arrays of a model file: see :class:`blockml.predictors.base.Predictor`."""
+        net = cls._of_arrays(arrays)
+        net.check(n_columns)
+        return net
 
     def check(self, n_features: int) -> None:
         """Check that prediction can't fail, and gives numbers.
@@ -265,25 +281,27 @@ class MLP:
             It says which rule is broken.
         """
         held = {item.name: getattr(self, item.name) for item in fields(self)}
-        if self.mix.ndim != 2:
+        if self.input_v.ndim != 2:
             raise ModelFormatError("a net's factors have two dimensions")
-        if any(array.ndim != 3 for array in (self.own, self.alike, self.lift)) or not self.own.size:
+        three = (self.self_weights, self.group_weights, self.word_projection)
+        if any(array.ndim != 3 for array in three) or not self.self_weights.size:
             raise ModelFormatError("a net's second layer has weights of three dimensions")
-        (m, h, k), d, f, r = self.own.shape, self.lift.shape[1], n_features, len(self.mix)
+        (m, h, k), d, f, r = self.self_weights.shape, self.word_projection.shape[1], n_features, len(self.input_v)
         wanted = {
-            "centre": (f,), "scale": (f,), "first": (f, r or m * h), "mix": (r, m * h if r else 0),
-            "first_bias": (m * h,),
-            "words": (BUCKETS if d else 0, m * d), "lift": (m, d, h), "page": (m, 2 * h, k),
-            "alike": (m, self.ways * h, k), "second_bias": (m, 1, k), "out": (m, k, 1), "out_bias": (m, 1, 1),
+            "center": (f,), "scale": (f,), "input_u": (f, r or m * h), "input_v": (r, m * h if r else 0),
+            "input_bias": (m * h,),
+            "word_vectors": (BUCKETS if d else 0, m * d), "word_projection": (m, d, h), "page_weights": (m, 2 * h, k),
+            "group_weights": (m, self.n_groupings * h, k), "hidden_bias": (m, 1, k), "output_weights": (m, k, 1),
+            "output_bias": (m, 1, 1),
         }  # fmt: skip
         for name, shape in wanted.items():
             if held[name].shape != shape:
                 raise ModelFormatError(f"the net's array {name!r} has the shape {held[name].shape}, not {shape}")
-        if not f or self.ways > _MOST_WAYS or max(m, h, k, d, r) > _MOST_UNITS:
+        if not f or self.n_groupings > _MOST_WAYS or max(m, h, k, d, r) > _MOST_UNITS:
             raise ModelFormatError(
                 f"a net has columns, at most {_MOST_WAYS} ways to be alike, and at most {_MOST_UNITS} of anything else"
             )
-        if max(f, (3 + self.ways) * h) > MOST_TERMS:
+        if max(f, (3 + self.n_groupings) * h) > MOST_TERMS:
             raise ModelFormatError(f"a unit of a net adds up {MOST_TERMS} numbers at most")
         if sum(array.size for array in held.values()) > _MOST_NUMBERS:
             raise ModelFormatError(f"a net has at most {_MOST_NUMBERS} numbers")
@@ -306,13 +324,16 @@ def join(nets: Sequence[MLP]) -> MLP:
     first, *others = nets
     for other in others:
         same = all(np.array_equal(getattr(first, name), getattr(other, name)) for name in _EXACT)
-        sizes = [(net.own.shape[1:], net.alike.shape[1:], net.lift.shape[1:]) for net in (first, other)]
-        if not same or sizes[0] != sizes[1] or len(first.mix) or len(other.mix):
+        sizes = [
+            tuple(array.shape[1:] for array in (net.self_weights, net.group_weights, net.word_projection))
+            for net in (first, other)
+        ]
+        if not same or sizes[0] != sizes[1] or len(first.input_v) or len(other.input_v):
             raise UsageError(
                 "only nets without factors that take the same inputs, and have the same sizes, can be joined"
             )
     names = [item.name for item in fields(MLP) if item.name not in _EXACT]
-    side_by_side = ("first", "words")
+    side_by_side = ("input_u", "word_vectors")
     return replace(
         first,
         **{

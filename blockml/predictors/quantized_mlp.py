@@ -25,9 +25,9 @@ __all__ = [
     "MOST_TERMS",
     "UNIT_STEPS",
     "QuantizedMLP",
+    "quantize",
     "quantize_weights",
     "quantized_log_odds",
-    "rounded",
 ]
 
 FloatArray = NDArray[np.float32]
@@ -55,41 +55,41 @@ _MOST_IN_BAG = 2**16
 class QuantizedMLP(NamedTuple):
     """What :class:`blockml.predictors.mlp.MLP` is, in whole numbers; ``m``, ``f``, ``d``, ``h`` and ``k`` as there."""
 
-    centre: FloatArray
+    center: FloatArray
     """(f,)."""
     scale: FloatArray
     """(f,)."""
-    first: Whole
+    input_u: Whole
     """(f, m · h), or (f, r)."""
-    mix: Whole
+    input_v: Whole
     """(r, m · h)."""
-    first_scale: FloatArray
+    input_scale: FloatArray
     """(m · h,) what one step of a sum that leads to units of the first layer is worth."""
-    first_bias: FloatArray
+    input_bias: FloatArray
     """(m · h,)."""
-    words: Whole
+    word_vectors: Whole
     """(n_words, m · d)."""
-    known: NDArray[np.uint8]
+    known_words: NDArray[np.uint8]
     """(n_words,) 1 for words whose vector isn't 0."""
-    lift: Whole
+    word_projection: Whole
     """(m, d, h)."""
-    lift_scale: FloatArray
+    word_scale: FloatArray
     """(m · h,) as ``first_scale``, of sums over words."""
-    own: Whole
+    self_weights: Whole
     """(m, h, k)."""
-    page: Whole
+    page_weights: Whole
     """(m, 2 · h, k)."""
-    alike: Whole
+    group_weights: Whole
     """(m, ways · h, k)."""
-    second_scale: FloatArray
+    hidden_scale: FloatArray
     """(m, 1, k) as ``first_scale``."""
-    second_bias: FloatArray
+    hidden_bias: FloatArray
     """(m, 1, k)."""
-    out: Whole
+    output_weights: Whole
     """(m, k, 1)."""
-    out_scale: FloatArray
+    output_scale: FloatArray
     """(m, 1, 1)."""
-    out_bias: FloatArray
+    output_bias: FloatArray
     """(m, 1, 1)."""
 
 
@@ -125,56 +125,56 @@ def quantize_weights(weights: NDArray[Any], most: int) -> tuple[Whole, NDArray[n
     return np.rint(exact / scale).astype(np.int16), scale
 
 
-def rounded(
+def quantize(
     *,
-    centre: FloatArray,
+    center: FloatArray,
     scale: FloatArray,
-    first: FloatArray,
-    first_bias: FloatArray,
-    words: FloatArray,
-    lift: FloatArray,
-    own: FloatArray,
-    page: FloatArray,
-    alike: FloatArray,
-    second_bias: FloatArray,
-    out: FloatArray,
-    out_bias: FloatArray,
-    mix: FloatArray,
+    input_u: FloatArray,
+    input_bias: FloatArray,
+    word_vectors: FloatArray,
+    word_projection: FloatArray,
+    self_weights: FloatArray,
+    page_weights: FloatArray,
+    group_weights: FloatArray,
+    hidden_bias: FloatArray,
+    output_weights: FloatArray,
+    output_bias: FloatArray,
+    input_v: FloatArray,
 ) -> QuantizedMLP:
-    """Round the arrays of a :class:`blockml.predictors.mlp.MLP`."""
-    units = own.shape[1]
-    whole_first, first_scale = quantize_weights(first, BOUND * INPUT_STEPS)
+    """Quantize the arrays of a :class:`blockml.predictors.mlp.MLP`."""
+    units = self_weights.shape[1]
+    whole_first, first_scale = quantize_weights(input_u, BOUND * INPUT_STEPS)
     first_scale = first_scale[0] / INPUT_STEPS
-    whole_mix = mix.astype(np.int16)
-    if len(mix):
-        whole_mix, first_scale = quantize_weights(mix * (first_scale * 2**_CUT)[:, None], LARGEST + 1)
+    whole_mix = input_v.astype(np.int16)
+    if len(input_v):
+        whole_mix, first_scale = quantize_weights(input_v * (first_scale * 2**_CUT)[:, None], LARGEST + 1)
     # Vectors of words are as large as can be, of each net; no more than the largest of them comes out of a mean.
-    members, width = lift.shape[:2]
-    largest = np.abs(words).reshape(len(words), members, width).max(axis=(0, 2), initial=2.0**-40)
+    members, width = word_projection.shape[:2]
+    largest = np.abs(word_vectors).reshape(len(word_vectors), members, width).max(axis=(0, 2), initial=2.0**-40)
     word_scale = np.ldexp(1.0, np.frexp(largest)[1] - 15)
-    whole_lift, lift_scale = quantize_weights(lift * word_scale[:, None, None], LARGEST)
-    second = np.concatenate([own, page, alike], axis=1) / np.float32(UNIT_STEPS)
+    whole_lift, lift_scale = quantize_weights(word_projection * word_scale[:, None, None], LARGEST)
+    second = np.concatenate([self_weights, page_weights, group_weights], axis=1) / np.float32(UNIT_STEPS)
     whole_second, second_scale = quantize_weights(second, LARGEST)
-    whole_out, out_scale = quantize_weights(out / np.float32(UNIT_STEPS), LARGEST)
+    whole_out, out_scale = quantize_weights(output_weights / np.float32(UNIT_STEPS), LARGEST)
     return QuantizedMLP(
-        centre=centre,
+        center=center,
         scale=scale,
-        first=whole_first,
-        mix=whole_mix,
-        first_scale=first_scale.astype(np.float32).ravel(),
-        first_bias=first_bias,
-        words=np.clip(np.rint(words / word_scale.repeat(width)), -LARGEST, LARGEST).astype(np.int16),
-        known=(words != 0).any(axis=1).astype(np.uint8),
-        lift=whole_lift,
-        lift_scale=lift_scale.astype(np.float32).ravel(),
-        own=np.ascontiguousarray(whole_second[:, :units]),
-        page=np.ascontiguousarray(whole_second[:, units : 3 * units]),
-        alike=np.ascontiguousarray(whole_second[:, 3 * units :]),
-        second_scale=second_scale.astype(np.float32),
-        second_bias=second_bias,
-        out=whole_out,
-        out_scale=out_scale.astype(np.float32),
-        out_bias=out_bias,
+        input_u=whole_first,
+        input_v=whole_mix,
+        input_scale=first_scale.astype(np.float32).ravel(),
+        input_bias=input_bias,
+        word_vectors=np.clip(np.rint(word_vectors / word_scale.repeat(width)), -LARGEST, LARGEST).astype(np.int16),
+        known_words=(word_vectors != 0).any(axis=1).astype(np.uint8),
+        word_projection=whole_lift,
+        word_scale=lift_scale.astype(np.float32).ravel(),
+        self_weights=np.ascontiguousarray(whole_second[:, :units]),
+        page_weights=np.ascontiguousarray(whole_second[:, units : 3 * units]),
+        group_weights=np.ascontiguousarray(whole_second[:, 3 * units :]),
+        hidden_scale=second_scale.astype(np.float32),
+        hidden_bias=hidden_bias,
+        output_weights=whole_out,
+        output_scale=out_scale.astype(np.float32),
+        output_bias=output_bias,
     )
 
 
@@ -208,25 +208,27 @@ def quantized_log_odds(
     UsageError
         A bag has too many words.
     """
-    members, units = net.own.shape[:2]
+    members, units = net.self_weights.shape[:2]
     hidden = _first_layer(net, inputs, bags)
-    sums = _product(hidden, net.own) + _product(_of_page(hidden, n_words), net.page)
+    sums = _product(hidden, net.self_weights) + _product(_of_page(hidden, n_words), net.page_weights)
     for way, group in enumerate(groups):
-        sums += _of_groups(hidden, group, net.alike[:, way * units : (way + 1) * units])
-    second = _steps(sums.astype(np.float32) * net.second_scale + net.second_bias)
-    odds = _product(second, net.out)[..., 0].astype(np.float32) * net.out_scale[:, 0] + net.out_bias[:, 0]
+        sums += _of_groups(hidden, group, net.group_weights[:, way * units : (way + 1) * units])
+    second = _steps(sums.astype(np.float32) * net.hidden_scale + net.hidden_bias)
+    odds = (
+        _product(second, net.output_weights)[..., 0].astype(np.float32) * net.output_scale[:, 0] + net.output_bias[:, 0]
+    )
     mean: FloatArray = np.cumsum(odds, axis=0)[-1] / np.float32(members)
     return mean
 
 
 def _first_layer(net: QuantizedMLP, inputs: FloatArray, bags: Bags) -> NDArray[np.float64]:
     """(m, n, h) units of the first layer."""
-    members, units = net.own.shape[:2]
-    sums = _product(np.rint(inputs * np.float32(INPUT_STEPS)).astype(np.float64), net.first)
-    if len(net.mix):
-        sums = _product(np.floor((sums + 2 ** (_CUT - 1)) / 2**_CUT), net.mix)
-    first = sums.astype(np.float32) * net.first_scale + net.first_bias
-    if len(net.words):
+    members, units = net.self_weights.shape[:2]
+    sums = _product(np.rint(inputs * np.float32(INPUT_STEPS)).astype(np.float64), net.input_u)
+    if len(net.input_v):
+        sums = _product(np.floor((sums + 2 ** (_CUT - 1)) / 2**_CUT), net.input_v)
+    first = sums.astype(np.float32) * net.input_scale + net.input_bias
+    if len(net.word_vectors):
         first += _of_words(net, bags)[bags.bag]
     return np.ascontiguousarray(_steps(first).reshape(len(inputs), members, units).swapaxes(0, 1))
 
@@ -236,13 +238,13 @@ def _of_words(net: QuantizedMLP, bags: Bags) -> FloatArray:
     sizes, ends = np.diff(bags.starts), bags.starts[1:]
     if (sizes > _MOST_IN_BAG).any():
         raise UsageError(f"a bag has at most {_MOST_IN_BAG} words")
-    vectors = np.concatenate([net.words[bags.buckets], net.known[bags.buckets, None]], axis=1)
+    vectors = np.concatenate([net.word_vectors[bags.buckets], net.known_words[bags.buckets, None]], axis=1)
     before = np.zeros((len(vectors) + 1, vectors.shape[1]))
     np.cumsum(vectors, axis=0, out=before[1:])
     sums = before[ends] - before[ends - sizes]
-    means = _means(sums[:, :-1], np.maximum(sums[:, -1:], 1)).reshape(len(sizes), len(net.lift), -1)
-    lifted = _product(means.swapaxes(0, 1), net.lift).swapaxes(0, 1).reshape(len(sizes), -1)
-    rows: FloatArray = lifted.astype(np.float32) * net.lift_scale
+    means = _means(sums[:, :-1], np.maximum(sums[:, -1:], 1)).reshape(len(sizes), len(net.word_projection), -1)
+    lifted = _product(means.swapaxes(0, 1), net.word_projection).swapaxes(0, 1).reshape(len(sizes), -1)
+    rows: FloatArray = lifted.astype(np.float32) * net.word_scale
     return rows
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from blockml import _kernel
 from blockml._kernel.judging import HeldTrees, TreeColumns
 from blockml.errors import ModelFormatError, UsageError
+from blockml.features.page_matrix import PageMatrix
+from blockml.predictors.log_odds import log_odds, sigmoid
 
-__all__ = ["Trees", "joined", "side_by_side"]
+__all__ = ["TREE_ARRAYS", "MeanTrees", "TreeEnsemble", "Trees", "joined", "side_by_side"]
 
 #: More than any model here needs; bounds what a damaged or hostile file can make us do.
 MAX_NODES = 50_000_000
@@ -192,7 +194,7 @@ class Trees:
             raise ModelFormatError("tree arrays differ in length")
         if not 0 < n <= MAX_NODES:
             raise ModelFormatError(f"a model has 1 to {MAX_NODES} tree nodes, not {n}")
-        roots = self.roots
+        roots = self.roots.astype(np.int64)  # differences of 32-bit integers could overflow
         if not len(roots) or roots[0] != 0 or roots[-1] >= n or (np.diff(roots) <= 0).any():
             raise ModelFormatError("tree roots must begin at 0 and rise")
         if (self.feature < -1).any() or (self.feature >= n_features).any():
@@ -214,6 +216,67 @@ class Trees:
         for node in np.flatnonzero(self.feature >= 0).tolist():
             depth[self.left[node]] = depth[self.right[node]] = depth[node] + 1
         return int(depth.max())
+
+
+#: Names and types of the arrays of trees in a model file.
+TREE_ARRAYS: Mapping[str, type[np.generic]] = {
+    "feature": np.int32, "threshold": np.float64, "left": np.int32, "right": np.int32, "value": np.float64,
+    "roots": np.int32,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class TreeEnsemble:
+    """Boosted trees: the sum of the leaf values that a block reaches is its log odds."""
+
+    kind: ClassVar[str] = "tree_ensemble"
+    trees: Trees
+
+    def log_odds(self, page: PageMatrix) -> NDArray[np.float64]:
+        """Predict log odds of content, (n_blocks,)."""
+        return self.trees.predict(page.values)
+
+    def probabilities(self, page: PageMatrix) -> NDArray[np.float32]:
+        """Predict the probability of content for each block, (n_blocks,)."""
+        return sigmoid(self.log_odds(page))
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays of the trees."""
+        return {name: np.asarray(getattr(self.trees, name), dtype=dtype) for name, dtype in TREE_ARRAYS.items()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], n_columns: int) -> Self:
+        """Make an ensemble of the arrays of a model file: see :class:`blockml.predictors.base.Predictor`."""
+        for name, dtype in TREE_ARRAYS.items():
+            if name not in arrays:
+                raise ModelFormatError(f"not a model file: it holds no {name}.npy of its trees")
+            if arrays[name].dtype != np.dtype(dtype):
+                raise ModelFormatError(f"the trees' array {name!r} has the wrong type, {np.dtype(dtype)} was expected")
+        ensemble = cls(Trees(**{name: arrays[name] for name in TREE_ARRAYS}))
+        ensemble.trees.check(n_columns)
+        return ensemble
+
+
+class MeanTrees(TreeEnsemble):
+    """Decision trees whose leaf values are probabilities; the mean of those that a block reaches is its own."""
+
+    kind: ClassVar[str] = "mean_trees"
+
+    def log_odds(self, page: PageMatrix) -> NDArray[np.float64]:
+        """Predict log odds of content, (n_blocks,)."""
+        return log_odds(self.probabilities(page))
+
+    def probabilities(self, page: PageMatrix) -> NDArray[np.float32]:
+        """Predict the probability of content for each block, (n_blocks,)."""
+        return (self.trees.predict(page.values) / len(self.trees.roots)).astype(np.float32)
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], n_columns: int) -> Self:
+        """Make an ensemble of the arrays of a model file: see :class:`blockml.predictors.base.Predictor`."""
+        ensemble = super().from_arrays(arrays, n_columns)
+        if ((ensemble.trees.value < 0) | (ensemble.trees.value > 1)).any():
+            raise ModelFormatError("leaf values that are averaged must be between 0 and 1")
+        return ensemble
 
 
 def joined(parts: Sequence[Trees]) -> Trees:

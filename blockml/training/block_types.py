@@ -16,16 +16,16 @@ from blockml.errors import DatasetError, UsageError
 from blockml.features import build, feature_set
 from blockml.features.structure import FAR
 from blockml.features.vocabulary import COLUMNS as VOCABULARY
-from blockml.model.model_file import Parsing
 from blockml.page import Label
 from blockml.parsing import parse
+from blockml.parsing.options import ParsingOptions
 from blockml.predictors.block_types import BlockTypes
 from blockml.training.hist_gradient_boosting import Boosting, fit_boosted_classes
 
-__all__ = ["AREAS", "BLANKED", "GROWTH", "AreaRows", "area_rows", "fit_areas", "merged"]
+__all__ = ["BLANKED", "BLOCK_TYPES", "GROWTH", "BlockTypeRows", "block_type_rows", "fit_block_types", "merged"]
 
 #: What areas tell apart. Supplements (captions, bylines) are main content here: few pages tell them.
-AREAS: tuple[Label, ...] = (
+BLOCK_TYPES: tuple[Label, ...] = (
     Label.MAIN,
     Label.HEADING,
     Label.COMMENT,
@@ -62,7 +62,7 @@ _MERGED: Mapping[Label, Label] = {Label.SUPPLEMENT: Label.MAIN}
 
 
 def merged(label: Label) -> Label:
-    """Return the label of :data:`AREAS` that stands for a label.
+    """Return the label of :data:`BLOCK_TYPES` that stands for a label.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def merged(label: Label) -> Label:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AreaRows:
+class BlockTypeRows:
     """Blocks that areas are learnt from."""
 
     columns: tuple[str, ...]
@@ -81,7 +81,7 @@ class AreaRows:
     matrix: NDArray[np.float32]
     """(n_rows, n_columns)."""
     label: NDArray[np.int64]
-    """(n_rows,) place in :data:`AREAS`."""
+    """(n_rows,) place in :data:`BLOCK_TYPES`."""
     rest: NDArray[np.bool_]
     """(n_rows,) whether all that is known is that it is not main content."""
     weak: NDArray[np.bool_]
@@ -91,10 +91,10 @@ class AreaRows:
     sites: tuple[str, ...]
     """(n_pages,) data set and site of each page."""
 
-    def of_pages(self, wanted: NDArray[np.bool_]) -> AreaRows:
+    def of_pages(self, wanted: NDArray[np.bool_]) -> BlockTypeRows:
         """Rows of some pages, ``wanted`` being (n_pages,)."""
         rows = wanted[self.page]
-        return AreaRows(
+        return BlockTypeRows(
             self.columns,
             self.matrix[rows],
             self.label[rows],
@@ -105,15 +105,15 @@ class AreaRows:
         )
 
 
-def area_rows(
+def block_type_rows(
     datasets: Sequence[Dataset],
     *,
     features: str = "page",
-    parsing: Parsing | None = None,
+    parsing: ParsingOptions | None = None,
     most: int | None = MOST_ROWS,
     seed: int = 0,
     jobs: int = 1,
-) -> AreaRows:
+) -> BlockTypeRows:
     """Parse pages and take rows with labels from each; weak ones where the gold only tells main content.
 
     Parameters
@@ -136,7 +136,7 @@ def area_rows(
     DatasetError
         A page can't be read, or none has gold.
     """
-    parsing = Parsing(tokenizer="cjk") if parsing is None else parsing
+    parsing = ParsingOptions(tokenizer="cjk") if parsing is None else parsing
     pages = [(f"{data.name}/{page.site}", page) for data in datasets for page in data.pages if page.trusted]
     with joblib.Parallel(n_jobs=jobs, batch_size=8) as parallel:
         taken = parallel(
@@ -147,14 +147,16 @@ def area_rows(
         raise DatasetError("no page has labelled blocks")
     matrix, label, rest, weak = (np.concatenate([part[i] for part in taken]) for i in range(4))
     page_of_row = np.repeat(np.arange(len(pages)), [len(part[1]) for part in taken])
-    return AreaRows(feature_set(features).columns, matrix, label, rest, weak, page_of_row, tuple(s for s, _ in pages))
+    return BlockTypeRows(
+        feature_set(features).columns, matrix, label, rest, weak, page_of_row, tuple(s for s, _ in pages)
+    )
 
 
 _Taken = tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]
 
 
 def _page_rows(
-    labelled: LabelledPage, features: str, parsing: Parsing, most: int | None, seed: tuple[int, int]
+    labelled: LabelledPage, features: str, parsing: ParsingOptions, most: int | None, seed: tuple[int, int]
 ) -> _Taken:
     """Matrix, label, whether only "not main" is known, whether weak, of the rows taken from one page."""
     html, gold = labelled.load()
@@ -170,20 +172,22 @@ def _page_rows(
             told = weak_labels(page, told, page_type=labelled.page_type)
             rest = ~told.known & ~told.main & (told.share <= 0.1) & (labelled.page_type != FORUM)
         if told.labels is not None:
-            code = np.array([AREAS.index(merged(label)) for label in told.labels])
+            code = np.array([BLOCK_TYPES.index(merged(label)) for label in told.labels])
             code[~told.known & ~rest] = -1
         if isinstance(gold, RegionGold):  # of home pages, where lists of links are what the page is there for
-            code[code == AREAS.index(Label.RELATED)] = -1
-    group = np.where(rest, len(AREAS), code)
+            code[code == BLOCK_TYPES.index(Label.RELATED)] = -1
+    group = np.where(rest, len(BLOCK_TYPES), code)
     rng = np.random.default_rng(seed)
-    chosen = [np.flatnonzero(group == number) for number in range(len(AREAS) + 1)]
+    chosen = [np.flatnonzero(group == number) for number in range(len(BLOCK_TYPES) + 1)]
     if most is not None:
         chosen = [rng.permutation(rows)[:most] for rows in chosen]
     rows = np.sort(np.concatenate(chosen))
     return matrix[rows], code[rows], rest[rows], np.full(len(rows), is_weak)
 
 
-def fit_areas(rows: AreaRows, *, blank: float = BLANK, seed: int = 0, growth: Boosting = GROWTH) -> BlockTypes:
+def fit_block_types(
+    rows: BlockTypeRows, *, blank: float = BLANK, seed: int = 0, growth: Boosting = GROWTH
+) -> BlockTypes:
     """Learn areas.
 
     A model that saw only pages whose markup names its parts would look at nothing but names. So of a part of the pages
@@ -192,7 +196,7 @@ def fit_areas(rows: AreaRows, *, blank: float = BLANK, seed: int = 0, growth: Bo
     Parameters
     ----------
     rows
-        What to learn from; each label of :data:`AREAS` has to occur.
+        What to learn from; each label of :data:`BLOCK_TYPES` has to occur.
     blank
         Share of the pages with weak labels whose columns :data:`BLANKED` are as if no name stood anywhere, in [0, 1].
     seed
@@ -207,18 +211,18 @@ def fit_areas(rows: AreaRows, *, blank: float = BLANK, seed: int = 0, growth: Bo
     """
     if not 0 <= blank <= 1:
         raise UsageError(f"a share of pages is between 0 and 1, not {blank}")
-    counts = np.bincount(rows.label, minlength=len(AREAS)).astype(np.float64)
+    counts = np.bincount(rows.label, minlength=len(BLOCK_TYPES)).astype(np.float64)
     if not counts.all():
-        missing = [str(label) for label, n in zip(AREAS, counts.tolist(), strict=True) if not n]
+        missing = [str(label) for label, n in zip(BLOCK_TYPES, counts.tolist(), strict=True) if not n]
         raise UsageError(f"no block is labelled {', '.join(missing)}")
     weight = ((counts.sum() / counts) ** BALANCE)[rows.label] * np.where(rows.rest, REST_WEIGHT, 1.0)
     hit = np.random.default_rng(seed).random(len(rows.sites)) < blank
     matrix = _blanked(rows, hit[rows.page] & rows.weak)
     chosen: Boosting = {**growth, "seed": seed}
-    return BlockTypes(AREAS, fit_boosted_classes(matrix, rows.label, weight, **chosen))
+    return BlockTypes(BLOCK_TYPES, fit_boosted_classes(matrix, rows.label, weight, **chosen))
 
 
-def _blanked(rows: AreaRows, hit: NDArray[np.bool_]) -> NDArray[np.float32]:
+def _blanked(rows: BlockTypeRows, hit: NDArray[np.bool_]) -> NDArray[np.float32]:
     """The matrix, with no names known in the rows that are hit."""
     matrix = rows.matrix.copy()
     for place, name in enumerate(rows.columns):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
-from blockml.model.model_file import Model
+from blockml.model import Model
 
 __all__ = ["render_card"]
 
@@ -41,25 +42,26 @@ def render_card(model: Model) -> str:
             [
                 ["feature set", f"{model.features} ({model.features_hash})"],
                 ["recipe", ", ".join(f"{key} {value}" for key, value in model.recipe.items())],
-                ["trees", len(model.trees.roots)],
-                ["nodes", f"{len(model.trees.feature)}, depth {model.trees.max_depth()}"],
-                ["threshold", f"{model.threshold:g}"],
-                ["labels taken as content", ", ".join(model.labels)],
+                ["predictors", ", ".join(f"{name} ({item.kind}, weight {model.weights[name]:g})"
+                                         for name, item in model.predictors.items())],
+                *(["trees", f"{len(item.trees.roots)}, {len(item.trees.feature)} nodes, depth {item.trees.max_depth()}"]
+                  for item in model.ensembles),
+                ["policy", ", ".join(f"{name} {value}" for name, value in asdict(model.policy).items())],
+                ["content labels", ", ".join(model.labels)],
                 ["parsing", f"back end {model.parsing.backend}, profile {model.parsing.profile}, "
                             f"wordless blocks {'kept' if model.parsing.keep_wordless else 'dropped'}, "
                             f"tokenizer {model.parsing.tokenizer}"],
             ],
         ),
         "## Measured",
-        *_measured(model.metrics, model.rule),
-        *_judged(model.metrics.get("site") or model.metrics.get("page") or {}),
+        *_measured(model.metrics, model.policy.rule),
+        *_trust(model.metrics.get("site") or model.metrics.get("page") or {}),
         "## Limits",
         "The numbers hold for pages like those it was trained on. "
         + (
             "Scores are shares of training blocks in a leaf of the tree, not probabilities checked on other data. "
-            if model.rule == "threshold"
-            else "Scores say on which side of the page's own border a block is: 0.5 is the border, and what lies "
-            "further away is surer. "
+            if model.policy.rule == "threshold"
+            else "Scores are relative to the page's own threshold, which lies at 0.5. "
         )
         + "Parts of a page that scripts load later are not seen.",
         *(model.notes or ()),
@@ -86,7 +88,7 @@ def _measured(metrics: Any, rule: str) -> list[str]:  # noqa: ANN401 (a parsed J
         )
     parts = [
         "Cross-validation. Block scores at 0.5, main-content class only; page scores are bag-of-words F1 at "
-        + ("a threshold tuned on the training folds" if rule == "threshold" else "each page's own border")
+        + ("a threshold tuned on the training folds" if rule == "threshold" else "each page's own threshold")
         + ", averaged over pages, with a 95 % bootstrap interval.",
         _table(["protocol", "block P", "block R", "block F1", "F1 over folds", "page bag F1"], rows),
     ]
@@ -94,7 +96,7 @@ def _measured(metrics: Any, rule: str) -> list[str]:  # noqa: ANN401 (a parsed J
         parts.append("Folds over blocks leak: neighbouring blocks of one page stand on both sides.")
     if "gaps" in metrics:
         gaps = ", ".join(f"{name} {gap:+.3f}" for name, gap in metrics["gaps"].items())
-        parts.append(f"Block F1 that the laxer protocol gains: {gaps}.")
+        parts.append(f"Overestimates of block F1 by the laxer protocol: {gaps}.")
     by_type = protocols[-1].get("page_bag_f1_by_type")
     if by_type:
         parts.append(
@@ -106,8 +108,8 @@ def _measured(metrics: Any, rule: str) -> list[str]:  # noqa: ANN401 (a parsed J
     return parts
 
 
-def _judged(summary: Mapping[str, Any]) -> list[str]:
-    """Whether probabilities and foretold scores come true, on pages that were not seen."""
+def _trust(summary: Mapping[str, Any]) -> list[str]:
+    """Describe how well probabilities and predicted F1 agree with the gold of held-out pages."""
     parts = []
     if usable := summary.get("page_bag_f1_usable"):
         parts.append(
@@ -116,13 +118,13 @@ def _judged(summary: Mapping[str, Any]) -> list[str]:
         )
     if bins := summary.get("reliability"):
         parts.append("## Calibration")
-        parts.append("Probabilities of blocks before the page's border is applied, by words:")
+        parts.append("Raw probabilities of blocks, by words:")
         rows = [[f"{said:.3f}", f"{came:.3f}", f"{share:.1%}"] for said, came, share in bins]
         parts.append(_table(["mean probability", "share that is content", "words"], rows))
     if found := summary.get("confidence"):
         parts.append(
-            f"Confidence: rank correlation of the foretold and the real F1 of a page {found['correlation']:.2f}; the "
-            f"tenth of pages that is foretold worst has F1 {found['worst']:.3f}, the others {found['others']:.3f}."
+            f"Confidence: rank correlation of the predicted and the real F1 of a page {found['correlation']:.2f}; the "
+            f"tenth of pages with the lowest prediction has F1 {found['worst']:.3f}, the others {found['others']:.3f}."
         )
     return parts
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from blockml.errors import UsageError
 from blockml.evaluation import BlockScores, block_scores, bootstrap_mean, means_by
 from blockml.evaluation.calibration import reliability, routing
-from blockml.training.ensemble import fit_blend
-from blockml.training.page_policy import Unseen, WholePages, fit_whole_pages
+from blockml.training.ensemble import fit_ensemble
+from blockml.training.page_policy import HeldOut, PagePolicy, fit_page_policy
 from blockml.training.recipes import Recipe
 from blockml.training.single_tree import fit_tree, to_trees
 from blockml.training.splits import folds
@@ -36,7 +36,7 @@ class CrossValidation:
     """What was tuned for each fold on its training pages; nothing if the protocol is ``block``."""
     kept: NDArray[np.bool_]
     """(n_rows,) decision at the fold's threshold."""
-    whole: WholePages | None = None
+    page_policy: PagePolicy | None = None
     """What was learnt about whole pages, where the recipe does that."""
 
     def block_scores(self, table: BlockTable) -> BlockScores:
@@ -86,18 +86,18 @@ class CrossValidation:
                 result["page_bag_f1_usable"] = {
                     name: round(float(getattr(rest, name)), 4) for name in ("mean", "low", "high")
                 }
-            if self.whole is not None:
-                result |= self._judged(table, self.whole, f1, scored)
+            if self.page_policy is not None:
+                result |= self._trust(table, self.page_policy, f1, scored)
         return result
 
-    def _judged(
-        self, table: BlockTable, whole: WholePages, f1: NDArray[np.float64], scored: list[int]
+    def _trust(
+        self, table: BlockTable, learnt: PagePolicy, f1: NDArray[np.float64], scored: list[int]
     ) -> dict[str, object]:
         """How well probabilities of blocks and foretold scores of pages come true."""
         words = np.concatenate([page.words for page in table.pages])
         known = table.known & (words > 0)
-        bins = reliability(whole.probabilities[known], table.main[known], words[known])
-        found = routing(whole.foretold[scored], f1)
+        bins = reliability(learnt.probabilities[known], table.main[known], words[known])
+        found = routing(learnt.predicted_f1[scored], f1)
         return {
             "reliability": [[round(value, 4) for value in row] for row in bins],
             "confidence": {name: round(getattr(found, name), 4) for name in ("correlation", "worst", "others")},
@@ -135,8 +135,8 @@ def cross_validate(
         Fewer pages or sites than folds.
     """
     fold = folds(table, protocol, n_folds, seed)
-    if recipe.is_boosted:
-        return _cross_validate_blend(table, recipe, protocol, fold, seed, jobs)
+    if recipe.is_ensemble:
+        return _cross_validate_ensemble(table, recipe, protocol, fold, seed, jobs)
     with joblib.Parallel(n_jobs=jobs, max_nbytes="1M") as parallel:
         results: list[tuple[NDArray[np.float32], Tuning]] = parallel(
             joblib.delayed(_test_fold)(table, recipe, fold, number, protocol, seed) for number in range(n_folds)
@@ -149,7 +149,7 @@ def cross_validate(
     return CrossValidation(protocol, scores, fold, tuple(tuning for _, tuning in results), kept)
 
 
-def _cross_validate_blend(
+def _cross_validate_ensemble(
     table: BlockTable, recipe: Recipe, protocol: str, fold: NDArray[np.int64], seed: int, jobs: int
 ) -> CrossValidation:
     """Cross-validate blocks' probabilities first, then what judges whole pages by them."""
@@ -159,22 +159,22 @@ def _cross_validate_blend(
     of_page[table.page_of_row] = fold
     numbers = np.unique(fold).tolist()
     with joblib.Parallel(n_jobs=jobs, max_nbytes="1M") as parallel:
-        parts = parallel(joblib.delayed(_test_blend)(table, recipe, of_page, number, seed) for number in numbers)
+        parts = parallel(joblib.delayed(_test_ensemble)(table, recipe, of_page, number, seed) for number in numbers)
     alone, final = np.zeros(len(table.main), dtype=np.float32), np.zeros(len(table.main), dtype=np.float32)
     for number, (trees, both) in zip(numbers, parts, strict=True):
         alone[fold == number], final[fold == number] = trees, both
-    whole = fit_whole_pages(table, recipe, Unseen(alone, final, of_page), seed)
+    learnt = fit_page_policy(table, recipe, HeldOut(alone, final, of_page), seed)
     tunings = (Tuning(0.5, 0.0),) * len(numbers)
-    return CrossValidation(protocol, whole.scores, fold, tunings, whole.scores >= np.float32(0.5), whole)
+    return CrossValidation(protocol, learnt.scores, fold, tunings, learnt.scores >= np.float32(0.5), learnt)
 
 
-def _test_blend(
+def _test_ensemble(
     table: BlockTable, recipe: Recipe, of_page: NDArray[np.int64], number: int, seed: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Probabilities of one test fold's rows: of trees alone, and of all together."""
-    blend = fit_blend(table, recipe, (of_page[table.page_of_row] != number) & table.trainable, seed)
-    looks = [blend.looks(table, page) for page in np.flatnonzero(of_page == number).tolist()]
-    return np.concatenate([look[0] for look in looks]), np.concatenate([look[1] for look in looks])
+    ensemble = fit_ensemble(table, recipe, (of_page[table.page_of_row] != number) & table.trainable, seed)
+    found = [ensemble.probabilities(table, page) for page in np.flatnonzero(of_page == number).tolist()]
+    return np.concatenate([first for first, _ in found]), np.concatenate([both for _, both in found])
 
 
 def _test_fold(

@@ -6,6 +6,7 @@ is better than either (see docs/model-log.md).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import joblib
@@ -15,16 +16,16 @@ from numpy.typing import NDArray
 from blockml.errors import UsageError
 from blockml.features.ancestor_words import Bags
 from blockml.features.repetition import ALIKE
-from blockml.predictors.log_odds import average_log_odds, sigmoid
-from blockml.predictors.mlp import MLP, join
-from blockml.predictors.tree_ensemble import Trees
+from blockml.predictors import PREDICTORS, Predictor, TreeEnsemble
+from blockml.predictors.log_odds import average_log_odds
+from blockml.predictors.mlp import join
 from blockml.training.hist_gradient_boosting import fit_boosted
 from blockml.training.lightgbm_trees import fit_leafwise
 from blockml.training.mlp_fit import NetPages, factored, fit_net
 from blockml.training.recipes import Recipe
 from blockml.training.table import BlockTable
 
-__all__ = ["Blend", "fit_blend"]
+__all__ = ["Ensemble", "fit_ensemble"]
 
 #: Rows of a page that are learnt from; of longer pages as many are drawn, and count for the others. All rows bring
 #: .001 of page F1 for twice the time.
@@ -38,21 +39,21 @@ _FACTORS, _EVERY = 48, 37
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Blend:
-    """What was learnt from training pages."""
+class Ensemble:
+    """Predictors of main content, and their weights in the average."""
 
-    trees: Trees
-    net: MLP | None
-    net_share: float
+    predictors: Mapping[str, Predictor]
+    weights: Mapping[str, float]
 
-    def looks(self, table: BlockTable, page: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """(n_blocks,) probabilities of the trees, and of trees and net together, for one page."""
-        rows, here = table.matrix[table.rows_of(page)], table.pages[page]
-        odds = self.trees.predict(rows)
-        alone = sigmoid(odds)
-        if self.net is None:
+    def probabilities(self, table: BlockTable, page: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """(n_blocks,) probabilities of the first predictor alone, and of all together, for one page."""
+        rows = table.page_matrix(page)
+        first, *others = self.predictors.values()
+        alone = first.probabilities(rows)
+        if not others:
             return alone, alone
-        return alone, average_log_odds(odds, self.net.predict(rows, here.groups, here.words, here.bags), self.net_share)
+        odds = [predictor.log_odds(rows) for predictor in self.predictors.values()]
+        return alone, average_log_odds(odds, list(self.weights.values()))
 
 
 def learning_rows(
@@ -76,15 +77,23 @@ def learning_rows(
 
 def grow(
     recipe: Recipe, matrix: NDArray[np.float32], main: NDArray[np.bool_], weight: NDArray[np.float64], seed: int
-) -> Trees:
-    """Grow the recipe's boosted trees."""
+) -> Predictor:
+    """Train the recipe's first predictor: boosted trees, or whatever kind of predictor can be fitted."""
     if recipe.learner == "lightgbm":
-        return fit_leafwise(matrix, main, weight, seed=seed, **recipe.parameters)
-    return fit_boosted(matrix, main, weight, seed=seed, **recipe.parameters)
+        return TreeEnsemble(fit_leafwise(matrix, main, weight, seed=seed, **recipe.parameters))
+    if recipe.learner == "boosted":
+        return TreeEnsemble(fit_boosted(matrix, main, weight, seed=seed, **recipe.parameters))
+    fit = getattr(PREDICTORS[recipe.learner], "fit", None)
+    if fit is None:
+        raise UsageError(f"predictors of kind {recipe.learner!r} can't be fitted")
+    predictor: Predictor = fit(matrix, main, weight, seed=seed, **recipe.parameters)
+    return predictor
 
 
-def fit_blend(table: BlockTable, recipe: Recipe, training: NDArray[np.bool_], seed: int = 0, jobs: int = 1) -> Blend:
-    """Learn trees, and nets if the recipe has any.
+def fit_ensemble(
+    table: BlockTable, recipe: Recipe, training: NDArray[np.bool_], seed: int = 0, jobs: int = 1
+) -> Ensemble:
+    """Train boosted trees, or another predictor that the recipe names, and MLPs if the recipe has any.
 
     Parameters
     ----------
@@ -95,7 +104,7 @@ def fit_blend(table: BlockTable, recipe: Recipe, training: NDArray[np.bool_], se
     training
         (n_rows,) rows that may be learnt from.
     seed
-        Decides draws of rows and columns, and what nets start from.
+        Decides draws of rows and columns, and what MLPs start from.
     jobs
         Processes; the result does not depend on it.
 
@@ -108,16 +117,20 @@ def fit_blend(table: BlockTable, recipe: Recipe, training: NDArray[np.bool_], se
     if not len(main) or main.all() or not main.any():
         raise UsageError("training needs blocks of both kinds, content and not")
     rows, weight = learning_rows(table, training, seed)
-    trees = grow(recipe, table.matrix[rows], table.main[rows], weight, seed)
-    if not recipe.nets:
-        return Blend(trees, None, recipe.net_share)
+    first = grow(recipe, table.matrix[rows], table.main[rows], weight, seed)
+    name = "trees" if recipe.is_boosted else recipe.learner
+    if not recipe.n_mlps:
+        return Ensemble({name: first}, {name: 1.0})
     pages = net_pages(table)
     chosen = np.unique(table.page_of_row[training])
     with joblib.Parallel(n_jobs=jobs, max_nbytes="1M") as parallel:
-        members = parallel(joblib.delayed(fit_net)(pages, chosen, seed=seed + number) for number in range(recipe.nets))
+        members = parallel(
+            joblib.delayed(fit_net)(pages, chosen, seed=seed + number) for number in range(recipe.n_mlps)
+        )
     sample = table.matrix[np.flatnonzero(training)[::_EVERY]]
-    net = factored(join(members), sample, _FACTORS) if len(sample) > 1 else join(members)
-    return Blend(trees, net.calibrated(*_CALIBRATION), recipe.net_share)
+    mlp = factored(join(members), sample, _FACTORS) if len(sample) > 1 else join(members)
+    weights = {name: 1 - recipe.mlp_weight, "mlp": recipe.mlp_weight}
+    return Ensemble({name: first, "mlp": mlp.calibrated(*_CALIBRATION)}, weights)
 
 
 def net_pages(table: BlockTable) -> NetPages:

@@ -138,9 +138,9 @@ def fit_net(
     weights = _drawn(rng, pages, known, options)
     with threadpool_limits(1, user_api="blas"):
         _train(weights, net, pages, used, known, rng, options)
-    flat = ("first", "first_bias", "words")
+    flat = ("input_u", "input_bias", "word_vectors")
     held: dict[str, Any] = {name: value if name in flat else value[None] for name, value in weights.items()}
-    trained = MLP.from_arrays(replace(net, **held).arrays())
+    trained = replace(net, **held).rounded()
     trained.check(pages.matrix.shape[1])
     return trained
 
@@ -166,24 +166,24 @@ def factored(net: MLP, matrix: FloatArray, rank: int) -> MLP:
     """
     from threadpoolctl import threadpool_limits  # as above
 
-    if len(net.mix) or len(matrix) < 2:
+    if len(net.input_v) or len(matrix) < 2:
         raise UsageError("factors are found for a net that has none, and from two rows or more")
-    columns, units = net.first.shape
+    columns, units = net.input_u.shape
     if rank * (columns + units) >= columns * units:
         return net
     with threadpool_limits(1, user_api="blas"):
-        sums = net.scaled(matrix).astype(np.float64) @ net.first
+        sums = net.scaled(matrix).astype(np.float64) @ net.input_u
         centre = sums.mean(axis=0)
         sums -= centre
         _, vectors = np.linalg.eigh(sums.T @ sums)  # by rising eigenvalue
         kept = vectors[:, : -rank - 1 : -1]
         held = {
-            "first": net.first @ kept,
-            "mix": kept.T,
-            "first_bias": net.first_bias + centre - (centre @ kept) @ kept.T,
+            "input_u": net.input_u @ kept,
+            "input_v": kept.T,
+            "input_bias": net.input_bias + centre - (centre @ kept) @ kept.T,
         }
     whole = replace(net, **{name: np.ascontiguousarray(value, dtype=np.float32) for name, value in held.items()})
-    return MLP.from_arrays(whole.arrays())
+    return whole.rounded()
 
 
 def _check(pages: NetPages) -> None:
@@ -201,8 +201,8 @@ def _untrained(pages: NetPages, used: NDArray[np.integer[Any]], skip: Sequence[i
     scale = np.where(deviation > 0, 1 / (deviation + 1e-3), 0)
     scale[list(skip)] = 0
     zeros = {item.name: np.zeros(0, dtype=np.float32) for item in fields(MLP)}
-    zeros["mix"] = np.zeros((0, 0), dtype=np.float32)
-    columns = {"centre": values.mean(axis=0, dtype=np.float64), "scale": scale}
+    zeros["input_v"] = np.zeros((0, 0), dtype=np.float32)
+    columns = {"center": values.mean(axis=0, dtype=np.float64), "scale": scale}
     return MLP(**zeros | {name: column.astype(np.float32) for name, column in columns.items()})
 
 
@@ -225,18 +225,18 @@ def _drawn(rng: np.random.Generator, pages: NetPages, known: FloatArray, options
         return rng.normal(0, spread, shape).astype(np.float32)
 
     weights = {
-        "first": normal(0.7 * np.sqrt(2 / f), f, h),
-        "words": normal(0.3, len(known), d) * known[:, None],
-        "lift": normal(1 / np.sqrt(max(d, 1)), d, h),
-        "own": normal(1 / np.sqrt(h), h, h),
-        "page": normal(0.5 / np.sqrt(h), 2 * h, h),
-        "alike": normal(0.7 / np.sqrt(h), len(pages.groups) * h, h),
-        "out": normal(1 / np.sqrt(h), h, 1),
+        "input_u": normal(0.7 * np.sqrt(2 / f), f, h),
+        "word_vectors": normal(0.3, len(known), d) * known[:, None],
+        "word_projection": normal(1 / np.sqrt(max(d, 1)), d, h),
+        "self_weights": normal(1 / np.sqrt(h), h, h),
+        "page_weights": normal(0.5 / np.sqrt(h), 2 * h, h),
+        "group_weights": normal(0.7 / np.sqrt(h), len(pages.groups) * h, h),
+        "output_weights": normal(1 / np.sqrt(h), h, 1),
     }
     return weights | {
-        "first_bias": np.zeros(h, dtype=np.float32),
-        "second_bias": np.zeros((1, h), dtype=np.float32),
-        "out_bias": np.full((1, 1), -1, dtype=np.float32),
+        "input_bias": np.zeros(h, dtype=np.float32),
+        "hidden_bias": np.zeros((1, h), dtype=np.float32),
+        "output_bias": np.full((1, 1), -1, dtype=np.float32),
     }
 
 

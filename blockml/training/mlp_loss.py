@@ -46,52 +46,52 @@ class Masks(NamedTuple):
 
 def loss(weights: Mapping[str, FloatArray], batch: Batch, masks: Masks, cross_entropy: float) -> tuple[float, Weights]:
     """Loss of one step, and its gradient by name of the weights."""
-    w, page, h = weights, batch.page, len(weights["own"])
+    w, page, h = weights, batch.page, len(weights["self_weights"])
     # Forward, as MLP.predict goes.
-    first = batch.columns @ w["first"] + w["first_bias"]
+    first = batch.columns @ w["input_u"] + w["input_bias"]
     if batch.bags is not None:
-        vectors = means(w["words"] * masks.words, batch.bags)
-        first += (vectors @ w["lift"])[batch.bags.bag]
+        vectors = means(w["word_vectors"] * masks.words, batch.bags)
+        first += (vectors @ w["word_projection"])[batch.bags.bag]
     hidden = np.maximum(first, 0) * masks.first
     share = (batch.n_words / np.maximum(page.sum(batch.n_words), 1)[page.group])[:, None]
     pooled = np.concatenate([page.mean(hidden), page.sum(hidden * share)], axis=1)
     # For each way to be alike: its groups, their means, its rows of the weights.
     ways = [(pool, pool.mean(hidden), slice(k * h, (k + 1) * h)) for k, pool in enumerate(batch.alike)]
-    second = hidden @ w["own"] + (pooled @ w["page"] + w["second_bias"])[page.group]
+    second = hidden @ w["self_weights"] + (pooled @ w["page_weights"] + w["hidden_bias"])[page.group]
     for pool, mean, part in ways:
-        second += (mean @ w["alike"][part])[pool.group]
+        second += (mean @ w["group_weights"][part])[pool.group]
     last = np.maximum(second, 0) * masks.second
-    value, d_odds = _page_loss((last @ w["out"] + w["out_bias"])[:, 0], batch, cross_entropy)
+    value, d_odds = _page_loss((last @ w["output_weights"] + w["output_bias"])[:, 0], batch, cross_entropy)
     # And backward.
     d_odds = d_odds[:, None]
-    d_second = (d_odds @ w["out"].T) * masks.second * (second > 0)
+    d_second = (d_odds @ w["output_weights"].T) * masks.second * (second > 0)
     d_page = page.sum(d_second)
-    d_hidden = d_second @ w["own"].T
-    d_pooled = d_page @ w["page"].T
+    d_hidden = d_second @ w["self_weights"].T
+    d_pooled = d_page @ w["page_weights"].T
     d_hidden += (d_pooled[:, :h] / page.size)[page.group]
     d_hidden += d_pooled[page.group, h:] * share
-    d_alike = np.empty_like(w["alike"])
+    d_alike = np.empty_like(w["group_weights"])
     for pool, mean, part in ways:
         d_group = pool.sum(d_second)
         d_alike[part] = mean.T @ d_group
-        d_hidden += (d_group @ w["alike"][part].T / pool.size)[pool.group]
+        d_hidden += (d_group @ w["group_weights"][part].T / pool.size)[pool.group]
     d_first = d_hidden * masks.first * (first > 0)
     gradient = {
-        "first": batch.columns.T @ d_first,
-        "first_bias": d_first.sum(axis=0),
-        "words": np.zeros_like(w["words"]),
-        "lift": np.zeros_like(w["lift"]),
-        "own": hidden.T @ d_second,
-        "page": pooled.T @ d_page,
-        "alike": d_alike,
-        "second_bias": d_page.sum(axis=0, keepdims=True),
-        "out": last.T @ d_odds,
-        "out_bias": d_odds.sum(axis=0, keepdims=True),
+        "input_u": batch.columns.T @ d_first,
+        "input_bias": d_first.sum(axis=0),
+        "word_vectors": np.zeros_like(w["word_vectors"]),
+        "word_projection": np.zeros_like(w["word_projection"]),
+        "self_weights": hidden.T @ d_second,
+        "page_weights": pooled.T @ d_page,
+        "group_weights": d_alike,
+        "hidden_bias": d_page.sum(axis=0, keepdims=True),
+        "output_weights": last.T @ d_odds,
+        "output_bias": d_odds.sum(axis=0, keepdims=True),
     }
     if batch.bags is not None:
         d_lifted = RowGroups.of(batch.bags.bag).sum(d_first)
-        gradient["lift"] = vectors.T @ d_lifted
-        gradient["words"] = _spread(d_lifted @ w["lift"].T, masks.words, batch.bags)
+        gradient["word_projection"] = vectors.T @ d_lifted
+        gradient["word_vectors"] = _spread(d_lifted @ w["word_projection"].T, masks.words, batch.bags)
     return value, gradient
 
 

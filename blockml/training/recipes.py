@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
-from blockml.decision.decide import Rule
+from blockml.decision.policy import DecisionPolicy
 from blockml.errors import UnknownNameError, UsageError
 from blockml.features.feature_sets import FEATURE_SETS, feature_set, nominal_columns
-from blockml.model.model_file import Parsing
 from blockml.page import MAIN_LABELS, Label
+from blockml.parsing.options import ParsingOptions
 
 __all__ = ["RECIPES", "Recipe", "recipe"]
 
@@ -23,44 +23,41 @@ class Recipe:
     name: str
     features: str
     """Feature set the trees see."""
-    learner: Literal["cart", "c45", "boosted", "lightgbm"]
+    learner: str
     """``cart``: scikit-learn's entropy tree. ``c45``: the semantics of C4.5 as WEKA's J48 has them. ``boosted``:
-    scikit-learn's histogram boosting. ``lightgbm``: the same by LightGBM, which grows such trees in less time."""
+    scikit-learn's histogram boosting. ``lightgbm``: the same by LightGBM, which grows such trees in less time.
+    Otherwise a kind of :data:`blockml.predictors.PREDICTORS` whose class has a method ``fit``."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of the learner. Of a single tree: ``min_leaf`` (rows in a leaf) and ``confidence`` (of pessimistic
     pruning; above 0.5 it prunes nothing). Of boosted trees: see
     :class:`blockml.training.hist_gradient_boosting.Boosting`."""
     main: frozenset[Label] = MAIN_LABELS
     """Labels that count as content."""
-    parsing: Parsing = field(default_factory=Parsing)
+    parsing: ParsingOptions = field(default_factory=ParsingOptions)
     """How pages are parsed, in training and afterwards."""
     threshold: float | None = None
     """Score from which on a block is kept; None: tuned, see :func:`blockml.training.tuning.tune`."""
     shrinkage: float | None = None
     """How strongly leaves are drawn towards their ancestors (:func:`blockml.training.single_tree.shrink`); None:
     tuned."""
-    rule: Rule = "threshold"
-    """How blocks are chosen: see :class:`blockml.model.model_file.Model`."""
-    least_words: float = 0.0
-    """Expected words of content below which a page may be taken to have none: see
-    :func:`blockml.decision.decide.recenter`."""
-    caution: float = 0.0
-    """By how much the log odds of blocks are lowered."""
-    article_caution: float = 0.0
-    """By how much more on pages that are articles; see :mod:`blockml.decision.page_policy`."""
-    link_caution: float = 0.0
-    """By how much more those of links, on pages that certainly have a body of running text."""
-    copy_caution: float = 0.0
-    """By how much more those of text that stands on the page already; see :mod:`blockml.decision.duplicates`."""
-    leaning: float = 0.0
-    """Part of the log odds of a line that its neighbours decide, in [0, 1]; see :mod:`blockml.decision.page_policy`."""
-    doubt: float = 0.0
-    """Part by which log odds against a block are lessened on a page that is hardly an article, in [0, 1]."""
-    nets: int = 0
-    """How many small nets are trained beside boosted trees; see :mod:`blockml.predictors.mlp`."""
-    net_share: float = 0.5
-    """Weight of the nets beside the trees, in [0, 1]."""
+    policy: DecisionPolicy = field(default_factory=DecisionPolicy)
+    """How probabilities become a decision; its threshold is that of single trees where it is tuned."""
+    n_mlps: int = 0
+    """Number of small MLPs that are trained beside boosted trees; see :mod:`blockml.predictors.mlp`."""
+    mlp_weight: float = 0.5
+    """Weight of the MLPs beside the trees, in [0, 1]."""
+    filter_gold: bool = False
+    """Whether pages whose gold our own checks find defective are left out of training too."""
+    block_types: bool = False
+    """Whether block types are learnt as well; see :mod:`blockml.training.block_types`."""
+    notes: tuple[str, ...] = ()
+    """What users of a model should know: paragraphs for its card."""
     source: str = ""
+
+    @property
+    def is_ensemble(self) -> bool:
+        """Whether an ensemble of predictors is trained, and not a single tree."""
+        return self.learner not in ("cart", "c45")
 
     @property
     def is_boosted(self) -> bool:
@@ -122,6 +119,18 @@ _KIM = {"min_leaf": 10, "confidence": 0.70}
 #: Found on WCXB, folds by site (docs/model-log.md).
 _BOOSTED = {"n_trees": 200, "leaves": 31, "rate": 0.07, "min_leaf": 40, "l2": 5.0, "max_features": 0.2, "max_bins": 63}
 
+_NOTES = (
+    "Block types (headings, comments, related links, navigation, advertisements, footers) are learnt from the training "
+    "pages, labelled by the names in their markup, and from pages with labelled blocks. On pages that are no forum, "
+    "comments are left out; the numbers above were measured without that rule. docs/areas.md measures block types.",
+    "Known weaknesses: people do not agree on the content of a product page or a list; there it keeps too much more "
+    "often than too little. Pages whose content is loaded by scripts give what their noscript text gives, or nothing. "
+    "Headlines that stand apart from their text are often left out, lines such as 'Related Posts' at the end of an "
+    "article sometimes kept; of home pages about half of the teasers are kept. Of text that stands on a page more than "
+    "once one copy is kept, also where the author meant it to be read twice. Its calibration was chosen on the folds "
+    "that it is measured on: docs/model-log.md has other folds.",
+)
+
 _RECIPES = (
     Recipe("kim2013", "kim2013-onehot", "cart", _KIM, source="Kim et al. 2013, sections 3.3 and 4.3"),
     Recipe("boilerpipe6", "boilerpipe6", "cart", _KIM, source="Kim et al. 2013, section 2.2: the paper's comparison"),
@@ -135,9 +144,8 @@ _RECIPES = (
         "page",
         "lightgbm",
         _BOOSTED,
-        parsing=Parsing(tokenizer="cjk"),
-        rule="expected_f1",
-        least_words=40,
+        parsing=ParsingOptions(tokenizer="cjk"),
+        policy=DecisionPolicy(rule="expected_f1", min_content_words=40),
         source="boosted trees over blocks, expected F1: the pipeline that the default model has to beat",
     ),
     Recipe(
@@ -145,18 +153,23 @@ _RECIPES = (
         "page",
         "lightgbm",
         _BOOSTED,
-        parsing=Parsing(tokenizer="cjk"),
-        rule="expected_f1",
-        least_words=40,
-        caution=0.2,
-        article_caution=0.6,
-        link_caution=1.0,
-        copy_caution=4.0,
-        leaning=0.05,
-        doubt=0.2,
-        nets=3,
-        net_share=0.65,
-        source="boosted trees and small nets, and whole pages judged: docs/model-log.md",
+        parsing=ParsingOptions(tokenizer="cjk"),
+        policy=DecisionPolicy(
+            rule="expected_f1",
+            min_content_words=40,
+            base_penalty=0.2,
+            article_penalty=0.6,
+            link_penalty=1.0,
+            duplicate_penalty=4.0,
+            neighbor_smoothing=0.05,
+            negative_shrinkage=0.2,
+        ),
+        n_mlps=3,
+        mlp_weight=0.65,
+        filter_gold=True,
+        block_types=True,
+        notes=_NOTES,
+        source="boosted trees and small MLPs, and a policy for the page as a whole: docs/model-log.md",
     ),
     Recipe("stacking", "votes", "cart", _KIM, source="Wolpert 1992, on the extractors that Gottron 2008 compares"),
 )

@@ -13,15 +13,17 @@ from numpy.typing import NDArray
 from blockml.datasets import Dataset, LabelledPage
 from blockml.datasets.gold import block_tokens
 from blockml.datasets.validation import content_hash
-from blockml.decision.decide import lines
-from blockml.decision.duplicates import Duplicates, repeated
+from blockml.decision.page_features import BlockAmounts
+from blockml.decision.scores import PolicyColumns
 from blockml.errors import DatasetError
 from blockml.evaluation.site_pages import MOST_SIBLINGS, by_site, parsed
 from blockml.extractors.matrix import matrix, uses_siblings
 from blockml.features.ancestor_words import Bags, bags
 from blockml.features.page_context import PageContext
-from blockml.features.repetition import ALIKE, alike
+from blockml.features.page_matrix import PageMatrix
+from blockml.features.repetition import alike
 from blockml.parsing import parse
+from blockml.predictors.mlp import NO_BAGS
 from blockml.templates.site import SiteTemplate
 from blockml.text.hashing import stable_hash64
 from blockml.text.tokens import metric_tokens
@@ -54,29 +56,26 @@ class PageRows:
     """(n_tokens,) number of each token in the page's own vocabulary."""
     gold_counts: NDArray[np.int64] | None
     """(vocabulary,) occurrences of each token in the gold text; None where the gold is no whole text."""
-    words: NDArray[np.float64]
-    """(n_blocks,)."""
+    policy_columns: PolicyColumns
+    """What the policy looks at beside probabilities."""
     hash: str
     """Fingerprint of the visible words."""
     sketch: frozenset[int]
     """Smallest hashes of its word shingles."""
-    linked: NDArray[np.float64]
-    """(n_blocks,) linked words."""
-    prose: NDArray[np.float64]
-    """(n_blocks,) words of running text."""
-    line: NDArray[np.intp]
-    """(n_blocks,) number of the line that each block stands in, from 0."""
     groups: tuple[NDArray[np.int32], ...]
-    """(n_blocks,) number of the group of blocks built alike, for each of :data:`blockml.features.repetition.ALIKE`."""
-    text: NDArray[np.int64]
-    """(n_blocks,) number of the text of each block's line, see :func:`blockml.decision.duplicates.repeated`."""
+    """(n_blocks,) number of the group of each block, for each of :data:`blockml.features.repetition.ALIKE`."""
     bags: Bags | None = None
-    """Words of the tags and classes above each block, for recipes with nets."""
+    """Hashed words of the tags and attributes above each block, for recipes with MLPs."""
 
     @property
-    def copies(self) -> Duplicates:
-        """Lines that stand on the page more than once."""
-        return Duplicates(self.text, self.groups[ALIKE.index("far")])
+    def amounts(self) -> BlockAmounts:
+        """Words, linked words and words of running text of each block."""
+        return self.policy_columns.amounts
+
+    @property
+    def words(self) -> NDArray[np.float64]:
+        """(n_blocks,) words."""
+        return self.amounts.words
 
     def bag_f1(self, kept: NDArray[np.bool_]) -> float:
         """Bag-of-words F1 of an extraction that keeps these blocks; needs a gold text."""
@@ -88,6 +87,31 @@ class PageRows:
         if not n_gold or not n_kept:
             return float(n_gold == n_kept)
         return 2 * int(np.minimum(counts, self.gold_counts).sum()) / (n_gold + n_kept)
+
+
+class _StoredMatrix(PageMatrix):
+    """Features of a page that is parsed no more."""
+
+    def __init__(self, values: NDArray[np.float32], rows: PageRows) -> None:
+        object.__setattr__(self, "values", values)
+        object.__setattr__(self, "_rows", rows)
+
+    _rows: PageRows
+
+    @property
+    def words(self) -> NDArray[np.float64]:
+        """(n_blocks,) words."""
+        return self._rows.words
+
+    @property
+    def block_groups(self) -> tuple[NDArray[np.int32], ...]:
+        """(n_blocks,) number of the group of each block, for each grouping."""
+        return self._rows.groups
+
+    @property
+    def ancestor_words(self) -> Bags:
+        """Hashed words of the tags and attributes above each block."""
+        return NO_BAGS if self._rows.bags is None else self._rows.bags
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,6 +166,10 @@ class BlockTable:
         """Rows of one page."""
         return slice(int(self.starts[page]), int(self.starts[page + 1]))
 
+    def page_matrix(self, page: int) -> PageMatrix:
+        """Features of one page, as predictors take them."""
+        return _StoredMatrix(self.matrix[self.rows_of(page)], self.pages[page])
+
     def pages_with_text(self) -> list[int]:
         """Pages whose gold is a whole text, so that an extraction of them can be scored."""
         return [number for number, page in enumerate(self.pages) if page.gold_counts is not None]
@@ -183,27 +211,23 @@ def page_rows(labelled: LabelledPage, recipe: Recipe, site: SiteTemplate | None 
     gold_counts = np.zeros(len(numbers), dtype=np.int64)
     for token, count in gold_tokens.items():
         gold_counts[numbers[token]] = count
-    view, line = PageContext(page), lines(page.blocks)
+    context = PageContext(page)
     return PageRows(
         id=labelled.id,
         site=labelled.site,
         page_type=labelled.page_type,
         usable=labelled.trusted,
-        matrix=matrix(page, recipe.features, site, view),
+        matrix=matrix(page, recipe.features, site, context),
         main=labels.main,
         known=labels.known,
         owner=owner,
         tokens=token_column,
         gold_counts=None if text is None else gold_counts,
-        words=view.words,
+        policy_columns=PolicyColumns.of(context, recipe.policy),
         hash=content_hash(page),
         sketch=_sketch(tokens),
-        linked=view.linked,
-        prose=view.prose,
-        line=line,
-        groups=alike(view),
-        text=repeated(page.blocks, line),
-        bags=bags(view) if recipe.nets and len(view) else None,
+        groups=alike(context),
+        bags=bags(context) if recipe.n_mlps and len(context) else None,
     )
 
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 import blockml
 from blockml.datasets import Dataset
+from blockml.datasets.gold_defects import filtered
 from blockml.errors import UsageError
 from blockml.features import feature_set
-from blockml.model.model_file import Model
+from blockml.model import Model
+from blockml.predictors import MeanTrees
+from blockml.training.block_types import block_type_rows, fit_block_types
 from blockml.training.cross_validation import cross_validate, gaps
-from blockml.training.ensemble import fit_blend
-from blockml.training.page_policy import WholePages
+from blockml.training.ensemble import fit_ensemble
+from blockml.training.page_policy import PagePolicy
 from blockml.training.recipes import Recipe
 from blockml.training.single_tree import fit_tree, to_trees
 from blockml.training.splits import PROTOCOLS, n_groups
@@ -28,6 +32,7 @@ def train(
     datasets: Sequence[Dataset],
     recipe: Recipe,
     *,
+    type_datasets: Sequence[Dataset] = (),
     name: str | None = None,
     protocols: Sequence[str] = ("page", "site"),
     n_folds: int = 10,
@@ -44,6 +49,8 @@ def train(
         Labelled pages. Pages whose gold is flagged as defective teach nothing but are measured.
     recipe
         What is trained.
+    type_datasets
+        More pages to learn block types from, if the recipe has them: pages whose blocks are labelled.
     name
         Name of the model; the recipe's by default.
     protocols
@@ -70,26 +77,32 @@ def train(
     """
     if not datasets:
         raise UsageError("training needs at least one data set")
-    table = build_table(datasets, recipe, jobs=jobs)
+    used = [filtered(dataset, jobs=jobs) for dataset in datasets] if recipe.filter_gold else list(datasets)
+    table = build_table(used, recipe, jobs=jobs)
     report(
         f"{len(table.pages)} pages, {len(table.main)} blocks, {table.main.mean():.2%} content; "
         f"{int(table.trainable.sum())} blocks to learn from"
     )
-    metrics, whole = measure(table, recipe, protocols, n_folds=n_folds, seed=seed, jobs=jobs, report=report)
+    metrics, page_policy = measure(table, recipe, protocols, n_folds=n_folds, seed=seed, jobs=jobs, report=report)
     learnt = _learn(table, recipe, seed, jobs, report)
-    if whole is not None:
-        learnt["article"] = whole.article
-    report(f"{len(learnt['trees'].feature)} tree nodes")
+    if recipe.block_types:
+        report("block types")
+        rows = block_type_rows(
+            [*type_datasets, *used], features=recipe.features, parsing=recipe.parsing, seed=seed, jobs=jobs
+        )
+        learnt["block_types"] = fit_block_types(rows, seed=seed)
     chosen = feature_set(recipe.features)
     return Model(
         name=name or recipe.name,
         version=blockml.__version__,
         features=chosen.name,
         features_hash=chosen.hash,
+        article=None if page_policy is None else page_policy.article,
         parsing=recipe.parsing,
         labels=tuple(sorted(recipe.main)),
-        training=_provenance(datasets, table),
+        training=_provenance(used, table),
         metrics=metrics,
+        notes=recipe.notes,
         command=command,
         seed=seed,
         **learnt,
@@ -97,31 +110,26 @@ def train(
 
 
 def _learn(table: BlockTable, recipe: Recipe, seed: int, jobs: int, report: Callable[[str], None]) -> dict[str, Any]:
-    """Fields of a model that learning decides."""
+    """Train the predictors of main content; fields of a model."""
     described = {"name": recipe.name, "learner": recipe.learner, **recipe.parameters}
-    if recipe.is_boosted:
-        blend = fit_blend(table, recipe, table.trainable, seed, jobs)
+    if recipe.is_ensemble:
+        ensemble = fit_ensemble(table, recipe, table.trainable, seed, jobs)
         return {
-            "trees": blend.trees,
-            "net": blend.net,
-            "net_share": recipe.net_share,
-            "link": "logistic",
-            "rule": recipe.rule,
-            "least_words": recipe.least_words,
-            "caution": recipe.caution,
-            "article_caution": recipe.article_caution,
-            "link_caution": recipe.link_caution,
-            "copy_caution": recipe.copy_caution,
-            "leaning": recipe.leaning,
-            "doubt": recipe.doubt,
-            "threshold": 0.5,
-            "recipe": {**described, "nets": recipe.nets},
+            "predictors": ensemble.predictors,
+            "weights": ensemble.weights,
+            "policy": recipe.policy,
+            "recipe": {**described, "n_mlps": recipe.n_mlps},
         }
     rows = table.trainable
     tuning = tune(table, recipe, rows, seed)
     report(f"threshold {tuning.threshold:g}, shrinkage {tuning.shrinkage:g}")
     trees = to_trees(fit_tree(recipe, table.matrix[rows], table.main[rows], seed), tuning.shrinkage)
-    return {"trees": trees, "threshold": tuning.threshold, "recipe": {**described, "shrinkage": tuning.shrinkage}}
+    return {
+        "predictors": {"tree": MeanTrees(trees)},
+        "weights": {"tree": 1.0},
+        "policy": replace(recipe.policy, threshold=tuning.threshold),
+        "recipe": {**described, "shrinkage": tuning.shrinkage},
+    }
 
 
 def measure(
@@ -133,13 +141,13 @@ def measure(
     seed: int = 0,
     jobs: int = 1,
     report: Callable[[str], None] = lambda _: None,
-) -> tuple[dict[str, Any], WholePages | None]:
+) -> tuple[dict[str, Any], PagePolicy | None]:
     """Cross-validate by each protocol; ``gaps`` tells what the laxer ones pretend.
 
     Returns
     -------
-    metrics, whole
-        A summary per protocol; and what the strictest one learnt about whole pages, if the recipe asks for it.
+    metrics, page_policy
+        A summary per protocol; and what the strictest one learnt about pages as a whole, if the recipe asks for it.
     """
     if protocols and n_folds < 2:
         raise UsageError(f"cross-validation needs at least 2 folds, not {n_folds}")
@@ -160,8 +168,8 @@ def measure(
         report(
             "block F1 that the laxer protocol gains: " + ", ".join(f"{k} {v:+.3f}" for k, v in metrics["gaps"].items())
         )
-    whole = [result.whole for result in results.values() if result.whole is not None]
-    return metrics, whole[-1] if whole else None
+    learnt = [result.page_policy for result in results.values() if result.page_policy is not None]
+    return metrics, learnt[-1] if learnt else None
 
 
 def _line(summary: dict[str, Any]) -> str:

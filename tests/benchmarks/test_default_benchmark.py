@@ -22,14 +22,15 @@ from blockml.datasets import LabelledPage, open_dataset
 from blockml.datasets.gold_defects import INVALID_FOR_EVALUATION, INVALID_FOR_TRAINING, REPLACED, filtered
 from blockml.evaluation.bootstrap import Difference, Interval
 from blockml.features import feature_set
+from blockml.predictors import MLP
 from blockml.predictors.log_odds import log_odds, sigmoid
 from blockml.training.cross_validation import cross_validate
-from blockml.training.ensemble import fit_blend
+from blockml.training.ensemble import fit_ensemble
 from blockml.training.lightgbm_trees import fit_leafwise
 from blockml.training.recipes import recipe
 
 DATA = Path(__file__).parents[2] / "data"
-TINY = replace(recipe("default").but(n_trees=4), nets=2)
+TINY = replace(recipe("default").but(n_trees=4), n_mlps=2)
 
 
 @pytest.fixture(scope="module")
@@ -89,8 +90,8 @@ def test_fewer_nets_are_those_that_were_trained_first(study: Study, judged: Judg
 
 def test_a_joined_net_can_be_split(study: Study) -> None:
     """Each of the parts gives its own log odds; all together give those of the whole."""
-    net = fit_blend(study.table, TINY, training_rows(study.table, study.folds(0), 0)).net
-    assert net is not None
+    net = fit_ensemble(study.table, TINY, training_rows(study.table, study.folds(0), 0)).predictors["mlp"]
+    assert isinstance(net, MLP)
     page, rows = study.table.pages[0], study.table.matrix[study.table.rows_of(0)]
     said = [part.predict(rows, page.groups, page.words, page.bags) for part in split(net)]
     together = sigmoid(np.mean([log_odds(p) for p in said], axis=0))
@@ -153,7 +154,7 @@ def test_a_blank_column_is_as_good_as_none() -> None:
 
 def test_judges_without_a_column_do_not_see_it(study: Study) -> None:
     """Whatever it holds, they say the same."""
-    quick = replace(TINY, nets=0)
+    quick = replace(TINY, n_mlps=0)
     places = columns_by_family("page")["container"]
     matrix = study.table.matrix.copy()
     matrix[:, places] = np.random.default_rng(0).normal(size=(len(matrix), len(places)))

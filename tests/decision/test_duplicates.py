@@ -10,16 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import blockml
-from blockml import _kernel
-from blockml.decision.decide import lines
-from blockml.decision.duplicates import Duplicates, duplicate_penalties, repeated
+from blockml.decision.duplicates import duplicate_penalties, duplicated_lines
+from blockml.decision.lines import line_numbers
 from tests.strategies import messy_html
 
 
 def numbers(html: str) -> list[int]:
     """Of each block."""
     blocks = blockml.parse(html).blocks
-    found: list[int] = repeated(blocks, lines(blocks)).tolist()
+    found: list[int] = duplicated_lines(blocks, line_numbers(blocks), 3).tolist()
     return found
 
 
@@ -46,9 +45,9 @@ def test_lines_with_the_same_text(html: str, found: list[int]) -> None:
 def test_each_number_stands_for_one_text_of_several_lines(html: str) -> None:
     """Of all blocks of a line the same."""
     blocks = blockml.parse(html).blocks
-    line = lines(blocks)
-    of_line = dict(zip(line.tolist(), repeated(blocks, line).tolist(), strict=True))
-    assert [of_line[number] for number in line.tolist()] == repeated(blocks, line).tolist()
+    line = line_numbers(blocks)
+    of_line = dict(zip(line.tolist(), duplicated_lines(blocks, line, 3).tolist(), strict=True))
+    assert [of_line[number] for number in line.tolist()] == duplicated_lines(blocks, line, 3).tolist()
     texts = {
         number: " ".join(block.text for block, its in zip(blocks, line, strict=True) if its == number and block.n_words)
         for number in of_line
@@ -59,40 +58,29 @@ def test_each_number_stands_for_one_text_of_several_lines(html: str) -> None:
         assert len({texts[its] for its, known in of_line.items() if known == number}) == 1
 
 
-@given(html=messy_html)
-def test_compiled_numbers_are_those_of_python(html: str) -> None:
-    """Of any page."""
-    if _kernel.compiled is None:
-        pytest.skip("needs the compiled kernel")
-    blocks = blockml.parse(html).blocks
-    found = repeated(blocks, lines(blocks))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_kernel, "compiled", None)
-        expected = repeated(blocks, lines(blocks))
-    assert found.dtype == expected.dtype
-    assert found.tolist() == expected.tolist()
-
-
 @given(
     st.lists(st.tuples(st.integers(-1, 3), st.integers(0, 2), st.floats(-5, 5), st.booleans()), max_size=30),
     st.sampled_from([0.0, 4.0, 1e6]),
 )
-def test_one_copy_stays(blocks: list[tuple[int, int, float, bool]], caution: float) -> None:
+def test_one_duplicate_stays(blocks: list[tuple[int, int, float, bool]], penalty: float) -> None:
     """Counted one line at a time."""
     blocks = [(min(text, len(blocks) - 1), where, odds, new) for text, where, odds, new in blocks]
     line = np.cumsum([new for *_, new in blocks], dtype=np.intp)
     first = {number: blocks[place] for place, number in reversed(list(enumerate(line.tolist())))}
     text, place, odds = (np.array([first[number][k] for number in line.tolist()]) for k in range(3))
-    copies = Duplicates(text.astype(np.int64), place.astype(np.int64))
-    care = duplicate_penalties(odds.astype(np.float64), line, copies, caution)
+    penalties = duplicate_penalties(
+        odds.astype(np.float64), line, text.astype(np.int64), place.astype(np.int64),
+        penalty=penalty, same_context_factor=0.25,
+    )  # fmt: skip
     expected = {}
     for number, (its, where, _, _) in first.items():
         same = [other for other in sorted(first) if first[other][0] == its]
         most = max(first[other][2] for other in same)
-        stays = next(other for other in same if first[other][2] >= most - 1)
+        stays = next(other for other in same if first[other][2] == most)
         apart = first[stays][1] != where
-        expected[number] = 0.0 if its < 0 or number == stays else caution if apart else caution / 4
-    assert care.tolist() == [expected[number] for number in line.tolist()]
+        expected[number] = 0.0 if its < 0 or number == stays else penalty if apart else penalty / 4
+    found = [0.0] * len(line) if penalties is None else penalties.tolist()
+    assert found == [expected[number] for number in line.tolist()]
 
 
 def test_of_a_page_that_says_all_twice_the_default_model_keeps_it_once() -> None:

@@ -22,7 +22,6 @@ from blockml.extractors.combinations import (
     Majority,
     Serial,
     Union,
-    kept_by,
     without_blocks,
 )
 from blockml.extractors.heuristics.boilerpipe import BoilerpipeArticle, Density, NumWords
@@ -33,6 +32,11 @@ from tests.strategies import messy_html, path_of, visible
 
 CLASSES: tuple[Any, ...] = (Union, Intersection, Majority, Serial)
 every_class = pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.name)
+
+
+def kept_by(member: Extractor, page: Page) -> NDArray[np.bool_]:
+    """Blocks that an extractor keeps."""
+    return member.decide(page).kept
 
 
 class Fixed(Extractor):

@@ -20,11 +20,11 @@ from blockml.extractors import TrainedExtractor, load, resolve
 from blockml.extractors.matrix import matrix
 from blockml.features import FEATURE_SETS, describe
 from blockml.features.votes import VOTERS
-from blockml.model.model_file import Model, save_model
+from blockml.model import Model, save_model
 from blockml.training.recipes import recipe
 from blockml.training.table import page_rows
 from blockml.training.train import train
-from tests.models import small_model
+from tests.models import scores_of, small_model
 from tests.strategies import messy_html
 
 DATA = Path(__file__).parents[2] / "data"
@@ -102,7 +102,7 @@ def test_features_alone_do_not_make_votes() -> None:
     with pytest.raises(UsageError, match=r"extractors\.matrix\.matrix"):
         features.build(blockml.parse("<p>one"), "votes")
     page = blockml.parse("<p>one")
-    assert np.array_equal(TrainedExtractor(votes_model()).score(page), votes_model().score(matrix(page, "votes")))
+    assert np.array_equal(TrainedExtractor(votes_model()).score(page), scores_of(votes_model(), matrix(page, "votes")))
 
 
 def test_the_table_of_a_recipe_holds_votes(dataset: Dataset) -> None:
@@ -133,7 +133,7 @@ def test_a_model_file_is_loaded_as_stacking(tmp_path: Path) -> None:
     loaded = load(path)
     page = blockml.parse("<p>one</p><p>" + "word " * 60 + "</p>")
     assert loaded.model.features == "votes"
-    assert np.array_equal(loaded.score(page), votes_model().score(matrix(page, "votes")))
+    assert np.array_equal(loaded.score(page), scores_of(votes_model(), matrix(page, "votes")))
     assert resolve("union", {"members": [str(path)]}).score(page).tolist() == (loaded.score(page) >= 0.5).tolist()
 
 

@@ -20,8 +20,9 @@ from blockml.extract import extract_page
 from blockml.extractors import Extractor, TrainedExtractor, resolve
 from blockml.extractors.combinations import Intersection, Majority, Union
 from blockml.extractors.matrix import matrix
+from blockml.extractors.methods import SITE_METHODS
 from blockml.extractors.site.at_site import at_site
-from blockml.extractors.site.methods import SITE_METHODS, BlockFrequency, TextFrequency, TreeMapping
+from blockml.extractors.site.methods import BlockFrequency, TextFrequency, TreeMapping
 from blockml.features import FEATURE_SETS
 from blockml.features.site_pages import COLUMNS, UNKNOWN
 from blockml.page import Page
@@ -29,7 +30,7 @@ from blockml.templates.site import SiteTemplate
 from blockml.training.recipes import recipe
 from blockml.training.table import build_table
 from blockml.training.train import train
-from tests.models import small_model
+from tests.models import scores_of, small_model
 from tests.strategies import messy_html
 
 DATA = Path(__file__).parents[2] / "data" / "sites"
@@ -217,8 +218,8 @@ def test_models_use_siblings_if_their_features_do() -> None:
     knowing = site_model().fit(pages)
     assert (knowing.uses_siblings, knowing.template is None) == (True, False)
     site = SiteTemplate.learn(pages)
-    assert np.array_equal(knowing.score(page), knowing.model.score(matrix(page, "kim2013-site", site)))
-    assert np.array_equal(site_model().score(page), knowing.model.score(matrix(page, "kim2013-site")))
+    assert np.array_equal(knowing.score(page), scores_of(knowing.model, matrix(page, "kim2013-site", site)))
+    assert np.array_equal(site_model().score(page), scores_of(knowing.model, matrix(page, "kim2013-site")))
     other = TrainedExtractor(small_model()).fit(pages)
     assert (other.uses_siblings, other.template) == (False, None)
     assert isinstance(at_site(site_model(), SiteTemplate.count(pages)), TrainedExtractor)
@@ -290,4 +291,4 @@ def test_a_page_is_not_lost_to_what_repeats() -> None:
     pages = [blockml.parse(f"<p>{shared}</p><p><a href=/>{name} {name}x</a></p>") for name in NAMES]
     result = extract_page(pages[0], at_site(resolve("lqf"), SiteTemplate.count(pages)))
     assert result.text == shared.strip()
-    assert result.warnings == ("fallback to lqf: all that it keeps repeats",)
+    assert result.warnings == ("fallback to lqf: everything it keeps repeats",)

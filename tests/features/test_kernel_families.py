@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 import blockml
 from blockml import _kernel, features
-from blockml.extractors.matrix import matrix
+from blockml.extractors.matrix import page_matrix
 from blockml.features import kernel_page, keywords
 from blockml.features.ancestor_words import bags
 from blockml.features.attribute_values import NAMES
@@ -32,7 +32,7 @@ from blockml.features.page_context import PageContext
 from blockml.features.repetition import alike
 from blockml.features.structure import FAR, nearest_levels
 from blockml.features.vocabulary import ROLE_BITS, ROLES, called, role_bits
-from blockml.model.scoring import _score, score_page
+from blockml.model import score_page
 from blockml.page import Blocks, Nodes, Page
 from blockml.page.attributes import Attributes
 from blockml.text.hashing import stable_hash64
@@ -507,10 +507,8 @@ def recorded(monkeypatch: pytest.MonkeyPatch, html: str) -> dict[str, tuple[Any,
     found = Recorded(compiled())
     monkeypatch.setattr(_kernel, "compiled", found)
     monkeypatch.setattr(kernel_page, "_made", None)
-    view, model = PageContext(blockml.parse(html)), blockml.load("default").model
-    rows = matrix(view.page, model.features, None, view)
-    score_page(model, view, rows)
-    _score(model, view, rows)
+    model = blockml.load("default").model
+    score_page(model, page_matrix(blockml.parse(html), model.features))
     blockml.extract(html)
     monkeypatch.undo()
     return found.arguments
@@ -520,7 +518,7 @@ def test_only_trees_names_and_tables_are_taken_for_such(monkeypatch: pytest.Monk
     """Not other objects, nor capsules of others; and names are those of the tree."""
     calls = recorded(monkeypatch, "<title>x</title><p class=a>one two")
     others: list[Any] = ["tree", dt.datetime_CAPI, *calls["page_rows"][:3], a_tree()]
-    for name in ("page_names", "page_groups", "page_claims", "page_rows", "page_bags", "page_verdict"):
+    for name in ("page_names", "page_groups", "page_claims", "page_rows", "page_bags"):
         function, arguments = getattr(compiled(), name), calls[name]
         for place, taken in enumerate(arguments):
             if type(taken) is not type(dt.datetime_CAPI):
@@ -602,7 +600,7 @@ def test_no_wrong_array_is_read_or_written_beyond_its_end(monkeypatch: pytest.Mo
     article = f"<article class=a><h1>Cats</h1>{'<p>Cats rule the world, and they sleep by day.' * 9}</article>"
     html = f"<title>Cats</title><ul class=b><li>one<li><a href=x>two</a></ul>{article}"
     calls = recorded(monkeypatch, html)
-    assert {"page_tree", "page_rows", "page_numbers", "page_bags", "page_verdict", "word_amounts"} < set(calls)
+    assert {"page_tree", "page_rows", "page_bags", "word_amounts"} < set(calls)
     refused = 0
     for name, arguments in calls.items():
         for place, argument in enumerate(arguments):

@@ -17,26 +17,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import blockml
-from blockml.decision.decide import confidence, expected_f1
+from blockml.decision.decide import confidence
+from blockml.decision.expected_f1 import expected_f1
+from blockml.decision.policy import DecisionPolicy
 from blockml.errors import FeatureMismatchError, ModelError, ModelFormatError
 from blockml.extract import extract_page
 from blockml.extractors.trained import TrainedExtractor
 from blockml.features.ancestor_words import BUCKETS, Bags
-from blockml.model.model_file import FORMAT, Model, load_model, save_model
+from blockml.model import Model, load_model, save_model
+from blockml.model.model_file import FORMAT
 from blockml.page import Label
-from blockml.predictors.block_types import BlockTypes
-from blockml.predictors.mlp import MLP
+from blockml.predictors import MLP, BlockTypes, Predictor, TreeEnsemble
 from blockml.predictors.tree_ensemble import Trees
 from blockml.training.mlp_fit import NetOptions, NetPages, fit_net
-from tests.models import small_model, small_trees
+from tests.models import scores_of, small_model, small_trees
 
 ARRAYS = ("feature", "threshold", "left", "right", "value", "roots")
-#: Fields of a model that are no fields of the header.
-#: Header fields that are amounts from 0 on.
-AMOUNTS = ("least_words", "caution", "article_caution", "link_caution", "copy_caution")
-#: Those that are shares.
-SHARES = ("net_share", "leaning", "doubt")
-PARTS = ("net", "article", "areas")
+#: Fields of a policy that are amounts from 0 on.
+AMOUNTS = ("min_content_words", "base_penalty", "article_penalty", "link_penalty", "duplicate_penalty")
+PREDICTORS = ("trees", "mlp", "article", "block_types")
 
 
 def saved(folder: Path, model: Model | None = None) -> bytes:
@@ -93,28 +92,31 @@ def with_header(whole: bytes, **changes: object) -> bytes:
     return packed(parts | {"header.json": json.dumps(header).encode()})
 
 
+def with_policy(whole: bytes, **changes: object) -> bytes:
+    """Model file with other values of its policy; ``...`` removes one."""
+    policy = json.loads(members(whole)["header.json"])["policy"] | changes
+    return with_header(whole, policy={name: value for name, value in policy.items() if value is not ...})
+
+
 def assert_same(one: Model, other: Model) -> None:
     """Compare two models field by field."""
     for item in dataclasses.fields(Model):
-        if item.name not in ("trees", *PARTS):
+        if item.name not in ("predictors", "article", "block_types"):
             assert getattr(one, item.name) == getattr(other, item.name), item.name
-    for part in ("trees", *PARTS):
-        before, after = numbers_of(getattr(one, part)), numbers_of(getattr(other, part))
-        assert list(before) == list(after)
-        for name, array in before.items():
-            assert array.dtype == after[name].dtype
-            assert array.tolist() == after[name].tolist()
+    before, after = predictors_of(one), predictors_of(other)
+    assert list(before) == list(after)
+    for name, predictor in before.items():
+        assert type(predictor) is type(after[name])
+        others = after[name].to_arrays()
+        for key, array in predictor.to_arrays().items():
+            assert array.dtype == others[key].dtype
+            assert array.tolist() == others[key].tolist()
 
 
-def numbers_of(part: Trees | MLP | BlockTypes | None) -> dict[str, Any]:
-    """Arrays of a part of a model by name."""
-    if part is None:
-        return {}
-    if isinstance(part, Trees):
-        return {name: getattr(part, name) for name in ARRAYS}
-    if isinstance(part, MLP):
-        return part.arrays()
-    return part.to_arrays() | {"labels": np.array(part.labels)}
+def predictors_of(model: Model) -> dict[str, Predictor]:
+    """All predictors of a model by name."""
+    others = {"article": model.article, "block_types": model.block_types}
+    return {**model.predictors, **{name: item for name, item in others.items() if item is not None}}
 
 
 # --- round trip -------------------------------------------------------------------------------------------------------
@@ -122,7 +124,7 @@ def numbers_of(part: Trees | MLP | BlockTypes | None) -> dict[str, Any]:
 
 def test_round_trip(tmp_path: Path) -> None:
     """Every field comes back."""
-    for model in (small_model(), small_model(link="logistic", threshold=1, recipe={}, training=(), labels=("main",))):
+    for model in (small_model(), small_model(boosted=True, threshold=1, recipe={}, training=(), labels=("main",))):
         save_model(model, tmp_path / "m")
         assert_same(load_model(tmp_path / "m"), model)
         assert load_model(str(tmp_path / "m")).id == "tiny 1.2"
@@ -137,10 +139,10 @@ def test_same_model_same_bytes(tmp_path: Path, whole: bytes) -> None:
 def test_file_is_a_zip_of_plain_data(whole: bytes) -> None:
     """Anything that reads zip, JSON and npy can read it."""
     parts = members(whole)
-    assert set(parts) == {"header.json", *(f"{name}.npy" for name in ARRAYS)}
+    assert set(parts) == {"header.json", *(f"tree.{name}.npy" for name in ARRAYS)}
     assert json.loads(parts["header.json"])["format"] == FORMAT
     for name in ARRAYS:
-        array = np.load(io.BytesIO(parts[f"{name}.npy"]), allow_pickle=False)
+        array = np.load(io.BytesIO(parts[f"tree.{name}.npy"]), allow_pickle=False)
         assert array.tolist() == getattr(small_trees(), name).tolist()
 
 
@@ -179,11 +181,11 @@ def test_scores() -> None:
     """Mean of the leaves, or the logistic function of their sum; float32 in [0, 1]."""
     rows = np.zeros((2, 6), np.float32)
     rows[1, 2] = 9
-    assert small_model().score(rows).tolist() == [0.125, 0.875]
-    sigmoid = small_model(link="logistic").score(rows)
+    assert scores_of(small_model(), rows).tolist() == [0.125, 0.875]
+    sigmoid = scores_of(small_model(boosted=True), rows)
     assert sigmoid.tolist() == pytest.approx([1 / (1 + np.exp(-0.125)), 1 / (1 + np.exp(-0.875))])
-    for model in (small_model(), small_model(link="logistic")):
-        none = model.score(np.empty((0, 6), np.float32))
+    for model in (small_model(), small_model(boosted=True)):
+        none = scores_of(model, np.empty((0, 6), np.float32))
         assert none.shape == (0,)
         assert none.dtype == np.float32
 
@@ -192,7 +194,8 @@ def test_scores() -> None:
 def test_logistic_scores_do_not_overflow(total: float) -> None:
     """Sums far from zero are certain, not an error."""
     trees = dataclasses.replace(small_trees(), value=np.full(5, total))
-    assert small_model(trees=trees, link="logistic").score(np.zeros((1, 6), np.float32)).tolist() == [float(total > 0)]
+    model = small_model(trees=trees, boosted=True)
+    assert scores_of(model, np.zeros((1, 6), np.float32)).tolist() == [float(total > 0)]
 
 
 # --- damage -----------------------------------------------------------------------------------------------------------
@@ -252,7 +255,7 @@ def test_flipped_bits_in_the_file(place: Path, whole: bytes, bits: list[int]) ->
 
 @pytest.mark.filterwarnings("ignore")
 @settings(max_examples=400)
-@given(bits=bit_lists, name=st.sampled_from([f"{name}.npy" for name in ARRAYS] + ["header.json"]))
+@given(bits=bit_lists, name=st.sampled_from([f"tree.{name}.npy" for name in ARRAYS] + ["header.json"]))
 def test_flipped_bits_in_a_member(place: Path, whole: bytes, bits: list[int], name: str) -> None:
     """With checksums that fit: an error of ours, or a model that scores within [0, 1]."""
     parts = members(whole)
@@ -260,11 +263,11 @@ def test_flipped_bits_in_a_member(place: Path, whole: bytes, bits: list[int], na
         model = load_bytes(place, packed(parts | {name: flipped(parts[name], bits)}))
     except ModelError:
         return
-    scores = model.score(np.random.default_rng(0).normal(scale=9, size=(20, 6)).astype(np.float32))
+    scores = scores_of(model, np.random.default_rng(0).normal(scale=9, size=(20, 6)).astype(np.float32))
     assert ((scores >= 0) & (scores <= 1)).all()
 
 
-@pytest.mark.parametrize("name", ["header.json", *(f"{name}.npy" for name in ARRAYS)])
+@pytest.mark.parametrize("name", ["header.json", *(f"tree.{name}.npy" for name in ARRAYS)])
 @pytest.mark.parametrize("data", [None, b"", b"\x00", b"{", b"PK\x03\x04", b"\x93NUMPY\x01\x00"])
 def test_members_missing_or_broken(place: Path, whole: bytes, name: str, data: bytes | None) -> None:
     """Every member is needed."""
@@ -305,7 +308,7 @@ def npy_header(header: str) -> bytes:
 def test_headers_of_arrays(place: Path, whole: bytes, header: str) -> None:
     """The header of an npy file is text that numpy interprets, and may be anything."""
     with pytest.raises(ModelFormatError):
-        load_bytes(place, packed(members(whole) | {"feature.npy": npy_header(header)}))
+        load_bytes(place, packed(members(whole) | {"tree.feature.npy": npy_header(header)}))
 
 
 @pytest.mark.parametrize("name", ARRAYS)
@@ -314,7 +317,7 @@ def test_other_types(place: Path, whole: bytes, name: str, dtype: Any) -> None:
     """Arrays are int32 or float64, nothing else."""
     array = getattr(small_trees(), name).astype(dtype)
     with pytest.raises(ModelFormatError, match="type"):
-        load_bytes(place, packed(members(whole) | {f"{name}.npy": npy(array)}))
+        load_bytes(place, packed(members(whole) | {f"tree.{name}.npy": npy(array)}))
 
 
 class Boom:
@@ -331,7 +334,7 @@ def test_pickles_are_refused_unread(place: Path, whole: bytes, as_array: bool) -
     data = npy(np.array([Boom()] * 5, dtype=object), allow_pickle=True) if as_array else pickle.dumps(Boom())
     for name in ARRAYS:
         with pytest.raises(ModelFormatError):
-            load_bytes(place, packed(members(whole) | {f"{name}.npy": data}))
+            load_bytes(place, packed(members(whole) | {f"tree.{name}.npy": data}))
 
 
 @pytest.mark.parametrize(
@@ -351,13 +354,13 @@ def test_trees_are_checked(place: Path, whole: bytes, name: str, values: list[fl
     """A model that would loop, read outside or give no number is refused."""
     array = np.array(values, getattr(small_trees(), name).dtype)
     with pytest.raises(ModelFormatError):
-        load_bytes(place, packed(members(whole) | {f"{name}.npy": npy(array)}))
+        load_bytes(place, packed(members(whole) | {f"tree.{name}.npy": npy(array)}))
 
 
 @pytest.mark.parametrize("value", [-0.5, 1.5, 1e300])
 def test_leaves_that_are_no_probabilities_are_refused(place: Path, whole: bytes, value: float) -> None:
     """The mean of the leaves is a probability, so each is in [0, 1]."""
-    parts = members(whole) | {"value.npy": npy(np.array([0.5, 0.5, 0.5, 0.5, value]))}
+    parts = members(whole) | {"tree.value.npy": npy(np.array([0.5, 0.5, 0.5, 0.5, value]))}
     with pytest.raises(ModelFormatError):
         load_bytes(place, packed(parts))
 
@@ -368,7 +371,7 @@ def test_sizes_are_checked_before_reading(place: Path, whole: bytes) -> None:
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, allowZip64=True) as archive:
         for name, data in members(whole).items():
             archive.writestr(name, data)
-        archive.getinfo("value.npy").file_size = 2**40
+        archive.getinfo("tree.value.npy").file_size = 2**40
     with pytest.raises(ModelFormatError, match="large"):
         load_bytes(place, buffer.getvalue())
     bomb = members(whole) | {"header.json": b" " * (2**24 + 1)}
@@ -382,7 +385,7 @@ def test_size_that_is_too_small(place: Path, whole: bytes) -> None:
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in members(whole).items():
             archive.writestr(name, data)
-        archive.getinfo("value.npy").file_size -= 1
+        archive.getinfo("tree.value.npy").file_size -= 1
     with pytest.raises(ModelFormatError):
         load_bytes(place, buffer.getvalue())
 
@@ -433,7 +436,7 @@ def test_formats_that_never_were(place: Path, whole: bytes, number: object) -> N
         load_bytes(place, with_header(whole, format=number))
 
 
-FIELDS = sorted({item.name for item in dataclasses.fields(Model)} - {"trees", *PARTS} | {"parts", "area_labels"})
+FIELDS = sorted({item.name for item in dataclasses.fields(Model)} - {"article", "block_types"})
 
 
 @pytest.mark.parametrize("name", FIELDS)
@@ -452,8 +455,15 @@ def test_header_values_of_the_wrong_kind(place: Path, whole: bytes, name: str, v
 @pytest.mark.parametrize("threshold", [0, -0.1, 1.01, float("nan"), float("inf"), 10**400, "0.5", None])
 def test_thresholds_outside_the_range(place: Path, whole: bytes, threshold: object) -> None:
     """Above 0 and at most 1."""
-    with pytest.raises(ModelFormatError):
-        load_bytes(place, with_header(whole, threshold=threshold))
+    with pytest.raises(ModelFormatError, match="threshold"):
+        load_bytes(place, with_policy(whole, threshold=threshold))
+
+
+@pytest.mark.parametrize("weights", [{}, {"tree": 0.5}, {"tree": "1"}, {"tree": True}, {"tree": 1, "mlp": 0}, {"x": 1}])
+def test_weights_are_checked(place: Path, whole: bytes, weights: object) -> None:
+    """One for each predictor, and 1 in all."""
+    with pytest.raises(ModelFormatError, match="weight"):
+        load_bytes(place, with_header(whole, weights=weights))
 
 
 @pytest.mark.parametrize("option", ["backend", "profile", "tokenizer", "keep_wordless"])
@@ -519,25 +529,29 @@ def page_trees(low: float, high: float, column: int = 3) -> Trees:
     )
 
 
-def whole_model(**changes: object) -> Model:
-    """A model with all parts."""
-    values: dict[str, object] = {
-        "link": "logistic",
+def whole_model(
+    *, mlp: MLP | None = None, article: Trees | None = None, policy: dict[str, Any] | None = None, **changes: object
+) -> Model:
+    """A model with all predictors."""
+    chosen: dict[str, Any] = {
         "rule": "expected_f1",
-        "net_share": 0.7,
-        "least_words": 10,
-        "caution": 0.3,
-        "article_caution": 0.6,
-        "link_caution": 0.9,
-        "copy_caution": 3.0,
-        "leaning": 0.25,
-        "doubt": 0.125,
-        "net": some_net(),
-        "article": page_trees(-1.0, 1.0),
-        "areas": BlockTypes((Label.MAIN, Label.FOOTER), (small_trees(), small_trees())),
+        "min_content_words": 10,
+        "base_penalty": 0.3,
+        "article_penalty": 0.6,
+        "link_penalty": 0.9,
+        "duplicate_penalty": 3.0,
+        "neighbor_smoothing": 0.25,
+        "negative_shrinkage": 0.125,
+    }
+    values: dict[str, object] = {
+        "predictors": {"trees": TreeEnsemble(small_trees()), "mlp": some_net() if mlp is None else mlp},
+        "weights": {"trees": 0.25, "mlp": 0.75},
+        "policy": DecisionPolicy(**(chosen | (policy or {}))),
+        "article": TreeEnsemble(page_trees(-1.0, 1.0) if article is None else article),
+        "block_types": BlockTypes((Label.MAIN, Label.FOOTER), (small_trees(), small_trees())),
         "notes": ("knows two languages",),
     }
-    return small_model(**(values | changes))
+    return small_model(**(values | changes))  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
@@ -547,9 +561,10 @@ def complete(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 def test_parts_come_back(tmp_path: Path) -> None:
-    """All of them, each alone, and a net that reads words; with the same scores."""
-    alone = [whole_model(**{name: None for name in PARTS if name != part}) for part in PARTS]
-    for model in (whole_model(), *alone, whole_model(net=some_net(reads_words=True))):
+    """All of them, without some, and an MLP that reads words; with the same scores."""
+    trees: dict[str, Any] = {"predictors": {"trees": TreeEnsemble(small_trees())}, "weights": {"trees": 1.0}}
+    fewer = [whole_model(**trees), whole_model(article=None, block_types=None)]
+    for model in (whole_model(), *fewer, whole_model(mlp=some_net(reads_words=True))):
         save_model(model, tmp_path / "m")
         again = load_model(tmp_path / "m")
         assert_same(again, model)
@@ -565,22 +580,23 @@ def test_same_parts_same_bytes(tmp_path: Path, complete: bytes) -> None:
 
 
 def test_names_of_members(complete: bytes) -> None:
-    """Each part has its prefix; the header says which there are."""
+    """Each predictor has its prefix; the header says which there are, and of what kind."""
     parts = members(complete)
     header = json.loads(parts["header.json"])
-    assert (header["format"], header["parts"], header["area_labels"]) == (FORMAT, list(PARTS), ["main", "footer"])
-    prefixes = {name.partition("_")[0] for name in parts if "_" in name}
-    assert prefixes == set(PARTS)
+    kinds = ("tree_ensemble", "mlp", "tree_ensemble", "block_types")
+    assert (header["format"], header["predictors"]) == (FORMAT, dict(zip(PREDICTORS, kinds, strict=True)))
+    assert {name.partition(".")[0] for name in parts} == {"header", *PREDICTORS}
 
 
 def test_confidence_is_the_expected_f1() -> None:
-    """Of the probabilities before caution; of an empty page too. A model that has one threshold foretells none."""
-    bare = whole_model(net=None, article=None, areas=None)
-    judgement = TrainedExtractor(bare).predict(PAGE)
-    page_words = PAGE.blocks.n_words.astype(float)
-    expected = expected_f1(bare.score(blockml.features.build(PAGE, bare.features)), page_words)[1]
+    """Of the probabilities before penalties; of an empty page too. A model with one threshold predicts none."""
+    trees: dict[str, Any] = {"predictors": {"trees": TreeEnsemble(small_trees())}, "weights": {"trees": 1.0}}
+    bare = whole_model(**trees)
+    found = TrainedExtractor(bare).predict(PAGE)
+    probabilities = scores_of(bare, blockml.features.build(PAGE, bare.features))
+    expected = expected_f1(probabilities, PAGE.blocks.n_words.astype(float))[1]
     assert 0 < expected < 1
-    assert judgement.confidence == pytest.approx(expected)
+    assert found.confidence == pytest.approx(expected)
     assert blockml.extract("<p>one</p>", model=TrainedExtractor(bare)).confidence <= 1
     assert TrainedExtractor(whole_model()).predict(blockml.parse("")).confidence == 0
     assert TrainedExtractor(small_model()).predict(PAGE).confidence is None
@@ -595,46 +611,48 @@ def test_an_extraction_has_the_confidence_of_its_judge() -> None:
     assert plain.confidence == confidence(plain.scores, plain.kept, PAGE.blocks.n_words)
 
 
-def test_articles_are_judged_with_more_care() -> None:
-    """A page that surely is one loses as if all pages were treated so."""
-    plain: dict[str, object] = {"rule": "threshold", "net": None, "caution": 0.3}
-    article = TrainedExtractor(whole_model(**plain, article=page_trees(99.0, 99.0))).score(PAGE)
-    other = TrainedExtractor(whole_model(**plain, article=page_trees(-99.0, -99.0))).score(PAGE)
-    assert (article < other).all()
-    careful = {**plain, "article": None}
-    assert other == pytest.approx(TrainedExtractor(whole_model(**careful)).score(PAGE), abs=1e-6)
-    assert article == pytest.approx(TrainedExtractor(whole_model(**(careful | {"caution": 0.9}))).score(PAGE), abs=1e-6)
+def test_articles_have_a_larger_penalty() -> None:
+    """A page that certainly is an article loses as if all pages lost so much."""
+    found = [
+        TrainedExtractor(whole_model(article=page_trees(value, value), policy={"min_content_words": 0})).predict(PAGE)
+        for value in (99.0, -99.0)
+    ]
+    assert [prediction.p_article for prediction in found] == pytest.approx([1, 0], abs=1e-6)
 
 
-def test_scores_without_parts_are_those_of_the_trees() -> None:
+def test_scores_of_one_tree_are_its_leaves() -> None:
     """To the last bit, so that a block that scores exactly the threshold is kept."""
     model = small_model()
-    expected = model.score(blockml.features.build(PAGE, "boilerpipe6"))
+    expected = scores_of(model, blockml.features.build(PAGE, "boilerpipe6"))
     assert np.array_equal(TrainedExtractor(model).score(PAGE), expected)
 
 
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("part", PREDICTORS)
 def test_parts_that_are_missing(place: Path, complete: bytes, part: str) -> None:
-    """Each array that the header promises is needed; what it doesn't name isn't read."""
-    arrays = [name for name in members(complete) if name.startswith(f"{part}_")]
+    """Each array that a predictor needs is needed; predictors that the header doesn't name aren't read."""
+    arrays = [name for name in members(complete) if name.startswith(f"{part}.")]
     assert arrays
     for name in arrays:
         rest = {key: data for key, data in members(complete).items() if key != name}
         with pytest.raises(ModelFormatError):
             load_bytes(place, packed(rest))
-        fewer = json.loads(rest["header.json"]) | {"parts": [other for other in PARTS if other != part]}
-        model = load_bytes(place, packed(rest | {"header.json": json.dumps(fewer).encode()}))
-        assert getattr(model, part) is None
+        header = json.loads(rest["header.json"])
+        kinds = {other: kind for other, kind in header["predictors"].items() if other != part}
+        left = [other for other in header["weights"] if other != part]
+        weights = dict.fromkeys(left, 1 / len(left))
+        changed = json.dumps({**header, "predictors": kinds, "weights": weights}).encode()
+        assert part not in predictors_of(load_bytes(place, packed(rest | {"header.json": changed})))
 
 
 def test_arrays_of_parts_that_are_damaged(place: Path, complete: bytes) -> None:
     """Other types and shapes, and nothing at all."""
     for name, data in members(complete).items():
-        if "_" not in name:
+        if name == "header.json":
             continue
         array = np.load(io.BytesIO(data))
         other = np.float32 if array.dtype != np.float32 else np.float64
-        for wrong in (array.astype(other), array.astype(str), array[..., None], array[:0], np.append(array, array[:1])):
+        wrongs = [array.astype(str), array[..., None], array[:0], np.append(array, array[:1])]
+        for wrong in wrongs if array.dtype.kind == "S" else [*wrongs, array.astype(other)]:
             if wrong.shape == array.shape == (0, 0) and wrong.dtype == array.dtype:
                 continue  # words of a net that reads none
             with pytest.raises(ModelFormatError):
@@ -662,53 +680,62 @@ def test_numbers_of_parts_are_finite(place: Path, complete: bytes, value: float)
     [
         {"article": page_trees(0.0, 1.0, column=13)},
         {"article": page_trees(0.0, 1.0, column=-2)},
-        {"net": some_net(columns=5)},
-        {"net": some_net(ways=1)},
-        {"areas": BlockTypes((Label.MAIN, Label.MAIN), (small_trees(), small_trees()))},
-        {"areas": BlockTypes((Label.MAIN, Label.FOOTER), (small_trees(), page_trees(0.0, 1.0, column=6)))},
+        {"mlp": some_net(columns=5)},
+        {"mlp": some_net(ways=1)},
+        {"block_types": BlockTypes((Label.MAIN, Label.MAIN), (small_trees(), small_trees()))},
+        {"block_types": BlockTypes((Label.MAIN, Label.FOOTER), (small_trees(), page_trees(0.0, 1.0, column=6)))},
+        {"weights": {"trees": 0.5, "mlp": 0.6}},
+        {"weights": {"trees": 1.0}},
+        {"predictors": {}, "weights": {}},
+        {"policy": {"link_penalty": -1.0}},
     ],
-    ids=["article", "before", "columns", "ways", "labels", "areas"],
 )
-def test_parts_that_do_not_fit_are_not_written(tmp_path: Path, changes: dict[str, object]) -> None:
-    """Columns that there aren't, labels twice."""
+def test_parts_that_do_not_fit_are_not_written(tmp_path: Path, changes: dict[str, Any]) -> None:
+    """Columns that there aren't, labels twice, weights that don't add up."""
     with pytest.raises(ModelFormatError):
         save_model(whole_model(**changes), tmp_path / "m")
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    "labels",
-    [[], ["main"], ["main", "footer", "other"], ["main", "main"], ["main", "x"], [[], "main"], [None, 1], "ab"],
-)
-def test_labels_of_areas_are_checked(place: Path, complete: bytes, labels: object) -> None:
+@pytest.mark.parametrize("labels", [["main"], ["main", "footer", "other"], ["main", "main"], ["main", "x"], []])
+def test_names_of_block_types_are_checked(place: Path, complete: bytes, labels: list[str]) -> None:
     """Known ones, one for each of the trees."""
+    names = npy(np.array([label.encode() for label in labels], dtype="S9"))
     with pytest.raises(ModelFormatError):
-        load_bytes(place, with_header(complete, area_labels=labels))
+        load_bytes(place, packed(members(complete) | {"block_types.names.npy": names}))
 
 
-@pytest.mark.parametrize("parts", [["nets"], [1], [["net"]], [None], "net", {"net": 1}])
-def test_unknown_parts(place: Path, complete: bytes, parts: object) -> None:
-    """A reader that doesn't know a part would misread the model."""
+@pytest.mark.parametrize("kind", ["nets", 1, None, ["mlp"], "block_types"])
+@pytest.mark.parametrize("name", ["mlp", "article"])
+def test_unknown_and_wrong_kinds(place: Path, complete: bytes, name: str, kind: object) -> None:
+    """A reader that doesn't know a kind would misread the model."""
+    kinds = json.loads(members(complete)["header.json"])["predictors"]
     with pytest.raises(ModelFormatError):
-        load_bytes(place, with_header(complete, parts=parts))
-
-
-@pytest.mark.parametrize("name", [*SHARES, *AMOUNTS])
-@pytest.mark.parametrize("value", [-0.1, float("nan"), float("inf"), 10**400, "1", None, [], ...])
-def test_amounts_of_the_header_are_checked(place: Path, complete: bytes, name: str, value: object) -> None:
-    """From 0 on, and finite; a share is at most 1."""
-    if name in SHARES:
-        with pytest.raises(ModelFormatError):
-            load_bytes(place, with_header(complete, **{name: 1.01}))
-    with pytest.raises(ModelFormatError):
-        load_bytes(place, with_header(complete, **{name: value}))
+        load_bytes(place, with_header(complete, predictors=kinds | {name: kind}))
 
 
 @pytest.mark.parametrize("name", AMOUNTS)
 def test_large_amounts_do_not_overflow(place: Path, complete: bytes, name: str) -> None:
     """A model that keeps nothing is no error."""
-    scores = TrainedExtractor(load_bytes(place, with_header(complete, **{name: 1e308}))).score(PAGE)
+    scores = TrainedExtractor(load_bytes(place, with_policy(complete, **{name: 1e6}))).score(PAGE)
     assert ((scores >= 0) & (scores <= 1)).all()
+
+
+ROOTS = [
+    [-(2**31) + 1, 2], [0, -(2**31), 2], [0, 2**31 - 1], [0, -1, 3], [0, -(2**31), -(2**31) + 2, 1], [0, 10], [1],
+    [0, 0],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("roots", ROOTS)
+@pytest.mark.parametrize("part", ["trees", "article", "block_types"])
+def test_roots_that_overflow_are_refused(place: Path, complete: bytes, part: str, roots: list[int]) -> None:
+    """Differences of 32-bit integers wrap around; the kernel must never see such roots."""
+    parts = members(complete) | {f"{part}.roots.npy": npy(np.array(roots, np.int32))}
+    if part == "block_types":
+        parts["block_types.label.npy"] = npy(np.minimum(np.arange(len(roots)), 1).astype(np.int32))
+    with pytest.raises(ModelFormatError):
+        load_bytes(place, packed(parts))
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -717,87 +744,12 @@ def test_large_amounts_do_not_overflow(place: Path, complete: bytes, name: str) 
 def test_flipped_bits_in_a_part(place: Path, complete: bytes, bits: list[int], data: st.DataObject) -> None:
     """An error of ours, or a model whose scores and confidence are within [0, 1]."""
     parts = members(complete)
-    name = data.draw(st.sampled_from([name for name in parts if "_" in name]))
+    name = data.draw(st.sampled_from([name for name in parts if name != "header.json"]))
     try:
         model = load_bytes(place, packed(parts | {name: flipped(parts[name], bits)}))
     except ModelError:
         return
-    judgement = TrainedExtractor(model).predict(PAGE)
-    assert ((judgement.scores >= 0) & (judgement.scores <= 1)).all()
-    assert judgement.confidence is not None
-    assert 0 <= judgement.confidence <= 1
-
-
-# --- older formats ----------------------------------------------------------------------------------------------------
-
-
-def format_1() -> bytes:
-    """A file as format 1 had it: no rule, no care, no parts."""
-    header = {
-        "format": 1,
-        "name": "tiny",
-        "version": "1.2",
-        "features": "boilerpipe6",
-        "features_hash": small_model().features_hash,
-        "threshold": 0.5,
-        "link": "mean",
-        "labels": ["main", "heading"],
-        "recipe": {"name": "by hand", "depth": 2},
-        "training": [{"name": "Läse", "pages": 3}],
-        "metrics": {"f1": 0.9},
-        "command": "none",
-        "seed": 7,
-        "parsing": {"backend": "lxml", "profile": "boilerpipe", "keep_wordless": False, "tokenizer": "space"},
-    }
-    arrays = {f"{name}.npy": npy(getattr(small_trees(), name)) for name in ARRAYS}
-    return packed({"header.json": json.dumps(header).encode(), **arrays})
-
-
-def test_format_1_is_still_read(place: Path, tmp_path: Path) -> None:
-    """It is the model that it was, and is written in the newest format."""
-    model = load_bytes(place, format_1())
-    assert_same(model, small_model())
-    again = saved(tmp_path, model)
-    assert json.loads(members(again)["header.json"])["format"] == FORMAT
-    assert again == saved(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("number", "lacking"),
-    [
-        (2, ["link_caution", "copy_caution", "leaning", "doubt"]),
-        (3, ["copy_caution", "leaning", "doubt"]),
-        (4, ["leaning", "doubt"]),
-    ],
-    ids=["2", "3", "4"],
-)
-def test_formats_between_are_still_read(place: Path, complete: bytes, number: int, lacking: list[str]) -> None:
-    """They knew less care."""
-    model = load_bytes(place, with_header(complete, format=number, **dict.fromkeys(lacking, ...)))
-    none: dict[str, Any] = dict.fromkeys(lacking, 0.0)
-    assert_same(model, dataclasses.replace(load_bytes(place, complete), **none))
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["rule", *SHARES, *AMOUNTS, "parts", "area_labels", "notes"],
-)
-def test_what_format_1_lacked_is_needed_since(place: Path, name: str) -> None:
-    """Under the number of the newest format such a file is damaged."""
-    whole = with_header(format_1(), format=FORMAT)
-    with pytest.raises(ModelFormatError):
-        load_bytes(place, whole)
-    header: dict[str, object] = {"rule": "threshold", "parts": [], "area_labels": [], "notes": []}
-    header |= {
-        "net_share": 0.5,
-        "least_words": 0,
-        "caution": 0,
-        "article_caution": 0,
-        "link_caution": 0,
-        "copy_caution": 0,
-        "leaning": 0,
-        "doubt": 0,
-    }
-    load_bytes(place, with_header(whole, **header))
-    with pytest.raises(ModelFormatError, match=name):
-        load_bytes(place, with_header(whole, **(header | {name: ...})))
+    prediction = TrainedExtractor(model).predict(PAGE)
+    assert ((prediction.scores >= 0) & (prediction.scores <= 1)).all()
+    assert prediction.confidence is not None
+    assert 0 <= prediction.confidence <= 1

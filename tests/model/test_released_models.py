@@ -63,10 +63,12 @@ def test_results_are_the_same_every_time() -> None:
 
 @pytest.mark.parametrize("name", ["sites/patient-crumb/crumb-post-03", "pages/code-documentation"])
 def test_threshold_is_a_dial(name: str) -> None:
-    """Lower thresholds keep more, never other blocks."""
+    """Lower thresholds keep more, never other blocks; readers' comments are left out at each."""
     html = (ROOT / "data" / name / "page.html").read_bytes()
-    kept = [blockml.extract(html, threshold=value).kept for value in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)]
-    assert kept[0].all()
+    results = [blockml.extract(html, threshold=value) for value in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)]
+    kept = [result.kept for result in results]
+    assert all(keep or reason == "comment" for keep, reason in zip(kept[0], results[0].reasons, strict=True))
+    assert blockml.extract(html, threshold=0.0, include="comment").kept.all()
     assert all((more >= less).all() for more, less in itertools.pairwise(kept))
 
 

@@ -15,17 +15,18 @@ from numpy.typing import NDArray
 
 import blockml
 from blockml.batch import Item, predict
-from blockml.decision.decide import by_label, decide, label_names
+from blockml.decision.decide import decide, label_names
+from blockml.decision.policy import DecisionPolicy
 from blockml.errors import ModelFormatError, UnknownNameError, UsageError
 from blockml.extract import extract_page
 from blockml.extractors import Extractor, Plain
 from blockml.extractors.base import Prediction, Traits
 from blockml.page import Label, Page, Reason
-from blockml.predictors import block_types as module
 from blockml.predictors import tree_ensemble as walking
-from blockml.predictors.block_types import BlockTypes, PredictedTypes
-from blockml.predictors.tree_ensemble import Trees
+from blockml.predictors.block_types import BlockTypes, BlockTypeScores
+from blockml.predictors.tree_ensemble import TREE_ARRAYS, Trees
 from blockml.training.hist_gradient_boosting import fit_boosted_classes
+from tests.models import rows_as_page
 
 LABELS = (Label.MAIN, Label.COMMENT, Label.FOOTER)
 
@@ -45,11 +46,6 @@ def learnt() -> BlockTypes:
     return BlockTypes(LABELS, fit_boosted_classes(matrix, y, n_trees=7, leaves=6, min_leaf=5))
 
 
-def rival_sums(areas: BlockTypes, matrix: NDArray[np.float32]) -> NDArray[np.float64]:
-    """(n_rows, 2) sums of leaf values of comments and of main content, or no columns."""
-    return np.array([trees.predict(matrix) for trees in areas.rivals]).reshape(len(areas.rivals), len(matrix)).T
-
-
 @settings(max_examples=30)
 @given(seed=st.integers(0, 2**32 - 1), n_rows=st.integers(0, 40), together=st.sampled_from([1, 50, 10**6]))
 def test_prediction_is_the_softmax_of_the_trees(learnt: BlockTypes, seed: int, n_rows: int, together: int) -> None:
@@ -57,7 +53,7 @@ def test_prediction_is_the_softmax_of_the_trees(learnt: BlockTypes, seed: int, n
     matrix = rows(seed, n_rows)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(walking, "_TOGETHER", together)
-        sums, shares = learnt.logits(matrix), learnt.predict(matrix)
+        sums, shares = learnt.sums(matrix), learnt.predict(matrix)
     assert np.array_equal(sums, np.stack([trees.predict(matrix) for trees in learnt.trees], axis=1))
     expected = np.exp(sums) / np.exp(sums).sum(axis=1, keepdims=True)
     assert shares.dtype == np.float32
@@ -71,12 +67,14 @@ def test_comments_are_found_by_few_of_the_trees(learnt: BlockTypes, seed: int, n
     """The same as by all of them; and where main content, or comments, are no labels."""
     matrix, among = rows(seed, n_rows), np.random.default_rng(seed).random(n_rows) < 0.7
     without_main = dataclasses.replace(learnt, labels=(Label.OTHER, Label.COMMENT, Label.FOOTER))
-    for areas in (learnt, without_main):
-        found = areas.find_comments(matrix, among, rival_sums(areas, matrix))
-        assert np.array_equal(found, among & areas.comments(areas.predict(matrix)))
-        assert n_rows < 40 or found.any()
+    for types in (learnt, without_main):
+        for least in (0.5, 0.3):
+            found = types.comments(matrix, among, least)
+            expected = among & (types.predict(matrix)[:, 1] >= np.float32(least))
+            assert np.array_equal(np.zeros(n_rows, bool) if found is None else found, expected)
+            assert n_rows < 40 or found is not None
     without_comments = dataclasses.replace(learnt, labels=(Label.MAIN, Label.OTHER, Label.FOOTER))
-    assert not without_comments.find_comments(matrix, among, rival_sums(without_comments, matrix)).any()
+    assert without_comments.comments(matrix, among) is None
 
 
 def test_large_sums_do_not_overflow() -> None:
@@ -88,12 +86,7 @@ def test_large_sums_do_not_overflow() -> None:
 
 def test_arrays_come_back(learnt: BlockTypes) -> None:
     """What was written is what is read."""
-    arrays = learnt.to_arrays()
-    assert {name: column.dtype for name, column in arrays.items()} == {
-        name: np.dtype(dtype) for name, dtype in module.ARRAYS.items()
-    }
-    again = BlockTypes.from_arrays([str(label) for label in learnt.labels], arrays)
-    again.check(4)
+    again = BlockTypes.from_arrays(learnt.to_arrays(), 4)
     assert again.labels == learnt.labels
     for one, other in zip(again.trees, learnt.trees, strict=True):
         for item in dataclasses.fields(Trees):
@@ -102,9 +95,9 @@ def test_arrays_come_back(learnt: BlockTypes) -> None:
 
 def changed(arrays: dict[str, NDArray[Any]], name: str, place: int, value: float) -> dict[str, NDArray[Any]]:
     """Arrays with one number replaced."""
-    column = arrays[f"areas_{name}"].copy()
+    column = arrays[name].copy()
     column[place] = value
-    return arrays | {f"areas_{name}": column}
+    return arrays | {name: column}
 
 
 @pytest.mark.parametrize(
@@ -120,31 +113,26 @@ def test_damaged_arrays_are_refused(learnt: BlockTypes, name: str, place: int, v
     """No number from a file leads a prediction astray."""
     arrays: dict[str, NDArray[Any]] = dict(learnt.to_arrays())
     with pytest.raises(ModelFormatError):
-        BlockTypes.from_arrays(list(LABELS), changed(arrays, name, place, value)).check(4)
+        BlockTypes.from_arrays(changed(arrays, name, place, value), 4)
 
 
-@pytest.mark.parametrize("name", module.ARRAYS)
+@pytest.mark.parametrize("name", [*TREE_ARRAYS, "label", "names"])
 def test_missing_arrays_wrong_types_and_lengths_are_refused(learnt: BlockTypes, name: str) -> None:
     """Each array in turn."""
     arrays: dict[str, NDArray[Any]] = dict(learnt.to_arrays())
     without = {key: column for key, column in arrays.items() if key != name}
-    for column in (None, arrays[name].astype(np.float16), arrays[name][:0], arrays[name][:-1], arrays[name][None]):
+    wrong = np.zeros(len(arrays[name]), np.float16)
+    for column in (None, wrong, arrays[name][:0], arrays[name][:-1], arrays[name][None]):
         with pytest.raises(ModelFormatError):
-            BlockTypes.from_arrays(list(LABELS), without if column is None else without | {name: column}).check(4)
+            BlockTypes.from_arrays(without if column is None else without | {name: column}, 4)
 
 
 @pytest.mark.parametrize("labels", [["main", "comment"], ["main", "comment", "foot"], ["main", "main", "footer"], []])
 def test_wrong_labels_are_refused(learnt: BlockTypes, labels: list[str]) -> None:
     """Too few, unknown, twice."""
+    names = np.array([label.encode() for label in labels], dtype="S9")
     with pytest.raises(ModelFormatError):
-        BlockTypes.from_arrays(labels, dict(learnt.to_arrays())).check(4)
-
-
-def test_areas_need_two_labels_and_trees_for_each(learnt: BlockTypes) -> None:
-    """One label says nothing."""
-    for broken in (BlockTypes(LABELS[:1], learnt.trees[:1]), BlockTypes(LABELS, learnt.trees[:2])):
-        with pytest.raises(ModelFormatError, match="areas need"):
-            broken.check(4)
+        BlockTypes.from_arrays(learnt.to_arrays() | {"names": names}, 4)
 
 
 def test_narrow_matrices_are_refused(learnt: BlockTypes) -> None:
@@ -152,7 +140,7 @@ def test_narrow_matrices_are_refused(learnt: BlockTypes) -> None:
     with pytest.raises(UsageError, match="the matrix has 2"):
         learnt.predict(rows(0, 3)[:, :2])
     with pytest.raises(UsageError, match="the matrix has 2"):
-        learnt.find_comments(rows(0, 3)[:, :2], np.ones(3, bool), np.zeros((3, 0)))
+        learnt.comments(rows(0, 3)[:, :2], np.ones(3, bool))
 
 
 class Named(Extractor):
@@ -205,11 +193,11 @@ def test_reasons_name_the_label_only_where_it_changed_something() -> None:
     """A comment that the score keeps is kept for its score."""
     result = blockml.extract(PAGE, model=Named(), include=["comment"], exclude=["heading", "footer"])
     assert result.reasons == (
-        Reason.SCORE_REACHES_THRESHOLD,
-        Reason.LABEL_INCLUDED,
-        Reason.SCORE_REACHES_THRESHOLD,
-        Reason.LABEL_EXCLUDED,
-        Reason.SCORE_BELOW_THRESHOLD,
+        Reason.ABOVE_THRESHOLD,
+        Reason.ASKED_FOR,
+        Reason.ABOVE_THRESHOLD,
+        Reason.EXCLUDED,
+        Reason.BELOW_THRESHOLD,
     )
 
 
@@ -218,9 +206,11 @@ def test_labels_outside_both_sets_change_nothing(blocks: list[tuple[Label, float
     """And the others are decided by their label alone."""
     include = data.draw(st.sets(st.sampled_from(list(Label))))
     exclude = data.draw(st.sets(st.sampled_from(list(Label)))) - include
-    decision = decide(np.array([score for _, score in blocks], np.float32), 0.5)
+    page = blockml.parse("".join(f"<p>block {number}" for number in range(len(blocks))))
     labels = [label for label, _ in blocks]
-    changed_one = by_label(decision, labels, include, exclude)
+    prediction = Prediction(np.array([score for _, score in blocks], np.float32), labels=labels)
+    decision = decide(DecisionPolicy(), page, prediction)
+    changed_one = decide(DecisionPolicy(), page, prediction, include=include, exclude=exclude)
     for label, before, after in zip(labels, decision.kept.tolist(), changed_one.kept.tolist(), strict=True):
         assert after == (label in include or (before and label not in exclude))
 
@@ -235,11 +225,11 @@ def test_json_tells_labels() -> None:
 @pytest.mark.parametrize("arguments", [{"include": "comment"}, {"exclude": ["comment"]}])
 def test_extractors_without_areas_refuse_labels(arguments: dict[str, Any]) -> None:
     """Rather than leaving them out without a word, in a page and in many."""
-    with pytest.raises(UsageError, match="plain doesn't tell labels"):
+    with pytest.raises(UsageError, match="plain has no block labels"):
         blockml.extract(PAGE, model="plain", **arguments)
-    with pytest.raises(UsageError, match="doesn't tell labels"):
+    with pytest.raises(UsageError, match="has no block labels"):
         extract_page(blockml.parse(PAGE), Plain(), **arguments)
-    with pytest.raises(UsageError, match="doesn't tell labels"):
+    with pytest.raises(UsageError, match="has no block labels"):
         list(predict([Item("a", html=PAGE)], Plain(), **arguments))
 
 
@@ -254,27 +244,21 @@ def test_names_of_labels() -> None:
     assert label_names("comment", ()) == (frozenset({Label.COMMENT}), frozenset())
     with pytest.raises(UnknownNameError, match="unknown label 'comments'; choose one of: advertisement, comment,"):
         label_names(["comments"], ())
-    with pytest.raises(UsageError, match="at once: heading"):
+    with pytest.raises(UsageError, match="both included and excluded: heading"):
         label_names(["heading", "main"], ["heading"])
 
 
-def test_labels_are_told_when_they_are_looked_at(learnt: BlockTypes) -> None:
+def test_labels_are_predicted_when_they_are_looked_at(learnt: BlockTypes) -> None:
     """As a tuple would, also after pickling, and once."""
-    matrix, kept = rows(3, 50), np.arange(50) % 3 == 0
-    expected = learnt.agreeing_labels(matrix, kept)
-    agreeing_labels = PredictedTypes(learnt, matrix, kept)
-    assert len(agreeing_labels) == 50
-    assert agreeing_labels == expected
-    assert expected == agreeing_labels
-    assert (agreeing_labels[0], agreeing_labels[-3:], list(agreeing_labels)) == (
-        expected[0],
-        expected[-3:],
-        list(expected),
-    )
-    assert hash(agreeing_labels) == hash(expected)
-    assert repr(agreeing_labels) == repr(expected)
-    assert agreeing_labels != expected[:-1]
-    again = pickle.loads(pickle.dumps(PredictedTypes(learnt, matrix, kept)))  # noqa: S301 (our own bytes)
+    page, kept = rows_as_page(rows(3, 50)), np.arange(50) % 3 == 0
+    expected = learnt.consistent_labels(page.values, kept, 0.5)
+    labels = BlockTypeScores(learnt, page).labels(kept, 0.5)
+    assert len(labels) == 50
+    assert labels == expected
+    assert expected == labels
+    assert (labels[0], labels[-3:], list(labels)) == (expected[0], expected[-3:], list(expected))
+    assert (hash(labels), repr(labels)) == (hash(expected), repr(expected))
+    assert labels != expected[:-1]
+    again = pickle.loads(pickle.dumps(labels))  # noqa: S301 (our own bytes)
     assert type(again) is tuple
     assert again == expected
-    assert agreeing_labels != list(expected)

@@ -36,21 +36,21 @@ def net_of(seed: int, members: int, units: tuple[int, int], vector: int, ways: i
 
     words = normal(BUCKETS if vector else 0, members * vector)
     words[::3] = 0
-    return MLP.from_arrays(
+    return MLP._of_arrays(
         {
-            "centre": rng.normal(size=COLUMNS).astype(np.float32),
+            "center": rng.normal(size=COLUMNS).astype(np.float32),
             "scale": np.array([0.5, 2, 1, 30, 0], np.float32),
-            "first": normal(COLUMNS, rank or members * h),
-            "first_bias": normal(members * h),
-            "words": words,
-            "lift": normal(members, vector, h),
-            "own": normal(members, h, k),
-            "page": normal(members, 2 * h, k),
-            "alike": normal(members, ways * h, k),
-            "second_bias": normal(members, 1, k),
-            "out": normal(members, k, 1),
-            "out_bias": normal(members, 1, 1),
-            "mix": normal(rank, members * h if rank else 0),
+            "input_u": normal(COLUMNS, rank or members * h),
+            "input_bias": normal(members * h),
+            "word_vectors": words,
+            "word_projection": normal(members, vector, h),
+            "self_weights": normal(members, h, k),
+            "page_weights": normal(members, 2 * h, k),
+            "group_weights": normal(members, ways * h, k),
+            "hidden_bias": normal(members, 1, k),
+            "output_weights": normal(members, k, 1),
+            "output_bias": normal(members, 1, 1),
+            "input_v": normal(rank, members * h if rank else 0),
         }
     )
 
@@ -60,7 +60,7 @@ def some_net(seed: int = 0, members: int = 1, ways: int = 2, *, reads_words: boo
     net = net_of(seed, members, (UNITS, UNITS), VECTOR if reads_words else 0, ways, 0)
     return replace(
         net,
-        centre=np.array([1, 0.5, -2, 0, 3], np.float32),
+        center=np.array([1, 0.5, -2, 0, 3], np.float32),
         scale=np.array([0.5, 2, 1, 30, 0], np.float32),
     )
 
@@ -80,21 +80,23 @@ def slow_odds(net: MLP, matrix: Any, groups: list[Any], n_words: Any, bags: Bags
     hidden = []
     for row, bag in zip(matrix.tolist(), bags.bag.tolist(), strict=True):
         values = [math.copysign(math.log1p(abs(x)), x) for x in row]
-        ready = np.clip((np.array(values) - net.centre) * net.scale, -4, 4)
-        seen = [net.words[word] for word in bags.buckets[bags.starts[bag] : bags.starts[bag + 1]]]
+        ready = np.clip((np.array(values) - net.center) * net.scale, -4, 4)
+        seen = [net.word_vectors[word] for word in bags.buckets[bags.starts[bag] : bags.starts[bag + 1]]]
         known = [vector for vector in seen if vector.any()]
-        first = ready @ net.first + net.first_bias
+        first = ready @ net.input_u + net.input_bias
         if known:
-            first = first + np.mean(known, axis=0) @ net.lift[0]
+            first = first + np.mean(known, axis=0) @ net.word_projection[0]
         hidden.append(np.maximum(first, 0))
     over_words = sum((w * x for w, x in zip(n_words, hidden, strict=True)), np.zeros(h)) / max(n_words.sum(), 1)
     odds = []
     for block, own in enumerate(hidden):
-        second = own @ net.own[0] + np.concatenate([np.mean(hidden, axis=0), over_words]) @ net.page[0]
+        second = own @ net.self_weights[0] + np.concatenate([np.mean(hidden, axis=0), over_words]) @ net.page_weights[0]
         for way, numbers in enumerate(groups):
             mean = np.mean([x for x, number in zip(hidden, numbers, strict=True) if number == numbers[block]], axis=0)
-            second = second + mean @ net.alike[0, way * h : (way + 1) * h]
-        odds.append(float((np.maximum(second + net.second_bias[0], 0) @ net.out[0] + net.out_bias[0]).item()))
+            second = second + mean @ net.group_weights[0, way * h : (way + 1) * h]
+        odds.append(
+            float((np.maximum(second + net.hidden_bias[0], 0) @ net.output_weights[0] + net.output_bias[0]).item())
+        )
     return odds
 
 
@@ -141,7 +143,7 @@ def test_joined_nets_average_their_log_odds(reads_words: bool) -> None:  # noqa:
     joined = join(nets)
     joined.check(COLUMNS)
     assert joined.predict(*page) == pytest.approx(1 / (1 + np.exp(-np.mean(odds, axis=0))), abs=1e-4)
-    assert join([joined, nets[0]]).own.shape[0] == 4
+    assert join([joined, nets[0]]).self_weights.shape[0] == 4
 
 
 def in_two_factors(members: int) -> tuple[MLP, MLP]:
@@ -150,7 +152,7 @@ def in_two_factors(members: int) -> tuple[MLP, MLP]:
     net = some_net(1, members)
     shapes = ((COLUMNS, 2), (2, members * UNITS))
     first, mix = [rng.normal(size=shape).astype(np.float16).astype(np.float32) for shape in shapes]
-    return replace(net, first=first, mix=mix), replace(net, first=first @ mix)
+    return replace(net, input_u=first, input_v=mix), replace(net, input_u=first @ mix)
 
 
 @pytest.mark.parametrize("members", [1, 3])
@@ -160,9 +162,9 @@ def test_two_factors_give_what_their_product_gives(members: int) -> None:
     net.check(COLUMNS)
     page = some_page(5, 30)
     assert net.predict(*page) == pytest.approx(whole.predict(*page), abs=ROUNDING)
-    assert np.array_equal(MLP.from_arrays(net.arrays()).predict(*page), net.predict(*page))
-    with pytest.raises(ModelFormatError, match="'mix' has the shape"):
-        replace(net, mix=net.mix[:, 1:]).check(COLUMNS)
+    assert np.array_equal(MLP.from_arrays(net.to_arrays(), COLUMNS).predict(*page), net.predict(*page))
+    with pytest.raises(ModelFormatError, match="'input_v' has the shape"):
+        replace(net, input_v=net.input_v[:, 1:]).check(COLUMNS)
     with pytest.raises(UsageError):
         join([net, net])
 
@@ -173,7 +175,7 @@ def test_factors_are_found_again() -> None:
     matrix = some_page(6, 300)[0]
     found, page = factored(whole, matrix, 2), some_page(7, 40)
     found.check(COLUMNS)
-    assert found.first.shape == (COLUMNS, 2)
+    assert found.input_u.shape == (COLUMNS, 2)
     assert found.predict(*page) == pytest.approx(whole.predict(*page), abs=0.02)
     assert factored(whole, matrix, COLUMNS) is whole
     for net, rows in ((found, matrix), (whole, matrix[:1])):
@@ -184,7 +186,7 @@ def test_factors_are_found_again() -> None:
 def test_nets_that_differ_in_their_inputs_are_not_joined() -> None:
     """Nor are none."""
     net = some_net()
-    for others in ([], [net, replace(net, centre=net.centre + 1)], [net, some_net(ways=1)]):
+    for others in ([], [net, replace(net, center=net.center + 1)], [net, some_net(ways=1)]):
         with pytest.raises(UsageError):
             join(others)
 
@@ -199,24 +201,23 @@ def test_calibration_moves_the_log_odds() -> None:
 def test_a_saved_net_is_the_same(tmp_path: Path) -> None:
     """Through a file and back every score is equal, bit for bit; weights take two bytes."""
     net, page = some_net(members=2), some_page(5, 20)
-    write_arrays(tmp_path / "net", {"format": 1}, net.arrays())
-    again = MLP.from_arrays(read_arrays(tmp_path / "net", "net", 1)[1])
-    again.check(COLUMNS)
+    write_arrays(tmp_path / "net", {"format": 1}, net.to_arrays())
+    again = MLP.from_arrays(read_arrays(tmp_path / "net", "net", 1)[1], COLUMNS)
     assert np.array_equal(again.predict(*page), net.predict(*page))
-    assert net.arrays()["words"].dtype == np.float16
+    assert net.to_arrays()["word_vectors"].dtype == np.float16
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda net: {"first": net.first[:, 1:]}, "'first' has the shape"),
-        (lambda net: {"words": net.words[1:]}, "'words' has the shape"),
-        (lambda net: {"own": net.own[0]}, "three dimensions"),
-        (lambda net: {"own": net.own[:, :0]}, "three dimensions"),
-        (lambda net: {"alike": net.alike[:, 1:]}, "'alike' has the shape"),
-        (lambda net: {"mix": net.mix.sum()}, "two dimensions"),
-        (lambda net: {"out": net.out * np.nan}, "finite"),
-        (lambda net: {"centre": net.centre + np.float32(np.inf)}, "finite"),
+        (lambda net: {"input_u": net.input_u[:, 1:]}, "'input_u' has the shape"),
+        (lambda net: {"word_vectors": net.word_vectors[1:]}, "'word_vectors' has the shape"),
+        (lambda net: {"self_weights": net.self_weights[0]}, "three dimensions"),
+        (lambda net: {"self_weights": net.self_weights[:, :0]}, "three dimensions"),
+        (lambda net: {"group_weights": net.group_weights[:, 1:]}, "'group_weights' has the shape"),
+        (lambda net: {"input_v": net.input_v.sum()}, "two dimensions"),
+        (lambda net: {"output_weights": net.output_weights * np.nan}, "finite"),
+        (lambda net: {"center": net.center + np.float32(np.inf)}, "finite"),
         (lambda net: {"scale": net.scale - 1}, "not negative"),
     ],
 )
@@ -232,16 +233,16 @@ def test_broken_nets_are_refused(change: Callable[[MLP], dict[str, Any]], messag
 
 def test_missing_and_wrongly_typed_arrays_are_refused() -> None:
     """Before a net is made of them."""
-    arrays = some_net().arrays()
-    with pytest.raises(ModelFormatError, match="lacks the array 'out'"):
-        MLP.from_arrays({name: array for name, array in arrays.items() if name != "out"})
+    arrays = some_net().to_arrays()
+    with pytest.raises(ModelFormatError, match="lacks the array 'output_weights'"):
+        MLP.from_arrays({name: array for name, array in arrays.items() if name != "output_weights"}, COLUMNS)
     with pytest.raises(ModelFormatError, match="wrong type"):
-        MLP.from_arrays(arrays | {"scale": np.zeros(5, np.float64)})
+        MLP.from_arrays(arrays | {"scale": np.zeros(5, np.float64)}, COLUMNS)
 
 
 def test_nets_that_the_kernel_would_not_take_are_refused() -> None:
     """Before they are asked for anything."""
-    for net, columns in ((some_net(ways=9), COLUMNS), (replace(some_net(), centre=np.zeros(0, np.float32)), 0)):
+    for net, columns in ((some_net(ways=9), COLUMNS), (replace(some_net(), center=np.zeros(0, np.float32)), 0)):
         with pytest.raises(ModelFormatError, match=r"at most 8 ways|shape"):
             net.check(columns)
 

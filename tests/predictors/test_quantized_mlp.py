@@ -20,9 +20,9 @@ from blockml.predictors.quantized_mlp import (
     LARGEST,
     UNIT_STEPS,
     QuantizedMLP,
+    quantize,
     quantize_weights,
     quantized_log_odds,
-    rounded,
 )
 from tests.predictors.test_mlp import COLUMNS, net_of, some_page
 
@@ -57,35 +57,37 @@ def scaled(total: int, scale: Any, bias: Any = 0.0) -> float:
 
 def first_layer(net: QuantizedMLP, row: Any, seen: list[int]) -> list[int]:
     """Units of one block with these words above it."""
-    h, d = net.own.shape[1], net.lift.shape[1]
+    h, d = net.self_weights.shape[1], net.word_projection.shape[1]
     ready = [round(float32(value * INPUT_STEPS)) for value in row.tolist()]
-    sums = [dot(ready, column) for column in net.first.T]
-    if len(net.mix):
-        sums = [dot([(total + 2**15) >> 16 for total in sums], column) for column in net.mix.T]
-    known = max(1, sum(int(net.known[word]) for word in seen)) if d else 1
-    means = [round(float32(float32(sum(column)) / known)) for column in net.words[seen].T.tolist()] if d else []
+    sums = [dot(ready, column) for column in net.input_u.T]
+    if len(net.input_v):
+        sums = [dot([(total + 2**15) >> 16 for total in sums], column) for column in net.input_v.T]
+    known = max(1, sum(int(net.known_words[word]) for word in seen)) if d else 1
+    means = [round(float32(float32(sum(column)) / known)) for column in net.word_vectors[seen].T.tolist()] if d else []
     units = []
     for place, total in enumerate(sums):
         member, of = divmod(place, h)
-        value = scaled(total, net.first_scale[place], net.first_bias[place])
+        value = scaled(total, net.input_scale[place], net.input_bias[place])
         if d:
-            lifted = dot(means[member * d : (member + 1) * d], net.lift[member, :, of])
-            value = float32(value + scaled(lifted, net.lift_scale[place]))
+            lifted = dot(means[member * d : (member + 1) * d], net.word_projection[member, :, of])
+            value = float32(value + scaled(lifted, net.word_scale[place]))
         units.append(unit(value))
     return units
 
 
 def second_layer(net: QuantizedMLP, member: int, taken: list[int]) -> float:
     """Log odds of a net from the units of a block, of the page over blocks and words, and of groups."""
-    weights = np.concatenate([net.own[member], net.page[member], net.alike[member]])
-    worth = zip(weights.T, net.second_scale[member, 0], net.second_bias[member, 0], strict=True)
+    weights = np.concatenate([net.self_weights[member], net.page_weights[member], net.group_weights[member]])
+    worth = zip(weights.T, net.hidden_scale[member, 0], net.hidden_bias[member, 0], strict=True)
     second = [unit(scaled(dot(taken, column), scale, bias)) for column, scale, bias in worth]
-    return scaled(dot(second, net.out[member, :, 0]), net.out_scale[member, 0, 0], net.out_bias[member, 0, 0])
+    return scaled(
+        dot(second, net.output_weights[member, :, 0]), net.output_scale[member, 0, 0], net.output_bias[member, 0, 0]
+    )
 
 
 def slow_odds(net: QuantizedMLP, inputs: Any, groups: list[Any], n_words: Any, bags: Bags) -> list[float]:
-    """Log odds with Python's own numbers, one sum at a time; floats are rounded to single precision at each step."""
-    members, h = net.own.shape[:2]
+    """Log odds with Python's own numbers, one sum at a time; floats are quantize to single precision at each step."""
+    members, h = net.self_weights.shape[:2]
     seen = [bags.buckets[bags.starts[bag] : bags.starts[bag + 1]].tolist() for bag in bags.bag.tolist()]
     hidden = [first_layer(net, row, its) for row, its in zip(inputs, seen, strict=True)]
     words = [round(amount) for amount in n_words.tolist()]
@@ -148,8 +150,8 @@ def test_no_sum_of_products_needs_more_than_32_bits(weights: list[float], most: 
 def test_the_largest_numbers_there_are_do_not_overflow() -> None:
     """Weights, columns and words all as large as they may be: units stay at their bound, compiled and in Python."""
     full = net_of(0, 2, (3, 3), 4, 2, 5)
-    arrays = {name: np.full_like(array, 1e6) for name, array in vars(full).items() if name not in {"centre", "scale"}}
-    net = replace(full, **arrays, centre=np.zeros(COLUMNS, np.float32), scale=np.ones(COLUMNS, np.float32))
+    arrays = {name: np.full_like(array, 1e6) for name, array in vars(full).items() if name not in {"center", "scale"}}
+    net = replace(full, **arrays, center=np.zeros(COLUMNS, np.float32), scale=np.ones(COLUMNS, np.float32))
     net.check(COLUMNS)
     matrix, groups, words, bags = some_page(1, 50)
     for sign in (1, -1):
@@ -191,6 +193,6 @@ def test_a_bag_of_too_many_words_is_refused() -> None:
 def test_rounding_a_net_of_zeros_gives_zeros() -> None:
     """Nothing is divided by nothing."""
     net = net_of(0, 1, (3, 3), 2, 1, 4)
-    zeros = rounded(**{name: np.zeros_like(array) for name, array in vars(net).items() if name != "_whole"})
+    zeros = quantize(**{name: np.zeros_like(array) for name, array in vars(net).items() if name != "_whole"})
     assert all(np.isfinite(np.asarray(array, np.float64)).all() for array in zeros)
     assert not any(array.any() for name, array in zeros._asdict().items() if array.dtype == np.int16)

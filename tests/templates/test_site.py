@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import blockml
 from blockml.errors import ModelFormatError, UsageError
-from blockml.model.model_file import save_model
+from blockml.model import save_model
 from blockml.page import Page
 from blockml.templates.frequency import measure
 from blockml.templates.site import SiteTemplate, loaded

@@ -13,8 +13,9 @@ from blockml.datasets import Dataset, open_dataset
 from blockml.errors import DatasetError, UsageError
 from blockml.features.structure import FAR
 from blockml.page import Label
+from blockml.predictors import BlockTypes
 from blockml.training import block_types as learning
-from blockml.training.block_types import AREAS, BLANKED, AreaRows, area_rows, fit_areas
+from blockml.training.block_types import BLANKED, BLOCK_TYPES, BlockTypeRows, block_type_rows, fit_block_types
 from blockml.training.hist_gradient_boosting import Boosting
 
 DATA = Path(__file__).parents[2] / "data"
@@ -28,9 +29,9 @@ def own() -> Dataset:
 
 
 @pytest.fixture(scope="module")
-def rows(own: Dataset) -> AreaRows:
+def rows(own: Dataset) -> BlockTypeRows:
     """Rows of them."""
-    return area_rows([own], seed=1)
+    return block_type_rows([own], seed=1)
 
 
 def written(folder: Path, html: str, content: str, page_type: str = "article") -> Dataset:
@@ -43,14 +44,14 @@ def written(folder: Path, html: str, content: str, page_type: str = "article") -
     return open_dataset(f"small={folder}")
 
 
-def told(rows: AreaRows) -> list[tuple[str, bool]]:
+def told(rows: BlockTypeRows) -> list[tuple[str, bool]]:
     """Label, and whether only "not main" is known, of each row."""
-    return [(str(AREAS[i]), rest) for i, rest in zip(rows.label.tolist(), rows.rest.tolist(), strict=True)]
+    return [(str(BLOCK_TYPES[i]), rest) for i, rest in zip(rows.label.tolist(), rows.rest.tolist(), strict=True)]
 
 
-def test_each_page_gives_a_few_rows_of_each_label(rows: AreaRows, own: Dataset) -> None:
+def test_each_page_gives_a_few_rows_of_each_label(rows: BlockTypeRows, own: Dataset) -> None:
     """So that a long menu doesn't outweigh everything."""
-    counts = np.zeros((len(own), len(AREAS)), dtype=int)
+    counts = np.zeros((len(own), len(BLOCK_TYPES)), dtype=int)
     np.add.at(counts, (rows.page, rows.label), 1)
     assert counts.max() == learning.MOST_ROWS
     assert (counts.sum(axis=0) > 0).all()
@@ -62,11 +63,11 @@ def test_each_page_gives_a_few_rows_of_each_label(rows: AreaRows, own: Dataset) 
 def test_all_rows_can_be_taken(own: Dataset) -> None:
     """Of labelled pages every block has a label."""
     few = Dataset("few", own.path, own.format, own.pages[:3])
-    everything, some = area_rows([few], most=None), area_rows([few])
+    everything, some = block_type_rows([few], most=None), block_type_rows([few])
     assert len(everything.label) > len(some.label)
     assert everything.sites == tuple(f"few/{page.site}" for page in few.pages)
-    assert np.array_equal(everything.matrix, area_rows([few], most=None, seed=5, jobs=2).matrix)
-    assert np.array_equal(some.matrix, area_rows([few], jobs=2).matrix)
+    assert np.array_equal(everything.matrix, block_type_rows([few], most=None, seed=5, jobs=2).matrix)
+    assert np.array_equal(some.matrix, block_type_rows([few], jobs=2).matrix)
 
 
 HTML = "<h1>Cats rule</h1><p>They do.<div class=comments><p>They don't, though.</div><p>What else"
@@ -81,7 +82,7 @@ HTML = "<h1>Cats rule</h1><p>They do.<div class=comments><p>They don't, though.<
 )
 def test_weak_labels_stand_in(tmp_path: Path, page_type: str, expected: list[tuple[str, bool]]) -> None:
     """Where gold only tells content: of a forum nothing is known of what isn't."""
-    found = area_rows([written(tmp_path, HTML, "Cats rule They do.", page_type)])
+    found = block_type_rows([written(tmp_path, HTML, "Cats rule They do.", page_type)])
     assert told(found) == expected
     assert found.weak.all()
 
@@ -89,20 +90,20 @@ def test_weak_labels_stand_in(tmp_path: Path, page_type: str, expected: list[tup
 def test_pages_without_labels_are_no_data(tmp_path: Path) -> None:
     """An empty page gives no row."""
     with pytest.raises(DatasetError, match="no page has labelled blocks"):
-        area_rows([written(tmp_path, "<title>x</title>", "")])
+        block_type_rows([written(tmp_path, "<title>x</title>", "")])
 
 
-def test_areas_learn(rows: AreaRows) -> None:
+def test_areas_learn(rows: BlockTypeRows) -> None:
     """Made pages are easy: most blocks of sites not learnt from are told right."""
     held = np.array(rows.sites) == "sites/patient-crumb"
-    learnt = fit_areas(rows.of_pages(~held), growth=QUICK)
-    learnt.check(rows.matrix.shape[1])
+    learnt = fit_block_types(rows.of_pages(~held), growth=QUICK)
+    BlockTypes.from_arrays(learnt.to_arrays(), rows.matrix.shape[1])
     left = rows.of_pages(held)
     said = learnt.label(left.matrix)
-    assert np.mean([label is AREAS[i] for label, i in zip(said, left.label.tolist(), strict=True)]) > 0.5
+    assert np.mean([label is BLOCK_TYPES[i] for label, i in zip(said, left.label.tolist(), strict=True)]) > 0.5
 
 
-def test_names_are_hidden_on_weak_pages_alone(rows: AreaRows) -> None:
+def test_names_are_hidden_on_weak_pages_alone(rows: BlockTypeRows) -> None:
     """All columns that a weak label may come from, and no others."""
     weak = rows.page % 2 == 0
     half = replace(rows, weak=weak)
@@ -115,12 +116,12 @@ def test_names_are_hidden_on_weak_pages_alone(rows: AreaRows) -> None:
     assert np.array_equal(hidden[~touched], rows.matrix[~touched])
 
 
-def test_what_cannot_be_learnt_is_refused(rows: AreaRows) -> None:
+def test_what_cannot_be_learnt_is_refused(rows: BlockTypeRows) -> None:
     """A label without blocks, a share that is none."""
-    keep = rows.label != AREAS.index(Label.FOOTER)
+    keep = rows.label != BLOCK_TYPES.index(Label.FOOTER)
     names = ("matrix", "label", "rest", "weak", "page")
     less = replace(rows, **{name: getattr(rows, name)[keep] for name in names})
     with pytest.raises(UsageError, match="no block is labelled footer"):
-        fit_areas(less)
+        fit_block_types(less)
     with pytest.raises(UsageError, match="between 0 and 1"):
-        fit_areas(rows, blank=1.5)
+        fit_block_types(rows, blank=1.5)

@@ -1,4 +1,4 @@
-"""Trees and nets over the blocks of pages."""
+"""Ensembles of trees and MLPs over the blocks of pages."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ import numpy as np
 import pytest
 
 from blockml.datasets import open_dataset
+from blockml.decision.page_features import BlockAmounts
+from blockml.decision.scores import PolicyColumns
 from blockml.errors import UsageError
 from blockml.features import feature_set
-from blockml.predictors.log_odds import average_log_odds, sigmoid
-from blockml.training.ensemble import MOST_ROWS, fit_blend, learning_rows, net_pages
+from blockml.predictors import MLP, TreeEnsemble
+from blockml.predictors.log_odds import log_odds, sigmoid
+from blockml.predictors.tree_ensemble import TREE_ARRAYS, Trees
+from blockml.training.ensemble import MOST_ROWS, Ensemble, fit_ensemble, learning_rows, net_pages
 from blockml.training.recipes import Recipe, recipe
 from blockml.training.table import BlockTable, PageRows, build_table
 
@@ -20,8 +24,7 @@ DATA = Path(__file__).parents[2] / "data"
 
 #: Grown without LightGBM.
 QUICK = replace(recipe("boosted"), learner="boosted").but(n_trees=5)
-WITH_NET = replace(QUICK, nets=1, net_share=0.7)
-TREE_ARRAYS = ("feature", "threshold", "left", "right", "value", "roots")
+WITH_MLP = replace(QUICK, n_mlps=1, mlp_weight=0.75)
 
 
 def page(number: int, words: list[float], *, usable: bool = True) -> PageRows:
@@ -40,21 +43,22 @@ def page(number: int, words: list[float], *, usable: bool = True) -> PageRows:
         owner=np.zeros(0, np.int32),
         tokens=np.zeros(0, np.int32),
         gold_counts=None,
-        words=np.array(words, dtype=np.float64),
+        policy_columns=PolicyColumns(
+            BlockAmounts(np.array(words, dtype=np.float64), np.zeros(n), np.zeros(n)),
+            np.arange(n),
+            np.full(n, -1),
+            np.zeros(n, np.int64),
+        ),
         hash=str(number),
         sketch=frozenset(),
-        linked=np.zeros(n),
-        prose=np.zeros(n),
-        line=np.arange(n),
         groups=(np.zeros(n, np.int32), np.zeros(n, np.int32)),
-        text=np.full(len(words), -1),
     )
 
 
 @pytest.fixture(scope="module")
 def table() -> BlockTable:
     """The pages written by hand."""
-    return build_table([open_dataset(DATA / "pages")], WITH_NET)
+    return build_table([open_dataset(DATA / "pages")], WITH_MLP)
 
 
 def without(table: BlockTable, page: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
@@ -106,58 +110,70 @@ def test_nets_see_the_pages_of_the_table(table: BlockTable) -> None:
 # --- what is learnt ---------------------------------------------------------------------------------------------------
 
 
+def trees_of(ensemble: Ensemble) -> Trees:
+    """The trees of an ensemble."""
+    predictor = ensemble.predictors["trees"]
+    assert isinstance(predictor, TreeEnsemble)
+    return predictor.trees
+
+
 def test_trees_alone(table: BlockTable) -> None:
-    """Both looks are the same; pages that were not learnt from don't matter."""
+    """Both probabilities are the same; pages that were not learnt from don't matter."""
     rows = without(table, 3)
-    blend = fit_blend(table, QUICK, rows, seed=1)
-    assert blend.net is None
-    alone, final = blend.looks(table, 3)
+    ensemble = fit_ensemble(table, QUICK, rows, seed=1)
+    assert ensemble.weights == {"trees": 1.0}
+    alone, final = ensemble.probabilities(table, 3)
     assert alone is final
-    assert np.array_equal(alone, sigmoid(blend.trees.predict(table.matrix[table.rows_of(3)])))
+    assert np.array_equal(alone, sigmoid(trees_of(ensemble).predict(table.matrix[table.rows_of(3)])))
     flipped = replace(table, main=np.where(table.page_of_row == 3, ~table.main, table.main))
-    other = fit_blend(flipped, QUICK, rows, seed=1)
+    other = fit_ensemble(flipped, QUICK, rows, seed=1)
     for name in TREE_ARRAYS:
-        assert np.array_equal(getattr(blend.trees, name), getattr(other.trees, name))
+        assert np.array_equal(getattr(trees_of(ensemble), name), getattr(trees_of(other), name))
 
 
-def test_trees_and_a_net(table: BlockTable) -> None:
-    """Their log odds meet where the recipe says; together they still know the pages they learnt from."""
-    blend = fit_blend(table, WITH_NET, table.trainable)
-    assert blend.net is not None
-    blend.net.check(len(feature_set(QUICK.features).columns))
+def test_trees_and_an_mlp(table: BlockTable) -> None:
+    """Their log odds are averaged as the recipe says; together they still know the pages they learnt from."""
+    ensemble = fit_ensemble(table, WITH_MLP, table.trainable)
+    assert ensemble.weights == {"trees": 0.25, "mlp": 0.75}
+    mlp = ensemble.predictors["mlp"]
+    assert isinstance(mlp, MLP)
+    mlp.check(len(feature_set(QUICK.features).columns))
     scores = np.empty(len(table.main), np.float32)
     for number, item in enumerate(table.pages):
         here = table.rows_of(number)
-        alone, final = blend.looks(table, number)
-        odds = blend.trees.predict(table.matrix[here])
-        net = blend.net.predict(table.matrix[here], item.groups, item.words, item.bags)
+        alone, final = ensemble.probabilities(table, number)
+        odds = trees_of(ensemble).predict(table.matrix[here])
+        other = log_odds(mlp.predict(table.matrix[here], item.groups, item.words, item.bags))
         assert np.array_equal(alone, sigmoid(odds))
-        assert np.array_equal(final, average_log_odds(odds, net, 0.7))
+        assert np.array_equal(final, sigmoid(0.25 * odds + 0.75 * other))
         scores[here] = final
     assert ((scores >= 0) & (scores <= 1)).all()
     assert scores[table.main].mean() > scores[~table.main].mean() + 0.02
 
 
 def test_a_page_without_blocks(table: BlockTable) -> None:
-    """Has no probabilities, and hinders nobody."""
+    """It has no probabilities, and the others train as before."""
+    nothing = np.zeros(0)
     none = replace(
         table.pages[0],
         matrix=np.zeros((0, table.matrix.shape[1]), np.float32),
-        **{name: getattr(table.pages[0], name)[:0] for name in ("main", "known", "words", "linked", "prose")},
+        main=nothing.astype(bool),
+        known=nothing.astype(bool),
+        policy_columns=PolicyColumns(BlockAmounts(nothing, nothing, nothing), *[nothing.astype(np.int64)] * 3),
         groups=(np.zeros(0, np.int32),) * 2,
         bags=None,
         hash="none",
     )
     with_none = BlockTable.stack([*table.pages[:4], none, *table.pages[4:8]])
-    blend = fit_blend(with_none, WITH_NET, with_none.trainable)
-    assert [look.shape for look in blend.looks(with_none, 4)] == [(0,), (0,)]
+    ensemble = fit_ensemble(with_none, WITH_MLP, with_none.trainable)
+    assert [found.shape for found in ensemble.probabilities(with_none, 4)] == [(0,), (0,)]
 
 
-@pytest.mark.parametrize("chosen", [QUICK, WITH_NET])
-def test_the_same_seed_gives_the_same_blend(table: BlockTable, chosen: Recipe) -> None:
+@pytest.mark.parametrize("chosen", [QUICK, WITH_MLP])
+def test_the_same_seed_gives_the_same_ensemble(table: BlockTable, chosen: Recipe) -> None:
     """And another one another."""
     rows = without(table, 0)
-    one, again, other = (fit_blend(table, chosen, rows, seed=seed).looks(table, 0)[1] for seed in (1, 1, 2))
+    one, again, other = (fit_ensemble(table, chosen, rows, seed=seed).probabilities(table, 0)[1] for seed in (1, 1, 2))
     assert np.array_equal(one, again)
     assert not np.array_equal(one, other)
 
@@ -166,4 +182,4 @@ def test_training_needs_both_kinds_of_blocks(table: BlockTable) -> None:
     """Content and not."""
     for rows in (table.main, ~table.main, np.zeros_like(table.main)):
         with pytest.raises(UsageError, match="both kinds"):
-            fit_blend(table, QUICK, rows)
+            fit_ensemble(table, QUICK, rows)

@@ -60,8 +60,9 @@ def test_the_gradient_is_that_of_small_steps() -> None:
     n, f, h, d = 14, 4, 5, 3
     known = (rng.random(BUCKETS) < 0.7).astype(float)
     shapes = {
-        "first": (f, h), "first_bias": (h,), "words": (BUCKETS, d), "lift": (d, h), "own": (h, h), "page": (2 * h, h),
-        "alike": (2 * h, h), "second_bias": (1, h), "out": (h, 1), "out_bias": (1, 1),
+        "input_u": (f, h), "input_bias": (h,), "word_vectors": (BUCKETS, d), "word_projection": (d, h),
+        "self_weights": (h, h), "page_weights": (2 * h, h),
+        "group_weights": (2 * h, h), "hidden_bias": (1, h), "output_weights": (h, 1), "output_bias": (1, 1),
     }  # fmt: skip
     weights: dict[str, Any] = {name: rng.normal(size=shape) for name, shape in shapes.items()}
     bags = Bags(np.array([0, 3, 4, 9]), rng.integers(0, BUCKETS, 9).astype(np.int32), np.arange(n) % 3)
@@ -71,7 +72,7 @@ def test_the_gradient_is_that_of_small_steps() -> None:
     )
     batch = Batch(columns, labels, n_words, RowGroups.runs(np.array([6, 1, 7])), pools, bags)
     masks = Masks(*(double(array) for array in (known[:, None], rng.random((n, h)), rng.random((n, h)))))
-    weights["words"] *= known[:, None]
+    weights["word_vectors"] *= known[:, None]
     _, gradient = loss(weights, batch, masks, 0.5)
     for name, shape in shapes.items():
         step = 1e-6 * rng.normal(size=shape)
@@ -102,7 +103,7 @@ def test_the_same_seed_gives_the_same_net() -> None:
     scores = scores_of(one, pages)
     assert np.array_equal(scores, scores_of(again, pages))
     assert not np.array_equal(scores, scores_of(other, pages))
-    assert join([one, other]).own.shape[0] == 2
+    assert join([one, other]).self_weights.shape[0] == 2
     changed = NetPages(pages.matrix * np.array([1, -5], np.float32), *(getattr(pages, name) for name in
                        ("labels", "n_words", "starts", "groups", "bags")))  # fmt: skip
     assert np.array_equal(scores, scores_of(one, changed))
@@ -116,8 +117,8 @@ def test_pages_that_are_not_chosen_do_not_count() -> None:
     options = NetOptions(units=8, epochs=2)
     one = fit_net(pages, chosen, options=options)
     two = fit_net(NetPages(pages.matrix, flipped, pages.n_words, pages.starts, pages.groups), chosen, options=options)
-    assert np.array_equal(one.first, two.first)
-    assert not np.array_equal(one.first, fit_net(pages, options=options).first)
+    assert np.array_equal(one.input_u, two.input_u)
+    assert not np.array_equal(one.input_u, fit_net(pages, options=options).input_u)
 
 
 def test_rare_words_stay_without_a_vector() -> None:
@@ -126,8 +127,8 @@ def test_rare_words_stay_without_a_vector() -> None:
     assert pages.bags is not None
     pages.bags.buckets[0] = 7000
     net = fit_net(pages, options=NetOptions(units=8, epochs=1, min_pages=2))
-    assert not net.words[7000].any()
-    assert net.words[101].any()
+    assert not net.word_vectors[7000].any()
+    assert net.word_vectors[101].any()
 
 
 def test_nothing_to_learn_from_is_refused() -> None:

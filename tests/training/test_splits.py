@@ -14,7 +14,7 @@ from blockml.datasets.base import LabelledPage
 from blockml.datasets.gold import TextGold
 from blockml.errors import DatasetError, UnknownNameError, UsageError
 from blockml.evaluation import bag_scores
-from blockml.model.model_file import Model, load_model, save_model
+from blockml.model import Model, load_model, save_model
 from blockml.training.card import render_card
 from blockml.training.cross_validation import cross_validate, gaps
 from blockml.training.recipes import RECIPES, recipe
@@ -270,7 +270,7 @@ def test_snippet_gold_is_not_taken_for_an_empty_text(tmp_path: Path) -> None:
         (folder / "page.html").write_text(f"<ul>{menu}</ul>{body}" * 3, encoding="utf-8")
         (folder / "meta.json").write_text('{"with": ["The story number"], "without": ["menu entry"]}', encoding="utf-8")
     trained = train([open_dataset(tmp_path)], recipe("kim2013"), n_folds=3)
-    assert trained.threshold == 0.5
+    assert trained.policy.threshold == 0.5
     assert "page_bag_f1" not in trained.metrics["page"]
     assert trained.metrics["page"]["block"]["f1"] > 0.9
 

@@ -19,9 +19,9 @@ from blockml.datasets import BlockLabels, LabelledPage, SnippetGold, TextGold
 from blockml.datasets.gold import MATCHED_SHARE, block_tokens
 from blockml.errors import DatasetError
 from blockml.evaluation import BlockScores, SnippetRates, WordScores, block_scores, snippet_rates
-from blockml.model.model_file import Parsing
 from blockml.page import Page
 from blockml.parsing import parse
+from blockml.parsing.options import ParsingOptions
 from blockml.text.lcs import lcs_alignment, lcs_length
 from blockml.text.tokens import WORD, metric_tokens
 
@@ -133,17 +133,19 @@ class Reference:
     (0.75, 0.5, (1, 1, 0, 0))
     """
 
-    def __init__(self, labelled: LabelledPage, parsings: Iterable[Parsing] = ()) -> None:
+    def __init__(self, labelled: LabelledPage, parsings: Iterable[ParsingOptions] = ()) -> None:
         data, gold = labelled.load()
         if gold is None:
             raise DatasetError(f"page {labelled.id!r} has no gold", source=labelled.path)
-        default = Parsing()
+        default = ParsingOptions()
         pages = {
             parsing: parse(data, url=labelled.url, charset=labelled.charset, **parsing.options())
             for parsing in {default, *parsings}
         }
         text = gold.text()
-        self.labels: Mapping[Parsing, BlockLabels] = {parsing: gold.label(page) for parsing, page in pages.items()}
+        self.labels: Mapping[ParsingOptions, BlockLabels] = {
+            parsing: gold.label(page) for parsing, page in pages.items()
+        }
         self.owner, self.page_tokens = block_tokens(pages[default])
         self.numbers: dict[str, int] = {}
         self.tokens = None if text is None else self._numbered(text)
@@ -180,16 +182,16 @@ class Reference:
     def blocks_of(self, text: str) -> NDArray[np.bool_]:
         """Blocks of the page that a text holds, found as :class:`blockml.datasets.TextGold` finds them."""
         matched = lcs_alignment(self.page_tokens, metric_tokens(text)) >= 0
-        n = len(self.labels[Parsing()].main)
+        n = len(self.labels[ParsingOptions()].main)
         n_tokens = np.bincount(self.owner, minlength=n)
         return np.bincount(self.owner[matched], minlength=n) >= MATCHED_SHARE * np.maximum(1, n_tokens)
 
-    def blocks(self, kept: NDArray[np.bool_], parsing: Parsing) -> BlockScores:
+    def blocks(self, kept: NDArray[np.bool_], parsing: ParsingOptions) -> BlockScores:
         """Counts of the blocks with gold."""
         labels = self.labels[parsing]
         return block_scores(labels.main[labels.known], kept[labels.known])
 
-    def score(self, row: Mapping[str, Any], parsing: Parsing | None = None) -> PageScore:
+    def score(self, row: Mapping[str, Any], parsing: ParsingOptions | None = None) -> PageScore:
         """Score a row of outputs.
 
         Parameters
@@ -199,7 +201,7 @@ class Reference:
         """
         text = row["text"]
         if parsing is None:
-            kept, parsing = self.blocks_of(text), Parsing()
+            kept, parsing = self.blocks_of(text), ParsingOptions()
         else:
             kept = np.zeros(len(self.labels[parsing].main), dtype=bool)
             kept[row["kept"] or []] = True

@@ -19,7 +19,7 @@ from blockml.evaluation.comparison.marks import scoring_mark
 from blockml.evaluation.comparison.reference import PageScore, Reference
 from blockml.evaluation.comparison.store import Progress, Sample, Store, no_progress
 from blockml.evaluation.comparison.systems import System
-from blockml.model.model_file import Parsing
+from blockml.parsing.options import ParsingOptions
 
 __all__ = ["PageScore", "load_descriptions", "load_scores", "score_systems"]
 
@@ -94,14 +94,14 @@ def _score_pages(systems: Sequence[System], sample: Sample, store: Store, jobs: 
 
 
 def _score_chunk(
-    chunk: Sequence[tuple[LabelledPage, Sequence[Mapping[str, Any]]]], parsings: Sequence[Parsing | None]
+    chunk: Sequence[tuple[LabelledPage, Sequence[Mapping[str, Any]]]], parsings: Sequence[ParsingOptions | None]
 ) -> list[tuple[PageScore, ...]]:
     used = {parsing for parsing in parsings if parsing is not None}
     return [_score_page(Reference(page, used), rows, parsings) for page, rows in chunk]
 
 
 def _score_page(
-    reference: Reference, rows: Sequence[Mapping[str, Any]], parsings: Sequence[Parsing | None]
+    reference: Reference, rows: Sequence[Mapping[str, Any]], parsings: Sequence[ParsingOptions | None]
 ) -> tuple[PageScore, ...]:
     return tuple([reference.score(row, parsing) for row, parsing in zip(rows, parsings, strict=True)])
 

@@ -20,7 +20,8 @@ from blockml.evaluation.comparison.peers import PEERS
 from blockml.evaluation.site_pages import at_their_site
 from blockml.extract import extract
 from blockml.extractors import EXTRACTORS, TrainedExtractor, model_names, resolve
-from blockml.model.model_file import Model, Parsing
+from blockml.model import Model
+from blockml.parsing.options import ParsingOptions
 
 __all__ = ["GROUPS", "Chosen", "Output", "Run", "System", "choose", "read_outputs"]
 
@@ -63,7 +64,7 @@ class System:
     """What the maker knows it by: a public name or a path."""
     parameters: tuple[tuple[str, Any], ...] = ()
     """Parameters that don't have their default, by name."""
-    parsing: Parsing = field(default_factory=Parsing)
+    parsing: ParsingOptions = field(default_factory=ParsingOptions)
     """How pages are parsed whose blocks it keeps."""
     uses_siblings: bool = False
     """Whether it learns from other pages of the same site."""
@@ -216,10 +217,10 @@ def _mark(model: Model | None) -> str:
     if model is None:
         return extraction_mark()
     digest = hashlib.sha256(extraction_mark().encode())
-    trees = model.trees
-    digest.update(repr((model.features_hash, model.threshold, model.link, model.parsing)).encode())
-    for array in (trees.feature, trees.threshold, trees.left, trees.right, trees.value, trees.roots):
-        digest.update(array.tobytes())
+    digest.update(repr((model.features_hash, model.policy, model.weights, model.parsing)).encode())
+    for predictor in (*model.predictors.values(), model.article, model.block_types):
+        for array in () if predictor is None else predictor.to_arrays().values():
+            digest.update(array.tobytes())
     return digest.hexdigest()[:8]
 
 

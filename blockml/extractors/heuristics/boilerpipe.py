@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from blockml.extractors.base import Between, Extractor, Traits
 from blockml.extractors.heuristics.boilerpipe_rows import Mark, Rows, rows_of
 from blockml.features.density import link_density, word_density
-from blockml.model.model_file import Parsing
 from blockml.page import Page
+from blockml.parsing.options import ParsingOptions
 
 __all__ = ["BoilerpipeArticle", "BoilerpipeDefault", "Density", "NumWords"]
 
 Numbers = NDArray[np.floating[Any]] | NDArray[np.integer[Any]]
 
-_PARSING: Final = Parsing(profile="boilerpipe", keep_wordless=False, tokenizer="boilerpipe")
+_PARSING: Final = ParsingOptions(profile="boilerpipe", keep_wordless=False, tokenizer="boilerpipe")
 _TRAITS: Final = Traits(
     needs_training=False, uses_siblings=False, gives_probabilities=False, source="Kohlschütter et al. 2010"
 )
@@ -96,7 +96,7 @@ class NumWords(Extractor):
     traits: ClassVar[Traits] = _TRAITS
 
     @property
-    def parsing(self) -> Parsing:
+    def parsing(self) -> ParsingOptions:
         """Boilerpipe's blocks: inline tags do not separate, blocks without words are dropped."""
         return _PARSING
 
@@ -124,7 +124,7 @@ class Density(Extractor):
     traits: ClassVar[Traits] = _TRAITS
 
     @property
-    def parsing(self) -> Parsing:
+    def parsing(self) -> ParsingOptions:
         """Boilerpipe's blocks: inline tags do not separate, blocks without words are dropped."""
         return _PARSING
 
@@ -300,7 +300,7 @@ class _Chain(Extractor):
     traits: ClassVar[Traits] = _TRAITS
 
     @property
-    def parsing(self) -> Parsing:
+    def parsing(self) -> ParsingOptions:
         """Boilerpipe's blocks: inline tags do not separate, blocks without words are dropped."""
         return _PARSING
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.decision.decide import decide
 from blockml.extractors.base import Extractor, Prediction
-from blockml.extractors.combinations import LEAST_SCORE, Combination, Member, above_removed, kept_by
+from blockml.extractors.combinations import LEAST_SCORE, Combination, Member, remaining_scores
 from blockml.extractors.site.methods import TextFrequency
-from blockml.model.model_file import Parsing
 from blockml.page import Page
+from blockml.parsing.options import ParsingOptions
 from blockml.templates.site import SiteTemplate, loaded
 
 if TYPE_CHECKING:
@@ -59,31 +59,30 @@ class Unrepeated(Combination):
         return self.extractors()[-1].gives_labels
 
     @property
-    def parsing(self) -> Parsing:
+    def parsing(self) -> ParsingOptions:
         """Parsing of the extractor: a model's pages have to be cut as in training."""
         return self.extractors()[-1].parsing
 
     def score(self, page: Page) -> NDArray[np.float32]:
         """Score by the extractor; what repeats scores 0."""
-        return self.predict(page).scores
+        return self.decide(page).scores
 
     def predict(self, page: Page) -> Prediction:
         """Score by the extractor, and pass on what both remark."""
         self.check()
         site, last = self.extractors()
         rare, found = site.predict(page), last.predict(page)
-        scores = above_removed(found.scores, last)
-        left = np.where(decide(rare.scores, site.effective_threshold, page).kept, scores, np.float32(0))
-        remarks = (*rare.remarks, *found.remarks)
-        threshold = self.default_threshold
-        if not decide(left, threshold, page).kept.any() and decide(scores, threshold, page).kept.any():
-            return Prediction(scores, (f"fallback to {last.id}: all that it keeps repeats", *remarks), found.labels)
-        return Prediction(left, remarks, found.labels)
+        decision = last.decide(page, found)
+        whole = Prediction(remaining_scores(decision, last), (*rare.remarks, *found.remarks), decision.labels)
+        left = replace(whole, removed=~site.decide(page, rare).kept)
+        if not self.decide(page, left).kept.any() and self.decide(page, whole).kept.any():
+            return replace(whole, remarks=(f"fallback to {last.id}: everything it keeps repeats", *whole.remarks))
+        return left
 
     def explain(self, page: Page) -> tuple[str, ...]:
         """Name what removes a block, else tell what the extractor tells."""
         site, last = self.extractors()
-        rare = kept_by(site, page).tolist()
+        rare = site.decide(page).kept.tolist()
         return tuple(
             [
                 note if stays else f"repeats: {why}"

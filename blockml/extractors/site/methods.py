@@ -14,11 +14,10 @@ from typing import ClassVar, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.decision.decide import decide
 from blockml.errors import UsageError
 from blockml.extractors.base import Between, Extractor, Prediction, Traits
 from blockml.extractors.combinations import Member
-from blockml.extractors.heuristics.methods import METHODS
+from blockml.extractors.methods import METHODS
 from blockml.page import Page
 from blockml.templates.frequency import (
     MIN_TRAIN,
@@ -39,7 +38,6 @@ from blockml.templates.site import SiteTemplate, loaded
 
 __all__ = [
     "IBDF",
-    "SITE_METHODS",
     "BlockFrequency",
     "Entropy",
     "SiteMethod",
@@ -99,8 +97,9 @@ class SiteMethod(Extractor):
             return Prediction(scores)
         other = self._fallback()
         found = other.predict(page)
-        # Scores that are compared with another threshold: only the decision can be taken over.
-        kept = decide(found.scores, other.effective_threshold, page).kept
+        kept = other.decide(
+            page, found
+        ).kept  # its scores are compared with another threshold: only the decision counts
         return Prediction(kept.astype(np.float32), (f"fallback to {other.id}: {doubt}", *found.remarks))
 
     def explain(self, page: Page) -> tuple[str, ...]:
@@ -324,9 +323,3 @@ class TreeMapping(SiteMethod):
         share = np.zeros(len(page.blocks)) if inside is None else template_share(page, inside)
         notes = ["in the template" if part == 1 else f"{part:.0%} in the template" if part else "" for part in share]
         return (1 - share).astype(np.float32), notes
-
-
-#: Extractors that know the page's site, by public name.
-SITE_METHODS: Mapping[str, type[SiteMethod]] = {
-    kind.name: kind for kind in (TextFrequency, BlockFrequency, Entropy, IBDF, TreeMapping)
-}

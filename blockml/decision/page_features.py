@@ -1,0 +1,90 @@
+"""Features of a page as a whole, once its blocks have probabilities: one row a page.
+
+Trees over this row tell whether the page is an article, and one of its columns predicts the F1 of the extraction. The
+trees are grown on pages that the block classifier was not trained on, where it is less certain.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.decision.expected_f1 import expected_f1
+from blockml.predictors.log_odds import log_odds
+
+__all__ = ["PAGE_FEATURES", "PREDICTED_F1", "BlockAmounts", "page_features"]
+
+PAGE_FEATURES = (
+    "predicted_f1",  # expected F1 of the blocks that are kept by it
+    "threshold",  # log odds of the least probable of these
+    "kept",  # their words / all words
+    "words",  # logarithm of their words
+    "pagewords",  # logarithm of the words of the page
+    "unsure",  # words with a probability from .2 to .8 / words kept
+    "agreement",  # overlap (F1) with the decision of the first predictor alone
+    "pieces",  # runs of kept blocks / kept blocks
+    "links",  # linked words / words, of what is kept
+    "prose",  # running text / words, of what is kept
+    "pageprose",  # running text / words, of the page
+    "low",  # overlap (F1) of what is kept with blocks from a probability of .8 on
+    "high",  # the same from .2 on
+)
+
+#: The column that predicts the F1 of the page. Trees grown to predict it from all columns ranked pages worse
+#: (docs/default.md).
+PREDICTED_F1 = PAGE_FEATURES.index("predicted_f1")
+_UNSURE = (np.float32(0.2), np.float32(0.8))
+
+
+class BlockAmounts(NamedTuple):
+    """Words of the blocks of a page, (n_blocks,) each: all, linked, and of running text."""
+
+    words: NDArray[np.float64]
+    linked: NDArray[np.float64]
+    prose: NDArray[np.float64]
+
+
+def page_features(
+    amounts: BlockAmounts, first: NDArray[np.float32], probabilities: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Compute the row of one page.
+
+    Parameters
+    ----------
+    amounts
+        Words of its blocks.
+    first, probabilities
+        (n_blocks,) probabilities of the model's first predictor, and of all together.
+
+    Returns
+    -------
+    NDArray[np.float32]
+        (len(PAGE_FEATURES),).
+    """
+    words, linked, prose = amounts
+    threshold, f1 = expected_f1(probabilities, words)
+    low, high = _UNSURE
+    kept, certain, likely = (probabilities >= bound for bound in (np.float32(threshold), high, low))
+    of_first = first >= np.float32(expected_f1(first, words)[0])
+    chosen = kept * words
+    # Numbers of words are integers, whose sums are exact in any order.
+    n_all, n_prose, n_kept = float(words.sum()), float(prose.sum()), float(chosen.sum())
+    unsure = float((words * ((probabilities > low) & (probabilities < high))).sum())
+    blocks = int(np.count_nonzero(kept))
+    runs = int(np.count_nonzero(kept[1:] > kept[:-1])) + int(kept[:1].sum())
+    least_kept, least_all = max(1.0, n_kept), max(1.0, n_all)
+
+    def overlap(other: NDArray[np.bool_]) -> float:
+        """F1 of what is kept, measured by another choice of blocks."""
+        return 2 * float((chosen * other).sum()) / max(1.0, n_kept + float((words * other).sum()))
+
+    row = (
+        *(f1, float(log_odds(np.array([threshold]))[0]), least_kept / least_all),
+        *(math.log1p(least_kept), math.log1p(least_all), unsure / least_kept, overlap(of_first), runs / max(1, blocks)),
+        *(float((linked * kept).sum()) / least_kept, float((prose * kept).sum()) / least_kept, n_prose / least_all),
+        *(overlap(certain), overlap(likely)),
+    )
+    return np.array(row, dtype=np.float32)

@@ -1,0 +1,45 @@
+"""The policy's fields and their legal values."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, fields
+from typing import Any
+
+import pytest
+
+from blockml.decision.policy import DecisionPolicy
+from blockml.errors import ModelFormatError
+
+
+def test_defaults_are_legal_and_come_back() -> None:
+    """As a model file holds them."""
+    policy = DecisionPolicy().check()
+    assert DecisionPolicy.from_header(asdict(policy)) == policy
+
+
+@pytest.mark.parametrize("name", [item.name for item in fields(DecisionPolicy)])
+@pytest.mark.parametrize("value", [-0.5, math.nan, math.inf, 10**400, True, "1", None, [1]])
+def test_illegal_values_are_refused(name: str, value: Any) -> None:
+    """The message names the field."""
+    if name == "min_content_words" and isinstance(value, int | float) and value >= 1e300:
+        return
+    with pytest.raises(ModelFormatError, match="rule" if name == "rule" else name):
+        DecisionPolicy.from_header(asdict(DecisionPolicy()) | {name: value})
+
+
+@pytest.mark.parametrize("name", ["threshold", "neighbor_smoothing", "negative_shrinkage", "certain_p"])
+def test_shares_are_at_most_one(name: str) -> None:
+    """The message names the range."""
+    with pytest.raises(ModelFormatError, match=rf"'{name}' must be between .* and 1, got 1.5"):
+        DecisionPolicy.from_header(asdict(DecisionPolicy()) | {name: 1.5})
+
+
+def test_missing_and_unknown_fields_are_refused() -> None:
+    """A file of another version is not guessed at."""
+    values = asdict(DecisionPolicy())
+    with pytest.raises(ModelFormatError, match="unknown fields: new"):
+        DecisionPolicy.from_header(values | {"new": 1})
+    del values["link_penalty"]
+    with pytest.raises(ModelFormatError, match="link_penalty"):
+        DecisionPolicy.from_header(values)
