@@ -121,12 +121,12 @@ def test_predict_by_site(zoo: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert main(["predict", str(zoo.parent), "--extractor", "plain", "--by-site", "-o", str(out)]) == 0
     texts = {row["id"]: row["text"] for row in map(json.loads, out.read_text(encoding="utf-8").splitlines())}
     assert texts == {name: told(name) for name in NAMES}
-    assert "1 sites have enough pages" in capsys.readouterr().err
+    assert "learnt the templates of 1 sites" in capsys.readouterr().err
     assert main(["predict", str(zoo), "--template", str(tmp_path / "none")]) == 4
     assert "no such site template" in capsys.readouterr().err
     SiteTemplate.count([]).save(tmp_path / "empty.template")
     assert main(["predict", str(zoo), "--by-site", "--template", str(tmp_path / "empty.template")]) == 2
-    assert "give one of them" in capsys.readouterr().err
+    assert "exclude each other" in capsys.readouterr().err
     assert main(["predict", str(zoo), "--template", ""]) == 4
 
 

@@ -29,11 +29,11 @@ def test_cluster_tells_the_sites_apart(capsys: Output, tmp_path: Path) -> None:
     assert "87 pages; ctss, threshold" in shown.err
     assert "adjusted rand 1.000" in shown.err
     assert "quillbase" in report.read_text(encoding="utf-8")
-    assert main(["templates", "cluster", str(SITES), "--truth", "folder", "--format", "json", "--finer"]) == 0
+    assert main(["templates", "cluster", str(SITES), "--truth", "folder", "--format", "json", "--subclusters"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["distance"] == "ctss"
     assert (result["threshold_source"], 0 < result["threshold"] < 1) == ("gap", True)
-    assert len(result["clusters"]) == len(result["finer"]) == 87
+    assert len(result["clusters"]) == len(result["subclusters"]) == 87
     assert (result["indices"]["rand"], result["indices"]["purity"]) == (1, 1)
 
 
@@ -44,7 +44,7 @@ def test_cluster_tells_the_sites_apart(capsys: Output, tmp_path: Path) -> None:
         (["--threshold", "1"], 1),
         (["--distance", "ctss", "--set", "q=4", "--linkage", "average", "--k", "6"], 6),
         (["--linkage", "median", "--k", "2", "--distance", "tv"], 2),
-        (["--many", "--threshold", "0.57", "--distance", "cp"], 6),
+        (["--minhash", "--threshold", "0.57", "--distance", "cp"], 6),
     ],
 )
 def test_ways_to_cluster(options: list[str], n: int, capsys: Output) -> None:
@@ -87,7 +87,7 @@ def test_detect_and_update(capsys: Output, tmp_path: Path) -> None:
     learnt = json.loads(capsys.readouterr().out)
     assert (learnt["name"], learnt["pages"], sum(row["pages"] for row in learnt["layouts"])) == ("courier", 8, 8)
     assert main(["templates", "detect", *pages, "-o", str(file), "--update"]) == 0
-    assert "8 pages are new" in capsys.readouterr().err
+    assert "added 8 pages" in capsys.readouterr().err
     site = SiteTemplate.load(file)
     assert (site.name, site.counts.n_pages) == ("courier", 16)
     assert main(["templates", "detect", *pages, "-o", str(tmp_path / "none"), "--update"]) == 4
