@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 import blockml
+from blockml.cli.arguments import HelpFormatter
 from blockml.cli.output import kernel_name, note
 from blockml.errors import BlockmlError, InputError, ModelError
 
@@ -43,19 +44,7 @@ _EXIT_CODES = """exit codes:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command.
-
-    Parameters
-    ----------
-    argv
-        Arguments; those of the process if None.
-
-    Returns
-    -------
-    int
-        Exit code: 0 success; 1 some inputs failed; 2 invalid usage; 3 no readable input; 4 invalid model file;
-        130 interrupted.
-    """
+    """Run the command with the given arguments, or those of the process, and return the exit code."""
     arguments = _parse(sys.argv[1:] if argv is None else argv)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # texts are in any script, whatever the encoding of the terminal
@@ -81,13 +70,14 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
         prog="blockml",
         description="Extract the main content of web pages with a trained text-block classifier.",
         epilog=_EXIT_CODES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"blockml {blockml.__version__} ({kernel_name()})")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (module, text) in _COMMANDS.items():
-        command = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+        description = f"{text[0].upper()}{text[1:]}."
+        command = commands.add_parser(name, help=text, description=description, formatter_class=HelpFormatter)
         if name in argv[:1]:
             importlib.import_module(f"blockml.cli.{module}").COMMANDS[name](command)
     return parser.parse_args(argv)

@@ -12,12 +12,18 @@ from typing import Any
 from blockml.datasets.base import read_bytes
 from blockml.errors import InputError, UsageError
 
-__all__ = [
-    "add_datasets", "add_format", "add_jobs", "add_page", "add_parameters", "names", "parameters", "positive",
-    "probability", "read_page",
-]  # fmt: skip
+__all__ = ["HelpFormatter", "add_datasets", "add_format", "add_jobs", "add_page", "add_parameters", "fraction", "names"]
+__all__ += ["parameters", "positive", "read_page"]
 
 _PYTHON = {"True": True, "False": False, "None": None}
+
+
+class HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Formatter that adds the default value to the help of an option, if it has one."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        has_default = action.option_strings and action.default not in (None, False, [], (), argparse.SUPPRESS)
+        return f"{action.help} (default: {action.default})" if has_default else action.help
 
 
 def positive(text: str) -> int:
@@ -27,7 +33,7 @@ def positive(text: str) -> int:
     return int(text)
 
 
-def probability(text: str) -> float:
+def fraction(text: str) -> float:
     """Parse a number between 0 and 1, for argparse."""
     try:
         value = float(text)
@@ -50,7 +56,7 @@ def names(text: str) -> tuple[str, ...]:
 
 
 def add_page(parser: argparse.ArgumentParser, *, url: str = "URL of the page; it is not fetched") -> None:
-    """Add the page and ``--url``."""
+    """Add the page and ``--url``, with its help text."""
     parser.add_argument("page", metavar="PAGE", help="page file (.gz is unzipped), or - for standard input")
     parser.add_argument("--url", help=url)
 
@@ -70,14 +76,12 @@ def add_datasets(parser: argparse.ArgumentParser, *, required: bool = True) -> N
 
 def add_format(parser: argparse.ArgumentParser) -> None:
     """Add ``--format`` for commands that print a table."""
-    parser.add_argument(
-        "--format", choices=["table", "json"], default="table", help="output format (default: %(default)s)"
-    )
+    parser.add_argument("--format", choices=["table", "json"], default="table", help="output format")
 
 
 def add_jobs(parser: argparse.ArgumentParser) -> None:
     """Add ``--jobs``."""
-    parser.add_argument("--jobs", type=positive, default=1, metavar="N", help="number of processes (default: 1)")
+    parser.add_argument("--jobs", type=positive, default=1, metavar="N", help="number of processes")
 
 
 def add_parameters(parser: argparse.ArgumentParser, of: str) -> None:
@@ -89,10 +93,7 @@ def add_parameters(parser: argparse.ArgumentParser, of: str) -> None:
 def parameters(pairs: Sequence[str]) -> dict[str, Any]:
     """Parse ``NAME=VALUE`` pairs. Values are JSON, or True, False or None as in Python; any other value is a string.
 
-    Raises
-    ------
-    UsageError
-        A pair has no ``=``.
+    Raises UsageError for a pair without ``=``.
 
     Examples
     --------
@@ -112,19 +113,9 @@ def parameters(pairs: Sequence[str]) -> dict[str, Any]:
 
 
 def read_page(name: str, limit: int = -1) -> bytes:
-    """Read a file, unzipped if its name ends in ``.gz``, or standard input for ``-``.
+    """Read at most ``limit`` bytes of a file, unzipped if its name ends in ``.gz``, or of standard input for ``-``.
 
-    Parameters
-    ----------
-    name
-        File name or ``-``.
-    limit
-        Maximum number of bytes to read; -1 for all.
-
-    Raises
-    ------
-    InputError
-        The input cannot be read.
+    Raises InputError if it cannot be read.
     """
     try:
         return sys.stdin.buffer.read(limit) if name == "-" else read_bytes(Path(name), limit)

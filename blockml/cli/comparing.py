@@ -29,31 +29,23 @@ def add_compare(parser: argparse.ArgumentParser) -> None:
         "Run extractors, models and other tools on labelled pages, score their outputs, and write tables and a report. "
         "Results of an earlier run in the same directory are reused."
     )
-    parser.add_argument(
-        "systems",
-        nargs="*",
-        metavar="EXTRACTOR",
-        help="name ('--list' shows them) or model file, optionally with :PARAMETER=VALUE,...; 'all' for every "
-        "extractor and model of blockml, 'peers' for every other tool",
+    add = parser.add_argument
+    text = (
+        "name ('--list' shows them) or model file, optionally with :PARAMETER=VALUE,...; 'all' for every extractor and "
+        "model of blockml, 'peers' for every other tool"
     )
+    add("systems", nargs="*", metavar="EXTRACTOR", help=text)
     add_datasets(parser, required=False)
-    parser.add_argument("-o", "--output", metavar="DIR", help="directory of outputs, scores, tables and report")
-    parser.add_argument(
-        "--outputs",
-        action="append",
-        default=[],
-        metavar="NAME=FILE.jsonl",
-        help='outputs of another tool: one line {"id", "text"} per page; may be repeated',
-    )
+    add("-o", "--output", metavar="DIR", help="directory of outputs, scores, tables and report")
+    text = 'outputs of another tool: one line {"id", "text"} per page; may be repeated'
+    add("--outputs", action="append", default=[], metavar="NAME=FILE.jsonl", help=text)
     add_jobs(parser)
-    parser.add_argument(
-        "--timeout", type=positive, default=30, metavar="S", help="seconds per page (default: %(default)s)"
-    )
-    parser.add_argument("--limit", type=positive, metavar="N", help="compare on a random sample of N pages")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="random seed of the sample (default: 0)")
-    parser.add_argument("--list", action="store_true", help="list all systems with their version or how to install it")
+    add("--timeout", type=positive, default=30, metavar="S", help="seconds per page")
+    add("--limit", type=positive, metavar="N", help="compare on a random sample of N pages")
+    add("--seed", type=int, default=0, metavar="N", help="random seed of the sample")
+    add("--list", action="store_true", help="list all systems with their version or how to install it")
     add_format(parser)
-    parser.add_argument("--quiet", action="store_true", help="print only problems")
+    add("--quiet", action="store_true", help="print only problems")
     parser.set_defaults(run=run_compare)
 
 
@@ -132,27 +124,17 @@ def _write_views(
 
 def _rows(tables: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the main scores by data set and system, best system first."""
-    means = {
-        (row["dataset"], row["system"], row["metric"]): row for row in tables["means"] if row["slice_kind"] == "all"
-    }
+    overall = [row for row in tables["means"] if row["slice_kind"] == "all"]
+    means = {(row["dataset"], row["system"], row["metric"]): row for row in overall}
     cost = {(row["dataset"], row["system"]): row["ms_mean"] for row in tables["cost"]}
     rows = []
     for outcome in tables["outcomes"]:
         place = outcome["dataset"], outcome["system"]
         bag, lcs, block = (means.get((*place, metric), {}) for metric in ("bag_f1", "lcs_f1", "block_f1"))
-        rows.append(
-            {
-                "dataset": place[0],
-                "system": place[1],
-                "bag_f1": bag.get("mean"),
-                "low": bag.get("low"),
-                "high": bag.get("high"),
-                "lcs_f1": lcs.get("mean"),
-                "block_f1": block.get("mean"),
-                "ms": cost[place],
-                **{name: outcome[name] for name in OUTCOMES[1:]},
-            }
-        )
+        row = {"dataset": place[0], "system": place[1]}
+        row |= {"bag_f1": bag.get("mean"), "low": bag.get("low"), "high": bag.get("high")}
+        row |= {"lcs_f1": lcs.get("mean"), "block_f1": block.get("mean"), "ms": cost[place]}
+        rows.append(row | {name: outcome[name] for name in OUTCOMES[1:]})
     order = {row["name"]: number for number, row in enumerate(tables["datasets"])}
     return sorted(rows, key=lambda row: (order[row["dataset"]], -(row["bag_f1"] or 0)))
 

@@ -7,16 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from blockml.cli.arguments import (
-    add_jobs,
-    add_page,
-    add_parameters,
-    names,
-    parameters,
-    positive,
-    probability,
-    read_page,
-)
+from blockml.cli.arguments import add_jobs, add_page, add_parameters, fraction, names, parameters, positive, read_page
 from blockml.cli.output import kernel_name, note, progress_bar, write_output
 from blockml.errors import UsageError
 from blockml.extract import check_labels, extract
@@ -31,14 +22,12 @@ __all__ = ["COMMANDS", "add_choice", "chosen_extractor"]
 def add_extract(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``blockml extract``."""
     add_page(parser)
-    parser.add_argument("--charset", help="encoding given by the transport (Content-Type header)")
-    parser.add_argument("--format", choices=sorted(FORMATS), default="text", help="output format (default: text)")
-    parser.add_argument("-o", "--output", metavar="FILE", help="output file (default: standard output)")
-    parser.add_argument(
-        "--source",
-        metavar="FOLDER|ARCHIVE|web",
-        help="learn the site's template from the pages that this page links to, read from here; web fetches them",
-    )
+    add = parser.add_argument
+    add("--charset", help="encoding given by the transport (Content-Type header)")
+    add("--format", choices=sorted(FORMATS), default="text", help="output format")
+    add("-o", "--output", metavar="FILE", help="output file, instead of standard output")
+    text = "learn the site's template from the pages that this page links to, read from here; web fetches them"
+    add("--source", metavar="FOLDER|ARCHIVE|web", help=text)
     add_choice(parser)
     _add_labels(parser)
     parser.set_defaults(run=run_extract)
@@ -46,22 +35,18 @@ def add_extract(parser: argparse.ArgumentParser) -> None:
 
 def add_predict(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``blockml predict``."""
-    parser.add_argument(
-        "inputs",
-        metavar="INPUT",
-        nargs="+",
-        help="page file, folder (with all page files below it), glob, or .jsonl file of {id, html, url}",
-    )
-    parser.add_argument("-o", "--output", metavar="OUT", help="JSON lines file (default: standard output)")
+    add = parser.add_argument
+    text = "page file, folder (with all page files below it), glob, or .jsonl file of {id, html, url}"
+    add("inputs", metavar="INPUT", nargs="+", help=text)
+    add("-o", "--output", metavar="OUT", help="JSON lines file, instead of standard output")
     add_jobs(parser)
-    parser.add_argument("--resume", action="store_true", help="keep the pages done in OUT or OUT.part")
-    parser.add_argument(
-        "--by-site",
-        action="store_true",
-        help="learn the template of each site and remove it, which reads all pages twice; the site of a page is the "
-        "site of its record, the host of its URL, or a subfolder of INPUT",
+    add("--resume", action="store_true", help="keep the pages done in OUT or OUT.part")
+    text = (
+        "learn the template of each site and remove it, which reads all pages twice; the site of a page is the site of "
+        "its record, the host of its URL, or a subfolder of INPUT"
     )
-    parser.add_argument("--quiet", action="store_true", help="print no progress bar and no summary")
+    add("--by-site", action="store_true", help=text)
+    add("--quiet", action="store_true", help="print no progress bar and no summary")
     add_choice(parser)
     _add_labels(parser)
     parser.set_defaults(run=run_predict)
@@ -73,32 +58,19 @@ COMMANDS = {"extract": add_extract, "predict": add_predict}
 def add_choice(parser: argparse.ArgumentParser) -> None:
     """Add the options that choose an extractor and set its parameters."""
     group = parser.add_mutually_exclusive_group()
-    group.add_argument(
-        "--model", metavar="NAME|FILE", default="default", help="released model or model file (default: %(default)s)"
-    )
+    group.add_argument("--model", metavar="NAME|FILE", default="default", help="released model or model file")
     group.add_argument("--extractor", metavar="NAME", help="untrained extractor ('blockml extractors' lists them)")
     add_parameters(parser, "extractor")
-    parser.add_argument("--template", metavar="FILE", help="site template of 'blockml templates detect' to remove")
-    parser.add_argument(
-        "--threshold",
-        type=probability,
-        metavar="X",
-        help="minimum score of blocks to keep, from 0 (keep all) to 1 (default: that of the extractor)",
-    )
-    parser.add_argument(
-        "--max-bytes",
-        type=positive,
-        metavar="N",
-        default=Limits().bytes,
-        help="read at most N bytes of a page (default: %(default)s)",
-    )
+    add = parser.add_argument
+    add("--template", metavar="FILE", help="site template of 'blockml templates detect' to remove")
+    text = "minimum score of blocks to keep, from 0 (keep all) to 1, instead of the extractor's own"
+    add("--threshold", type=fraction, metavar="X", help=text)
+    add("--max-bytes", type=positive, metavar="N", default=Limits().bytes, help="read at most N bytes of a page")
 
 
 def _add_labels(parser: argparse.ArgumentParser) -> None:
-    legal = ", ".join(sorted(Label))
-    parser.add_argument(
-        "--include", type=names, default=(), metavar="LABEL,…", help=f"also keep blocks with these labels: {legal}"
-    )
+    text = f"also keep blocks with these labels: {', '.join(sorted(Label))}"
+    parser.add_argument("--include", type=names, default=(), metavar="LABEL,…", help=text)
     parser.add_argument("--exclude", type=names, default=(), metavar="LABEL,…", help="remove blocks with these labels")
 
 

@@ -21,32 +21,30 @@ __all__ = ["COMMANDS"]
 def add_train(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``blockml train``."""
     add_datasets(parser)
-    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="model file; its card is FILE.md")
-    parser.add_argument("--recipe", default="kim2013", metavar="NAME", help="training recipe (default: %(default)s)")
+    add = parser.add_argument
+    add("-o", "--output", required=True, metavar="FILE", help="model file; its card is FILE.md")
+    add("--recipe", default="kim2013", metavar="NAME", help="training recipe")
     add_parameters(parser, "recipe")
-    parser.add_argument("--name", help="name of the model (default: that of FILE)")
-    parser.add_argument(
-        "--cv",
-        action="append",
-        metavar="block|page|site|none",
-        choices=["block", "page", "site", "none"],
-        help="units of cross-validation folds; may be repeated (default: page and site)",
-    )
-    parser.add_argument("--folds", type=positive, default=10, metavar="N", help="number of folds (default: 10)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
+    add("--name", help="name of the model, instead of that of FILE")
+    units = ["block", "page", "site", "none"]
+    text = "units of cross-validation folds; may be repeated (default: page and site)"
+    add("--cv", action="append", metavar="|".join(units), choices=units, help=text)
+    add("--folds", type=positive, default=10, metavar="N", help="number of folds")
+    add("--seed", type=int, default=0, metavar="N", help="random seed")
     add_jobs(parser)
     parser.set_defaults(run=run_train)
 
 
 def add_evaluate(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``blockml evaluate``."""
-    parser.add_argument("extractors", nargs="+", metavar="MODEL|EXTRACTOR", help="names or model files")
+    add = parser.add_argument
+    add("extractors", nargs="+", metavar="MODEL|EXTRACTOR", help="names or model files")
     add_datasets(parser)
-    parser.add_argument("--metric", action="append", metavar="NAME", help="metric to show; may be repeated")
-    parser.add_argument("--by-type", action="store_true", help="also show means by page type")
+    add("--metric", action="append", metavar="NAME", help="metric to show; may be repeated (default: all)")
+    add("--by-type", action="store_true", help="also show means by page type")
     add_format(parser)
     add_jobs(parser)
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the scores of each page as JSON lines")
+    add("-o", "--output", metavar="FILE", help="write the scores of each page as JSON lines")
     parser.set_defaults(run=run_evaluate)
 
 
@@ -137,13 +135,13 @@ def _print_reports(reports: Sequence[dict[str, Any]], *, by_type: bool) -> None:
     rows: list[dict[str, Any]] = []
     for report in reports:
         for metric, value in report["metrics"].items():
-            place = {"dataset": report["dataset"], "extractor": report["extractor"]}
-            interval = f"[{value['low']:.4f}, {value['high']:.4f}]"
-            site_mean = f"{value['site_mean']:.4f}"
-            rows.append(_row(place, metric, value["mean"], interval, value["pages"], site_mean))
+            row = {"dataset": report["dataset"], "extractor": report["extractor"], "metric": metric}
+            row |= {"mean": f"{value['mean']:.4f}", "95 %": f"[{value['low']:.4f}, {value['high']:.4f}]"}
+            rows.append(row | {"pages": value["pages"], "mean of sites": f"{value['site_mean']:.4f}"})
             for page_type, means in report["by_type"].items() if by_type else ():
                 if metric in means:
-                    rows.append(_row(place, f"  {metric}, {page_type}", means[metric], "", means["pages"], ""))
+                    row |= {"metric": f"  {metric}, {page_type}", "mean": f"{means[metric]:.4f}", "95 %": ""}
+                    rows.append(row | {"pages": means["pages"], "mean of sites": ""})
         block = report["block"]
         note(
             f"{report['extractor']} on {report['dataset']}: {report['statuses']}; blocks P {block['precision']:.3f} "
@@ -151,10 +149,3 @@ def _print_reports(reports: Sequence[dict[str, Any]], *, by_type: bool) -> None:
             f"at most {report['peak_megabytes']} MB"
         )
     print_rows(rows, "table")
-
-
-def _row(
-    place: Mapping[str, str], metric: str, mean: float, interval: str, pages: int, site_mean: str
-) -> dict[str, Any]:
-    cells = {"metric": metric, "mean": f"{mean:.4f}", "95 %": interval, "pages": pages, "mean of sites": site_mean}
-    return {**place, **cells}

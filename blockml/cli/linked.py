@@ -28,51 +28,33 @@ _UNKNOWN_URL = "http://page.invalid/some/page.html"
 
 def add_extract(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``blockml templates extract``."""
-    add_page(parser, url="URL of the page (default: that of the source)")
-    parser.add_argument(
-        "--source",
-        required=True,
-        metavar="FOLDER|ARCHIVE|web|FILE.template",
-        help="where linked pages are read from; web fetches them. A template of 'templates detect' is used as it is: "
-        "no page is loaded, and the options on links, equality and votes have no effect",
+    add_page(parser, url="URL of the page, instead of that of the source")
+    add = parser.add_argument
+    text = (
+        "where linked pages are read from; web fetches them. A template of 'templates detect' is used as it is: no "
+        "page is loaded, and the options on links, equality and votes have no effect"
     )
-    parser.add_argument("--site", help="site to read, for a folder with several sites")
-    parser.add_argument("--content", action="store_true", help="write the text outside of the template instead")
-    parser.add_argument("-o", "--output", metavar="FILE", help="output file (default: standard output)")
-    parser.add_argument("--view", metavar="FILE.html", help="also write a view of page and template side by side")
-    parser.add_argument(
-        "--n", type=positive, default=N_MAPPED, help="number of mutually linked pages (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--order",
-        choices=sorted(ORDERS),
-        default="document",
-        help="order in which links are followed (default: document)",
-    )
-    parser.add_argument(
-        "--max-loads", type=positive, default=50, metavar="N", help="maximum number of pages to load (default: 50)"
-    )
-    parser.add_argument(
-        "--equality", choices=sorted(PRESETS), default=EQUALITY, help="equality of nodes (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--min-votes",
-        type=positive,
-        default=MIN_VOTES,
-        metavar="N",
-        help="minimum number of pages with a node of the template (default: %(default)s)",
-    )
-    parser.add_argument("--allow-private", action="store_true", help="also fetch from private addresses")
+    add("--source", required=True, metavar="FOLDER|ARCHIVE|web|FILE.template", help=text)
+    add("--site", help="site to read, for a folder with several sites")
+    add("--content", action="store_true", help="write the text outside of the template instead")
+    add("-o", "--output", metavar="FILE", help="output file, instead of standard output")
+    add("--view", metavar="FILE.html", help="also write a view of page and template side by side")
+    add("--n", type=positive, default=N_MAPPED, help="number of mutually linked pages")
+    add("--order", choices=sorted(ORDERS), default="document", help="order in which links are followed")
+    add("--max-loads", type=positive, default=50, metavar="N", help="maximum number of pages to load")
+    add("--equality", choices=sorted(PRESETS), default=EQUALITY, help="equality of nodes")
+    text = "minimum number of pages with a node of the template"
+    add("--min-votes", type=positive, default=MIN_VOTES, metavar="N", help=text)
+    add("--allow-private", action="store_true", help="also fetch from private addresses")
     parser.set_defaults(run=run_extract)
 
 
 def add_menu(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``blockml templates menu``."""
     add_page(parser)
-    parser.add_argument(
-        "--method", choices=["weighted", "ratio"], default="weighted", help="scoring method (default: %(default)s)"
-    )
-    parser.add_argument("--candidates", action="store_true", help="list all candidates with the terms of their scores")
+    add = parser.add_argument
+    add("--method", choices=["weighted", "ratio"], default="weighted", help="scoring method")
+    add("--candidates", action="store_true", help="list all candidates with the terms of their scores")
     add_format(parser)
     parser.set_defaults(run=run_menu)
 
@@ -86,27 +68,10 @@ def opened(
     pages: int = 50,
     parsing: Mapping[str, Any] | None = None,
 ) -> Iterator[PageSource]:
-    """Open a source of pages.
+    """Open a source of pages: a folder (and a ``site`` in it), an archive, or ``web``.
 
-    Parameters
-    ----------
-    spec
-        A folder, an archive, or ``web``.
-    site
-        Site to read, for a folder with several sites.
-    allow_private
-        Whether to fetch from private addresses, for ``web``.
-    pages
-        Maximum number of pages to fetch.
-    parsing
-        Parsing options of the pages.
-
-    Raises
-    ------
-    InputError
-        The source is missing or holds no pages.
-    UsageError
-        An option does not apply to the source.
+    From the web at most ``pages`` pages are fetched, from private addresses only with ``allow_private``. Raises
+    InputError if the source holds no pages, and UsageError if an option does not apply to it.
     """
     if spec.startswith(("http://", "https://")):
         raise UsageError("to fetch pages, give --source web, and the address of the page by --url")
@@ -157,7 +122,7 @@ def _stored(arguments: argparse.Namespace) -> PageTemplate:
 
 
 def _linked(arguments: argparse.Namespace) -> PageTemplate | None:
-    """Learn the template from pages that link to each other; print the reason and return None if there are none."""
+    """Learn the template from pages that link to each other; print the reason and return None without any."""
     with opened(
         arguments.source, site=arguments.site, allow_private=arguments.allow_private, pages=arguments.max_loads
     ) as source:
@@ -174,21 +139,9 @@ def _linked(arguments: argparse.Namespace) -> PageTemplate | None:
 
 
 def key_url(page: str, url: str | None, source: PageSource) -> str:
-    """Return the URL of the page whose links are followed.
+    """Return the URL of the page whose links are followed: the given ``url``, else that of the file in the source.
 
-    Parameters
-    ----------
-    page
-        File name of the page.
-    url
-        URL given by the user; if None, that of the file in the source.
-    source
-        Source of the linked pages.
-
-    Raises
-    ------
-    UsageError
-        There is no URL, or it is not an HTTP URL.
+    Raises UsageError if there is no URL or if it is not an HTTP URL.
     """
     if url is None and hasattr(source, "url_of"):
         with contextlib.suppress(UsageError):  # the page is not part of the source
@@ -219,7 +172,7 @@ def _write_view(arguments: argparse.Namespace, template: PageTemplate) -> None:
 
 
 def run_menu(arguments: argparse.Namespace) -> int:
-    """Print the menu of a page, or all candidates; return 1 if there is none."""
+    """Print the menu of a page, or all candidates; return 1 without any."""
     page = parse(read_page(arguments.page, Limits().bytes + 1), url=arguments.url or _UNKNOWN_URL)
     if arguments.candidates:
         candidates = menu_candidates(page, method=arguments.method)

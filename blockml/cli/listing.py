@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from blockml.cli.arguments import add_format, add_jobs
+from blockml.cli.arguments import HelpFormatter, add_format, add_jobs
 from blockml.cli.output import note, print_json, print_rows, progress_bar, write_output
 from blockml.datasets import LAYOUTS, open_dataset
 from blockml.extractors import EXTRACTORS, load, model_names
@@ -21,32 +21,30 @@ __all__ = ["COMMANDS"]
 def add_model(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``blockml model``."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    show = actions.add_parser("show", help="print the card of a model", description="Print the card of a model.")
-    show.add_argument("model", metavar="NAME|FILE", help="released model or model file")
-    show.add_argument("--format", choices=["card", "json"], default="card", help="output format (default: card)")
-    show.set_defaults(run=run_show)
-    text = "read a model file with all checks; the exit code is 4 if it is invalid"
-    check = actions.add_parser("check", help=text, description=f"{text.capitalize()}.")
-    check.add_argument("model", metavar="NAME|FILE", help="released model or model file")
-    check.set_defaults(run=run_check)
+    for name, text, run in (
+        ("show", "print the card of a model", run_show),
+        ("check", "read a model file with all checks; the exit code is 4 if it is invalid", run_check),
+    ):
+        action = actions.add_parser(name, help=text, description=f"{text.capitalize()}.", formatter_class=HelpFormatter)
+        action.add_argument("model", metavar="NAME|FILE", help="released model or model file")
+        if run is run_show:
+            action.add_argument("--format", choices=["card", "json"], default="card", help="output format")
+        action.set_defaults(run=run)
 
 
 def add_features(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``blockml features``."""
     parser.description = "List feature columns with unit, range, value without a block, and source."
-    parser.add_argument("set", nargs="?", metavar="SET", help="feature set (default: all base columns)")
-    parser.add_argument(
-        "--tags", metavar="[NAME=]DIR", help="count tags inside and outside the main content of these labelled pages"
-    )
+    parser.add_argument("set", nargs="?", metavar="SET", help="feature set, instead of all base columns")
+    text = "count tags inside and outside the main content of these labelled pages"
+    parser.add_argument("--tags", metavar="[NAME=]DIR", help=text)
     add_format(parser)
     parser.set_defaults(run=run_features)
 
 
 def add_datasets(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``blockml datasets``."""
-    parser.description = (
-        "List the layouts of labelled pages, or check their gold; the exit code is 1 if it has defects."
-    )
+    parser.description = "List the layouts of labelled pages, or check their gold; the exit code is 1 after findings."
     parser.add_argument("check", nargs="*", metavar="[NAME=]DIR", help="folder of labelled pages to check")
     add_jobs(parser)
     add_format(parser)
@@ -97,17 +95,11 @@ def run_check(arguments: argparse.Namespace) -> int:
 
 def run_models(arguments: argparse.Namespace) -> int:
     """List released models."""
-    models = {name: load(name).model for name in model_names()}
-    rows = [
-        {
-            "name": name,
-            "version": model.version,
-            "default": name == "default",
-            "features": model.features,
-            "trained on": ", ".join(entry["name"] for entry in model.training),
-        }
-        for name, model in models.items()
-    ]
+    rows = []
+    for name in model_names():
+        model = load(name).model
+        row = {"name": name, "version": model.version, "default": name == "default", "features": model.features}
+        rows.append(row | {"trained on": ", ".join(entry["name"] for entry in model.training)})
     print_rows(rows, arguments.format)
     return 0
 
@@ -115,12 +107,8 @@ def run_models(arguments: argparse.Namespace) -> int:
 def run_extractors(arguments: argparse.Namespace) -> int:
     """List untrained extractors."""
     rows = [
-        {
-            "name": name,
-            "description": (kind.__doc__ or "").strip().splitlines()[0],
-            "uses site": kind.traits.uses_siblings,
-            "source": kind.traits.source,
-        }
+        {"name": name, "description": (kind.__doc__ or "").strip().splitlines()[0]}
+        | {"uses site": kind.traits.uses_siblings, "source": kind.traits.source}
         for name, kind in EXTRACTORS.items()
     ]
     print_rows(rows, arguments.format)
@@ -151,20 +139,14 @@ def run_datasets(arguments: argparse.Namespace) -> int:
         print_rows([{"layout": name, "description": text} for name, text in LAYOUTS.items()], arguments.format)
         return 0
     uses = {"training": INVALID_FOR_TRAINING, "evaluation": INVALID_FOR_EVALUATION}
-    rows = []
+    rows: list[dict[str, Any]] = []
     for dataset in map(open_dataset, arguments.check):
         bar = progress_bar(len(dataset), "page", quiet=False)
         findings = validate(dataset, jobs=arguments.jobs, progress=bar)
-        rows += [
-            {
-                "dataset": dataset.name,
-                "page": item.page_id,
-                "kind": item.kind,
-                "invalid for": ", ".join(use for use, kinds in uses.items() if item.kind in kinds) or None,
-                "detail": item.detail,
-            }
-            for item in findings
-        ]
+        for item in findings:
+            invalid = ", ".join(use for use, kinds in uses.items() if item.kind in kinds) or None
+            row = {"dataset": dataset.name, "page": item.page_id, "kind": item.kind}
+            rows.append(row | {"invalid for": invalid, "detail": item.detail})
         counts = Counter(item.kind for item in findings)
         found = ", ".join(f"{counts[kind]} {kind}" for kind in Kind if counts[kind]) or "no findings"
         n_sites = len({page.site for page in dataset.pages})

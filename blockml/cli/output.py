@@ -37,13 +37,7 @@ def command_line() -> str:
 
 @contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn errors of writing a file into usage errors, and make its folder first.
-
-    Raises
-    ------
-    UsageError
-        The file can't be written.
-    """
+    """Make the folder of a file, and raise errors of writing the file as UsageError."""
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         yield
@@ -52,13 +46,7 @@ def writing(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def write_output(text: str, output: str | None) -> None:
-    """Print a result, or write it to a file atomically.
-
-    Raises
-    ------
-    UsageError
-        The file can't be written.
-    """
+    """Print a result, or write it to a file atomically; raise UsageError if the file can't be written."""
     text = text if text.endswith("\n") else text + "\n"
     if output is None:
         sys.stdout.write(text)
@@ -93,10 +81,7 @@ def _cell(value: Any) -> str:  # noqa: ANN401 (values of any type)
 
 
 def progress_bar(total: int | None, unit: str, *, quiet: bool) -> Callable[[Iterable[T]], Iterable[T]]:
-    """Return a function that wraps an iteration in a progress bar on standard error.
-
-    It returns the iteration unchanged if ``quiet``, without a terminal, or without tqdm.
-    """
+    """Return a function that shows a progress bar on standard error, if that is a terminal and not ``quiet``."""
     if quiet or not sys.stderr.isatty():
         return iter
     try:

@@ -11,7 +11,7 @@ from typing import Any
 import blockml
 from blockml.batch import Item, find_inputs, read_items
 from blockml.cli import linked
-from blockml.cli.arguments import add_format, add_jobs, add_parameters, parameters, positive
+from blockml.cli.arguments import HelpFormatter, add_format, add_jobs, add_parameters, parameters, positive
 from blockml.cli.output import command_line, note, print_json, print_rows, progress_bar, writing
 from blockml.datasets.corpus import read_rows
 from blockml.errors import InputError, UsageError
@@ -22,6 +22,8 @@ from blockml.templates.frequency import MIN_TRAIN, measure, too_few
 from blockml.templates.site import SiteTemplate
 
 __all__ = ["COMMANDS"]
+
+_INPUT_HELP = "page file, folder, glob, or .jsonl file of {id, html, url}"
 
 #: Entries of the indices that are counts; the report shows them elsewhere.
 _COUNTS = ("documents", "clusters", "groups")
@@ -42,68 +44,47 @@ def add_templates(parser: argparse.ArgumentParser) -> None:
     for name, text, add in (
         ("cluster", "cluster pages by template", _add_cluster),
         ("detect", "learn the template of a site from its pages and write it to a file", _add_detect),
-        ("extract", "extract the template of a page as HTML, from the pages it links to", linked.add_extract),
+        ("extract", "extract the template of a page as clean markup, from the pages it links to", linked.add_extract),
         ("menu", "find the menu of a page by link density", linked.add_menu),
     ):
-        add(actions.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}."))
+        add(actions.add_parser(name, help=text, description=f"{text.capitalize()}.", formatter_class=HelpFormatter))
 
 
 COMMANDS = {"templates": add_templates}
 
 
 def _add_cluster(parser: argparse.ArgumentParser) -> None:
-    _add_inputs(parser)
-    parser.add_argument(
-        "--distance", choices=sorted(METRICS), default=_DISTANCE, help="distance of pages (default: %(default)s)"
-    )
+    add = parser.add_argument
+    add("inputs", metavar="INPUT", nargs="+", help=_INPUT_HELP)
+    add("--distance", choices=sorted(METRICS), default=_DISTANCE, help="distance of pages")
     add_parameters(parser, "distance")
     size = parser.add_mutually_exclusive_group()
-    size.add_argument(
-        "--threshold",
-        type=lambda text: text if text == "auto" else _distance(text),
-        default="auto",
-        metavar="auto|X",
-        help="distance up to which clusters are merged (default: auto)",
-    )
+    text = "distance up to which clusters are merged"
+    size.add_argument("--threshold", type=_auto_or_distance, default="auto", metavar="auto|X", help=text)
     size.add_argument("--k", type=positive, metavar="N", help="make N clusters instead")
-    parser.add_argument(
-        "--linkage", choices=["single", "average", "median"], default="single", help="linkage (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--subclusters", action="store_true", help="also cluster the pages of each cluster, using class names"
-    )
-    parser.add_argument(
-        "--minhash", action="store_true", help="use MinHash instead of a distance matrix, as for more than 2,000 pages"
-    )
-    parser.add_argument(
-        "--truth",
-        metavar="FILE|folder",
-        help="known groups: JSON lines of {id, cluster} (or site, or layout); 'folder' for the first folder of a page",
-    )
-    parser.add_argument("--truth-field", metavar="NAME", help="field of FILE with the group")
-    parser.add_argument("-o", "--output", metavar="REPORT.html", help="write a report with figures")
+    add("--linkage", choices=["single", "average", "median"], default="single", help="linkage of clusters")
+    add("--subclusters", action="store_true", help="also cluster the pages of each cluster, using class names")
+    text = "use MinHash instead of a distance matrix, as for more than 2,000 pages"
+    add("--minhash", action="store_true", help=text)
+    text = "known groups: JSON lines of {id, cluster} (or site, or layout); 'folder' for the first folder of a page"
+    add("--truth", metavar="FILE|folder", help=text)
+    add("--truth-field", metavar="NAME", help="field of FILE with the group")
+    add("-o", "--output", metavar="REPORT.html", help="write a report with figures")
     add_format(parser)
     add_jobs(parser)
-    parser.add_argument("--quiet", action="store_true", help="print no progress bar")
+    add("--quiet", action="store_true", help="print no progress bar")
     parser.set_defaults(run=run_cluster)
 
 
 def _add_detect(parser: argparse.ArgumentParser) -> None:
-    _add_inputs(parser)
-    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="template file to write")
-    parser.add_argument("--name", help="name of the site (default: that of the first input)")
-    parser.add_argument(
-        "--threshold", type=_distance, metavar="X", help="distance up to which pages have the same layout"
-    )
-    parser.add_argument("--update", action="store_true", help="add the pages to FILE and keep its layouts")
+    add = parser.add_argument
+    add("inputs", metavar="INPUT", nargs="+", help=_INPUT_HELP)
+    add("-o", "--output", required=True, metavar="FILE", help="template file to write")
+    add("--name", help="name of the site, instead of that of the first input")
+    add("--threshold", type=_distance, metavar="X", help="distance up to which pages have the same layout")
+    add("--update", action="store_true", help="add the pages to FILE and keep its layouts")
     add_format(parser)
     parser.set_defaults(run=run_detect)
-
-
-def _add_inputs(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "inputs", metavar="INPUT", nargs="+", help="page file, folder, glob, or .jsonl file of {id, html, url}"
-    )
 
 
 def _distance(text: str) -> float:
@@ -114,6 +95,10 @@ def _distance(text: str) -> float:
     if not 0 <= value < math.inf:
         raise argparse.ArgumentTypeError(f"must be a number of at least 0, got {text!r}")
     return value
+
+
+def _auto_or_distance(text: str) -> float | str:
+    return text if text == "auto" else _distance(text)
 
 
 def _pages(items: Iterator[Item], failed: list[str]) -> Iterator[tuple[Item, Page]]:
@@ -222,32 +207,23 @@ def _print_table(result: Mapping[str, Any]) -> None:
     subclusters: dict[int, set[int | None]] = {}
     for page in result["pages"]:
         subclusters.setdefault(page["cluster"], set()).add(page["finer"])
-    rows = [
-        {
-            "cluster": row["number"],
-            "pages": row["size"],
-            "median page": row["median"],
-            "mean distance": row["within"],
-            "largest": row["largest"],
-            "repeated words": row["common_words"],
-            **({"known groups": _counted(row["truth"])} if result["indices"] else {}),
-            **({"subclusters": len(subclusters[row["number"]])} if any(map(any, subclusters.values())) else {}),
-            "first pages": " ".join(row["pages"][:_LISTED]),
-        }
-        for row in result["clusters"]
-    ]
-    print_rows(
-        [{key: round(value, 3) if isinstance(value, float) else value for key, value in row.items()} for row in rows],
-        "table",
-    )
+    columns = ["cluster", "pages", "median page", "mean distance", "largest", "repeated words"]
+    keys = ["number", "size", "median", "within", "largest", "common_words"]
+    rows = []
+    for cluster in result["clusters"]:
+        values = {name: cluster[key] for name, key in zip(columns, keys, strict=True)}
+        row = {name: round(value, 3) if isinstance(value, float) else value for name, value in values.items()}
+        if result["indices"]:
+            row["known groups"] = _counted(cluster["truth"])
+        if any(map(any, subclusters.values())):
+            row["subclusters"] = len(subclusters[cluster["number"]])
+        rows.append(row | {"first pages": " ".join(cluster["pages"][:_LISTED])})
+    print_rows(rows, "table")
     threshold = "none" if result["threshold"] is None else f"{result['threshold']:.3f}"
     note(f"{len(result['pages'])} pages; {result['distance']}, threshold {threshold} ({result['threshold_source']})")
-    indices = {name: result["indices"].get(name) for name in _INDICES}
-    if shown := [
-        f"{name.replace('_', ' ')} {value:.3f}"
-        for name, value in indices.items()
-        if value is not None and value == value
-    ]:
+    values = {name.replace("_", " "): result["indices"].get(name) for name in _INDICES}
+    shown = [f"{name} {value:.3f}" for name, value in values.items() if value is not None and not math.isnan(value)]
+    if shown:
         note(", ".join(shown))
 
 
