@@ -70,7 +70,7 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
         prog="blockml",
         description="Extract the main content of web pages with a trained text-block classifier.",
         epilog=_EXIT_CODES,
-        formatter_class=HelpFormatter,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"blockml {blockml.__version__} ({kernel_name()})")

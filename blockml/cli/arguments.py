@@ -18,11 +18,12 @@ __all__ += ["parameters", "positive", "read_page"]
 _PYTHON = {"True": True, "False": False, "None": None}
 
 
-class HelpFormatter(argparse.RawDescriptionHelpFormatter):
+class HelpFormatter(argparse.HelpFormatter):
     """Formatter that adds the default value to the help of an option, if it has one."""
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
-        has_default = action.option_strings and action.default not in (None, False, [], (), argparse.SUPPRESS)
+        is_value = isinstance(action.default, str | int) and not isinstance(action.default, bool)
+        has_default = is_value and action.option_strings and action.default != argparse.SUPPRESS
         return f"{action.help} (default: {action.default})" if has_default else action.help
 
 

@@ -72,7 +72,8 @@ def run_compare(arguments: argparse.Namespace) -> int:
         return wrapped
 
     directory = Path(arguments.output)
-    with writing(directory / "comparison.json"):
+    with writing(directory):
+        directory.mkdir(exist_ok=True)
         tables = compare(
             chosen,
             samples,

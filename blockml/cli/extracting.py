@@ -148,7 +148,7 @@ def run_predict(arguments: argparse.Namespace) -> int:
         options["sites"] = learn_sites(
             lambda: read_items(files), extractor.parsing, limits=options["limits"], jobs=arguments.jobs
         )
-        note(f"learnt the templates of {len(options['sites'])} sites")
+        note(f"site templates learnt: {len(options['sites'])}")
     items = read_items(files)
     if arguments.output is None:
         summary = Summary()

@@ -42,7 +42,7 @@ def writing(path: str | os.PathLike[str]) -> Iterator[None]:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         yield
     except OSError as error:
-        raise UsageError(f"can't be written ({error.strerror or error})", source=error.filename or path) from error
+        raise UsageError(f"can't be written ({error.strerror or error})", source=path) from error
 
 
 def write_output(text: str, output: str | None) -> None:

@@ -52,7 +52,7 @@ def detect_format(folder: Path) -> str:
         The folder is missing or has no known layout.
     """
     if not folder.is_dir():
-        raise DatasetError("no such folder", source=folder)
+        raise DatasetError("not a folder" if folder.exists() else "no such folder", source=folder)
     if find_table(folder) and (folder / "pages").is_dir():
         return "corpus"
     has_html_files = any(path.name.endswith(HTML_SUFFIXES) for path in folder.iterdir())

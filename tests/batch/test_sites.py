@@ -121,7 +121,7 @@ def test_predict_by_site(zoo: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert main(["predict", str(zoo.parent), "--extractor", "plain", "--by-site", "-o", str(out)]) == 0
     texts = {row["id"]: row["text"] for row in map(json.loads, out.read_text(encoding="utf-8").splitlines())}
     assert texts == {name: told(name) for name in NAMES}
-    assert "learnt the templates of 1 sites" in capsys.readouterr().err
+    assert "site templates learnt: 1" in capsys.readouterr().err
     assert main(["predict", str(zoo), "--template", str(tmp_path / "none")]) == 4
     assert "no such site template" in capsys.readouterr().err
     SiteTemplate.count([]).save(tmp_path / "empty.template")
