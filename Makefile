@@ -9,7 +9,7 @@ JOBS ?= 2
 CORPORA := $(or $(BLOCKML_CORPORA),$(realpath ../shared/corpora))
 COMPARED := $(if $(CORPORA),$(addprefix $(CORPORA)/,wcxb l3s-gn1 cleaneval cleanportaleval),data/sites data/pages)
 
-.PHONY: help demo test lint format data model wheel oldest peers gate pin bench paper compare parameters templates default backends clean
+.PHONY: help sdist sanitize pythons demo test lint format data model wheel oldest peers gate pin bench paper compare parameters templates default backends clean
 
 help:
 	@echo "make demo    train on data/, extract, predict in batch, compare, write the report (in $(OUT)/)"
@@ -18,7 +18,10 @@ help:
 	@echo "make data    write the generated pages in data/ anew"
 	@echo "make model   train the released models anew (needs BLOCKML_CORPORA)"
 	@echo "make wheel   build the wheel and test it in an environment of its own"
-	@echo "make oldest  run the tests with the oldest dependencies that pyproject.toml allows, in Python alone"
+	@echo "make sanitize  run the tests of the C extension under gcc's address and undefined-behaviour sanitizers"
+	@echo "make sdist   build the source archive, install from it, and extract a page"
+	@echo "make oldest  run the tests with the oldest dependencies that pyproject.toml allows, without the C extension and with it"
+	@echo "make pythons run the tests with every newer Python on the path, or those named in PYTHONS"
 	@echo "make gate    no extractor is worse on data/ than pinned; make pin raises the floors"
 	@echo "make compare every extractor, model and other people's tools on the labelled corpora, or on data/ without them"
 	@echo "make peers   test the adapters of other people's tools"
@@ -85,15 +88,54 @@ wheel: $(VENV)/.installed
 	cd $(OUT) && wheel-venv/bin/blockml model check default
 	$(BIN)/python -m tools.synthetic_sites -o data --check
 
+sdist: $(VENV)/.installed
+	@mkdir -p $(OUT)
+	rm -rf $(OUT)/sdist $(OUT)/sdist-venv
+	$(BIN)/python -m build --sdist --no-isolation --outdir $(OUT)/sdist
+	$(PYTHON) -m venv $(OUT)/sdist-venv
+	$(OUT)/sdist-venv/bin/python -m pip install --quiet --constraint constraints.txt $(OUT)/sdist/*.tar.gz
+	cd $(OUT) && sdist-venv/bin/python -c "import blockml._kernel as k; assert k.compiled, 'not compiled'"
+	cd $(OUT) && sdist-venv/bin/blockml extract ../data/pages/short-article/page.html
+
+# The C extension under gcc's address and undefined-behaviour sanitizers, in a copy of its own.
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g
+SANITIZED_TESTS := tests/parsing tests/features tests/predictors tests/decision tests/model
+
+sanitize: $(VENV)/.installed
+	rm -rf $(OUT)/sanitized && mkdir -p $(OUT)/sanitized
+	cp -r blockml tests models data hatch_build.py pyproject.toml $(OUT)/sanitized/
+	rm -f $(OUT)/sanitized/blockml/_kernel/*.so
+	cd $(OUT)/sanitized && ../../$(BIN)/python -c "from pathlib import Path; import hatch_build; \
+	  hatch_build.compiled(Path('.').resolve(), flags=tuple('$(SANITIZE)'.split()))"
+	cd $(OUT)/sanitized && CI=true ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc \
+	  LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
+	  ../../$(BIN)/python -m pytest -q -p no:cacheprovider -n $(JOBS) -k "not without_memory" $(SANITIZED_TESTS)
+
+# Every newer Python that is on the path.
+PYTHONS ?= $(notdir $(wildcard $(addsuffix /python3.1[2-9],$(subst :, ,$(PATH)))))
+
+pythons:
+	@mkdir -p $(OUT)
+	for python in $(sort $(PYTHONS)); do \
+	  $$python -c "" 2>/dev/null || continue; \
+	  echo "== $$python" && name=$(OUT)/$$(basename $$python)-venv; $$python -m venv --clear $$name && \
+	  $$name/bin/python -m pip install --quiet --upgrade pip && \
+	  $$name/bin/python -m pip install --quiet --constraint constraints.txt --editable ".[all]" --group test && \
+	  $$name/bin/python -m pytest -n $(JOBS) -q || exit 1; \
+	done
+
 oldest:
 	@mkdir -p $(OUT)
 	$(PYTHON) -m venv --clear $(OUT)/oldest-venv
 	$(OUT)/oldest-venv/bin/python -m pip install --quiet --upgrade pip
 	BLOCKML_PURE=1 $(OUT)/oldest-venv/bin/python -m pip install --quiet --constraint constraints-oldest.txt --editable ".[all]" --group test
 	BLOCKML_PURE=1 $(OUT)/oldest-venv/bin/python -m pytest -n $(JOBS) -q
+	$(OUT)/oldest-venv/bin/python -m pip install --quiet hatchling setuptools
+	$(OUT)/oldest-venv/bin/python -c "from pathlib import Path; import hatch_build; hatch_build.compiled(Path('.').resolve())"
+	$(OUT)/oldest-venv/bin/python -m pytest -n $(JOBS) -q tests/parsing tests/features tests/predictors tests/decision tests/model
 
 $(VENV)/.peers: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[compare]"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[compare,compare-more]"
 	@touch $@
 
 peers: $(VENV)/.peers
@@ -109,7 +151,7 @@ compare: $(VENV)/.peers
 	$(BIN)/blockml compare all peers $(addprefix --dataset ,$(COMPARED)) -o $(OUT)/comparison --jobs $(JOBS)
 
 templates: $(VENV)/.installed
-	$(BIN)/python benchmarks/templates.py --jobs $(JOBS)
+	$(BIN)/python -m benchmarks.templates --jobs $(JOBS)
 	$(BIN)/python benchmarks/site_pages.py --jobs $(JOBS)
 
 default: $(VENV)/.installed

@@ -84,11 +84,22 @@ class MissingExtraError(BlockmlError, ImportError):
     Examples
     --------
     >>> print(MissingExtraError("Markdown output", "markdown"))
-    Markdown output needs an optional package: pip install 'blockml[markdown]'
+    Markdown output needs an optional package; in a checkout of blockml: pip install ".[markdown]"
     """
 
     def __init__(self, purpose: str, extra: str) -> None:
-        super().__init__(f"{purpose} needs an optional package: pip install 'blockml[{extra}]'")
+        super().__init__(f"{purpose} needs an optional package; {install_hint(extra)}")
+
+
+def install_hint(extra: str) -> str:
+    """Return the command that installs an extra.
+
+    Examples
+    --------
+    >>> install_hint("report")
+    'in a checkout of blockml: pip install ".[report]"'
+    """
+    return f'in a checkout of blockml: pip install ".[{extra}]"'
 
 
 class ModelError(BlockmlError, ValueError):

@@ -14,7 +14,7 @@ from blockml._kernel.features import FeatureKernel, Names, Tables, Tree
 from blockml._kernel.judging import JudgingKernel
 from blockml._kernel.parsing import ParsingKernel
 
-__all__ = ["Compiled", "Names", "Tables", "Tree", "compiled"]
+__all__ = ["Compiled", "Names", "Tables", "Tree", "compiled", "describe"]
 
 
 class Compiled(ParsingKernel, FeatureKernel, JudgingKernel, Protocol):
@@ -38,3 +38,8 @@ def _found() -> Compiled | None:
 
 #: The compiled module; None where there is none.
 compiled: Compiled | None = _found()
+
+
+def describe() -> str:
+    """Name the implementation that runs: the compiled C extension, or the pure Python fallback."""
+    return "pure Python fallback" if compiled is None else "compiled"

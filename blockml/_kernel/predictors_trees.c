@@ -127,6 +127,14 @@ static int in_range(const int32_t *group, Py_ssize_t n, Py_ssize_t n_groups) {
     return 1;
 }
 
+/* Whether roots rise from 0 and lie inside of the nodes. */
+static int are_roots(const int32_t *roots, Py_ssize_t n_trees, Py_ssize_t n) {
+    if (n_trees == 0 || roots[0] != 0 || roots[n_trees - 1] >= n) return 0;
+    for (Py_ssize_t i = 1; i < n_trees; i++)
+        if (roots[i] <= roots[i - 1]) return 0;
+    return 1;
+}
+
 int open_forest(PyObject *arrays, Py_ssize_t n_groups, Forest *forest) {
     PyObject *object[N_TREE_ARRAYS];
     static const Py_ssize_t sizes[N_TREE_ARRAYS] = {4, 8, 4, 4, 8, 4, 4};
@@ -141,7 +149,12 @@ int open_forest(PyObject *arrays, Py_ssize_t n_groups, Forest *forest) {
         return -1;
     for (; forest->opened < N_TREE_ARRAYS; forest->opened++)
         if (open_array(object[forest->opened], &forest->view[forest->opened], sizes[forest->opened], 0) < 0) return -1;
-    Py_ssize_t n_trees = forest->view[ROOTS].len / 4;
+    Py_ssize_t n_trees = forest->view[ROOTS].len / 4, n = forest->view[FEATURE].len / 4;
+    if (!are_roots(forest->view[ROOTS].buf, n_trees, n) || forest->view[LEFT].len / 4 != n ||
+        forest->view[RIGHT].len / 4 != n || forest->view[THRESHOLD].len / 8 != n || forest->view[VALUE].len / 8 != n) {
+        PyErr_SetString(PyExc_ValueError, "roots of trees must rise from 0, and columns of nodes have one length");
+        return -1;
+    }
     if (n_groups <= 0 || forest->view[GROUP].len / 4 != n_trees ||
         (forest->kept_size > 0 && !is_whole(forest->kept, forest->kept_size, n_trees)) ||
         !in_range(forest->view[GROUP].buf, n_trees, n_groups)) {

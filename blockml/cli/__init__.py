@@ -10,8 +10,9 @@ import sys
 from collections.abc import Mapping, Sequence
 
 import blockml
+from blockml import _kernel
 from blockml.cli.arguments import HelpFormatter
-from blockml.cli.output import kernel_name, note
+from blockml.cli.output import note
 from blockml.errors import BlockmlError, InputError, ModelError
 
 __all__ = ["main"]
@@ -73,7 +74,8 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"blockml {blockml.__version__} ({kernel_name()})")
+    version = f"blockml {blockml.__version__} (kernel: {_kernel.describe()})"
+    parser.add_argument("--version", action="version", version=version)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (module, text) in _COMMANDS.items():
         description = f"{text[0].upper()}{text[1:]}."

@@ -7,8 +7,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from blockml import _kernel
 from blockml.cli.arguments import add_jobs, add_page, add_parameters, fraction, names, parameters, positive, read_page
-from blockml.cli.output import kernel_name, note, progress_bar, write_output
+from blockml.cli.output import note, progress_bar, write_output
 from blockml.errors import UsageError
 from blockml.extract import check_labels, extract
 from blockml.extractors import Extractor, resolve
@@ -17,6 +18,9 @@ from blockml.parsing import Limits, parse
 from blockml.rendering import FORMATS, render
 
 __all__ = ["COMMANDS", "add_choice", "chosen_extractor"]
+
+#: Minimum number of pages of a run with the fallback to print a warning.
+_MANY_PAGES = 50
 
 
 def add_extract(parser: argparse.ArgumentParser) -> None:
@@ -161,6 +165,8 @@ def run_predict(arguments: argparse.Namespace) -> int:
             items, extractor, Path(arguments.output), resume=arguments.resume, progress=bar, **options
         )
     if not arguments.quiet:
-        note(f"{summary} ({kernel_name()})")
+        note(f"{summary} (kernel: {_kernel.describe()})")
+    if _kernel.compiled is None and summary.n_pages > _MANY_PAGES:
+        note("the pure Python fallback ran, about 13 times slower: install with a C compiler for the compiled kernel")
     n_errors = summary.statuses["error"]
     return 0 if not n_errors else 3 if n_errors == summary.n_pages else 1

@@ -11,11 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from blockml import _kernel
-from blockml.errors import UsageError
+from blockml.errors import UsageError, install_hint
 from blockml.storage.atomic import atomic_write
 
-__all__ = ["command_line", "kernel_name", "note", "print_json", "print_rows", "progress_bar", "write_output", "writing"]
+__all__ = ["command_line", "note", "print_json", "print_rows", "progress_bar", "write_output", "writing"]
 
 T = TypeVar("T")
 
@@ -23,11 +22,6 @@ T = TypeVar("T")
 def note(text: str) -> None:
     """Print a message on standard error."""
     print(text, file=sys.stderr, flush=True)
-
-
-def kernel_name() -> str:
-    """Return which kernel is in use."""
-    return "pure-Python fallback" if _kernel.compiled is None else "compiled kernel"
 
 
 def command_line() -> str:
@@ -87,7 +81,7 @@ def progress_bar(total: int | None, unit: str, *, quiet: bool) -> Callable[[Iter
     try:
         from tqdm import tqdm
     except ImportError:
-        note("(for a progress bar: pip install 'blockml[progress]')")
+        note(f"(for a progress bar, {install_hint('progress')})")
         return iter
 
     def wrap(iterable: Iterable[T]) -> Iterable[T]:

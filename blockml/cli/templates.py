@@ -125,7 +125,7 @@ def run_cluster(arguments: argparse.Namespace) -> int:
     files = find_inputs(arguments.inputs)
     bar = progress_bar(len(files), "page", quiet=arguments.quiet)
     pages = bar(_pages(read_items(files), failed))
-    read = [(item, summarise(page, finer=arguments.subclusters)) for item, page in pages]
+    read = [(item, summarise(page, subclusters=arguments.subclusters)) for item, page in pages]
     if not read:
         raise InputError("no page could be read", source=", ".join(arguments.inputs))
     ids = [item.id for item, _ in read]
@@ -137,8 +137,8 @@ def run_cluster(arguments: argparse.Namespace) -> int:
         threshold=None if arguments.k else arguments.threshold,
         k=arguments.k,
         linkage=arguments.linkage,
-        finer=arguments.subclusters,
-        many=arguments.minhash,
+        subclusters=arguments.subclusters,
+        minhash=arguments.minhash,
         truth=truth,
         pictures=bool(arguments.output),
         jobs=arguments.jobs,

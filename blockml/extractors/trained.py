@@ -128,9 +128,9 @@ class TrainedExtractor(Extractor):
         template = self._site() if self.uses_siblings else None  # once: a file takes as long to read as a page
         prediction = score_page(self.model, page_matrix(page, self.model.features, template))
         if template is not None:
-            from blockml.templates.frequency import Doubt, too_few
+            from blockml.templates.frequency import FallbackReason, too_few
 
             template.check(page)
             if too_few(template.counts):
-                return replace(prediction, remarks=(f"without siblings: {Doubt.TOO_FEW_PAGES}",))
+                return replace(prediction, remarks=(f"without siblings: {FallbackReason.TOO_FEW_PAGES}",))
         return prediction

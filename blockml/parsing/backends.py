@@ -11,20 +11,23 @@ import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lxml import etree
 
+from blockml import _kernel
 from blockml.errors import UnknownNameError
+from blockml.page import Nodes
 from blockml.parsing import lexbor
 from blockml.parsing.builder import DROPPED, LimitReached, NodesBuilder
-from blockml.parsing.libraries import Addresses, addresses
+from blockml.parsing.libraries import SAMPLE, Addresses, usable_addresses
+from blockml.parsing.limits import Limits
 from blockml.parsing.lines import VOID
 
-if TYPE_CHECKING:
-    from blockml.parsing.limits import Limits
+__all__ = ["BACKENDS", "build", "reads_libxml2"]
 
-__all__ = ["BACKENDS", "build"]
+#: Versions of libxml2 whose structures the C extension was tested with: the first, and the first behind them.
+_TESTED_LIBXML2 = ((2, 14), (2, 15))
 
 
 def _lxml(source: bytes, builder: NodesBuilder, limits: Limits) -> None:  # noqa: ARG001 (same signature for all)
@@ -39,19 +42,37 @@ def _lxml(source: bytes, builder: NodesBuilder, limits: Limits) -> None:  # noqa
 
 @functools.cache
 def _libxml2() -> Addresses | None:
-    """What the compiled kernel calls, in its order."""
-    return addresses(
-        etree,
-        (
-            "htmlNewSAXParserCtxt",
-            "htmlCtxtReadMemory",
-            "htmlFreeParserCtxt",
-            "xmlFreeDoc",
-            "xmlSAX2StartDocument",
-            "xmlSAX2InternalSubset",
-            "xmlCtxtGetLastError",
-        ),
+    """Functions of libxml2 that the C extension calls, in its order; None if lxml's public interface is to be used."""
+
+    def direct(functions: Addresses) -> Nodes:
+        builder = NodesBuilder(Limits())
+        if builder.read_by_libxml2 is not None:
+            builder.read_by_libxml2(SAMPLE, functions)
+        builder.close()
+        return builder.nodes()
+
+    def public() -> Nodes:
+        builder = NodesBuilder(Limits())
+        _lxml_events(SAMPLE, builder)
+        builder.close()
+        return builder.nodes()
+
+    names = (
+        "htmlNewSAXParserCtxt",
+        "htmlCtxtReadMemory",
+        "htmlFreeParserCtxt",
+        "xmlFreeDoc",
+        "xmlSAX2StartDocument",
+        "xmlSAX2InternalSubset",
+        "xmlCtxtGetLastError",
     )
+    version = etree.LIBXML_VERSION
+    return usable_addresses(etree, names, version=version, tested=_TESTED_LIBXML2, direct=direct, public=public)
+
+
+def reads_libxml2() -> bool:
+    """Tell whether the C extension reads libxml2's events itself."""
+    return _kernel.compiled is not None and _libxml2() is not None
 
 
 def _lxml_events(source: bytes, target: Any) -> None:  # noqa: ANN401 (anything with start, end, data and close)
@@ -76,7 +97,12 @@ def _html5lib(source: bytes, builder: NodesBuilder, limits: Limits) -> None:
         # html5lib reports names that XML forbids; nothing here becomes XML.
         warnings.simplefilter("ignore")
         parser = html5lib.HTMLParser(tree=html5lib.getTreeBuilder("etree"), namespaceHTMLElements=False)
-        root = parser.parse(text)
+        try:
+            root = parser.parse(text)
+        except AssertionError:  # html5lib's own, on drawings in broken tables; a page never raises
+            builder.remarks.append("parsed by lxml: html5lib failed on it")
+            _lxml(source, builder, limits)
+            return
     with suppress(LimitReached):
         _walk(root, builder)
 

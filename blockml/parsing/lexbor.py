@@ -19,10 +19,15 @@ from typing import Any
 
 from blockml import _kernel
 from blockml.errors import MissingExtraError
+from blockml.page import Nodes
 from blockml.parsing.builder import DROPPED, NodesBuilder
-from blockml.parsing.libraries import Addresses, addresses
+from blockml.parsing.libraries import SAMPLE, Addresses, usable_addresses
+from blockml.parsing.limits import Limits
 
 __all__ = ["feed", "is_costly", "start_tags"]
+
+#: Versions of selectolax whose lexbor the C extension was tested with: the first, and the first behind them.
+_TESTED_SELECTOLAX = ((1, 0), (1, 1))
 
 # Start tags that a page is trusted with: when none of them is ever closed, lexbor takes 0.25 s (0.6 s for 16,000). Of
 # 2,857 labelled pages three have more.
@@ -134,6 +139,11 @@ def feed(source: bytes, builder: NodesBuilder) -> None:
     if builder.read_by_lexbor and functions:
         builder.read_by_lexbor(source, functions)
         return
+    _walk_public(lexbor, source, builder)
+
+
+def _walk_public(lexbor: Any, source: bytes, builder: NodesBuilder) -> None:  # noqa: ANN401 (see _walk)
+    """Read the tree by selectolax's public interface."""
     # A parser per call: it is not safe to share one. Without its own events lexbor doesn't copy the chosen option into
     # <selectedcontent>, where a browser would show it once more.
     _walk(lexbor.LexborHTMLParser(source, options=lexbor.LexborDocumentOptions.WO_EVENTS).root, builder)
@@ -141,8 +151,24 @@ def feed(source: bytes, builder: NodesBuilder) -> None:
 
 @functools.cache
 def _functions(module: ModuleType) -> Addresses | None:
-    """What the compiled kernel calls, in its order."""
-    return addresses(
+    """Functions of lexbor that the C extension calls, in its order; None if selectolax's interface is to be used."""
+    import selectolax
+
+    def direct(functions: Addresses) -> Nodes:
+        builder = NodesBuilder(Limits())
+        if builder.read_by_lexbor is not None:
+            builder.read_by_lexbor(SAMPLE, functions)
+        builder.close()
+        return builder.nodes()
+
+    def public() -> Nodes:
+        builder = NodesBuilder(Limits())
+        _walk_public(module, SAMPLE, builder)
+        builder.close()
+        return builder.nodes()
+
+    version = tuple(int(part) for part in re.findall(r"\d+", selectolax.__version__)[:3])
+    return usable_addresses(
         module,
         (
             "lxb_html_document_create",
@@ -163,6 +189,10 @@ def _functions(module: ModuleType) -> Addresses | None:
             "lxb_dom_attr_qualified_name",
             "lxb_dom_attr_value_noi",
         ),
+        version=version,
+        tested=_TESTED_SELECTOLAX,
+        direct=direct,
+        public=public,
     )
 
 

@@ -56,7 +56,7 @@ def write_arrays(path: str | os.PathLike[str], header: Mapping[str, Any], arrays
         _write(archive, _HEADER, json.dumps(header, indent=2, ensure_ascii=False).encode())
         for name, array in arrays.items():
             buffer = io.BytesIO()
-            np.save(buffer, array, allow_pickle=False)
+            np.save(buffer, array.astype(array.dtype.newbyteorder("<"), copy=False), allow_pickle=False)
             _write(archive, f"{name}.npy", buffer.getvalue())
 
 
@@ -148,4 +148,4 @@ def _array(data: bytes) -> NDArray[Any]:
         raise ModelFormatError(f"an array is damaged ({type(error).__name__}: {error})") from error
     if not isinstance(array, np.ndarray):
         raise ModelFormatError("an array is damaged")
-    return array
+    return array.astype(array.dtype.newbyteorder("="), copy=False)  # written on a machine of either byte order

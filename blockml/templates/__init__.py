@@ -1,6 +1,6 @@
-"""What the pages of a site share: pages of one site in, the template they are made from out.
+"""Detect the template that pages of one site share.
 
-Knows no extractor. ``distances`` says how alike two pages are built, ``clustering`` groups them, ``linked`` finds pages
-that may share a page's template, ``frequency`` counts what repeats on them, ``mapping`` lays one tree over another,
-and ``site`` keeps what was learnt of a site in a small file.
+``distances`` compares the structure of pages, ``clustering`` groups them by template, ``linked`` finds pages of the
+site that may share a page's template, ``frequency`` counts repeated text, ``mapping`` matches DOM trees, ``grouping``
+clusters whole folders and ``site`` stores what was learnt of a site in a small file.
 """

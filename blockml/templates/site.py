@@ -1,4 +1,4 @@
-"""What was learnt of a site, as one small file: learn once, apply to each new page, update as pages come."""
+"""Site templates: learnt once from pages of a site, stored in a small file, updated and applied to new pages."""
 
 from __future__ import annotations
 
@@ -20,24 +20,23 @@ from blockml.templates.mapping import Tree, learnt_tree, membership, page_templa
 
 __all__ = ["FORMAT", "Layout", "SiteTemplate", "loaded"]
 
-#: Number of the format written.
+#: Version of the file format.
 FORMAT = 1
 
-#: Distance by which layouts are told apart: as good as any, and the fastest (Gottron 2008, section 7).
+#: Distance that separates layouts: as good as any, and the fastest (Gottron 2008, section 7).
 METRIC = "cp"
 
-#: Pages whose trees are laid over the one in the middle of a layout: a complete subdigraph has four (Alarte et al.
-#: 2014, section 4.1).
+#: Pages mapped to the medoid of a layout, as many as a complete subdigraph has (Alarte et al. 2014, section 4.1).
 N_MAPPED = 4
 
-#: Pages of these that a node must be on: one odd page must not empty the tree (public implementation of Alarte et al.:
-#: 2 of 3; their paper asks for all).
+#: Number of these pages that a node must be on, so that one unusual page doesn't empty the tree (public implementation
+#: of Alarte et al.: 2 of 3; their paper requires all).
 MIN_VOTES = 2
 
-#: When two nodes are equal: page builders number class names, and containers differ in length (our choice).
+#: Equality of nodes: page builders number class names, and containers differ in length (our choice).
 EQUALITY = "blockml"
 
-#: Beyond so many pages distances are not compared one by one (our choice: a matrix of 400 takes well under a second).
+#: Number of pages up to which all distances are computed (our choice: a matrix of 400 takes well under a second).
 _MOST_COMPARED = 400
 
 _COUNTS, _LAYOUT = "counts-", "layout-"
@@ -45,21 +44,16 @@ _COUNTS, _LAYOUT = "counts-", "layout-"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """Pages of a site that are built alike."""
+    """Pages of a site with similar structure."""
 
-    n_pages: int
-    """Number of pages it was learnt from."""
-    paths: NDArray[np.uint64]
-    """(n_paths,) common paths of the page in their middle, as sorted codes."""
-    tree: Tree | None
-    """What that page has in common with others; None if there was no other."""
+    n_pages: int  #: Number of pages learnt
+    paths: NDArray[np.uint64]  #: (n_paths,) common paths of the medoid, as sorted codes
+    tree: Tree | None  #: Tree that the medoid shares with others; None for a single page
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SiteTemplate:
-    """What the pages of a site share: what repeats on them, and the trees of their layouts.
-
-    Counts are over all pages of the site: what repeats is then known from more pages than a layout of a few has.
+    """Template of a site: counts of repeated text over all its pages, and the tree of each layout.
 
     Examples
     --------
@@ -72,93 +66,60 @@ class SiteTemplate:
     [True, True, True, True, True, True, False]
     """
 
-    name: str
-    """Name of the site."""
-    counts: SiteCounts
-    """What repeats on its pages."""
-    layouts: tuple[Layout, ...] = ()
-    """Groups of its pages, the largest first."""
+    name: str  #: Name of the site
+    counts: SiteCounts  #: Counts of repeated text
+    layouts: tuple[Layout, ...] = ()  #: Layouts, the largest first
+    #: Back end and segmentation profile of the pages; None before the first page
     parsing: tuple[str, str] | None = None
-    """Back end and segmentation profile its pages were parsed with; None before the first page."""
 
     def __repr__(self) -> str:
-        """Short: it may stand in the id of an extractor, which changes if other pages are learnt."""
+        """Return a short form that identifies the pages learnt, as part of the id of an extractor."""
         n = len(self.layouts)
         mark = hashlib.sha256(self.counts.tables.fingerprints.tobytes()).hexdigest()[:6]
         return f"SiteTemplate({self.name!r}, {self.counts.n_pages} pages, {n} layout{'' if n == 1 else 's'}, {mark})"
 
     @classmethod
     def count(cls, pages: Iterable[Page], *, name: str = "", **settings: bool) -> Self:
-        """Learn only what repeats; pages are not kept.
+        """Learn only the counts of pages of a site, which are not kept.
 
-        Parameters
-        ----------
-        pages
-            Pages of one site, all parsed alike.
-        name
-            Name of the site.
-        **settings
-            Of :meth:`blockml.templates.frequency.SiteCounts.learn`.
-
-        Raises
-        ------
-        UsageError
-            The pages were parsed in different ways.
+        ``settings`` are those of :meth:`blockml.templates.frequency.SiteCounts.learn`. Raises UsageError if the pages
+        were parsed with different settings.
         """
         return cls(name, SiteCounts.learn((), **settings)).updated(pages)
 
     @classmethod
     def learn(cls, pages: Iterable[Page], *, name: str = "", threshold: float | None = None, **settings: bool) -> Self:
-        """Learn a site: what repeats, which layouts there are, and the tree of each.
+        """Learn the counts and layouts of a site.
 
-        Parameters
-        ----------
-        pages
-            Pages of one site, all parsed alike.
-        name
-            Name of the site.
-        threshold
-            Distance of common paths up to which pages have one layout; None for the gap in their distances.
-        **settings
-            Of :meth:`blockml.templates.frequency.SiteCounts.learn`.
-
-        Raises
-        ------
-        UsageError
-            The pages were parsed in different ways, or the threshold is negative.
+        ``threshold`` is the distance of common paths up to which pages have one layout, by default chosen
+        automatically; ``settings`` are those of :meth:`blockml.templates.frequency.SiteCounts.learn`. Raises UsageError
+        if the pages were parsed with different settings, or for a negative threshold.
         """
-        pages = list(pages)  # looked at twice
+        pages = list(pages)  # iterated twice
         counted = cls.count(pages, name=name, **settings)
-        return replace(counted, layouts=_layouts(pages, threshold))
+        sketches = [sketch(page) for page in pages]
+        groups = sorted(_groups(sketches, threshold), key=len, reverse=True)
+        return replace(counted, layouts=tuple([_learn_layout(pages, sketches, group) for group in groups]))
 
     def updated(self, pages: Iterable[Page]) -> Self:
-        """Go on counting with further pages. Layouts stay as they are: :meth:`learn` them anew once many are new.
+        """Return the template with counts of further pages. Layouts are unchanged; :meth:`learn` renews them.
 
-        Raises
-        ------
-        UsageError
-            A page was parsed in another way than those before.
+        Raises UsageError if a page was parsed with other settings.
         """
         parsing = self.parsing
 
-        def alike() -> Iterable[Page]:
+        def checked() -> Iterable[Page]:
             nonlocal parsing
             for page in pages:
                 parsing = parsing or (page.backend, page.profile)
                 self._check(page, parsing)
                 yield page
 
-        counts = self.counts.updated(alike())
+        counts = self.counts.updated(checked())
         return replace(self, counts=counts, parsing=parsing)
 
     def check(self, page: Page) -> None:
-        """Check that a page was parsed as those that were learnt.
-
-        Raises
-        ------
-        UsageError
-            It wasn't: its blocks can't be found among theirs.
-        """
+        """Raise UsageError if a page was parsed with other settings than those learnt, so that blocks don't match."""
         if self.parsing is not None:
             self._check(page, self.parsing)
 
@@ -166,12 +127,12 @@ class SiteTemplate:
     def _check(page: Page, parsing: tuple[str, str]) -> None:
         if (page.backend, page.profile) != parsing:
             raise UsageError(
-                f"a site's pages are parsed alike: by {' and '.join(parsing)}, not {page.backend} and {page.profile}; "
-                "learn the site from pages parsed as the extractor wants them, or use another extractor"
+                f"pages of this site were parsed with {' and '.join(parsing)}, not {page.backend} and {page.profile}; "
+                "learn the site from pages parsed as the extractor needs them, or use another extractor"
             )
 
     def layout_of(self, page: Page) -> Layout | None:
-        """The layout that is nearest to a page; None if none is known."""
+        """Return the layout nearest to a page; None without layouts."""
         if len(self.layouts) <= 1:
             return self.layouts[0] if self.layouts else None
         metric = METRICS[METRIC]
@@ -179,21 +140,15 @@ class SiteTemplate:
         return min(self.layouts, key=lambda layout: metric.compare(own, layout.paths))
 
     def in_tree(self, page: Page) -> NDArray[np.bool_] | None:
-        """(n_nodes,) which nodes of a page belong to the tree of its layout; None if no tree is known.
+        """Return an (n_nodes,) mask of a page's nodes in the tree of its layout; None without a tree.
 
-        A tree was made from up to five pages. One of these may have more nodes in it than if it were new.
+        A tree was made from up to five pages; one of these may have more nodes in it than a new page would.
         """
         layout = self.layout_of(page)
         return None if layout is None or layout.tree is None else membership(page, layout.tree, EQUALITY)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to a file, which appears whole or not at all.
-
-        Raises
-        ------
-        OSError
-            The file can't be written.
-        """
+        """Write the template to a file atomically; raise OSError if that fails."""
         arrays: dict[str, NDArray[Any]] = {_COUNTS + key: array for key, array in self.counts.arrays().items()}
         layouts = []
         for number, layout in enumerate(self.layouts):
@@ -209,13 +164,7 @@ class SiteTemplate:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read and check a file.
-
-        Raises
-        ------
-        ModelFormatError
-            There is no such file, it is no site template, damaged, or of a newer format.
-        """
+        """Read and check a file; raise ModelFormatError if it is missing, damaged, of another kind or too new."""
         try:
             header, arrays = read_arrays(path, "site template", FORMAT, {"kind": "site"})
             try:
@@ -232,19 +181,14 @@ class SiteTemplate:
 
 
 def loaded(template: SiteTemplate | str | os.PathLike[str] | None) -> SiteTemplate | None:
-    """Template itself, read from its file if need be.
+    """Return a template, read from its file if need be.
 
-    Raises
-    ------
-    ModelError
-        The file can't be used.
-    UsageError
-        It is neither a template nor a path.
+    Raises ModelError for an unusable file, and UsageError for anything but a template or path.
     """
     if template is None or isinstance(template, SiteTemplate):
         return template
     if not isinstance(template, str | os.PathLike):
-        raise UsageError(f"parameter 'template' is a SiteTemplate or the path of its file, not {template!r}")
+        raise UsageError(f"parameter 'template' must be a SiteTemplate or the path of its file, got {template!r}")
     return SiteTemplate.load(template)
 
 
@@ -266,14 +210,8 @@ def _layout(arrays: Mapping[str, NDArray[Any]], item: Mapping[str, Any], number:
     return Layout(int(item["n_pages"]), paths, tree)
 
 
-def _layouts(pages: Sequence[Page], threshold: float | None) -> tuple[Layout, ...]:
-    sketches = [sketch(page) for page in pages]
-    groups = sorted(_groups(sketches, threshold), key=len, reverse=True)
-    return tuple([_learnt(pages, sketches, group) for group in groups])
-
-
 def _groups(sketches: Sequence[PageSketch], threshold: float | None) -> list[list[int]]:
-    from blockml.templates.clustering import auto_threshold, cluster_many, single_linkage  # only to learn
+    from blockml.templates.clustering import auto_threshold, minhash_linkage, single_linkage  # needed only to learn
 
     if len(sketches) <= 1:
         return [[0]] if sketches else []
@@ -282,25 +220,21 @@ def _groups(sketches: Sequence[PageSketch], threshold: float | None) -> list[lis
     if limit is None:
         return [list(range(len(sketches)))]
     if len(sketches) > _MOST_COMPARED:
-        return cluster_many([METRICS[METRIC].prepare(item) for item in sketches], threshold=limit).groups()
+        return minhash_linkage([METRICS[METRIC].prepare(item) for item in sketches], threshold=limit).groups()
     return single_linkage(first, threshold=limit).groups()
 
 
-def _learnt(pages: Sequence[Page], sketches: Sequence[PageSketch], group: Sequence[int]) -> Layout:
-    """Lay trees from near to far over the page in the middle: neighbours may share more than the template."""
+def _learn_layout(pages: Sequence[Page], sketches: Sequence[PageSketch], group: Sequence[int]) -> Layout:
+    """Map pages from near to far to the medoid, as the nearest pages may share more than the template."""
     shown = group[:_MOST_COMPARED]
     distances = distance_matrix([sketches[i] for i in shown], METRIC)
-    middle = int(distances.sum(axis=1).argmin())
-    by_distance = [i for i in np.argsort(distances[middle], kind="stable").tolist() if i != middle]
+    medoid = int(distances.sum(axis=1).argmin())
+    by_distance = [i for i in np.argsort(distances[medoid], kind="stable").tolist() if i != medoid]
     spread = np.unique(np.linspace(0, len(by_distance) - 1, num=min(N_MAPPED, len(by_distance)), dtype=int))
-    template = page_template(
-        pages[shown[middle]],
-        [pages[shown[by_distance[i]]] for i in spread.tolist()],
-        equality=EQUALITY,
-        min_votes=MIN_VOTES,
-    )
+    others = [pages[shown[by_distance[i]]] for i in spread.tolist()]
+    template = page_template(pages[shown[medoid]], others, equality=EQUALITY, min_votes=MIN_VOTES)
     return Layout(
         n_pages=len(group),
-        paths=METRICS[METRIC].prepare(sketches[shown[middle]]),
+        paths=METRICS[METRIC].prepare(sketches[shown[medoid]]),
         tree=None if template is None else learnt_tree(template),
     )

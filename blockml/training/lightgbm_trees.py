@@ -14,7 +14,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.errors import UsageError
+from blockml.errors import UsageError, install_hint
 from blockml.predictors.tree_ensemble import Trees, joined
 from blockml.training.hist_gradient_boosting import Boosting
 
@@ -78,7 +78,7 @@ def fit_leafwise(
     try:
         import lightgbm
     except ImportError:
-        raise UsageError("this recipe is trained with LightGBM: install blockml[boost]") from None
+        raise UsageError(f"this recipe is trained with LightGBM; {install_hint('boost')}") from None
     if not len(matrix) == len(target) == len(weight):
         raise UsageError(f"{len(target)} targets and {len(weight)} weights for {len(matrix)} rows")
     if len(matrix) < 2:

@@ -105,13 +105,13 @@ def test_a_stage_has_the_time_that_none_within_it_has() -> None:
         inner()
         raise KeyError
 
-    for stage in ("outer", "areas"):
+    for stage in ("outer", "block types"):
         with pytest.raises(KeyError):
             watch.around(both, stage)()
     seconds = watch.stop()
     assert seconds["inner"] == pytest.approx(0.05, abs=0.015)
     assert seconds["outer"] == pytest.approx(0.02, abs=0.015)
-    assert seconds["areas"] == pytest.approx(0.07, abs=0.03)
+    assert seconds["block types"] == pytest.approx(0.07, abs=0.03)
 
 
 def test_the_least_time_of_each_page_counts() -> None:

@@ -12,20 +12,12 @@ import numpy as np
 import pytest
 from lxml import etree
 
-from benchmarks.templates import (
-    CURVES,
-    PAPER,
-    TRAINING_SIZES,
-    confusions,
-    evaluate,
-    main,
-    mutated,
-    picture,
-    ranking,
-    stratified,
-    table,
-    told,
-)
+from benchmarks.templates.__main__ import main
+from benchmarks.templates.clustering import PAPER, confusions, describe, evaluate, ranking
+from benchmarks.templates.common import stratified, table
+from benchmarks.templates.linked import TRAINING_SIZES
+from benchmarks.templates.scale import mutated
+from benchmarks.templates.times import CURVES, picture
 from blockml.templates.distances import METRICS
 
 DATA = Path(__file__).parents[2] / "data" / "sites"
@@ -60,11 +52,11 @@ def test_the_clustering_section_finds_the_sites(few: Path, tmp_path: Path, capsy
     assert rows["tv", "single linkage, true number"]["adjusted_rand"] < 0.5
     for metric in METRICS:
         # The grid of thresholds is finer than any gap.
-        best = rows[metric, "single linkage, best threshold in hindsight"]["adjusted_rand"]
+        best = rows[metric, "single linkage, oracle threshold"]["adjusted_rand"]
         assert best >= rows[metric, "single linkage, gap"]["adjusted_rand"]
     printed = capsys.readouterr()
     assert "| single linkage, gap | cp |" in printed.out
-    assert "cleanportaleval is not there" in printed.err
+    assert "cleanportaleval is missing" in printed.err
 
 
 def test_the_times_section_leaves_out_what_takes_too_long(few: Path, tmp_path: Path) -> None:
@@ -83,8 +75,8 @@ def test_the_layouts_section_scores_every_site(few: Path, tmp_path: Path) -> Non
     assert len({row["site"] for row in result["sites"]}) == len(SITES)
     assert {row["classes"] for row in result["means"]} == {"yes", "no"}
     assert all(0 <= row["nmi"] <= 1 and -0.5 <= row["adjusted_rand"] <= 1 for row in result["sites"])
-    told_number = [row for row in result["sites"] if row["method"] == "average linkage, true number"]
-    assert all(row["clusters"] == row["layouts"] for row in told_number)
+    true_number = [row for row in result["sites"] if row["method"] == "average linkage, true number"]
+    assert all(row["clusters"] == row["layouts"] for row in true_number)
 
 
 def test_the_linked_section_counts_pages(few: Path, tmp_path: Path) -> None:
@@ -138,12 +130,12 @@ def test_rankings_compare_only_pairs_that_the_paper_orders() -> None:
     )
 
 
-def test_confusions_name_joined_and_parted_groups() -> None:
+def test_confusions_name_merged_and_split_groups() -> None:
     """With the pages of each."""
     found = confusions(np.array([0, 0, 0, 1, 2]), ["a", "a", "b", "b", "c"])
     assert found == {"merged": [{"a": 2, "b": 1}], "split": {"b": [1, 1]}}
-    assert told(found) == "joined: a 2 + b 1 (1). Parted: b into 2, the largest 1 (1)"
-    assert told(confusions([0, 1], ["a", "b"])) == "joined: none (0). Parted: none (0)"
+    assert describe(found) == "merged: a 2 + b 1 (1); split: b into 2, the largest 1 (1)"
+    assert describe(confusions([0, 1], ["a", "b"])) == "merged: none (0); split: none (0)"
 
 
 def test_scores_of_the_published_example() -> None:

@@ -23,7 +23,7 @@ from blockml.evaluation.clusters import (
     purity,
     rand,
 )
-from blockml.templates.clustering import k_median_runs, single_linkage
+from blockml.templates.clustering import k_medoids_runs, single_linkage
 from tests.templates.clustering.made import example, groups_apart
 
 TRUTH, CLUSTERS = [0, 0, 0, 1, 1], [0, 0, 1, 1, 1]
@@ -217,10 +217,10 @@ def test_published_averages_hang_together(name: str) -> None:
         assert (1 - share) * right[score] + share * failed[score] == pytest.approx(printed, abs=0.003)
 
 
-def test_k_median_does_worse_than_single_linkage() -> None:
+def test_k_medoids_does_worse_than_single_linkage() -> None:
     """The finding of Gottron 2008: no distance measure leads k-median to the right clusters every time."""
     matrix = published_matrix("CPS")
-    runs = k_median_runs(matrix, 5, n_runs=30)
+    runs = k_medoids_runs(matrix, 5, n_runs=30)
     found = np.array([rand(run.labels, SITES, pairs="ordered") for run in runs.runs])
     assert 0.8 < found.mean() < 1
     assert found.max() == 1

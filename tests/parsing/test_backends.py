@@ -398,3 +398,10 @@ def test_formatting_elements_left_open_stay_cheap() -> None:
     """The standard re-opens them in every paragraph; libxml2 doesn't, and the default back end has to stay linear."""
     html = "".join(itertools.repeat("<p><b><i>x", 20_000))
     assert len(blockml.parse(html).blocks) == 20_000
+
+
+def test_a_page_on_which_html5lib_fails_is_parsed_by_lxml() -> None:
+    """A page never raises: html5lib's assertions fail on drawings in broken tables."""
+    page = blockml.parse("<TABLE><SVG><HTML>text", backend="html5lib")
+    assert page.warnings[-1] == "parsed by lxml: html5lib failed on it"
+    assert page.blocks.texts == ("text",)

@@ -277,7 +277,7 @@ def test_missing_jinja_names_the_extra(tmp_path: Path, monkeypatch: pytest.Monke
     """The install line is in the message, and nothing is written."""
     templating._environment.cache_clear()
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'blockml\[report\]'"):
+    with pytest.raises(MissingExtraError, match=r'pip install "\.\[report\]"'):
         write_comparison(made_up_tables(1, 1), tmp_path)
     assert list(tmp_path.iterdir()) == []
 

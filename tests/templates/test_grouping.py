@@ -86,11 +86,11 @@ def test_without_a_matrix_the_clusters_are_the_same(htmls: list[str], metric: st
     pages = [blockml.parse(html) for html in htmls]
     ids = [str(number) for number in range(len(pages))]
     plain = cluster_pages(pages, ids, distance=metric, threshold=threshold, pictures=False)
-    many = cluster_pages(pages, ids, distance=metric, threshold=threshold, many=True)
-    assert labels_of(many) == labels_of(plain)
-    for one, other in zip(many["clusters"], plain["clusters"], strict=True):
+    minhash = cluster_pages(pages, ids, distance=metric, threshold=threshold, minhash=True)
+    assert labels_of(minhash) == labels_of(plain)
+    for one, other in zip(minhash["clusters"], plain["clusters"], strict=True):
         assert one == {**other, "within": pytest.approx(other["within"])}
-    assert (many["matrix"], many["merges"], many["map"], many["histogram"]) == (None,) * 4
+    assert (minhash["matrix"], minhash["merges"], minhash["map"], minhash["histogram"]) == (None,) * 4
 
 
 @settings(max_examples=25)
@@ -114,19 +114,19 @@ def test_spread_and_median_by_definition(htmls: list[str]) -> None:
 def test_summaries_stand_for_their_pages() -> None:
     """They travel between processes, and give what pages give."""
     pages, ids = made(3, 2)
-    kept = [pickle.loads(pickle.dumps(summarise(page, finer=True))) for page in pages]  # noqa: S301 (our own)
+    kept = [pickle.loads(pickle.dumps(summarise(page, subclusters=True))) for page in pages]  # noqa: S301 (our own)
     assert all(isinstance(page, PageSummary) for page in kept)
-    one, other = cluster_pages(kept, ids, finer=True), cluster_pages(pages, ids, finer=True)
+    one, other = cluster_pages(kept, ids, subclusters=True), cluster_pages(pages, ids, subclusters=True)
     assert (one["pages"], one["clusters"]) == (other["pages"], other["clusters"])
-    with pytest.raises(UsageError, match="finer=True"):
-        cluster_pages([summarise(page) for page in pages], ids, finer=True)
+    with pytest.raises(UsageError, match="subclusters=True"):
+        cluster_pages([summarise(page) for page in pages], ids, subclusters=True)
 
 
-def test_finer_clusters_are_told_apart_by_classes() -> None:
+def test_subclusters_are_separated_by_classes() -> None:
     """One tree of elements, two sets of classes: one cluster, two finer ones, numbered from 0."""
     row = '<div class="{0}"><p class="{0}-a">x</p><ul class="{0}-b"><li class="{0}-c">y</ul></div>'
     pages = [blockml.parse(row.format(name)) for name in ("post", "shop", "post", "shop", "post", "shop")]
-    result = cluster_pages(pages, list("abcdef"), threshold=0.5, finer=True)
+    result = cluster_pages(pages, list("abcdef"), threshold=0.5, subclusters=True)
     assert labels_of(result) == [0] * 6
     assert [page["finer"] for page in result["pages"]] == [0, 1, 0, 1, 0, 1]
 
@@ -156,7 +156,7 @@ def test_automatic_thresholds_say_where_they_come_from() -> None:
 
 
 @pytest.mark.parametrize("n", [0, 1])
-@pytest.mark.parametrize("options", [{}, {"distance": "tv"}, {"finer": True}, {"many": True}])
+@pytest.mark.parametrize("options", [{}, {"distance": "tv"}, {"subclusters": True}, {"minhash": True}])
 def test_hardly_any_pages(n: int, options: dict[str, Any]) -> None:
     """None and one are clustered like any."""
     pages, ids = made(n, 0)
@@ -185,19 +185,19 @@ def test_beyond_the_limit_it_works_without_a_matrix(monkeypatch: pytest.MonkeyPa
     [
         ({"distance": "cosine"}, "unknown distance 'cosine'; choose one of: cp, cps"),
         ({"settings": {"q": 3}}, "unknown setting of cp: 'q'"),
-        ({"distance": "cps", "settings": {"q": 0}}, "q must be a whole number from 1 on"),
+        ({"distance": "cps", "settings": {"q": 0}}, "q must be a positive integer"),
         ({"linkage": "ward"}, "unknown linkage 'ward'; choose one of: average, median, single"),
         ({"linkage": "median"}, "median clustering needs a number of clusters k"),
         ({"threshold": None}, "give a threshold"),
-        ({"threshold": "low"}, "at least 0, or \"auto\", not 'low'"),
-        ({"threshold": -0.1}, "at least 0, not -0.1"),
-        ({"k": 4}, "from 1 to 3, not 4"),
-        ({"k": 2, "many": True}, "not to a number of clusters k"),
-        ({"linkage": "average", "many": True}, "not by average linkage"),
-        ({"distance": "lcts", "many": True}, "by one of cp, cps, ctss, not by lcts"),
+        ({"threshold": "low"}, "non-negative number, or \"auto\", got 'low'"),
+        ({"threshold": -0.1}, "non-negative number, got -0.1"),
+        ({"k": 4}, "from 1 to 3, got 4"),
+        ({"k": 2, "minhash": True}, "not to a number of clusters k"),
+        ({"linkage": "average", "minhash": True}, "not by average linkage"),
+        ({"distance": "lcts", "minhash": True}, "by one of cp, cps, ctss, not by lcts"),
         ({"distance": "rtdm", "settings": {"max_nodes": 4}}, "^a0: a page with .* nodes is too large"),
         ({"distance": "rtdm", "settings": {"cutoff": 0.01}}, "a cutoff leaves some pairs"),
-        ({"truth": ["x"]}, "known groups of 3 pages are 3, not 1"),
+        ({"truth": ["x"]}, "3 pages need 3 known groups, got 1"),
     ],
 )
 def test_wrong_calls_name_what_is_legal(options: dict[str, Any], message: str) -> None:
@@ -211,7 +211,7 @@ def test_ids_are_different_and_as_many_as_pages() -> None:
     """Else a page would be lost in what is printed."""
     pages, _ = made(2, 0)
     for ids in (["a"], ["a", "a"], ["a", "b", "c"]):
-        with pytest.raises(UsageError, match="2 pages have 2 different ids"):
+        with pytest.raises(UsageError, match="2 pages need 2 different ids"):
             cluster_pages(pages, ids)
     with pytest.raises(UnknownNameError):
         cluster_pages(pages, ["a", "b"], distance="")
@@ -220,8 +220,8 @@ def test_ids_are_different_and_as_many_as_pages() -> None:
 def test_sites_of_the_sample_are_told_apart() -> None:
     """All pages of our own sites, by their markup alone; finer clusters part none of them wrongly into two sites."""
     files = sorted(SITES.glob("*/*/page.html"))
-    pages = [summarise(blockml.parse(file.read_bytes()), finer=True) for file in files]
+    pages = [summarise(blockml.parse(file.read_bytes()), subclusters=True) for file in files]
     sites = [json.loads((file.parent / "meta.json").read_text(encoding="utf-8"))["site"] for file in files]
-    result = cluster_pages(pages, [file.parent.name for file in files], finer=True, truth=sites)
+    result = cluster_pages(pages, [file.parent.name for file in files], subclusters=True, truth=sites)
     assert all(len(row["truth"]) == 1 for row in result["clusters"])
     assert len(result["clusters"]) == len(set(sites))

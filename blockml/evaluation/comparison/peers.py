@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
 
+from blockml.errors import install_hint
 from blockml.extract import extract
 from blockml.extractors import Plain
 
@@ -46,7 +47,7 @@ class Peer:
         """What is to be done so that it can run."""
         if sys.version_info < self.python:
             return f"needs Python {self.python[0]}.{self.python[1]}: pip install {self.package}"
-        return f"pip install {self.package} (or all: pip install 'blockml[compare]')"
+        return f"pip install {self.package} (or all of them, {install_hint('compare')})"
 
 
 def _trafilatura(html: str, url: str | None) -> str:

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from blockml.datasets import LabelledPage
-from blockml.errors import BlockmlError, UsageError
+from blockml.errors import BlockmlError, UsageError, install_hint
 from blockml.evaluation.comparison.systems import Output, Run, System
 from blockml.evaluation.cost import peak_megabytes
 from blockml.evaluation.site_pages import MOST_SIBLINGS, by_site
@@ -142,7 +142,7 @@ def _pool(system: System, jobs: int) -> ProcessPool:
     try:
         from pebble import ProcessPool
     except ImportError:
-        raise UsageError("running systems needs pebble: pip install 'blockml[report]'") from None
+        raise UsageError(f"running systems needs pebble; {install_hint('report')}") from None
     # On Linux a process begins with the peak memory of the one it was started by, unless that is a small server.
     method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
     context = multiprocessing.get_context(method)

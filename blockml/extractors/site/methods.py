@@ -22,16 +22,16 @@ from blockml.page import Page
 from blockml.templates.frequency import (
     MIN_TRAIN,
     THETA,
-    Doubt,
+    FallbackReason,
     Measures,
     block_frequency,
     entropy_rule,
+    fallback_reason,
     ibdf_rule,
     kept_share,
     measure,
     text_frequency,
     too_few,
-    verdict,
 )
 from blockml.templates.mapping import template_share
 from blockml.templates.site import SiteTemplate, loaded
@@ -107,19 +107,19 @@ class SiteMethod(Extractor):
         doubt, _, notes = self._by_site(page)
         return notes if doubt is None else self._fallback().explain(page)
 
-    def _by_site(self, page: Page) -> tuple[Doubt | None, NDArray[np.float32], tuple[str, ...]]:
+    def _by_site(self, page: Page) -> tuple[FallbackReason | None, NDArray[np.float32], tuple[str, ...]]:
         """Scores and notes, and why they should not be used."""
         template = loaded(self.template)  # once: a file takes as long to read as a page
         self._check_rest()
         nothing = np.zeros(len(page.blocks), dtype=np.float32), ("",) * len(page.blocks)
         if template is None:
-            return Doubt.TOO_FEW_PAGES, *nothing
+            return FallbackReason.TOO_FEW_PAGES, *nothing
         template.check(page)
         known = measure(page, template.counts, include_self=self.include_self, similar=self._needs_similar)
         if too_few(known, self.min_train):
-            return Doubt.TOO_FEW_PAGES, *nothing
+            return FallbackReason.TOO_FEW_PAGES, *nothing
         scores, notes = self._judge(page, template, known)
-        return verdict(known, kept_share(page, scores), min_train=self.min_train), scores, tuple(notes)
+        return fallback_reason(known, kept_share(page, scores), min_train=self.min_train), scores, tuple(notes)
 
     include_self: bool = True
     _needs_similar: ClassVar[bool] = False

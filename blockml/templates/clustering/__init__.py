@@ -1,27 +1,10 @@
-"""Groups of pages made from the same template, from distances between them or from sets of what they hold.
+"""Cluster pages by template, from a distance matrix or from sets of page features."""
 
-====================  ==========================================================================================
-:mod:`~.linkage`      hierarchical clustering: single and average linkage
-:mod:`~.thresholds`   where to stop merging: gaps in the distances, published thresholds
-:mod:`~.medians`      k-median
-:mod:`~.scaling`      non-metric scaling to the plane
-:mod:`~.finer`        groups inside a cluster
-:mod:`~.many`         single linkage of thousands of pages, without a matrix
-====================  ==========================================================================================
-"""
-
-from blockml.templates.clustering.k_medoids import MedianRun, MedianRuns, k_median, k_median_runs
-from blockml.templates.clustering.linkage import (
-    PRESETS,
-    Clustering,
-    Merge,
-    average_linkage,
-    merge_list,
-    single_linkage,
-)
-from blockml.templates.clustering.mds import Map, mds
-from blockml.templates.clustering.minhash_linkage import cluster_many
-from blockml.templates.clustering.subclusters import Finer, finer_clusters, two_level_labels
+from blockml.templates.clustering.k_medoids import MedoidRun, MedoidRuns, k_medoids, k_medoids_runs
+from blockml.templates.clustering.linkage import PRESETS, Clustering, Merge, average_linkage, merge_list, single_linkage
+from blockml.templates.clustering.mds import Embedding, mds
+from blockml.templates.clustering.minhash_linkage import minhash_linkage
+from blockml.templates.clustering.subclusters import Subclusters, find_subclusters, two_level_labels
 from blockml.templates.clustering.thresholds import (
     DistanceHistogram,
     Threshold,
@@ -36,23 +19,23 @@ __all__ = [
     "PRESETS",
     "Clustering",
     "DistanceHistogram",
-    "Finer",
-    "Map",
-    "MedianRun",
-    "MedianRuns",
+    "Embedding",
+    "MedoidRun",
+    "MedoidRuns",
     "Merge",
+    "Subclusters",
     "Threshold",
     "auto_threshold",
     "average_linkage",
-    "cluster_many",
     "distance_histogram",
-    "finer_clusters",
+    "find_subclusters",
     "gap_threshold",
     "histogram_threshold",
-    "k_median",
-    "k_median_runs",
+    "k_medoids",
+    "k_medoids_runs",
     "mds",
     "merge_list",
+    "minhash_linkage",
     "silhouette_threshold",
     "single_linkage",
     "two_level_labels",

@@ -1,4 +1,4 @@
-"""Hierarchical clustering: start with single items, merge the two nearest clusters, stop at a threshold or a number."""
+"""Agglomerative clustering by single or average linkage, up to a threshold or a number of clusters."""
 
 from __future__ import annotations
 
@@ -15,34 +15,32 @@ from blockml.templates.clustering.matrices import as_distances, as_threshold, be
 
 __all__ = ["PRESETS", "Clustering", "Merge", "average_linkage", "cut", "merge_list", "single_linkage"]
 
-#: Published single-linkage thresholds by metric: read off the gaps in the distances of 500 pages of five news sites
-#: (Gottron 2008, table 4), for shingles of lengths that are not given; ``cp-loose`` is the one that joined three of
-#: the sites. ``rtdm`` is the 80 % similarity of Reis et al. 2004, on distances divided by the size of both trees.
+#: Published single-linkage thresholds by metric, read off the gaps in the distances of 500 pages of five news sites
+#: (Gottron 2008, table 4; shingle lengths not given); ``cp-loose`` joined three of the sites. ``rtdm`` is the 80 %
+#: similarity of Reis et al. 2004, for distances divided by the size of both trees.
 PRESETS: Mapping[str, float] = MappingProxyType({"cps": 0.6, "ctss": 0.85, "cp": 0.7, "rtdm": 0.2, "cp-loose": 0.9})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Clustering:
-    """A partition of ``n`` items, and how it came about."""
+    """Partition of ``n`` items."""
 
-    labels: NDArray[np.int32]
-    """(n,) cluster of each item; clusters are numbered by their smallest member, from 0."""
+    labels: NDArray[np.int32]  #: (n,) cluster of each item; clusters are numbered from 0 by their smallest member
+    #: (n - 1, 4) merges as in scipy: two clusters, their distance, size of their union. Items are clusters 0 … n - 1,
+    #: row i creates cluster n + i. None for methods that are not hierarchical.
     merges: NDArray[np.float64] | None = None
-    """(n - 1, 4) all merges up to the last, as in scipy: the two clusters, their distance, the size of both together.
-    Items are clusters 0 … n - 1, and row i makes cluster n + i. None for methods that are not hierarchical."""
-    threshold: float | None = None
-    """The distance up to which clusters were merged; None if something else ended it."""
+    threshold: float | None = None  #: Distance up to which clusters were merged; None if a number of clusters was given
 
     def __len__(self) -> int:
         return len(self.labels)
 
     @property
     def n_clusters(self) -> int:
-        """How many clusters there are."""
+        """Number of clusters."""
         return int(self.labels.max(initial=-1)) + 1
 
     def groups(self) -> list[list[int]]:
-        """Members of each cluster, in increasing order.
+        """List the members of each cluster in increasing order.
 
         Examples
         --------
@@ -51,11 +49,11 @@ class Clustering:
         """
         order = np.argsort(self.labels, kind="stable")
         ends = np.cumsum(np.bincount(self.labels, minlength=self.n_clusters))
-        return [part.tolist() for part in np.split(order, ends[:-1])] if len(self) else []
+        return [members.tolist() for members in np.split(order, ends[:-1])] if len(self) else []
 
 
 class Merge(NamedTuple):
-    """One merge of two clusters, each named by its smallest member."""
+    """Merge of two clusters, each named by its smallest member."""
 
     first: int
     second: int
@@ -64,29 +62,12 @@ class Merge(NamedTuple):
 
 
 def single_linkage(matrix: ArrayLike, *, threshold: float | None = None, k: int | None = None) -> Clustering:
-    """Cluster by the smallest distance between two clusters (Gottron 2008).
+    """Cluster by the smallest distance between members of two clusters (Gottron 2008).
 
-    With a threshold these are the connected components of the pairs that are no farther apart.
-
-    Parameters
-    ----------
-    matrix
-        (n, n) distances.
-    threshold
-        Merge clusters up to this distance, itself included; at least 0.
-    k
-        Merge until so many clusters are left, from 1 to n. Exactly one of the two is given.
-
-    Returns
-    -------
-    Clustering
-        With all merges, also those beyond the threshold. No clusters for n = 0.
-
-    Raises
-    ------
-    UsageError
-        The matrix is not one of distances, neither or both of ``threshold`` and ``k`` are given, or one is outside
-        its range.
+    With a threshold the clusters are the connected components of the graph of pairs within it. The result has all
+    merges, also those above the threshold. Clusters up to the distance ``threshold``, inclusive, are merged, or until
+    ``k`` are left. Raises UsageError on an invalid matrix, or unless exactly one of ``threshold`` and ``k`` is given
+    and in range.
 
     Examples
     --------
@@ -98,28 +79,9 @@ def single_linkage(matrix: ArrayLike, *, threshold: float | None = None, k: int 
 
 
 def average_linkage(matrix: ArrayLike, *, threshold: float | None = None, k: int | None = None) -> Clustering:
-    """Cluster by the mean distance between the items of two clusters.
+    """Cluster by the mean distance between the items of two clusters; arguments as for :func:`single_linkage`.
 
-    Not one of the published methods: beside :func:`single_linkage` it does not chain, so it finds groups that touch.
-
-    Parameters
-    ----------
-    matrix
-        (n, n) distances.
-    threshold
-        Merge clusters up to this mean distance, itself included; at least 0.
-    k
-        Merge until so many clusters are left, from 1 to n. Exactly one of the two is given.
-
-    Returns
-    -------
-    Clustering
-        With all merges, also those beyond the threshold. No clusters for n = 0.
-
-    Raises
-    ------
-    UsageError
-        See :func:`single_linkage`.
+    Unlike single linkage it does not chain, so it separates clusters that touch. Not one of the published methods.
 
     Examples
     --------
@@ -131,12 +93,7 @@ def average_linkage(matrix: ArrayLike, *, threshold: float | None = None, k: int
 
 
 def merge_list(clustering: Clustering) -> list[Merge]:
-    """Merges that led to a clustering, in the order they were made.
-
-    Raises
-    ------
-    UsageError
-        The clustering is not hierarchical.
+    """List the merges that led to a clustering, in order; raise UsageError if it is not hierarchical.
 
     Examples
     --------
@@ -156,19 +113,7 @@ def merge_list(clustering: Clustering) -> list[Merge]:
 
 
 def cut(merges: NDArray[np.float64], n_merges: int) -> NDArray[np.int32]:
-    """Labels after the first so many merges.
-
-    Parameters
-    ----------
-    merges
-        (n - 1, 4) as in :class:`Clustering`.
-    n_merges
-        From 0 to n - 1.
-
-    Returns
-    -------
-    NDArray[np.int32]
-        (n,) numbered by smallest member.
+    """Return (n,) labels, numbered by smallest member, after the first ``n_merges`` of (n - 1, 4) merges.
 
     Examples
     --------
@@ -179,7 +124,7 @@ def cut(merges: NDArray[np.float64], n_merges: int) -> NDArray[np.int32]:
     from scipy.sparse.csgraph import connected_components
 
     n = len(merges) + 1
-    # Indices of 32 bits: given others, connected_components of scipy 1.11 returns one component without an error.
+    # 32-bit indices: with others, connected_components of scipy 1.11 silently returns a single component.
     made = np.arange(n, n + n_merges, dtype=np.int32)
     children = merges[:n_merges, :2].astype(np.int32)
     ends = (children.reshape(-1), np.repeat(made, 2))
@@ -193,7 +138,7 @@ def _linkage(matrix: ArrayLike, method: str, threshold: float | None, k: int | N
     distances = as_distances(matrix)
     n = len(distances)
     if (threshold is None) == (k is None):
-        raise UsageError("give either a threshold or a number of clusters k")
+        raise UsageError("give either a threshold or a number of clusters k, not both")
     if threshold is not None:
         threshold = as_threshold(threshold)
     if k is not None:
@@ -201,6 +146,6 @@ def _linkage(matrix: ArrayLike, method: str, threshold: float | None, k: int | N
     merges: NDArray[np.float64] = linkage(between(distances), method) if n > 1 else np.zeros((0, 4))
     if n == 0:
         return Clustering(numbered([]), merges, threshold)
-    # Neither linkage ever merges at a smaller distance than before, so a threshold is a number of merges too.
+    # Both linkages merge at non-decreasing distances, so a threshold corresponds to a number of merges.
     n_merges = int((merges[:, 2] <= threshold).sum()) if threshold is not None else n - (k or 0)
     return Clustering(cut(merges, n_merges), merges, threshold)

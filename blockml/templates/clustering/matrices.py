@@ -1,4 +1,4 @@
-"""Distance matrices as every method of this room takes them: checked once, numbered one way."""
+"""Validation of distance matrices and parameters, and the numbering of clusters."""
 
 from __future__ import annotations
 
@@ -12,111 +12,65 @@ from blockml.errors import UsageError
 
 __all__ = ["as_distances", "as_threshold", "between", "check_count", "numbered"]
 
-# Two halves of a matrix may differ by as much, relative to its largest entry, if they were summed in another order.
+# Asymmetry from summing in different orders, relative to the largest distance.
 _ASYMMETRY = 1e-9
 
 
 def as_distances(matrix: ArrayLike) -> NDArray[np.float64]:
-    """Check a matrix of distances.
+    """Return a matrix as float64; raise UsageError unless it holds (n, n) distances, n >= 0.
 
-    Parameters
-    ----------
-    matrix
-        (n, n) distances: finite, not negative, symmetric, zero on the diagonal. ``n`` may be 0.
-
-    Returns
-    -------
-    NDArray[np.float64]
-        The same numbers; not a copy if they came as such an array.
-
-    Raises
-    ------
-    UsageError
-        It is no such matrix.
-
-    Examples
-    --------
-    >>> as_distances([[0, 1], [1, 0]]).dtype
-    dtype('float64')
+    Distances must be finite, non-negative, symmetric and zero on the diagonal. Copies only to convert.
     """
     try:
         distances = np.asarray(matrix, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise UsageError("a distance matrix holds numbers, in rows of equal length") from error
+        raise UsageError("a distance matrix must contain numbers in rows of equal length") from error
     if distances.shape == (0,):
         distances = distances.reshape(0, 0)
     if distances.ndim != 2 or distances.shape[0] != distances.shape[1]:
-        raise UsageError(f"a distance matrix is square, not of shape {distances.shape}")
+        raise UsageError(f"a distance matrix must be square, got shape {distances.shape}")
     if not np.isfinite(distances).all():
-        raise UsageError("a distance matrix holds finite numbers only")
+        raise UsageError("a distance matrix must contain finite numbers only")
     if (distances < 0).any():
-        raise UsageError("a distance is not negative")
+        raise UsageError("distances must be non-negative")
     if distances.diagonal().any():
-        raise UsageError("the diagonal of a distance matrix is zero")
+        raise UsageError("the diagonal of a distance matrix must be zero")
     if (np.abs(distances - distances.T) > _ASYMMETRY * distances.max(initial=0)).any():
-        raise UsageError("a distance matrix is symmetric")
+        raise UsageError("a distance matrix must be symmetric")
     return distances
 
 
 def as_threshold(threshold: float) -> float:
-    """Check a distance threshold: a number that is not negative.
-
-    Examples
-    --------
-    >>> as_threshold(1)
-    1.0
-    """
+    """Return a distance threshold as float; raise UsageError unless it is a non-negative number."""
     try:
         value = float(threshold)
     except (TypeError, ValueError):
         value = math.nan
     if not value >= 0:
-        raise UsageError(f"a threshold is a number of at least 0, not {threshold!r}")
+        raise UsageError(f"a threshold must be a non-negative number, got {threshold!r}")
     return value
 
 
 def check_count(k: int, n: int) -> int:
-    """Check a number of clusters for ``n`` items: whole, from 1 to ``n``.
-
-    Examples
-    --------
-    >>> check_count(2, 5)
-    2
-    """
+    """Return a number of clusters of ``n`` items; raise UsageError unless it is an integer from 1 to ``n``."""
     try:
         count = operator.index(k)
     except TypeError:
         count = 0
     if not 1 <= count <= n:
-        raise UsageError(f"the number of clusters of {n} items is a whole number from 1 to {n}, not {k!r}")
+        raise UsageError(f"the number of clusters of {n} items must be an integer from 1 to {n}, got {k!r}")
     return count
 
 
 def between(distances: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(n (n - 1) / 2,) distances of all pairs, row by row.
-
-    Examples
-    --------
-    >>> between(np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]])).tolist()
-    [1.0, 2.0, 3.0]
-    """
+    """Return the (n (n - 1) / 2,) distances of all pairs, row by row."""
     n = len(distances)
     pairs: NDArray[np.float64] = distances[np.arange(n)[:, None] < np.arange(n)]
     return pairs
 
 
 def numbered(labels: ArrayLike) -> NDArray[np.int32]:
-    """Number clusters by their smallest member, from 0.
-
-    Parameters
-    ----------
-    labels
-        (n,) any whole number per cluster.
-
-    Returns
-    -------
-    NDArray[np.int32]
-        (n,) read-only.
+    """Return read-only (n,) labels in which clusters are numbered from 0 by their smallest member.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Single linkage of thousands of pages, without the matrix of all their distances."""
+"""Single linkage of thousands of pages without the matrix of all distances."""
 
 from __future__ import annotations
 
@@ -16,31 +16,25 @@ from blockml.templates.clustering.matrices import as_threshold, numbered
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["cluster_many", "least_jaccard"]
+__all__ = ["least_jaccard", "minhash_linkage"]
 
-# Share of the leaders just inside the threshold that the index shall find; it finds nearer ones far more often. What
-# it misses is found later, by counting. On made-up sites 0.99 took two to three times as long, 0.2 about as long as
-# 0.5 (our choice).
+# Share of the leaders exactly at the threshold that the index should find; nearer ones are found far more often, missed
+# ones later by exact comparison. On synthetic sites 0.99 took two to three times as long, 0.2 about as long as 0.5.
 _RECALL = 0.5
 
-# Leaders, the most alike by signature, that a set is compared with (our choice).
+# Leaders with the most similar signatures that a set is compared with. Our choice.
 _TRIES = 8
 
-# Numbers of a product of matrices held in memory at once (about 50 MB).
+# Entries of a product of matrices held in memory at once, about 50 MB.
+_CHUNK = 4_000_000
 _CHUNK = 4_000_000
 
 
 def least_jaccard(threshold: float) -> float:
-    """Least Jaccard similarity that two sets within a threshold of each other can have.
+    """Return the least Jaccard similarity of two sets whose distance is at most ``threshold``, in [0, 1].
 
-    With m the greater size and c the shared elements, d = 1 - c/m, so d <= t says c >= (1 - t) m. The union has at
-    most 2 m - c elements, so the Jaccard similarity is at least c / (2 m - c), which grows with c: it is at least
-    (1 - t) / (1 + t).
-
-    Parameters
-    ----------
-    threshold
-        In [0, 1].
+    With m the greater size and c shared elements, the distance 1 - c/m <= t gives c >= (1 - t) m. The union has at most
+    2 m - c elements, so the Jaccard similarity is at least c / (2 m - c) >= (1 - t) / (1 + t).
 
     Examples
     --------
@@ -50,83 +44,57 @@ def least_jaccard(threshold: float) -> float:
     return (1.0 - threshold) / (1.0 + threshold)
 
 
-def cluster_many(
+def minhash_linkage(
     sets: Sequence[NDArray[np.uint64]], *, threshold: float, n_permutations: int = 128, random_state: int = 0
 ) -> Clustering:
     """Cluster sets by single linkage of the distance 1 - |A ∩ B| / max(|A|, |B|).
 
-    The result is that of :func:`single_linkage` of all distances at this threshold, whatever the random state.
-    Equal sets are taken once. Then each set looks up, in an index of MinHash signatures (Broder 1997), the leaders
-    that it may be near to; it joins those that it is near to, or becomes a leader itself. What is left to decide is
-    whether whole clusters meet: a set is compared with the members of another cluster only if it shares enough
-    elements with all of them taken together. Every decision is made by counting elements, none by a signature.
-
-    Parameters
-    ----------
-    sets
-        n sets of hashed features (paths or shingles of tags), each (m,) of whole numbers in any order.
-    threshold
-        Distance up to which clusters are merged, itself included; at least 0.
-    n_permutations
-        Length of the signatures, at least 2. Changes only how long it takes.
-    random_state
-        Seed of the signatures, from 0 to 2³² - 1. Changes only how long it takes.
-
-    Returns
-    -------
-    Clustering
-        Without merges.
-
-    Raises
-    ------
-    UsageError
-        A set is not one of whole numbers that are not negative, or an argument is outside its range.
-    MissingExtraError
-        The package datasketch is not installed.
+    Gives the result of :func:`single_linkage` of all distances, for any random state: MinHash signatures (Broder 1997)
+    only propose candidates, every decision counts elements. Equal sets are clustered once. Each set queries an index
+    for similar leaders and joins those within the threshold, or becomes a leader. Finally, clusters are joined if any
+    members are within the threshold; a set is compared with the members of another cluster only if it shares enough
+    elements with their union. The result has no list of merges. Each set holds hashed features (paths or shingles of
+    tags), (m,) non-negative integers in any order. Clusters up to the distance ``threshold``, inclusive, are merged.
+    ``n_permutations``, the length of the signatures, and ``random_state``, their seed, affect only the running time.
+    Raises UsageError on invalid sets or arguments, and MissingExtraError without the package datasketch.
 
     Examples
     --------
     >>> sets = [np.array([1, 2, 3], dtype=np.uint64), np.array([7], dtype=np.uint64), np.array([1, 2], dtype=np.uint64)]
-    >>> cluster_many(sets, threshold=0.5).labels.tolist()
+    >>> minhash_linkage(sets, threshold=0.5).labels.tolist()
     [0, 1, 0]
     """
     threshold = as_threshold(threshold)
     if n_permutations < 2 or not 0 <= random_state < 2**32:
         raise UsageError(
-            f"n_permutations is at least 2, random_state a number of 32 bits: {n_permutations}, {random_state}"
+            "n_permutations must be at least 2 and random_state between 0 and 2**32 - 1, "
+            f"got {n_permutations} and {random_state}"
         )
     distinct: dict[bytes, int] = {}
     different: list[NDArray[np.uint64]] = []
     kinds = np.empty(len(sets), dtype=np.int64)
     for i, values in enumerate(sets):
-        elements = _as_set(values)
+        elements = np.asarray(values)
+        if elements.ndim != 1 or (elements.size and (elements.dtype.kind not in "iu" or elements.min() < 0)):
+            raise UsageError("a set must be a one-dimensional array of non-negative integers")
+        elements = np.unique(elements.astype(np.uint64))
         kinds[i] = distinct.setdefault(elements.tobytes(), len(distinct))
         if kinds[i] == len(different):
             different.append(elements)
-    if threshold >= 1:  # no distance is greater
+    if threshold >= 1:  # the greatest distance is 1
         return Clustering(numbered(np.zeros(len(sets))), threshold=threshold)
     collection = _Collection.of(different, threshold)
     components = _join(collection, _lead(collection, n_permutations, random_state))
     return Clustering(numbered(components[kinds]), threshold=threshold)
 
 
-def _as_set(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    array = np.asarray(values)
-    if array.ndim != 1 or (array.size and (array.dtype.kind not in "iu" or array.min() < 0)):
-        raise UsageError("a set is a row of whole numbers that are not negative")
-    return np.unique(array.astype(np.uint64))
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _Collection:
-    """Different sets, and what near means."""
+    """Distinct sets and the threshold within which two are neighbours."""
 
-    values: Sequence[NDArray[np.uint64]]
-    """Elements of each set."""
-    elements: NDArray[np.int64]
-    """The same one after another, numbered from 0."""
-    starts: NDArray[np.int64]
-    """(n + 1,) where each set starts."""
+    values: Sequence[NDArray[np.uint64]]  #: Elements of each set
+    elements: NDArray[np.int64]  #: Elements of all sets, concatenated and numbered from 0
+    starts: NDArray[np.int64]  #: (n + 1,) start of each set in ``elements``
     threshold: float
 
     @classmethod
@@ -145,17 +113,16 @@ class _Collection:
         return self.elements[self.starts[i] : self.starts[i + 1]]
 
     def near(self, shared: NDArray[Any], size: NDArray[Any]) -> NDArray[np.bool_]:
-        """Whether sets that share so many elements are near, if the greater one has so many.
+        """Return which sets are within the threshold, given the shared elements and the greater size of each pair.
 
-        The distance is computed as its definition says, so that pairs exactly at the threshold fall on the side on
-        which a matrix of distances has them.
+        Computes the distance by its definition, so that pairs exactly at the threshold are decided as in a matrix.
         """
         close: NDArray[np.bool_] = 1 - shared / np.maximum(size, 1) <= self.threshold
         return close
 
 
 def _lead(collection: _Collection, n_permutations: int, random_state: int) -> NDArray[np.int64]:
-    """(n,) component of each set, after it has joined the leaders that the index shows it and that are near."""
+    """Return (n,) components after each set has joined the leaders within the threshold that the index proposed."""
     try:
         from datasketch import MinHash, MinHashLSH
     except ImportError as error:
@@ -174,12 +141,12 @@ def _lead(collection: _Collection, n_permutations: int, random_state: int) -> ND
     marked = np.zeros(int(collection.elements.max(initial=-1)) + 1, dtype=bool)
     for i, signature in enumerate(signatures):
         if not sizes[i]:
-            continue  # the empty set is near to no other
+            continue  # the empty set has no neighbours
         sketches[i] = signature.hashvalues
         leaders = np.sort(np.array(index.query(signature), dtype=np.int64))
         if len(leaders) > _TRIES:
-            likeness = (sketches[leaders] == sketches[i]).sum(axis=1)
-            leaders = leaders[np.argsort(-likeness, kind="stable")[:_TRIES]]
+            similarity = (sketches[leaders] == sketches[i]).sum(axis=1)
+            leaders = leaders[np.argsort(-similarity, kind="stable")[:_TRIES]]
         marked[collection.members(i)] = True
         near = leaders[_near_marked(collection, leaders, marked, int(sizes[i]))]
         marked[collection.members(i)] = False
@@ -194,20 +161,15 @@ def _lead(collection: _Collection, n_permutations: int, random_state: int) -> ND
 
 
 def _bands(n_permutations: int, similarity: float) -> tuple[int, int]:
-    """Bands and rows of an index: as many rows as still find sets of this similarity."""
-    rows = max(
-        (
-            rows
-            for rows in range(1, n_permutations // 2 + 1)
-            if 1 - (1 - similarity**rows) ** (n_permutations // rows) >= _RECALL
-        ),
-        default=1,
-    )
+    """Return bands and rows of an index: the most rows that reach the recall at this similarity."""
+    candidates = range(1, n_permutations // 2 + 1)
+    found = (rows for rows in candidates if 1 - (1 - similarity**rows) ** (n_permutations // rows) >= _RECALL)
+    rows = max(found, default=1)
     return n_permutations // rows, rows
 
 
 def _hashed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Spread numbers over 32 bits, the range of the signatures (SplitMix64; Steele et al. 2014)."""
+    """Spread numbers over the 32-bit range of the signatures (SplitMix64; Steele et al. 2014)."""
     mixed = values + np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -218,22 +180,22 @@ def _hashed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def _near_marked(
     collection: _Collection, others: NDArray[np.int64], marked: NDArray[np.bool_], size: int
 ) -> NDArray[np.bool_]:
-    """(len(others),) whether sets, none of them empty, are near to the one of the marked elements."""
+    """Return which of the non-empty sets ``others`` are within the threshold of the set of marked elements."""
     if not len(others):
         return np.zeros(0, dtype=bool)
-    parts = [collection.members(int(other)) for other in others]
-    sizes = np.array([len(part) for part in parts])
-    hits = marked[np.concatenate(parts)]
+    members = [collection.members(int(other)) for other in others]
+    sizes = np.array([len(elements) for elements in members])
+    hits = marked[np.concatenate(members)]
     shared = np.add.reduceat(hits, np.cumsum(sizes) - sizes, dtype=np.int64)
     return collection.near(shared, np.maximum(sizes, size))
 
 
 def _join(collection: _Collection, components: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(n,) component of each set, after all components that meet have been joined.
+    """Return (n,) components after joining all components with members within the threshold of each other.
 
-    Let U be all elements of a component's members, and l the size of its least one. A member B and a set A share at
-    most |A ∩ U| elements, and the greater of both has at least max(|A|, l). So if 1 - |A ∩ U| / max(|A|, l) is above
-    the threshold, A is near to no member, and need not be compared with any.
+    Let U be the union of a component's members and l the size of its smallest one. A set A shares at most |A ∩ U|
+    elements with a member, and the greater of both has at least max(|A|, l). So if 1 - |A ∩ U| / max(|A|, l) exceeds
+    the threshold, A needs no comparison with any member.
     """
     from scipy.sparse import csr_array
 
@@ -243,8 +205,7 @@ def _join(collection: _Collection, components: NDArray[np.int64]) -> NDArray[np.
     sizes = collection.sizes()
     shape = (n, int(collection.elements.max(initial=-1)) + 1)
     rows = csr_array((np.ones(len(collection.elements), dtype=np.int32), collection.elements, collection.starts), shape)
-    # The greater components come first. Of each two, sets of the greater are compared with the smaller as a whole,
-    # which is the more exact bound.
+    # Larger components first: comparing sets of the larger with the union of the smaller gives the tighter bound.
     found, inverse, counts = np.unique(components, return_inverse=True, return_counts=True)
     rank = np.empty(len(found), dtype=np.int64)
     rank[np.argsort(-counts, kind="stable")] = np.arange(len(found))
@@ -273,7 +234,7 @@ def _join(collection: _Collection, components: NDArray[np.int64]) -> NDArray[np.
 def _worth_comparing(
     collection: _Collection, rows: csr_array, joined: csr_array, part: NDArray[np.int64], least: NDArray[np.int64]
 ) -> Iterator[tuple[NDArray[np.int64], int]]:
-    """Components, each with the sets of greater ones that may be near to a member of it."""
+    """Yield (sets, component) pairs: sets of larger components that may be within the threshold of a member."""
     sizes = collection.sizes()
     step = max(_CHUNK // len(sizes), 1)
     for first in range(0, len(least), step):

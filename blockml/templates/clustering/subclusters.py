@@ -1,4 +1,4 @@
-"""Groups inside a cluster: layouts or categories of one site, which differ less than sites do."""
+"""Subclusters: layouts or categories within a cluster of pages of one site."""
 
 from __future__ import annotations
 
@@ -11,71 +11,52 @@ from blockml.errors import UsageError
 from blockml.templates.clustering.linkage import Clustering, average_linkage, cut
 from blockml.templates.clustering.matrices import as_distances, numbered
 
-__all__ = ["Finer", "finer_clusters", "two_level_labels"]
+__all__ = ["Subclusters", "find_subclusters", "two_level_labels"]
 
-# Silhouettes that are nearer than this, and distances of merges nearer than this share, differ by rounding errors.
+# Silhouettes closer than this, and merge distances closer than this share, differ only by rounding.
 _ROUNDING = 1e-9
 
 
-class Finer(NamedTuple):
-    """Groups found inside a cluster."""
+class Subclusters(NamedTuple):
+    """Subclusters of a cluster."""
 
-    clustering: Clustering
-    """One cluster if no cut is good enough."""
+    clustering: Clustering  #: Partition of the members; one cluster if no cut is good enough
+    #: Mean silhouette of the best cut, accepted or not, in [-1, 1]; None if no cut was possible
     silhouette: float | None
-    """Mean silhouette of the best cut, taken or not, in [-1, 1]; None if there is no cut to judge."""
 
 
-def finer_clusters(
+def find_subclusters(
     matrix: ArrayLike, *, min_silhouette: float = 0.25, max_clusters: int = 20, min_items: int = 4
-) -> Finer:
-    """Cluster the members of one cluster again, and more finely.
+) -> Subclusters:
+    """Split one cluster by average linkage at the cut with the greatest mean silhouette (Rousseeuw 1987).
 
-    Average linkage, cut where the mean silhouette (Rousseeuw 1987) is greatest; of equals the cut with the fewest
-    clusters. Merges at the same distance are never parted, as only the order of the items would part them.
-
-    Parameters
-    ----------
-    matrix
-        (n, n) distances of the members; best of a metric that tells layouts apart, such as shingles with classes.
-    min_silhouette
-        A cut is taken if it reaches this. Kaufman and Rousseeuw 1990 see no substantial structure up to 0.25, a weak
-        one up to 0.5 and a reasonable one above (0.25 is our choice).
-    max_clusters
-        Most groups to try, at least 1 (our choice).
-    min_items
-        Clusters of fewer items are left whole (our choice).
-
-    Returns
-    -------
-    Finer
-        The groups and how well they are set apart.
-
-    Raises
-    ------
-    UsageError
-        The matrix is not one of distances, or ``max_clusters`` is below 1.
+    Ties go to the cut with fewer clusters. Merges at equal distances are never separated, as that would depend on the
+    order of the items. The (n, n) distances are best of a metric that separates layouts, such as shingles with classes.
+    The best cut is accepted if its silhouette reaches ``min_silhouette``: Kaufman and Rousseeuw 1990 see no substantial
+    structure up to 0.25, a weak one up to 0.5 and a reasonable one above (0.25 is our choice). There are at most
+    ``max_clusters``, and clusters of fewer than ``min_items`` are not split (our choices). Raises UsageError on an
+    invalid matrix, or ``max_clusters`` below 1.
 
     Examples
     --------
     >>> matrix = [[0, 0.1, 0.4, 0.4], [0.1, 0, 0.4, 0.4], [0.4, 0.4, 0, 0.1], [0.4, 0.4, 0.1, 0]]
-    >>> finer = finer_clusters(matrix)
-    >>> finer.clustering.groups(), round(finer.silhouette, 3)
+    >>> found = find_subclusters(matrix)
+    >>> found.clustering.groups(), round(found.silhouette, 3)
     ([[0, 1], [2, 3]], 0.75)
-    >>> finer_clusters(matrix, min_silhouette=0.8).clustering.groups()
+    >>> find_subclusters(matrix, min_silhouette=0.8).clustering.groups()
     [[0, 1, 2, 3]]
     """
     from sklearn.metrics import silhouette_score
 
     distances = as_distances(matrix)
     if max_clusters < 1:
-        raise UsageError(f"max_clusters is at least 1, not {max_clusters}")
+        raise UsageError(f"max_clusters must be at least 1, got {max_clusters}")
     n = len(distances)
     whole = Clustering(numbered(np.zeros(n)))
     if n < max(min_items, 3):
-        return Finer(whole, None)
+        return Subclusters(whole, None)
     merges = average_linkage(distances, k=1).merges
-    assert merges is not None  # noqa: S101 - what linkage gives
+    assert merges is not None  # noqa: S101 - linkage is hierarchical
     heights = merges[:, 2]
     best: tuple[float, NDArray[np.int32]] | None = None
     for k in range(2, min(max_clusters, n - 1) + 1):
@@ -86,39 +67,19 @@ def finer_clusters(
         if best is None or score > best[0] + _ROUNDING:
             best = score, labels
     if best is None:
-        return Finer(whole, None)
+        return Subclusters(whole, None)
     score, labels = best
-    return Finer(Clustering(labels, merges) if score >= min_silhouette else whole, score)
+    return Subclusters(Clustering(labels, merges) if score >= min_silhouette else whole, score)
 
 
 def two_level_labels(
-    labels: ArrayLike,
-    matrix: ArrayLike,
-    *,
-    min_silhouette: float = 0.25,
-    max_clusters: int = 20,
-    min_items: int = 4,
+    labels: ArrayLike, matrix: ArrayLike, *, min_silhouette: float = 0.25, max_clusters: int = 20, min_items: int = 4
 ) -> NDArray[np.int32]:
-    """Find finer groups inside every cluster.
+    """Find subclusters within every cluster.
 
-    Parameters
-    ----------
-    labels
-        (n,) cluster of each item.
-    matrix
-        (n, n) distances; they may be of another metric than the one that gave the clusters.
-    min_silhouette, max_clusters, min_items
-        See :func:`finer_clusters`.
-
-    Returns
-    -------
-    NDArray[np.int32]
-        (n, 2) cluster and group inside it, both numbered by smallest member from 0.
-
-    Raises
-    ------
-    UsageError
-        The matrix is not one of distances, ``labels`` are not n whole numbers, or ``max_clusters`` is below 1.
+    Returns (n, 2) labels of cluster and subcluster within it, both numbered from 0 by smallest member. Raises
+    UsageError on invalid labels, matrix or options. ``labels`` are the (n,) clusters, ``matrix`` the (n, n) distances,
+    possibly of another metric; for the options see :func:`find_subclusters`.
 
     Examples
     --------
@@ -129,16 +90,12 @@ def two_level_labels(
     distances = as_distances(matrix)
     given = np.asarray(labels)
     if given.shape != (len(distances),) or (len(given) and given.dtype.kind not in "iu"):
-        raise UsageError(f"labels are {len(distances)} whole numbers, one for each item of the matrix")
+        raise UsageError(f"labels must be {len(distances)} integers, one per item of the matrix")
     top = Clustering(numbered(given))
     levels = np.zeros((len(top), 2), dtype=np.int32)
     levels[:, 0] = top.labels
+    options = {"min_silhouette": min_silhouette, "max_clusters": max_clusters, "min_items": min_items}
     for members in top.groups():
-        finer = finer_clusters(
-            distances[np.ix_(members, members)],
-            min_silhouette=min_silhouette,
-            max_clusters=max_clusters,
-            min_items=min_items,
-        )
-        levels[members, 1] = finer.clustering.labels
+        found = find_subclusters(distances[np.ix_(members, members)], **options)  # type: ignore[arg-type]
+        levels[members, 1] = found.clustering.labels
     return levels

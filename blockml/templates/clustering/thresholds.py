@@ -1,4 +1,4 @@
-"""Where to stop merging: thresholds from gaps in the distances, from how well groups are apart, or published ones."""
+"""Thresholds of single linkage: gaps in the distances, best silhouette, published values."""
 
 from __future__ import annotations
 
@@ -21,61 +21,39 @@ __all__ = [
     "silhouette_threshold",
 ]
 
-# Items from which on a gap in their distances means something; 45 pairs (our choice).
+# Least number of items (45 pairs) for which a gap in the distances is meaningful. Our choice.
 _FEWEST = 10
 
-# A gap that is smaller by a rounding error is not smaller.
+# Tolerance within which gaps are equally wide.
 _ROUNDING = 1e-12
 
 _Floats = NDArray[np.float64]
 
 
 class Threshold(NamedTuple):
-    """A threshold and where it comes from."""
+    """Threshold and the rule that gave it."""
 
-    value: float | None
-    """None: nothing tells the items apart, or nothing is known."""
+    value: float | None  #: None if no rule gives a threshold
+    #: Gap in the distances, best silhouette, published threshold, or no rule
     source: Literal["gap", "silhouette", "preset", "none"]
-    """From the gap in the distances, from how well groups are apart, from the published thresholds, or from nothing."""
 
 
 class DistanceHistogram(NamedTuple):
-    """How often distances occur."""
+    """Histogram of distances: (bins,) numbers of pairs, and (bins + 1,) edges of the bins."""
 
     counts: NDArray[np.int64]
-    """(bins,) number of pairs."""
     edges: NDArray[np.float64]
-    """(bins + 1,) limits of the bins, from 0 to 1 or to the largest distance above."""
 
 
 def gap_threshold(
     matrix: ArrayLike, *, min_low: float = 0.05, min_gap: float = 0.05, relative: bool = False
 ) -> float | None:
-    """Threshold in the middle of the widest range without distances.
+    """Return the middle of the widest range without distances.
 
-    Gottron 2008 read such gaps off a histogram; this rule is our choice. Of equally wide gaps the lowest is taken.
-
-    Parameters
-    ----------
-    matrix
-        (n, n) distances.
-    min_low
-        A gap counts only if it starts no lower: pages that are nearly copies make gaps near 0 (our choice).
-    min_gap
-        Narrowest gap that counts (our choice).
-    relative
-        Take both as shares of the largest distance: for distances without an upper bound, such as those of tag
-        vectors.
-
-    Returns
-    -------
-    float | None
-        None if there is no such gap; then all items are best left in one cluster.
-
-    Raises
-    ------
-    UsageError
-        The matrix is not one of distances, or a setting is negative.
+    Gottron 2008 read such gaps off a histogram; this rule is our choice. Ties go to the lowest gap. None without such a
+    gap; all items then belong in one cluster. A gap must start at ``min_low``, as near-duplicates make gaps near 0, and
+    be ``min_gap`` wide (our choices). ``relative`` scales both by the largest distance, for distances without an upper
+    bound, such as those of tag vectors. Raises UsageError on an invalid matrix or negative settings.
 
     Examples
     --------
@@ -89,28 +67,10 @@ def gap_threshold(
 def histogram_threshold(
     matrix: ArrayLike, bins: int = 100, *, min_low: float = 0.05, min_gap: float = 0.05, relative: bool = False
 ) -> float | None:
-    """Threshold in the middle of the longest run of empty bins of the histogram.
+    """Return the middle of the longest run of empty bins of the histogram, from edge to edge.
 
-    The alternative to :func:`gap_threshold` that is nearest to what Gottron 2008 did by eye.
-
-    Parameters
-    ----------
-    matrix
-        (n, n) distances.
-    bins
-        Number of bins of :func:`distance_histogram`, at least 1.
-    min_low, min_gap, relative
-        See :func:`gap_threshold`; a gap goes from edge to edge of its bins.
-
-    Returns
-    -------
-    float | None
-        None if there is no such run.
-
-    Raises
-    ------
-    UsageError
-        The matrix is not one of distances, or a setting is outside its range.
+    Closest to what Gottron 2008 did by eye. ``bins`` is the number of bins of :func:`distance_histogram`; for the other
+    arguments, the result and the errors see :func:`gap_threshold`.
 
     Examples
     --------
@@ -125,28 +85,12 @@ def histogram_threshold(
 
 
 def silhouette_threshold(matrix: ArrayLike, *, min_silhouette: float = 0.5, max_clusters: int = 100) -> float | None:
-    """Threshold at which single linkage sets its groups apart best, by their mean silhouette (Rousseeuw 1987).
+    """Return the threshold at which single linkage has the greatest mean silhouette (Rousseeuw 1987).
 
-    Parameters
-    ----------
-    matrix
-        (n, n) distances.
-    min_silhouette
-        Groups that reach less, in [-1, 1], are none. From .5 on Kaufman and Rousseeuw 1990 speak of a reasonable
-        structure.
-    max_clusters
-        Most groups to try; never more than half of the items (our choice: every page its own group is no structure).
-
-    Returns
-    -------
-    float or None
-        The middle between the merge that is made last and the first that isn't; of equals that with the fewest groups.
-        None if nothing is set apart well enough.
-
-    Raises
-    ------
-    UsageError
-        The matrix is not one of distances.
+    It lies in the middle between the last merge made and the first one not made; ties go to fewer clusters. None if no
+    cut reaches ``min_silhouette``. Kaufman and Rousseeuw 1990 call a silhouette of .5 and more a reasonable structure.
+    The number of clusters is at most ``max_clusters`` and n / 2 (our choice: clusters of single pages are no
+    structure). Raises UsageError on an invalid matrix.
 
     Examples
     --------
@@ -164,7 +108,7 @@ def silhouette_threshold(matrix: ArrayLike, *, min_silhouette: float = 0.5, max_
     best, threshold = min_silhouette, None
     for k in range(2, min(max_clusters, n // 2) + 1):
         low, high = float(heights[n - k - 1]), float(heights[n - k])
-        if high - low <= _ROUNDING:  # only the order of the items would part these
+        if high - low <= _ROUNDING:  # separating equal merges would depend on the order of the items
             continue
         score = float(silhouette_score(distances, cut(merges, n - k), metric="precomputed"))
         if score > best or (threshold is None and score == best):
@@ -173,24 +117,7 @@ def silhouette_threshold(matrix: ArrayLike, *, min_silhouette: float = 0.5, max_
 
 
 def distance_histogram(matrix: ArrayLike, bins: int = 100) -> DistanceHistogram:
-    """Count distances by size, as data of a plot.
-
-    Parameters
-    ----------
-    matrix
-        (n, n) distances.
-    bins
-        Number of bins of equal width, at least 1.
-
-    Returns
-    -------
-    DistanceHistogram
-        Counts over [0, 1], or over [0, m] if the largest distance m is above 1.
-
-    Raises
-    ------
-    UsageError
-        The matrix is not one of distances, or ``bins`` is below 1.
+    """Count distances in ``bins`` bins of equal width over [0, 1], or up to the largest distance if that exceeds 1.
 
     Examples
     --------
@@ -198,38 +125,21 @@ def distance_histogram(matrix: ArrayLike, bins: int = 100) -> DistanceHistogram:
     [1, 2]
     """
     if bins < 1:
-        raise UsageError(f"a histogram has at least 1 bin, not {bins}")
+        raise UsageError(f"bins must be at least 1, got {bins}")
     values = between(as_distances(matrix))
     counts, edges = np.histogram(values, bins=bins, range=(0.0, values.max(initial=1.0)))
     return DistanceHistogram(counts.astype(np.int64), edges)
 
 
 def auto_threshold(matrix: ArrayLike, metric: str) -> Threshold:
-    """Threshold for single linkage, by the best rule there is for these distances.
+    """Choose a threshold of single linkage for (n, n) distances of the metric with this name.
 
-    From ten items on it is the gap in their distances (:func:`gap_threshold`). Among hundreds of pages there is a pair
-    at every distance and so no gap; then it is what sets the groups apart best (:func:`silhouette_threshold`). Where
-    there are fewer items, or no clear groups, it is the published threshold of the metric
-    (:data:`~blockml.templates.clustering.PRESETS`), if it has one. Distances of the metric ``tv``, and any others of
-    which one is above 1, have no common scale: their gaps are measured as shares of the largest. There a single page
-    that is far from all others can hide the gap, as it makes the least share too much for the distances inside groups.
-
-    Parameters
-    ----------
-    matrix
-        (n, n) distances.
-    metric
-        Name of the metric they were measured by.
-
-    Returns
-    -------
-    Threshold
-        The threshold and where it comes from. No threshold means: one cluster.
-
-    Raises
-    ------
-    UsageError
-        The matrix is not one of distances.
+    With ten or more items it is the gap in the distances (:func:`gap_threshold`). Hundreds of pages have pairs at every
+    distance and so no gap; then it is the threshold of the best silhouette (:func:`silhouette_threshold`). With fewer
+    items, or without clear clusters, it is the published threshold of the metric
+    (:data:`~blockml.templates.clustering.PRESETS`), if any; without a threshold, use one cluster. Distances of the
+    metric ``tv``, and matrices with a distance above 1, have no common scale, so their gaps are measured relative to
+    the largest distance. There a single outlier can hide the gap.
 
     Examples
     --------
@@ -241,7 +151,7 @@ def auto_threshold(matrix: ArrayLike, metric: str) -> Threshold:
     distances = as_distances(matrix)
     if len(distances) >= _FEWEST:
         gap = gap_threshold(distances, relative=metric == "tv" or bool(distances.max() > 1))
-        # A gap between distances that join no clusters any more separates nothing.
+        # A gap above all merges separates nothing.
         if gap is not None and single_linkage(distances, threshold=gap).n_clusters > 1:
             return Threshold(gap, "gap")
         if (apart := silhouette_threshold(distances)) is not None:
@@ -253,14 +163,14 @@ def auto_threshold(matrix: ArrayLike, metric: str) -> Threshold:
 def _widest(
     low: _Floats, high: _Floats, values: _Floats, least: tuple[float, float], *, relative: bool
 ) -> float | None:
-    """Middle of the widest gap from ``low`` to ``high`` that starts high enough and is wide enough."""
+    """Return the middle of the widest gap from ``low`` to ``high`` that starts high enough and is wide enough."""
     if not all(value >= 0 for value in least):
-        raise UsageError(f"min_low and min_gap are not negative: {least[0]}, {least[1]}")
+        raise UsageError(f"min_low and min_gap must be non-negative, got {least[0]} and {least[1]}")
     scale = values.max(initial=0.0) if relative else 1.0
     min_low, min_gap = (scale * value - _ROUNDING for value in least)
     widths = np.where(low >= min_low, high - low, -1.0)
     if not len(widths) or widths.max() < max(min_gap, 0.0) or widths.max() <= 0:
         return None
-    # Equal widths differ by rounding errors.
+    # Equal widths differ by rounding.
     widest = int((widths >= widths.max() - _ROUNDING).argmax())
     return float((low[widest] + high[widest]) / 2)

@@ -1,4 +1,4 @@
-"""Two pages in, how differently they are built out: the six distances of Gottron 2008, one by one or as a matrix."""
+"""Structural distances between pages (Gottron 2008), pair by pair or as a matrix."""
 
 from blockml.templates.distances.base import Metric
 from blockml.templates.distances.matrix import METRICS, distance, distance_matrix

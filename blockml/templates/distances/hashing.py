@@ -1,8 +1,4 @@
-"""Names and runs of them to 64-bit numbers that are the same in every process and on every run.
-
-Paths, shingles and subtrees are all runs: from an element, step by step, along the way up or along a sequence. So one
-function hashes them all, in as many rounds over whole columns as the longest run has binary digits.
-"""
+"""Stable 64-bit hashes of runs of names: paths to the root, shingles of a sequence, subtrees in pre-order."""
 
 from __future__ import annotations
 
@@ -11,14 +7,13 @@ from numpy.typing import NDArray
 
 __all__ = ["Codes", "Places", "mix", "run_codes"]
 
-#: 64-bit codes of names or runs.
+#: 64-bit hashes of names or runs.
 Codes = NDArray[np.uint64]
 
 #: Indices of elements.
 Places = NDArray[np.int64]
 
-# Odd multipliers whose bits look random: that of the golden ratio and the two of the mixer splitmix64 (Steele, Lea and
-# Flood 2014). Its two rounds of shift and multiply spread every input bit over all output bits.
+# Odd multipliers with random-looking bits: the golden ratio's and the two of splitmix64 (Steele, Lea and Flood 2014).
 _LEFT = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
@@ -26,10 +21,9 @@ _SHIFTS = np.uint64(30), np.uint64(27), np.uint64(31)
 
 
 def mix(left: Codes, right: Codes) -> Codes:
-    """Code of each ordered pair of codes; arrays of one shape.
+    """Hash each ordered pair of codes (arrays of one shape) with the finaliser of splitmix64.
 
-    Not a polynomial: those that wrap around at 64 bits give some long runs of two names the same code, whatever the
-    base.
+    A polynomial hash modulo 2⁶⁴ would not do: some long runs of two names collide for any base.
     """
     mixed: Codes = left * _LEFT
     mixed += right
@@ -42,42 +36,29 @@ def mix(left: Codes, right: Codes) -> Codes:
 
 
 def run_codes(codes: Codes, step: Places, lengths: Places) -> Codes:
-    """Code of the run that starts at each place and goes on from place to place.
+    """Hash the run of codes that starts at each place; equal runs have equal hashes wherever they lie.
 
-    Runs with the same codes in the same order get the same code, wherever they lie; different runs get different ones,
-    but for an accident of one in 2⁶⁴ per pair.
-
-    Parameters
-    ----------
-    codes
-        (n,) uint64, code of each place.
-    step
-        (n,) index of the place that comes after each one; -1 where no run goes on.
-    lengths
-        (n,) how many places each run has, its start included; not more than there are. 0 gives the code of nothing.
-
-    Returns
-    -------
-    numpy.ndarray of uint64, shape (n,)
+    Takes the (n,) code of each place, the (n,) index of the next place, -1 at the end of a run, and the (n,) number of
+    places per run, its start included; a run of length 0 hashes to 0.
 
     Notes
     -----
-    Round k puts runs of 2ᵏ places together from two of half the length, and adds one to each run whose length has
-    that binary digit: O(n log(longest run)), so deep trees cost little more than flat ones.
+    Doubling: round k joins runs of 2ᵏ places from two halves and appends one to each run whose length has that binary
+    digit, in O(n log(longest run)).
 
     Examples
     --------
     >>> import numpy as np
-    >>> there, back = np.array([1, 2, 3, -1]), np.array([-1, 0, 1, 2])
     >>> from blockml.text.hashing import stable_hash64
-    >>> codes = stable_hash64("abba")
-    >>> forth = run_codes(codes, there, np.array([4, 3, 2, 1]))
-    >>> (forth == run_codes(codes, back, np.array([1, 2, 3, 4]))[::-1]).tolist()
+    >>> codes, descending = stable_hash64("abba"), np.array([4, 3, 2, 1])
+    >>> forth = run_codes(codes, np.array([1, 2, 3, -1]), descending)
+    >>> back = run_codes(codes, np.array([-1, 0, 1, 2]), descending[::-1])
+    >>> (forth == back[::-1]).tolist()
     [True, True, True, True]
     """
     n = len(codes)
     result = np.zeros(n, dtype=np.uint64)
-    # One place more stands for "behind the last": index -1 leads there, and it stays.
+    # A sentinel behind the last place: index -1 leads there and stays there.
     block = np.append(codes, np.uint64(0))
     jump = np.append(step, -1)
     at = np.arange(n)

@@ -1,4 +1,4 @@
-"""Costs of restricted top-down mappings between subtrees, each pair of distinct ones computed once."""
+"""Costs of restricted top-down mappings between subtrees, computed once per pair of distinct subtrees."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from numpy.typing import NDArray
 
 __all__ = ["Mappings"]
 
-# Children from which on a row of the table is computed as one array: below, numpy's calls cost more than a loop.
-# Measured; our choice.
+# Number of children above which a row of the table is computed as an array; below, numpy's overhead exceeds a loop's
+# cost. Measured.
 _WIDE = 80
 
-# Costs that are kept at a time, about 150 bytes each. Our choice.
+# Cached costs, about 150 bytes each. Our choice.
 _MAX_COSTS = 2_000_000
 
-#: A table in the making: asks for the cost of mapping one subtree to another, up to a limit, and gives its own.
+#: Dynamic-programming table as a coroutine: yields (subtree, subtree, limit) to request a cost, returns its own cost.
 _Table = Generator[tuple[int, int, float], float, float]
 
 
 class Mappings:
-    """Known subtrees, by number, and the costs of mapping them to each other as far as they have been asked for.
+    """Numbered distinct subtrees and a cache of the costs of mapping them to each other.
 
-    Made for the comparisons of one block of a matrix and thrown away after it.
+    Lives for the comparisons of one block of a matrix. Pending tables wait on a stack, so nothing recurses.
     """
 
     __slots__ = ("_beyond", "_children", "_costs", "_names", "_numbers", "_sizes")
@@ -36,19 +36,15 @@ class Mappings:
         self._sizes: list[int] = []
         self._children: list[tuple[int, ...]] = []
         self._costs: dict[tuple[int, int], float] = {}
-        self._beyond: dict[tuple[int, int], float] = {}  # limits that the cost is known to exceed
+        self._beyond: dict[tuple[int, int], float] = {}  # lower bounds of costs that exceeded a limit
 
     def add(
         self, codes: Sequence[int], names: Sequence[int], sizes: Sequence[int], children: Sequence[Sequence[int]]
     ) -> list[int]:
-        """Give the number of each subtree, a new one if it is new.
+        """Return the number of each subtree, numbering new ones.
 
-        Parameters
-        ----------
-        codes, names, sizes
-            Code of each distinct subtree of a page, code of its root's name, number of its nodes.
-        children
-            Indices of its children among these subtrees.
+        ``codes``, ``names`` and ``sizes`` hold the hash, root name and node count of each distinct subtree of a page;
+        ``children`` the indices of its children among them.
         """
         new = []
         numbers = []
@@ -63,32 +59,29 @@ class Mappings:
         return numbers
 
     def cost(self, a: Sequence[int], b: Sequence[int], limit: float = inf) -> float:
-        """Cost of turning one sequence of subtrees into another.
-
-        A whole number; ``inf`` if it is greater than ``limit``.
-        """
-        tables: list[_Table] = []  # each but the last waits for the one behind it
-        asked: list[tuple[int, int, float]] = []  # for what it waits
-        begun = self._begun(a, b, limit)
+        """Return the integer cost of mapping one sequence of subtrees to another; ``inf`` if it exceeds ``limit``."""
+        tables: list[_Table] = []  # each waits for the one after it
+        requests: list[tuple[int, int, float]] = []  # pairs of subtrees and their limits
+        started = self._start(a, b, limit)
         while True:
             answer = None
-            if not isinstance(begun, (int, float)):
-                tables.append(begun)
-            elif not asked:
-                return begun
+            if not isinstance(started, (int, float)):
+                tables.append(started)
+            elif not requests:
+                return started
             else:
-                answer = self._kept(*asked.pop(), begun)
+                answer = self._store(*requests.pop(), started)
             try:
                 x, y, limit = next(tables[-1]) if answer is None else tables[-1].send(answer)
             except StopIteration as done:
                 tables.pop()
-                begun = done.value
+                started = done.value
             else:
-                asked.append((x, y, limit))
-                begun = self._begun(self._children[x], self._children[y], limit - (self._names[x] != self._names[y]))
+                requests.append((x, y, limit))
+                started = self._start(self._children[x], self._children[y], limit - (self._names[x] != self._names[y]))
 
-    def _kept(self, x: int, y: int, limit: float, cost_below: float) -> float:
-        """Cost of mapping two subtrees, from that of what is below their roots; kept for the next time."""
+    def _store(self, x: int, y: int, limit: float, cost_below: float) -> float:
+        """Add the cost of the roots to that of their children, and cache it."""
         cost = cost_below + (self._names[x] != self._names[y])
         kept, value = (self._costs, cost) if cost < inf else (self._beyond, limit)
         if len(kept) >= _MAX_COSTS:
@@ -96,11 +89,11 @@ class Mappings:
         kept[(x, y) if x < y else (y, x)] = value
         return cost
 
-    def _begun(self, a: Sequence[int], b: Sequence[int], limit: float) -> _Table | float:
-        """Begin the table of the ways from one sequence of siblings to another, or give the cost if that is simple.
+    def _start(self, a: Sequence[int], b: Sequence[int], limit: float) -> _Table | float:
+        """Start the table of two sequences of children, or return the cost if it needs no table.
 
-        The same subtrees at the beginning or the end of both are mapped to each other: no mapping is cheaper, as the
-        sizes of two subtrees differ by no more than the cost of their mapping.
+        Equal subtrees at either end are mapped to each other: no mapping is cheaper, as the sizes of two subtrees
+        differ by at most the cost of their mapping.
         """
         shorter, longer = (a, b) if len(a) <= len(b) else (b, a)
         most = len(shorter)
@@ -123,7 +116,7 @@ class Mappings:
         return rows(shorter, longer, before, limit)
 
     def _rows(self, shorter: Sequence[int], longer: Sequence[int], before: list[int], limit: float) -> _Table:
-        """Fill the table, keeping two rows; ask only for costs that can make a difference."""
+        """Fill the table with two rows in memory; request only costs that can lower the minimum."""
         sizes, names, children, costs, beyond = self._sizes, self._names, self._children, self._costs, self._beyond
         columns = [(y, sizes[y], names[y]) for y in longer]
         rest = sum([sizes[x] for x in shorter]) - before[-1]
@@ -134,7 +127,7 @@ class Mappings:
             best = mapped + size
             row = [best]
             for (y, other_size, other_name), upper in zip(columns, above[1:], strict=True):
-                # This runs for every cell; calls of min() would double its time.
+                # Inner loop: calls of min() would double its time.
                 best += other_size
                 if upper + size < best:  # noqa: PLR1730
                     best = upper + size
@@ -148,7 +141,7 @@ class Mappings:
                         if cost is None:
                             known = limit < inf and beyond.get(pair, -1) >= limit - mapped
                             cost = inf if known else (yield x, y, limit - mapped)
-                    else:  # one has nothing below it: what the other has is all deleted or inserted
+                    else:  # a leaf: everything below the other node is deleted or inserted
                         cost = (name != other_name) + size + other_size - 2
                     if mapped + cost < best:  # noqa: PLR1730
                         best = mapped + cost
@@ -161,7 +154,7 @@ class Mappings:
         return above[-1] if above[-1] <= limit else inf
 
     def _wide_rows(self, shorter: Sequence[int], longer: Sequence[int], before: list[int], limit: float) -> _Table:
-        """Fill the table row by row as arrays, with the costs of all pairs of distinct subtrees."""
+        """Fill the table row by row as arrays, from the costs of all pairs of distinct subtrees."""
         rows, row_of = np.unique(shorter, return_inverse=True)
         columns, column_of = np.unique(longer, return_inverse=True)
         costs = yield from self._all_costs(rows.tolist(), columns.tolist(), limit)
@@ -172,7 +165,7 @@ class Mappings:
         for size, x in zip(sizes, row_of.tolist(), strict=True):
             row = above + size
             np.minimum(row[1:], above[:-1] + costs[x][column_of], out=row[1:])
-            # Insertions: the cheapest of all ways to come from the left.
+            # Cheapest run of insertions from the left.
             above = np.minimum.accumulate(row - done) + done
             rest -= size
             if limit < inf and (above + np.abs(rest - done[-1] + done)).min() > limit:
@@ -182,11 +175,11 @@ class Mappings:
     def _all_costs(
         self, rows: list[int], columns: list[int], limit: float
     ) -> Generator[tuple[int, int, float], float, NDArray[np.float64]]:
-        """(rows, columns) costs of mapping distinct subtrees."""
+        """Return (rows, columns) costs of mapping distinct subtrees."""
         names, sizes = ([column[k] for k in rows + columns] for column in (self._names, self._sizes))
         name_of, size_of = np.array(names, dtype=np.uint64), np.array(sizes, dtype=np.float64)
         n = len(rows)
-        # Right where one of the two has nothing below it.
+        # Exact where either subtree is a leaf.
         costs: NDArray[np.float64] = (name_of[:n, None] != name_of[n:]) + size_of[:n, None] + size_of[n:] - 2
         inner = [(j, y) for j, y in enumerate(columns) if self._children[y]]
         for i, x in enumerate(rows):

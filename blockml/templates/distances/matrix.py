@@ -1,4 +1,4 @@
-"""Distances of two pages, and of all pairs of many."""
+"""Distance of two pages, and the matrix of all pairs."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ import numpy as np
 from blockml.errors import UnknownNameError, UsageError
 from blockml.page import Page
 from blockml.templates.distances.base import Matrix, Metric, Progress
-from blockml.templates.distances.sequences import LongestCommonTagSubsequence
 from blockml.templates.distances.sets import CommonPaths, CommonPathShingles, CommonTagSequenceShingles
 from blockml.templates.distances.sketches import PageSketch, sketch
+from blockml.templates.distances.tags import LongestCommonTagSubsequence, TagVector
 from blockml.templates.distances.trees import RestrictedTopDownMapping
-from blockml.templates.distances.vectors import TagVector
 
 __all__ = ["METRICS", "distance", "distance_matrix"]
 
-#: Distances by name, with their default settings; ``METRICS["cps"].using(q=4)`` has others.
+#: Distances by name with their default settings; ``METRICS["cps"].using(q=4)`` changes a setting.
 METRICS: Mapping[str, Metric[Any]] = MappingProxyType(
     {
         metric.name: metric
@@ -36,36 +35,28 @@ METRICS: Mapping[str, Metric[Any]] = MappingProxyType(
 
 
 def distance(a: Page | PageSketch, b: Page | PageSketch, metric: str = "cp", **settings: object) -> float:
-    """How differently two pages are built; texts don't matter.
+    """Compute the structural distance of two pages; texts don't matter.
+
+    Returns 0 for pages with equal elements in equal places. Raises UsageError on an unknown metric or setting, an
+    invalid value, a sketch with classes and one without, or a page too large for a metric of quadratic cost.
 
     Parameters
     ----------
     a, b
-        Pages, or what :func:`~blockml.templates.distances.sketches.sketch` made of them.
+        Pages or their sketches.
     metric
         A name from :data:`METRICS`: ``cp`` (common paths), ``cps`` (their shingles), ``ctss`` (shingles of the tag
         sequence), ``lcts`` (longest common subsequence of tags), ``rtdm`` (tree edit distance from above), all in
-        [0, 1], or ``tv`` (counts of tags), from 0 on.
+        [0, 1], or ``tv`` (tag counts), unbounded.
     **settings
-        ``q`` (``cps``: 3, ``ctss``: 8), length of shingles; ``norm`` (``rtdm``: ``"sum"``, ``"max"`` or None, the plain
-        number of edits); ``with_text`` (``rtdm``), whether texts are nodes; ``cutoff`` (``rtdm``), beyond which a
-        distance is ``inf``; ``max_nodes`` (``rtdm`` and ``lcts``), the largest page.
-
-    Returns
-    -------
-    float
-        0 for pages with the same elements in the same places.
-
-    Raises
-    ------
-    UsageError
-        An unknown metric or setting, an illegal value, a sketch with classes and one without, or a page too large for
-        a metric of quadratic cost.
+        ``q`` (``cps``: 3, ``ctss``: 8), shingle length; ``norm`` (``rtdm``: ``"sum"``, ``"max"`` or None, the number
+        of edits); ``with_text`` (``rtdm``), whether texts are nodes; ``cutoff`` (``rtdm``), above which a distance is
+        ``inf``; ``max_nodes`` (``rtdm`` and ``lcts``), the largest page accepted.
 
     Notes
     -----
-    The six distances of Gottron 2008, "Clustering Template Based Web Documents". To compare one page with many, take
-    the two steps of a metric apart: ``METRICS["cp"].prepare`` once per page, ``METRICS["cp"].compare`` per pair.
+    The six distances of Gottron 2008, "Clustering Template Based Web Documents". To compare one page with many, call
+    ``METRICS["cp"].prepare`` once per page and ``METRICS["cp"].compare`` per pair.
 
     Examples
     --------
@@ -88,29 +79,12 @@ def distance_matrix(
     progress: Progress = iter,
     **settings: object,
 ) -> Matrix:
-    """Distances of all pairs of pages.
+    """Compute the distances of all pairs of pages.
 
-    Parameters
-    ----------
-    pages
-        Pages or sketches of pages. Pages with the same elements are compared once.
-    metric, **settings
-        As for :func:`distance`.
-    jobs
-        Processes for ``rtdm`` and ``lcts``; -1 for all cores. The others need none: their whole matrix is one sparse
-        product.
-    progress
-        Wraps the pieces that the matrix is computed in.
-
-    Returns
-    -------
-    numpy.ndarray of float64, shape (n, n)
-        Symmetric, with zeros on the diagonal; the same for any number of ``jobs``.
-
-    Raises
-    ------
-    UsageError
-        As for :func:`distance`; or ``jobs`` is 0.
+    The matrix is symmetric with zeros on the diagonal, and independent of ``jobs``. Pages with equal elements are
+    compared once. ``jobs`` is the number of processes for ``rtdm`` and ``lcts``, -1 for all cores; the other metrics
+    compute the matrix as one sparse product. ``progress`` wraps the tiles of the matrix; ``metric`` and ``settings``
+    are as for :func:`distance`. Raises UsageError as :func:`distance`, and for 0 jobs.
 
     Examples
     --------
@@ -121,7 +95,7 @@ def distance_matrix(
     """
     chosen = _chosen(metric, settings)
     if jobs == 0:
-        raise UsageError("jobs must be a number of processes, or -1 for all cores, not 0")
+        raise UsageError("jobs must be a positive number of processes, or -1 for all cores, not 0")
     first: dict[bytes, int] = {}
     distinct: list[Any] = []
     place = []

@@ -1,11 +1,7 @@
-"""Distances between sets: paths, shingles of paths, shingles of tags.
-
-A page becomes a sorted array of distinct 64-bit codes. All sizes of intersections are then one sparse product.
-"""
+"""Distances between sets of 64-bit codes: paths, shingles of paths, shingles of the tag sequence."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -19,27 +15,21 @@ from blockml.templates.distances.sketches import PageSketch, path_codes, tag_seq
 
 __all__ = ["CommonPathShingles", "CommonPaths", "CommonTagSequenceShingles", "SetMetric", "products"]
 
-# Rows of the matrix that are computed at a time: enough that numpy is busy, few enough that progress shows. Our choice.
+# Rows of the matrix computed at a time. Our choice.
 _ROWS = 256
 
 
 @dataclass(frozen=True)
 class SetMetric(Metric[Codes]):
-    """1 − |A ∩ B| / max(|A|, |B|); 0 for two empty sets, 1 for an empty and another one (our choice)."""
-
-    @abstractmethod
-    def prepare(self, page: PageSketch) -> Codes:
-        """Give the set as a sorted array of distinct codes."""
+    """Distance 1 - |A ∩ B| / max(|A|, |B|) of sorted codes; 0 for two empty sets, 1 for an empty and another one."""
 
     def compare(self, a: Codes, b: Codes) -> float:
-        """Distance of two sets, in [0, 1]."""
+        """Return the distance of two sets, in [0, 1]."""
         larger = max(len(a), len(b))
-        if not larger:
-            return 0.0
-        return 1 - len(np.intersect1d(a, b, assume_unique=True)) / larger
+        return 1 - len(np.intersect1d(a, b, assume_unique=True)) / larger if larger else 0.0
 
     def matrix(self, features: Sequence[Codes], *, jobs: int = 1, progress: Progress = iter) -> Matrix:
-        """(n, n) distances of all pairs, in [0, 1]; in one process, for it takes little time."""
+        """Return the (n, n) distances of all pairs in [0, 1], as one sparse product in one process."""
         del jobs
         sizes = np.array([len(codes) for codes in features], dtype=np.int64)
         weights = [np.ones(len(codes)) for codes in features]
@@ -49,56 +39,53 @@ class SetMetric(Metric[Codes]):
 
 @dataclass(frozen=True)
 class CommonPaths(SetMetric):
-    """CP (Joshi et al. 2003; Gottron 2008): paths of element names from a root to the elements without elements.
-
-    O(n₁ + n₂).
-    """
+    """Distance CP (Joshi et al. 2003; Gottron 2008): paths of names from the root to childless elements. O(n₁ + n₂)."""
 
     name: ClassVar[str] = "cp"
 
     def prepare(self, page: PageSketch) -> Codes:
-        """Give the codes of the page's paths."""
+        """Return the codes of the paths."""
         return np.unique(path_codes(page)[page.leaves()])
 
 
 @dataclass(frozen=True)
 class CommonPathShingles(SetMetric):
-    """CPS (Buttler 2004; Gottron 2008): runs of ``q`` names on those paths; a shorter path is a shingle as a whole.
+    """Distance CPS (Buttler 2004; Gottron 2008): runs of ``q`` names on those paths; a shorter path is one shingle.
 
-    O(n₁ + n₂) for any ``q`` up to a factor of its binary digits.
+    Cost O((n₁ + n₂) log q).
     """
 
     name: ClassVar[str] = "cps"
 
-    # The papers name no length; a parent and its parent are what a path adds to a tag. Our choice.
+    # The papers give no length; with 3, a path adds parent and grandparent to a tag. Our choice.
     q: int = 3
 
     def __post_init__(self) -> None:
         check_count("q", self.q)
 
     def prepare(self, page: PageSketch) -> Codes:
-        """Give the codes of the page's shingles."""
-        whole = page.depths() + 1 >= self.q  # some path goes through every element, so each such run is one of its
+        """Return the codes of the shingles."""
+        whole = page.depths() + 1 >= self.q  # every element lies on some path, so each run of q names is a shingle
         return np.unique(path_codes(page, self.q)[whole | page.leaves()])
 
 
 @dataclass(frozen=True)
 class CommonTagSequenceShingles(SetMetric):
-    """CTSS (Gottron 2008): runs of ``q`` consecutive tags, start tags and end tags; a shorter page has none.
+    """Distance CTSS (Gottron 2008): runs of ``q`` consecutive start and end tags; a shorter page has no shingle.
 
-    O(t₁ + t₂) for any ``q`` up to a factor of its binary digits.
+    Cost O((t₁ + t₂) log q).
     """
 
     name: ClassVar[str] = "ctss"
 
-    # The papers name no length; any threshold of a published one belongs to an unknown length. Our choice.
+    # The papers give no length. Our choice.
     q: int = 8
 
     def __post_init__(self) -> None:
         check_count("q", self.q)
 
     def prepare(self, page: PageSketch) -> Codes:
-        """Give the codes of the page's shingles."""
+        """Return the codes of the shingles."""
         tags = tag_sequence(page)
         count = max(len(tags) - self.q + 1, 0)
         step = np.append(np.arange(1, len(tags)), -1)[: len(tags)]
@@ -108,10 +95,7 @@ class CommonTagSequenceShingles(SetMetric):
 
 
 def products(features: Sequence[Codes], weights: Sequence[NDArray[np.float64]], progress: Progress) -> Matrix:
-    """(n, n) sums of products of the weights of the codes that two pages share.
-
-    Weights are whole numbers, so the sums are exact (below 2⁵³).
-    """
+    """Return (n, n) scalar products of the weights of shared codes; exact, as integer weights sum to less than 2⁵³."""
     from scipy.sparse import csr_array
 
     n = len(features)

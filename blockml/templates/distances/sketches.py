@@ -1,12 +1,11 @@
-"""What the distances look at in a page: its elements without their texts, as a few small columns."""
+"""Compact columns of a page's elements: the input of the structural distances."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,7 @@ from blockml.parsing.lines import VOID
 from blockml.templates.distances.hashing import Codes, run_codes
 from blockml.text.hashing import stable_hash64
 
-__all__ = ["PageSketch", "Tree", "path_codes", "sketch", "tag_sequence"]
+__all__ = ["PageSketch", "Tree", "path_codes", "preorder_depths", "sketch", "tag_sequence"]
 
 _DIGITS = re.compile(r"\d+")
 
@@ -25,73 +24,60 @@ _Column = NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PageSketch:
-    """The elements of a page in document order (pre-order), as columns.
+    """Elements of a page in document order (pre-order), as columns.
 
-    All that any distance needs of a page, in about 20 bytes per node: thousands of them fit in memory when the pages
-    don't, and one is cheap to send to another process. ``n`` is the number of elements, ``m`` of texts.
+    Takes about 20 bytes per node, so thousands fit in memory and one is cheap to send to another process. ``n`` is the
+    number of elements, ``m`` of texts.
     """
 
+    #: Distinct names: the element's name, in a sketch with classes followed by its class tokens after spaces
     names: tuple[str, ...]
-    """Distinct names: an element's name and, in a sketch with classes, its class tokens, parted by blanks."""
-    tag: _Column
-    """(n,) index into ``names``."""
-    parent: _Column
-    """(n,) index of the parent element; -1 for a root."""
-    end: _Column
-    """(n,) index one past the element's last descendant."""
-    text_parent: _Column
-    """(m,) element that holds each text; -1 if none does."""
-    text_place: _Column
-    """(m,) number of elements that begin before each text."""
-    classes: bool
-    """Whether names hold class tokens."""
-    fingerprint: bytes
-    """Digest of all the above: pages with the same one are at distance 0 by any metric."""
+    tag: _Column  #: (n,) index into ``names``
+    parent: _Column  #: (n,) index of the parent element; -1 for a root
+    end: _Column  #: (n,) index one past the element's last descendant
+    text_parent: _Column  #: (m,) element that contains each text; -1 outside of elements
+    text_place: _Column  #: (m,) number of elements that begin before each text
+    classes: bool  #: Whether names include class tokens
+    fingerprint: bytes  #: Digest of all columns: pages with equal fingerprints have distance 0 in any metric
 
     def __len__(self) -> int:
         return len(self.tag)
 
     def codes(self) -> Codes:
-        """(n,) code of each element's name."""
+        """Return (n,) codes of the elements' names."""
         return stable_hash64(self.names)[self.tag]
 
     def leaves(self) -> NDArray[np.bool_]:
-        """(n,) whether an element has no element below it."""
+        """Return an (n,) mask of elements without child elements."""
         leaves: NDArray[np.bool_] = self.end == np.arange(1, len(self) + 1)
         return leaves
 
     def depths(self) -> NDArray[np.int64]:
-        """(n,) number of ancestors of each element: those begun before it, less those ended before it."""
-        n = len(self)
-        ended = np.bincount(self.end, minlength=n + 1)[:n].cumsum()
-        depths: NDArray[np.int64] = np.arange(n) - ended
-        return depths
+        """Return (n,) numbers of ancestors."""
+        return preorder_depths(self.end)
 
     def elements(self) -> tuple[str, ...]:
-        """The element's name in each of ``names``: without classes."""
+        """Return the element's name, without classes, of each of ``names``."""
         return tuple(name.partition(" ")[0] for name in self.names)
 
 
 class Tree(NamedTuple):
-    """A tree in pre-order, as a tree distance takes it."""
+    """Tree in pre-order, the input of a tree distance."""
 
-    codes: Codes
-    """(n,) code of each node's name."""
-    parent: NDArray[np.int64]
-    """(n,) index of each node's parent; -1 for a root."""
-    size: NDArray[np.int64]
-    """(n,) number of nodes below and including each."""
+    codes: Codes  #: (n,) code of each node's name
+    parent: NDArray[np.int64]  #: (n,) index of the parent; -1 for a root
+    size: NDArray[np.int64]  #: (n,) nodes of each subtree, its root included
 
     @classmethod
     def of(cls, page: PageSketch, *, with_text: bool = False) -> Tree:
-        """Take the elements of a page and, if wanted, its texts as leaves of one name."""
+        """Build the tree of a page's elements and, with ``with_text``, of its texts as leaves of one name."""
         n, m = len(page), len(page.text_place)
         size = page.end - np.arange(n)
         if not with_text:
             return cls(page.codes(), page.parent.astype(np.int64), size.astype(np.int64))
         element_at = np.arange(n) + np.searchsorted(page.text_place, np.arange(n), side="right")
         text_at = np.arange(m) + page.text_place
-        # Index -1, the parent of a root, finds the entry added at the end.
+        # Index -1, the parent of a root, finds the appended entry.
         parents = np.append(element_at, -1)
         texts_before = np.concatenate([[0], np.bincount(page.text_parent + 1, minlength=n + 1)[1:].cumsum()])
         tree = cls(np.empty(n + m, np.uint64), np.empty(n + m, np.int64), np.ones(n + m, np.int64))
@@ -102,18 +88,11 @@ class Tree(NamedTuple):
 
 
 def sketch(page: Page, *, classes: bool = False) -> PageSketch:
-    """Reduce a page to what the distances look at.
+    """Reduce a page to the columns that the distances need.
 
-    Every element of ``page.nodes`` counts, scripts and styles too (as leaves: what they hold is no part of the tree).
-
-    Parameters
-    ----------
-    page
-        Any page; one without nodes gives an empty sketch.
-    classes
-        Take the tokens of an element's ``class``, sorted and with each run of digits replaced by ``0``, for a part of
-        its name. It tells the layouts of one site better apart. Our choice; the published distances look at names
-        alone.
+    Every element of ``page.nodes`` counts, including scripts and styles (as leaves). ``classes`` appends the tokens of
+    an element's ``class`` attribute to its name, sorted and with each run of digits replaced by ``0``. This separates
+    layouts of one site better; the published distances use names alone. Our choice.
 
     Examples
     --------
@@ -128,19 +107,19 @@ def sketch(page: Page, *, classes: bool = False) -> PageSketch:
     nodes = page.nodes
     is_element = nodes.tag != 0
     before = np.concatenate([[0], np.cumsum(is_element)]).astype(np.int32)
-    texts = np.flatnonzero(~is_element)
-    # Index -1, the parent of a root, finds the entry added at the end.
+    # Index -1, the parent of a root, finds the appended entry.
     number = np.append(before[:-1], np.int32(-1))
     if classes:
         names, tag = _names_with_classes(nodes, np.flatnonzero(is_element).tolist())
     else:
         names, tag = nodes.names[1:], nodes.tag[is_element] - np.int32(1)
+    is_text = ~is_element
     columns = (
         tag,
         number[nodes.parent[is_element]],
         before[nodes.end[is_element]],
-        number[nodes.parent[texts]],
-        before[texts],
+        number[nodes.parent[is_text]],
+        before[:-1][is_text],
     )
     digest = hashlib.blake2b(digest_size=16)
     for part in ("\0".join(names).encode("utf-8", "surrogatepass"), *(column.tobytes() for column in columns)):
@@ -150,7 +129,7 @@ def sketch(page: Page, *, classes: bool = False) -> PageSketch:
 
 
 def _names_with_classes(nodes: Nodes, elements: list[int]) -> tuple[tuple[str, ...], _Column]:
-    known: dict[tuple[int, str], int] = {}  # tag and class attribute, as they stand, to number of the name
+    known: dict[tuple[int, str], int] = {}  # raw tag and class attribute to the index of the name
     names: dict[str, int] = {}
     numbers = []
     tags, attributes = nodes.tag.tolist(), nodes.attributes
@@ -158,30 +137,29 @@ def _names_with_classes(nodes: Nodes, elements: list[int]) -> tuple[tuple[str, .
         key = (tags[element], attributes[element].get("class", ""))
         number = known.get(key)
         if number is None:
-            name = _with_classes(nodes.names[key[0]], attributes[element])
+            tokens = {_DIGITS.sub("0", token) for token in key[1].split()}
+            name = " ".join([nodes.names[key[0]], *sorted(tokens)])
             number = known[key] = names.setdefault(name, len(names))
         numbers.append(number)
     return tuple(names), np.array(numbers, dtype=np.int32)
 
 
-def _with_classes(name: str, attributes: Mapping[str, str]) -> str:
-    tokens = {_DIGITS.sub("0", token) for token in attributes.get("class", "").split()}
-    return " ".join([name, *sorted(tokens)])
+def preorder_depths(end: NDArray[Any]) -> NDArray[np.int64]:
+    """Return (n,) numbers of ancestors, from (n,) indices one past each node's last descendant in pre-order."""
+    n = len(end)
+    ended = np.bincount(end, minlength=n + 1)[:n].cumsum()
+    depths: NDArray[np.int64] = np.arange(n) - ended
+    return depths
 
 
 def path_codes(page: PageSketch, length: int | None = None) -> Codes:
-    """(n,) code of the names on the way from each element up: ``length`` of them, or to the root.
-
-    Where the root comes first, the run ends there.
-    """
+    """Return (n,) hashes of the names from each element upwards: ``length`` of them, or all up to the root."""
     places = page.depths() + 1
     return run_codes(page.codes(), page.parent.astype(np.int64), places if length is None else places.clip(max=length))
 
 
 def tag_sequence(page: PageSketch) -> Codes:
-    """(t,) code of each start tag and end tag, in document order.
-
-    Void elements have no end tag.
+    """Return (t,) codes of the start and end tags in document order; void elements have no end tag.
 
     Examples
     --------
@@ -191,7 +169,7 @@ def tag_sequence(page: PageSketch) -> Codes:
     """
     n = len(page)
     ended = np.flatnonzero(~np.array([element in VOID for element in page.elements()], dtype=bool)[page.tag])
-    # Elements that end at the same place end in reverse order.
+    # Elements that end at one place end in reverse order.
     ended = ended[np.lexsort((-ended, page.end[ended]))]
     ends = page.end[ended]
     starts = np.arange(n)

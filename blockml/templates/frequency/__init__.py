@@ -1,20 +1,20 @@
-"""A page and its site in, how much of it repeats there out: counts of texts, blocks, paths, words and block vectors."""
+"""Measure how often the texts, blocks, paths and words of a page are repeated on its site."""
 
 from blockml.templates.frequency.counts import Counts
 from blockml.templates.frequency.measures import Measures, measure
 from blockml.templates.frequency.rules import (
     MIN_TRAIN,
     THETA,
-    Doubt,
+    FallbackReason,
     block_frequency,
     dynamic_theta,
     entropy_rule,
+    fallback_reason,
     ibdf_rule,
     kept_share,
     kept_texts,
     text_frequency,
     too_few,
-    verdict,
 )
 from blockml.templates.frequency.site import SiteCounts
 
@@ -22,17 +22,17 @@ __all__ = [
     "MIN_TRAIN",
     "THETA",
     "Counts",
-    "Doubt",
+    "FallbackReason",
     "Measures",
     "SiteCounts",
     "block_frequency",
     "dynamic_theta",
     "entropy_rule",
+    "fallback_reason",
     "ibdf_rule",
     "kept_share",
     "kept_texts",
     "measure",
     "text_frequency",
     "too_few",
-    "verdict",
 ]

@@ -1,4 +1,4 @@
-"""What one page adds to the counts of its site."""
+"""Countable contents of one page."""
 
 from __future__ import annotations
 
@@ -21,49 +21,40 @@ __all__ = ["Contents", "contents_of"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contents:
-    """The countable things of a page, in the order in which they stand there, and the page's own counts."""
+    """Countable contents of a page in document order, and the page's own counts."""
 
-    text_nodes: NDArray[np.int32]
-    """(n_texts,) node index of each visible text."""
-    text_keys: NDArray[np.uint64]
-    """(n_texts,)"""
-    text_words: NDArray[np.int64]
-    """(n_texts,) number of words."""
-    text_blocks: NDArray[np.int32]
-    """(n_texts,) index of the block that it is a part of; -1 if no block holds it."""
-    block_keys: NDArray[np.uint64]
-    """(n_blocks,) key of the block's text."""
-    path_keys: NDArray[np.uint64]
-    """(n_blocks,) key of the path of the block's parent."""
-    word_blocks: NDArray[np.int64]
-    """(n_pairs,) block of each distinct word of each block, rising."""
-    word_places: NDArray[np.int64]
-    """(n_pairs,) index of that word in ``tables.words``."""
-    word_times: NDArray[np.int64]
-    """(n_pairs,) how often it stands in that block."""
-    vector_rows: NDArray[np.int64]
-    """(n_blocks,) index of each block's vector in ``tables.vectors``."""
-    tables: Tables
-    """The counts of this page alone."""
+    text_nodes: NDArray[np.int32]  #: (n_texts,) node index of each visible text
+    text_keys: NDArray[np.uint64]  #: (n_texts,) key of each text
+    text_words: NDArray[np.int64]  #: (n_texts,) number of words
+    text_blocks: NDArray[np.int32]  #: (n_texts,) index of the text's block; -1 outside of blocks
+    block_keys: NDArray[np.uint64]  #: (n_blocks,) key of the block's text
+    path_keys: NDArray[np.uint64]  #: (n_blocks,) key of the path of the block's parent
+    word_blocks: NDArray[np.int64]  #: (n_pairs,) block of each distinct word of each block, ascending
+    word_places: NDArray[np.int64]  #: (n_pairs,) index of the word in ``tables.words``
+    word_times: NDArray[np.int64]  #: (n_pairs,) occurrences in the block
+    vector_rows: NDArray[np.int64]  #: (n_blocks,) index of the block's vector in ``tables.vectors``
+    tables: Tables  #: Counts of this page alone
 
 
 def contents_of(page: Page, *, casefold: bool = False, mask_digits: bool = False) -> Contents:
-    """Find all that is counted on a page.
+    """Collect the countable contents of a page, outside of its ``head``.
 
-    Parameters
-    ----------
-    page
-        A page; nothing in ``head`` or ``title`` counts.
-    casefold, mask_digits
-        See :func:`~blockml.templates.frequency.counts.unified`; words are taken from texts in that form.
+    ``casefold`` and ``mask_digits`` are those of :func:`~blockml.templates.frequency.counts.unified`; words are taken
+    from the unified texts.
     """
     nodes, blocks = page.nodes, page.blocks
     text_nodes = np.flatnonzero((nodes.tag == 0) & ((nodes.flags & Flag.HEAD) == 0)).astype(np.int32)
     raw = [nodes.texts[node] for node in text_nodes.tolist()]
     texts = unified(raw, casefold=casefold, mask_digits=mask_digits)
     keys = stable_hash64(texts)
-    text_blocks = _blocks_of(text_nodes, page)
-    block_keys = _block_keys(page, text_nodes, keys, casefold=casefold, mask_digits=mask_digits)
+    # A text without words may lie outside of all blocks.
+    block = np.searchsorted(blocks.node, text_nodes, side="right") - 1
+    inside = text_nodes <= np.append(blocks.last_node, -1)[block]
+    text_blocks = np.where(inside, block, -1).astype(np.int32)
+    block_keys = keys[np.searchsorted(text_nodes, blocks.node)]  # most blocks are single texts, whose keys are known
+    several = np.flatnonzero(blocks.last_node > blocks.node)
+    merged = [blocks.texts[i] for i in several.tolist()]
+    block_keys[several] = stable_hash64(unified(merged, casefold=casefold, mask_digits=mask_digits))
     paths = path_keys(nodes, blocks.parent)
     text_words, word_keys, word_blocks, word_places, word_times = _words(texts, text_blocks)
     words = WordCounts.of_page(word_keys, np.bincount(word_places, weights=word_times).astype(np.int64))
@@ -82,7 +73,7 @@ def contents_of(page: Page, *, casefold: bool = False, mask_digits: bool = False
         word_times=word_times,
         vector_rows=rows,
         tables=Tables(
-            fingerprints=stable_hash64(["\n".join(texts)]),  # the texts themselves hold no line break
+            fingerprints=stable_hash64(["\n".join(texts)]),  # unified texts contain no line breaks
             texts=Counts.of_page(keys),
             blocks=Counts.of_page(block_keys),
             paths=PathCounts.of_page(
@@ -94,29 +85,10 @@ def contents_of(page: Page, *, casefold: bool = False, mask_digits: bool = False
     )
 
 
-def _blocks_of(text_nodes: NDArray[np.int32], page: Page) -> NDArray[np.int32]:
-    """(n_texts,) block of each text; -1 for a text without words on a page that was parsed without such blocks."""
-    block = np.searchsorted(page.blocks.node, text_nodes, side="right") - 1
-    last = np.append(page.blocks.last_node, -1)[block]
-    return np.where(text_nodes <= last, block, -1).astype(np.int32)
-
-
-def _block_keys(
-    page: Page, text_nodes: NDArray[np.int32], keys: NDArray[np.uint64], *, casefold: bool, mask_digits: bool
-) -> NDArray[np.uint64]:
-    """(n_blocks,) key of each block's text. Most blocks are one text, whose key is known."""
-    blocks = page.blocks
-    result = keys[np.searchsorted(text_nodes, blocks.node)]
-    several = np.flatnonzero(blocks.last_node > blocks.node)
-    joined = [blocks.texts[block] for block in several.tolist()]
-    result[several] = stable_hash64(unified(joined, casefold=casefold, mask_digits=mask_digits))
-    return result
-
-
 def _words(
     texts: list[str], text_blocks: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Words of each text; distinct words in order of their keys; block, word and times of each word of each block."""
+    """Return words per text, sorted keys of distinct words, and (block, word, occurrences) of each word of a block."""
     owner, start, length = find_spans(texts)
     numbers: dict[str, int] = {}
     spans = zip(owner.tolist(), start.tolist(), (start + length).tolist(), strict=True)
@@ -135,15 +107,12 @@ def _vectors(
     in_blocks: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
     elements: NDArray[np.int64],
 ) -> tuple[BlockVectors, NDArray[np.int64]]:
-    """Vectors of the page, and which of them each block has."""
+    """Return the block vectors of the page, and the index of each block's vector."""
     word_block, word, times = in_blocks
     element_block, kind = np.nonzero(elements)
     block = np.concatenate([word_block, element_block])
     feature = np.concatenate(
-        [
-            np.searchsorted(vocabulary, words.keys)[word],
-            np.searchsorted(vocabulary, element_keys())[kind],
-        ]
+        [np.searchsorted(vocabulary, words.keys)[word], np.searchsorted(vocabulary, element_keys())[kind]]
     )
     count = np.concatenate([times, elements[element_block, kind]])
     order = np.lexsort((feature, block))

@@ -1,16 +1,16 @@
-"""Sorted keys with counts, and how texts become keys."""
+"""Document frequencies by key, and operations on sorted keys."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Counts", "distinct", "places", "ranges", "summed", "unified"]
+__all__ = ["Counts", "column", "distinct", "places", "ranges", "summed", "unified"]
 
 _Number = TypeVar("_Number", np.uint64, np.int64)
 
@@ -18,22 +18,10 @@ _DIGITS = re.compile(r"\d+")
 
 
 def unified(texts: Iterable[str], *, casefold: bool = False, mask_digits: bool = False) -> list[str]:
-    """Texts in the form in which two of them count as equal.
+    """Normalise texts to the form in which they are compared, with single spaces.
 
-    Parameters
-    ----------
-    texts
-        Any texts.
-    casefold
-        Upper and lower case are equal.
-    mask_digits
-        Numbers are equal: each run of digits becomes one ``0``, so that "9 comments" is "12 comments" (our choice;
-        a counter that grows must not become another text when it gains a digit).
-
-    Returns
-    -------
-    list of str
-        One for each text, with single spaces between its pieces.
+    ``casefold`` ignores case. ``mask_digits`` replaces each run of digits by ``0``, so that "9 comments" equals
+    "12 comments" (our choice; a growing counter must not become another text when it gains a digit).
 
     Examples
     --------
@@ -47,7 +35,7 @@ def unified(texts: Iterable[str], *, casefold: bool = False, mask_digits: bool =
 
 
 def places(keys: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """(n_wanted,) place of each wanted key among sorted keys; -1 for those that aren't there."""
+    """Return the (n_wanted,) positions of wanted keys among sorted keys; -1 if missing."""
     if not len(keys):
         return np.full(len(wanted), -1, dtype=np.int64)
     place = np.searchsorted(keys, wanted)
@@ -55,8 +43,13 @@ def places(keys: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> NDArray[np.i
     return np.where(keys[place] == wanted, place, -1)
 
 
+def column(tables: Sequence[object], name: str, dtype: type[np.generic]) -> NDArray[Any]:
+    """Concatenate a column of several tables."""
+    return np.concatenate([np.zeros(0, dtype), *[getattr(table, name) for table in tables]])
+
+
 def distinct(values: NDArray[_Number]) -> NDArray[_Number]:
-    """Distinct values in order: numpy's ``unique`` goes by way of a hash table, which is slower for so few.
+    """Return the sorted distinct values. For small arrays faster than ``numpy.unique``, which uses a hash table.
 
     Examples
     --------
@@ -70,7 +63,7 @@ def distinct(values: NDArray[_Number]) -> NDArray[_Number]:
 def summed(
     keys: NDArray[np.uint64], columns: Sequence[NDArray[np.int64]]
 ) -> tuple[NDArray[np.uint64], list[NDArray[np.int64]]]:
-    """Distinct keys in order, and for each column the sum of its values (n,) per key."""
+    """Return the sorted distinct keys, and per column the (n,) sums of its values by key."""
     if not len(keys):
         return keys, [np.zeros(0, np.int64) for _ in columns]
     order = np.argsort(keys, kind="stable")
@@ -80,7 +73,7 @@ def summed(
 
 
 def ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """All indices of many ranges, one range after the other.
+    """Concatenate the indices of ranges given by starts and lengths.
 
     Examples
     --------
@@ -93,7 +86,7 @@ def ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counts:
-    """On how many pages each of many things stands.
+    """Document frequency of texts, by key.
 
     Examples
     --------
@@ -103,33 +96,29 @@ class Counts:
     [2, 1, 0]
     """
 
-    keys: NDArray[np.uint64]
-    """(n,) distinct, rising."""
-    pages: NDArray[np.int32]
-    """(n,) number of pages, at least 1."""
+    keys: NDArray[np.uint64]  #: (n,) sorted distinct keys
+    pages: NDArray[np.int32]  #: (n,) number of pages with the text, at least 1
 
     def __len__(self) -> int:
         return len(self.keys)
 
     @classmethod
     def of_page(cls, keys: NDArray[np.uint64]) -> Counts:
-        """Counts of one page from the keys of all that stands on it; what stands there twice counts once."""
+        """Count one page; repeated keys count once."""
         own = distinct(keys)
         return cls(own, np.ones(len(own), dtype=np.int32))
 
     @classmethod
     def combined(cls, parts: Sequence[Counts]) -> Counts:
-        """Counts of all pages of some sets of pages that share none."""
-        keys = np.concatenate([np.zeros(0, np.uint64), *[part.keys for part in parts]])
-        pages = np.concatenate([np.zeros(0, np.int64), *[part.pages for part in parts]])
-        keys, (sums,) = summed(keys, [pages])
+        """Add the counts of disjoint sets of pages."""
+        keys, (sums,) = summed(column(parts, "keys", np.uint64), [column(parts, "pages", np.int64)])
         return cls(keys, sums.astype(np.int32))
 
     def of(self, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
-        """(n_keys,) number of pages of each key; 0 for a key that was never seen."""
+        """Return (n_keys,) numbers of pages; 0 for an unknown key."""
         place = places(self.keys, keys)
         return np.append(self.pages, np.int32(0))[place]  # place -1 is the appended 0
 
     def merged(self, other: Counts) -> Counts:
-        """Counts of the pages of both; they must share none."""
+        """Add the counts of a disjoint set of pages."""
         return Counts.combined([self, other])

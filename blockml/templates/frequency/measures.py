@@ -1,4 +1,4 @@
-"""How much of a page its site repeats: numbers for each block and each text."""
+"""Repetition of each block and text of a page on its site."""
 
 from __future__ import annotations
 
@@ -18,82 +18,58 @@ __all__ = ["Measures", "measure"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measures:
-    """What the counts of a site say about one page.
+    """Repetition of a page on its site.
 
-    Shares are by the number of pages counted, :attr:`n_pages`: with the page itself or without it. Measures of paths
-    and :attr:`similar` are always about other pages. All shares are 0 if no page is counted.
+    Shares are relative to :attr:`n_pages`, with or without the page itself, and 0 if no page is counted. Measures of
+    paths and :attr:`similar` always refer to other pages.
     """
 
-    n_others: int
-    """Number of other pages that are counted."""
-    include_self: bool
-    """Whether the page itself is counted too."""
-    text_nodes: NDArray[np.int32]
-    """(n_texts,) node index of each visible text, in document order."""
-    text_blocks: NDArray[np.int32]
-    """(n_texts,) block of each text; -1 if no block holds it."""
-    text_words: NDArray[np.int64]
-    """(n_texts,) words of each text."""
-    text_pages: NDArray[np.int64]
-    """(n_texts,) document frequency: number of pages with an equal text."""
+    n_others: int  #: Number of other pages counted
+    include_self: bool  #: Whether the page itself is counted too
+    text_nodes: NDArray[np.int32]  #: (n_texts,) node index of each visible text, in document order
+    text_blocks: NDArray[np.int32]  #: (n_texts,) block of each text; -1 outside of blocks
+    text_words: NDArray[np.int64]  #: (n_texts,) number of words
+    text_pages: NDArray[np.int64]  #: (n_texts,) document frequency: number of pages with an equal text
+    #: (n_blocks,) mean share of pages of the block's texts, in [0, 1], weighted by words unless the block has none
     text_share: NDArray[np.float64]
-    """(n_blocks,) mean over the block's texts, weighted by their words, of their shares of pages, in [0, 1]; texts of a
-    block without words count alike."""
-    block_pages: NDArray[np.int64]
-    """(n_blocks,) number of pages with a block of the same text."""
-    block_share: NDArray[np.float64]
-    """(n_blocks,) share of the pages with a block of the same text, in [0, 1]."""
-    path_share: NDArray[np.float64]
-    """(n_blocks,) share of the other pages with a block at the same path, in [0, 1]."""
+    block_pages: NDArray[np.int64]  #: (n_blocks,) number of pages with a block of equal text
+    block_share: NDArray[np.float64]  #: (n_blocks,) share of pages with a block of equal text, in [0, 1]
+    path_share: NDArray[np.float64]  #: (n_blocks,) share of other pages with a block at the same path, in [0, 1]
+    #: (n_blocks,) share, in [0, 1], of the other pages' texts at that path that occur there on one page only; 1 without
+    #: texts
     path_novelty: NDArray[np.float64]
-    """(n_blocks,) of the texts that other pages have at that path, the share that stands there on one page only,
-    in [0, 1]; 1 if there is none."""
-    path_words: NDArray[np.float64]
-    """(n_blocks,) mean words of blocks of other pages at that path; 0 if there is none."""
-    path_links: NDArray[np.float64]
-    """(n_blocks,) share of these words that is linked, in [0, 1]; 0 if there is none."""
+    path_words: NDArray[np.float64]  #: (n_blocks,) mean words of other pages' blocks at that path; 0 without blocks
+    path_links: NDArray[np.float64]  #: (n_blocks,) share of linked words among these, in [0, 1]; 0 without words
+    #: (n_blocks,) mean entropy of the block's words, in [0, 1]: 1 for words equally frequent on all pages; 0 without
+    #: words, and with fewer than two pages
     entropy: NDArray[np.float64]
-    """(n_blocks,) mean entropy of the block's words, in [0, 1]: 1 for words that are as frequent on each page; 0 for a
-    block without words, and for fewer than two pages."""
-    similar: NDArray[np.int32] | None
-    """(n_blocks,) number of other pages with a similar block; None if not asked for."""
+    similar: NDArray[np.int32] | None  #: (n_blocks,) number of other pages with a similar block; None if not computed
 
     @property
     def n_pages(self) -> int:
-        """Number of pages counted, n."""
+        """Number of pages counted."""
         return self.n_others + self.include_self
 
     @property
     def ibdf(self) -> NDArray[np.float64] | None:
-        """(n_blocks,) inverse block document frequency 1 / (c + 1), in (0, 1], c being :attr:`similar`."""
+        """(n_blocks,) inverse block document frequency 1 / (:attr:`similar` + 1), in (0, 1]."""
         return None if self.similar is None else 1 / (self.similar + 1)
 
 
 def measure(
     page: Page, site: SiteCounts, *, include_self: bool = True, similar: bool = True, distinct: bool = False
 ) -> Measures:
-    """Measure how much of a page repeats on its site.
+    """Measure how much of a page is repeated on its site.
 
-    The result is the same whether the page was learnt or not: its own counts are taken out if they are in, and then
-    added if they are to count.
-
-    Parameters
-    ----------
-    page
-        A page, parsed like those that were learnt.
-    site
-        What was learnt of the site.
-    include_self
-        Count the page itself among the pages, as in Gottron 2008, where it belongs to its own training set.
-    similar
-        Look for similar blocks too, the only part that compares blocks with each other.
-    distinct
-        Average entropies over distinct words; else a word counts as often as it stands in the block.
+    Learning the page makes no difference: its own counts are removed if present, then added if they are to count.
+    ``include_self`` counts the page itself, as Gottron 2008, where it belongs to its own training set. ``similar``
+    counts similar blocks, the only measure that compares blocks pairwise. ``distinct`` averages entropies over the
+    distinct words of a block instead of all its words.
 
     Notes
     -----
-    Where the learnt page was another one with the same visible text, its place is taken by this one: blocks and paths
-    that only this one has are taken for new.
+    If another page with equal visible text was learnt, this page replaces it: blocks and paths that only this page has
+    count as new.
 
     Examples
     --------
@@ -111,8 +87,16 @@ def measure(
     n_others, added = site.n_pages - bool(learnt), int(include_self)
     n_pages = n_others + added
     text_pages = _on_others(tables.texts, own.texts, contents.text_keys) + added
+    own_words = contents.tables.words
+    weight = np.ones(len(contents.word_blocks)) if distinct else contents.word_times.astype(np.float64)
+    entropies = tables.words.entropies(own_words, n_pages, times=added - bool(learnt))[contents.word_places]
+    n_words, entropy = (
+        np.bincount(contents.word_blocks, weights=column, minlength=len(page.blocks))
+        for column in (weight, weight * entropies)
+    )
+    others = tables.paths.without(own.paths, contents.path_keys)
+    vectors = contents.tables.vectors
     block_pages = _on_others(tables.blocks, own.blocks, contents.block_keys) + added
-    path_share, path_novelty, path_words, path_links = _paths(tables, own, contents, n_others)
     return Measures(
         n_others=n_others,
         include_self=include_self,
@@ -123,17 +107,19 @@ def measure(
         text_share=_text_share(contents, text_pages, n_pages, len(page.blocks)),
         block_pages=block_pages,
         block_share=block_pages / max(n_pages, 1),
-        path_share=path_share,
-        path_novelty=path_novelty,
-        path_words=path_words,
-        path_links=path_links,
-        entropy=_entropy(tables, contents, n_pages, added - bool(learnt), len(page.blocks), distinct=distinct),
-        similar=_similar(tables, contents, place if learnt else -1) if similar else None,
+        path_share=others["pages"] / max(n_others, 1),
+        path_novelty=_ratio(np.minimum(others["once"], others["texts"]), others["texts"], 1.0),
+        path_words=_ratio(others["words"], others["blocks"], 0.0),
+        path_links=_ratio(np.minimum(others["linked"], others["words"]), others["words"], 0.0),
+        entropy=np.minimum(entropy / np.maximum(n_words, 1), 1),  # rounding may exceed 1
+        similar=tables.vectors.similar_pages(vectors, without=place if learnt else -1)[contents.vector_rows]
+        if similar
+        else None,
     )
 
 
 def _on_others(counts: Counts, own: Counts, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """(n_keys,) number of other pages with each key."""
+    """Return (n_keys,) numbers of other pages with each key."""
     pages: NDArray[np.int64] = np.maximum(counts.of(keys).astype(np.int64) - own.of(keys), 0)
     return pages
 
@@ -150,31 +136,3 @@ def _text_share(contents: Contents, text_pages: NDArray[np.int64], n_pages: int,
     weight = np.where(wordless[block], 1, words)
     pages = np.bincount(block, weights=weight * text_pages[inside], minlength=n_blocks)
     return pages / (np.bincount(block, weights=weight, minlength=n_blocks) * max(n_pages, 1))
-
-
-def _paths(
-    tables: Tables, own: Tables, contents: Contents, n_others: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Share of pages, novelty, mean words and link share of each block's path on the other pages."""
-    others = tables.paths.without(own.paths, contents.path_keys)
-    return (
-        others["pages"] / max(n_others, 1),
-        _ratio(np.minimum(others["once"], others["texts"]), others["texts"], 1.0),
-        _ratio(others["words"], others["blocks"], 0.0),
-        _ratio(np.minimum(others["linked"], others["words"]), others["words"], 0.0),
-    )
-
-
-def _entropy(
-    tables: Tables, contents: Contents, n_pages: int, times: int, n_blocks: int, *, distinct: bool
-) -> NDArray[np.float64]:
-    entropies = tables.words.entropies(contents.tables.words, n_pages, times=times)[contents.word_places]
-    weight = np.ones(len(entropies)) if distinct else contents.word_times.astype(np.float64)
-    words = np.bincount(contents.word_blocks, weights=weight, minlength=n_blocks)
-    sums = np.bincount(contents.word_blocks, weights=weight * entropies, minlength=n_blocks)
-    return np.minimum(sums / np.maximum(words, 1), 1)  # sums of floats may exceed 1 by a bit
-
-
-def _similar(tables: Tables, contents: Contents, own_place: int) -> NDArray[np.int32]:
-    vectors = contents.tables.vectors
-    return tables.vectors.similar_pages(vectors, without=own_place)[contents.vector_rows]

@@ -1,4 +1,4 @@
-"""The places of a template: paths of elements, and what stands at them over the pages of a site."""
+"""Paths of elements in the DOM, and statistics of the blocks at each path over the pages of a site."""
 
 from __future__ import annotations
 
@@ -10,34 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page import Nodes
-from blockml.templates.frequency.counts import Counts, places, summed
+from blockml.templates.frequency.counts import Counts, column, places, summed
 from blockml.text.hashing import stable_hash64
 
 __all__ = ["PathCounts", "count_texts", "path_keys"]
 
 _DIGITS = re.compile(r"\d+")
 
-#: Odd, so that no bit of an outer step is lost; else any would do. The fractional part of the golden ratio.
+#: Odd, so that no bit is lost in products; the fractional part of the golden ratio.
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
 def path_keys(nodes: Nodes, elements: NDArray[np.int32]) -> NDArray[np.uint64]:
-    """Keys of the paths of elements: their names and those of all elements above, with class tokens and ids.
+    """Hash the paths of elements: names, class tokens and ids from the root; equal for equal paths on any page.
 
-    Numbers in class tokens and ids are masked, for many programs number their elements; the order of class tokens does
-    not count.
-
-    Parameters
-    ----------
-    nodes
-        The tree.
-    elements
-        (n,) nodes; -1 is the place above all roots.
-
-    Returns
-    -------
-    NDArray[np.uint64]
-        (n,) equal for equal paths, on any page.
+    Runs of digits in class tokens and ids are masked, as many programs number their elements; the order of class tokens
+    is ignored. Takes (n,) node indices, -1 for the place above all roots, and returns (n,) keys.
 
     Examples
     --------
@@ -47,8 +35,8 @@ def path_keys(nodes: Nodes, elements: NDArray[np.int32]) -> NDArray[np.uint64]:
     >>> first == second, first == third
     (True, False)
     """
-    # The key of a path is the polynomial of its steps' keys. Each round doubles how many steps every node has summed,
-    # so the rounds are as many as the depth has binary digits. The last entry stands for "above all roots".
+    # Polynomial hash of the path's steps by doubling: each round doubles the number of steps summed per node. The last
+    # entry stands for the place above all roots.
     keys = np.append(_step_keys(nodes, _above(nodes, elements)), np.uint64(0))
     factors = np.full(len(keys), _FACTOR)
     up = np.append(nodes.parent, np.int32(-1))
@@ -61,14 +49,14 @@ def path_keys(nodes: Nodes, elements: NDArray[np.int32]) -> NDArray[np.uint64]:
 
 
 def _above(nodes: Nodes, elements: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Indices of these elements and of all above them."""
+    """Return the indices of these elements and their ancestors."""
     marks = np.bincount(elements[elements >= 0], minlength=len(nodes))
     before = np.append(0, np.cumsum(marks))
     return np.flatnonzero(before[nodes.end] > before[:-1])
 
 
 def _step_keys(nodes: Nodes, elements: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """(n_nodes,) key of each of these elements by name, class tokens and id; 0 for other nodes."""
+    """Return (n_nodes,) keys of these elements by name, class tokens and id; 0 for other nodes."""
     steps: dict[tuple[int, str, str], int] = {}
     which = []
     for element, tag in zip(elements.tolist(), nodes.tag[elements].tolist(), strict=True):
@@ -76,19 +64,18 @@ def _step_keys(nodes: Nodes, elements: NDArray[np.int64]) -> NDArray[np.uint64]:
         step = (tag, attributes.get("class", ""), attributes.get("id", "")) if attributes else (tag, "", "")
         which.append(steps.setdefault(step, len(steps)))
     keys = np.zeros(len(nodes), dtype=np.uint64)
-    keys[elements] = stable_hash64([_written(nodes.names[tag], *attributes) for tag, *attributes in steps])[which]
+    written = []
+    for tag, classes, identifier in steps:
+        tokens = " ".join(sorted(set(_DIGITS.sub("0", classes).split())))
+        written.append(f"{nodes.names[tag]}\n{tokens}\n{_DIGITS.sub('0', identifier)}")
+    keys[elements] = stable_hash64(written)[which]
     return keys
-
-
-def _written(name: str, classes: str, identifier: str) -> str:
-    tokens = " ".join(sorted(set(_DIGITS.sub("0", classes).split()))) if classes else ""
-    return f"{name}\n{tokens}\n{_DIGITS.sub('0', identifier)}" if identifier else f"{name}\n{tokens}\n"
 
 
 def count_texts(
     text_path: NDArray[np.int32], text_pages: NDArray[np.int64], n_paths: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Per path (n_paths,) the number of its texts, and of those on one page only."""
+    """Return (n_paths,) numbers of texts per path, and of those on one page only."""
     texts = np.bincount(text_path, minlength=n_paths)
     once = np.bincount(text_path[text_pages == 1], minlength=n_paths)
     return texts.astype(np.int32), once.astype(np.int32)
@@ -96,44 +83,30 @@ def count_texts(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PathCounts:
-    """What the blocks at each path are like over the pages of a site.
+    """Statistics of the blocks at each path over the pages of a site.
 
-    The text of a block is counted together with its path: "Home" in the menu and "Home" in an article are two.
+    Texts are counted by path: "Home" in the menu and "Home" in an article are two texts.
     """
 
-    keys: NDArray[np.uint64]
-    """(n,) paths: distinct, rising."""
-    pages: NDArray[np.int32]
-    """(n,) pages with a block there."""
-    blocks: NDArray[np.int64]
-    """(n,) blocks there, on all pages."""
-    words: NDArray[np.int64]
-    """(n,) their words."""
-    linked: NDArray[np.int64]
-    """(n,) their linked words."""
-    texts: NDArray[np.int32]
-    """(n,) distinct texts there."""
-    once: NDArray[np.int32]
-    """(n,) how many of these stand there on one page only."""
-    text_keys: NDArray[np.uint64]
-    """(m,) texts at their paths: distinct, rising."""
-    text_pages: NDArray[np.int32]
-    """(m,) pages with that text at that path."""
-    text_path: NDArray[np.int32]
-    """(m,) index of the path."""
+    keys: NDArray[np.uint64]  #: (n,) sorted keys of distinct paths
+    pages: NDArray[np.int32]  #: (n,) pages with a block there
+    blocks: NDArray[np.int64]  #: (n,) blocks on all pages
+    words: NDArray[np.int64]  #: (n,) words of these blocks
+    linked: NDArray[np.int64]  #: (n,) linked words of these blocks
+    texts: NDArray[np.int32]  #: (n,) distinct texts
+    once: NDArray[np.int32]  #: (n,) texts on one page only
+    text_keys: NDArray[np.uint64]  #: (m,) sorted keys of distinct pairs of path and text
+    text_pages: NDArray[np.int32]  #: (m,) pages with that text at that path
+    text_path: NDArray[np.int32]  #: (m,) index of the path
 
     def __len__(self) -> int:
         return len(self.keys)
 
     @classmethod
     def of_page(
-        cls,
-        paths: NDArray[np.uint64],
-        texts: NDArray[np.uint64],
-        words: NDArray[np.int64],
-        linked: NDArray[np.int64],
+        cls, paths: NDArray[np.uint64], texts: NDArray[np.uint64], words: NDArray[np.int64], linked: NDArray[np.int64]
     ) -> PathCounts:
-        """Counts of one page from the path, text, words and linked words of each block."""
+        """Count one page, given the path, text, words and linked words of each block."""
         keys, (blocks, words, linked) = summed(paths, [np.ones(len(paths), np.int64), words, linked])
         placed, first = np.unique(paths * _FACTOR + texts, return_index=True)
         ones = np.ones(len(keys), np.int64)
@@ -143,19 +116,13 @@ class PathCounts:
 
     @classmethod
     def combined(cls, parts: Sequence[PathCounts]) -> PathCounts:
-        """Counts of all pages of some sets of pages that share none."""
-        none = np.zeros(0, np.int64)
-        keys, sums = summed(
-            np.concatenate([np.zeros(0, np.uint64), *[part.keys for part in parts]]),
-            [
-                np.concatenate([none, *[getattr(part, column) for part in parts]])
-                for column in ("pages", "blocks", "words", "linked")
-            ],
-        )
-        placed = np.concatenate([np.zeros(0, np.uint64), *[part.text_keys for part in parts]])
+        """Add the counts of disjoint sets of pages."""
+        columns = [column(parts, name, np.int64) for name in ("pages", "blocks", "words", "linked")]
+        keys, sums = summed(column(parts, "keys", np.uint64), columns)
+        placed = column(parts, "text_keys", np.uint64)
         paths = np.concatenate([np.zeros(0, np.uint64), *[part.keys[part.text_path] for part in parts]])
         distinct, first = np.unique(placed, return_index=True)
-        _, (pages,) = summed(placed, [np.concatenate([none, *[part.text_pages for part in parts]])])
+        _, (pages,) = summed(placed, [column(parts, "text_pages", np.int64)])
         return cls._of_columns(keys, sums, distinct, pages, paths[first])
 
     @classmethod
@@ -170,34 +137,14 @@ class PathCounts:
         pages, blocks, words, linked = columns
         text_path = np.searchsorted(keys, paths).astype(np.int32)
         texts, once = count_texts(text_path, text_pages, len(keys))
-        return cls(
-            keys,
-            pages.astype(np.int32),
-            blocks,
-            words,
-            linked,
-            texts,
-            once,
-            placed,
-            text_pages.astype(np.int32),
-            text_path,
-        )
+        pages_of_path, pages_of_text = pages.astype(np.int32), text_pages.astype(np.int32)
+        return cls(keys, pages_of_path, blocks, words, linked, texts, once, placed, pages_of_text, text_path)
 
     def without(self, page: PathCounts, wanted: NDArray[np.uint64]) -> dict[str, NDArray[np.int64]]:
-        """Look paths up as if one of the counted pages had not been counted.
+        """Look up (n,) paths after removing one of the counted pages, given by its counts (empty if not counted).
 
-        Parameters
-        ----------
-        page
-            Counts of that page alone; empty ones if it never was counted.
-        wanted
-            (n,) keys of paths.
-
-        Returns
-        -------
-        dict
-            Columns ``pages``, ``blocks``, ``words``, ``linked``, ``texts`` and ``once``, each (n,); 0 for a path that
-            no other page has.
+        Returns the (n,) columns ``pages``, ``blocks``, ``words``, ``linked``, ``texts`` and ``once``; 0 for a path that
+        no other page has.
         """
         here, there = places(self.keys, wanted), places(page.keys, wanted)
         columns = {
@@ -206,11 +153,11 @@ class PathCounts:
         }
         for name in ("pages", "blocks", "words", "linked"):
             columns[name] -= np.append(getattr(page, name), 0)[there]
-        # Without the page, its own texts of one page are gone, and those of two pages are left on one.
+        # Removing the page removes its texts of one page, and leaves its texts of two pages on one.
         pages = Counts(self.text_keys, self.text_pages).of(page.text_keys)
         gone = np.bincount(page.text_path[pages == 1], minlength=len(page))
         left = np.bincount(page.text_path[pages == 2], minlength=len(page))
         columns["texts"] -= np.append(gone, 0)[there]
         columns["once"] += np.append(left - gone, 0)[there]
-        # Less than nothing is left where a page with the same text but other elements was the one counted.
+        # Negative where the page counted has equal text but other elements.
         return {name: np.maximum(column, 0) for name, column in columns.items()}

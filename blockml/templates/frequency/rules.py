@@ -1,7 +1,7 @@
-"""Which blocks are content, judged by how often the site repeats them.
+"""Classification of blocks by how often the site repeats them.
 
-Each rule gives scores in [0, 1] and a reason per block. A block is content if its score is at least .5; how far it is
-from .5 says how clear the decision is.
+Each rule returns a score in [0, 1] and a reason per block. A block is content if its score is at least .5; the distance
+from .5 measures how clear the decision is.
 """
 
 from __future__ import annotations
@@ -20,51 +20,42 @@ from blockml.templates.frequency.site import SiteCounts
 __all__ = [
     "MIN_TRAIN",
     "THETA",
-    "Doubt",
+    "FallbackReason",
     "block_frequency",
     "dynamic_theta",
     "entropy_rule",
+    "fallback_reason",
     "ibdf_rule",
     "kept_share",
     "kept_texts",
     "text_frequency",
     "too_few",
-    "verdict",
 ]
 
 #: "More than a third" of the pages (Gottron 2008, section 7).
 THETA = 1 / 3
 
-#: With the page itself counted, what stands on it is on more than a third of one page or two (our choice: one more
-#: page than three, of which a text that occurs twice would go).
+#: Minimum number of pages, including the page itself (our choice). With three, a text that occurs on two would go.
 MIN_TRAIN = 4
 
-#: A threshold below .5 for scores of what is removed.
+#: Greatest score of a removed block.
 _BELOW_HALF = np.nextafter(np.float32(0.5), np.float32(0))
 
 Scores = tuple[NDArray[np.float32], tuple[str, ...]]
 
 
-class Doubt(StrEnum):
-    """Why a rule's result should not be used."""
+class FallbackReason(StrEnum):
+    """Reason not to use the result of a rule."""
 
-    TOO_FEW_PAGES = "too_few_pages"  #: what repeats can't be told from what doesn't
+    TOO_FEW_PAGES = "too_few_pages"  #: repetition can't be measured
     REMOVES_NEARLY_ALL = "removes_nearly_all"  #: more than 95 % of the words
     REMOVES_NEARLY_NONE = "removes_nearly_none"  #: less than 1 % of the words
 
 
 def kept_texts(measures: Measures, theta: float = THETA) -> NDArray[np.int32]:
-    """Text nodes that are content: all but those on more than a share ``theta`` of the pages (Gottron 2008).
+    """Return the (n_kept,) content text nodes, in order: those on at most a share ``theta`` of pages (Gottron 2008).
 
-    Returns
-    -------
-    NDArray[np.int32]
-        (n_kept,) node indices in document order.
-
-    Raises
-    ------
-    UsageError
-        ``theta`` is not in [0, 1].
+    Raises UsageError unless ``theta`` is in [0, 1].
 
     Examples
     --------
@@ -78,27 +69,16 @@ def kept_texts(measures: Measures, theta: float = THETA) -> NDArray[np.int32]:
 
 
 def text_frequency(measures: Measures, theta: float = THETA) -> Scores:
-    """Score each block by the share of its words that stand in texts that :func:`kept_texts` keeps.
+    """Score each block by the share of its words in texts that :func:`kept_texts` keeps.
 
-    This is the reading of Gottron 2008 for whole blocks: a block is content if at least half of its words are. Texts of
-    a block without words count alike. For the original method, which keeps or removes single texts, see
-    :func:`kept_texts`.
-
-    Returns
-    -------
-    scores, reasons
-        (n_blocks,) float32 in [0, 1], and (n_blocks,) such as ``on 9 of 10 pages``.
-
-    Raises
-    ------
-    UsageError
-        ``theta`` is not in [0, 1].
+    Applies Gottron 2008 to whole blocks: a block is content if at least half of its words are. Texts of a block without
+    words count equally. :func:`kept_texts` is the original method, for single texts. Returns (n_blocks,) float32 scores
+    and (n_blocks,) reasons such as ``on 9 of 10 pages``. Raises UsageError unless ``theta`` is in [0, 1].
     """
     n_blocks = len(measures.text_share)
     inside = measures.text_blocks >= 0
-    block, words, pages = (
-        column[inside] for column in (measures.text_blocks, measures.text_words, measures.text_pages)
-    )
+    columns = (measures.text_blocks, measures.text_words, measures.text_pages)
+    block, words, pages = (column[inside] for column in columns)
     wordless = np.bincount(block, weights=words, minlength=n_blocks) == 0
     weight = np.where(wordless[block], 1, words)
     stays = ~_exceeds(pages, measures.n_pages, theta)
@@ -107,29 +87,19 @@ def text_frequency(measures: Measures, theta: float = THETA) -> Scores:
     starts = np.flatnonzero(np.diff(block, prepend=-1))
     low = np.minimum.reduceat(pages, starts) if len(starts) else pages
     high = np.maximum.reduceat(pages, starts) if len(starts) else pages
-    return scores.astype(np.float32), tuple(
-        [
-            f"on {least} of {measures.n_pages} pages"
-            if least == most
-            else f"its texts on {least} to {most} of {measures.n_pages} pages"
-            for least, most in zip(low.tolist(), high.tolist(), strict=True)
-        ]
-    )
+    n_pages = measures.n_pages
+    reasons = [
+        f"on {least} of {n_pages} pages" if least == most else f"its texts on {least} to {most} of {n_pages} pages"
+        for least, most in zip(low.tolist(), high.tolist(), strict=True)
+    ]
+    return scores.astype(np.float32), tuple(reasons)
 
 
 def block_frequency(measures: Measures, theta: float = THETA) -> Scores:
-    """Score each block by the share of pages that have its whole text: above ``theta`` it is no content.
+    """Score each block by the share of pages with its whole text; above ``theta``, in [0, 1], it is not content.
 
-    Returns
-    -------
-    scores, reasons
-        (n_blocks,) float32 in [0, 1], 1 for a text that no page has, .5 at ``theta`` and 0 for one on all pages; and
-        (n_blocks,) such as ``on 9 of 10 pages``.
-
-    Raises
-    ------
-    UsageError
-        ``theta`` is not in [0, 1].
+    Returns (n_blocks,) float32 scores, 1 for a text on no page, .5 at ``theta`` and 0 for a text on all pages, and
+    (n_blocks,) reasons such as ``on 9 of 10 pages``.
     """
     removed = _exceeds(measures.block_pages, measures.n_pages, theta)
     reasons = [f"on {pages} of {measures.n_pages} pages" for pages in measures.block_pages.tolist()]
@@ -137,10 +107,10 @@ def block_frequency(measures: Measures, theta: float = THETA) -> Scores:
 
 
 def dynamic_theta(measures: Measures) -> float:
-    """Threshold of the entropy from the page itself, after InfoDiscoverer (Lin & Ho 2002).
+    """Choose the entropy threshold of a page (InfoDiscoverer, Lin & Ho 2002).
 
-    It is raised from .1 in steps of .1, up to .9. The first step that lets no further block in is the last. As long as
-    no block is in, it goes on (our choice: nothing has begun to grow yet).
+    Raised from .1 to .9 in steps of .1 until a step accepts no further block, but at least until one is accepted (our
+    choice).
     """
     accepted = 0
     for tenths in range(1, 10):
@@ -152,24 +122,10 @@ def dynamic_theta(measures: Measures) -> float:
 
 
 def entropy_rule(measures: Measures, theta: float | None = None) -> Scores:
-    """Score each block by the mean entropy of its words: above ``theta`` it is no content (Lin & Ho 2002).
+    """Score each block by the mean entropy of its words; above ``theta`` it is not content (Lin & Ho 2002).
 
-    Parameters
-    ----------
-    measures
-        Measures of a page.
-    theta
-        Threshold in [0, 1]; None for :func:`dynamic_theta`. A fixed .7 is a fair choice (ours).
-
-    Returns
-    -------
-    scores, reasons
-        (n_blocks,) float32 in [0, 1], .5 at the threshold; and (n_blocks,) such as ``entropy 0.92``.
-
-    Raises
-    ------
-    UsageError
-        ``theta`` is not in [0, 1].
+    ``theta`` is a threshold in [0, 1], None for :func:`dynamic_theta`; a fixed .7 is reasonable (our choice). Returns
+    (n_blocks,) float32 scores, .5 at the threshold, and (n_blocks,) reasons such as ``entropy 0.92``.
     """
     limit = dynamic_theta(measures) if theta is None else theta
     _fraction(limit)
@@ -180,26 +136,10 @@ def entropy_rule(measures: Measures, theta: float | None = None) -> Scores:
 def ibdf_rule(measures: Measures, *, theta: float = THETA, phi: float | None = None) -> Scores:
     """Score each block by the number c of other pages with a similar block (Debnath et al. 2005).
 
-    Parameters
-    ----------
-    measures
-        Measures of a page, with similar blocks.
-    theta
-        A block is no content if c is more than this share of the other pages (our choice of a threshold).
-    phi
-        If given, the threshold of the inverse block document frequency in its stead: a block is no content if
-        1 / (c + 1) is less.
-
-    Returns
-    -------
-    scores, reasons
-        (n_blocks,) float32 in [0, 1], .5 at the threshold; and (n_blocks,) such as ``like blocks of 8 of 9 other
-        pages``.
-
-    Raises
-    ------
-    UsageError
-        A threshold is not in [0, 1], or the measures were made without similar blocks.
+    Returns (n_blocks,) float32 scores, .5 at the threshold, and (n_blocks,) reasons such as ``like blocks of 8 of 9
+    other pages``. A block is not content if c exceeds a share ``theta`` of the other pages (our choice of a threshold)
+    or, with ``phi``, if its inverse block document frequency 1 / (c + 1) is below ``phi``. Raises UsageError for a
+    threshold outside of [0, 1], or measures without similar blocks.
     """
     similar, ibdf = measures.similar, measures.ibdf
     if similar is None or ibdf is None:
@@ -213,83 +153,57 @@ def ibdf_rule(measures: Measures, *, theta: float = THETA, phi: float | None = N
 
 
 def too_few(counted: SiteCounts | Measures, min_train: int = MIN_TRAIN) -> bool:
-    """Whether there are fewer than ``min_train`` pages to judge by.
-
-    Of measures the page itself counts as one, whether it was learnt or not.
-    """
+    """Return whether fewer than ``min_train`` pages were counted; for measures, including the page itself."""
     return (counted.n_pages if isinstance(counted, SiteCounts) else counted.n_others + 1) < min_train
 
 
 def kept_share(page: Page, scores: NDArray[np.float32]) -> float:
-    """Share of the words of a page in blocks with a score of at least .5; 1 for a page without words."""
+    """Return the share of a page's words in blocks with a score of at least .5; 1 for a page without words."""
     words = page.blocks.n_words
     return float(words[scores >= 0.5].sum() / words.sum()) if words.any() else 1.0
 
 
-def verdict(
-    measures: Measures,
-    kept: float,
-    *,
-    min_train: int = MIN_TRAIN,
-    most: float = 0.95,
-    least: float = 0.01,
-) -> Doubt | None:
-    """Judge whether a rule's result can be used: the bounds are our choice.
+def fallback_reason(
+    measures: Measures, kept: float, *, min_train: int = MIN_TRAIN, most: float = 0.95, least: float = 0.01
+) -> FallbackReason | None:
+    """Return why the result of a rule should not be used; None if it can be used.
 
-    Parameters
-    ----------
-    measures
-        What the rule judged by.
-    kept
-        Share of the words that it kept, in [0, 1]: :func:`kept_share`.
-    min_train
-        Fewest pages, the page itself included.
-    most, least
-        Bounds of the share of words that may be removed.
-
-    Returns
-    -------
-    Doubt or None
-        None if it can be used. Each reason is a string, such as ``too_few_pages``.
-
-    Raises
-    ------
-    UsageError
-        ``kept`` is not in [0, 1].
+    ``kept`` is the share of words kept, in [0, 1], see :func:`kept_share`; ``min_train`` the minimum number of pages,
+    including the page itself; ``most`` and ``least`` bound the share of words removed (our choice).
 
     Examples
     --------
     >>> import blockml
     >>> from blockml.templates.frequency import SiteCounts, measure
     >>> page = blockml.parse("<p>Home</p>")
-    >>> print(verdict(measure(page, SiteCounts.learn([page])), kept=0.0))
+    >>> print(fallback_reason(measure(page, SiteCounts.learn([page])), kept=0.0))
     too_few_pages
     """
     if not 0 <= kept <= 1:
-        raise UsageError(f"the share of words kept must be in [0, 1], not {kept}")
+        raise UsageError(f"the share of words kept must be in [0, 1], got {kept}")
     if too_few(measures, min_train):
-        return Doubt.TOO_FEW_PAGES
+        return FallbackReason.TOO_FEW_PAGES
     if 1 - kept > most:
-        return Doubt.REMOVES_NEARLY_ALL
-    return Doubt.REMOVES_NEARLY_NONE if 1 - kept < least else None
+        return FallbackReason.REMOVES_NEARLY_ALL
+    return FallbackReason.REMOVES_NEARLY_NONE if 1 - kept < least else None
 
 
 def _fraction(theta: float) -> Fraction:
-    """A threshold as a fraction: the float nearest to a third is meant to be a third."""
+    """Return a threshold as a fraction, as the float nearest to a third means a third."""
     if not 0 <= theta <= 1:
-        raise UsageError(f"a threshold must be in [0, 1], not {theta}")
+        raise UsageError(f"a threshold must be in [0, 1], got {theta}")
     return Fraction(theta).limit_denominator(10**6)
 
 
 def _exceeds(part: NDArray[np.int64] | NDArray[np.int32], whole: int, theta: float) -> NDArray[np.bool_]:
-    """Whether ``part / whole`` is above the threshold, in whole numbers; 0 / 0 isn't."""
+    """Return whether ``part / whole`` exceeds the threshold, in exact arithmetic; 0 / 0 doesn't."""
     limit = _fraction(theta)
     result: NDArray[np.bool_] = part.astype(np.int64) * limit.denominator > whole * limit.numerator
     return result
 
 
 def _graded(values: NDArray[np.float64], limit: float, removed: NDArray[np.bool_]) -> NDArray[np.float32]:
-    """Scores that fall from 1 at value 0 over .5 at the limit to 0 at value 1; below .5 just for what is removed."""
+    """Return scores that fall from 1 at value 0 over .5 at the limit to 0 at value 1; below .5 exactly if removed."""
     kept_scores = 1 - values / (2 * limit) if limit > 0 else np.ones(len(values))
     removed_scores = (1 - values) / (2 * (1 - limit)) if limit < 1 else np.zeros(len(values))
     return np.where(

@@ -1,4 +1,4 @@
-"""What was learnt of a site by counting."""
+"""Counts learnt from the pages of a site."""
 
 from __future__ import annotations
 
@@ -12,22 +12,21 @@ from numpy.typing import NDArray
 from blockml.errors import UsageError
 from blockml.page import Page
 from blockml.templates.frequency.contents import Contents, contents_of
-from blockml.templates.frequency.storing import tables_from, tables_to
-from blockml.templates.frequency.tables import Tables
+from blockml.templates.frequency.tables import Tables, tables_from, tables_to
 
 __all__ = ["SiteCounts"]
 
-#: Pages that are added up together (our choice): more is faster, and holds more pages in memory.
+#: Pages added together (our choice): more is faster, but holds the counts of more pages in memory.
 _BATCH = 256
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SiteCounts:
-    """Counts over pages of one site: of text nodes, blocks, paths, words and block vectors.
+    """Counts of text nodes, blocks, paths, words and block vectors over pages of one site.
 
-    Each page counts once, however often it is learnt, and so do pages with the same visible text: copies of one page
-    would make all of it look like a template. Of such copies the first is counted. A page without visible text teaches
-    nothing and isn't counted. The counts are the same in whatever order, and in however many steps, pages are learnt.
+    Each page counts once, however often it is learnt, and so do pages with equal visible text: with copies, all of a
+    page would look like a template. The first copy is counted. Pages without visible text are ignored. The counts are
+    independent of the order of pages and of batches.
 
     Examples
     --------
@@ -38,12 +37,9 @@ class SiteCounts:
     (2, 3)
     """
 
-    casefold: bool
-    """Whether upper and lower case are equal."""
-    mask_digits: bool
-    """Whether all numbers are equal."""
-    tables: Tables
-    """The counts."""
+    casefold: bool  #: Whether texts are compared without regard to case
+    mask_digits: bool  #: Whether all numbers are equal
+    tables: Tables  #: Counts
 
     @property
     def n_pages(self) -> int:
@@ -52,19 +48,15 @@ class SiteCounts:
 
     @classmethod
     def learn(cls, pages: Iterable[Page], *, casefold: bool = False, mask_digits: bool = False) -> SiteCounts:
-        """Count the pages of a site.
+        """Count any number of pages, which are not kept.
 
-        Parameters
-        ----------
-        pages
-            Any number of pages, one at a time: they are not kept. None is allowed.
-        casefold, mask_digits
-            When two texts count as equal: :func:`~blockml.templates.frequency.counts.unified`.
+        ``casefold`` and ``mask_digits`` say when texts are equal, see
+        :func:`~blockml.templates.frequency.counts.unified`.
         """
         return cls(casefold, mask_digits, Tables.combined([])).updated(pages)
 
     def updated(self, pages: Iterable[Page]) -> SiteCounts:
-        """Counts with further pages; these stay as they are."""
+        """Return counts with further pages; these are unchanged."""
         tables = self.tables
         known = set(tables.fingerprints.tolist())
         waiting: list[Tables] = []
@@ -83,45 +75,31 @@ class SiteCounts:
         return SiteCounts(self.casefold, self.mask_digits, tables)
 
     def merged(self, other: SiteCounts) -> SiteCounts:
-        """Counts of the pages of both.
+        """Return the counts of the pages of both.
 
-        Raises
-        ------
-        UsageError
-            They count texts in different ways, or have a page in common: what that page added can't be told apart.
+        Raises UsageError if they compare texts differently, or share pages, whose counts can't be separated.
         """
         if (self.casefold, self.mask_digits) != (other.casefold, other.mask_digits):
-            raise UsageError("counts can be merged if casefold and mask_digits are the same in both")
+            raise UsageError("counts can only be merged with equal casefold and mask_digits")
         both = np.intersect1d(self.tables.fingerprints, other.tables.fingerprints)
         if len(both):
-            raise UsageError(f"counts can be merged if they share no page; these share {len(both)}")
+            raise UsageError(f"counts can only be merged without common pages; these share {len(both)}")
         return SiteCounts(self.casefold, self.mask_digits, Tables.combined([self.tables, other.tables]))
 
     def contents(self, page: Page) -> Contents:
-        """What a page would add."""
+        """Return what a page would add."""
         return contents_of(page, casefold=self.casefold, mask_digits=self.mask_digits)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The counts as arrays of integers, to be written to a file; they are the same for the same pages.
-
-        Returns
-        -------
-        dict
-            Arrays by name; :meth:`from_arrays` makes them counts again.
-        """
+        """Return the counts as integer arrays by name, to store them; equal for equal pages."""
         settings = np.array([self.casefold, self.mask_digits], dtype=np.uint8)
         return {"settings": settings} | tables_to(self.tables)
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> SiteCounts:
-        """Counts from what :meth:`arrays` gave.
+        """Restore counts from :meth:`arrays`; raise UsageError with the name of a missing, unknown or damaged array.
 
-        All is checked, so that using them can neither fail nor read outside of the arrays.
-
-        Raises
-        ------
-        UsageError
-            An array is missing, unknown or damaged; it says which.
+        All arrays are checked, so that using them can neither fail nor read out of bounds.
 
         Examples
         --------

@@ -1,46 +1,41 @@
-"""Blocks as vectors of word and element counts, after ContentExtractor (Debnath et al. 2005)."""
+"""Blocks as vectors of word and element counts (ContentExtractor, Debnath et al. 2005)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page import Flag, Page
-from blockml.templates.frequency.counts import distinct, places, ranges
+from blockml.templates.frequency.counts import column, distinct, places, ranges
 from blockml.text.hashing import stable_hash64
 
 __all__ = ["ELEMENTS", "BlockVectors", "element_counts", "element_keys"]
 
-#: What a vector counts besides words: images, links, scripts, list items and tables (Debnath et al. 2005).
+#: Elements counted besides words: images, links, scripts, list items and tables (Debnath et al. 2005).
 ELEMENTS = ("img", "a", "script", "li", "table")
 
-#: Two blocks are similar if the cosine of their vectors is at least 9/10: as is told of ContentExtractor, not confirmed
+#: Blocks are similar if the cosine of their vectors is at least 9/10. Attributed to ContentExtractor, but not confirmed
 #: in the paper (Debnath et al. 2005).
 _COSINE = (9, 10)
 
-#: Pairs of vectors that are looked at together: bounds the memory (our choice).
+#: Pairs of vectors compared at a time, to bound the memory (our choice).
 _CHUNK = 2**17
 
 
 def element_keys() -> NDArray[np.uint64]:
-    """(5,) keys of the elements of a vector; a word has no white space, so none has such a key."""
+    """Return (5,) keys of the counted elements; words have no spaces, so no word has such a key."""
     return stable_hash64([f"element {name}" for name in ELEMENTS])
 
 
 def element_counts(page: Page) -> NDArray[np.int64]:
-    """How many of each of :data:`ELEMENTS` begin between the text before a block and the block's last text.
+    """Count, per block, the :data:`ELEMENTS` that begin between the previous block's text and the block's last text.
 
-    Most elements end a block, so only links lie inside of one; those before it are what leads up to it, such as its
-    list item and its icon (our choice). Elements after the last text and those of ``head`` belong to no block.
-
-    Returns
-    -------
-    NDArray[np.int64]
+    Most elements end a block, so only links lie within one; elements before it lead up to it, such as its list item and
+    icon (our choice). Elements after the last text and those of ``head`` don't count. Returns (n_blocks, 5).
         (n_blocks, 5).
 
     Examples
@@ -59,36 +54,20 @@ def element_counts(page: Page) -> NDArray[np.int64]:
     return counts[:n_blocks].astype(np.int64)
 
 
-class _Postings(NamedTuple):
-    """In which vectors each feature is."""
-
-    starts: NDArray[np.int64]
-    """(n_features + 1,)"""
-    vectors: NDArray[np.int64]
-    """(n_entries,)"""
-
-
 @dataclass(frozen=True, eq=False)
 class BlockVectors:
-    """The distinct block vectors of a site, and the pages that each is on.
+    """Distinct block vectors of a site in sparse form, and the pages of each.
 
-    A vector is a row of counts of features; vector ``i`` has the entries ``starts[i] … starts[i + 1] - 1``.
+    Vector ``i`` has the entries ``starts[i] … starts[i + 1] - 1``.
     """
 
-    vocabulary: NDArray[np.uint64]
-    """(n_features,) keys of all words of the site and of :data:`ELEMENTS`: distinct, rising."""
-    keys: NDArray[np.uint64]
-    """(n,) key of each vector, the sum of its features' keys: distinct, rising. Equal vectors have equal keys."""
-    starts: NDArray[np.int64]
-    """(n + 1,) first entry of each vector, and the number of entries."""
-    features: NDArray[np.int32]
-    """(n_entries,) index into the vocabulary, rising inside a vector."""
-    counts: NDArray[np.int32]
-    """(n_entries,) at least 1."""
-    page_starts: NDArray[np.int64]
-    """(n + 1,) first of the vector's pages in ``pages``."""
-    pages: NDArray[np.int32]
-    """(n_places,) index of the page, rising inside a vector."""
+    vocabulary: NDArray[np.uint64]  #: (n_features,) sorted keys of all words of the site and of :data:`ELEMENTS`
+    keys: NDArray[np.uint64]  #: (n,) sorted keys of the vectors, each the sum of its features' keys
+    starts: NDArray[np.int64]  #: (n + 1,) first entry of each vector, and the number of entries
+    features: NDArray[np.int32]  #: (n_entries,) index into the vocabulary, ascending within a vector
+    counts: NDArray[np.int32]  #: (n_entries,) count, at least 1
+    page_starts: NDArray[np.int64]  #: (n + 1,) first of the vector's pages in ``pages``
+    pages: NDArray[np.int32]  #: (n_places,) index of the page, ascending within a vector
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -102,21 +81,10 @@ class BlockVectors:
         count: NDArray[np.int64],
         n_blocks: int,
     ) -> tuple[BlockVectors, NDArray[np.int64]]:
-        """Vectors of one page.
+        """Build the vectors of one page.
 
-        Parameters
-        ----------
-        vocabulary
-            (n_features,) keys, distinct and rising.
-        block, feature, count
-            One entry each for every feature of every block, ordered by block and feature, none twice.
-        n_blocks
-            Number of blocks.
-
-        Returns
-        -------
-        vectors, row
-            The distinct vectors, on page 0, and (n_blocks,) which of them each block has.
+        Takes the (n_features,) sorted vocabulary and one entry per feature of each block, ordered by block and feature.
+        Returns the distinct vectors, on page 0, and the (n_blocks,) index of each block's vector.
         """
         sums = np.zeros(n_blocks, dtype=np.uint64)
         np.add.at(sums, block, vocabulary[feature] * count.astype(np.uint64))
@@ -124,36 +92,21 @@ class BlockVectors:
         lengths = np.bincount(block, minlength=n_blocks)
         entries = ranges((np.cumsum(lengths) - lengths)[first], lengths[first])
         starts = np.append(0, np.cumsum(lengths[first]))
-        n = len(keys)
-        vectors = cls(
-            vocabulary,
-            keys,
-            starts,
-            feature[entries].astype(np.int32),
-            count[entries].astype(np.int32),
-            np.arange(n + 1),
-            np.zeros(n, dtype=np.int32),
-        )
+        features, counts = feature[entries].astype(np.int32), count[entries].astype(np.int32)
+        page_starts, pages = np.arange(len(keys) + 1), np.zeros(len(keys), dtype=np.int32)
+        vectors = cls(vocabulary, keys, starts, features, counts, page_starts, pages)
         return vectors, row.reshape(-1)
 
     @classmethod
     def combined(
         cls, parts: Sequence[BlockVectors], vocabulary: NDArray[np.uint64], pages: Sequence[NDArray[np.int64]]
     ) -> BlockVectors:
-        """Vectors of all pages of some sets of pages that share none.
+        """Add the vectors of disjoint sets of pages.
 
-        Parameters
-        ----------
-        parts
-            The vectors of each set.
-        vocabulary
-            Keys of all features of all parts: distinct, rising.
-        pages
-            For each part, the new index of each of its pages.
+        ``vocabulary`` contains the features of all parts; ``pages`` gives, per part, the new index of each page.
         """
         none, no_page = np.zeros(0, np.int64), np.zeros(0, np.int32)
-        all_keys = np.concatenate([np.zeros(0, np.uint64), *[part.keys for part in parts]])
-        keys, first, row = np.unique(all_keys, return_index=True, return_inverse=True)
+        keys, first, row = np.unique(column(parts, "keys", np.uint64), return_index=True, return_inverse=True)
         lengths = np.concatenate([none, *[np.diff(part.starts) for part in parts]])
         entries = ranges((np.cumsum(lengths) - lengths)[first], lengths[first])
         moved = [np.searchsorted(vocabulary, part.vocabulary).astype(np.int32)[part.features] for part in parts]
@@ -166,47 +119,37 @@ class BlockVectors:
             keys,
             np.append(0, np.cumsum(lengths[first])),
             np.concatenate([no_page, *moved])[entries],
-            np.concatenate([no_page, *[part.counts for part in parts]])[entries],
+            column(parts, "counts", np.int32)[entries],
             np.append(0, np.cumsum(np.bincount(vector, minlength=len(keys)))),
             page[order].astype(np.int32),
         )
 
     @cached_property
     def _squares(self) -> NDArray[np.float64]:
-        """(n,) squared length of each vector, a whole number."""
+        """(n,) squared length of each vector, an integer."""
         rows = np.repeat(np.arange(len(self)), np.diff(self.starts))
         squares = np.square(self.counts, dtype=np.float64)
         return np.bincount(rows, weights=squares, minlength=len(self)).astype(np.float64)
 
     @cached_property
-    def _postings(self) -> _Postings:
+    def _postings(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Inverted index: (n_features + 1,) starts, and the (n_entries,) vectors with each feature."""
         order = np.argsort(self.features, kind="stable")
         rows = np.repeat(np.arange(len(self)), np.diff(self.starts))
         numbers = np.bincount(self.features, minlength=len(self.vocabulary))
-        return _Postings(np.append(0, np.cumsum(numbers)), rows[order])
+        return np.append(0, np.cumsum(numbers)), rows[order]
 
     def similar_pages(self, page: BlockVectors, *, without: int = -1) -> NDArray[np.int32]:
-        """On how many pages there is a block like each of some vectors: cosine at least .9, or the same vector.
+        """Count the pages with a block similar to each vector of a page: cosine at least .9, or an equal vector.
 
-        The comparison of two vectors is exact: it is made with whole numbers.
-
-        Parameters
-        ----------
-        page
-            The vectors of one page.
-        without
-            Index of a page that does not count; -1 for none.
-
-        Returns
-        -------
-        NDArray[np.int32]
-            (n_vectors of the page,).
+        Computed exactly in integers. ``without`` is the index of a page that does not count, -1 for none. Returns
+        (n_vectors of the page,).
         """
         rows, vectors = [np.arange(len(page))], [places(self.keys, page.keys)]
-        for some_rows, some_vectors in _Search(self, page).candidates():
-            likes = self._is_like(page, some_rows, some_vectors)
-            rows.append(some_rows[likes])
-            vectors.append(some_vectors[likes])
+        for some_rows, some_vectors in self._candidates(page):
+            similar = self._is_similar(page, some_rows, some_vectors)
+            rows.append(some_rows[similar])
+            vectors.append(some_vectors[similar])
         row, vector = np.concatenate(rows), np.concatenate(vectors)
         row, vector = row[vector >= 0], vector[vector >= 0]
         lengths = np.diff(self.page_starts)[vector]
@@ -215,12 +158,12 @@ class BlockVectors:
         met = distinct(np.repeat(row, lengths)[pages != without] * n_pages + pages[pages != without])
         return np.bincount(met // n_pages, minlength=len(page)).astype(np.int32)
 
-    def _is_like(self, page: BlockVectors, row: NDArray[np.int64], vector: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """(n_pairs,) whether the cosine of a vector of the page and one of these is large enough."""
+    def _is_similar(self, page: BlockVectors, row: NDArray[np.int64], vector: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return (n_pairs,) whether the cosine of a vector of the page and one of these reaches the threshold."""
         lengths = np.diff(self.starts)[vector]
         entries = ranges(self.starts[vector], lengths)
         pair = np.repeat(np.arange(len(row)), lengths)
-        width = len(page.vocabulary) + 1  # the last column stands for features that the page lacks
+        width = len(page.vocabulary) + 1  # the last column is for features that the page lacks
         known = places(self.vocabulary, page.vocabulary)
         columns = np.full(len(self.vocabulary), width - 1)
         columns[known[known >= 0]] = np.flatnonzero(known >= 0)
@@ -231,66 +174,56 @@ class BlockVectors:
         products = np.where(own[place] == wanted, page.counts[place].astype(np.float64) * self.counts[entries], 0)
         dots = np.bincount(pair, weights=products, minlength=len(row))
         enough, of = _COSINE
-        likes: NDArray[np.bool_] = of**2 * dots**2 >= enough**2 * page._squares[row] * self._squares[vector]
-        return likes
+        similar: NDArray[np.bool_] = of**2 * dots**2 >= enough**2 * page._squares[row] * self._squares[vector]
+        return similar
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Search:
-    """Finds the few vectors of a site that can be similar to one of a page."""
-
-    site: BlockVectors
-    page: BlockVectors
-
-    def candidates(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Pairs of a vector of the page and one of the site, in parts; all others have a smaller cosine."""
-        row, feature = self._rare_features()
+    def _candidates(self, page: BlockVectors) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Yield pairs of vectors of the page and of the site, in chunks; all other pairs have a smaller cosine."""
+        row, feature = self._rare_features(page)
         if not len(row):
             return
-        starts, vectors = self.site._postings  # noqa: SLF001
+        starts, vectors = self._postings
         lengths = np.diff(starts)[feature]
         parts = np.cumsum(lengths) // _CHUNK
         part_starts = np.flatnonzero(np.diff(parts, prepend=-1))
         for begin, end in zip(part_starts, [*part_starts[1:], len(row)], strict=True):
             chosen = slice(begin, end)
             found = vectors[ranges(starts[:-1][feature[chosen]], lengths[chosen])]
-            pairs = distinct(np.repeat(row[chosen], lengths[chosen]) * len(self.site) + found)
+            pairs = distinct(np.repeat(row[chosen], lengths[chosen]) * len(self) + found)
             if len(pairs):
-                rows, found = np.divmod(pairs, len(self.site))
-                fits = self._fits(rows, found)
+                rows, found = np.divmod(pairs, len(self))
+                fits = self._fits(page, rows, found)
                 yield rows[fits], found[fits]
 
-    def _rare_features(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Row and feature: of each vector of the page, enough features that a similar one must share one of them.
+    def _rare_features(self, page: BlockVectors) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return (row, feature) pairs: for each vector of the page, features of which a similar one must share one.
 
-        Let the features left out make up less than c² of the squared length of a. A vector b that shares no other
-        feature with a has a product of less than c·|a|·|b|, so a cosine of less than c. What is rarest on the site is
-        taken first.
+        If the features left out have less than c² of the squared length of a, a vector b that shares only those has a
+        product of less than c·|a|·|b|, so a cosine below c. The features rarest on the site are used.
         """
-        page = self.page
         row = np.repeat(np.arange(len(page)), np.diff(page.starts))
-        feature = places(self.site.vocabulary, page.vocabulary)[page.features]
-        frequency = np.append(np.diff(self.site._postings.starts), 0)[feature]  # noqa: SLF001
+        feature = places(self.vocabulary, page.vocabulary)[page.features]
+        frequency = np.append(np.diff(self._postings[0]), 0)[feature]
         order = np.lexsort((frequency, row))
         squares = np.square(page.counts[order], dtype=np.int64)
         before = np.cumsum(squares) - squares
         starts = page.starts[:-1][row[order]]
         before -= before[starts] if len(before) else 0
         enough, of = _COSINE
-        wanted = of**2 * before <= (of**2 - enough**2) * page._squares[row[order]]  # noqa: SLF001
+        wanted = of**2 * before <= (of**2 - enough**2) * page._squares[row[order]]
         chosen = order[wanted & (feature[order] >= 0)]
         return row[chosen], feature[chosen]
 
-    def _fits(self, row: NDArray[np.int64], vector: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """(n_pairs,) whether neither of two vectors has too many features for the other.
+    def _fits(self, page: BlockVectors, row: NDArray[np.int64], vector: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return (n_pairs,) whether the numbers of features of two vectors allow similarity.
 
-        All that b has beyond a's k features adds at least 1 each to its squared length, of which a similar a must hold
-        a share of c²: so b has at most k + (1 - c²)·|b|² features.
+        Each feature of b beyond the k of a adds at least 1 to its squared length, of which a must cover a share of c²:
+        so b has at most k + (1 - c²)·|b|² features.
         """
         enough, of = _COSINE
         rest = of**2 - enough**2
-        own, others = np.diff(self.page.starts)[row], np.diff(self.site.starts)[vector]
-        own_squares, other_squares = self.page._squares[row], self.site._squares[vector]  # noqa: SLF001
+        own, others = np.diff(page.starts)[row], np.diff(self.starts)[vector]
+        own_squares, other_squares = page._squares[row], self._squares[vector]
         fits: NDArray[np.bool_] = (of**2 * (others - own) <= rest * other_squares) & (
             of**2 * (own - others) <= rest * own_squares
         )

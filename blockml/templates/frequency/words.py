@@ -1,4 +1,4 @@
-"""How evenly words are spread over the pages of a site, after InfoDiscoverer (Lin & Ho 2002)."""
+"""Entropy of words over the pages of a site, as in InfoDiscoverer (Lin & Ho 2002)."""
 
 from __future__ import annotations
 
@@ -8,77 +8,50 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.templates.frequency.counts import places, summed
+from blockml.templates.frequency.counts import column, places, summed
 
 __all__ = ["WordCounts"]
 
-#: Σ tf·ln tf is kept in whole units of this many per one (our choice). Integers can be added in any order and taken
-#: away again without a trace, so what is learnt page by page equals what is learnt at once, bit for bit. An entropy is
-#: off by less than 5e-8, and sums hold up to 2^34 words.
+#: Fixed-point resolution of Σ tf·ln tf (our choice). Integer sums are exact in any order and when a page is removed, so
+#: incremental and batch learning agree bit for bit. The error of an entropy is below 5e-8; sums hold up to 2^34 words.
 _UNITS = 2**24
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WordCounts:
-    """How often each word stands on the pages of a site, kept so that its entropy follows.
+    """Occurrences of each word on the pages of a site, in a form that yields its entropy.
 
-    With tf_j the number of times a word stands on page j, T their sum and w_j = tf_j / T, its entropy to the base of
-    the number n of pages is ::
+    With tf_j the occurrences of a word on page j, T their sum, w_j = tf_j / T and n pages, its entropy to base n is ::
 
-        H = −Σ w_j log_n w_j = −(1 / log n) Σ (tf_j / T)(log tf_j − log T) = (log T − Σ tf_j log tf_j / T) / log n
+        H = -Σ w_j log_n w_j = -(1 / log n) Σ (tf_j / T)(log tf_j - log T) = (log T - Σ tf_j log tf_j / T) / log n
 
-    so two sums per word are enough, T and Σ tf log tf, and a page adds to them without the pages before it.
+    so two sums per word, T and Σ tf log tf, suffice to add pages one by one.
     """
 
-    keys: NDArray[np.uint64]
-    """(n,) distinct, rising."""
-    total: NDArray[np.int64]
-    """(n,) T: how often the word stands on all pages."""
-    tf_log_tf: NDArray[np.int64]
-    """(n,) Σ tf·ln tf over the pages, in units of 2^-24."""
+    keys: NDArray[np.uint64]  #: (n,) sorted keys of distinct words
+    total: NDArray[np.int64]  #: (n,) occurrences T on all pages
+    tf_log_tf: NDArray[np.int64]  #: (n,) Σ tf·ln tf over the pages, in units of 2^-24
 
     def __len__(self) -> int:
         return len(self.keys)
 
     @classmethod
     def of_page(cls, keys: NDArray[np.uint64], times: NDArray[np.int64]) -> WordCounts:
-        """Counts of one page from its distinct words, in rising order, and how often each stands there."""
+        """Count one page, given the sorted keys of its distinct words and their occurrences."""
         return cls(keys, times, np.rint(times * np.log(times) * _UNITS).astype(np.int64))
 
     @classmethod
     def combined(cls, parts: Sequence[WordCounts]) -> WordCounts:
-        """Counts of all pages of some sets of pages that share none."""
-        none = np.zeros(0, np.int64)
-        return cls._of_columns(
-            np.concatenate([np.zeros(0, np.uint64), *[part.keys for part in parts]]),
-            np.concatenate([none, *[part.total for part in parts]]),
-            np.concatenate([none, *[part.tf_log_tf for part in parts]]),
-        )
-
-    @classmethod
-    def _of_columns(
-        cls, keys: NDArray[np.uint64], total: NDArray[np.int64], tf_log_tf: NDArray[np.int64]
-    ) -> WordCounts:
-        distinct, (total, tf_log_tf) = summed(keys, [total, tf_log_tf])
-        return cls(distinct, total, tf_log_tf)
+        """Add the counts of disjoint sets of pages."""
+        columns = [column(parts, name, np.int64) for name in ("total", "tf_log_tf")]
+        keys, (total, tf_log_tf) = summed(column(parts, "keys", np.uint64), columns)
+        return cls(keys, total, tf_log_tf)
 
     def entropies(self, page: WordCounts, n_pages: int, *, times: int = 0) -> NDArray[np.float64]:
-        """Entropy of each word of a page.
+        """Return (n_words of the page,) entropies of the words of a page, in [0, 1].
 
-        Parameters
-        ----------
-        page
-            Counts of that page alone.
-        n_pages
-            Number of pages n that are counted then.
-        times
-            How often the page's own counts are added to these first; -1 takes them out again.
-
-        Returns
-        -------
-        NDArray[np.float64]
-            (n_words of the page,) in [0, 1]: 0 for a word of one page, 1 for one that is as frequent on each. All are 0
-            if there are fewer than two pages: nothing can be spread over one.
+        0 for a word of one page, 1 for a word equally frequent on all ``n_pages`` pages; all 0 with fewer than two
+        pages. ``times`` is how often the page's own counts are added first; -1 removes them.
 
         Examples
         --------

@@ -1,12 +1,11 @@
-"""A page in, other pages of its site out: links, where pages come from, which ones share its template.
+"""Find the pages of a site that share a page's template, by following its links.
 
-Sources of pages have modules of their own, :mod:`~.folder`, :mod:`~.archive` and :mod:`~.web`.
+The sources of pages are in modules of their own: :mod:`~.folder`, :mod:`~.archive` and :mod:`~.web`.
 """
 
 from blockml.templates.linked.link_order import ORDERS, ordered
-from blockml.templates.linked.links import Link, is_page, links
+from blockml.templates.linked.links import Link, PageSource, is_page, links
 from blockml.templates.linked.menus import Candidate, Menu, find_menu, menu_candidates
-from blockml.templates.linked.source import PageSource
 from blockml.templates.linked.subdigraph import Subdigraph, find_subdigraph
 from blockml.templates.linked.training import Lack, TrainingSet, training_set
 from blockml.templates.linked.urls import normalise, resolve, same_site

@@ -1,7 +1,7 @@
-"""Which addresses on the internet may be asked for pages: public ones, looked up once and checked before connecting.
+"""Checks which addresses may be fetched: public ones only, looked up once and checked before connecting.
 
-Whoever fetches what a page names lets the page choose whom the own machine talks to. Without these checks a page could
-make it ask the router, the cloud's metadata service, or whatever else trusts its neighbours.
+A page chooses its links. Unchecked, it could make this machine query the router, the cloud's metadata service, or
+other services that trust the local network.
 """
 
 from __future__ import annotations
@@ -27,86 +27,63 @@ __all__ = [
     "system_resolver",
 ]
 
-#: Gives the addresses of a host, likely best first; raises OSError if it has none.
+#: Returns the addresses of a host, best first; raises OSError if it has none.
 Resolver = Callable[[str, int], Sequence[str]]
 
-_Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-
-#: IPv4 addresses that aren't public (IANA, IPv4 Special-Purpose Address Registry). Listed here rather than taken from
-#: ``ipaddress``, whose answers have changed between versions of Python.
-_IPV4: tuple[tuple[_Network, str], ...] = tuple(
+#: Networks that aren't public, by kind (IANA, IPv4 and IPv6 Special-Purpose Address Registries, IPv6 Global Unicast
+#: Address Assignments). Listed here because the answers of ``ipaddress`` differ between versions of Python. Tunnels
+#: (Teredo, 6to4) lead to IPv4 addresses of any kind.
+_NOT_PUBLIC = tuple(
     (ipaddress.ip_network(network), kind)
-    for network, kind in (
-        ("0.0.0.0/8", "an address of this host"),
-        ("10.0.0.0/8", "a private address"),
-        ("100.64.0.0/10", "a shared address of a provider"),
-        ("127.0.0.0/8", "a loopback address"),
-        ("168.63.129.16/32", "a service address inside a cloud"),  # Azure; in no registry
-        ("169.254.0.0/16", "a link-local address"),
-        ("172.16.0.0/12", "a private address"),
-        ("192.0.0.0/24", "a reserved address"),
-        ("192.0.2.0/24", "an address for documentation"),
-        ("192.88.99.0/24", "a reserved address"),
-        ("192.168.0.0/16", "a private address"),
-        ("198.18.0.0/15", "an address for benchmarks"),
-        ("198.51.100.0/24", "an address for documentation"),
-        ("203.0.113.0/24", "an address for documentation"),
-        ("224.0.0.0/4", "a multicast address"),
-        ("240.0.0.0/4", "a reserved address"),
+    for kind, networks in (
+        ("an address of this host", "0.0.0.0/8 ::/128"),
+        ("a private address", "10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 fc00::/7"),
+        ("a shared address of a provider", "100.64.0.0/10"),
+        ("a loopback address", "127.0.0.0/8 ::1/128"),
+        ("a service address inside a cloud", "168.63.129.16/32"),  # Azure; in no registry
+        ("a link-local address", "169.254.0.0/16 fe80::/10"),
+        ("an address for documentation", "192.0.2.0/24 198.51.100.0/24 203.0.113.0/24 2001:db8::/32 3fff::/20"),
+        ("an address for benchmarks", "198.18.0.0/15"),
+        ("a multicast address", "224.0.0.0/4 ff00::/8"),
+        ("a reserved address", "192.0.0.0/24 192.88.99.0/24 240.0.0.0/4 2001::/23"),
+        ("an IPv4-mapped address", "::ffff:0:0/96"),
+        ("a local NAT64 address", "64:ff9b:1::/48"),
+        ("a 6to4 address", "2002::/16"),
     )
+    for network in networks.split()
 )
 
-#: IPv6 addresses by kind. Public are those in 2000::/3 that are not listed (IANA, IPv6 Global Unicast Address
-#: Assignments and IPv6 Special-Purpose Address Registry). Tunnels (Teredo, 6to4) lead to IPv4 addresses of any kind.
-_IPV6: tuple[tuple[_Network, str], ...] = tuple(
-    (ipaddress.ip_network(network), kind)
-    for network, kind in (
-        ("::/128", "an address of this host"),
-        ("::1/128", "a loopback address"),
-        ("::ffff:0:0/96", "an IPv4-mapped address"),
-        ("64:ff9b:1::/48", "a local NAT64 address"),
-        ("fc00::/7", "a private address"),
-        ("fe80::/10", "a link-local address"),
-        ("ff00::/8", "a multicast address"),
-        ("2001::/23", "a reserved address"),
-        ("2001:db8::/32", "an address for documentation"),
-        ("2002::/16", "a 6to4 address"),
-        ("3fff::/20", "an address for documentation"),
-    )
-)
+#: Public IPv6 addresses, apart from those listed above.
 _GLOBAL = ipaddress.IPv6Network("2000::/3")
 
-#: Networks without IPv4 reach all of it through these addresses (RFC 6052): judged by the IPv4 address inside.
+#: Addresses by which IPv6-only networks reach IPv4 (RFC 6052): classified by the embedded IPv4 address.
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 
 #: Last label of a host that old system calls read as an address: ``2130706433``, ``0x7f.1``, ``127.1`` (URL standard,
 #: "ends in a number").
 _NUMBER = re.compile(r"(?:[0-9]+|0x[0-9a-f]*)\Z", re.IGNORECASE)
 
-#: User name or password in front of a host, in a URL or in a link that only leaves out the scheme.
+#: User name or password before the host, in an absolute or scheme-relative URL.
 _CREDENTIALS = re.compile(r"(?:[a-z][a-z0-9+.-]*:[\\/]*|[\\/]{2,})[^\\/?#]*@", re.IGNORECASE)
 _BREAKS = re.compile(r"[\t\n\r]+")
 
-#: Servers need not take longer ones (RFC 9110, section 4.1).
+#: Longest URL that servers have to support (RFC 9110, section 4.1).
 _MAX_URL = 8000
-_SHOWN = 200  # characters of one that is named
+_SHOWN = 200  # characters of a URL in a message
 
 
 class FetchError(Exception):
-    """A page that can't be had, and why; it never leaves this room."""
+    """A page that can't be loaded, and why; caught within this package."""
 
 
 class RefusedError(FetchError):
-    """A server that may not be talked to."""
+    """A server that must not be contacted."""
 
 
 def checked_url(url: str) -> str:
-    """Normalise a URL that shall be fetched.
+    """Normalise a URL to be fetched.
 
-    Raises
-    ------
-    FetchError
-        It is no web URL, holds a user name or password, or its host is an address in disguise.
+    Raises FetchError if it is not a web URL, contains a user name or password, or its host is an obfuscated IP address.
 
     Examples
     --------
@@ -115,7 +92,7 @@ def checked_url(url: str) -> str:
     """
     whole = normalise(url)
     if whole is None:
-        raise FetchError(f"no http or https URL: {url[:_SHOWN]!r}")
+        raise FetchError(f"not an http or https URL: {url[:_SHOWN]!r}")
     if len(whole) > _MAX_URL:
         raise FetchError(f"a URL of more than {_MAX_URL} characters")
     if has_credentials(url):
@@ -125,12 +102,12 @@ def checked_url(url: str) -> str:
         try:
             ipaddress.IPv4Address(host)
         except ValueError:
-            raise FetchError(f"the host {host} is an address in disguise") from None
+            raise FetchError(f"the host {host} is an obfuscated IP address") from None
     return whole
 
 
 def has_credentials(href: str) -> bool:
-    """Whether a URL, or a link that leaves out the scheme, holds a user name or password.
+    """Return whether an absolute or scheme-relative URL contains a user name or password.
 
     Examples
     --------
@@ -141,7 +118,7 @@ def has_credentials(href: str) -> bool:
 
 
 def host_and_port(url: str) -> tuple[str, int]:
-    """Host, without brackets, and port of a normalised URL.
+    """Return the host, without brackets, and the port of a normalised URL.
 
     Examples
     --------
@@ -157,7 +134,7 @@ def host_and_port(url: str) -> tuple[str, int]:
 
 
 def refusal(address: str) -> str | None:
-    """Why an address may not be connected to; None if it is public.
+    """Return why an address must not be contacted; None if it is public.
 
     Examples
     --------
@@ -167,26 +144,18 @@ def refusal(address: str) -> str | None:
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
-        return "no address"
+        return "not an IP address"
     if isinstance(parsed, ipaddress.IPv6Address) and parsed in _NAT64:
         parsed = ipaddress.IPv4Address(int(parsed) & 0xFFFFFFFF)
-    if isinstance(parsed, ipaddress.IPv4Address):
-        return next((kind for network, kind in _IPV4 if parsed in network), None)
-    kind = next((kind for network, kind in _IPV6 if parsed in network), None)
-    return kind if kind is not None or parsed in _GLOBAL else "no public address"
+    kind = next((kind for network, kind in _NOT_PUBLIC if parsed in network), None)
+    return kind if kind is not None or parsed.version == 4 or parsed in _GLOBAL else "not a public address"
 
 
 def look_up(host: str, port: int, resolver: Resolver, *, seconds: float, allow_private: bool) -> list[str]:
-    """Addresses of a host that may be connected to.
+    """Return the addresses of a host that may be contacted.
 
-    A look-up can't be told to hurry, so it runs in a thread of its own, which is left behind when time is up.
-
-    Raises
-    ------
-    RefusedError
-        None of its addresses is public.
-    FetchError
-        It has none, or the look-up takes too long.
+    A lookup can't be cancelled, so it runs in a daemon thread, which is abandoned after ``seconds``. Raises
+    RefusedError if none of its addresses is public, and FetchError if it has none or the lookup takes too long.
     """
     try:
         addresses: Sequence[str] = [str(ipaddress.ip_address(host))]
@@ -197,8 +166,8 @@ def look_up(host: str, port: int, resolver: Resolver, *, seconds: float, allow_p
     if not reasons:
         raise FetchError(f"{host} has no address")
     if not allowed:
-        told = ", ".join(f"{address} is {reason}" for address, reason in reasons.items())
-        raise RefusedError(told if host in reasons else f"{host} has no public address: {told}")
+        reported = ", ".join(f"{address} is {reason}" for address, reason in reasons.items())
+        raise RefusedError(reported if host in reasons else f"{host} has no public address: {reported}")
     return allowed
 
 
@@ -208,7 +177,7 @@ def _ask(resolver: Resolver, host: str, port: int, seconds: float) -> Sequence[s
     def ask() -> None:
         try:
             answers.put(list(resolver(host, port)))
-        except Exception as error:  # noqa: BLE001 (handed over to the thread that waits)
+        except Exception as error:  # noqa: BLE001 (passed to the waiting thread)
             answers.put(error)
 
     threading.Thread(target=ask, daemon=True, name=f"look-up of {host}").start()
@@ -224,6 +193,6 @@ def _ask(resolver: Resolver, host: str, port: int, seconds: float) -> Sequence[s
 
 
 def system_resolver(host: str, port: int) -> Sequence[str]:
-    """Ask the operating system for the addresses of a host."""
+    """Return the operating system's addresses of a host."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(address[0]) for *_, address in found))

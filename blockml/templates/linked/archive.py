@@ -1,4 +1,4 @@
-"""Pages that were fetched before: WARC files and JSON lines, read by an index of where each page lies."""
+"""Pages fetched before: WARC files and JSON lines, indexed by URL."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 from blockml.errors import InputError, MissingExtraError, UsageError
 from blockml.page import Page
 from blockml.parsing import Limits, parse
-from blockml.templates.linked.source import PageSource
+from blockml.templates.linked.links import PageSource
 from blockml.templates.linked.urls import join, normalise
 
 if TYPE_CHECKING:
@@ -25,79 +25,74 @@ if TYPE_CHECKING:
 
 __all__ = ["HTML_TYPES", "REDIRECTS", "ArchiveSource"]
 
-#: Media types of web pages (HTML standard, section 1.1, and RFC 3236).
+#: Media types of web pages (HTML standard, section 1.1; RFC 3236).
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 
-#: Status codes that send on to another URL (RFC 9110, section 15.4).
+#: Status codes of redirects (RFC 9110, section 15.4).
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
-#: What a damaged file raises while it is read.
+#: Exceptions of reading a damaged file.
 _DAMAGED = (OSError, EOFError, zlib.error)
 
-#: After so many of them a file is known to be bad (our choice).
+#: Maximum number of warnings (our choice).
 _MAX_WARNINGS = 100
 
 _CHUNK = 1 << 20  # bytes read at a time
 _LENGTH = re.compile(rb"^content-length:[ \t]*([0-9]{1,18})", re.IGNORECASE | re.MULTILINE)
 _GZIP_MAGIC = b"\x1f\x8b"
-#: What the two kinds of files start with, once unzipped.
+#: First bytes, decompressed, of WARC files and of JSON lines.
 _STARTS = (b"WARC/", b"{")
 
-#: Which headers of a response to believe: in fastwarc's words.
+#: Headers of a response to believe, in fastwarc's terms.
 _DECODINGS: tuple[Literal["all", "transfer", "none"], ...] = ("all", "transfer", "none")
 
 
 @dataclass(frozen=True, slots=True)
 class _Capture:
-    """Where the page or the redirect of a URL lies."""
+    """Location of a page or redirect."""
 
-    file: int
-    """Number of the file."""
-    offset: int
-    """Where to start: a record or line, or the gzip member it is in."""
-    skip: int
-    """Records to pass over from there."""
+    file: int  #: Number of the file
+    offset: int  #: Start of the record or line, or of its gzip member
+    skip: int  #: Records to skip from there
     date: str
-    target: str | None = None
-    """Where a redirect leads to."""
+    target: str | None = None  #: Target of a redirect
 
 
 class ArchiveSource(PageSource):
-    """Fetched pages in WARC files (ISO 28500), zipped or not, or in files of JSON lines.
+    """Fetched pages in WARC files (ISO 28500), compressed or not, or in files of JSON lines.
 
-    Of a WARC file, responses with status 200 and an HTML media type are pages; the charset of ``Content-Type`` is used
-    for parsing. Redirects are followed inside of the archive; the page then has the URL at their end. If a URL was
-    captured several times, the last capture counts, by date. A JSON line is ``{"url", "html", "charset"}``.
+    In a WARC file, responses with status 200 and an HTML media type are pages; the charset of ``Content-Type`` is used
+    for parsing. Redirects are followed within the archive; the page then has the final URL. Of several captures of a
+    URL the latest counts. A JSON line is ``{"url", "html", "charset"}``.
 
-    The files are read once, for an index; a page is then read where it lies. Pages are quick to get if each record is
-    a gzip member of its own, as the standard of WARC recommends, or if the file isn't zipped. Of a file zipped as a
-    whole, all up to the page is unzipped again.
-
-    A damaged file is read up to the damage, see ``warnings``. An archive knows what it has: a link to any other page
-    resolves to None.
+    Construction reads the files once for an index; pages are read when requested. That is fast if each record is a gzip
+    member of its own, as the WARC standard recommends, or if the file isn't compressed; in a file compressed as a
+    whole, everything before the page is decompressed again. A damaged file is read up to the damage, see ``warnings``.
+    Links to pages that the archive lacks resolve to None.
 
     Parameters
     ----------
     path
-        File, or folder of such files.
+        File, or folder of files.
     max_redirects
-        How many redirects in a row are followed.
+        Maximum number of consecutive redirects.
     parsing
         Options for :func:`blockml.parse`.
 
     Attributes
     ----------
     warnings
+        File, byte offset and reason of each unreadable part.
         What couldn't be read: which file, from which byte on, and why.
 
     Raises
     ------
     InputError
-        There is no such file or folder, or no page in it.
+        No such file or folder, or no page in it.
     MissingExtraError
-        A WARC file, and fastwarc is not installed.
+        A WARC file without fastwarc installed.
     UsageError
-        ``max_redirects`` is below 0.
+        Negative ``max_redirects``.
 
     Examples
     --------
@@ -113,16 +108,24 @@ class ArchiveSource(PageSource):
         self, path: str | os.PathLike[str], *, max_redirects: int = 5, parsing: Mapping[str, Any] | None = None
     ) -> None:
         if max_redirects < 0:
-            raise UsageError(f"max_redirects is 0 or more, not {max_redirects}")
+            raise UsageError(f"max_redirects must be at least 0, got {max_redirects}")
         self.max_redirects = max_redirects
         self._parsing = dict(parsing or {})
-        parse("", url=None, charset=None, **self._parsing)  # a wrong option shows here, not at some page
-        self._files = _files(Path(path))
+        parse("", url=None, charset=None, **self._parsing)  # report invalid options now
+        source = Path(path)
+        if not source.is_file() and not source.is_dir():
+            raise InputError("no such file or folder", source=source)
+        # A folder may contain logs beside the archives.
+        files = [source] if source.is_file() else sorted(file for file in source.iterdir() if file.is_file())
+        self._files = [file for file in files if source.is_file() or _start_of(file).startswith(_STARTS)]
         self._captures: dict[str, _Capture] = {}
         self._warnings: list[str] = []
         for number, file in enumerate(self._files):
-            if _is_warc(file):
-                _need_fastwarc()
+            if _start_of(file).startswith(_STARTS[0]):
+                try:
+                    import fastwarc.warc  # noqa: F401
+                except ImportError as error:
+                    raise MissingExtraError("Reading web archives", "warc") from error
                 start: int | None = 0
                 while start is not None:
                     start = self._index_records(number, file, start)
@@ -135,11 +138,11 @@ class ArchiveSource(PageSource):
 
     @property
     def urls(self) -> tuple[str, ...]:
-        """URLs of all its pages, in the order of the files; redirects are none."""
+        """URLs of all pages in the order of the files, without redirects."""
         return tuple(url for url, capture in self._captures.items() if capture.target is None)
 
     def get(self, url: str) -> Page | None:
-        """Load and parse a page; None if the archive has none with this URL, or it is damaged."""
+        """Load and parse a page; None if the archive lacks it or it is damaged."""
         known = self._find(normalise(url))
         if known is None:
             return None
@@ -148,22 +151,22 @@ class ArchiveSource(PageSource):
         limits = self._parsing.get("limits") or Limits()
         try:
             body: bytes | str
-            if _is_warc(file):
+            if _start_of(file).startswith(_STARTS[0]):
                 body, charset = _read_record(
                     file, capture, known, limits.bytes + 1
                 )  # one more, so that parsing notices
             else:
                 body, charset = _read_line(file, capture, known)
-        except _DAMAGED:  # as when the file has changed
+        except _DAMAGED:  # the file may have changed, too
             return None
         return parse(body, url=known, charset=charset, **self._parsing)
 
     def resolve(self, page: Page, href: str) -> str | None:
-        """URL of the page in this archive that a link leads to, redirects followed; None if there is none."""
+        """Return the URL of the page that a link leads to, after redirects; None if the archive lacks it."""
         return self._find(super().resolve(page, href))
 
     def _find(self, url: str | None) -> str | None:
-        """URL under which a page is listed, at the end of all redirects."""
+        """Return the URL under which a page is listed, after all redirects."""
         for _ in range(self.max_redirects + 1):
             if url is None or url not in self._captures:
                 return None
@@ -174,7 +177,7 @@ class ArchiveSource(PageSource):
         return None
 
     def _add(self, url: str | None, capture: _Capture) -> None:
-        if url is None or url == capture.target:  # a redirect to the same page, as for a cookie, says nothing
+        if url is None or url == capture.target:  # a redirect to itself, as for a cookie, is ignored
             return
         known = self._captures.get(url)
         if known is None or known.date <= capture.date:
@@ -192,7 +195,7 @@ class ArchiveSource(PageSource):
                     if line.strip():
                         row = _row(line)
                         if row is None:
-                            self._warn(file, offset, "no JSON object with the texts 'url' and 'html'; passed over")
+                            self._warn(file, offset, "no JSON object with the texts 'url' and 'html'; skipped")
                         else:
                             self._add(normalise(row["url"]), _Capture(number, offset, 0, ""))
                     offset += len(line)
@@ -200,7 +203,7 @@ class ArchiveSource(PageSource):
             self._warn(file, offset, f"reading stopped here ({error})")
 
     def _index_records(self, number: int, file: Path, start: int) -> int | None:
-        """Index the records from an offset on; gives where to go on if the reader stopped before the file's end."""
+        """Index the records from an offset on; return where to resume if the reader stopped before the file's end."""
         with file.open("rb") as stream:
             records = _Records(stream, start)
             try:
@@ -217,15 +220,15 @@ class ArchiveSource(PageSource):
                 return None
         if not records.zipped:
             return None
-        # The reader takes an empty member, and a file that breaks off, for the end.
+        # The reader takes an empty member, or a truncated file, for the end.
         end = _member_end(file, records.offset)
         if end is None:
-            self._warn(file, records.offset, "the gzip member that starts here breaks off")
+            self._warn(file, records.offset, "the gzip member that starts here is truncated")
         return end if end is not None and end < file.stat().st_size else None
 
 
 class _Records:
-    """Records of a WARC file from an offset on, with where the latest one lies."""
+    """Iterate over the records of a WARC file from an offset on, with the location of the latest one."""
 
     def __init__(self, stream: BinaryIO, start: int) -> None:
         from fastwarc.stream_io import GzipReader
@@ -237,7 +240,7 @@ class _Records:
         self._reader: GzipReader | BinaryIO = GzipReader(stream) if self.zipped else stream
         self._start = start
         self.offset = start
-        """Where to start reading for this record: where it starts, or the gzip member that it is in."""
+        """Start of the record, or of the gzip member it is in."""
         self.skip = -1
         """Records between that offset and this record."""
 
@@ -252,7 +255,7 @@ class _Records:
             yield record
 
     def reached(self) -> int:
-        """Where the gzip member or record starts that can't be read."""
+        """Return the start of the gzip member or record that can't be read."""
         if self.zipped:
             return self._member()
         return self.offset if self.skip < 0 else _record_end(self._stream, self.offset)
@@ -262,14 +265,14 @@ class _Records:
 
 
 def _capture(record: WarcRecord) -> tuple[str | None, str, str | None] | None:
-    """URL, date and, for a redirect, target of a record; None if it is neither page nor redirect."""
+    """Return URL, date and, for a redirect, target of a record; None if it is neither page nor redirect."""
     from fastwarc.warc import WarcRecordType
 
     if record.record_type != WarcRecordType.response or not record.is_http:
         return None
     try:
         record.parse_http()
-    except OSError:  # a broken head of one response; of a broken file the next record tells
+    except OSError:  # a broken response; a broken file shows at the next record
         return None
     url = _url_of(record)
     date = (record.headers.get("WARC-Date") or "").rstrip("Z")
@@ -286,15 +289,10 @@ def _url_of(record: WarcRecord) -> str | None:
 
 
 def _read_record(file: Path, capture: _Capture, url: str, limit: int) -> tuple[bytes, str | None]:
-    """Body and charset of a response.
+    """Read body and charset of a response; raise OSError if it is damaged or another record is in its place.
 
-    Some crawlers unpack bodies but keep the headers that say they are packed. So it is tried with all headers believed,
-    then without the content encoding, then with none.
-
-    Raises
-    ------
-    OSError
-        It can't be read, or another record is in its place.
+    Some crawlers decompress bodies but keep the headers that declare compression. So it is tried with all headers, then
+    without the content encoding, then with none.
     """
     for decoding in _DECODINGS:
         with file.open("rb") as stream:
@@ -304,24 +302,20 @@ def _read_record(file: Path, capture: _Capture, url: str, limit: int) -> tuple[b
                 break
             try:
                 record.parse_http(auto_decode=decoding)
-                body = _read_up_to(record, limit)
+                pieces, left = [], limit
+                while left > 0 and (piece := record.reader.read(min(left, _CHUNK))):
+                    pieces.append(piece)
+                    left -= len(piece)
             except OSError:
                 continue
-            if not body.startswith(_GZIP_MAGIC):  # still packed: damaged
+            body = b"".join(pieces)
+            if not body.startswith(_GZIP_MAGIC):  # else still compressed: damaged
                 return body, (record.http_charset or "").strip("\"' ") or None
     raise OSError("damaged, or changed since it was indexed")
 
 
-def _read_up_to(record: WarcRecord, limit: int) -> bytes:
-    pieces = []
-    while limit > 0 and (piece := record.reader.read(min(limit, _CHUNK))):
-        pieces.append(piece)
-        limit -= len(piece)
-    return b"".join(pieces)
-
-
 def _read_line(file: Path, capture: _Capture, url: str) -> tuple[str, str | None]:
-    """Page and charset of a JSON line; raises like :func:`_read_record`."""
+    """Read page and charset of a JSON line; raise OSError if it has changed."""
     with _open(file) as stream:
         stream.seek(capture.offset)
         row = _row(stream.readline())
@@ -332,33 +326,13 @@ def _read_line(file: Path, capture: _Capture, url: str) -> tuple[str, str | None
 
 
 def _row(line: bytes) -> dict[str, Any] | None:
-    """Record of a JSON line, if it is one of a page."""
+    """Parse a JSON line; None if it is not the record of a page."""
     try:
         row = json.loads(line.removeprefix(b"\xef\xbb\xbf"))
     except (ValueError, RecursionError):
         return None
     usable = isinstance(row, dict) and isinstance(row.get("url"), str) and isinstance(row.get("html"), str)
     return row if usable else None
-
-
-def _need_fastwarc() -> None:
-    try:
-        import fastwarc.warc  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError("Reading web archives", "warc") from error
-
-
-def _files(path: Path) -> tuple[Path, ...]:
-    if path.is_file():
-        return (path,)
-    if not path.is_dir():
-        raise InputError("no such file or folder", source=path)
-    # There may be logs beside the archives.
-    return tuple(sorted(file for file in path.iterdir() if file.is_file() and _start_of(file).startswith(_STARTS)))
-
-
-def _is_warc(file: Path) -> bool:
-    return _start_of(file).startswith(_STARTS[0])
 
 
 def _start_of(file: Path) -> bytes:
@@ -370,14 +344,14 @@ def _start_of(file: Path) -> bytes:
 
 
 def _open(file: Path) -> BinaryIO:
-    """Open a file, unzipped if its content says so."""
+    """Open a file, decompressing if its content is compressed."""
     with file.open("rb") as stream:
         zipped = stream.read(2) == _GZIP_MAGIC
     return gzip.open(file, "rb") if zipped else file.open("rb")  # type: ignore[return-value]
 
 
 def _record_end(stream: BinaryIO, offset: int) -> int:
-    """Where the next record starts, behind the two line breaks that end one; as told by the length it states."""
+    """Return where the next record starts, by the length that this one declares and the two line breaks after it."""
     stream.seek(offset)
     head, _, _ = stream.read(1 << 16).partition(b"\r\n\r\n")
     length = _LENGTH.search(head)
@@ -385,13 +359,13 @@ def _record_end(stream: BinaryIO, offset: int) -> int:
 
 
 def _member_end(file: Path, offset: int) -> int | None:
-    """Where the gzip member that starts at an offset ends; None if the file ends before, or it is damaged."""
+    """Return where the gzip member at an offset ends; None if the file ends before, or is damaged."""
     with file.open("rb") as stream:
         stream.seek(offset)
         unzip = zlib.decompressobj(wbits=31)
         with suppress(zlib.error):
             while chunk := stream.read(_CHUNK):
-                while chunk:  # a little at a time, however much comes out
+                while chunk:  # in bounded pieces, as little input can give much output
                     unzip.decompress(chunk, _CHUNK)
                     chunk = unzip.unconsumed_tail
                 if unzip.eof:

@@ -1,4 +1,4 @@
-"""One HTTP request at a time, over connections whose address was checked before they were made, within a set time."""
+"""Sequential HTTP requests with a time budget, over connections to checked addresses."""
 
 from __future__ import annotations
 
@@ -17,40 +17,29 @@ if TYPE_CHECKING:
 
 __all__ = ["Budget", "Connections", "Response"]
 
-#: How long an idle connection is kept for the next page of its site, in seconds (our choice). Servers drop theirs after
-#: five or more, and a request that meets that moment is lost.
+#: Seconds to keep an idle connection for the next page of its site (our choice). Servers close theirs after five or
+#: more, and a request at that moment would be lost.
 _KEEP = 4.0
 
 
 class Budget:
-    """Time for one page, which its requests use up one after another."""
+    """Time for one page, consumed by its requests one after another."""
 
     def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
+        self.overdrawn = f"took longer than {seconds:g} seconds"
         self._left = seconds
         self._started: float | None = None
 
     def left(self) -> float:
-        """Seconds left.
-
-        Raises
-        ------
-        FetchError
-            None are.
-        """
+        """Return the seconds left; raise FetchError if none are."""
         used = time.monotonic() - self._started if self._started is not None else 0.0
         if used >= self._left:
             raise FetchError(self.overdrawn)
         return self._left - used
 
-    @property
-    def overdrawn(self) -> str:
-        """What there is to say when it is used up."""
-        return f"took longer than {self.seconds:g} seconds"
-
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Let time run."""
+        """Consume the budget within a ``with`` block."""
         self._started = time.monotonic()
         try:
             yield
@@ -60,14 +49,14 @@ class Budget:
 
 
 class Response:
-    """Head of an answer; the body is read at wish."""
+    """Status and headers of a response; the body is read on demand."""
 
     def __init__(self, response: httpcore.Response) -> None:
         self._response = response
         self.status = response.status
 
     def header(self, name: str) -> str:
-        """First header of this name, without white space around it; empty if there is none."""
+        """Return the first header of this name, stripped; empty if it is missing."""
         wanted = name.lower().encode("ascii")
         value = next((value for key, value in self._response.headers if key.lower() == wanted), b"")
         try:
@@ -76,23 +65,14 @@ class Response:
             return value.decode("latin-1").strip()
 
     def read(self, limit: int, *, cut: bool = False) -> bytes:
-        """Read and unzip the body.
+        """Read and decompress the body, at most ``limit`` bytes before as well as after decompression.
 
-        Parameters
-        ----------
-        limit
-            Most bytes to read, packed as well as unpacked.
-        cut
-            Whether a longer body is cut off there instead of refused.
-
-        Raises
-        ------
-        FetchError
-            It is too long, damaged, or packed in a way that wasn't asked for.
+        A longer body is truncated if ``cut``, else an error. Raises FetchError if the body is too long, damaged, or
+        compressed in a way that wasn't requested.
         """
         coding = self.header("Content-Encoding").lower()
         if coding not in {"", "identity", "gzip", "x-gzip"}:
-            raise FetchError(f"the content encoding {coding!r} wasn't asked for")
+            raise FetchError(f"the content encoding {coding!r} was not requested")
         length = self.header("Content-Length")
         if not cut and length.isdecimal() and (len(length) > 18 or int(length) > limit):
             raise FetchError(f"longer than {limit} bytes")
@@ -106,46 +86,38 @@ class Response:
                 if cut:
                     return bytes(body[:limit])
                 raise FetchError(f"longer than {limit} bytes")
-        if unzip and n_packed and not unzip.complete:
-            raise FetchError("the zipped body is cut off")
+        if unzip and n_packed and not unzip.inflate.eof:
+            raise FetchError("the compressed body is truncated")
         return bytes(body)
 
 
 class _Gunzip:
-    """Unzips piece by piece and never more than was asked for: a few kilobytes can hold gigabytes."""
+    """Incremental decompression with bounded output: a few kilobytes can hold gigabytes."""
 
     def __init__(self) -> None:
-        self._inflate = zlib.decompressobj(wbits=31)
-
-    @property
-    def complete(self) -> bool:
-        return self._inflate.eof
+        self.inflate = zlib.decompressobj(wbits=31)
 
     def __call__(self, chunk: bytes, limit: int) -> bytes:
         unzipped = bytearray()
         try:
             while chunk and len(unzipped) < limit:
-                if self._inflate.eof:  # another member, or padding, which browsers pass over too
+                if self.inflate.eof:  # another member, or padding, which browsers ignore too
                     if not chunk.startswith(b"\x1f"):
                         break
-                    self._inflate = zlib.decompressobj(wbits=31)
-                unzipped += self._inflate.decompress(chunk, limit - len(unzipped))
-                chunk = self._inflate.unused_data
+                    self.inflate = zlib.decompressobj(wbits=31)
+                unzipped += self.inflate.decompress(chunk, limit - len(unzipped))
+                chunk = self.inflate.unused_data
         except zlib.error as error:
-            raise FetchError(f"the zipped body is damaged ({error})") from error
+            raise FetchError(f"the compressed body is damaged ({error})") from error
         return bytes(unzipped)
 
 
 class Connections:
-    """Sends requests and nothing else: no cookies, no proxies, no redirects of its own.
+    """HTTP client without cookies, proxies and redirects.
 
-    Of the HTTP client only the lowest layer is used, httpcore. What sits above it keeps cookies, heeds the
-    environment, follows redirects, unpacks without bounds, and can't be told where to connect to.
-
-    Raises
-    ------
-    MissingExtraError
-        httpcore, which comes with httpx, is not installed.
+    Uses only httpcore, the lowest layer of httpx. The layers above keep cookies, read the environment, follow
+    redirects, decompress without bounds, and can't be restricted to checked addresses. Raises MissingExtraError if
+    httpcore is not installed.
     """
 
     def __init__(
@@ -173,18 +145,15 @@ class Connections:
 
     @contextmanager
     def request(self, url: str, budget: Budget) -> Iterator[Response]:
-        """Ask for a normalised URL. All of it, with the body, has to be done in the time of the budget.
+        """Request a normalised URL, within the budget including the body.
 
-        Raises
-        ------
-        FetchError
-            The port or the address is refused, there is no answer, or it takes too long.
+        Raises FetchError if the port or address is refused, the server does not answer, or it takes too long.
         """
         import httpcore
 
         _, port = host_and_port(url)
         if self._ports is not None and port not in self._ports:
-            raise RefusedError(f"the port {port} is none of {', '.join(map(str, sorted(self._ports)))}")
+            raise RefusedError(f"the port {port} is not one of {', '.join(map(str, sorted(self._ports)))}")
         headers = {"Host": url.partition("://")[2].partition("/")[0], **self._headers}
         self._backend.budget = budget
         try:
@@ -202,7 +171,7 @@ class Connections:
             pool.close()
 
     def _pool(self, *, secure: bool) -> httpcore.ConnectionPool:
-        """Connections with or without TLS, whose certificates take a quarter of a second to load."""
+        """Return the connections with or without TLS, whose certificates take a quarter of a second to load."""
         import httpcore
 
         if secure not in self._pools:
@@ -217,24 +186,23 @@ class Connections:
 
 
 class _CheckedBackend:
-    """Makes the connections, in place of httpcore's own network backend.
+    """Network backend of httpcore that connects only to checked addresses.
 
-    A host is looked up once; the answer is checked, and the connection goes to just that address. So a name that
-    changes its address between check and connection gains nothing. Names in certificates are still compared with the
-    host, as httpcore does that on top of the connection.
+    A host is looked up once and the connection goes to the checked address, so DNS rebinding has no effect. httpcore
+    still compares the names in certificates with the host.
     """
 
     def __init__(self, resolver: Resolver, *, allow_private: bool) -> None:
         self._resolver = resolver
         self._allow_private = allow_private
         self.budget = Budget(0.0)
-        """Of the request that is under way."""
+        """Budget of the current request."""
 
     def connect_tcp(
         self,
         host: str,
         port: int,
-        timeout: float | None = None,  # noqa: ARG002 (the budget knows better)
+        timeout: float | None = None,  # noqa: ARG002 (the budget applies)
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> _TimedStream:
@@ -247,7 +215,7 @@ class _CheckedBackend:
                 stream = httpcore.SyncBackend().connect_tcp(
                     addresses[-n_left],
                     port,
-                    timeout=self.budget.left() / n_left,  # a silent address leaves time for the others
+                    timeout=self.budget.left() / n_left,  # leave time for the other addresses
                     local_address=local_address,
                     socket_options=socket_options,
                 )
@@ -256,21 +224,21 @@ class _CheckedBackend:
                     raise
             else:
                 return _TimedStream(stream, self)
-        raise AssertionError("look_up gives at least one address")
+        raise AssertionError("look_up returns at least one address")
 
     def connect_unix_socket(self, *_: object, **__: object) -> _TimedStream:
-        """Refuse: pages come from the web."""
-        raise FetchError("no web address")
+        """Refuse Unix sockets."""
+        raise FetchError("not a web address")
 
     def sleep(self, seconds: float) -> None:
-        """Sleep between attempts, of which there is one."""
+        """Sleep between connection attempts."""
         time.sleep(seconds)
 
 
 class _TimedStream:
-    """A connection on which every step has just the time that is left of the whole request.
+    """Connection whose every operation is limited to the time left for the whole request.
 
-    httpcore's limits are for each step, so a server that sends a byte now and then could go on for ever.
+    httpcore limits each operation, so a server that sends a byte now and then could go on for ever.
     """
 
     def __init__(self, stream: httpcore.NetworkStream, backend: _CheckedBackend) -> None:

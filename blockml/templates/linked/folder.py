@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote_to_bytes
@@ -15,22 +15,22 @@ from blockml.page import Page
 from blockml.parsing import Limits, parse
 from blockml.templates.linked.archive import ArchiveSource
 from blockml.templates.linked.layouts import DAMAGED, PageFile, is_inside, page_files, read_file, read_layout
-from blockml.templates.linked.source import PageSource
+from blockml.templates.linked.links import PageSource
 from blockml.templates.linked.urls import normalise
 
 __all__ = ["FolderSource", "open_source"]
 
-#: Names under which a link map is looked for.
+#: File names of link maps.
 _MAP_NAMES = ("pages.jsonl", "pages.jsonl.gz")
 
-#: What servers add to a path that is no file.
+#: Index files, and extensions that servers add to a path.
 _INDEXES = tuple(f"index{suffix}" for suffix in (".html", ".htm", ".xhtml", ".shtml", ".php", ".asp", ".aspx", ".jsp"))
 _ADDED = (".html", ".htm", ".xhtml")
 
-#: Characters of a file name that need no escape in the path of a URL (RFC 3986, section 3.3).
+#: Characters of a file name that need no escape in a URL's path (RFC 3986, section 3.3).
 _SAFE = "/!$&'()*+,;=:@"
 
-#: A record with a whole page is one line; no more of it is read to find out what a file is.
+#: Bytes of a line read to detect the kind of a file; a record with a whole page is one line.
 _MAX_LINE = 1 << 26
 
 #: Options of the two classes.
@@ -39,37 +39,36 @@ _ARCHIVE_OPTIONS = ("max_redirects", "parsing")
 
 
 class FolderSource(PageSource):
-    """The pages of a site in a folder.
+    """Pages of a site in a folder.
 
-    Three layouts are known:
+    There are three layouts:
 
     ``site``
-        A static site, or a copy of one (wget, HTTrack). The URL of a page is ``base`` and its path below the folder.
-        ``dir/`` finds ``dir/index.html``, ``page`` finds ``page.html``; escapes are undone. A query is part of the
-        file's name if there is such a file (``list.php?id=3.html``), else it doesn't count; neither does the scheme.
+        Static site, or a copy of one (wget, HTTrack). The URL of a page is ``base`` and its path below the folder.
+        ``dir/`` finds ``dir/index.html``, ``page`` finds ``page.html``; escapes are decoded. A query is part of the
+        file's name if such a file exists (``list.php?id=3.html``), else it is ignored; so is the scheme.
     ``map``
-        A file of JSON lines, one a page: ``id``, and optionally ``url``, ``path``, ``encoding``, ``site`` and
-        ``hrefs``, which says to which id each link, as written, leads. The pages are ``pages/ID.html.gz`` or
-        ``ID.html`` below the folder, or else at ``path``. A page without a URL gets ``base`` and ``path``.
+        File of JSON lines, one per page: ``id``, and optionally ``url``, ``path``, ``encoding``, ``site`` and
+        ``hrefs``, the ids that links, as written, lead to. The pages are ``pages/ID.html.gz`` or ``ID.html`` below the
+        folder, or else at ``path``. A page without URL gets ``base`` and ``path``.
     ``described``
-        A folder a page, with ``page.html`` and a ``meta.json`` that holds ``url``, and optionally ``id``, ``site`` and
+        One folder per page, with ``page.html`` and a ``meta.json`` with ``url``, and optionally ``id``, ``site`` and
         ``encoding``.
 
-    Files that end in ``.gz`` are unzipped. Nothing outside the folder is read: URLs are looked up in a list of the
-    files that were there when the source was made, and symbolic links that lead out of the folder are passed over.
-
-    A folder knows what it has: a link to any other page resolves to None.
+    Files that end in ``.gz`` are decompressed. Nothing outside the folder is read: URLs are looked up in a list made on
+    construction, and symbolic links that leave the folder are ignored. Links to pages that the folder lacks resolve to
+    None.
 
     Parameters
     ----------
     folder
-        Where the pages are.
+        Folder of the pages.
     links
-        The file with the link map, if there is one; a relative path starts at the folder.
+        Link map, if any; relative paths start at the folder.
     base
-        URL of the folder. That of the site makes absolute links work in a copy of it.
+        URL of the folder. The site's own URL makes absolute links work in a copy of it.
     site
-        Take only the pages of this ``site``, where the files name one.
+        Keep only pages of this ``site``, where the files name sites.
     parsing
         Options for :func:`blockml.parse`.
 
@@ -78,14 +77,14 @@ class FolderSource(PageSource):
     layout
         ``site``, ``map`` or ``described``.
     base
-        The base, normalised, with a slash at its end.
+        Normalised base URL with a final slash.
 
     Raises
     ------
     InputError
-        There is no such folder, no page in it, or a map or ``meta.json`` that can't be used.
+        No such folder, no page in it, or an unusable map or ``meta.json``.
     UsageError
-        The base is no web URL, there is no such site, or nothing says to which site pages belong.
+        The base is no web URL, the site is unknown, or the layout assigns no sites.
 
     Examples
     --------
@@ -109,11 +108,14 @@ class FolderSource(PageSource):
         parsing: Mapping[str, Any] | None = None,
     ) -> None:
         self._parsing = dict(parsing or {})
-        parse("", url=None, charset=None, **self._parsing)  # a wrong option shows here, not at some page
+        parse("", url=None, charset=None, **self._parsing)  # report invalid options now
         self._root = Path(folder).resolve()
         if not self._root.is_dir():
             raise InputError("no such folder", source=folder)
-        self.base = _base(base)
+        whole = normalise(base)
+        if whole is None or "?" in whole:
+            raise UsageError(f"the base must be an http or https URL without a query, got {base!r}")
+        self.base = whole if whole.endswith("/") else f"{whole}/"
         self.layout, files = read_layout(self._root, self._root / links if links is not None else None, site)
         self._pages: dict[str, PageFile] = {}
         self._names: dict[str, str] = {}
@@ -121,36 +123,35 @@ class FolderSource(PageSource):
             self._add(file)
         if not self._pages:
             raise InputError("no pages in this folder", source=folder)
-        # Paths for looking up URLs. Copies of sites may have the escapes of a URL in their file names.
+        # Copies of sites may have escapes in their file names.
         self._places = {file.place: url for url, file in self._pages.items()} if self.layout == "site" else {}
         for place, url in list(self._places.items()):
             self._places.setdefault(_unquoted(place), url)
 
     @property
     def urls(self) -> tuple[str, ...]:
-        """URLs of all its pages: of a map in its order, else by path."""
+        """URLs of all pages, in the order of the map or by path."""
         return tuple(self._pages)
 
     def get(self, url: str) -> Page | None:
-        """Load and parse a page; None if there is none, or its file can't be read."""
+        """Load and parse a page; None if it is unknown or its file can't be read."""
         known = self._find(normalise(url))
         if known is None:
             return None
         file = self._pages[known]
         limits = self._parsing.get("limits") or Limits()
-        if not is_inside(file.path, self._root):  # it was when it was listed
+        if not is_inside(file.path, self._root):  # may have changed since it was listed
             return None
         try:
-            content = read_file(file.path, limits.bytes + 1)  # one more than allowed, so that parsing notices
+            content = read_file(file.path, limits.bytes + 1)  # one more, so that parsing notices the limit
         except DAMAGED:
             return None
         return parse(content, url=known, charset=file.charset, **self._parsing)
 
     def resolve(self, page: Page, href: str) -> str | None:
-        """URL of the page in this folder that a link leads to; None if there is none.
+        """Return the URL of the page in this folder that a link leads to; None if there is no such page.
 
-        If the folder has a link map that knows the page, by its URL, and the link, that counts; how browsers resolve
-        the link comes second.
+        A link map that contains the page and the link takes precedence over resolving the link as browsers do.
         """
         own = self._find(normalise(page.url)) if page.url else None
         if own is not None:
@@ -161,38 +162,32 @@ class FolderSource(PageSource):
         return self._find(super().resolve(page, href))
 
     def url_of(self, name: str | os.PathLike[str]) -> str:
-        """URL of a page by its id, its file, or the file's path below the folder.
-
-        Raises
-        ------
-        UsageError
-            There is no such page.
-        """
+        """Return the URL of a page by its id, file, or path below the folder; raise UsageError if it is unknown."""
         key = os.fspath(name)
         if key in self._names:
             return self._names[key]
         try:
             below = Path(os.path.realpath(key)).relative_to(self._root).as_posix()
-        except ValueError:  # outside the folder, or no path at all
+        except ValueError:  # outside the folder, or not a path
             below = ""
         if below not in self._names:
             raise UsageError(f"no page has the id or file {key!r}", source=self._root)
         return self._names[below]
 
     def _add(self, file: PageFile) -> None:
-        # Names of files may hold bytes that are no text.
+        # File names may contain bytes that are no text.
         url = (normalise(file.url) if file.url else None) or normalise(
             self.base + quote(os.fsencode(file.place), _SAFE)
         )
         if url is None or url in self._pages:
-            problem = "another page has this URL as well; choose one site if there are several" if url else "no URL"
+            problem = "another page has this URL too; choose a site if there are several" if url else "no URL"
             raise InputError(f"{problem}: {url or file.place}", source=file.path)
         self._pages[url] = file
         for name in (*file.names, file.path.relative_to(self._root).as_posix()):
             self._names.setdefault(name, url)
 
     def _find(self, url: str | None) -> str | None:
-        """URL under which a page is listed."""
+        """Return the URL under which a page is listed."""
         if url is None or url in self._pages:
             return url
         if self.layout != "site":
@@ -208,25 +203,12 @@ class FolderSource(PageSource):
 
 
 def open_source(path: str | os.PathLike[str], **options: Any) -> FolderSource | ArchiveSource:  # noqa: ANN401
-    """Open the pages of a site, whatever they are stored as.
+    """Open the pages of a site in any supported storage, detected by content.
 
-    A folder with a link map (``pages.jsonl``, maybe zipped), page folders or page files is a :class:`FolderSource`,
-    and so is a link map itself. A WARC file, JSON lines with whole pages, and a folder with nothing but such files is
-    an :class:`~blockml.templates.linked.archive.ArchiveSource`. Files are known by what is in them, not by their names.
-
-    Parameters
-    ----------
-    path
-        File or folder.
-    **options
-        Passed on to the class.
-
-    Raises
-    ------
-    InputError
-        There is nothing there, or nothing that holds pages.
-    UsageError
-        The class has no such option, or its value is wrong.
+    A folder with a link map (``pages.jsonl``, possibly compressed), page folders or page files is a
+    :class:`FolderSource`, and so is a link map itself. A WARC file, JSON lines with whole pages, and a folder of only
+    such files is an :class:`~blockml.templates.linked.archive.ArchiveSource`. ``options`` are passed to the class.
+    Raises InputError without such a file or pages in it, and UsageError for an unknown option or invalid value.
 
     Examples
     --------
@@ -239,42 +221,29 @@ def open_source(path: str | os.PathLike[str], **options: Any) -> FolderSource | 
     target = Path(path)
     if not target.exists():
         raise InputError("no such file or folder", source=path)
+    kind = _kind_of(target)
     if target.is_dir():
         maps = [name for name in _MAP_NAMES if _kind_of(target / name) == "map"]
         if maps:
-            return _folder(target, {"links": maps[0], **options})
-        if not any(page_files(target.resolve())) and any(_kind_of(file) == "archive" for file in target.iterdir()):
-            return _archive(target, options)
-        return _folder(target, options)
-    kind = _kind_of(target)
-    if kind == "map":
-        return _folder(target.parent, {"links": target.name, **options})
-    if kind == "archive":
-        return _archive(target, options)
-    raise InputError(
-        "neither a folder of pages nor a WARC file, a link map or JSON lines of pages; for one page, name its folder",
-        source=path,
-    )
-
-
-def _folder(path: Path, options: Mapping[str, Any]) -> FolderSource:
-    _check_options(options, _FOLDER_OPTIONS)
-    return FolderSource(path, **options)
-
-
-def _archive(path: Path, options: Mapping[str, Any]) -> ArchiveSource:
-    _check_options(options, _ARCHIVE_OPTIONS)
-    return ArchiveSource(path, **options)
-
-
-def _check_options(options: Mapping[str, Any], legal: Sequence[str]) -> None:
+            options = {"links": maps[0], **options}
+        elif not any(page_files(target.resolve())) and any(_kind_of(file) == "archive" for file in target.iterdir()):
+            kind = "archive"
+    elif kind == "map":
+        target, options = target.parent, {"links": target.name, **options}
+    elif not kind:
+        raise InputError(
+            "neither a folder of pages nor a WARC file, a link map or JSON lines of pages; for a page, give its folder",
+            source=path,
+        )
+    legal = _ARCHIVE_OPTIONS if kind == "archive" else _FOLDER_OPTIONS
     for name in options:
         if name not in legal:
             raise UnknownNameError("option", name, legal)
+    return ArchiveSource(target, **options) if kind == "archive" else FolderSource(target, **options)
 
 
 def _kind_of(path: Path) -> str:
-    """What a file holds by its first line: ``archive``, ``map``, or nothing known (empty)."""
+    """Detect by its first line whether a file is an ``archive``, a ``map``, or neither (empty)."""
     if not path.is_file():
         return ""
     try:
@@ -297,19 +266,12 @@ def _kind_of(path: Path) -> str:
     return "map" if "id" in row else ""
 
 
-def _base(base: str) -> str:
-    whole = normalise(base)
-    if whole is None or "?" in whole:
-        raise UsageError(f"the base is an http or https URL without a query, not {base!r}")
-    return whole if whole.endswith("/") else f"{whole}/"
-
-
 def _unquoted(path: str) -> str:
     return os.fsdecode(unquote_to_bytes(os.fsencode(path)))
 
 
 def _candidates(path: str, query: str) -> Iterator[str]:
-    """Paths at which the page of a URL may lie, likely ones first."""
+    """Yield the paths at which the page of a URL may lie, likely ones first."""
     if not path or path.endswith("/"):
         places = [path + index for index in _INDEXES]
         if path:

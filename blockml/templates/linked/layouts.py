@@ -1,4 +1,4 @@
-"""How the pages of a site lie in a folder: three layouts, each read into one list of page files."""
+"""The three layouts of a folder of pages, each read into one list of page files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -16,49 +16,42 @@ from blockml.errors import InputError, UnknownNameError, UsageError
 
 __all__ = ["DAMAGED", "PageFile", "is_inside", "is_page_name", "open_file", "page_files", "read_file", "read_layout"]
 
-#: What reading a file raises that is missing or damaged.
+#: Exceptions of reading a missing or damaged file.
 DAMAGED = (OSError, EOFError, zlib.error)
 
-#: Page file of a page folder.
+#: Page file within a page folder.
 _PAGE_NAMES = frozenset({"page.html", "page.html.gz", "page.htm"})
 
-#: Extensions that copies of sites leave on pages, with what wget writes for a query: ``list.php?id=3``, on Windows
+#: Extensions of pages in copies of sites, with the query that wget appends: ``list.php?id=3``, on Windows
 #: ``list.php@id=3``.
 _PAGE_NAME = re.compile(r".\.(?:html?|xhtml|shtml|php\d?|aspx?|jsp|cgi)(?:[?@].*)?\Z", re.IGNORECASE | re.DOTALL)
 
-#: Where a page without an extension shows that it is one.
+#: Markup that identifies a page without an extension, and the bytes searched for it (our choice).
 _MARKUP = re.compile(rb"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
-_SNIFFED = 1024  # bytes (our choice)
+_SNIFFED = 1024
 
-#: Where the page of a line of a link map is looked for, below the folder.
+#: Paths, below the folder, at which the page of an entry of a link map is looked for.
 _PLACES = ("pages/{}.html.gz", "pages/{}.html", "{}.html.gz", "{}.html")
 
 
 @dataclass(frozen=True, slots=True)
 class PageFile:
-    """One page of a folder."""
+    """Page file of a folder."""
 
     path: Path
-    names: tuple[str, ...]
-    """What it is called beside its path: its id, its place in the site."""
-    place: str
-    """Path in the site; makes a URL for a page that has none."""
+    names: tuple[str, ...]  #: Names other than its path: its id, its path in the site
+    place: str  #: Path in the site, from which a page without URL gets one
     url: str | None = None
     site: str | None = None
     charset: str | None = None
-    hrefs: Mapping[str, str] = field(default_factory=dict)
-    """Id of the page that a link, as written, leads to."""
+    hrefs: Mapping[str, str] = field(default_factory=dict)  #: Ids of the pages that links, as written, lead to
 
 
 def read_layout(root: Path, links: Path | None, site: str | None) -> tuple[str, list[PageFile]]:
-    """Find out a folder's layout (``site``, ``map`` or ``described``) and list its pages, of one site or all.
+    """Detect a folder's layout (``site``, ``map`` or ``described``) and list its pages, of one site or all.
 
-    Raises
-    ------
-    InputError
-        The map or a ``meta.json`` can't be used.
-    UsageError
-        There is no such site, or nothing says to which site a page belongs.
+    Raises InputError for an unusable link map or ``meta.json``, and UsageError for an unknown site or if the layout
+    assigns no sites.
     """
     if links is not None:
         return "map", _of_site(list(_mapped(root, links)), site, root)
@@ -66,17 +59,21 @@ def read_layout(root: Path, links: Path | None, site: str | None) -> tuple[str, 
     if described := list(_described(root, names)):
         return "described", _of_site(described, site, root)
     if site is not None:
-        raise UsageError("nothing in this folder says to which site a page belongs", source=root)
-    return "site", list(_static(root, names))
+        raise UsageError("this folder does not assign its pages to sites", source=root)
+    places: dict[str, str] = {}  # a page and its compressed copy are one page
+    for name in names:
+        if is_page_name(name) or _has_markup(root / name):
+            places.setdefault(name.removesuffix(".gz"), name)
+    return "site", [PageFile(root / name, (place,), place) for place, name in places.items()]
 
 
 def page_files(root: Path) -> Iterator[str]:
-    """Paths below a folder that are pages by their names."""
+    """Yield the paths below a folder that have the name of a page."""
     return (name for name in _files(root) if is_page_name(name))
 
 
 def is_page_name(name: str) -> bool:
-    """Whether a path is that of a page, by its extension.
+    """Return whether a path has the extension of a page.
 
     Examples
     --------
@@ -87,44 +84,34 @@ def is_page_name(name: str) -> bool:
 
 
 def is_inside(path: Path, root: Path) -> bool:
-    """Whether a file is below a resolved folder once all symbolic links are followed."""
+    """Return whether a file lies below a resolved folder after following all symbolic links."""
     try:
         return path.resolve().is_relative_to(root)
-    except (OSError, RuntimeError, ValueError):  # links in a circle, a name no system takes
+    except (OSError, RuntimeError, ValueError):  # circular links, an invalid name
         return False
 
 
 def open_file(path: Path) -> BinaryIO:
-    """Open a file, unzipped if its name ends in ``.gz``."""
+    """Open a file, decompressing if its name ends in ``.gz``."""
     return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
 
 
 def read_file(path: Path, limit: int = -1) -> bytes:
-    """No more than the first ``limit`` bytes of a file, unzipped."""
+    """Read at most ``limit`` bytes of a file, decompressed."""
     with open_file(path) as stream:
         return stream.read(limit)
 
 
 def _of_site(files: Sequence[PageFile], site: str | None, root: Path) -> list[PageFile]:
-    """Pages of one site."""
+    """Keep the pages of one site, or all if ``site`` is None."""
     sites = {file.site for file in files if file.site is not None}
     if site is not None and site not in sites:
         raise UnknownNameError("site", site, sites, source=root)
     return [file for file in files if site is None or file.site == site]
 
 
-def _static(root: Path, names: Iterable[str]) -> Iterator[PageFile]:
-    """Page files of a static site. A page beside its zipped copy is one page."""
-    places: dict[str, str] = {}
-    for name in names:
-        if is_page_name(name) or _shows_markup(root / name):
-            places.setdefault(name.removesuffix(".gz"), name)
-    for place, name in places.items():
-        yield PageFile(root / name, (place,), place)
-
-
-def _shows_markup(path: Path) -> bool:
-    """Whether a file without an extension is a page: servers need none, and wget keeps it that way."""
+def _has_markup(path: Path) -> bool:
+    """Return whether a file without extension, as wget saves some pages, contains HTML."""
     if "." in path.name.removesuffix(".gz"):
         return False
     try:
@@ -134,7 +121,7 @@ def _shows_markup(path: Path) -> bool:
 
 
 def _described(root: Path, names: Sequence[str]) -> Iterator[PageFile]:
-    """Page files with a ``meta.json`` beside them that holds a URL or an id."""
+    """Yield page files next to a ``meta.json`` with a URL or an id."""
     there = set(names)
     for name in names:
         folder, slash, own = name.rpartition("/")
@@ -152,29 +139,23 @@ def _described(root: Path, names: Sequence[str]) -> Iterator[PageFile]:
 
 
 def _mapped(root: Path, links: Path) -> Iterator[PageFile]:
-    """Page of each line of a link map; lines whose page file is missing are passed over."""
+    """Yield the page of each entry of a link map; entries without a page file are skipped."""
     try:
         with open_file(links) as stream:
-            for number, line in enumerate(stream, start=1):
-                if line.strip():
-                    file = _mapped_page(root, _object(line, f"{links}:{number}"), f"{links}:{number}")
-                    if file is not None:
-                        yield file
+            rows = [(_object(line, f"{links}:{n}"), f"{links}:{n}") for n, line in enumerate(stream, 1) if line.strip()]
     except InputError:
         raise
     except DAMAGED as error:
         raise InputError(f"the link map can't be read ({error})", source=links) from error
-
-
-def _mapped_page(root: Path, row: Mapping[str, Any], source: str) -> PageFile | None:
-    if "id" not in row:
-        raise InputError("a line of a link map has an 'id'", source=source)
-    page_id, place = str(row["id"]), _text(row, "path") or ""
-    hrefs = row.get("hrefs")
-    for name in (*(pattern.format(page_id) for pattern in _PLACES), place):
-        path = root / name
-        if name and "\0" not in name and path.is_file() and is_inside(path, root):
-            return PageFile(
+    for row, source in rows:
+        if "id" not in row:
+            raise InputError("each line of a link map must have an 'id'", source=source)
+        page_id, place, hrefs = str(row["id"]), _text(row, "path") or "", row.get("hrefs")
+        names = (*(pattern.format(page_id) for pattern in _PLACES), place)
+        paths = (root / name for name in names if name and "\0" not in name)
+        path = next((path for path in paths if path.is_file() and is_inside(path, root)), None)
+        if path is not None:
+            yield PageFile(
                 path.resolve(),
                 (page_id, place) if place else (page_id,),
                 place or page_id,
@@ -183,16 +164,15 @@ def _mapped_page(root: Path, row: Mapping[str, Any], source: str) -> PageFile | 
                 _text(row, "encoding"),
                 {href: str(target) for href, target in hrefs.items()} if isinstance(hrefs, dict) else {},
             )
-    return None
 
 
 def _object(text: bytes, source: object) -> dict[str, Any]:
     try:
         row = json.loads(text.removeprefix(b"\xef\xbb\xbf"))
     except (ValueError, RecursionError) as error:
-        raise InputError(f"no JSON ({error})", source=source) from error
+        raise InputError(f"invalid JSON ({error})", source=source) from error
     if not isinstance(row, dict):
-        raise InputError("no JSON object", source=source)
+        raise InputError("not a JSON object", source=source)
     return row
 
 
@@ -202,7 +182,7 @@ def _text(row: Mapping[str, Any], key: str) -> str | None:
 
 
 def _files(root: Path) -> Iterator[str]:
-    """Paths of the regular files below a folder; links to folders are not followed."""
+    """Yield the paths of regular files below a folder, without following links to folders."""
     for folder, _, names in os.walk(root):
         below = Path(folder).relative_to(root).as_posix()
         start = "" if below == "." else f"{below}/"

@@ -1,10 +1,10 @@
-"""In which order the links of a page are followed, so that few pages have to be loaded."""
+"""Order in which the links of a page are followed, to load as few pages as possible."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from types import MappingProxyType
 
 import numpy as np
@@ -12,40 +12,35 @@ from numpy.typing import NDArray
 
 from blockml.errors import UnknownNameError
 from blockml.page import Nodes, Page
-from blockml.templates.linked.links import Link
+from blockml.templates.linked.links import Link, PageSource
 from blockml.templates.linked.menus import find_menu
-from blockml.templates.linked.source import PageSource
 
 __all__ = ["ORDERS", "Order", "ordered"]
 
-#: From a page, its links, and what resolves links, to the same links in another order.
+#: Reorders the links of a page; the source resolves further links.
 Order = Callable[[Page, Sequence[Link], PageSource | None], tuple[Link, ...]]
 
 
 def ordered(
     page: Page, links: Sequence[Link], order: str = "document", source: PageSource | None = None
 ) -> tuple[Link, ...]:
-    """Put the links of a page into the order in which to follow them.
+    """Put the links of a page in the order in which to follow them.
+
+    Raises UnknownNameError for an unknown order.
 
     Parameters
     ----------
     page
-        The page they stand on.
+        The page.
     links
         Its links, from :func:`~blockml.templates.linked.links.links`.
     order
-        ``document``: as they stand (Alarte et al. 2014). ``hierarchy``: first links to the page's own directory and
-        below, by depth, then to that above and below, and so on; among equals always the one whose nearest one chosen
-        before is farthest in the tree of the page (public successor of their implementation). ``menu``: first the links
-        of the menu that :func:`~blockml.templates.linked.menus.find_menu` finds, then the others as they stand (the
-        future work of Alarte et al. 2014).
+        ``document``: document order (Alarte et al. 2014). ``hierarchy``: first links within the page's own directory,
+        by depth, then those one directory up, and so on; within a level always the link whose nearest link chosen
+        before is farthest in the DOM tree (public successor of their implementation). ``menu``: first the links of the
+        menu that :func:`~blockml.templates.linked.menus.find_menu` finds (future work of Alarte et al. 2014).
     source
-        What the links were resolved with.
-
-    Raises
-    ------
-    UnknownNameError
-        No such order.
+        Resolves the links of the menu, as in ``links``.
 
     Examples
     --------
@@ -65,17 +60,17 @@ def _document(page: Page, links: Sequence[Link], source: PageSource | None) -> t
 
 
 def _menu(page: Page, links: Sequence[Link], source: PageSource | None) -> tuple[Link, ...]:
-    """Links of the menu first; told by URL, for the same link may stand somewhere before the menu as well."""
+    """Put links of the menu first, by URL, as the same link may also occur before the menu."""
     links = _document(page, links, source)
     menu = find_menu(page, source=source)
     if menu is None:
         return links
     inside = {link.url for link in menu.links}
-    return tuple(sorted(links, key=lambda link: link.url not in inside))  # sorting keeps the order of equals
+    return tuple(sorted(links, key=lambda link: link.url not in inside))  # sorting is stable
 
 
 def _hierarchy(page: Page, links: Sequence[Link], source: PageSource | None) -> tuple[Link, ...]:
-    """Levels by directory, farthest first inside of each."""
+    """Sort links by the level of their directory, farthest first within a level."""
     here = _directory(page.url or "")
     levels: dict[tuple[int, int], list[Link]] = defaultdict(list)
     for link in _document(page, links, source):
@@ -89,36 +84,21 @@ def _hierarchy(page: Page, links: Sequence[Link], source: PageSource | None) -> 
 
 
 def _directory(url: str) -> list[str]:
-    """Host and directories of a URL, or directories of a path."""
+    """Split a URL into host and directories, or a path into directories."""
     return url.partition("?")[0].partition("://")[2 if "://" in url else 0].split("/")[:-1]
 
 
 def _level(here: Sequence[str], there: Sequence[str]) -> tuple[int, int]:
-    """How many directories one has to go up, and how many down then."""
-    common = 0
-    for one, other in zip(here, there, strict=False):
-        if one != other:
-            break
-        common += 1
+    """Count the directories to go up, and then down."""
+    common = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(here, there, strict=False))))
     return len(here) - common, len(there) - common
 
 
 def farthest_first(nodes: Nodes, places: Sequence[int]) -> list[int]:
-    """Order nodes so that each is as far as can be from the nearest one before it.
+    """Order nodes such that each is as far as possible, in tree edges, from the nearest one before it.
 
-    The distance is the number of steps in the tree. The first node stays first; ties go to the lower index.
-
-    Parameters
-    ----------
-    nodes
-        The tree.
-    places
-        (k,) node indices, ascending.
-
-    Returns
-    -------
-    list of int
-        (k,) positions in ``places``.
+    Takes (k,) ascending node indices and returns (k,) positions in them. The first node stays first; ties go to the
+    lower index.
 
     Examples
     --------
@@ -135,7 +115,7 @@ def farthest_first(nodes: Nodes, places: Sequence[int]) -> list[int]:
     chosen = [0]
     for _ in range(len(places) - 1):
         last = chosen[-1]
-        # In document order two nodes share just what all neighbours between them share.
+        # In document order two nodes share exactly what all adjacent pairs between them share.
         to_last = np.empty_like(depth)
         to_last[last] = depth[last]
         to_last[last + 1 :] = np.minimum.accumulate(shared[last:])
@@ -147,9 +127,9 @@ def farthest_first(nodes: Nodes, places: Sequence[int]) -> list[int]:
 
 
 def _shared_depths(nodes: Nodes, places: Sequence[int]) -> NDArray[np.int64]:
-    """(k - 1,) depth of the deepest element around each node and the next; -1 if they have different roots.
+    """Return (k - 1,) depths of the lowest common ancestor of adjacent nodes; -1 if they have different roots.
 
-    Climbing from a node stops at or before the node before it, so all climbs together see each node of the page once.
+    Climbing stops at or before the previous node, so all climbs together visit each node once.
     """
     shared = np.empty(len(places) - 1, dtype=np.int64)
     for i, (one, other) in enumerate(pairwise(places)):
@@ -160,5 +140,5 @@ def _shared_depths(nodes: Nodes, places: Sequence[int]) -> NDArray[np.int64]:
     return shared
 
 
-#: Orders of links by name.
+#: Link orders by name.
 ORDERS: Mapping[str, Order] = MappingProxyType({"document": _document, "hierarchy": _hierarchy, "menu": _menu})

@@ -1,35 +1,45 @@
-"""The pages that a page links to."""
+"""Links of a page to other pages, and the interface of folders, archives and the web as sources of these."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from blockml.page import Page
-from blockml.templates.linked.source import PageSource
-from blockml.templates.linked.urls import base_url, host_of, join, normalise
+from blockml.templates.linked.urls import base_url, host_of, join, normalise, resolve
 
-__all__ = ["PAGE_EXTENSIONS", "Link", "is_page", "links", "names_of"]
+__all__ = ["PAGE_EXTENSIONS", "Link", "PageSource", "is_page", "links", "names_of"]
 
-#: Elements that lead to another page, and the attribute that says to which.
+#: Elements that link to another page, and the attribute with its URL.
 LINKING: Mapping[str, str] = {"a": "href", "area": "href"}
 
-#: Elements that show another page inside of this one.
+#: Elements that embed another page, and the attribute with its URL.
 FRAMING: Mapping[str, str] = {"frame": "src", "iframe": "src"}
 
-#: Extensions of pages, and pieces of the paths of what is none (public successor of the implementation of Alarte et al.
+#: Extensions of pages, and parts of the paths of other files (public successor of the implementation of Alarte et al.
 #: 2014).
 PAGE_EXTENSIONS = frozenset({"", "html", "htm", "php", "php3", "asp"})
 _NO_PAGES = ("/file", "feeds", ".pdf", "/rss")
 
 
-class Link(NamedTuple):
-    """A link of a page."""
+class PageSource(ABC):
+    """Source of pages by URL; a page that can't be loaded is None, never an error."""
 
-    url: str
-    """Where it leads to, in the form that :meth:`~blockml.templates.linked.source.PageSource.get` takes."""
-    node: int
-    """Index of the first element of the page with this link."""
+    @abstractmethod
+    def get(self, url: str) -> Page | None:
+        """Load and parse a page, with the base URL of its links as its ``url``."""
+
+    def resolve(self, page: Page, href: str) -> str | None:
+        """Return the URL of a page's link in the form that :meth:`get` accepts; None if it leads to no page."""
+        return resolve(page, href)
+
+
+class Link(NamedTuple):
+    """Link of a page."""
+
+    url: str  #: Target, in the form that :meth:`~blockml.templates.linked.links.PageSource.get` accepts
+    node: int  #: Index of the first element with this link
 
 
 def links(
@@ -41,23 +51,24 @@ def links(
     frames: bool = True,
     within: int | None = None,
 ) -> tuple[Link, ...]:
-    """Find the links of a page: each URL once, none to the page itself, in document order.
+    """List the links of a page to other pages in document order, each URL once.
 
     Parameters
     ----------
     page
-        The page. Without a ``url`` it has only its absolute links, and, unless it says so in ``<base href>``, no site.
+        The page. Without ``url``, only absolute links can be resolved, and its site is unknown unless a ``<base href>``
+        gives it.
     source
-        Says which URL a link leads to; :func:`~blockml.templates.linked.urls.resolve` if there is none.
+        Resolves links; :func:`~blockml.templates.linked.urls.resolve` if None.
     same_site
-        Only links to the page's own site, as pages of other sites hardly share its template (Alarte et al. 2014); see
-        :func:`~blockml.templates.linked.urls.same_site`. Gottron (2008) takes all and leaves it to clustering.
+        Keep only links to the page's own site, as other sites rarely share its template (Alarte et al. 2014); see
+        :func:`~blockml.templates.linked.urls.same_site`. Gottron (2008) keeps all and leaves it to clustering.
     pages_only
-        Drop what doesn't look like a page by its path, such as images and feeds; see :func:`is_page`.
+        Drop URLs whose path does not look like a page, such as images and feeds; see :func:`is_page`.
     frames
-        Count the pages in ``frame`` and ``iframe`` too, as a page of frames has no other links.
+        Include the pages in ``frame`` and ``iframe``, the only links of a frameset.
     within
-        Index of an element: only links below it. All if None.
+        Index of an element: keep only links below it.
 
     Examples
     --------
@@ -82,21 +93,21 @@ def links(
 
 
 def is_page(url: str) -> bool:
-    """Whether a URL looks like a page: by the extension and some pieces of its path.
+    """Return whether a URL looks like a page, by the extension and some parts of its path.
 
     Examples
     --------
     >>> [is_page(url) for url in ("http://a.org/", "http://a.org/b.htm?c=d.e", "http://a.org/b.jpg", "http://a.org/rss")]
     [True, True, False, False]
     """
-    path = url.partition("?")[0].partition("://")[2].partition("/")[2] if "://" in url else url.partition("?")[0]
+    path = (url.partition("://")[2].partition("/")[2] if "://" in url else url).partition("?")[0]
     path = f"/{path}".lower()
     extension = path.rpartition("/")[2].partition(".")[2].rpartition(".")[2]
     return extension in PAGE_EXTENSIONS and not any(piece in path for piece in _NO_PAGES)
 
 
 def names_of(page: Page, source: PageSource | None = None) -> set[str]:
-    """All forms of a page's own URL; none if it has no URL.
+    """Return all forms of a page's own URL; empty without URL.
 
     Examples
     --------
@@ -113,7 +124,7 @@ def names_of(page: Page, source: PageSource | None = None) -> set[str]:
 def _resolved(
     page: Page, source: PageSource | None, attributes: Mapping[str, str], within: int | None
 ) -> Iterable[tuple[str, int]]:
-    """URL and node of each link, in document order; the same words are resolved once."""
+    """Yield URL and node of each link in document order, resolving each distinct ``href`` once."""
     nodes = page.nodes
     base = base_url(page) if source is None else None
     known: dict[str, str | None] = {}

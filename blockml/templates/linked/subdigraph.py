@@ -1,7 +1,7 @@
-"""Pages that link to each other, among those that a page links to (Alarte et al. 2014, Algorithm 1).
+"""Complete subdigraph of mutually linked pages among the links of a page (Alarte et al. 2014, Algorithm 1).
 
-What a menu leads to carries that menu, so these pages form a complete subdigraph: each links to each other one. Such
-pages very likely share the template of the page that the search starts from.
+The pages that a menu links to contain that menu, so each links to each other; such pages very likely share the template
+of the page whose menu it is.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from blockml.errors import UsageError
 from blockml.page import Page
 from blockml.templates.linked.link_order import ordered
-from blockml.templates.linked.links import links, names_of
-from blockml.templates.linked.source import PageSource
+from blockml.templates.linked.links import PageSource, links, names_of
 from blockml.templates.linked.urls import host_of
 
 __all__ = ["Subdigraph", "find_subdigraph", "is_copy"]
@@ -21,20 +20,14 @@ __all__ = ["Subdigraph", "find_subdigraph", "is_copy"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Subdigraph:
-    """Mutually linked pages, and what it took to find them."""
+    """Mutually linked pages and the cost of finding them."""
 
-    urls: tuple[str, ...]
-    """The links of the key page that lead to them, in the order they were followed."""
-    pages: tuple[Page, ...]
-    """The pages; the key page is none of them."""
-    complete: bool
-    """Whether there are as many as were asked for; else these are the most that were found."""
-    n_links: int
-    """Links of the key page that could be followed."""
-    n_loaded: int
-    """Pages loaded, the key page included; failures are not."""
-    failed: tuple[str, ...]
-    """Links that led to no page."""
+    urls: tuple[str, ...]  #: Links of the key page that lead to them, in the order followed
+    pages: tuple[Page, ...]  #: The pages, without the key page
+    complete: bool  #: Whether ``n`` pages were found; else this is the largest set found
+    n_links: int  #: Links of the key page that could be followed
+    n_loaded: int  #: Pages loaded, including the key page, without failures
+    failed: tuple[str, ...]  #: Links that led to no page
 
 
 def find_subdigraph(
@@ -47,44 +40,31 @@ def find_subdigraph(
     same_site: bool = True,
     pages_only: bool = False,
 ) -> Subdigraph:
-    """Find pages that link to each other among those that the key page links to, loading as few as possible.
+    """Find mutually linked pages among those that the key page links to, loading as few as possible.
 
-    The links are followed one by one. After each, the largest set of pages is looked for that contains the new one and
-    in which each page links to each other; the search ends with the first set of ``n``. What a page links to counts
-    only as far as the key page links to it too. Links to the key page don't count, and neither do pages with just its
-    text: their template would be all of it.
+    Links are followed one by one. After each, the largest set of mutually linked pages with the new one is searched;
+    the search ends with the first set of ``n``. Only targets that the key page links to as well count. Links to the
+    key page don't count, nor do pages with exactly its text: their template would be all of it.
 
-    A page may have other URLs than the one that was asked for: the one it has after a redirect. Both then are the
-    same page, and links to either lead to it; a link that leads to a page already known is not followed again, or, if
-    that shows only after loading, adds one more URL to it. A redirect to the key page is a link to the key page; one
-    to another site is no link of this site.
+    A redirected page has two URLs, and links to either lead to it; a link to a known page is not followed again or, if
+    it proves to be one only after loading, adds another URL to it. A redirect to the key page is a link to it; a
+    redirect to another site is no link of this site. Returns ``n`` pages, or the first largest set found. Raises
+    UsageError for ``n`` below 1 or ``max_loads`` below 0, and UnknownNameError for an unknown order.
 
     Parameters
     ----------
     key
         The page whose links are followed.
     source
-        Where the pages come from.
+        Source of the pages.
     n
-        How many mutually linked pages are enough. 4 is the published optimum (Alarte et al. 2014).
+        Number of mutually linked pages to find. 4 is the published optimum (Alarte et al. 2014).
     order
-        In which order the links are followed; see :func:`~blockml.templates.linked.link_order.ordered`.
+        Order of following links; see :func:`~blockml.templates.linked.link_order.ordered`.
     max_loads
-        How many links are followed at most (our choice); links that fail count, the key page doesn't.
+        Maximum number of links followed, including failures (our choice).
     same_site, pages_only
-        Which links count; see :func:`~blockml.templates.linked.links.links`.
-
-    Returns
-    -------
-    Subdigraph
-        ``n`` pages; if there are not as many, the largest set found first; empty if no page could be loaded.
-
-    Raises
-    ------
-    UsageError
-        ``n`` is below 1 or ``max_loads`` below 0.
-    UnknownNameError
-        No such order.
+        Filters of links; see :func:`~blockml.templates.linked.links.links`.
 
     Examples
     --------
@@ -99,16 +79,16 @@ def find_subdigraph(
     (('http://example.org/a', 'http://example.org/b'), False, 4)
     """
     if n < 1:
-        raise UsageError(f"n, the number of mutually linked pages, is at least 1, not {n}")
+        raise UsageError(f"n, the number of mutually linked pages, must be at least 1, got {n}")
     if max_loads < 0:
-        raise UsageError(f"max_loads, the number of links followed, is at least 0, not {max_loads}")
+        raise UsageError(f"max_loads, the number of links followed, must be at least 0, got {max_loads}")
     found = links(key, source, same_site=same_site, pages_only=pages_only)
     reach = ordered(key, found, order, source)
     graph = _Graph(key, source, same_site=same_site)
     best: list[int] = []
     n_followed = 0
     for link in reach:
-        if graph.knows(link.url):
+        if link.url in graph.numbers:
             continue
         if n_followed == max_loads:
             break
@@ -122,7 +102,7 @@ def find_subdigraph(
         if len(best) == n:
             break
     return Subdigraph(
-        urls=tuple(graph.asked[i] for i in best),
+        urls=tuple(graph.requested[i] for i in best),
         pages=tuple(graph.pages[i] for i in best),
         complete=len(best) == n,
         n_links=len(reach),
@@ -132,7 +112,7 @@ def find_subdigraph(
 
 
 def is_copy(page: Page, key: Page) -> bool:
-    """Whether a page shows just the text of the key page. Pages without text, such as sets of frames, are no copies.
+    """Return whether a page has exactly the text of the key page. Pages without text, such as framesets, are no copies.
 
     Examples
     --------
@@ -145,76 +125,67 @@ def is_copy(page: Page, key: Page) -> bool:
 
 
 class _Graph:
-    """The pages loaded so far, by number, and which of them link to each other."""
+    """Loaded pages by number, and which of them link to each other."""
 
     def __init__(self, key: Page, source: PageSource, *, same_site: bool) -> None:
         self.pages: list[Page] = []
-        self.asked: list[str] = []
+        self.requested: list[str] = []
         self.failed: list[str] = []
         self._key = key
         self._source = source
         self._site = host_of(key.url) if same_site and key.url else None
-        #: Number of the page behind each URL; None for the key page and for pages that don't count.
-        self._numbers: dict[str, int | None] = dict.fromkeys(names_of(key, source))
+        #: Number of the page at each known URL; None for the key page and for pages that don't count.
+        self.numbers: dict[str, int | None] = dict.fromkeys(names_of(key, source))
         self._names: list[set[str]] = []
         self._targets: list[set[str]] = []
         #: Bit ``j`` of entry ``i``: the two link to each other.
         self._mutual: list[int] = []
 
-    def knows(self, url: str) -> bool:
-        """Whether it is clear, without loading it, which page has this URL."""
-        return url in self._numbers
-
     def load(self, url: str) -> int | None:
-        """Load a page; its number if it is new or can be reached in a new way."""
+        """Load a page and return its number if it is new or newly reachable by this URL."""
         page = self._source.get(url)
         if page is None:
             self.failed.append(url)
             return None
         names = {url, *names_of(page, self._source)}
-        known = [self._numbers[name] for name in names if name in self._numbers]
+        known = [self.numbers[name] for name in names if name in self.numbers]
+        left_site = self._site is not None and bool(page.url) and host_of(page.url or "") != self._site
         if known:
             number = None if None in known else min(number for number in known if number is not None)
-        elif is_copy(page, self._key) or (self._site is not None and self._left_site(page)):
+        elif is_copy(page, self._key) or left_site:
             number = None
         else:
             number = len(self.pages)
             self.pages.append(page)
-            self.asked.append(url)
+            self.requested.append(url)
             self._names.append(set())
             self._targets.append({link.url for link in links(page, self._source, same_site=False)})
             self._mutual.append(0)
-        self._numbers.update(dict.fromkeys(names, number))
+        self.numbers.update(dict.fromkeys(names, number))
         if number is not None:
             self._names[number] |= names
             self._connect(number)
         return number
 
-    def _left_site(self, page: Page) -> bool:
-        return bool(page.url) and host_of(page.url or "") != self._site
-
     def _connect(self, new: int) -> None:
-        """Note which pages link to this one and back."""
+        """Record which pages and this one link to each other."""
         for other in range(len(self.pages)):
-            if other != new and self._links(new, other) and self._links(other, new):
+            to_other = not self._targets[new].isdisjoint(self._names[other])
+            if other != new and to_other and not self._targets[other].isdisjoint(self._names[new]):
                 self._mutual[new] |= 1 << other
                 self._mutual[other] |= 1 << new
 
-    def _links(self, one: int, other: int) -> bool:
-        return not self._targets[one].isdisjoint(self._names[other])
-
     def largest_with(self, page: int, limit: int) -> list[int]:
-        """The largest set of mutually linked pages with this one, of at most ``limit``, ascending.
+        """Return the first largest set of at most ``limit`` mutually linked pages that includes this one, ascending.
 
-        Of equal ones it is the first in the order of numbers. A set can be larger by one at most than the largest one
-        without the new page, so ``limit`` needn't be more than that.
+        A new page enlarges the largest set by at most one, so ``limit`` needs to be no more than that.
         """
         rest = _largest_clique(self._mutual, self._mutual[page], limit - 1)
         return sorted([*rest, page])
 
 
 def _largest_clique(mutual: Sequence[int], among: int, limit: int) -> list[int]:
-    """The first largest set of mutually linked pages, of at most ``limit``, among those with a bit set."""
+    """Return the first largest set of at most ``limit`` mutually linked pages within a bit set."""
     best: list[int] = []
     stack: list[tuple[list[int], int]] = [([], among)]
     while stack:
@@ -234,7 +205,7 @@ def _largest_clique(mutual: Sequence[int], among: int, limit: int) -> list[int]:
 
 
 def _bits(mask: int) -> Iterable[int]:
-    """Places of the bits that are set, ascending."""
+    """Yield the positions of the set bits, ascending."""
     while mask:
         lowest = mask & -mask
         yield lowest.bit_length() - 1

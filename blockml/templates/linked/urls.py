@@ -1,8 +1,7 @@
-"""URLs as they identify pages: one form per page, links resolved against it, and whether two are on one site.
+"""Normalised URLs that identify pages, resolution of links, and comparison of sites.
 
-The rules are those of RFC 3986 (section 6.2, syntax-based normalisation), with the leniency of the URL standard that
-browsers follow: white space around it, line breaks inside, backslashes, a missing or a third slash. What still is no
-URL of a web page is None, never an error.
+Follows RFC 3986 (section 6.2, syntax-based normalisation) with the leniency of the URL standard that browsers follow:
+surrounding white space, line breaks, backslashes, a missing or a third slash. Anything else is None, never an error.
 """
 
 from __future__ import annotations
@@ -16,18 +15,18 @@ from blockml.page import Page
 
 __all__ = ["base_url", "host_of", "join", "normalise", "resolve", "same_site"]
 
-#: Schemes of web pages, and the ports that need no mention.
+#: Schemes of web pages and their default ports.
 _DEFAULT_PORTS: Mapping[str, int] = {"http": 80, "https": 443}
 
-#: Removed wherever they stand, as browsers do (URL standard, "basic URL parser").
+#: Removed anywhere, as in browsers (URL standard, "basic URL parser").
 _BREAKS = re.compile(r"[\t\n\r]+")
 
-#: Removed from both ends: control characters and the blank (URL standard).
+#: Removed from both ends: control characters and the space (URL standard).
 _EDGES = "".join(map(chr, range(0x21)))
 
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE)
 
-#: Labels of letters, digits, hyphens and underscores of at most 63 characters (RFC 1035; the underscore is used).
+#: Labels of at most 63 letters, digits, hyphens (RFC 1035) and, as is common, underscores.
 _HOST = re.compile(r"(?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}")
 _MAX_HOST = 253  # characters (RFC 1035)
 
@@ -35,28 +34,18 @@ _PORT = re.compile(r"[0-9]{0,5}")
 _PORT_AT_END = re.compile(r":[0-9]+\Z")
 _MAX_PORT = 65_535
 
-#: An escape, or a run of what may not stand in a path or query: all but unreserved and reserved characters (RFC 3986).
+#: An escape, or a run of characters to escape in a path or query: neither unreserved nor reserved (RFC 3986).
 _TO_QUOTE = re.compile(r"%([0-9A-Fa-f]{2})|[^%A-Za-z0-9._~!$&'()*+,;=:@/?-]+|%")
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
 def normalise(url: str) -> str | None:
-    """The one form of a URL that stands for a page.
+    """Normalise an absolute http or https URL; None for anything else, or without a host.
 
-    Scheme and host in lower case, names in other scripts in their ASCII form (IDNA 2003, which Python has built in),
-    no default port, no credentials, no fragment, no dot before the path, no empty query. In path and query, escapes of
-    characters that need none are undone, other escapes have capital digits, and what may not stand there is escaped as
-    UTF-8; ``.`` and ``..`` are worked off. Normalising twice changes nothing more.
-
-    Parameters
-    ----------
-    url
-        An absolute URL, as people and programs write it.
-
-    Returns
-    -------
-    str or None
-        None for what is no ``http`` or ``https`` URL with a host.
+    Scheme and host become lower case, internationalised names ASCII (IDNA 2003, built into Python); default port,
+    credentials, fragment, final dot of the host and empty query are removed. In path and query, escapes of unreserved
+    characters are decoded, others get capital digits, and illegal characters are escaped as UTF-8; ``.`` and ``..`` are
+    resolved. Idempotent.
 
     Examples
     --------
@@ -69,20 +58,10 @@ def normalise(url: str) -> str | None:
 
 
 def resolve(page: Page, href: str) -> str | None:
-    """URL that a link of a page leads to.
+    """Return the normalised URL of a page's link (as written), resolved against its ``<base href>`` or ``url``.
 
-    Parameters
-    ----------
-    page
-        The page it stands on; its ``<base href>`` counts if there is one, else its ``url``.
-    href
-        The link as written.
-
-    Returns
-    -------
-    str or None
-        A normalised URL (see :func:`normalise`); None if the link leads to no web page, or is relative and nothing
-        says to what. A link to a place on the page itself is the page's own URL.
+    None if the link leads to no web page, or is relative without a base. A link to a fragment of the page is the page's
+    own URL.
 
     Examples
     --------
@@ -95,7 +74,7 @@ def resolve(page: Page, href: str) -> str | None:
 
 
 def base_url(page: Page) -> str | None:
-    """What the relative links of a page are relative to: its first ``<base href>`` that is a web URL, else its URL.
+    """Return the base of a page's relative links: its first ``<base href>`` that is a web URL, else its URL.
 
     Examples
     --------
@@ -105,20 +84,20 @@ def base_url(page: Page) -> str | None:
     """
     url = normalise(page.url) if page.url else None
     nodes = page.nodes
-    if "base" in nodes.names:  # few pages have one, and links are resolved one by one
+    if "base" in nodes.names:  # rare, and links are resolved one at a time
         for node in nodes.places("base").tolist():
             href = nodes.attributes[node].get("href")
-            if href is not None:  # the first one with an address counts, be it broken (HTML standard)
+            if href is not None:  # the first one with an address counts, even if broken (HTML standard)
                 return join(url, href) or url
     return url
 
 
 def same_site(one: str, other: str) -> bool:
-    """Whether two URLs are on one site: whether their hosts are the same, but for a leading ``www.``.
+    """Return whether two URLs have the same host, except for a leading ``www.``; scheme and port don't count.
 
-    Stricter than the registrable domain, for which one would need the list of public suffixes: ``blog.example.org`` and
-    ``example.org`` are two sites here. They mostly have two templates as well. Scheme and port don't count. Names that
-    are no web URLs, such as the paths of a folder, are all on one site, and on no other.
+    Stricter than the registrable domain, which would need the public suffix list: ``blog.example.org`` and
+    ``example.org`` are two sites, mostly with two templates. Names that are no web URLs, such as paths of a folder,
+    form one site.
 
     Examples
     --------
@@ -129,7 +108,7 @@ def same_site(one: str, other: str) -> bool:
 
 
 def host_of(url: str) -> str:
-    """Host of a URL without port and ``www.``; empty if it is no web URL.
+    """Return the host of a URL without port and ``www.``; empty if it is no web URL.
 
     Examples
     --------
@@ -177,7 +156,7 @@ def join(base: str | None, href: str) -> str | None:
 
 
 def _compose(scheme: str, rest: str, query: str) -> str | None:
-    """Normalised URL of a scheme, what comes after the slashes, and a query."""
+    """Return the normalised URL of a scheme, the part after the slashes, and a query."""
     authority, _, path = rest.partition("/")
     host = _authority(scheme, authority)
     if host is None:
@@ -187,12 +166,12 @@ def _compose(scheme: str, rest: str, query: str) -> str | None:
 
 
 def _authority(scheme: str, authority: str) -> str | None:
-    """Host, with the port unless it is the default; None if either is broken."""
-    named = authority.rpartition("@")[2]  # credentials say who asks, not for what
+    """Return the host, with the port unless it is the default; None if either is invalid."""
+    named = authority.rpartition("@")[2]  # credentials don't identify a page
     if named.startswith("["):
         address, bracket, port = named[1:].partition("]")
         if not bracket or "%" in address or (port and not port.startswith(":")):
-            return None  # a zone ("%eth0") is known to one machine only
+            return None  # a zone ("%eth0") is local to one machine
         try:
             host = f"[{ipaddress.IPv6Address(address)}]"
         except ValueError:
@@ -210,10 +189,10 @@ def _authority(scheme: str, authority: str) -> str | None:
 
 
 def _ascii_host(name: str) -> str | None:
-    """Host name in ASCII and lower case, without the dot of the root; None if it can't be one."""
+    """Return the lower-case ASCII form of a host name without a final dot; None if it is invalid."""
     if "%" in name:
         name = unquote(name)
-    if len(name) > 2 * _MAX_HOST:  # time of the codec grows with the square of the length
+    if len(name) > 2 * _MAX_HOST:  # the codec takes quadratic time
         return None
     if not name.isascii():
         try:
@@ -225,19 +204,19 @@ def _ascii_host(name: str) -> str | None:
 
 
 def _quoted(text: str) -> str:
-    """Path or query with just the escapes it needs."""
-    return _TO_QUOTE.sub(_quote, text)
+    """Return a path or query with exactly the escapes it needs."""
 
+    def escape(match: re.Match[str]) -> str:
+        if match[1]:
+            code = int(match[1], 16)
+            return chr(code) if code in _UNRESERVED else match[0].upper()
+        return "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "replace"))
 
-def _quote(match: re.Match[str]) -> str:
-    if match[1]:
-        code = int(match[1], 16)
-        return chr(code) if code in _UNRESERVED else match[0].upper()
-    return "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "replace"))
+    return _TO_QUOTE.sub(escape, text)
 
 
 def _without_dots(path: str) -> str:
-    """Path, without its leading slash, with ``.`` and ``..`` worked off (RFC 3986, section 5.2.4)."""
+    """Resolve ``.`` and ``..`` in a path without leading slash (RFC 3986, section 5.2.4)."""
     if "." not in path:
         return path
     steps = path.split("/")

@@ -1,4 +1,4 @@
-"""The handful of pages that one page links to, from the web, politely and without being led astray."""
+"""Fetch the few pages that one page links to from the web, politely and safely."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from blockml.templates.linked.addresses import (
 )
 from blockml.templates.linked.archive import HTML_TYPES, REDIRECTS
 from blockml.templates.linked.connections import Budget, Connections, Response
-from blockml.templates.linked.source import PageSource
+from blockml.templates.linked.links import PageSource
 from blockml.templates.linked.urls import join, normalise
 
 if TYPE_CHECKING:
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 __all__ = ["WebSource"]
 
-#: Ports of web servers that are meant for everyone.
+#: Ports of public web servers.
 _PORTS = frozenset({80, 443})
 
-#: A parser of robots.txt reads at least 500 KiB and follows at least five redirects (RFC 9309, sections 2.5, 2.3.1.2).
+#: Minimum size of a robots.txt and number of redirects to support (RFC 9309, sections 2.5 and 2.3.1.2).
 _ROBOTS_BYTES = 500 * 2**10
 _ROBOTS_REDIRECTS = 5
 
-#: What a header may hold (RFC 9110, section 5.5), and the name in it that robots.txt goes by (RFC 9309, section 2.2.1).
+#: Legal text of a header (RFC 9110, section 5.5), and the product token for robots.txt (RFC 9309, section 2.2.1).
 _HEADER_TEXT = re.compile(r"[!-~](?:[ -~]*[!-~])?")
 _TOKEN = re.compile(r"[A-Za-z_-]+")
 
@@ -48,43 +48,43 @@ _CHARSET = re.compile(r""";\s*charset\s*=\s*["']?([^\s"';]+)""", re.IGNORECASE)
 
 
 class WebSource(PageSource):
-    """Pages from the web, for the few that one page links to; no crawler.
+    """Pages from the web, for the few that one page links to; not a crawler.
 
-    A page is had if it is HTML, has status 200, and keeps all limits; else :meth:`get` gives None, and ``failures``
-    says why. A page that failed isn't asked for again. The page's ``url`` is the one at the end of all redirects.
+    A page must be HTML, have status 200 and keep all limits; else :meth:`get` returns None, ``failures`` has the
+    reason, and the page isn't requested again. The page's ``url`` is the one after all redirects.
 
-    * Addresses that are not public are refused: private, loopback, link-local, multicast, reserved ones and the like,
-      of IPv4 and IPv6, however they are written. A name is looked up once per connection, and the connection goes to
-      the address that was checked. Each redirect is checked again.
-    * robots.txt is obeyed (RFC 9309): fetched once per server, no rules if the answer is 4xx, all forbidden if it is
-      5xx or there is none. Crawl delays are kept.
-    * URLs with a user name or password are refused. Cookies are not kept; proxies of the environment are not used.
-    * Requests go out one after another, whatever the number of threads.
+    * Addresses that aren't public are refused: private, loopback, link-local, multicast, reserved and so on, IPv4 and
+      IPv6, in any notation. A name is looked up once per connection, which goes to the checked address. Each redirect
+      is checked again.
+    * robots.txt is obeyed (RFC 9309): fetched once per server; no rules if the answer is 4xx, everything disallowed for
+      5xx or no answer. Crawl delays are kept.
+    * URLs with a user name or password are refused. Cookies and proxies of the environment are not used.
+    * Requests are sequential, also with several threads.
 
     Parameters
     ----------
     max_pages
-        How many pages are asked for in all; robots.txt and redirects don't count.
+        Maximum number of pages requested in all; robots.txt and redirects don't count.
     max_bytes
-        Length of a page, unzipped. Longer ones fail.
+        Maximum length of a page, decompressed. Longer ones fail.
     timeout
-        Seconds for one page with its redirects, and as many for each robots.txt; waiting for its turn doesn't count.
+        Seconds for one page with its redirects, and for each robots.txt, without waiting for delays.
     max_redirects
-        How many redirects in a row are followed.
+        Maximum number of consecutive redirects.
     delay
         Seconds between two requests to one server, unless its robots.txt asks for more.
     max_delay
-        The longest wait before a page, in seconds. A page that would have to wait longer fails.
+        Longest wait before a page, in seconds. Pages that would have to wait longer fail.
     allow_private
-        Connect to all addresses, and to all ports unless ``ports`` says which: for pages of the own network.
+        Connect to all addresses, and to all ports unless ``ports`` is given: for pages of the local network.
     ports
-        Ports that may be used; 80 and 443 if not given.
+        Permitted ports; by default 80 and 443.
     user_agent
-        What it calls itself. robots.txt is asked about the name it starts with.
+        User agent. Its first word is the name looked up in robots.txt.
     resolver
-        ``(host, port) -> addresses``; the operating system's if not given. Its answers are checked like any other.
+        ``(host, port) -> addresses``; by default the operating system's. Its answers are checked as well.
     tls
-        Settings for https, such as certificates of the own network; certifi's if not given.
+        TLS settings, such as certificates of the local network; by default certifi's.
     parsing
         Options for :func:`blockml.parse`.
 
@@ -93,7 +93,7 @@ class WebSource(PageSource):
     MissingExtraError
         httpx or protego is not installed.
     UsageError
-        A limit is no number or out of its range, or the user agent holds no name.
+        A limit is out of range, or the user agent contains no name.
 
     Examples
     --------
@@ -119,21 +119,20 @@ class WebSource(PageSource):
         tls: ssl.SSLContext | None = None,
         parsing: Mapping[str, Any] | None = None,
     ) -> None:
-        for name, value, least in (
-            ("max_pages", max_pages, 0),
-            ("max_bytes", max_bytes, 1),
-            ("max_redirects", max_redirects, 0),
-            ("delay", delay, 0),
-            ("max_delay", max_delay, 0),
-        ):
-            if not least <= value < math.inf:
-                raise UsageError(f"{name} is a number from {least} on, not {value!r}")
-        if not 0 < timeout < math.inf:
-            raise UsageError(f"timeout is a number of seconds above 0, not {timeout!r}")
-        user_agent = _default_user_agent() if user_agent is None else user_agent
+        limits = {"max_pages": max_pages, "max_redirects": max_redirects, "delay": delay, "max_delay": max_delay}
+        for name, value in limits.items():
+            if not 0 <= value < math.inf:
+                raise UsageError(f"{name} must be a non-negative number, got {value!r}")
+        for name, value in {"max_bytes": max_bytes, "timeout": timeout}.items():
+            if not 0 < value < math.inf:
+                raise UsageError(f"{name} must be a positive number, got {value!r}")
+        if user_agent is None:
+            from blockml import __version__  # blockml imports this package
+
+            user_agent = f"blockml/{__version__} (fetches the pages that one page links to; obeys robots.txt)"
         token = _TOKEN.match(user_agent)
         if token is None or not _HEADER_TEXT.fullmatch(user_agent):
-            raise UsageError(f"a user agent is plain text that starts with a name, not {user_agent!r}")
+            raise UsageError(f"a user agent must be plain text that starts with a name, got {user_agent!r}")
         self._max_pages = max_pages
         self._max_bytes = max_bytes
         self._timeout = timeout
@@ -142,8 +141,11 @@ class WebSource(PageSource):
         self._max_delay = max_delay
         self._token = token[0]
         self._parsing = dict(parsing or {})
-        parse("", url=None, charset=None, **self._parsing)  # a wrong option shows here, not at some page
-        _need_protego()
+        parse("", url=None, charset=None, **self._parsing)  # report invalid options now
+        try:
+            import protego  # noqa: F401
+        except ImportError as error:
+            raise MissingExtraError("Fetching pages", "http") from error
         self._connections = Connections(
             user_agent=user_agent,
             allow_private=allow_private,
@@ -155,19 +157,13 @@ class WebSource(PageSource):
         self._closed = False
         self._n_pages = 0
         self._failures: dict[str, str] = {}
-        self._robots: dict[str, _Robots] = {}
+        self._robots: dict[str, Protego | str] = {}  # rules of each server, or why everything is disallowed
         self._turns: dict[str, float] = {}
         self.failures: Mapping[str, str] = MappingProxyType(self._failures)
-        """Why each page that was asked for and not had is missing, by its URL."""
+        """Reason of each failure, by URL."""
 
     def get(self, url: str) -> Page | None:
-        """Fetch and parse a page; None if it can't be had, see ``failures``.
-
-        Raises
-        ------
-        UsageError
-            The source was closed.
-        """
+        """Fetch and parse a page; None if that fails, see ``failures``. Raise UsageError if the source was closed."""
         with self._lock:
             if self._closed:
                 raise UsageError("this source was closed")
@@ -181,7 +177,7 @@ class WebSource(PageSource):
                 return None
 
     def close(self) -> None:
-        """Close all connections; nothing can be fetched afterwards."""
+        """Close all connections and stop fetching."""
         with self._lock:
             self._closed = True
             self._connections.close()
@@ -222,26 +218,35 @@ class WebSource(PageSource):
         return parse(body, url=url, charset=charset[1] if charset else None, **self._parsing)
 
     def _ask_robots(self, url: str) -> float:
-        """Seconds between requests that the server of a URL asks for; raises FetchError if it forbids the URL."""
+        """Return the crawl delay of a URL's server in seconds; raise FetchError if it disallows the URL."""
+        from protego import Protego
+
         server = "/".join(url.split("/", 3)[:3])
         if server not in self._robots:
             try:
-                self._robots[server] = _Robots(self._fetch_robots(f"{server}/robots.txt"))
+                self._robots[server] = Protego.parse(self._fetch_robots(f"{server}/robots.txt"))
             except RefusedError as error:
-                self._robots[server] = _Robots(None, str(error))
+                self._robots[server] = str(error)
             except FetchError as error:
-                self._robots[server] = _Robots(None, f"robots.txt can't be had, so all is forbidden ({error})")
-        robots = self._robots[server]
-        robots.check(url, self._token)
-        return robots.delay(self._token)
+                self._robots[server] = f"robots.txt can't be loaded, so everything is disallowed ({error})"
+        rules = self._robots[server]
+        if isinstance(rules, str):
+            raise FetchError(rules)
+        if not rules.can_fetch(url, self._token):
+            raise FetchError("disallowed by robots.txt")
+        delay = float(rules.crawl_delay(self._token) or 0.0)
+        rate = rules.request_rate(self._token)
+        with suppress(ZeroDivisionError):
+            delay = max(delay, rate.seconds / rate.requests) if rate is not None else delay
+        return delay if delay >= 0 else 0.0  # neither negative nor NaN
 
     def _fetch_robots(self, url: str) -> str:
-        """Text of a robots.txt; empty if the server has none."""
+        """Return the text of a robots.txt; empty if the server has none."""
         budget = Budget(self._timeout)
         for _ in range(_ROBOTS_REDIRECTS + 1):
             with self._connections.request(url, budget) as response:
                 if 200 <= response.status < 300:
-                    # Of a line that is cut off nobody knows what it forbids.
+                    # A truncated last line may mean anything.
                     body = response.read(_ROBOTS_BYTES, cut=True)
                     whole = body if len(body) < _ROBOTS_BYTES else body[: body.rfind(b"\n") + 1]
                     return whole.decode("utf-8-sig", "replace")
@@ -251,70 +256,26 @@ class WebSource(PageSource):
                     raise FetchError(f"status {response.status}")
                 target = _target(url, response)
             url = target
-        return ""  # after that many redirects there is none (RFC 9309, section 2.3.1.2)
+        return ""  # no rules after too many redirects (RFC 9309, section 2.3.1.2)
 
     def _wait(self, url: str, delay: float) -> None:
-        """Wait for the turn of a request to its server."""
+        """Wait until the next request to this server is due."""
         server = "/".join(url.split("/", 3)[:3])
         now = time.monotonic()
         wait = self._turns.get(server, now) - now
         if wait > self._max_delay:
-            raise FetchError(
-                f"would have to wait {wait:.0f} seconds for its turn, and the limit is {self._max_delay:g}"
-            )
+            raise FetchError(f"would have to wait {wait:.0f} seconds, and the limit is {self._max_delay:g}")
         if wait > 0:
             time.sleep(wait)
         self._turns[server] = time.monotonic() + max(delay, self._delay)
 
 
-class _Robots:
-    """What one server's robots.txt says."""
-
-    def __init__(self, text: str | None, reason: str = "") -> None:
-        self._rules: Protego | None = None
-        self._reason = reason
-        if text is not None:
-            from protego import Protego
-
-            self._rules = Protego.parse(text)
-
-    def check(self, url: str, token: str) -> None:
-        """Raise FetchError if a URL is forbidden."""
-        if self._rules is None:
-            raise FetchError(self._reason)
-        if not self._rules.can_fetch(url, token):
-            raise FetchError("robots.txt forbids it")
-
-    def delay(self, token: str) -> float:
-        """Seconds between requests that are asked for, 0 if it doesn't say."""
-        if self._rules is None:
-            return 0.0
-        delay = float(self._rules.crawl_delay(token) or 0.0)
-        rate = self._rules.request_rate(token)
-        with suppress(ZeroDivisionError):
-            delay = max(delay, rate.seconds / rate.requests) if rate is not None else delay
-        return delay if delay >= 0 else 0.0  # neither negative nor no number
-
-
 def _target(url: str, response: Response) -> str:
-    """Where a redirect leads to."""
+    """Return the target of a redirect."""
     location = response.header("Location")
     target = join(url, location) if location else None
     if target is None:
-        raise FetchError(f"status {response.status} without a place to go to")
-    if has_credentials(location):  # joining leaves them out
+        raise FetchError(f"status {response.status} without a target")
+    if has_credentials(location):  # join drops them
         raise FetchError("a redirect to a URL with a user name or password")
     return checked_url(target)
-
-
-def _default_user_agent() -> str:
-    from blockml import __version__  # the package imports this module's room
-
-    return f"blockml/{__version__} (fetches the pages that one page links to; obeys robots.txt)"
-
-
-def _need_protego() -> None:
-    try:
-        import protego  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError("Fetching pages", "http") from error

@@ -1,11 +1,17 @@
-"""Lays the trees of a site's pages over each other: what is the same on all of them is their template."""
+"""Detect templates by mapping the DOM trees of a site's pages to each other (Alarte et al. 2014)."""
 
 from blockml.templates.mapping.content import content_blocks, content_text_nodes, main_container, template_share
 from blockml.templates.mapping.etdm import MATCHINGS, map_trees
 from blockml.templates.mapping.html import template_html
-from blockml.templates.mapping.scores import NodeScores, node_scores
 from blockml.templates.mapping.similarity import PRESETS, NodeEquality, similarities, similarity
-from blockml.templates.mapping.template import PageTemplate, learnt_tree, membership, page_template
+from blockml.templates.mapping.template import (
+    NodeScores,
+    PageTemplate,
+    learnt_tree,
+    membership,
+    node_scores,
+    page_template,
+)
 from blockml.templates.mapping.tree import Tree, tree_of
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""The content of a page as what is left without its template."""
+"""Content of a page: the blocks outside of its template."""
 
 from __future__ import annotations
 
@@ -12,45 +12,23 @@ from blockml.text.words import find_words
 
 __all__ = ["content_blocks", "content_text_nodes", "main_container", "template_share"]
 
-#: Share of a block's words from which on it is template: a block is decided by the majority of its words.
+#: Share of a block's words from which it is template: the majority of its words decides.
 _MAJORITY = 0.5
 
-#: Share of the remaining words that the main container has to hold. Our choice, for the remark of Alarte et al. (2014)
-#: that the main content is mostly in one place, with much text.
+#: Share of the remaining words in the main container. Our choice, following the remark of Alarte et al. (2014) that the
+#: main content is mostly in one place with much text.
 _MOST_WORDS = 0.8
 
 
 def content_text_nodes(page: Page, in_template: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """(n_nodes,) the texts of a page that its blocks are made of and that aren't in the template.
-
-    Raises
-    ------
-    UsageError
-        ``in_template`` is not one value a node.
-    """
+    """Return an (n_nodes,) mask of the texts of blocks outside of the template, an (n_nodes,) mask itself."""
     return _block_texts(page) & ~_per_node(page, in_template)
 
 
 def template_share(page: Page, in_template: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """How much of each block is template.
+    """Return the (n_blocks,) share of each block's words, or texts if it has no words, in the template.
 
-    Parameters
-    ----------
-    page
-        A page.
-    in_template
-        (n_nodes,) the template's nodes: ``PageTemplate.nodes`` or what ``membership`` gives.
-
-    Returns
-    -------
-    NDArray[np.float64]
-        (n_blocks,) share of the block's words whose texts are in the template, 0 to 1; of its texts, for a block
-        without words.
-
-    Raises
-    ------
-    UsageError
-        ``in_template`` is not one value a node.
+    ``in_template`` is an (n_nodes,) mask, from ``PageTemplate.nodes`` or ``membership``; UsageError for another length.
 
     Examples
     --------
@@ -62,33 +40,17 @@ def template_share(page: Page, in_template: NDArray[np.bool_]) -> NDArray[np.flo
     inside = _per_node(page, in_template)
     texts = _block_texts(page)
     words = _words(page)
-    n_words = in_blocks(page.blocks, words)
-    n_texts = in_blocks(page.blocks, texts)
+    n_words, n_texts = in_blocks(page.blocks, words), in_blocks(page.blocks, texts)
     found = np.where(n_words > 0, in_blocks(page.blocks, words * inside), in_blocks(page.blocks, texts & inside))
     shares: NDArray[np.float64] = found / np.maximum(np.where(n_words > 0, n_words, n_texts), 1)
     return shares
 
 
 def content_blocks(page: Page, in_template: NDArray[np.bool_], *, second_stage: bool = False) -> NDArray[np.bool_]:
-    """Which blocks stay once the template is taken away.
+    """Return an (n_blocks,) mask of the blocks of which less than half is template.
 
-    Parameters
-    ----------
-    page, in_template
-        See :func:`template_share`.
-    second_stage
-        Keep only those inside of :func:`main_container`.
-
-    Returns
-    -------
-    NDArray[np.bool_]
-        (n_blocks,) whether less than half of the block is template. All False if the whole page is template: the
-        caller has to fall back on another method.
-
-    Raises
-    ------
-    UsageError
-        ``in_template`` is not one value a node.
+    With ``second_stage`` only blocks within :func:`main_container` remain. All False if the whole page is template: the
+    caller must then use another method. For ``in_template`` see :func:`template_share`.
 
     Examples
     --------
@@ -107,24 +69,10 @@ def content_blocks(page: Page, in_template: NDArray[np.bool_], *, second_stage: 
 
 
 def main_container(page: Page, remaining: NDArray[np.bool_]) -> int | None:
-    """The smallest element that holds at least 80 % of the words of some blocks.
+    """Return the node of the smallest element with at least 80 % of the words of the (n_blocks,) ``remaining`` blocks.
 
-    Parameters
-    ----------
-    page
-        A page.
-    remaining
-        (n_blocks,) the blocks.
-
-    Returns
-    -------
-    int or None
-        Index of the node; None if the blocks have no word, or content after ``</html>`` keeps them apart.
-
-    Raises
-    ------
-    UsageError
-        ``remaining`` is not one value a block.
+    None if these blocks have no words, or no element contains enough, as with content after ``</html>``. Raises
+    UsageError for a mask of another length.
 
     Examples
     --------
@@ -144,7 +92,7 @@ def main_container(page: Page, remaining: NDArray[np.bool_]) -> int | None:
     below = subtree_sums(nodes, words)
     if not below.any():
         return None
-    # Two elements that hold most of the words lie inside each other: the innermost is the last in document order.
+    # Elements with most of the words are nested: the innermost is the last in document order.
     most = np.flatnonzero((nodes.tag != 0) & (below >= _MOST_WORDS * words.sum()))
     return int(most[-1]) if len(most) else None
 
@@ -156,13 +104,13 @@ def _per_node(page: Page, in_template: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _block_texts(page: Page) -> NDArray[np.bool_]:
-    """(n_nodes,) whether a node is a text that a block may be made of."""
+    """Return an (n_nodes,) mask of texts outside of ``head``."""
     texts: NDArray[np.bool_] = (page.nodes.tag == 0) & ((page.nodes.flags & Flag.HEAD) == 0)
     return texts
 
 
 def _words(page: Page) -> NDArray[np.int64]:
-    """(n_nodes,) words of each such text."""
+    """Return (n_nodes,) numbers of words of these texts."""
     texts = np.flatnonzero(_block_texts(page))
     owner, _ = find_words([page.nodes.texts[node] for node in texts.tolist()])
     words = np.zeros(len(page.nodes), dtype=np.int64)

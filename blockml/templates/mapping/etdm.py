@@ -1,19 +1,18 @@
 """Equal top-down mapping of one tree to another (Alarte et al. 2014, definitions 3.1 and 3.2, algorithm 2).
 
-A mapping is a set of pairs of nodes: one-to-one, of equal nodes only, and closed upwards, so that the parents of a
-pair are a pair. Nothing recurses: pairs whose children are still to be mapped wait on a stack.
+A mapping is a set of pairs of equal nodes: one-to-one, and closed under parents. Pairs whose children are still to be
+mapped wait on a stack, so nothing recurses.
 
-What keeps the work small, in this order. Below a pair whose sub-trees are the same in all respects, each node is
-mapped to its own likeness without comparing anything else, which is what the greedy choice would give as well.
-Children are compared only with children of the same name and, if texts have to be equal, text. Where even so more
-than ``MAX_PAIRS`` pairs are left, a child meets only those that stand up to ``BAND`` steps away, counted from the
-front or from the back of both lists, and those that share its id or its class names and attributes.
+Three measures bound the work. Below a pair with identical subtrees each node is mapped to its counterpart without
+comparisons, as the greedy choice would. Children are compared only with children of equal name and, if texts must be
+equal, text. If more than ``MAX_PAIRS`` pairs remain, a child is compared only with those at most ``BAND`` positions
+away, counted from either end, and with those of the same id or the same class names and attributes.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,25 +23,25 @@ from blockml.templates.mapping.tree import Tree
 
 __all__ = ["MATCHINGS", "map_trees"]
 
-#: How the children of a pair are paired, by name.
+#: Matchings of the children of a pair.
 MATCHINGS = ("greedy", "optimal")
 
 #: Pairs of children that are all compared: 300 by 300. Our choice.
 MAX_PAIRS = 90_000
 
-#: Steps that two children of longer lists may stand apart. Our choice.
+#: Distance in position up to which children of longer lists are compared. Our choice.
 BAND = 50
 
-#: Pairs of children that are compared in any list: where it would be more, the band is narrower. Our choice.
+#: Pairs of children compared in any list; for longer lists the band is narrower. Our choice.
 MAX_BAND_PAIRS = 1_000_000
 
-#: Fewer pairs are scored one by one: below it, arrays cost more than they save. Our choice.
+#: Pairs up to which single scores are faster than arrays. Our choice.
 _FEW_PAIRS = 24
 
-#: Children from which on a node is very wide (authors' public implementation).
+#: Children above which a node is very wide (authors' public implementation).
 _WIDE = 200
 
-#: Base of the hashes of rows that follow each other. Any odd number will do; this one is 2**64 by the golden ratio.
+#: Base of rolling hashes, any odd number; this one is 2**64 divided by the golden ratio.
 _BASE = 0x9E3779B97F4A7C15
 
 _Pairs = list[tuple[int, int]]
@@ -59,35 +58,23 @@ def map_trees(
 ) -> NDArray[np.int32]:
     """Map one tree to another.
 
-    The first roots are mapped if they have one name. Of the children of a pair, the two that are most alike are
-    mapped first, then the next two of those that are left, as long as they are equal; ties go to the first in
-    document order.
+    The first roots are mapped if their names are equal. Of the children of a pair, the two most similar are mapped
+    first, then the next two of the rest, as long as they are equal; ties go to the first in document order. Returns the
+    (n_a,) rows of ``b`` that the rows of ``a`` are mapped to; -1 without one. Raises UnknownNameError for an unknown
+    equality or matching, and UsageError for ``group`` below 1.
 
     Parameters
     ----------
     a, b
-        The trees, whole or restricted.
+        Trees, whole or restricted.
     equality
-        When nodes are equal: a key of :data:`PRESETS`, or settings of its own.
+        Equality of nodes: a key of :data:`PRESETS`, or settings.
     matching
-        ``greedy``, as above and in the public implementation, or ``optimal``: the pairing of each list of children
-        with the largest sum of similarities. Lists too long to compare all pairs are paired greedily even then.
+        ``greedy``, as above and in the public implementation, or ``optimal``: the matching of two lists of children
+        with the largest sum of similarities. Lists too long to compare all pairs are always matched greedily.
     group
-        Cut the children of a very wide pair (one has more than 200 children, at least half of them of one name) into
-        runs of this length, and map the first run to the first, the second to the second and so on. The public
-        implementation has 20; off by default.
-
-    Returns
-    -------
-    NDArray[np.int32]
-        (n_a,) row of ``b`` that each row of ``a`` is mapped to; -1 without one.
-
-    Raises
-    ------
-    UnknownNameError
-        No such equality or matching.
-    UsageError
-        Runs shorter than 1.
+        Split the children of a very wide pair (one has more than 200 children, at least half of them with one name)
+        into runs of this length, and map only runs of the same number. 20 in the public implementation; off by default.
 
     Examples
     --------
@@ -100,16 +87,16 @@ def map_trees(
     if matching not in MATCHINGS:
         raise UnknownNameError("matching", matching, MATCHINGS)
     if group is not None and group < 1:
-        raise UsageError(f"runs of children have one at least, not {group}")
+        raise UsageError(f"group, the length of runs of children, must be at least 1, got {group}")
     partner = np.full(len(a), -1, dtype=np.int32)
     comparison = Comparison(a, b, equality)
     if not len(a) or not len(b) or a.name(0) != b.name(0):
         return partner
     mapper = _Mapper(comparison, matching, group)
-    same_below = _Likeness(comparison)
+    same_below = _SameBelow(comparison)
     ends_a, ends_b = a.end.tolist(), b.end.tolist()
     waiting: _Pairs = [(0, 0)]
-    # Content after the first </html> has roots of its own.
+    # Content after the first </html> has its own roots.
     waiting += mapper.pairs(_children(ends_a, ends_a[0], len(a)), _children(ends_b, ends_b[0], len(b)))
     while waiting:
         i, j = waiting.pop()
@@ -125,7 +112,7 @@ def map_trees(
 
 
 def _children(ends: list[int], first: int, stop: int) -> list[int]:
-    """Rows from ``first`` on that follow each other as siblings."""
+    """Return the rows from ``first`` on that are siblings."""
     rows = []
     while first < stop:
         rows.append(first)
@@ -134,17 +121,17 @@ def _children(ends: list[int], first: int, stop: int) -> list[int]:
 
 
 class _Mapper:
-    """Pairs the children of two nodes."""
+    """Matches the children of two nodes."""
 
     def __init__(self, comparison: Comparison, matching: str, group: int | None) -> None:
         self._comparison = comparison
         self._kinds_a, self._kinds_b = comparison.kinds()
         self._in_order = comparison.is_uniform
-        self._choose: Callable[[NDArray[np.float64]], _Pairs] | None = _optimal if matching == "optimal" else None
+        self._is_optimal = matching == "optimal"
         self._group = group
 
     def pairs(self, rows_a: list[int], rows_b: list[int]) -> _Pairs:
-        """Pairs of two lists of siblings."""
+        """Match two lists of siblings."""
         step = self._group
         if not step or not (_is_wide(self._comparison.a, rows_a) or _is_wide(self._comparison.b, rows_b)):
             return self._by_kind(rows_a, rows_b)
@@ -154,7 +141,7 @@ class _Mapper:
         return found
 
     def _by_kind(self, rows_a: list[int], rows_b: list[int]) -> _Pairs:
-        """Pairs of two lists: rows of different kinds are never equal, so each kind is paired alone."""
+        """Match two lists kind by kind, as rows of different kinds are never equal."""
         if len(rows_a) == len(rows_b) == 1:
             return self._some(rows_a, rows_b) if self._kinds_a[rows_a[0]] == self._kinds_b[rows_b[0]] else []
         of_kind: dict[int, list[int]] = defaultdict(list)
@@ -167,33 +154,42 @@ class _Mapper:
         return [pair for kind, rows in mine.items() for pair in self._some(rows, of_kind[kind])]
 
     def _some(self, rows_a: list[int], rows_b: list[int]) -> _Pairs:
-        """Pairs of two lists of one kind."""
+        """Match two lists of one kind."""
         if self._in_order:
             return list(zip(rows_a, rows_b, strict=False))
         comparison = self._comparison
         n_pairs, n_most = len(rows_a) * len(rows_b), min(len(rows_a), len(rows_b))
         if n_pairs == 1:
             return [(rows_a[0], rows_b[0])] if comparison.score(rows_a[0], rows_b[0]) >= comparison.limit else []
-        if self._choose and n_pairs <= MAX_PAIRS:
-            left, right = np.repeat(rows_a, len(rows_b)), np.tile(rows_b, len(rows_a))
-            scores = comparison.scores(left, right)
+        if self._is_optimal and n_pairs <= MAX_PAIRS:
+            from scipy.optimize import linear_sum_assignment
+
+            scores = comparison.scores(np.repeat(rows_a, len(rows_b)), np.tile(rows_b, len(rows_a)))
             scores[scores < comparison.limit] = 0
-            return [(rows_a[x], rows_b[y]) for x, y in self._choose(scores.reshape(len(rows_a), -1))]
+            table = scores.reshape(len(rows_a), -1)
+            left, right = linear_sum_assignment(table, maximize=True)
+            return [(rows_a[x], rows_b[y]) for x, y in zip(left, right, strict=True) if table[x, y] > 0]
         if n_pairs <= _FEW_PAIRS:
             found = [(-comparison.score(x, y), x, y) for x in rows_a for y in rows_b]
             return _disjoint([(x, y) for score, x, y in sorted(found) if -score >= comparison.limit], n_most)
-        left, right, scores = _equal(comparison, *_candidates(comparison, rows_a, rows_b))
+        left, right = _candidates(comparison, rows_a, rows_b)
+        scores = np.empty(len(left))
+        for start in range(0, len(left), MAX_PAIRS):  # in chunks, to bound the memory
+            chunk = slice(start, start + MAX_PAIRS)
+            scores[chunk] = comparison.scores(left[chunk], right[chunk])
+        equal = scores >= comparison.limit
+        left, right, scores = left[equal], right[equal], scores[equal]
         best_first = np.lexsort((right, left, -scores))
         return _disjoint(zip(left[best_first].tolist(), right[best_first].tolist(), strict=True), n_most)
 
 
 def _is_wide(side: Side, rows: list[int]) -> bool:
-    """Whether these are the children of a very wide node."""
+    """Return whether these are the children of a very wide node."""
     return len(rows) > _WIDE and 2 * int(np.bincount(side.tag[rows]).max()) >= len(rows)
 
 
 def _disjoint(pairs: Iterable[tuple[int, int]], n_most: int) -> _Pairs:
-    """The pairs that share no row with an earlier one that was taken, ``n_most`` at most."""
+    """Select pairs greedily such that no two share a row, at most ``n_most``."""
     taken_a: set[int] = set()
     taken_b: set[int] = set()
     taken = []
@@ -207,17 +203,8 @@ def _disjoint(pairs: Iterable[tuple[int, int]], n_most: int) -> _Pairs:
     return taken
 
 
-def _optimal(scores: NDArray[np.float64]) -> _Pairs:
-    """The pairs of positive score with the largest sum."""
-    from scipy.optimize import linear_sum_assignment
-
-    left, right = linear_sum_assignment(scores, maximize=True)
-    chosen = scores[left, right] > 0
-    return list(zip(left[chosen].tolist(), right[chosen].tolist(), strict=True))
-
-
 def _candidates(comparison: Comparison, rows_a: Sequence[int], rows_b: Sequence[int]) -> tuple[_Index, _Index]:
-    """Pairs to compare: all of them if they aren't too many, else those in reach of each other."""
+    """Return the pairs to compare: all, or if they are too many those within the band or with equal attributes."""
     n_a, n_b = len(rows_a), len(rows_b)
     own, others = np.array(rows_a, dtype=np.intp), np.array(rows_b, dtype=np.intp)
     if n_a * n_b <= MAX_PAIRS:
@@ -231,49 +218,32 @@ def _candidates(comparison: Comparison, rows_a: Sequence[int], rows_b: Sequence[
     right = reach.reshape(-1)
     legal = (right >= 0) & (right < n_b)
     joined = _joined(comparison, rows_a, rows_b)
-    return (
-        np.concatenate([own[left[legal]], joined[:, 0]]),
-        np.concatenate([others[right[legal]], joined[:, 1]]),
-    )
-
-
-def _equal(comparison: Comparison, left: _Index, right: _Index) -> tuple[_Index, _Index, NDArray[np.float64]]:
-    """The pairs of equal rows and their scores; in chunks, so that what is computed on the way stays small."""
-    scores = np.empty(len(left))
-    for start in range(0, len(left), MAX_PAIRS):
-        chunk = slice(start, start + MAX_PAIRS)
-        scores[chunk] = comparison.scores(left[chunk], right[chunk])
-    equal = scores >= comparison.limit
-    return left[equal], right[equal], scores[equal]
+    return np.concatenate([own[left[legal]], joined[:, 0]]), np.concatenate([others[right[legal]], joined[:, 1]])
 
 
 def _joined(comparison: Comparison, rows_a: Sequence[int], rows_b: Sequence[int]) -> _Index:
-    """(n, 2) pairs that share an id, or class names and attributes: the first of a kind with the first, and so on."""
-    pairs: _Pairs = []
-    for look in (_ids, _looks):
-        waiting: dict[Hashable, deque[int]] = defaultdict(deque)
-        for row, key in zip(rows_b, look(comparison.b, rows_b), strict=True):
-            waiting[key].append(row)
-        for row, key in zip(rows_a, look(comparison.a, rows_a), strict=True):
-            if key is not None and waiting.get(key):
-                pairs.append((row, waiting[key].popleft()))
+    """Return (n, 2) pairs that share an id, or class names and attributes: the first of each list, and so on."""
+
+    def keys(side: Side, rows: Sequence[int]) -> Iterator[tuple[int, Hashable]]:
+        columns = (rows, side.ids[rows].tolist(), side.classes[rows].tolist(), side.attributes[rows].tolist())
+        for row, own_id, classes, attributes in zip(*columns, strict=True):
+            if own_id >= 0:
+                yield row, own_id
+            if attributes > 0:
+                yield row, (classes, attributes)
+
+    waiting: dict[Hashable, deque[int]] = defaultdict(deque)
+    for row, key in keys(comparison.b, rows_b):
+        waiting[key].append(row)
+    pairs = [(row, waiting[key].popleft()) for row, key in keys(comparison.a, rows_a) if waiting.get(key)]
     return np.array(pairs, dtype=np.intp).reshape(-1, 2)
 
 
-def _ids(side: Side, rows: Sequence[int]) -> list[int | None]:
-    return [None if key < 0 else key for key in side.ids[rows].tolist()]
-
-
-def _looks(side: Side, rows: Sequence[int]) -> list[tuple[int, int] | None]:
-    looks = zip(side.classes[rows].tolist(), side.attributes[rows].tolist(), strict=True)
-    return [look if look[1] > 0 else None for look in looks]
-
-
-class _Likeness:
-    """Tells whether all that is below one row is the same as below a row of the other tree."""
+class _SameBelow:
+    """Tests whether the descendants of a row of each tree are identical."""
 
     def __init__(self, comparison: Comparison) -> None:
-        self._usable = comparison.knows_itself
+        self._usable = comparison.equates_identical
         self._labels_a, self._sums_a = _summed(comparison.a)
         self._labels_b, self._sums_b = _summed(comparison.b)
         self._ends_a, self._ends_b = comparison.a.tree.end.tolist(), comparison.b.tree.end.tolist()
@@ -282,11 +252,11 @@ class _Likeness:
         self._powers = _powers(max(len(self._labels_a), len(self._labels_b))).tolist()
 
     def __call__(self, i: int, j: int) -> bool:
-        """Whether it is; what the two rows are themselves doesn't matter."""
+        """Return whether the descendants are identical; the two rows themselves may differ."""
         end_a, end_b = self._ends_a[i], self._ends_b[j]
         if not self._usable or end_a - i != end_b - j or self._n_children_a[i] != self._n_children_b[j]:
             return False
-        # Sums over stretches of labels, each times a power that grows with its row, lifted to the same power.
+        # Rolling hashes of the two stretches, multiplied up to the same power of the base.
         sum_a = self._sums_a[end_a] - self._sums_a[i + 1]
         sum_b = self._sums_b[end_b] - self._sums_b[j + 1]
         if (sum_a * self._powers[max(j - i, 0)] - sum_b * self._powers[max(i - j, 0)]) % 2**64:
@@ -295,7 +265,7 @@ class _Likeness:
 
 
 def _summed(side: Side) -> tuple[NDArray[np.uint64], list[int]]:
-    """(n,) a hash of all that a row is, and (n + 1,) sums of them times powers, modulo 2**64."""
+    """Return (n,) hashes of the rows, and (n + 1,) cumulative sums of these times powers of the base, modulo 2**64."""
     tree = side.tree
     size = tree.end - np.arange(len(tree))
     labels = np.zeros(len(tree), dtype=np.uint64)
@@ -307,7 +277,7 @@ def _summed(side: Side) -> tuple[NDArray[np.uint64], list[int]]:
 
 
 def _powers(n: int) -> NDArray[np.uint64]:
-    """(n,) powers of the base, from 0 on, modulo 2**64."""
+    """Return (n,) powers of the base modulo 2**64."""
     powers = np.full(n, _BASE, dtype=np.uint64)
     powers[:1] = 1
     return np.cumprod(powers, dtype=np.uint64)

@@ -1,7 +1,7 @@
-"""A template as a page of its own: clean HTML, for people to look at and for other programs.
+"""Templates as clean HTML pages, to view and for other programs.
 
-Everything active is left out: scripts, event handlers, addresses that run something, embedded programs and frames,
-animations of attributes. Every ``<`` that is written begins a tag of ours, so no reader can take a text for code.
+Active content is left out: scripts, event handlers, URLs that run code, embedded programs and frames, animated
+attributes. Every ``<`` written begins one of our tags, so no parser can mistake a text for code.
 """
 
 from __future__ import annotations
@@ -19,40 +19,40 @@ from blockml.templates.mapping.template import PageTemplate
 
 __all__ = ["template_html"]
 
-#: Names that every parser reads back as they were written.
+#: Names that every parser reads back unchanged.
 _NAME = re.compile(r"[a-z][a-z0-9._:-]*")
 _ATTRIBUTE_NAME = re.compile(r"[a-z_][a-z0-9._:-]*")
 
-#: Written under another name: what may stand only in other places than the body, and what would swallow tags.
+#: Elements written under another name: allowed only outside of the body, or raw text, which would swallow tags.
 _RENAMED: Mapping[str, str] = {
     **dict.fromkeys(("html", "head", "body", "frameset", "frame"), "div"),
     **dict.fromkeys(("xmp", "plaintext"), "pre"),
 }
 
-#: Before their text, the HTML standard drops a line break. libxml2 doesn't, so there it is in the text as it was.
+#: Elements at whose start the HTML standard drops a line break. libxml2 doesn't, so there the text has it.
 _LINE_EATERS = frozenset({"pre", "textarea", "listing"})
 
-#: Attributes that hold an address.
+#: Attributes with a URL.
 _ADDRESSES = frozenset(
     "action background cite data formaction href icon longdesc lowsrc dynsrc manifest poster src xlink:href".split()
 )
-#: Schemes that run nothing; addresses without one are relative.
+#: Schemes that run nothing; URLs without a scheme are relative.
 _SAFE_ADDRESS = re.compile(
     r"(?:https?:|ftp:|mailto:|tel:|data:image/(?:png|gif|jpe?g|webp)[;,]|[^:]*(?:[/?#]|$))", re.IGNORECASE
 )
-#: Schemes that run something, wherever they stand: also in attributes that no one has heard of.
+#: Schemes that run code, searched in all other attributes.
 _CODE = re.compile(r"(?:javascript|vbscript|livescript|data):|expression\(", re.IGNORECASE)
 
-#: Attributes that are mere text.
+#: Attributes with plain text.
 _TEXTS = frozenset("alt class content id label name placeholder summary title value".split())
 
-#: What readers skip in an address.
+#: Characters that parsers ignore in a URL.
 _SKIPPED = re.compile(r"[\x00-\x20\x7f-\xa0\u200b-\u200f\u2028\u2029\ufeff]+")
 
-#: Attributes that are active or load something by themselves, whatever their value.
+#: Attributes that are active or load something, whatever their value.
 _ACTIVE = frozenset("attributename http-equiv imagesrcset manifest ping srcdoc".split())
 
-#: Attributes that are active on some elements only.
+#: Attributes that are active on certain elements.
 _ACTIVE_ON: Mapping[str, frozenset[str]] = {
     "applet": frozenset("archive code codebase object".split()),
     "base": frozenset({"href"}),
@@ -69,27 +69,15 @@ _ABSOLUTE = re.compile(r"(?:https?|file)://[^\s]*", re.IGNORECASE)
 def template_html(template: PageTemplate, *, base_url: str | None = None, keep_styles: bool = False) -> str:
     """Write a template as a complete HTML page.
 
-    The head is written anew: encoding, title (empty if the title's text is not in the template), and what the options
-    ask for. Below the body stand the template's elements and texts. Text next to each other in the template, because
-    what was between is content, becomes one text; frames are written as ``div``, raw text as ``pre``.
+    The head is new: encoding, title (empty if its text is not in the template), and what the options add. The body
+    contains the template's elements and texts. Texts that become adjacent, as content between them is removed, are
+    separated by a space; frames are written as ``div``, raw text as ``pre``.
 
-    The parser that the page came from gives the same tree back, with some exceptions: what follows ``</body>`` or
-    ``</html>`` goes to the end of the body, names with odd characters become ``span``. Other parsers may besides
-    repair what the first one let pass, such as text directly in a table or links inside links.
-
-    Parameters
-    ----------
-    template
-        What :func:`page_template` found.
-    base_url
-        Address that relative links start from: that of the page, for pictures and links to work.
-    keep_styles
-        Link to the page's style sheets and keep ``style`` attributes. They may load pictures from elsewhere.
-
-    Raises
-    ------
-    UsageError
-        ``base_url`` is no absolute http, https or file address.
+    The parser of the page restores the same tree, with exceptions: content after ``</body>`` or ``</html>`` moves to
+    the end of the body, and names with unusual characters become ``span``. Other parsers may repair further errors,
+    such as text directly in a table or nested links. ``base_url``, the absolute http, https or file URL of the page
+    (else UsageError), makes relative links and images work. ``keep_styles`` links to the page's style sheets and keeps
+    ``style`` attributes, which may load images from elsewhere.
 
     Examples
     --------
@@ -102,10 +90,11 @@ def template_html(template: PageTemplate, *, base_url: str | None = None, keep_s
     <body><a href="/">Home &amp; more</a><p></p></body></html>
     """
     if base_url is not None and not _ABSOLUTE.fullmatch(base_url):
-        raise UsageError(f"a base URL is an absolute http, https or file address, not {base_url!r}")
+        raise UsageError(f"a base URL must be an absolute http, https or file URL, got {base_url!r}")
     nodes, inside = template.page.nodes, template.nodes
     root = next((node for node in range(min(1, len(nodes))) if inside[node]), None)
-    body = _body(nodes)
+    bodies = np.flatnonzero(nodes.named({"body"}) & (nodes.parent == 0))
+    body = int(bodies[0]) if len(bodies) else None
     html_attributes = "" if root is None else _attributes("html", nodes.attributes[root], keep_styles=keep_styles)
     body_attributes = "" if body is None else _attributes("body", nodes.attributes[body], keep_styles=keep_styles)
     return "".join(
@@ -121,14 +110,8 @@ def template_html(template: PageTemplate, *, base_url: str | None = None, keep_s
     )
 
 
-def _body(nodes: Nodes) -> int | None:
-    """The first body of the first root."""
-    bodies = np.flatnonzero(nodes.named({"body"}) & (nodes.parent == 0))
-    return int(bodies[0]) if len(bodies) else None
-
-
 def _title(template: PageTemplate) -> str:
-    """Text of the first title, as far as it is in the template."""
+    """Return the text of the first title, as far as it is in the template."""
     nodes, inside = template.page.nodes, template.nodes
     titles = np.flatnonzero(nodes.named({"title"}) & inside)
     if not len(titles):
@@ -138,7 +121,7 @@ def _title(template: PageTemplate) -> str:
 
 
 def _style_sheets(nodes: Nodes) -> Iterator[str]:
-    """Links to the style sheets of the page. All of them: which are shared says nothing about how it looks."""
+    """Yield links to all style sheets of the page: sharing says nothing about how it looks."""
     for node in nodes.places("link").tolist():
         values = nodes.attributes[node]
         address = values.get("href", "")
@@ -148,13 +131,16 @@ def _style_sheets(nodes: Nodes) -> Iterator[str]:
 
 
 def _written(template: PageTemplate, body: int | None, *, keep_styles: bool) -> Iterator[str]:
-    """Tags and texts of the body, in order."""
+    """Yield the tags and texts of the body, in order."""
     nodes = template.page.nodes
-    # What the tags around the body are written for; content after </html> has a root of its own.
+    # Elements whose tags are already written; content after </html> has a root of its own.
     top = {body, *np.flatnonzero(nodes.named({"html"}) & (nodes.parent < 0)).tolist()}
-    open_tags: list[tuple[int, str]] = []  # where it ends, its end tag
+    shown = template.nodes.copy()
+    for head in np.flatnonzero(nodes.named({"head"}) & (nodes.parent == 0)).tolist():
+        shown[head : nodes.end[head]] = False
+    open_tags: list[tuple[int, str]] = []  # end index and end tag
     after_text = after_start = ""
-    for node in _shown(template):
+    for node in np.flatnonzero(shown).tolist():
         while open_tags and open_tags[-1][0] <= node:
             yield open_tags.pop()[1]
             after_text = after_start = ""
@@ -164,7 +150,7 @@ def _written(template: PageTemplate, body: int | None, *, keep_styles: bool) -> 
         if name == "#text":
             text = nodes.texts[node]
             if after_text and not (after_text[-1].isspace() or text[0].isspace()):
-                yield " "  # what stood between is content: the two are no one word
+                yield " "  # content was removed between the texts, so their words must not join
             if after_start in _LINE_EATERS and text[0] == "\n" and template.page.backend != "lxml":
                 yield "\n"
             yield escape(text, quote=False)
@@ -178,17 +164,8 @@ def _written(template: PageTemplate, body: int | None, *, keep_styles: bool) -> 
     yield from (end for _, end in reversed(open_tags))
 
 
-def _shown(template: PageTemplate) -> list[int]:
-    """The template's nodes but for the head, which is written anew."""
-    nodes = template.page.nodes
-    shown = template.nodes.copy()
-    for head in np.flatnonzero(nodes.named({"head"}) & (nodes.parent == 0)).tolist():
-        shown[head : nodes.end[head]] = False
-    return np.flatnonzero(shown).tolist()
-
-
 def _attributes(element: str, attributes: Mapping[str, str], *, keep_styles: bool) -> str:
-    """Attributes of an element that do nothing by themselves."""
+    """Return the passive attributes of an element."""
     forbidden = _ACTIVE_ON.get(element, frozenset())
     return "".join(
         f' {name}="{escape(value)}"'
@@ -203,7 +180,7 @@ def _attributes(element: str, attributes: Mapping[str, str], *, keep_styles: boo
 
 
 def _is_safe(name: str, value: str) -> bool:
-    """Whether an attribute's value runs nothing."""
+    """Return whether the value of an attribute runs no code."""
     if name in _TEXTS:
         return True
     bare = _SKIPPED.sub("", value)

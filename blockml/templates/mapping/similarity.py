@@ -1,4 +1,4 @@
-"""How alike two nodes of two pages are, and from when on they count as equal (Alarte et al. 2014, "≜").
+"""Similarity of two nodes of two pages, and their equality ("≜" in Alarte et al. 2014).
 
 The paper leaves the equality open: "a ponderation" of class name, number of children, relative position and
 attributes. The published presets follow the authors' later public implementation.
@@ -25,77 +25,61 @@ __all__ = ["PRESETS", "Comparison", "NodeEquality", "Side", "equality_of", "simi
 
 @dataclass(frozen=True, slots=True)
 class NodeEquality:
-    """When two nodes are equal: their names are, and a weighted sum of scores in [0, 1] reaches a threshold.
+    """Equality of nodes: equal names, and a weighted sum of scores in [0, 1] that reaches a threshold.
 
-    Raises
-    ------
-    UsageError
-        A weight is outside of 0 … 1, or the threshold outside of 0 … 5.
+    Raises UsageError for a weight outside of [0, 1] or a threshold outside of [0, 5].
     """
 
-    cls: float = 0.1
-    """Weight of the class names: Jaccard index; 1 if neither has any."""
+    cls: float = 0.1  #: Weight of the class names: Jaccard index; 1 if neither has any
+    #: Weight of the positions among the siblings: 1 for equal ones, less 1/m per step, m the shorter list
     pos: float = 0.4
-    """Weight of the positions among the siblings: 1 in place, less 1/m a step, m the shorter list."""
+    #: Weight of the attributes without id and class: Jaccard index of names with values; .75 if neither has any
     att: float = 0.0
-    """Weight of the attributes without id and class: Jaccard index of names with values; .75 if neither has any."""
-    chd: float = 0.5
-    """Weight of the numbers of child nodes: smaller by larger; 1 if neither has any."""
-    tag: float = 0.0
-    """Weight of the names, which are the same: a constant."""
-    threshold: float = 0.9
-    """From which sum on nodes are equal."""
+    chd: float = 0.5  #: Weight of the numbers of child nodes: smaller by larger; 1 if neither has any
+    tag: float = 0.0  #: Weight of the names, which are equal: a constant
+    threshold: float = 0.9  #: Least sum of equal nodes
+    #: Whether texts must be equal, with normalised white space. False as in the public implementation, where all texts
+    #: match, so that an article is template wherever two articles have the same structure.
     text_equality: bool = True
-    """Whether texts have to be equal (white space normalised). The public implementation lets all texts match, which
-    would take an article for a template wherever two articles are built alike; False reproduces that."""
-    same_id: bool = True
-    """Whether equal ids make equal nodes, whatever the sum."""
-    same_look: bool = True
-    """Whether class and attribute scores of 1 do; even more so if the positions are the same too."""
-    exact: bool = False
-    """Whether ids, class names and attributes have to be the same."""
-    ignore_digits: bool = False
-    """Whether digits in class names are skipped, as in ``post-123``. Our choice."""
+    same_id: bool = True  #: Whether equal ids make nodes equal
+    same_look: bool = True  #: Whether class and attribute scores of 1 make nodes equal, preferably at equal positions
+    exact: bool = False  #: Whether ids, class names and attributes must be equal
+    ignore_digits: bool = False  #: Whether digits in class names are ignored, as in ``post-123``. Our choice
+    #: Whether the numbers of children are ignored if class names and attributes are equal. Our choice.
     ignore_counts: bool = False
-    """Whether the numbers of children are skipped where class names and attributes are the same. Our choice."""
 
     def __post_init__(self) -> None:
         weights = {name: getattr(self, name) for name in ("cls", "pos", "att", "chd", "tag")}
         if wrong := [name for name, weight in weights.items() if not 0 <= weight <= 1]:
-            raise UsageError(f"weights of a node equality are 0 to 1: {', '.join(wrong)}")
+            raise UsageError(f"weights of a node equality must be in [0, 1]: {', '.join(wrong)}")
         if not 0 <= self.threshold <= len(weights):
-            raise UsageError(f"the threshold of a node equality is 0 to {len(weights)}, not {self.threshold}")
+            raise UsageError(f"the threshold of a node equality must be in [0, {len(weights)}], got {self.threshold}")
 
 
 #: Node equalities by name. ``hybex`` is the default of the authors' public implementation, ``hybex-old`` its older
-#: weights, ``label`` the paper's Fig. 1 (names only), ``strict`` asks for the same attributes.
+#: weights, ``label`` the paper's Fig. 1 (names only); ``strict`` requires equal attributes.
 PRESETS: Mapping[str, NodeEquality] = MappingProxyType(
     {
         "hybex": NodeEquality(),
         "hybex-old": NodeEquality(cls=0.8, pos=0.1, att=0.0, chd=0.1),
         "label": NodeEquality(cls=0, pos=0, chd=0, tag=1, threshold=1, same_id=False, same_look=False),
         "strict": NodeEquality(cls=0, pos=0, chd=0, tag=1, threshold=1, same_id=False, same_look=False, exact=True),
-        # Our choice: a page builder numbers its class names, and containers hold more on one page than on another.
+        # Our choice: page builders number class names, and containers differ in length between pages.
         "blockml": NodeEquality(ignore_digits=True, ignore_counts=True),
     }
 )
 
-#: Sums this high stand for "equal whatever the weights", one kind above the other. Public functions show infinity.
+#: Scores of pairs that are equal whatever the weights, in increasing priority. Public functions return infinity.
 _LOOK, _LOOK_IN_PLACE, _ID, _ALWAYS = 1e3, 2e3, 1e4, 1e5
 
-#: Sums of decimal weights may miss the threshold by a rounding error.
+#: Rounding error of sums of decimal weights.
 _TOLERANCE = 1e-9
 
 _DIGITS = re.compile(r"\d+")
 
 
 def equality_of(equality: str | NodeEquality) -> NodeEquality:
-    """Look a node equality up by its name; one that is given as such is given back.
-
-    Raises
-    ------
-    UnknownNameError
-        No preset has this name.
+    """Return a node equality by name, or the given one; raise UnknownNameError for an unknown name.
 
     Examples
     --------
@@ -110,20 +94,10 @@ def equality_of(equality: str | NodeEquality) -> NodeEquality:
 
 
 def similarity(a: Tree, i: int, b: Tree, j: int, equality: str | NodeEquality = "hybex") -> float:
-    """How alike two nodes are.
+    """Compute the similarity of two nodes: -inf if they can't be equal, inf if they are for any weights, else 0 to 5.
 
-    Roots with one name, and bodies, are always equal: pages that hold more or less than others have one template all
-    the same.
-
-    Returns
-    -------
-    float
-        -inf if they can't be equal, inf if they are whatever the weights, else the weighted sum, 0 to 5.
-
-    Raises
-    ------
-    UnknownNameError
-        No preset has this name.
+    Roots of equal name, and bodies, are always equal, as pages of one template differ in length. ``equality`` is as for
+    :func:`equality_of`.
 
     Examples
     --------
@@ -133,40 +107,35 @@ def similarity(a: Tree, i: int, b: Tree, j: int, equality: str | NodeEquality = 
     >>> one.name(3), round(similarity(one, 3, two, 3), 6), similarity(one, 2, two, 2)
     ('p', 0.95, inf)
     """
-    return _public(Comparison(a, b, equality).score(i, j))
+    score = Comparison(a, b, equality).score(i, j)
+    return inf if score >= _LOOK else score
 
 
 def similarities(
     a: Tree, rows_a: Sequence[int], b: Tree, rows_b: Sequence[int], equality: str | NodeEquality = "hybex"
 ) -> NDArray[np.float64]:
-    """(len(rows_a), len(rows_b)) similarities of all pairs of rows; see :func:`similarity`."""
+    """Compute the (len(rows_a), len(rows_b)) similarities of all pairs of rows; see :func:`similarity`."""
     left = np.repeat(np.asarray(rows_a, dtype=np.intp), len(rows_b))
     right = np.tile(np.asarray(rows_b, dtype=np.intp), len(rows_a))
     scores = Comparison(a, b, equality).scores(left, right)
     return np.where(scores >= _LOOK, inf, scores).reshape(len(rows_a), len(rows_b))
 
 
-def _public(score: float) -> float:
-    return inf if score >= _LOOK else score
-
-
 class Comparison:
-    """Two trees under one equality, with codes that both share; what mappings look nodes up in.
+    """Two trees under one equality, with codes shared by both.
 
-    Scores are those of :func:`similarity` with large numbers in place of infinity: sums of them can be compared, and
-    an equal id counts more than an equal look.
+    Scores are those of :func:`similarity` with large numbers in place of infinity, so that sums can be compared and an
+    equal id outranks equal class names and attributes.
     """
 
     def __init__(self, a: Tree, b: Tree, equality: str | NodeEquality) -> None:
         self.equality = equality_of(equality)
         self.limit = self.equality.threshold - _TOLERANCE
         self.a, self.b = Side(a), Side(b)
-        class_sets, self.a.classes, self.b.classes = _shared(
-            _stems(a.class_table) if self.equality.ignore_digits else a.class_table,
-            a.classes,
-            _stems(b.class_table) if self.equality.ignore_digits else b.class_table,
-            b.classes,
-        )
+        table_a, table_b = a.class_table, b.class_table
+        if self.equality.ignore_digits:
+            table_a, table_b = _stems(table_a), _stems(table_b)
+        class_sets, self.a.classes, self.b.classes = _shared(table_a, a.classes, table_b, b.classes)
         attribute_sets, self.a.attributes, self.b.attributes = _shared(
             a.attribute_table, a.attributes, b.attribute_table, b.attributes
         )
@@ -178,7 +147,7 @@ class Comparison:
         self.b.close()
 
     def score(self, i: int, j: int) -> float:
-        """Score of row ``i`` of the first tree and ``j`` of the second."""
+        """Return the score of row ``i`` of the first tree and ``j`` of the second."""
         tag, parent_a, position_a, siblings_a, children_a, id_a, classes_a, attributes_a, text_a = self.a.rows[i]
         tag_b, parent_b, position_b, siblings_b, children_b, id_b, classes_b, attributes_b, text_b = self.b.rows[j]
         e = self.equality
@@ -210,7 +179,7 @@ class Comparison:
         return e.tag + e.cls * cls + e.pos * pos + e.att * att + e.chd * chd
 
     def scores(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> NDArray[np.float64]:
-        """(n,) scores of the pairs of rows ``i[k]`` and ``j[k]``, as :meth:`score` gives each."""
+        """Return the (n,) scores of the pairs of rows ``i[k]`` and ``j[k]``, as :meth:`score`."""
         a, b, e = self.a, self.b, self.equality
         same_class = a.classes[i] == b.classes[j]
         same_attributes = a.attributes[i] == b.attributes[j]
@@ -240,7 +209,7 @@ class Comparison:
         return scores
 
     def kinds(self) -> tuple[list[int], list[int]]:
-        """A number for each row of both trees, such that rows with different numbers are never equal."""
+        """Return a number for each row of both trees such that rows with different numbers are never equal."""
         a, b, e = self.a, self.b, self.equality
         tags = np.concatenate([a.tag, b.tag])
         kinds = tags
@@ -256,33 +225,33 @@ class Comparison:
 
     @property
     def is_uniform(self) -> bool:
-        """Whether rows of one kind are all equally alike."""
+        """Whether all pairs of rows of one kind have equal scores."""
         e = self.equality
         return not (e.cls or e.pos or e.att or e.chd or e.same_id or e.same_look) and e.tag >= self.limit
 
     @property
-    def knows_itself(self) -> bool:
-        """Whether a node is surely equal to one that is the same in all respects."""
+    def equates_identical(self) -> bool:
+        """Whether identical nodes are equal under the weights alone."""
         e = self.equality
         return e.tag + e.cls + e.pos + e.chd + 0.75 * e.att >= self.limit
 
 
 class _Sets:
-    """A table of sets, and how much they overlap by the Jaccard index. The first set is empty."""
+    """Table of sets, the first one empty, and their Jaccard indices."""
 
     def __init__(self, table: Sequence[frozenset[Any]]) -> None:
         self.table = table
         self._known: dict[tuple[int, int], float] = {}
 
     def overlap(self, x: int, y: int) -> float:
-        """Overlap of two different sets."""
+        """Return the Jaccard index of two different sets."""
         if (x, y) not in self._known:
             common = len(self.table[x] & self.table[y])
             self._known[x, y] = common / (len(self.table[x]) + len(self.table[y]) - common)
         return self._known[x, y]
 
     def overlaps(self, x: NDArray[np.int64], y: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Overlaps of the sets ``x[k]`` and ``y[k]``; 1 for equal ones."""
+        """Return the Jaccard indices of the sets ``x[k]`` and ``y[k]``; 1 for equal ones."""
         result = np.ones(len(x))
         result[(x == 0) != (y == 0)] = 0.0
         compared = np.flatnonzero((x != y) & (x > 0) & (y > 0))
@@ -291,7 +260,7 @@ class _Sets:
         starts, members, keys, width = self._columns
         x, y = x[compared], y[compared]
         n_x, n_y = starts[x + 1] - starts[x], starts[y + 1] - starts[y]
-        # One entry per member of each first set: is it in the second set, too?
+        # One entry per member of each first set: is it in the second set?
         first = np.cumsum(n_x) - n_x
         entry = np.arange(int(n_x.sum())) + np.repeat(starts[x] - first, n_x)
         wanted = np.repeat(y, n_x) * width + members[entry]
@@ -302,7 +271,7 @@ class _Sets:
 
     @cached_property
     def _columns(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int]:
-        """Start of each set in the list of all members, the members as numbers, sorted keys of set and member."""
+        """Starts of the sets in the list of members, members as numbers, sorted keys of (set, member), their width."""
         numbers: dict[Any, int] = {}
         members = np.array(
             [numbers.setdefault(member, len(numbers)) for entry in self.table for member in entry], dtype=np.int64
@@ -313,7 +282,7 @@ class _Sets:
 
 
 class Side:
-    """One of two trees that are compared, with the codes that both share."""
+    """One of the two trees compared, with codes shared by both."""
 
     __slots__ = ("attributes", "classes", "ids", "rows", "tag", "tree")
 
@@ -327,7 +296,7 @@ class Side:
         self.tree = tree
 
     def close(self) -> None:
-        """Write the rows out as plain numbers, once all codes are known: single pairs of rows are scored the most."""
+        """Store the rows as Python numbers, once all codes are known: most scores are of single pairs."""
         tree = self.tree
         own = (tree.parent, tree.position, tree.n_siblings, tree.n_children)
         columns = (self.tag, *own, self.ids, self.classes, self.attributes, tree.texts)
@@ -335,7 +304,7 @@ class Side:
 
 
 def _refined(kinds: NDArray[np.int64], values: NDArray[Any]) -> NDArray[np.int64]:
-    """Kinds parted further by the values that go with them."""
+    """Refine kinds by further values."""
     _, values = np.unique(values, return_inverse=True)
     _, kinds = np.unique(kinds * (len(values) + 1) + values, return_inverse=True)
     return kinds
@@ -344,7 +313,7 @@ def _refined(kinds: NDArray[np.int64], values: NDArray[Any]) -> NDArray[np.int64
 def _shared(
     table_a: Sequence[Any], codes_a: NDArray[np.int32], table_b: Sequence[Any], codes_b: NDArray[np.int32]
 ) -> tuple[list[Any], NDArray[np.int64], NDArray[np.int64]]:
-    """One table for two, and the codes of both in it; -1 stays."""
+    """Merge two tables and return the codes of both in the merged one; -1 is kept."""
     codes: dict[Any, int] = {}
     new = []
     for table, column in ((table_a, codes_a), (table_b, codes_b)):
@@ -353,13 +322,13 @@ def _shared(
     return list(codes), new[0], new[1]
 
 
-def _stems(table: Sequence[frozenset[str]]) -> list[frozenset[str]]:
-    """Sets of class names with one and the same sign for each number."""
-    return [frozenset(_DIGITS.sub("0", name) for name in names) for names in table]
+def _stems(table: Sequence[frozenset[str]]) -> tuple[frozenset[str], ...]:
+    """Replace each number in class names by 0."""
+    return tuple(frozenset(_DIGITS.sub("0", name) for name in names) for names in table)
 
 
 def _place(i: int, n_a: int, j: int, n_b: int) -> float:
-    """How well positions ``i`` of ``n_a`` and ``j`` of ``n_b`` agree: 1 in place, less a step's share per step."""
+    """Score the agreement of positions ``i`` of ``n_a`` and ``j`` of ``n_b``: 1 in place, less 1/shorter per step."""
     slack = abs(n_a - n_b)
     low, high = (i, i + slack) if n_a <= n_b else (i - slack, i)
     return 1.0 - max(0, low - j, j - high) / min(n_a, n_b)
@@ -368,7 +337,7 @@ def _place(i: int, n_a: int, j: int, n_b: int) -> float:
 def _places(
     i: NDArray[np.int32], n_a: NDArray[np.int32], j: NDArray[np.int32], n_b: NDArray[np.int32]
 ) -> NDArray[np.float64]:
-    """:func:`_place` for arrays."""
+    """Score positions as :func:`_place`, for arrays."""
     slack = np.abs(n_a - n_b)
     low = np.where(n_a <= n_b, i, i - slack)
     steps = np.maximum(np.maximum(low - j, j - low - slack), 0)

@@ -1,4 +1,4 @@
-"""The template of a page: what of it is mapped to other pages of its site (Alarte et al. 2014, definition 3.3)."""
+"""Template of a page: the nodes mapped to other pages of its site (Alarte et al. 2014, definition 3.3)."""
 
 from __future__ import annotations
 
@@ -14,27 +14,22 @@ from blockml.templates.mapping.etdm import map_trees
 from blockml.templates.mapping.similarity import NodeEquality
 from blockml.templates.mapping.tree import Tree, tree_of
 
-__all__ = ["PageTemplate", "learnt_tree", "membership", "page_template"]
+__all__ = ["NodeScores", "PageTemplate", "learnt_tree", "membership", "node_scores", "page_template"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PageTemplate:
-    """Which part of a page is the template that other pages share with it."""
+    """Template that a page shares with other pages."""
 
-    page: Page
-    """The page itself, called key page."""
-    tree: Tree
-    """Its tree, ``n`` rows."""
-    votes: NDArray[np.int32]
-    """(n,) number of other pages that a row is mapped to."""
-    n_pages: int
-    """Number of other pages, without duplicates."""
-    mask: NDArray[np.bool_]
-    """(n,) whether a row belongs to the template; the parent of a row that does belongs to it too."""
+    page: Page  #: Key page
+    tree: Tree  #: Tree of the key page, ``n`` rows
+    votes: NDArray[np.int32]  #: (n,) number of other pages that a row is mapped to
+    n_pages: int  #: Number of other pages, without duplicates
+    mask: NDArray[np.bool_]  #: (n,) template rows; closed under parents
 
     @property
     def nodes(self) -> NDArray[np.bool_]:
-        """(n_nodes,) whether a node of the page belongs to the template."""
+        """(n_nodes,) mask of the page's template nodes."""
         inside = np.zeros(len(self.page.nodes), dtype=bool)
         inside[self.tree.nodes[self.mask]] = True
         return inside
@@ -50,32 +45,12 @@ def page_template(
 ) -> PageTemplate | None:
     """Find the template that a page shares with other pages.
 
-    Each of the other pages is mapped to the key page alone, so their order doesn't matter.
-
-    Parameters
-    ----------
-    key
-        The page whose template is wanted.
-    others
-        Other pages, at best of the same template. Those whose visible text is that of the key page are skipped: with a
-        copy of itself, all of a page would be template. So are those that another one has the very source of.
-    equality, matching
-        See :func:`map_trees`.
-    min_votes
-        To how many of the other pages a node has to be mapped; no more than there are is ever asked for. Default: all
-        of them, as in the paper. The public implementation asks for 2 of 3.
-
-    Returns
-    -------
-    PageTemplate or None
-        None if no page is left to compare with.
-
-    Raises
-    ------
-    UnknownNameError
-        No such equality or matching.
-    UsageError
-        ``min_votes`` is below 1.
+    Each other page is mapped to the key page independently, so their order doesn't matter. None if no page is left to
+    compare. Other pages with the visible text of the key page are skipped, as with a copy all of it would be template,
+    and so are pages with equal source. A template node is mapped to ``min_votes`` of the other pages, or all if they
+    are fewer; by default all, as in the paper, while the public implementation requires 2 of 3. For ``equality`` and
+    ``matching`` see :func:`map_trees`. Raises UnknownNameError for an unknown equality or matching, and UsageError for
+    ``min_votes`` below 1.
 
     Examples
     --------
@@ -86,7 +61,7 @@ def page_template(
     ['Home']
     """
     if min_votes is not None and min_votes < 1:
-        raise UsageError(f"a template needs one vote at least, not {min_votes}")
+        raise UsageError(f"min_votes must be at least 1, got {min_votes}")
     sources: set[bytes] = set()
     tree = tree_of(key)
     votes = np.zeros(len(tree), dtype=np.int32)
@@ -101,36 +76,19 @@ def page_template(
     if not n_pages:
         return None
     needed = n_pages if min_votes is None else min(min_votes, n_pages)
-    # Each mapping is closed upwards, so a parent has as many votes as its child, or more.
+    # Mappings are closed under parents, so a parent has at least as many votes as its child.
     return PageTemplate(page=key, tree=tree, votes=votes, n_pages=n_pages, mask=votes >= needed)
 
 
 def learnt_tree(template: PageTemplate) -> Tree:
-    """The template alone, to be stored and found again on other pages by :func:`membership`."""
+    """Return the template alone, to be stored and found on other pages by :func:`membership`."""
     return template.tree.restricted(template.mask)
 
 
 def membership(page: Page, tree: Tree, equality: str | NodeEquality = "hybex") -> NDArray[np.bool_]:
-    """Which nodes of a new page belong to a template that was learnt before.
+    """Return an (n_nodes,) mask of the nodes of a page that belong to a learnt template.
 
-    Parameters
-    ----------
-    page
-        Any page, at best of the same site.
-    tree
-        A template, as :func:`learnt_tree` gives it.
-    equality
-        See :func:`map_trees`; at best what the template was learnt with.
-
-    Returns
-    -------
-    NDArray[np.bool_]
-        (n_nodes,) in the order of ``page.nodes``.
-
-    Raises
-    ------
-    UnknownNameError
-        No such equality.
+    ``tree`` comes from :func:`learnt_tree`, preferably learnt with the same ``equality``; see :func:`map_trees`.
 
     Examples
     --------
@@ -144,3 +102,39 @@ def membership(page: Page, tree: Tree, equality: str | NodeEquality = "hybex") -
     inside = np.zeros(len(page.nodes), dtype=bool)
     inside[own.nodes[map_trees(own, tree, equality) >= 0]] = True
     return inside
+
+
+@dataclass(frozen=True, slots=True)
+class NodeScores:
+    """Agreement of detected with true (gold) template nodes; precision, recall and F1 are 1 if both sets are empty."""
+
+    n_retrieved: int
+    n_gold: int
+    n_common: int
+    precision: float
+    recall: float
+    f1: float
+
+
+def node_scores(retrieved: NDArray[np.bool_], gold: NDArray[np.bool_]) -> NodeScores:
+    """Compute precision, recall and F1 of two (n,) masks of template nodes, as Alarte et al. evaluate theirs.
+
+    Examples
+    --------
+    >>> scores = node_scores(np.array([True, True, False]), np.array([True, False, False]))
+    >>> scores.precision, scores.recall, round(scores.f1, 6)
+    (0.5, 1.0, 0.666667)
+    """
+    found, true = np.asarray(retrieved, dtype=bool), np.asarray(gold, dtype=bool)
+    if found.ndim != 1 or found.shape != true.shape:
+        raise UsageError(f"{found.shape} retrieved nodes, but {true.shape} nodes of the true template")
+    n_found, n_true, n_common = int(found.sum()), int(true.sum()), int((found & true).sum())
+    nothing = float(n_found == n_true == 0)
+    return NodeScores(
+        n_retrieved=n_found,
+        n_gold=n_true,
+        n_common=n_common,
+        precision=n_common / n_found if n_found else nothing,
+        recall=n_common / n_true if n_true else nothing,
+        f1=2 * n_common / (n_found + n_true) if n_found + n_true else 1.0,
+    )

@@ -1,11 +1,11 @@
-"""What a tree mapping compares of a page: elements and texts as frozen columns, also for a file."""
+"""Trees of elements and texts as columns, the input of tree mappings, and their file format."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from blockml.text.hashing import stable_hash64
 
 __all__ = ["Tree", "text_hash", "tree_of"]
 
-#: The columns that a file holds, with their types; ``nodes`` belongs to a page and stays with it.
+#: Stored columns and their types; ``nodes`` refers to a page and isn't stored.
 _COLUMNS: Mapping[str, str] = {
     "tag": "int32",
     "parent": "int32",
@@ -36,64 +36,43 @@ _Entry = TypeVar("_Entry")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tree:
-    """A page's elements and texts in document order, without scripts, styles and frames.
+    """Elements and texts of a page in document order, without scripts, styles and frames.
 
-    ``n`` is the number of rows; row ``i`` has its descendants at ``i + 1 … end[i] - 1``. Child counts and positions
-    are those of the whole page, also after :meth:`restricted`: else what a mapping gives would depend on the order
-    of the pages. Elements flagged :attr:`~blockml.page.Flag.DROPPED` are taken away before anything is counted;
-    comments and white space between elements are no nodes in the first place.
+    ``n`` is the number of rows; the descendants of row ``i`` are ``i + 1 … end[i] - 1``. Numbers of children and
+    positions refer to the whole page, also after :meth:`restricted`; otherwise mappings would depend on the order of
+    pages. Elements flagged :attr:`~blockml.page.Flag.DROPPED` are removed before counting; comments and white space
+    between elements are no nodes.
     """
 
-    names: tuple[str, ...]
-    """Element names; ``names[0]`` is ``#text``."""
-    tag: NDArray[np.int32]
-    """(n,) index into ``names``."""
-    parent: NDArray[np.int32]
-    """(n,) row of the parent; -1 for a root."""
-    end: NDArray[np.int32]
-    """(n,) row one past the last descendant."""
-    n_children: NDArray[np.int32]
-    """(n,) child nodes on the page: elements and texts."""
+    names: tuple[str, ...]  #: Element names; ``names[0]`` is ``#text``
+    tag: NDArray[np.int32]  #: (n,) index into ``names``
+    parent: NDArray[np.int32]  #: (n,) row of the parent; -1 for a root
+    end: NDArray[np.int32]  #: (n,) row one past the last descendant
+    n_children: NDArray[np.int32]  #: (n,) child nodes on the page: elements and texts
+    #: (n,) child nodes of the parent on the page, including the row itself; for a root the number of roots
     n_siblings: NDArray[np.int32]
-    """(n,) child nodes of the parent on the page, the node itself included; for a root the number of roots."""
-    position: NDArray[np.int32]
-    """(n,) place among them, from 0."""
-    id_table: tuple[str, ...]
-    """The ids that occur."""
-    ids: NDArray[np.int32]
-    """(n,) index into ``id_table``; -1 without an id."""
-    class_table: tuple[frozenset[str], ...]
-    """The sets of class names that occur; the first one is empty."""
-    classes: NDArray[np.int32]
-    """(n,) index into ``class_table``."""
+    position: NDArray[np.int32]  #: (n,) position among these, from 0
+    id_table: tuple[str, ...]  #: Distinct ids
+    ids: NDArray[np.int32]  #: (n,) index into ``id_table``; -1 without an id
+    class_table: tuple[frozenset[str], ...]  #: Distinct sets of class names; the first one is empty
+    classes: NDArray[np.int32]  #: (n,) index into ``class_table``
+    #: Distinct sets of other attributes, as names and values; the first one is empty
     attribute_table: tuple[frozenset[tuple[str, str]], ...]
-    """The sets of other attributes that occur, as names and values; the first one is empty."""
-    attributes: NDArray[np.int32]
-    """(n,) index into ``attribute_table``."""
-    texts: NDArray[np.uint64]
-    """(n,) :func:`text_hash` of a text; 0 for an element."""
-    nodes: NDArray[np.int32]
-    """(n,) index of the node in ``page.nodes``; -1 for a tree from a file."""
+    attributes: NDArray[np.int32]  #: (n,) index into ``attribute_table``
+    texts: NDArray[np.uint64]  #: (n,) :func:`text_hash` of a text; 0 for an element
+    nodes: NDArray[np.int32]  #: (n,) index in ``page.nodes``; -1 for a stored tree
 
     def __len__(self) -> int:
         return len(self.tag)
 
     def name(self, row: int) -> str:
-        """Name of one row: an element name or ``#text``."""
+        """Return the element name of a row, or ``#text``."""
         return self.names[int(self.tag[row])]
 
     def restricted(self, mask: NDArray[np.bool_]) -> Tree:
-        """The part of the tree that a mask marks; counts and positions stay those of the whole page.
+        """Return the rows of an (n,) mask as a tree; numbers of children and positions still refer to the whole page.
 
-        Parameters
-        ----------
-        mask
-            (n,) whether a row stays. The parent of a row that stays has to stay too.
-
-        Raises
-        ------
-        UsageError
-            The mask has another length, or keeps a row without its parent.
+        Raises UsageError for a mask of another length, or one that keeps a row without its parent.
 
         Examples
         --------
@@ -105,35 +84,34 @@ class Tree:
         """
         mask = np.asarray(mask, dtype=bool)
         if mask.shape != self.tag.shape:
-            raise UsageError(f"a mask of shape {mask.shape} for a tree of {len(self)} rows")
+            raise UsageError(f"mask of shape {mask.shape} for a tree of {len(self)} rows")
         if (mask & ~np.append(mask, [True])[self.parent]).any():
-            raise UsageError("a row can't stay without its parent")
+            raise UsageError("a row can't be kept without its parent")
         rows = np.flatnonzero(mask)
         before = np.concatenate([[0], np.cumsum(mask)]).astype(np.int32)
         names, tag = _used(self.names, self.tag[rows], keep_first=True)
         id_table, ids = _used(self.id_table, self.ids[rows], keep_first=False)
         class_table, classes = _used(self.class_table, self.classes[rows], keep_first=True)
         attribute_table, attributes = _used(self.attribute_table, self.attributes[rows], keep_first=True)
+        kept = {
+            column: getattr(self, column)[rows] for column in ("n_children", "n_siblings", "position", "texts", "nodes")
+        }
         return Tree(
             names=names,
             tag=tag,
             parent=np.append(before[:-1], np.int32(-1))[self.parent[rows]],
             end=before[self.end[rows]],
-            n_children=self.n_children[rows],
-            n_siblings=self.n_siblings[rows],
-            position=self.position[rows],
             id_table=id_table,
             ids=ids,
             class_table=class_table,
             classes=classes,
             attribute_table=attribute_table,
             attributes=attributes,
-            texts=self.texts[rows],
-            nodes=self.nodes[rows],
+            **kept,
         )
 
     def arrays(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, list[str]]]:
-        """Arrays and lists of strings that :meth:`from_arrays` makes the tree of again; texts are in it as hashes."""
+        """Return the arrays and lists of strings from which :meth:`from_arrays` restores the tree; texts as hashes."""
         arrays: dict[str, NDArray[np.generic]] = {name: getattr(self, name) for name in _COLUMNS}
         strings = {
             "names": list(self.names),
@@ -145,17 +123,9 @@ class Tree:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[np.generic]], strings: Mapping[str, Sequence[str]]) -> Tree:
-        """Make a tree of what :meth:`arrays` gave, after checking that no mapping can fail or loop on it.
+        """Restore a tree from the result of :meth:`arrays`, ignoring other entries.
 
-        Parameters
-        ----------
-        arrays, strings
-            The two parts that :meth:`arrays` gives; what else they hold is left alone.
-
-        Raises
-        ------
-        UsageError
-            It says what is missing or damaged.
+        Everything is checked so that no mapping can fail or loop; raises UsageError with what is missing or damaged.
 
         Examples
         --------
@@ -169,9 +139,9 @@ class Tree:
         columns = {name: np.asarray(arrays[name]) for name in _COLUMNS}
         for name, column in columns.items():
             if column.dtype != np.dtype(_COLUMNS[name]) or column.shape != (len(columns["tag"]),):
-                raise UsageError(f"a tree's {name!r} must be one {_COLUMNS[name]} a row")
+                raise UsageError(f"a tree's {name!r} must be one {_COLUMNS[name]} per row")
         if any(not isinstance(text, str) for name in _TABLES for text in strings[name]):
-            raise UsageError("a tree's tables hold strings")
+            raise UsageError("a tree's tables must contain strings")
         tree = cls(
             names=tuple(strings["names"]),
             id_table=tuple(strings["id_table"]),
@@ -185,7 +155,7 @@ class Tree:
 
 
 def text_hash(text: str) -> int:
-    """64-bit hash of a text with white space normalised, the same on every machine; never 0.
+    """Hash a text with normalised white space to 64 bits, equal on every machine and never 0.
 
     Examples
     --------
@@ -196,12 +166,12 @@ def text_hash(text: str) -> int:
 
 
 def _text_hashes(texts: Sequence[str]) -> NDArray[np.uint64]:
-    """(n_texts,) :func:`text_hash` of each; 0 is an element's."""
+    """Return (n_texts,) :func:`text_hash` of each; 0 is reserved for elements."""
     return np.maximum(stable_hash64(" ".join(text.split()) for text in texts), np.uint64(1))
 
 
 def tree_of(page: Page) -> Tree:
-    """Take the tree of a page.
+    """Build the tree of a page.
 
     Examples
     --------
@@ -215,7 +185,7 @@ def tree_of(page: Page) -> Tree:
     rows = np.flatnonzero(kept)
     before = np.concatenate([[0], np.cumsum(kept)]).astype(np.int32)
     parent = np.append(before[:-1], np.int32(-1))[nodes.parent[rows]]
-    # Rows of one parent lie side by side, in document order, once sorted by parent.
+    # Sorted by parent, the children of each parent are adjacent and in document order.
     order = np.argsort(parent, kind="stable")
     counts = np.bincount(parent + 1, minlength=len(rows) + 1).astype(np.int32)
     first = np.cumsum(counts) - counts
@@ -230,63 +200,47 @@ def tree_of(page: Page) -> Tree:
         n_siblings=counts[parent + 1],
         position=position,
         nodes=rows.astype(np.int32),
-        **_looks(nodes, rows)._asdict(),
+        **_attribute_columns(nodes, rows),
     )
 
 
-class _Looks(NamedTuple):
-    """The columns and tables of a tree that come from attributes and texts."""
-
-    id_table: tuple[str, ...]
-    ids: NDArray[np.int32]
-    class_table: tuple[frozenset[str], ...]
-    classes: NDArray[np.int32]
-    attribute_table: tuple[frozenset[tuple[str, str]], ...]
-    attributes: NDArray[np.int32]
-    texts: NDArray[np.uint64]
-
-
-def _looks(nodes: Nodes, rows: NDArray[np.intp]) -> _Looks:
+def _attribute_columns(nodes: Nodes, rows: NDArray[np.intp]) -> dict[str, Any]:
+    """Return the columns and tables of a tree that come from attributes and texts."""
     id_codes: dict[str, int] = {}
     class_codes: dict[frozenset[str], int] = {frozenset(): 0}
     attribute_codes: dict[frozenset[tuple[str, str]], int] = {frozenset(): 0}
     codes: list[tuple[int, int, int]] = []
-    plain = (-1, 0, 0)
     for node in rows.tolist():
         values = nodes.attributes[node]
         if not values:
-            codes.append(plain)
+            codes.append((-1, 0, 0))
             continue
         name = values.get("id", "").strip()
         classes = frozenset(values.get("class", "").split())
         others = frozenset(item for item in values.items() if item[0] not in {"id", "class"})
-        codes.append(
-            (
-                id_codes.setdefault(name, len(id_codes)) if name else -1,
-                class_codes.setdefault(classes, len(class_codes)),
-                attribute_codes.setdefault(others, len(attribute_codes)),
-            )
-        )
+        id_code = id_codes.setdefault(name, len(id_codes)) if name else -1
+        class_code = class_codes.setdefault(classes, len(class_codes))
+        codes.append((id_code, class_code, attribute_codes.setdefault(others, len(attribute_codes))))
     columns = np.array(codes, dtype=np.int32).reshape(-1, 3)
     texts = np.zeros(len(rows), dtype=np.uint64)
     is_text = nodes.tag[rows] == 0
     texts[is_text] = _text_hashes([nodes.texts[node] for node in rows[is_text].tolist()])
-    return _Looks(
-        id_table=tuple(id_codes),
-        ids=columns[:, 0].copy(),
-        class_table=tuple(class_codes),
-        classes=columns[:, 1].copy(),
-        attribute_table=tuple(attribute_codes),
-        attributes=columns[:, 2].copy(),
-        texts=texts,
-    )
+    return {
+        "id_table": tuple(id_codes),
+        "ids": columns[:, 0].copy(),
+        "class_table": tuple(class_codes),
+        "classes": columns[:, 1].copy(),
+        "attribute_table": tuple(attribute_codes),
+        "attributes": columns[:, 2].copy(),
+        "texts": texts,
+    }
 
 
 def _used(
     table: tuple[_Entry, ...], codes: NDArray[np.int32], *, keep_first: bool
 ) -> tuple[tuple[_Entry, ...], NDArray[np.int32]]:
-    """The entries of a table that occur, and the codes by which they are called then."""
-    occurs = np.zeros(len(table) + 1, dtype=bool)  # the entry at the end stands for "none": index -1 leads there
+    """Return the entries of a table that occur, and the codes renumbered accordingly."""
+    occurs = np.zeros(len(table) + 1, dtype=bool)  # code -1, "none", leads to the extra entry
     occurs[codes] = True
     occurs[-1] = False
     if keep_first:
@@ -296,23 +250,23 @@ def _used(
 
 
 def _pairs(text: str) -> frozenset[tuple[str, str]]:
-    """Attributes as they were written to a file."""
+    """Parse attributes as stored in a file."""
     try:
         pairs = json.loads(text)
         found = frozenset((name, value) for name, value in pairs)
     except (ValueError, TypeError, RecursionError):
-        raise UsageError(f"a tree's attributes can't be read: {text[:80]!r}") from None
+        raise UsageError(f"unreadable attributes of a tree: {text[:80]!r}") from None
     if any(not isinstance(part, str) for pair in found for part in pair):
-        raise UsageError(f"a tree's attributes are names and values: {text[:80]!r}")
+        raise UsageError(f"a tree's attributes must be names and values: {text[:80]!r}")
     return found
 
 
 def _check(tree: Tree) -> None:
-    """Check that the rows form a tree and that all codes and counts are in range."""
+    """Raise UsageError unless the rows form a tree and all codes and numbers are in range."""
     if tree.names[:1] != ("#text",):
-        raise UsageError("a tree's first name is '#text'")
+        raise UsageError("a tree's first name must be '#text'")
     if tree.class_table[:1] != (frozenset(),) or tree.attribute_table[:1] != (frozenset(),):
-        raise UsageError("a tree's first class and attribute sets are empty")
+        raise UsageError("a tree's first class and attribute sets must be empty")
     for column, lowest, table in (
         (tree.tag, 0, tree.names),
         (tree.ids, -1, tree.id_table),
@@ -320,19 +274,7 @@ def _check(tree: Tree) -> None:
         (tree.attributes, 0, tree.attribute_table),
     ):
         if ((column < lowest) | (column >= len(table))).any():
-            raise UsageError("a tree points outside its tables")
-    _check_nesting(tree)
-    present = np.bincount(tree.parent + 1, minlength=len(tree) + 1)[1:]
-    if (present > tree.n_children).any():
-        raise UsageError("a row of a tree has more children than it counts")
-    if ((tree.position < 0) | (tree.position >= tree.n_siblings)).any():
-        raise UsageError("a position in a tree is outside its siblings")
-    if ((tree.tag == 0) & (present > 0)).any():
-        raise UsageError("a text in a tree has children")
-
-
-def _check_nesting(tree: Tree) -> None:
-    """Check that parents come before their children and hold them: with a stack, as a reader of tags would."""
+            raise UsageError("a tree has a code outside of its tables")
     open_rows: list[int] = []
     ends = tree.end.tolist()
     for row, (parent, end) in enumerate(zip(tree.parent.tolist(), ends, strict=True)):
@@ -342,3 +284,10 @@ def _check_nesting(tree: Tree) -> None:
         if parent != outer or not row < end <= (ends[outer] if open_rows else len(ends)):
             raise UsageError(f"row {row} of a tree is not inside its parent")
         open_rows.append(row)
+    present = np.bincount(tree.parent + 1, minlength=len(tree) + 1)[1:]
+    if (present > tree.n_children).any():
+        raise UsageError("a row of a tree has more children than its number of children")
+    if ((tree.position < 0) | (tree.position >= tree.n_siblings)).any():
+        raise UsageError("a position in a tree exceeds the number of siblings")
+    if ((tree.tag == 0) & (present > 0)).any():
+        raise UsageError("a text in a tree has children")

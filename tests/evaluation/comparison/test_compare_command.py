@@ -16,8 +16,8 @@ DATA = str(Path(__file__).parents[3] / "data" / "pages")
 
 def test_compare_writes_tables_and_is_resumed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Real workers; the second run does nothing but the tables."""
-    pytest.importorskip("pebble", reason="needs pebble: pip install 'blockml[report]'")
-    pytest.importorskip("jinja2", reason="needs jinja2: pip install 'blockml[report]'")
+    pytest.importorskip("pebble", reason="needs the extra report")
+    pytest.importorskip("jinja2", reason="needs the extra report")
     outputs = tmp_path / "tool.jsonl"
     outputs.write_text('{"id": "short-article", "text": "a text"}\n')
     command = [
@@ -73,7 +73,7 @@ def test_missing_system_asked_for_by_name_shows_in_the_exit_code(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One of a group doesn't; both are in the tables."""
-    pytest.importorskip("jinja2", reason="needs jinja2: pip install 'blockml[report]'")
+    pytest.importorskip("jinja2", reason="needs the extra report")
     monkeypatch.setattr(peers.Peer, "version", None)
     outputs = tmp_path / "tool.jsonl"
     outputs.write_text("")

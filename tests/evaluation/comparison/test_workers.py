@@ -25,7 +25,7 @@ from tests.evaluation.comparison.fakes import dataset, fake, make_broken
 @pytest.fixture(autouse=True)
 def pebble() -> None:
     """Workers need it."""
-    pytest.importorskip("pebble", reason="needs pebble: pip install 'blockml[report]'")
+    pytest.importorskip("pebble", reason="needs the extra report")
 
 
 def test_every_page_ends_with_an_outcome(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -141,5 +141,5 @@ def test_missing_pebble_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         return real(name, *rest, **options)
 
     monkeypatch.setattr(builtins, "__import__", without_pebble)
-    with pytest.raises(UsageError, match=r"pip install 'blockml\[report\]'"):
+    with pytest.raises(UsageError, match=r'pip install "\.\[report\]"'):
         list(run_pages(fake(), dataset(tmp_path, {"a": "x"}).pages))

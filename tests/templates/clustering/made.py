@@ -56,7 +56,7 @@ def matrices(draw: st.DrawFn, least: int = 0, most: int = 12, *, tied: bool | No
 #: What no method takes for a distance matrix, and a part of the message.
 UNUSABLE: list[tuple[Any, str]] = [
     ([[0, 1], [2, 0]], "symmetric"),
-    ([[0, -1], [-1, 0]], "not negative"),
+    ([[0, -1], [-1, 0]], "must be non-negative"),
     ([[0, float("nan")], [float("nan"), 0]], "finite"),
     ([[0, float("inf")], [float("inf"), 0]], "finite"),
     ([[1, 0], [0, 1]], "diagonal"),

@@ -1,4 +1,4 @@
-"""k-median clustering."""
+"""k-medoids clustering."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError
-from blockml.templates.clustering import MedianRun, k_median, k_median_runs
+from blockml.templates.clustering import MedoidRun, k_medoids, k_medoids_runs
 from tests.templates.clustering.made import UNUSABLE, example, groups_apart, matrices
 
 
-def state(run: MedianRun) -> tuple[list[int], list[int]]:
+def state(run: MedoidRun) -> tuple[list[int], list[int]]:
     """Medians and labels."""
-    return run.medians.tolist(), run.labels.tolist()
+    return run.medoids.tolist(), run.labels.tolist()
 
 
 def test_example_from_an_alternating_start() -> None:
     """ME-10.2: two rounds, then nothing changes."""
     start = [0, 1, 0, 1, 0]
-    assert state(k_median(example(), 2, start=start, max_iter=1)) == ([0, 1], [0, 1, 1, 0, 0])
-    assert state(k_median(example(), 2, start=start, max_iter=2)) == ([3, 1], [1, 1, 1, 0, 0])
-    run = k_median(example(), 2, start=start)
+    assert state(k_medoids(example(), 2, start=start, max_iter=1)) == ([0, 1], [0, 1, 1, 0, 0])
+    assert state(k_medoids(example(), 2, start=start, max_iter=2)) == ([3, 1], [1, 1, 1, 0, 0])
+    run = k_medoids(example(), 2, start=start)
     assert state(run) == ([3, 1], [1, 1, 1, 0, 0])
     assert (run.n_rounds, run.converged) == (3, True)
     assert run.total == pytest.approx(0.1 + 0.15 + 0.3)
@@ -35,11 +35,11 @@ def test_example_from_an_alternating_start() -> None:
 
 
 def test_example_from_a_start_in_two_blocks() -> None:
-    """ME-10.2: the medians move once more."""
+    """ME-10.2: the medoids move once more."""
     start = [0, 0, 1, 1, 1]
-    assert state(k_median(example(), 2, start=start, max_iter=1)) == ([0, 3], [0, 0, 0, 1, 1])
-    assert state(k_median(example(), 2, start=start)) == ([1, 3], [0, 0, 0, 1, 1])
-    assert not k_median(example(), 2, start=start, max_iter=1).converged
+    assert state(k_medoids(example(), 2, start=start, max_iter=1)) == ([0, 3], [0, 0, 0, 1, 1])
+    assert state(k_medoids(example(), 2, start=start)) == ([1, 3], [0, 0, 0, 1, 1])
+    assert not k_medoids(example(), 2, start=start, max_iter=1).converged
 
 
 @given(matrices(least=1), st.data())
@@ -49,26 +49,26 @@ def test_within_distance_never_grows(matrix: NDArray[np.float64], data: st.DataO
     start = data.draw(st.lists(st.integers(0, k - 1), min_size=len(matrix), max_size=len(matrix)))
     totals = []
     for rounds in range(1, 8):
-        run = k_median(matrix, k, start=start, max_iter=rounds)
+        run = k_medoids(matrix, k, start=start, max_iter=rounds)
         assert run.clustering.n_clusters == k
-        assert run.labels[run.medians].tolist() == list(range(k))
-        assert run.total == pytest.approx(sum(matrix[i, run.medians[label]] for i, label in enumerate(run.labels)))
+        assert run.labels[run.medoids].tolist() == list(range(k))
+        assert run.total == pytest.approx(sum(matrix[i, run.medoids[label]] for i, label in enumerate(run.labels)))
         totals.append(run.total)
     assert all(later <= earlier + 1e-9 for earlier, later in pairwise(totals))
 
 
 @given(matrices(least=2, tied=False), st.data())
-def test_stable_runs_have_the_nearest_medians(matrix: NDArray[np.float64], data: st.DataObject) -> None:
-    """At the end medians are central and every item is with the nearest, found item by item."""
+def test_stable_runs_have_the_nearest_medoids(matrix: NDArray[np.float64], data: st.DataObject) -> None:
+    """At the end medoids are central and every item is with the nearest, found item by item."""
     k = data.draw(st.integers(1, len(matrix)))
-    run = k_median(matrix, k, random_state=data.draw(st.integers(0, 5)))
+    run = k_medoids(matrix, k, random_state=data.draw(st.integers(0, 5)))
     assert run.converged
-    for cluster, median in enumerate(run.medians.tolist()):
+    for cluster, medoid in enumerate(run.medoids.tolist()):
         members = np.flatnonzero(run.labels == cluster).tolist()
         totals = [sum(matrix[item, member] for member in members) for item in members]
-        assert totals[members.index(median)] == pytest.approx(min(totals))
+        assert totals[members.index(medoid)] == pytest.approx(min(totals))
     for item, label in enumerate(run.labels):
-        assert matrix[item, run.medians[label]] == min(matrix[item, run.medians])
+        assert matrix[item, run.medoids[label]] == min(matrix[item, run.medoids])
 
 
 def test_equal_sums_go_to_the_first_item() -> None:
@@ -76,36 +76,36 @@ def test_equal_sums_go_to_the_first_item() -> None:
     # Items 0 and 1 have the sums .1 + .2 + .3 and .1 + .3 + .2, which differ as floats.
     matrix = np.array([[0, 0.1, 0.2, 0.3], [0.1, 0, 0.3, 0.2], [0.2, 0.3, 0, 0.9], [0.3, 0.2, 0.9, 0]])
     for scale in (1, 1e-6, 1e6):
-        assert k_median(matrix * scale, 1, start=[0, 0, 0, 0]).medians.tolist() == [0]
+        assert k_medoids(matrix * scale, 1, start=[0, 0, 0, 0]).medoids.tolist() == [0]
 
 
 def test_equal_items_still_make_k_clusters() -> None:
     """Where all distances are 0 the rule for empty clusters decides, and ends."""
-    run = k_median(np.zeros((5, 5)), 3)
+    run = k_medoids(np.zeros((5, 5)), 3)
     assert (run.clustering.n_clusters, run.converged, run.total) == (3, True, 0.0)
 
 
 def test_an_empty_cluster_takes_the_farthest_item() -> None:
     """A start that leaves a cluster out."""
-    run = k_median(example(), 2, start=[0, 0, 0, 0, 0], max_iter=1)
-    # The median of all is 0, with the same sum 2.0 as 1 and 2, and the farthest from it is 4. Of the others 2 is then
+    run = k_medoids(example(), 2, start=[0, 0, 0, 0, 0], max_iter=1)
+    # The medoid of all is 0, with the same sum 2.0 as 1 and 2, and the farthest from it is 4. Of the others 2 is then
     # the most central (.2 + .15 + .7).
     assert state(run) == ([2, 4], [0, 0, 0, 1, 1])
 
 
 def test_one_cluster_and_single_items() -> None:
     """The two ends."""
-    assert state(k_median(example(), 1)) == ([0], [0] * 5)
-    run = k_median(example(), 5)
-    assert (sorted(run.medians.tolist()), run.total) == ([0, 1, 2, 3, 4], 0.0)
+    assert state(k_medoids(example(), 1)) == ([0], [0] * 5)
+    run = k_medoids(example(), 5)
+    assert (sorted(run.medoids.tolist()), run.total) == ([0, 1, 2, 3, 4], 0.0)
 
 
 def test_runs_have_the_seeds_0_and_up() -> None:
     """Every run can be had alone, and the best has the least within distance."""
     matrix = groups_apart(np.repeat(np.arange(4), 10), (0.1, 0.3), (0.6, 0.9))
-    runs = k_median_runs(matrix, 4, n_runs=20)
+    runs = k_medoids_runs(matrix, 4, n_runs=20)
     for seed, run in enumerate(runs.runs):
-        alone = k_median(matrix, 4, random_state=seed)
+        alone = k_medoids(matrix, 4, random_state=seed)
         assert (state(run), run.total) == (state(alone), alone.total)
     assert len({run.total for run in runs.runs}) > 1, "the starts must matter, or this tests nothing"
     assert runs.best.total == min(run.total for run in runs.runs)
@@ -116,41 +116,41 @@ def test_a_hundred_runs_on_500_items_are_fast() -> None:
     """Seconds, not minutes; and one seed always gives the same."""
     matrix = groups_apart(np.repeat(np.arange(5), 100), (0.2, 0.6), (0.7, 0.9))
     begin = time.process_time()
-    runs = k_median_runs(matrix, 5)
+    runs = k_medoids_runs(matrix, 5)
     assert time.process_time() - begin < 20
     assert len(runs.runs) == 100
     assert all(run.converged for run in runs.runs)
-    assert state(k_median(matrix, 5, random_state=7)) == state(runs.runs[7])
+    assert state(k_medoids(matrix, 5, random_state=7)) == state(runs.runs[7])
 
 
 @pytest.mark.parametrize(("matrix", "message"), UNUSABLE)
-def test_unusable_matrices_are_refused_by_medians(matrix: Any, message: str) -> None:
+def test_unusable_matrices_are_refused_by_k_medoids(matrix: Any, message: str) -> None:
     """With what is wrong."""
     with pytest.raises(UsageError, match=message):
-        k_median(matrix, 1)
+        k_medoids(matrix, 1)
     with pytest.raises(UsageError, match=message):
-        k_median_runs(matrix, 1)
+        k_medoids_runs(matrix, 1)
 
 
 @pytest.mark.parametrize(
     ("k", "settings", "message"),
     [
-        (0, {}, "from 1 to 5, not 0"),
-        (6, {}, "from 1 to 5, not 6"),
-        (2, {"max_iter": 0}, "max_iter is at least 1"),
-        (2, {"start": [0, 1]}, "start holds 5 whole numbers from 0 to 1"),
+        (0, {}, "from 1 to 5, got 0"),
+        (6, {}, "from 1 to 5, got 6"),
+        (2, {"max_iter": 0}, "max_iter must be at least 1"),
+        (2, {"start": [0, 1]}, "start must hold 5 integers from 0 to 1"),
         (2, {"start": [0, 1, 2, 0, 0]}, "from 0 to 1"),
         (2, {"start": [0, 1, -1, 0, 0]}, "from 0 to 1"),
-        (2, {"start": [0.0, 1.0, 0.0, 0.0, 0.0]}, "whole numbers"),
+        (2, {"start": [0.0, 1.0, 0.0, 0.0, 0.0]}, "integers"),
     ],
 )
-def test_settings_out_of_range_are_refused_by_medians(k: int, settings: Any, message: str) -> None:
+def test_settings_out_of_range_are_refused_by_k_medoids(k: int, settings: Any, message: str) -> None:
     """Numbers of clusters and starts."""
     with pytest.raises(UsageError, match=message):
-        k_median(example(), k, **settings)
+        k_medoids(example(), k, **settings)
 
 
 def test_runs_need_at_least_one() -> None:
     """There is no best of none."""
-    with pytest.raises(UsageError, match="n_runs and max_iter are at least 1"):
-        k_median_runs(example(), 2, n_runs=0)
+    with pytest.raises(UsageError, match="n_runs and max_iter must be at least 1"):
+        k_medoids_runs(example(), 2, n_runs=0)

@@ -183,12 +183,12 @@ def test_unusable_matrices_are_refused_by_linkage(linkage: Any, matrix: Any, mes
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"k": 6}, "from 1 to 5, not 6"),
-        ({"k": 0}, "from 1 to 5, not 0"),
-        ({"k": 2.5}, "whole number"),
-        ({"threshold": -0.1}, "at least 0, not -0.1"),
-        ({"threshold": float("nan")}, "at least 0"),
-        ({"threshold": "half"}, "at least 0"),
+        ({"k": 6}, "from 1 to 5, got 6"),
+        ({"k": 0}, "from 1 to 5, got 0"),
+        ({"k": 2.5}, "must be an integer"),
+        ({"threshold": -0.1}, "non-negative number, got -0.1"),
+        ({"threshold": float("nan")}, "non-negative number"),
+        ({"threshold": "half"}, "non-negative number"),
         ({}, "either a threshold or a number"),
         ({"k": 2, "threshold": 0.5}, "either a threshold or a number"),
     ],

@@ -156,5 +156,5 @@ def test_unusable_matrices_are_refused_by_scaling(matrix: Any, message: str) -> 
 @pytest.mark.parametrize("settings", [{"max_iter": -1}, {"eps": -1}, {"eps": float("nan")}])
 def test_settings_out_of_range_are_refused_by_scaling(settings: Any) -> None:
     """Neither can be negative."""
-    with pytest.raises(UsageError, match="not negative"):
+    with pytest.raises(UsageError, match="must be non-negative"):
         mds(np.zeros((3, 3)), **settings)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from blockml.errors import MissingExtraError, UsageError
 from blockml.evaluation.clusters import rand
-from blockml.templates.clustering import cluster_many, single_linkage
+from blockml.templates.clustering import minhash_linkage, single_linkage
 from blockml.templates.clustering.minhash_linkage import least_jaccard
 
 Sets = list[NDArray[np.uint64]]
@@ -59,7 +59,7 @@ def made_up(n: int, n_templates: int, *, noise: float, seed: int = 0) -> tuple[S
 @given(small_sets, thresholds, st.integers(0, 3))
 def test_many_gives_what_single_linkage_gives(sets: Sets, threshold: float, random_state: int) -> None:
     """Sets that chain, contain each other, are equal or empty; at thresholds that are distances."""
-    found = cluster_many(sets, threshold=threshold, random_state=random_state, n_permutations=8)
+    found = minhash_linkage(sets, threshold=threshold, random_state=random_state, n_permutations=8)
     assert found.labels.tolist() == single_linkage(distances(sets), threshold=threshold).labels.tolist()
     assert (found.merges, found.threshold) == (None, threshold)
 
@@ -71,14 +71,14 @@ def test_many_agrees_on_noisy_templates(threshold: float) -> None:
     expected = single_linkage(distances(sets), threshold=threshold)
     assert expected.n_clusters > 1
     assert expected.n_clusters != len(set(truth.tolist()))
-    assert cluster_many(sets, threshold=threshold).labels.tolist() == expected.labels.tolist()
+    assert minhash_linkage(sets, threshold=threshold).labels.tolist() == expected.labels.tolist()
 
 
 def test_signatures_change_only_the_time() -> None:
     """Even two permutations, which find next to nothing, lead to the same clusters."""
     sets, _ = made_up(300, 30, noise=0.5)
     labels = [
-        cluster_many(sets, threshold=0.5, n_permutations=n, random_state=seed).labels.tolist()
+        minhash_linkage(sets, threshold=0.5, n_permutations=n, random_state=seed).labels.tolist()
         for n, seed in ((128, 0), (128, 5), (2, 0))
     ]
     assert labels[0] == labels[1] == labels[2]
@@ -88,7 +88,7 @@ def test_2000_pages_of_200_templates_are_found() -> None:
     """In seconds, and every one."""
     sets, truth = made_up(2000, 200, noise=0.3)
     begin = time.process_time()
-    found = cluster_many(sets, threshold=0.6)
+    found = minhash_linkage(sets, threshold=0.6)
     assert time.process_time() - begin < 60
     assert rand(found.labels, truth) == 1
 
@@ -96,7 +96,7 @@ def test_2000_pages_of_200_templates_are_found() -> None:
 def test_equal_sets_cost_next_to_nothing() -> None:
     """A hundred thousand copies of two pages, however their elements are ordered."""
     one, other = np.array([5, 3, 1, 3], dtype=np.uint64), np.array([7, 8], dtype=np.uint64)
-    found = cluster_many([one, other, one[::-1], np.unique(one)] * 25_000, threshold=0)
+    found = minhash_linkage([one, other, one[::-1], np.unique(one)] * 25_000, threshold=0)
     assert found.labels[:4].tolist() == [0, 1, 0, 0]
     assert found.n_clusters == 2
 
@@ -105,17 +105,17 @@ def test_few_sets_and_empty_sets() -> None:
     """Nothing, one set, and sets without elements."""
     nothing: NDArray[np.uint64] = np.array([], dtype=np.uint64)
     something = np.array([1], dtype=np.uint64)
-    assert cluster_many([], threshold=0.5).labels.tolist() == []
-    assert cluster_many([nothing], threshold=0.5).labels.tolist() == [0]
-    assert cluster_many([nothing, nothing], threshold=0.5).labels.tolist() == [0, 0]
-    assert cluster_many([nothing, something, nothing], threshold=0.99).labels.tolist() == [0, 1, 0]
-    assert cluster_many([nothing, something], threshold=1).labels.tolist() == [0, 0]
+    assert minhash_linkage([], threshold=0.5).labels.tolist() == []
+    assert minhash_linkage([nothing], threshold=0.5).labels.tolist() == [0]
+    assert minhash_linkage([nothing, nothing], threshold=0.5).labels.tolist() == [0, 0]
+    assert minhash_linkage([nothing, something, nothing], threshold=0.99).labels.tolist() == [0, 1, 0]
+    assert minhash_linkage([nothing, something], threshold=1).labels.tolist() == [0, 0]
 
 
 def test_the_greatest_numbers_are_elements_like_others() -> None:
     """Hashes use all 64 bits."""
     top = np.array([2**64 - 1, 2**64 - 2, 2**63], dtype=np.uint64)
-    assert cluster_many([top, top[:2], top - np.uint64(5)], threshold=0.4).labels.tolist() == [0, 0, 1]
+    assert minhash_linkage([top, top[:2], top - np.uint64(5)], threshold=0.4).labels.tolist() == [0, 0, 1]
 
 
 @given(
@@ -137,20 +137,20 @@ def test_the_bound_is_reached() -> None:
 def test_the_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the line that installs it."""
     monkeypatch.setitem(sys.modules, "datasketch", None)
-    with pytest.raises(MissingExtraError, match=r"thousands of pages needs .*blockml\[scale\]"):
-        cluster_many([np.array([1], dtype=np.uint64)], threshold=0.5)
+    with pytest.raises(MissingExtraError, match=r"thousands of pages needs .*pip install .*\[scale\]"):
+        minhash_linkage([np.array([1], dtype=np.uint64)], threshold=0.5)
 
 
 @pytest.mark.parametrize(
     ("sets", "settings", "message"),
     [
-        ([np.array([0.5])], {}, "row of whole numbers"),
-        ([np.array([-1])], {}, "not negative"),
-        ([np.array([[1]])], {}, "row of whole numbers"),
-        ([np.array(["a"])], {}, "row of whole numbers"),
-        ([], {"threshold": -1}, "at least 0"),
-        ([], {"threshold": float("nan")}, "at least 0"),
-        ([], {"n_permutations": 1}, "n_permutations is at least 2"),
+        ([np.array([0.5])], {}, "one-dimensional array of non-negative integers"),
+        ([np.array([-1])], {}, "non-negative integers"),
+        ([np.array([[1]])], {}, "one-dimensional array of non-negative integers"),
+        ([np.array(["a"])], {}, "one-dimensional array of non-negative integers"),
+        ([], {"threshold": -1}, "non-negative number"),
+        ([], {"threshold": float("nan")}, "non-negative number"),
+        ([], {"n_permutations": 1}, "n_permutations must be at least 2"),
         ([], {"random_state": -1}, "random_state"),
         ([], {"random_state": 2**32}, "random_state"),
     ],
@@ -158,4 +158,4 @@ def test_the_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_unusable_sets_and_settings_are_refused(sets: Any, settings: Any, message: str) -> None:
     """With what is expected."""
     with pytest.raises(UsageError, match=message):
-        cluster_many(sets, **({"threshold": 0.5} | settings))
+        minhash_linkage(sets, **({"threshold": 0.5} | settings))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError
-from blockml.templates.clustering import average_linkage, finer_clusters, two_level_labels
+from blockml.templates.clustering import average_linkage, find_subclusters, two_level_labels
 from tests.templates.clustering.made import UNUSABLE, groups_apart, matrices
 
 CATEGORIES = np.tile(np.arange(4), 6)
@@ -33,30 +33,30 @@ def silhouette(matrix: NDArray[np.float64], labels: NDArray[np.int32]) -> float:
 
 def test_categories_of_a_site_are_found() -> None:
     """Four layouts, six pages of each."""
-    finer = finer_clusters(groups_apart(CATEGORIES, (0.05, 0.15), (0.25, 0.35)))
-    assert finer.clustering.labels.tolist() == CATEGORIES.tolist()
-    assert finer.silhouette is not None
-    assert finer.silhouette > 0.5
+    found = find_subclusters(groups_apart(CATEGORIES, (0.05, 0.15), (0.25, 0.35)))
+    assert found.clustering.labels.tolist() == CATEGORIES.tolist()
+    assert found.silhouette is not None
+    assert found.silhouette > 0.5
 
 
 def test_pages_alike_stay_together() -> None:
     """Where no cut sets groups apart there is none."""
-    finer = finer_clusters(groups_apart(CATEGORIES, (0.2, 0.25), (0.2, 0.25)))
-    assert finer.clustering.n_clusters == 1
-    assert finer.silhouette is not None
-    assert finer.silhouette < 0.25
+    found = find_subclusters(groups_apart(CATEGORIES, (0.2, 0.25), (0.2, 0.25)))
+    assert found.clustering.n_clusters == 1
+    assert found.silhouette is not None
+    assert found.silhouette < 0.25
     equal = np.full((8, 8), 0.3)
     np.fill_diagonal(equal, 0)
     for matrix in (equal, np.zeros((8, 8))):
         # All merges are at the same distance: there is no cut to judge.
-        assert finer_clusters(matrix).clustering.labels.tolist() == [0] * 8
-        assert finer_clusters(matrix).silhouette is None
+        assert find_subclusters(matrix).clustering.labels.tolist() == [0] * 8
+        assert find_subclusters(matrix).silhouette is None
 
 
 @given(matrices(least=4), st.integers(2, 8))
 def test_the_best_cut_is_taken(matrix: NDArray[np.float64], max_clusters: int) -> None:
     """No other cut between unequal merges has a greater silhouette, computed item by item."""
-    finer = finer_clusters(matrix, min_silhouette=-1, max_clusters=max_clusters)
+    found = find_subclusters(matrix, min_silhouette=-1, max_clusters=max_clusters)
     merges = average_linkage(matrix, k=1).merges
     assert merges is not None
     n = len(matrix)
@@ -66,34 +66,34 @@ def test_the_best_cut_is_taken(matrix: NDArray[np.float64], max_clusters: int) -
         if merges[n - k - 1, 2] < merges[n - k, 2] * (1 - 1e-9)  # by more than rounding: equal merges have no order
     ]
     if not cuts:
-        assert (finer.clustering.n_clusters, finer.silhouette) == (1, None)
+        assert (found.clustering.n_clusters, found.silhouette) == (1, None)
         return
     scores = [silhouette(matrix, labels) for labels in cuts]
-    assert finer.silhouette == pytest.approx(max(scores))
+    assert found.silhouette == pytest.approx(max(scores))
     best = next(labels for labels, score in zip(cuts, scores, strict=True) if score >= max(scores) - 1e-9)
-    assert finer.clustering.labels.tolist() == best.tolist()
+    assert found.clustering.labels.tolist() == best.tolist()
 
 
 def test_the_least_silhouette_can_be_chosen() -> None:
     """The cut is judged, whatever it is."""
     matrix = groups_apart(CATEGORIES, (0.05, 0.15), (0.25, 0.35))
-    best = finer_clusters(matrix).silhouette
+    best = find_subclusters(matrix).silhouette
     assert best is not None
-    assert finer_clusters(matrix, min_silhouette=best).clustering.n_clusters == 4
-    strict = finer_clusters(matrix, min_silhouette=best + 1e-6)
+    assert find_subclusters(matrix, min_silhouette=best).clustering.n_clusters == 4
+    strict = find_subclusters(matrix, min_silhouette=best + 1e-6)
     assert (strict.clustering.n_clusters, strict.silhouette) == (1, best)
 
 
 def test_small_clusters_stay_whole() -> None:
     """None, one, two or three pages."""
     matrix = groups_apart(np.array([0, 0, 1, 1]), (0, 0.1), (0.9, 1))
-    assert finer_clusters(matrix).clustering.n_clusters == 2
-    assert finer_clusters(matrix, min_items=5).clustering.n_clusters == 1
+    assert find_subclusters(matrix).clustering.n_clusters == 2
+    assert find_subclusters(matrix, min_items=5).clustering.n_clusters == 1
     for n in range(4):
-        finer = finer_clusters(matrix[:n, :n])
-        assert (finer.clustering.labels.tolist(), finer.silhouette) == ([0] * n, None)
-    assert finer_clusters(matrix[:3, :3], min_items=0).clustering.groups() == [[0, 1], [2]]
-    assert finer_clusters(matrix, max_clusters=1)[1] is None
+        found = find_subclusters(matrix[:n, :n])
+        assert (found.clustering.labels.tolist(), found.silhouette) == ([0] * n, None)
+    assert find_subclusters(matrix[:3, :3], min_items=0).clustering.groups() == [[0, 1], [2]]
+    assert find_subclusters(matrix, max_clusters=1)[1] is None
 
 
 def test_two_levels_of_sites_and_categories() -> None:
@@ -115,16 +115,16 @@ def test_two_levels_of_sites_and_categories() -> None:
 
 
 @pytest.mark.parametrize(("matrix", "message"), UNUSABLE)
-def test_unusable_matrices_are_refused_by_finer_clusters(matrix: Any, message: str) -> None:
+def test_unusable_matrices_are_refused_by_subclusters(matrix: Any, message: str) -> None:
     """With what is wrong."""
     with pytest.raises(UsageError, match=message):
-        finer_clusters(matrix)
+        find_subclusters(matrix)
 
 
-def test_settings_out_of_range_are_refused_by_finer_clusters() -> None:
+def test_settings_out_of_range_are_refused_by_subclusters() -> None:
     """Labels that are not those of the matrix, and no cluster at all."""
     for labels in ([0], [0.0, 1.0], [[0, 1]], ["a", "b"]):
-        with pytest.raises(UsageError, match="labels are 2 whole numbers"):
+        with pytest.raises(UsageError, match="labels must be 2 integers"):
             two_level_labels(labels, np.zeros((2, 2)))
-    with pytest.raises(UsageError, match="max_clusters is at least 1"):
-        finer_clusters(np.zeros((2, 2)), max_clusters=0)
+    with pytest.raises(UsageError, match="max_clusters must be at least 1"):
+        find_subclusters(np.zeros((2, 2)), max_clusters=0)

@@ -180,9 +180,9 @@ def test_settings_out_of_range_are_refused_by_thresholds() -> None:
     """Widths and bins."""
     refused: list[dict[str, Any]] = [{"min_low": -0.1}, {"min_gap": -0.1}, {"min_gap": float("nan")}]
     for settings in refused:
-        with pytest.raises(UsageError, match="not negative"):
+        with pytest.raises(UsageError, match="must be non-negative"):
             gap_threshold(example(), **settings)
-        with pytest.raises(UsageError, match="not negative"):
+        with pytest.raises(UsageError, match="must be non-negative"):
             histogram_threshold(example(), **settings)
-    with pytest.raises(UsageError, match="at least 1 bin"):
+    with pytest.raises(UsageError, match="bins must be at least 1"):
         histogram_threshold(example(), bins=0)

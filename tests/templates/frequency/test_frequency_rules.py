@@ -13,19 +13,19 @@ from hypothesis import strategies as st
 import blockml
 from blockml.errors import UsageError
 from blockml.templates.frequency import (
-    Doubt,
+    FallbackReason,
     Measures,
     SiteCounts,
     block_frequency,
     dynamic_theta,
     entropy_rule,
+    fallback_reason,
     ibdf_rule,
     kept_share,
     kept_texts,
     measure,
     text_frequency,
     too_few,
-    verdict,
 )
 from tests.templates.frequency.strategies import parse_all, site_pages, texts_page
 
@@ -150,7 +150,7 @@ def test_ME_11_3_decisions() -> None:
     assert (entropy_rule(measure(pages[0], SiteCounts.learn(pages)), 0.7)[0] >= 0.5).tolist() == [False, True]
     alone = measure(pages[0], SiteCounts.learn(pages[:1]))
     assert entropy_rule(alone)[0].tolist() == [1, 1]
-    assert verdict(alone, 1.0) == Doubt.TOO_FEW_PAGES
+    assert fallback_reason(alone, 1.0) == FallbackReason.TOO_FEW_PAGES
 
 
 @pytest.mark.parametrize("theta", [-0.1, 1.1, float("nan")])
@@ -163,7 +163,7 @@ def test_wrong_thresholds(theta: float) -> None:
     with pytest.raises(UsageError, match=r"\[0, 1\]"):
         ibdf_rule(found, phi=theta)
     with pytest.raises(UsageError, match=r"\[0, 1\]"):
-        verdict(found, theta)
+        fallback_reason(found, theta)
 
 
 def test_ibdf_needs_similar_blocks() -> None:
@@ -185,7 +185,7 @@ def test_too_few() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kept", "doubt"),
+    ("kept", "reason"),
     [
         (0.0, "removes_nearly_all"),
         (0.049, "removes_nearly_all"),
@@ -196,11 +196,11 @@ def test_too_few() -> None:
         (1.0, "removes_nearly_none"),
     ],
 )
-def test_verdict(kept: float, doubt: str | None) -> None:
+def test_fallback_reason(kept: float, reason: str | None) -> None:
     """More than 95 % or less than 1 % of the words removed is no result; nor is anything from too few pages."""
-    assert verdict(site_of(4, 1), kept) == doubt
-    assert verdict(site_of(3, 1), kept) == "too_few_pages"
-    assert verdict(site_of(3, 1), kept, min_train=3) == doubt
+    assert fallback_reason(site_of(4, 1), kept) == reason
+    assert fallback_reason(site_of(3, 1), kept) == "too_few_pages"
+    assert fallback_reason(site_of(3, 1), kept, min_train=3) == reason
 
 
 def test_kept_share() -> None:

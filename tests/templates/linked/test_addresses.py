@@ -53,18 +53,18 @@ from tests.templates.linked.webserver import HTML, Site, loopback, page, reason,
         ("http://255.255.255.255/", "reserved"),
         ("http://[::ffff:127.0.0.1]/", "IPv4-mapped"),
         ("http://[::ffff:7f00:1]/", "IPv4-mapped"),
-        ("http://[::127.0.0.1]/", "no public address"),
+        ("http://[::127.0.0.1]/", "not a public address"),
         ("http://[64:ff9b::127.0.0.1]/", "loopback"),
         ("http://[64:ff9b:1::a00:1]/", "local NAT64"),
         ("http://[2002:7f00:1::]/", "6to4"),
         ("http://[2001:0:4136:e378:8000:63bf:3fff:fdd2]/", "reserved"),
-        ("http://[fec0::1]/", "no public address"),
-        ("http://2130706433/", "in disguise"),
-        ("http://0x7f000001/", "in disguise"),
-        ("http://0x7f.0.0.1/", "in disguise"),
-        ("http://0177.0.0.1/", "in disguise"),
-        ("http://127.1/", "in disguise"),
-        ("http://127.0.0.0x1/", "in disguise"),
+        ("http://[fec0::1]/", "not a public address"),
+        ("http://2130706433/", "obfuscated"),
+        ("http://0x7f000001/", "obfuscated"),
+        ("http://0x7f.0.0.1/", "obfuscated"),
+        ("http://0177.0.0.1/", "obfuscated"),
+        ("http://127.1/", "obfuscated"),
+        ("http://127.0.0.0x1/", "obfuscated"),
         ("http://①②⑦.0.0.1/", "loopback"),
         ("http://127。0。0。1/", "loopback"),
         ("http://127.0.0.1./", "loopback"),
@@ -75,9 +75,9 @@ from tests.templates.linked.webserver import HTML, Site, loopback, page, reason,
         ("h\tttp://m\ne@93.184.215.14/", "user name or password"),
         ("http://93.184.215.14:22/", "port 22"),
         ("https://93.184.215.14:8443/", "port 8443"),
-        ("ftp://93.184.215.14/", "no http or https URL"),
-        ("file:///etc/passwd", "no http or https URL"),
-        ("page.html", "no http or https URL"),
+        ("ftp://93.184.215.14/", "not an http or https URL"),
+        ("file:///etc/passwd", "not an http or https URL"),
+        ("page.html", "not an http or https URL"),
         ("http://a.example/" + "a" * 9000, "more than 8000 characters"),
     ],
 )
@@ -93,7 +93,7 @@ def test_addresses_that_are_not_public_are_refused(url: str, why: str) -> None:
         (["127.0.0.1"], "inside.example has no public address: 127.0.0.1 is a loopback address"),
         (["10.0.0.1", "fd00::1"], "10.0.0.1 is a private address, fd00::1 is a private address"),
         (["fe80::1%eth0"], "link-local"),
-        (["nonsense"], "nonsense is no address"),
+        (["nonsense"], "nonsense is not an IP address"),
         ([], "inside.example has no address"),
     ],
 )
@@ -213,7 +213,7 @@ def test_redirects_to_other_ports_are_refused(site: Site) -> None:
     """Ports are checked at each hop too."""
     site.answers["/a"] = redirect("http://127.0.0.1:22/")
     with WebSource(ports={site.port}) as source:
-        assert reason(source, f"{site.url}/a") == f"the port 22 is none of {site.port}"
+        assert reason(source, f"{site.url}/a") == f"the port 22 is not one of {site.port}"
 
 
 @loopback
@@ -257,7 +257,7 @@ def test_the_next_address_is_tried(site: Site, monkeypatch: pytest.MonkeyPatch) 
     with WebSource(allow_private=True, timeout=30, delay=0, resolver=lambda _host, _port: hosts) as source:
         assert source.get(f"http://three.example:{site.port}/a") is not None
         hosts.pop()
-        assert reason(source, "http://two.example/a").startswith("robots.txt can't be had")
+        assert reason(source, "http://two.example/a").startswith("robots.txt can't be loaded")
     assert tried[:3] == [("2001:db8::1", 10), ("10.0.0.1", 15), ("127.0.0.1", 30)]
 
 

@@ -270,7 +270,7 @@ def test_parsing_options_and_limits_count(tmp_path: Path) -> None:
 @pytest.mark.parametrize("base", ["", "folder", "ftp://ex.org/", "http://ex.org/?q=1"])
 def test_bases_that_are_no_folder_urls_are_refused(tmp_path: Path, base: str) -> None:
     """URLs are made by writing paths behind it."""
-    with pytest.raises(UsageError, match="the base is"):
+    with pytest.raises(UsageError, match="the base must be"):
         FolderSource(write(tmp_path, titled("index.html")), base=base)
 
 
@@ -280,7 +280,7 @@ def test_folders_without_pages_are_refused(tmp_path: Path) -> None:
         FolderSource(tmp_path / "missing")
     with pytest.raises(InputError, match="no pages"):
         FolderSource(write(tmp_path, {"logo.png": "", "notes.txt": "<html>"}))
-    with pytest.raises(UsageError, match="nothing in this folder says to which site"):
+    with pytest.raises(UsageError, match="this folder does not assign its pages to sites"):
         FolderSource(write(tmp_path, titled("index.html")), site="a")
 
 
@@ -338,7 +338,7 @@ def test_pages_with_one_url_are_refused(tmp_path: Path) -> None:
     """It couldn't be said to which of them a link leads."""
     rows = [{"id": "a", "path": "index.html", "site": "a"}, {"id": "b", "path": "index.html", "site": "b"}]
     write_map(tmp_path, rows)
-    with pytest.raises(InputError, match="another page has this URL as well; choose one site"):
+    with pytest.raises(InputError, match="another page has this URL too; choose a site"):
         FolderSource(tmp_path, links="pages.jsonl.gz")
     assert FolderSource(tmp_path, links="pages.jsonl.gz", site="b").url_of("index.html") == f"{BASE}index.html"
 
@@ -354,7 +354,8 @@ def test_a_map_leads_to_no_file_outside(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "problem"), [("{", r"map\.jsonl:2: no JSON"), ("[1]", "no JSON object"), ('{"url": "a"}', "has an 'id'")]
+    ("line", "problem"),
+    [("{", r"map\.jsonl:2: invalid JSON"), ("[1]", "not a JSON object"), ('{"url": "a"}', "must have an 'id'")],
 )
 def test_damaged_maps_are_refused(tmp_path: Path, line: str, problem: str) -> None:
     """With the number of the line."""
@@ -430,7 +431,7 @@ def test_page_folders_need_little(tmp_path: Path) -> None:
     assert source.url_of("one") == "http://a.example/1"
     assert source.url_of("second") == f"{BASE}two/page.html.gz"
     write(tmp_path, {"five/page.html": page, "five/meta.json": "{"})
-    with pytest.raises(InputError, match=r"five/meta\.json: no JSON"):
+    with pytest.raises(InputError, match=r"five/meta\.json: invalid JSON"):
         FolderSource(folder)
 
 

@@ -89,7 +89,7 @@ def test_endless_redirects_end(site: Site) -> None:
 def test_redirects_to_no_page_fail(site: Site, web: WebSource, target: str) -> None:
     """Nothing but http and https is followed."""
     site.answers["/a"] = redirect(target)
-    assert reason(web, f"{site.url}/a") == "status 302 without a place to go to"
+    assert reason(web, f"{site.url}/a") == "status 302 without a target"
 
 
 @loopback
@@ -275,9 +275,9 @@ def test_damaged_bodies_fail(site: Site, web: WebSource) -> None:
     site.answers["/brotli"] = 200, {**HTML, "Content-Encoding": "br"}, b"..."
     site.answers["/broken-off"] = broken_off
     site.answers["/garbage"] = lambda handler: handler.wfile.write(b"SSH-2.0-OpenSSH\r\n")
-    assert reason(web, f"{site.url}/cut") == "the zipped body is cut off"
-    assert reason(web, f"{site.url}/lie").startswith("the zipped body is damaged")
-    assert reason(web, f"{site.url}/brotli") == "the content encoding 'br' wasn't asked for"
+    assert reason(web, f"{site.url}/cut") == "the compressed body is truncated"
+    assert reason(web, f"{site.url}/lie").startswith("the compressed body is damaged")
+    assert reason(web, f"{site.url}/brotli") == "the content encoding 'br' was not requested"
     assert reason(web, f"{site.url}/broken-off")
     assert reason(web, f"{site.url}/garbage")
     site.answers["/fine"] = page("fine")
@@ -358,7 +358,7 @@ def test_wrong_options_are_refused(options: dict[str, Any]) -> None:
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
     """With the line that installs it."""
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(MissingExtraError, match=r"Fetching pages needs .*blockml\[http\]"):
+    with pytest.raises(MissingExtraError, match=r"Fetching pages needs .*pip install .*\[http\]"):
         WebSource()
 
 

@@ -23,7 +23,7 @@ def test_robots_txt_is_obeyed_and_asked_for_once(site: Site, web: WebSource) -> 
         site.answers[path] = page(path)
     assert web.get(f"{site.url}/a") is not None
     assert web.get(f"{site.url}/private/open") is not None
-    assert reason(web, f"{site.url}/private/a") == "robots.txt forbids it"
+    assert reason(web, f"{site.url}/private/a") == "disallowed by robots.txt"
     assert site.paths() == ["/robots.txt", "/a", "/private/open"]
 
 
@@ -33,7 +33,7 @@ def test_robots_txt_goes_by_the_name_of_the_user_agent(site: Site) -> None:
     site.answers["/robots.txt"] = robots("User-agent: my-reader\nDisallow: /\n\nUser-agent: blockml\nAllow: /\n")
     site.answers["/a"] = page("a")
     with WebSource(allow_private=True, user_agent="My-Reader/2 (based on blockml)") as source:
-        assert reason(source, f"{site.url}/a") == "robots.txt forbids it"
+        assert reason(source, f"{site.url}/a") == "disallowed by robots.txt"
     assert site.asked[0][1]["user-agent"] == "My-Reader/2 (based on blockml)"
 
 
@@ -46,7 +46,9 @@ def test_without_robots_txt_the_status_counts(site: Site, web: WebSource, status
     if allowed:
         assert web.get(f"{site.url}/a") is not None
     else:
-        assert reason(web, f"{site.url}/a") == f"robots.txt can't be had, so all is forbidden (status {status})"
+        assert (
+            reason(web, f"{site.url}/a") == f"robots.txt can't be loaded, so everything is disallowed (status {status})"
+        )
         assert site.paths() == ["/robots.txt"]
 
 
@@ -56,7 +58,7 @@ def test_a_server_that_does_not_answer_forbids_all(web: WebSource) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # and never listens
         port = taken.getsockname()[1]
-        assert "robots.txt can't be had" in reason(web, f"http://127.0.0.1:{port}/a")
+        assert "robots.txt can't be loaded" in reason(web, f"http://127.0.0.1:{port}/a")
 
 
 @loopback
@@ -64,7 +66,7 @@ def test_robots_txt_may_redirect(site: Site, web: WebSource) -> None:
     """RFC 9309, section 2.3.1.2."""
     site.answers["/robots.txt"] = redirect("/robots2.txt")
     site.answers["/robots2.txt"] = robots("User-agent: *\nDisallow: /a")
-    assert reason(web, f"{site.url}/a") == "robots.txt forbids it"
+    assert reason(web, f"{site.url}/a") == "disallowed by robots.txt"
     site.answers["/b"] = page("b")
     assert web.get(f"{site.url}/b") is not None
 
@@ -87,7 +89,7 @@ def test_only_the_start_of_a_huge_robots_txt_counts(site: Site, web: WebSource) 
     assert len(text) == 512_000 - len("Disallow: /b")
     site.answers["/robots.txt"] = robots(text + "Disallow: /bad\nDisallow: /c\n" + line * 10_000)
     site.answers["/b"], site.answers["/c"] = page("b"), page("c")
-    assert reason(web, f"{site.url}/a") == "robots.txt forbids it"
+    assert reason(web, f"{site.url}/a") == "disallowed by robots.txt"
     assert web.get(f"{site.url}/b") is not None  # the line that was cut off forbids nothing
     assert web.get(f"{site.url}/c") is not None
 
@@ -99,7 +101,7 @@ def test_robots_txt_of_the_target_of_a_redirect_counts(site: Site, web: WebSourc
     try:
         other.answers["/robots.txt"] = robots("User-agent: *\nDisallow: /")
         site.answers["/a"] = redirect(f"{other.url}/b")
-        assert reason(web, f"{site.url}/a") == "robots.txt forbids it"
+        assert reason(web, f"{site.url}/a") == "disallowed by robots.txt"
         assert other.paths() == ["/robots.txt"]
     finally:
         other.close()
@@ -149,5 +151,5 @@ def test_too_long_a_delay_is_kept_by_leaving(site: Site) -> None:
     site.answers["/a"], site.answers["/b"] = page("a"), page("b")
     with WebSource(allow_private=True, max_delay=5) as source:
         assert source.get(f"{site.url}/a") is not None
-        assert "seconds for its turn, and the limit is 5" in reason(source, f"{site.url}/b")
+        assert "seconds, and the limit is 5" in reason(source, f"{site.url}/b")
     assert site.paths() == ["/robots.txt", "/a"]

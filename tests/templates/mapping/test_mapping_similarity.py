@@ -99,7 +99,7 @@ def test_wrong_equalities() -> None:
     tree = tree_of(blockml.parse("x"))
     with pytest.raises(UnknownNameError, match="blockml, hybex, hybex-old, label, strict"):
         similarity(tree, 0, tree, 0, "hybrid")
-    with pytest.raises(UsageError, match="weights of a node equality are 0 to 1: pos"):
+    with pytest.raises(UsageError, match=r"weights of a node equality must be in \[0, 1\]: pos"):
         NodeEquality(pos=1.5)
     with pytest.raises(UsageError, match="cls"):
         NodeEquality(cls=float("nan"))

@@ -136,7 +136,7 @@ def test_votes_of_some_pages() -> None:
     assert below_body(found(KEY, *others)) == ["1 body"]
     assert below_body(found(KEY, *others, min_votes=2)) == MENU_AND_FOOT
     assert below_body(found(KEY, *others, min_votes=9)) == ["1 body"]
-    with pytest.raises(UsageError, match="one vote"):
+    with pytest.raises(UsageError, match="at least 1"):
         found(KEY, DOGS, min_votes=0)
 
 

@@ -1,4 +1,4 @@
-"""The distance between counts of elements."""
+"""Distances between tag counts (TV) and tag sequences (LCTS)."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.templates.distances.base import Matrix, Metric, Progress
+from blockml.templates.distances.base import MAX_NODES, Matrix, Metric, Progress, check_count, check_size
 from blockml.templates.distances.hashing import Codes
 from blockml.templates.distances.sets import products
-from blockml.templates.distances.sketches import PageSketch
+from blockml.templates.distances.sketches import PageSketch, tag_sequence
 from blockml.text.hashing import stable_hash64
+from blockml.text.lcs import lcs_length
 
-__all__ = ["ELEMENTS", "TagVector"]
+__all__ = ["ELEMENTS", "LongestCommonTagSubsequence", "TagVector"]
 
-#: Elements that a tag vector counts: those of the HTML standard, and those that earlier versions or browsers had.
+#: Elements that a tag vector counts: those of the HTML standard and those of earlier versions and browsers.
 ELEMENTS = frozenset(
     """
     a abbr address area article aside audio b base bdi bdo blockquote body br button canvas caption cite code col
@@ -34,25 +35,23 @@ ELEMENTS = frozenset(
 
 
 class Counts(NamedTuple):
-    """How often each name occurs in a page."""
+    """Occurrences of each element name in a page: (k,) sorted codes of the names and (k,) counts."""
 
     codes: Codes
-    """Codes of the names, rising."""
     counts: NDArray[np.int64]
-    """How often each occurs."""
 
 
 @dataclass(frozen=True)
 class TagVector(Metric[Counts]):
-    """TV (Cruz et al. 1998; Gottron 2008): Euclidean distance of the counts of each element name, without upper bound.
+    """Distance TV (Cruz et al. 1998; Gottron 2008): Euclidean distance of element counts; unbounded.
 
-    Names that HTML doesn't know are ignored; each element counts once, not once per tag (our choice). O(n₁ + n₂).
+    Unknown element names are ignored; elements are counted, not tags (our choice). Cost O(n₁ + n₂).
     """
 
     name: ClassVar[str] = "tv"
 
     def prepare(self, page: PageSketch) -> Counts:
-        """Count the known names of the page."""
+        """Count the known element names."""
         counts = np.bincount(page.tag, minlength=len(page.names))
         known = np.array([element in ELEMENTS for element in page.elements()], dtype=bool) & (counts > 0)
         codes = stable_hash64(page.names)[known]
@@ -60,16 +59,49 @@ class TagVector(Metric[Counts]):
         return Counts(codes[order], counts[known][order])
 
     def compare(self, a: Counts, b: Counts) -> float:
-        """Distance of two pages, from 0 on."""
+        """Return the distance of two vectors, at least 0."""
         _, in_a, in_b = np.intersect1d(a.codes, b.codes, assume_unique=True, return_indices=True)
         shared = int(a.counts[in_a] @ b.counts[in_b])
         return sqrt(int(a.counts @ a.counts) + int(b.counts @ b.counts) - 2 * shared)
 
     def matrix(self, features: Sequence[Counts], *, jobs: int = 1, progress: Progress = iter) -> Matrix:
-        """(n, n) distances of all pairs; in one process, for it takes little time."""
+        """Return the (n, n) distances of all pairs, as one sparse product in one process."""
         del jobs
         weights = [page.counts.astype(np.float64) for page in features]
         shared = products([page.codes for page in features], weights, progress)
         squares = np.diagonal(shared)
         distances: Matrix = np.sqrt(squares[:, None] + squares - 2 * shared)
         return distances
+
+
+@dataclass(frozen=True)
+class LongestCommonTagSubsequence(Metric[Codes]):
+    """Distance LCTS (Gottron 2008): 1 - LCS / max(t₁, t₂) over start and end tags; 0 for two pages without tags.
+
+    Cost O(t₁ · t₂ / w) with integers of w bits.
+    """
+
+    name: ClassVar[str] = "lcts"
+
+    max_nodes: int = MAX_NODES
+
+    def __post_init__(self) -> None:
+        check_count("max_nodes", self.max_nodes)
+
+    def prepare(self, page: PageSketch) -> Codes:
+        """Return the tag sequence; raise UsageError for more than ``max_nodes`` elements."""
+        check_size(self.name, len(page), self.max_nodes)
+        return tag_sequence(page)
+
+    def compare(self, a: Codes, b: Codes) -> float:
+        """Return the distance of two tag sequences, in [0, 1]."""
+        if not (len(a) and len(b)):
+            return float(len(a) != len(b))
+        # Pages of one template agree at both ends: arrays cut that off faster than the LCS of Python integers would.
+        shorter = min(len(a), len(b))
+        differ = np.flatnonzero(a[:shorter] != b[:shorter])
+        prefix = int(differ[0]) if len(differ) else shorter
+        differ = np.flatnonzero(a[::-1][: shorter - prefix] != b[::-1][: shorter - prefix])
+        suffix = int(differ[0]) if len(differ) else shorter - prefix
+        inner = lcs_length(a[prefix : len(a) - suffix].tolist(), b[prefix : len(b) - suffix].tolist())
+        return 1 - (prefix + inner + suffix) / max(len(a), len(b))

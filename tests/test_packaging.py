@@ -1,0 +1,80 @@
+"""What is built and installed: tags of wheels, what the archives hold, hints on how to install."""
+
+from __future__ import annotations
+
+import re
+import sys
+import sysconfig
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import blockml
+from blockml.errors import install_hint
+
+ROOT = Path(__file__).parents[1]
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def build() -> Any:
+    """The build hook."""
+    pytest.importorskip("hatchling", reason="needs hatchling, which builds the package")
+    pytest.importorskip("setuptools", reason="needs setuptools, which compiles the extension")
+    import hatch_build
+
+    return hatch_build
+
+
+@pytest.mark.parametrize(
+    ("platform", "free_threaded", "tag"),
+    [
+        ("linux-x86_64", False, "cp311-abi3-linux_x86_64"),
+        ("linux-aarch64", False, "cp311-abi3-linux_aarch64"),
+        ("win-amd64", False, "cp311-abi3-win_amd64"),
+        ("win-arm64", False, "cp311-abi3-win_arm64"),
+        ("linux-x86_64", True, f"cp3{sys.version_info.minor}-cp3{sys.version_info.minor}t-linux_x86_64"),
+    ],
+)
+def test_tags_are_those_of_the_interpreter(
+    build: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    platform: str,
+    free_threaded: bool,  # noqa: FBT001
+    tag: str,
+) -> None:
+    """The limited API serves all later versions; an interpreter without the global lock has none."""
+    monkeypatch.setattr(sysconfig, "get_platform", lambda: platform)
+    monkeypatch.setattr(build, "is_free_threaded", lambda: free_threaded)
+    if platform == "linux-x86_64" and sys.maxsize < 2**32:
+        pytest.skip("setuptools names 32-bit builds otherwise")
+    assert build.wheel_tag(tmp_path) == tag
+
+
+def test_type_information_is_shipped() -> None:
+    """Users' type checkers read the annotations of the package."""
+    assert (Path(blockml.__file__).parent / "py.typed").is_file()
+
+
+def test_hints_install_from_the_checkout() -> None:
+    """The name on the package index is somebody else's: no hint may install it."""
+    extras = PROJECT["project"]["optional-dependencies"]
+    assert PROJECT["project"]["name"] == "blockml-extract"
+    for extra in ("markdown", "report", "fast", "boost", "compare"):
+        assert extra in extras
+        assert install_hint(extra).endswith(f'pip install ".[{extra}]"')
+    texts = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("blockml/**/*.py")]
+    wrong = [path.name for path in texts if re.search(r"pip install .?blockml", path.read_text(encoding="utf-8"))]
+    assert wrong == []
+
+
+def test_one_wheel_is_built_for_each_platform() -> None:
+    """By the oldest Python alone: its limited API serves the others."""
+    chosen = PROJECT["tool"]["cibuildwheel"]
+    assert chosen["build"] == ["cp311-*"]
+    assert set(chosen["linux"]["archs"]) == {"x86_64", "aarch64"}
+    assert set(chosen["macos"]["archs"]) == {"x86_64", "arm64"}
+    assert set(chosen["windows"]["archs"]) == {"AMD64", "ARM64"}
