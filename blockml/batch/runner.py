@@ -130,18 +130,9 @@ def _extract_item(item: Item, extractor: Extractor, options: Mapping[str, Any]) 
         return {"id": item.id, **page_record(result), "error": None}
     except Exception as error:  # noqa: BLE001 (a failing page must not stop the run)
         message = str(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
-        return {
-            "id": item.id,
-            "url": item.url,
-            "status": "error",
-            "text": "",
-            "confidence": None,
-            "n_blocks": 0,
-            "n_kept": 0,
-            "model": extractor.id,
-            "warnings": [],
-            "error": message.encode("utf-8", "backslashreplace").decode(),
-        }
+        failed: dict[str, Any] = {"status": "error", "text": "", "confidence": None, "n_blocks": 0, "n_kept": 0}
+        failed |= {"model": extractor.id, "warnings": [], "error": message.encode("utf-8", "backslashreplace").decode()}
+        return {"id": item.id, "url": item.url, **failed}
 
 
 def predict_to_file(

@@ -7,7 +7,6 @@ labelled runs of text.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 
@@ -21,14 +20,7 @@ from blockml.parsing import parse
 __all__ = ["read_annotated", "read_annotated_file", "split_annotation"]
 
 #: Labels by the digit in the class name (public evaluation code of the corpus).
-CLASSES: Mapping[str, Label] = {
-    "0": Label.OTHER,
-    "1": Label.HEADING,
-    "2": Label.MAIN,
-    "3": Label.SUPPLEMENT,
-    "4": Label.RELATED,
-    "5": Label.COMMENT,
-}
+CLASSES = (Label.OTHER, Label.HEADING, Label.MAIN, Label.SUPPLEMENT, Label.RELATED, Label.COMMENT)
 
 _CLASS = re.compile(r"x-nc-sel([0-5])\b")
 _TAG = re.compile(
@@ -113,7 +105,7 @@ def _runs(marked: str) -> tuple[tuple[str, Label], ...]:
             if open_labels:
                 open_labels.pop()
         elif _MARK.match(text):
-            open_labels.append(CLASSES[str(ord(text[0]) - _FIRST_MARK)])
+            open_labels.append(CLASSES[ord(text[0]) - _FIRST_MARK])
         if run := " ".join(_MARK.sub("", text).split()):
             runs.append((run, open_labels[-1] if open_labels else Label.OTHER))
     return tuple(runs)

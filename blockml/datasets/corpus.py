@@ -22,22 +22,15 @@ __all__ = ["find_table", "read_corpus", "read_rows"]
 
 #: Block types of the dataset-popular collection (Kreuzer 2013) as labels.
 REGION_LABELS: Mapping[str, Label] = {
-    "Ad": Label.ADVERTISEMENT,
-    "Article": Label.MAIN,
-    "Comments": Label.COMMENT,
-    "Content": Label.MAIN,
-    "Footer": Label.FOOTER,
-    "Header": Label.OTHER,
-    "Image": Label.SUPPLEMENT,
-    "LinkList": Label.RELATED,
-    "Logo": Label.OTHER,
-    "Menu": Label.NAVIGATION,
-    "Menu Sidebar": Label.NAVIGATION,
-    "Searchbar": Label.OTHER,
-    "Sidebar": Label.RELATED,
-    "Table": Label.MAIN,
+    **dict.fromkeys(("Article", "Content", "Table"), Label.MAIN),
+    **dict.fromkeys(("Image", "Video"), Label.SUPPLEMENT),
+    **dict.fromkeys(("LinkList", "Sidebar"), Label.RELATED),
+    **dict.fromkeys(("Menu", "Menu Sidebar"), Label.NAVIGATION),
+    **dict.fromkeys(("Header", "Logo", "Searchbar"), Label.OTHER),
     "Title": Label.HEADING,
-    "Video": Label.SUPPLEMENT,
+    "Comments": Label.COMMENT,
+    "Ad": Label.ADVERTISEMENT,
+    "Footer": Label.FOOTER,
 }
 
 #: Element that CleanEval wraps around each page and that is not part of it.
@@ -62,20 +55,17 @@ def read_rows(table: Path) -> Iterator[dict[str, Any]]:
     try:
         with opener(table, "rt", encoding="utf-8-sig") as stream:
             for number, line in enumerate(stream, start=1):
-                if line.strip():
-                    yield _row(line, number, table)
+                if not line.strip():
+                    continue
+                try:
+                    row = json.loads(line)
+                except ValueError as error:
+                    raise DatasetError(f"line {number} is not JSON ({error})", source=table) from None
+                if not isinstance(row, dict) or not isinstance(row.get("id"), str):
+                    raise DatasetError(f"line {number} is not an object with a string 'id'", source=table)
+                yield row
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise DatasetError(f"cannot be read ({error})", source=table) from error
-
-
-def _row(line: str, number: int, table: Path) -> dict[str, Any]:
-    try:
-        row = json.loads(line)
-    except ValueError as error:
-        raise DatasetError(f"line {number} is not JSON ({error})", source=table) from None
-    if not isinstance(row, dict) or not isinstance(row.get("id"), str):
-        raise DatasetError(f"line {number} is not an object with a string 'id'", source=table)
-    return row
 
 
 def read_corpus(folder: Path, name: str) -> Dataset:

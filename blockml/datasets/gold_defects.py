@@ -12,17 +12,7 @@ from blockml.datasets.validation import Kind, validate
 __all__ = ["INVALID_FOR_EVALUATION", "INVALID_FOR_TRAINING", "REPLACED", "filtered", "gold_defects"]
 
 #: Kinds that make gold invalid for any use: it is missing, of another page, incomplete or contradicted.
-_INVALID = frozenset(
-    {
-        Kind.SOFT_ERROR,
-        Kind.EMPTY_GOLD,
-        Kind.MISSING_WORDS,
-        Kind.TRUNCATION,
-        Kind.INCOMPLETE,
-        Kind.LABEL_MISMATCH,
-        Kind.CONTRADICTION,
-    }
-)
+_INVALID = frozenset(Kind) - {Kind.WORD_ORDER, Kind.REPETITION, Kind.DUPLICATE, Kind.CONTAMINATION}
 #: Kinds that make block labels wrong. A repetition does not, as only one of the copies is aligned.
 INVALID_FOR_TRAINING: frozenset[Kind] = _INVALID | {Kind.WORD_ORDER}
 #: Kinds that make scores wrong. Word order does not affect bag-of-words scores.
