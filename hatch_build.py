@@ -19,7 +19,7 @@ MODULE = "blockml._kernel._compiled"
 LIMITED_API, ABI_TAG = "0x030b0000", "cp311-abi3"
 
 
-class Kernel(BuildHookInterface):  # type: ignore[type-arg, misc, unused-ignore] (hatchling is no part of the package)
+class Kernel(BuildHookInterface):  # type: ignore[type-arg, misc, unused-ignore]  # hatchling may be missing
     """Puts the compiled extension into the wheel, or beside its sources where the package is installed in place."""
 
     PLUGIN_NAME = "custom"

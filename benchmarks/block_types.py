@@ -155,6 +155,8 @@ def blanking(rows: BlockTypeRows, measured: Measured) -> list[dict[str, Any]]:
     result: list[dict[str, Any]] = []
     for share in BLANKS:
         areas = fit_block_types(rows, blank=share)
+        if areas is None:
+            continue
         table = on_l3s(areas, measured, f"l3s-gn1, names hidden in {share:.0%} of pages")
         result += [{key: row[key] for key in ("measured on", "label", "precision", "recall", "f1")} for row in table]
     return result

@@ -22,7 +22,7 @@ from blockml.cli.output import note, print_rows
 from blockml.datasets import Dataset, LabelledPage, open_dataset
 from blockml.evaluation import bag_scores, bootstrap_mean, paired_difference
 from blockml.evaluation.run import PageResult, evaluate_extractor
-from blockml.evaluation.site_pages import by_site, parsed
+from blockml.evaluation.site_pages import group_by_site, parse_pages
 from blockml.extract import extract_page
 from blockml.extractors import Extractor, resolve
 from blockml.extractors.site.at_site import Unrepeated, from_links
@@ -56,7 +56,7 @@ SIZES = (4, 5, 6, 8, 10, 15, 30)
 
 def siblings_only(dataset: Dataset) -> Dataset:
     """The pages of which the data set holds enough of one template."""
-    groups = [group for group in by_site(dataset.pages) if len(group) >= LEAST]
+    groups = [group for group in group_by_site(dataset.pages) if len(group) >= LEAST]
     return replace(dataset, pages=tuple(page for group in groups for page in group))
 
 
@@ -110,8 +110,8 @@ def by_parameter(datasets: Mapping[str, Dataset]) -> Iterator[dict[str, object]]
     """What threshold and number of pages do to the rule of document frequency."""
     for name, dataset in datasets.items():
         found: dict[tuple[str, float, float], list[tuple[float, float, float]]] = {}
-        for group in by_site(dataset.pages):
-            pages = list(parsed(group, ParsingOptions()))
+        for group in group_by_site(dataset.pages):
+            pages = list(parse_pages(group, ParsingOptions()))
             golds = [gold.text() if (gold := page.load()[1]) else None for page in group]
             rng = np.random.default_rng(0)
             for number, (page, text) in enumerate(zip(pages, golds, strict=True)):
@@ -208,7 +208,7 @@ def linked(jobs: int) -> Iterator[dict[str, object]]:
     runs: dict[str, dict[str, object]] = {f"df, {metric}": {"metric": metric} for metric in ("cp", "cps", "ctss")}
     runs |= {f"df, at most {n} pages": {"max_pages": n} for n in (4, 8, 16, 32)}
     runs |= {f"df, at most 8 pages, {order}": {"max_pages": 8, "order": order} for order in ("hierarchy", "menu")}
-    sites = by_site(dataset.pages)
+    sites = group_by_site(dataset.pages)
     with joblib.Parallel(n_jobs=jobs) as parallel:
         found = [row for rows in parallel(joblib.delayed(_linked)(site, runs) for site in sites) for row in rows]
     for name in dict.fromkeys(row[0] for row in found):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from blockml.batch.inputs import Item
-from blockml.evaluation.site_pages import MOST_SIBLINGS
+from blockml.evaluation.site_pages import MAX_SITE_PAGES
 from blockml.page import Page
 from blockml.parsing import Limits, parse
 from blockml.parsing.options import ParsingOptions
@@ -54,7 +54,7 @@ def learn_sites(
     import joblib  # slow, and extraction of one page does not need it
 
     sizes = Counter(item.site for item in read() if item.site)
-    wanted = {site: min(n, MOST_SIBLINGS) for site, n in sizes.items() if n >= MIN_TRAIN}
+    wanted = {site: min(n, MAX_SITE_PAGES) for site, n in sizes.items() if n >= MIN_TRAIN}
     tasks = (joblib.delayed(_learn)(site, group, parsing, limits) for site, group in _groups(read(), wanted))
     return dict(joblib.Parallel(n_jobs=jobs)(tasks))
 

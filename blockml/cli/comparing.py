@@ -13,7 +13,7 @@ from blockml.datasets import open_dataset
 from blockml.errors import UsageError
 from blockml.evaluation.comparison.grid import OUTCOMES
 from blockml.evaluation.comparison.running import compare
-from blockml.evaluation.comparison.store import Sample, Store, draw_sample
+from blockml.evaluation.comparison.store import PageSample, Store, draw_sample
 from blockml.evaluation.comparison.systems import choose
 from blockml.parsing.options import ParsingOptions
 
@@ -96,10 +96,10 @@ def run_compare(arguments: argparse.Namespace) -> int:
 
 
 def _write_views(
-    tables: Mapping[str, Any], samples: Sequence[Sample], store: Store, parsings: Mapping[str, ParsingOptions]
+    tables: Mapping[str, Any], samples: Sequence[PageSample], store: Store, parsings: Mapping[str, ParsingOptions]
 ) -> None:
     """Write views of the hardest pages, and of the worst pages of the leading systems."""
-    from blockml.reports import Judged, write_page_views
+    from blockml.reports import PagePredictions, write_page_views
 
     for sample in samples:
         name = sample.dataset.name
@@ -120,7 +120,7 @@ def _write_views(
                     kept = output["kept"] if has_blocks else None
                     outputs[output["id"]][system] = output["text"] if kept is None else kept
         pages = [page for page in sample.dataset.pages if page.id in wanted]
-        write_page_views((Judged(name, page, outputs[page.id]) for page in pages), store.directory)
+        write_page_views((PagePredictions(name, page, outputs[page.id]) for page in pages), store.directory)
 
 
 def _rows(tables: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -22,14 +22,16 @@ def add_train(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``blockml train``."""
     add_datasets(parser)
     add = parser.add_argument
+    text = "further pages with labelled blocks, for recipes that learn block types; may be repeated"
+    add("--type-dataset", action="append", default=[], metavar="[NAME=]DIR", dest="type_datasets", help=text)
     add("-o", "--output", required=True, metavar="FILE", help="model file; its card is FILE.md")
     add("--recipe", default="kim2013", metavar="NAME", help="training recipe")
     add_parameters(parser, "recipe")
     add("--name", help="name of the model, instead of that of FILE")
     units = ["block", "page", "site", "none"]
-    text = "units of cross-validation folds; may be repeated (default: page and site)"
+    text = "units of cross-validation folds; may be repeated (default: that of the recipe)"
     add("--cv", action="append", metavar="|".join(units), choices=units, help=text)
-    add("--folds", type=positive, default=10, metavar="N", help="number of folds")
+    add("--folds", type=positive, metavar="N", help="number of folds (default: that of the recipe)")
     add("--seed", type=int, default=0, metavar="N", help="random seed")
     add_jobs(parser)
     parser.set_defaults(run=run_train)
@@ -59,16 +61,17 @@ def run_train(arguments: argparse.Namespace) -> int:
     from blockml.training.train import train
 
     chosen = recipe(arguments.recipe).but(**parameters(arguments.parameters))
-    protocols = arguments.cv or ["page", "site"]
+    protocols = arguments.cv or chosen.protocols
     if "none" in protocols and len(protocols) > 1:
         raise UsageError("--cv none excludes other values of --cv")
     output = Path(arguments.output)
     model = train(
         [open_dataset(spec) for spec in arguments.datasets],
         chosen,
+        type_datasets=[open_dataset(spec) for spec in arguments.type_datasets],
         name=arguments.name or output.name.partition(".")[0],
         protocols=[name for name in protocols if name != "none"],
-        n_folds=arguments.folds,
+        n_folds=arguments.folds or chosen.n_folds,
         seed=arguments.seed,
         jobs=arguments.jobs,
         command=command_line(),

@@ -1,9 +1,11 @@
-"""How good an extraction is: block metrics, word metrics and the uncertainty of their means.
+"""Metrics of extraction quality, and the statistical uncertainty of their means.
 
 ========================  =========================================================================
 :mod:`~.blocks`           precision, recall and F1 over labelled blocks, main-content class
-:mod:`~.words`            the same over words of the text: in order, as a bag, as shingles; snippets
-:mod:`~.bootstrap`        intervals of means and of paired differences; means per site
+:mod:`~.words`            word-level scores of the text: LCS, bag of words, shingles, snippets
+:mod:`~.bootstrap`        bootstrap intervals of means and of paired differences; means per site
+:mod:`~.run`              evaluation of one extractor on one data set
+:mod:`~.comparison`       comparison of many systems on many data sets
 ========================  =========================================================================
 """
 

@@ -1,4 +1,4 @@
-"""Block metrics: how well predicted block labels match the true ones, for the main-content class."""
+"""Block metrics: agreement of predicted with true block labels, for the main-content class."""
 
 from __future__ import annotations
 
@@ -12,26 +12,20 @@ from blockml.errors import UsageError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["BlockScores", "block_scores"]
+__all__ = ["BlockScores", "block_scores", "checked_weights"]
 
 
 @dataclass(frozen=True, slots=True)
 class BlockScores:
-    """Counts of blocks (or of their words) by true and predicted class, and the scores that follow from them.
+    """Confusion counts of blocks (or of their words) and the scores that follow from them.
 
-    Counts of several pages are pooled by adding: ``sum(scores, BlockScores())``. Every score lies in [0, 1]; where
-    nothing is predicted and nothing is relevant it is 1, any other 0/0 is 0.
+    The counts of several pages are pooled by adding: ``sum(scores, BlockScores())``. Every score lies in [0, 1]; it is
+    1 where nothing is predicted and nothing is relevant, and 0 for any other 0/0.
 
     Parameters
     ----------
-    tp
-        Main content predicted as such.
-    fp
-        Other blocks predicted as main content.
-    fn
-        Main content that was missed.
-    tn
-        Other blocks predicted as such.
+    tp, fp, fn, tn
+        True positives, false positives, false negatives and true negatives; positive is main content.
 
     Examples
     --------
@@ -50,12 +44,12 @@ class BlockScores:
     @property
     def precision(self) -> float:
         """Share of the predicted main content that is main content."""
-        return _share(self.tp, self.fp, otherwise=self.fn)
+        return self.tp / (self.tp + self.fp) if self.tp + self.fp else float(not self.fn)
 
     @property
     def recall(self) -> float:
         """Share of the main content that was predicted."""
-        return _share(self.tp, self.fn, otherwise=self.fp)
+        return self.tp / (self.tp + self.fn) if self.tp + self.fn else float(not self.fp)
 
     @property
     def f1(self) -> float:
@@ -71,8 +65,8 @@ class BlockScores:
     def weighted_f1(self) -> float:
         """Mean of the F1 of both classes, weighted by their true sizes.
 
-        Shown only to expose a distortion (Kim et al. 2013, section 4.3): as most blocks of a page are not main
-        content, a method that does badly on main content can still look good here.
+        Given only to show how misleading it is (Kim et al. 2013, section 4.3): most blocks of a page are not main
+        content, so a method that is poor on main content can still score well.
         """
         main, other = self.tp + self.fn, self.tn + self.fp
         return (main * self.f1 + other * self.other_f1) / (main + other) if main + other else 1.0
@@ -84,20 +78,15 @@ class BlockScores:
 
 
 def block_scores(truth: ArrayLike, predicted: ArrayLike, weights: ArrayLike | None = None) -> BlockScores:
-    """Count how predicted block labels agree with the true ones.
+    """Count the blocks by true and predicted class.
 
     Parameters
     ----------
     truth, predicted
-        Boolean arrays (or 0 and 1) of shape (blocks,); true means main content.
+        (n_blocks,) booleans, or 0 and 1; true means main content.
     weights
-        Weight of each block, such as its number of words, finite and not negative; the counts are then sums of
+        (n_blocks,) finite, non-negative weight of each block, such as its number of words; the counts are then sums of
         weights, as floats.
-
-    Returns
-    -------
-    BlockScores
-        The counts; all 0 for a page without blocks.
 
     Raises
     ------
@@ -111,16 +100,22 @@ def block_scores(truth: ArrayLike, predicted: ArrayLike, weights: ArrayLike | No
     >>> block_scores([True, True, False], [True, False, False], weights=[40, 2, 8])
     BlockScores(tp=40.0, fp=0.0, fn=2.0, tn=8.0)
     """
-    is_main, said_main = _flags("truth", truth), _flags("predicted", predicted)
-    if is_main.shape != said_main.shape:
-        raise UsageError(f"truth has {is_main.size} labels but predicted has {said_main.size}; they must be as many")
-    cells = (is_main & said_main, ~is_main & said_main, is_main & ~said_main, ~is_main & ~said_main)
+    true, kept = _flags("truth", truth), _flags("predicted", predicted)
+    if true.shape != kept.shape:
+        raise UsageError(f"truth has {true.size} labels but predicted has {kept.size}; they must be as many")
+    cells = (true & kept, ~true & kept, true & ~kept, ~true & ~kept)
     if weights is None:
         return BlockScores(*(int(np.count_nonzero(cell)) for cell in cells))
-    mass = np.asarray(weights, dtype=np.float64)
-    if mass.shape != is_main.shape or not np.isfinite(mass).all() or (mass < 0).any():
-        raise UsageError(f"weights must be {is_main.size} finite numbers that are not negative")
+    mass = checked_weights(weights, true.size)
     return BlockScores(*(float(mass[cell].sum()) for cell in cells))
+
+
+def checked_weights(weights: ArrayLike, n: int) -> NDArray[np.float64]:
+    """Return ``n`` weights as an array; raise UsageError if one is missing, negative or not finite."""
+    mass = np.asarray(weights, dtype=np.float64)
+    if mass.shape != (n,) or not np.isfinite(mass).all() or (mass < 0).any():
+        raise UsageError(f"weights must be {n} finite numbers that are not negative")
+    return mass
 
 
 def _flags(name: str, values: ArrayLike) -> NDArray[np.bool_]:
@@ -129,12 +124,6 @@ def _flags(name: str, values: ArrayLike) -> NDArray[np.bool_]:
     if given.ndim != 1 or not np.array_equal(given, flags):
         raise UsageError(f"{name} must be a one-dimensional array of booleans, or of 0 and 1")
     return flags
-
-
-def _share(hits: float, misses: float, *, otherwise: float) -> float:
-    """Give hits by hits and misses; for 0/0 it is 1 only if the opposite kind of error is absent too."""
-    total = hits + misses
-    return hits / total if total else float(not otherwise)
 
 
 def _f1(hits: float, errors: float) -> float:

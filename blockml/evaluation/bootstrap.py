@@ -1,4 +1,8 @@
-"""Uncertainty of mean scores: bootstrap intervals over documents or whole sites (Efron and Tibshirani 1993)."""
+"""Uncertainty of mean scores: bootstrap intervals over documents or whole sites (Efron and Tibshirani 1993).
+
+Values are finite scores, one per document. :class:`~blockml.errors.UsageError` is raised if they are empty or not
+finite, lengths differ, or an option is out of range.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +26,10 @@ __all__ = [
     "paired_difference",
 ]
 
-# Drawn indices held in memory at once (8 MB).
+# Maximum number of drawn indices held in memory at once (8 MB).
 _CHUNK = 1_000_000
 
-# An end of an interval this near to 0 may be 0 but for the order in which floats were added.
+# An interval bound this close to 0 may differ from 0 only by floating-point rounding.
 _ROUNDING = 1e-12
 
 _Key = TypeVar("_Key", bound=Hashable)
@@ -33,7 +37,7 @@ _Floats = NDArray[np.float64]
 
 
 class Interval(NamedTuple):
-    """A mean and the ends of its bootstrap interval."""
+    """Mean with the bounds of its bootstrap interval."""
 
     mean: float
     low: float
@@ -41,7 +45,7 @@ class Interval(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """A mean paired difference, the ends of its bootstrap interval, and whether the interval excludes 0."""
+    """Mean paired difference, the bounds of its bootstrap interval, and whether the interval excludes 0."""
 
     mean: float
     low: float
@@ -57,31 +61,21 @@ def bootstrap_mean(
     level: float = 0.95,
     groups: Sequence[Hashable] | None = None,
 ) -> Interval:
-    """Estimate how far a mean over documents would vary with other documents of the same kind.
+    """Return the mean over documents, and the percentiles that enclose ``level`` of its bootstrap samples.
 
     Parameters
     ----------
     values
-        One finite score per document, shape (documents,).
+        (n_documents,) scores.
     resamples
         Number of bootstrap samples, at least 1.
     seed
         Seed of the random generator; the same seed gives the same interval.
     level
-        Share of the bootstrap means inside the interval, between 0 and 1.
+        Share of the sampled means inside the interval, between 0 and 1.
     groups
-        Group of each document, such as its site. Whole groups are then drawn instead of single documents, as pages
-        of one site are not independent; the mean stays the mean over documents.
-
-    Returns
-    -------
-    Interval
-        The mean of the values and the percentiles of the bootstrap means that enclose ``level`` of them.
-
-    Raises
-    ------
-    UsageError
-        There are no values, some are not finite, the lengths differ, or an option is out of range.
+        (n_documents,) group of each document, such as its site. Whole groups are then drawn instead of documents, as
+        pages of one site are not independent; the mean stays the mean over documents.
 
     Examples
     --------
@@ -91,9 +85,15 @@ def bootstrap_mean(
     >>> interval.low < interval.mean < interval.high
     True
     """
-    scores = _scores("values", values)
-    low, high = _percentiles(scores, resamples, seed, level, groups)
-    return Interval(float(scores.mean()), low, high)
+    scores, tails = _scores("values", values), _tails(level)
+    if groups is None:
+        sums, counts = scores, np.ones(scores.size, dtype=np.intp)
+    else:
+        sums, counts, _ = _grouped(scores, groups)
+    draws = _draws(sums.size, resamples, seed)
+    means = np.concatenate([sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1) for drawn in draws])
+    low, high = np.quantile(means, tails)
+    return Interval(float(scores.mean()), float(low), float(high))
 
 
 def paired_difference(
@@ -105,25 +105,16 @@ def paired_difference(
     level: float = 0.95,
     groups: Sequence[Hashable] | None = None,
 ) -> Difference:
-    """Compare two methods on the same documents.
+    """Return the mean of ``a`` minus the mean of ``b``, two methods on the same documents.
 
-    Every bootstrap sample draws the same documents for both methods, so only their difference varies.
+    Every bootstrap sample draws the same documents for both methods, so only their difference varies. Call one method
+    better only if the difference is significant.
 
     Parameters
     ----------
     a, b
-        One finite score per document for either method, in the same order, shape (documents,).
+        (n_documents,) scores of either method, in the same order.
     resamples, seed, level, groups
-        See :func:`bootstrap_mean`.
-
-    Returns
-    -------
-    Difference
-        Of the mean of ``a`` minus the mean of ``b``. Call one method better only if this is significant.
-
-    Raises
-    ------
-    UsageError
         See :func:`bootstrap_mean`.
 
     Examples
@@ -136,9 +127,7 @@ def paired_difference(
     first, second = _scores("a", a), _scores("b", b)
     if first.shape != second.shape:
         raise UsageError(f"a has {first.size} scores but b has {second.size}; they must be of the same documents")
-    difference = first - second
-    low, high = _percentiles(difference, resamples, seed, level, groups)
-    return _difference(float(difference.mean()), low, high)
+    return _difference(*bootstrap_mean(first - second, resamples=resamples, seed=seed, level=level, groups=groups))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,23 +135,17 @@ class Resampled:
     """Scores of several systems on the same documents, and on every bootstrap sample of these documents."""
 
     estimates: _Floats
-    """Score of each system on all documents, shape (systems,)."""
+    """(n_systems,) score of each system on all documents."""
     samples: _Floats
-    """The same on each sample, shape (resamples, systems). A row has drawn the same documents for all systems."""
+    """(resamples, n_systems) score on each sample; all systems of a row have the same documents."""
 
     def intervals(self, level: float = 0.95) -> list[Interval]:
-        """Give the score of each system and the percentiles that enclose ``level`` of its sampled scores."""
+        """Return the score of each system with the percentiles that enclose ``level`` of its sampled scores."""
         low, high = np.quantile(self.samples, _tails(level), axis=0)
         return [Interval(*ends) for ends in zip(self.estimates.tolist(), low.tolist(), high.tolist(), strict=True)]
 
     def differences(self, level: float = 0.95) -> dict[tuple[int, int], Difference]:
-        """Compare every system with each that comes after it.
-
-        Returns
-        -------
-        dict
-            For numbers ``(a, b)`` of systems with a < b, the score of a minus the score of b.
-        """
+        """Return score of ``a`` minus score of ``b`` for all pairs of system indices ``(a, b)`` with a < b."""
         found: dict[tuple[int, int], Difference] = {}
         for a in range(self.estimates.size - 1):
             others = range(a + 1, self.estimates.size)
@@ -182,29 +165,19 @@ def bootstrap_systems(
 ) -> Resampled:
     """Resample the documents once for many systems.
 
-    Gives what :func:`bootstrap_mean` and :func:`paired_difference` give for each system and each pair of systems with
-    the same seed, at the price of one matrix product.
+    Equals :func:`bootstrap_mean` and :func:`paired_difference` of each system and each pair of systems with the same
+    seed, at the cost of one matrix product.
 
     Parameters
     ----------
     values
-        Finite numbers of each document and system, shape (documents, systems): scores to be averaged. With
-        ``pooled`` they may have further axes, such as (documents, systems, counts).
+        (n_documents, n_systems) scores to be averaged. With ``pooled`` they may have further axes, such as
+        (n_documents, n_systems, n_counts).
     pooled
-        Turns sums over documents, shape (samples, systems, …), into scores, shape (samples, systems). For measures
-        that are no means over documents, such as the F1 of blocks pooled over pages.
+        Converts sums over documents, (n_samples, n_systems, …), to scores, (n_samples, n_systems). For measures that
+        are no means over documents, such as the F1 of blocks pooled over pages.
     resamples, seed
         See :func:`bootstrap_mean`.
-
-    Returns
-    -------
-    Resampled
-        The scores, from which intervals follow.
-
-    Raises
-    ------
-    UsageError
-        There are no values, some are not finite, or an option is out of range.
 
     Examples
     --------
@@ -225,33 +198,18 @@ def bootstrap_systems(
         raise UsageError("values must be an array (documents, systems) of at least one number, all of them finite")
     documents, cells = table.shape[0], table.shape[1:]
     columns = table.reshape(documents, -1)
-    sums = np.concatenate([_counts(drawn) @ columns for drawn in _draws(documents, resamples, seed)])
+    sums = np.concatenate([_times_drawn(drawn) @ columns for drawn in _draws(documents, resamples, seed)])
     score = pooled or (lambda totals: totals / documents)
-    return Resampled(
-        estimates=score(table.sum(axis=0, keepdims=True))[0],
-        samples=score(sums.reshape(resamples, *cells)),
-    )
+    return Resampled(score(table.sum(axis=0, keepdims=True))[0], score(sums.reshape(resamples, *cells)))
 
 
 def means_by(values: ArrayLike, keys: Sequence[_Key]) -> dict[_Key, tuple[float, int]]:
-    """Average the values with the same key, as for a mean per site.
-
-    Parameters
-    ----------
-    values
-        One finite score per document, shape (documents,).
-    keys
-        Key of each document.
+    """Average the values, (n_documents,), with the same key, as for a mean per site.
 
     Returns
     -------
     dict
         Mean and count of each key, in the order in which the keys first occur.
-
-    Raises
-    ------
-    UsageError
-        There are no values, some are not finite, or the lengths differ.
 
     Examples
     --------
@@ -259,28 +217,11 @@ def means_by(values: ArrayLike, keys: Sequence[_Key]) -> dict[_Key, tuple[float,
     {'a.example': (0.75, 2), 'b.example': (0.25, 1)}
     """
     sums, counts, names = _grouped(_scores("values", values), keys)
-    return {
-        name: (total / count, count) for name, total, count in zip(names, sums.tolist(), counts.tolist(), strict=True)
-    }
+    return {name: (total / n, n) for name, total, n in zip(names, sums.tolist(), counts.tolist(), strict=True)}
 
 
 def mean_of_means(means: Mapping[_Key, tuple[float, int]]) -> float:
-    """Average means per key, so that every site counts the same however many pages it has.
-
-    Parameters
-    ----------
-    means
-        Mean and count of each key, as :func:`means_by` gives them.
-
-    Returns
-    -------
-    float
-        The unweighted mean over the keys.
-
-    Raises
-    ------
-    UsageError
-        There are no means.
+    """Average the means of :func:`means_by` without weights, so that every site counts equally.
 
     Examples
     --------
@@ -310,39 +251,27 @@ def _grouped(scores: _Floats, keys: Sequence[_Key]) -> tuple[_Floats, NDArray[np
     return sums, np.bincount(owner), list(numbers)
 
 
-def _percentiles(
-    scores: _Floats, resamples: int, seed: int, level: float, groups: Sequence[Hashable] | None
-) -> tuple[float, float]:
-    """Bootstrap the mean and give the percentiles that leave equal tails outside."""
-    tails = _tails(level)
-    sums, counts = (scores, np.ones(scores.size, dtype=np.intp)) if groups is None else _grouped(scores, groups)[:2]
-    draws = _draws(sums.size, resamples, seed)
-    means = np.concatenate([sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1) for drawn in draws])
-    low, high = np.quantile(means, tails)
-    return float(low), float(high)
-
-
 def _tails(level: float) -> tuple[float, float]:
     if not 0 < level < 1:
-        raise UsageError(f"level must lie between 0 and 1, not {level}")
+        raise UsageError(f"level must be between 0 and 1, got {level}")
     return (1 - level) / 2, (1 + level) / 2
 
 
 def _draws(size: int, resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
-    """Draw ``resamples`` times ``size`` of ``size`` numbers, some samples at a time, shape (samples, size)."""
+    """Draw ``resamples`` times ``size`` of ``size`` indices, as chunks (n_samples, size)."""
     if resamples < 1:
-        raise UsageError(f"resamples must be at least 1, not {resamples}")
+        raise UsageError(f"resamples must be at least 1, got {resamples}")
     random = np.random.default_rng(seed)
     rows = max(_CHUNK // size, 1)
     for start in range(0, resamples, rows):
         yield random.integers(size, size=(min(rows, resamples - start), size))
 
 
-def _counts(drawn: NDArray[np.int64]) -> _Floats:
-    """Count how often each sample holds each number, shape (samples, size)."""
+def _times_drawn(drawn: NDArray[np.int64]) -> _Floats:
+    """Count how often each sample holds each index, (n_samples, size)."""
     samples, size = drawn.shape
-    places = drawn + size * np.arange(samples)[:, None]
-    return np.bincount(places.ravel(), minlength=samples * size).reshape(samples, size).astype(np.float64)
+    cells = drawn + size * np.arange(samples)[:, None]
+    return np.bincount(cells.ravel(), minlength=samples * size).reshape(samples, size).astype(np.float64)
 
 
 def _difference(mean: float, low: float, high: float) -> Difference:

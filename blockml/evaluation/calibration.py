@@ -1,4 +1,4 @@
-"""Whether probabilities and foretold scores come true."""
+"""Calibration of probabilities, and usefulness of predicted page scores."""
 
 from __future__ import annotations
 
@@ -17,23 +17,19 @@ def reliability(
     weight: NDArray[np.number[Any]],
     n_bins: int = 10,
 ) -> list[tuple[float, float, float]]:
-    """Compare probabilities with what came, in bins of equal width.
+    """Compare predicted probabilities with observed frequencies in bins of equal width (reliability diagram).
 
     Parameters
     ----------
-    probabilities
-        (n,) in [0, 1].
-    outcome
-        (n,) what came: 0 or 1, or an amount in [0, 1].
-    weight
-        (n,) what each entry counts, such as its words.
+    probabilities, outcome, weight
+        (n,) predicted probability, observed outcome in [0, 1], and weight of each entry, such as its number of words.
     n_bins
         Number of bins.
 
     Returns
     -------
     list of (mean probability, mean outcome, share of the weight)
-        One for each bin that holds anything, in order.
+        One entry per non-empty bin, in order.
 
     Examples
     --------
@@ -41,57 +37,55 @@ def reliability(
     >>> [[round(x, 2) for x in row] for row in reliability(p, np.array([0, 1, 1]), np.ones(3), 2)]
     [[0.15, 0.5, 0.67], [0.9, 1.0, 0.33]]
     """
-    number = np.minimum((np.asarray(probabilities) * n_bins).astype(np.intp), n_bins - 1)
-    mass = np.bincount(number, weight, minlength=n_bins)
-    said = np.bincount(number, weight * probabilities, minlength=n_bins)
-    came = np.bincount(number, weight * outcome, minlength=n_bins)
+    bins = np.minimum((np.asarray(probabilities) * n_bins).astype(np.intp), n_bins - 1)
+    mass = np.bincount(bins, weight, minlength=n_bins)
+    predicted = np.bincount(bins, weight * probabilities, minlength=n_bins)
+    observed = np.bincount(bins, weight * outcome, minlength=n_bins)
     return [
-        (float(said[i] / mass[i]), float(came[i] / mass[i]), float(mass[i] / mass.sum()))
-        for i in range(n_bins)
-        if mass[i] > 0
+        (float(predicted[i] / mass[i]), float(observed[i] / mass[i]), float(mass[i] / mass.sum()))
+        for i in np.flatnonzero(mass > 0)
     ]
 
 
 def rank_correlation(first: NDArray[np.generic], second: NDArray[np.generic]) -> float:
-    """Spearman's rank correlation, ties by their mean rank; 0 where one of the two is constant.
+    """Return Spearman's rank correlation, in [-1, 1], with mean ranks for ties; 0 if either argument is constant.
 
     Examples
     --------
     >>> rank_correlation(np.array([1, 2, 3]), np.array([10, 30, 20]))
     0.5
     """
-    a, b = _ranks(first), _ranks(second)
+    from scipy.stats import rankdata
+
+    a, b = rankdata(first), rankdata(second)
     spread = float(a.std() * b.std())
     return float(np.mean((a - a.mean()) * (b - b.mean())) / spread) if spread else 0.0
 
 
-def _ranks(values: NDArray[np.generic]) -> NDArray[np.float64]:
-    _, number, count = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(count)
-    ranks: NDArray[np.float64] = (last - (count - 1) / 2)[number]
-    return ranks
-
-
 @dataclass(frozen=True, slots=True)
 class Routing:
-    """What a foretold score is worth for sending the worst pages elsewhere."""
+    """Usefulness of a predicted score for picking out the worst pages."""
 
     correlation: float
-    """Rank correlation of the foretold and the real score."""
+    """Rank correlation of predicted and actual score."""
     worst: float
-    """Mean real score of the pages that are foretold worst."""
+    """Mean actual score of the pages with the lowest predicted score."""
     others: float
-    """Mean real score of the others."""
+    """Mean actual score of the other pages."""
 
 
-def routing(foretold: NDArray[np.floating[Any]], real: NDArray[np.floating[Any]], share: float = 0.1) -> Routing:
-    """Send that share of pages elsewhere whose foretold score is lowest.
+def routing(predicted: NDArray[np.floating[Any]], actual: NDArray[np.floating[Any]], share: float = 0.1) -> Routing:
+    """Split off the share of pages with the lowest predicted score, and compare their actual score with the others'.
+
+    Scores are arrays (n_pages,); ``share``, in (0, 1), is rounded up to whole pages.
 
     Examples
     --------
     >>> routing(np.array([.9, .2, .8, .7]), np.array([1., .1, .9, .9]), 0.25)
     Routing(correlation=0.9486832980505138, worst=0.1, others=0.9333333333333332)
     """
-    order = np.argsort(foretold, kind="stable")
+    order = np.argsort(predicted, kind="stable")
     n = int(np.ceil(share * len(order)))
-    return Routing(rank_correlation(foretold, real), float(real[order[:n]].mean()), float(real[order[n:]].mean()))
+    return Routing(
+        rank_correlation(predicted, actual), float(actual[order[:n]].mean()), float(actual[order[n:]].mean())
+    )

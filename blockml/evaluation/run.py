@@ -1,7 +1,8 @@
-"""An extractor and a data set in, per-page results and their means out."""
+"""Evaluation of one extractor on one data set: scores of every page, and their means."""
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -15,30 +16,21 @@ from blockml.datasets import Dataset, LabelledPage, TextGold
 from blockml.errors import DatasetError
 from blockml.evaluation.blocks import BlockScores, block_scores
 from blockml.evaluation.bootstrap import bootstrap_mean, mean_of_means, means_by
-from blockml.evaluation.cost import peak_megabytes
-from blockml.evaluation.site_pages import at_their_site, by_site
+from blockml.evaluation.site_pages import fit_to_site, group_by_site
 from blockml.evaluation.words import WordScores, bag_scores, lcs_scores, shingle_scores, snippet_rates
 from blockml.extract import extract
 from blockml.extractors import Extractor
 from blockml.page import Status
 
-__all__ = ["METRICS", "PageResult", "evaluate_extractor", "summarise"]
+__all__ = ["METRICS", "PageResult", "evaluate_extractor", "peak_megabytes", "summarise"]
 
-#: Metrics of a page: name and what it is. Each is reported as a mean over pages.
-METRICS = {
-    "bag_f1": "F1 of words as a bag",
-    "bag_precision": "precision of words as a bag",
-    "bag_recall": "recall of words as a bag",
-    "lcs_f1": "F1 of words in order (longest common subsequence; Gottron 2007)",
-    "shingle_f1": "F1 of word 4-grams",
-    "with_rate": "share of the required snippets that were found",
-    "without_rate": "share of the forbidden snippets that were found; lower is better",
-}
+#: Metrics of a page, reported as means over pages. Titles: :data:`blockml.evaluation.comparison.grid.METRICS`.
+METRICS = ("bag_f1", "bag_precision", "bag_recall", "lcs_f1", "shingle_f1", "with_rate", "without_rate")
 
 
 @dataclass(frozen=True, slots=True)
 class PageResult:
-    """What an extractor did on one page."""
+    """Scores and cost of one extraction."""
 
     id: str
     site: str
@@ -47,7 +39,7 @@ class PageResult:
     flagged: bool
     """Whether the gold has a known defect."""
     bag: WordScores | None
-    """None where the gold is no whole text."""
+    """None where the gold isn't a full text."""
     lcs: WordScores | None
     shingle: WordScores | None
     with_rate: float | None
@@ -57,13 +49,13 @@ class PageResult:
     seconds: float
     """CPU time of the extraction."""
     peak_megabytes: float | None
-    """Most memory that the working process had held by then; None where the system doesn't tell."""
+    """Peak memory of the process so far; None where the system doesn't report it."""
 
     def metric(self, name: str) -> float | None:
-        """Value of one of :data:`METRICS`, None where the page's gold doesn't tell."""
-        if name in ("with_rate", "without_rate"):
-            return self.with_rate if name == "with_rate" else self.without_rate
+        """Return the value of one of :data:`METRICS`; None if the page's gold has no such information."""
         kind, _, field = name.partition("_")
+        if field == "rate":
+            return self.with_rate if kind == "with" else self.without_rate
         scores: WordScores | None = getattr(self, kind)
         return None if scores is None else float(getattr(scores, field))
 
@@ -75,28 +67,34 @@ def evaluate_extractor(
     jobs: int = 1,
     progress: Callable[[Iterable[PageResult]], Iterable[PageResult]] = iter,
 ) -> list[PageResult]:
-    """Extract every page of a data set and score the result.
+    """Extract every page of a data set and score the results.
 
-    An extractor that uses siblings learns each site from the pages of the data set, without their gold.
+    An extractor that uses site pages is first fitted on the pages of each site, without their gold.
 
-    Raises
-    ------
-    DatasetError
-        No page has gold, or a page can't be read.
+    Parameters
+    ----------
+    extractor, dataset
+        What to evaluate, and the labelled pages; pages without gold are skipped.
+    jobs
+        Number of processes.
+    progress
+        Wraps the iteration over results, to show progress.
+
+    DatasetError is raised if no page has gold, or a page can't be read.
     """
-    groups = by_site(dataset.pages) if extractor.uses_siblings else [[page] for page in dataset.pages]
+    groups = group_by_site(dataset.pages) if extractor.uses_siblings else [[page] for page in dataset.pages]
     tasks = (joblib.delayed(_evaluate_site)(extractor, group) for group in groups)
     with joblib.Parallel(n_jobs=jobs, batch_size=8, return_as="generator") as parallel:
         results = list(progress(result for group in parallel(tasks) for result in group))
     if not results:
         raise DatasetError("no page has gold", source=dataset.path)
-    place = {page.id: number for number, page in enumerate(dataset.pages)}
-    return sorted(results, key=lambda result: place[result.id])
+    order = {page.id: number for number, page in enumerate(dataset.pages)}
+    return sorted(results, key=lambda result: order[result.id])
 
 
 def _evaluate_site(extractor: Extractor, pages: Sequence[LabelledPage]) -> list[PageResult]:
-    knowing = at_their_site(extractor, pages)
-    results = [_evaluate_page(knowing, page) for page in pages]
+    fitted = fit_to_site(extractor, pages)
+    results = [_evaluate_page(fitted, page) for page in pages]
     return [result for result in results if result is not None]
 
 
@@ -127,14 +125,14 @@ def _evaluate_page(extractor: Extractor, labelled: LabelledPage) -> PageResult |
     )
 
 
-def summarise(results: Sequence[PageResult], metrics: Sequence[str] = tuple(METRICS)) -> dict[str, Any]:
-    """Means over pages with 95 % bootstrap intervals, per page type and over sites, and pooled block counts.
+def summarise(results: Sequence[PageResult], metrics: Sequence[str] = METRICS) -> dict[str, Any]:
+    """Average the scores of pages, with 95 % bootstrap intervals, per page type and over sites; pool block counts.
 
     Returns
     -------
     dict
         ``pages``, ``statuses``, ``metrics`` (name to mean, low, high, pages, site_mean, clean_mean), ``by_type``,
-        ``block`` (pooled precision, recall, f1), ``ms_per_page``, ``peak_megabytes``. ``clean_mean`` leaves out pages
+        ``block`` (pooled precision, recall, f1), ``ms_per_page``, ``peak_megabytes``. ``clean_mean`` excludes pages
         whose gold has a known defect; ``site_mean`` is the mean over sites of the means of their pages.
     """
     summary: dict[str, Any] = {
@@ -162,9 +160,19 @@ def summarise(results: Sequence[PageResult], metrics: Sequence[str] = tuple(METR
         by_type = means_by(values, [result.page_type or "unknown" for result, _ in pairs])
         for page_type, (mean, count) in sorted(by_type.items()):
             summary["by_type"].setdefault(page_type, {"pages": count})[name] = round(mean, 4)
-    total = sum((result.block for result in results), BlockScores(0, 0, 0, 0))
+    total = sum((result.block for result in results), BlockScores())
     summary["block"] = {name: round(getattr(total, name), 4) for name in ("precision", "recall", "f1")}
     summary["ms_per_page"] = round(1000 * float(np.mean([result.seconds for result in results])), 2)
     peaks = [result.peak_megabytes for result in results if result.peak_megabytes is not None]
     summary["peak_megabytes"] = round(max(peaks)) if peaks else None
     return summary
+
+
+def peak_megabytes() -> float | None:
+    """Return the peak memory of this process in megabytes; None where the system doesn't report it."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)  # bytes on macOS, kilobytes on Linux

@@ -1,4 +1,4 @@
-"""An extractor and labelled pages of a site in, the extractor that knows the site out."""
+"""Adaptation of extractors to a site: grouping of labelled pages, and fitting on the other pages of a site."""
 
 from __future__ import annotations
 
@@ -11,49 +11,39 @@ from blockml.page import Page
 from blockml.parsing import parse
 from blockml.parsing.options import ParsingOptions
 
-__all__ = ["MOST_SIBLINGS", "at_their_site", "by_site", "parsed"]
+__all__ = ["MAX_SITE_PAGES", "fit_to_site", "group_by_site", "parse_pages"]
 
-#: Pages of a site that are learnt from: more than these hardly change what repeats (our choice; Gottron 2008 wishes
+#: Maximum number of pages of a site to fit on: more hardly change which text repeats (our choice; Gottron 2008 asks
 #: for a limit).
-MOST_SIBLINGS = 50
+MAX_SITE_PAGES = 50
 
 
-def by_site(pages: Iterable[LabelledPage]) -> list[list[LabelledPage]]:
-    """Pages grouped by template, as far as the data set tells: groups and pages in their order."""
+def group_by_site(pages: Iterable[LabelledPage]) -> list[list[LabelledPage]]:
+    """Group pages by the template group of the data set; groups and pages keep their order."""
     groups: dict[str, list[LabelledPage]] = {}
     for page in pages:
         groups.setdefault(page.template_group, []).append(page)
     return list(groups.values())
 
 
-def at_their_site(extractor: Extractor, pages: Sequence[LabelledPage]) -> Extractor:
-    """Copy of an extractor that has learnt from pages of a site, of which it looks at no gold.
+def fit_to_site(extractor: Extractor, pages: Sequence[LabelledPage]) -> Extractor:
+    """Return a copy of an extractor that was fitted on pages of one site, without using their gold.
 
     Parameters
     ----------
     extractor
-        Any; only those that use siblings learn.
+        Any extractor; one that doesn't use site pages is returned unchanged.
     pages
-        Pages of one site: the first :data:`MOST_SIBLINGS` are learnt from. The page to extract from may be among them.
-
-    Raises
-    ------
-    DatasetError
-        A page can't be read.
+        Pages of one site, of which the first :data:`MAX_SITE_PAGES` are used. They may include the page to extract
+        from. DatasetError is raised if one can't be read.
     """
-    return (
-        copy(extractor).fit(parsed(pages[:MOST_SIBLINGS], extractor.parsing)) if extractor.uses_siblings else extractor
-    )
+    if not extractor.uses_siblings:
+        return extractor
+    return copy(extractor).fit(parse_pages(pages[:MAX_SITE_PAGES], extractor.parsing))
 
 
-def parsed(pages: Iterable[LabelledPage], parsing: ParsingOptions) -> Iterator[Page]:
-    """Parse pages one by one, without their gold.
-
-    Raises
-    ------
-    DatasetError
-        A page can't be read.
-    """
+def parse_pages(pages: Iterable[LabelledPage], parsing: ParsingOptions) -> Iterator[Page]:
+    """Parse pages one by one, without their gold; DatasetError is raised if one can't be read."""
     options = parsing.options()
     for labelled in pages:
         html, _ = labelled.load()

@@ -1,4 +1,7 @@
-"""Word metrics: how well an extracted text reproduces a gold text."""
+"""Word metrics: agreement of an extracted text with a gold text.
+
+Scores of a pair of texts are 1, 1, 1 if neither has words, and 0, 0, 0 if exactly one has.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,10 @@ __all__ = [
     "WordScores",
     "bag_scores",
     "lcs_scores",
+    "scores_from_counts",
     "shingle_corpus_scores",
     "shingle_scores",
+    "shingles",
     "snippet_rates",
 ]
 
@@ -32,34 +37,31 @@ class WordScores(NamedTuple):
 
 
 class SnippetRates(NamedTuple):
-    """Shares of the required and of the forbidden snippets that were found, in [0, 1]; None where there are none."""
+    """Shares of the required and of the forbidden snippets that were found, in [0, 1]; None for an empty list."""
 
     with_rate: float | None
     without_rate: float | None
 
 
+def scores_from_counts(shared: int, found: int, relevant: int) -> WordScores:
+    """Compute the scores from the number of shared, extracted and gold words (or shingles)."""
+    if not found or not relevant:
+        return WordScores(*[float(found == relevant)] * 3)
+    return WordScores(shared / found, shared / relevant, 2 * shared / (found + relevant))
+
+
 def lcs_scores(gold: str, extracted: str, mode: str = "w") -> WordScores:
     """Score the words that gold text and extracted text share in the same order (Gottron 2007).
 
-    With k the length of the longest common subsequence of words, precision is k by the extracted words and recall k
-    by the gold words.
+    With k the length of the longest common subsequence (LCS) of words, precision is k by the number of extracted words
+    and recall k by the number of gold words.
 
     Parameters
     ----------
     gold, extracted
         The texts.
     mode
-        Token mode of :func:`blockml.text.tokens.metric_tokens`.
-
-    Returns
-    -------
-    WordScores
-        1, 1, 1 if neither text has words; 0, 0, 0 if exactly one of them has.
-
-    Raises
-    ------
-    UnknownNameError
-        The mode is unknown.
+        Token mode of :func:`blockml.text.tokens.metric_tokens`, which raises if it is unknown.
 
     Examples
     --------
@@ -68,30 +70,13 @@ def lcs_scores(gold: str, extracted: str, mode: str = "w") -> WordScores:
     [0.571, 0.667, 0.615]
     """
     relevant, found = metric_tokens(gold, mode), metric_tokens(extracted, mode)
-    return _scores(lcs_length(relevant, found), len(found), len(relevant))
+    return scores_from_counts(lcs_length(relevant, found), len(found), len(relevant))
 
 
 def bag_scores(gold: str, extracted: str, mode: str = "w") -> WordScores:
     """Score the words that gold text and extracted text share as multisets, in any order.
 
-    Never below :func:`lcs_scores` of the same texts.
-
-    Parameters
-    ----------
-    gold, extracted
-        The texts.
-    mode
-        Token mode of :func:`blockml.text.tokens.metric_tokens`.
-
-    Returns
-    -------
-    WordScores
-        1, 1, 1 if neither text has words; 0, 0, 0 if exactly one of them has.
-
-    Raises
-    ------
-    UnknownNameError
-        The mode is unknown.
+    Never below :func:`lcs_scores`, which has the same parameters.
 
     Examples
     --------
@@ -100,33 +85,41 @@ def bag_scores(gold: str, extracted: str, mode: str = "w") -> WordScores:
     [0.714, 0.833, 0.769]
     """
     relevant, found = Counter(metric_tokens(gold, mode)), Counter(metric_tokens(extracted, mode))
-    return _scores((relevant & found).total(), found.total(), relevant.total())
+    return scores_from_counts((relevant & found).total(), found.total(), relevant.total())
 
 
-def shingle_scores(gold: str, extracted: str, size: int = 4, *, lower: bool = False) -> WordScores:
-    r"""Score the word n-grams (shingles) that gold text and extracted text share as multisets.
+def shingles(text: str, size: int = 4, *, lower: bool = False) -> Counter[tuple[str, ...]]:
+    r"""Count the word n-grams (shingles) of a text.
 
-    This is the per-document score of the public article extraction benchmark of Scrapinghub. A text of fewer than
-    ``size`` words forms one shorter shingle, a text without words none.
+    A text of fewer than ``size`` words forms one shorter shingle, a text without words none.
 
     Parameters
     ----------
-    gold, extracted
-        The texts; their words are the matches of ``\w+``.
+    text
+        The text; its words are the matches of ``\w+``.
     size
         Words per shingle, at least 1.
     lower
-        Compare in lower case; the benchmark does not.
-
-    Returns
-    -------
-    WordScores
-        1, 1, 1 if neither text has words; 0, 0, 0 if exactly one of them has.
+        Convert to lower case.
 
     Raises
     ------
     UsageError
         ``size`` is below 1.
+    """
+    if size < 1:
+        raise UsageError(f"a shingle has at least 1 word, not {size}")
+    words = metric_tokens(text) if lower else WORD.findall(text)
+    if len(words) < size:
+        return Counter([tuple(words)] if words else [])
+    return Counter(zip(*(words[start:] for start in range(size)), strict=False))
+
+
+def shingle_scores(gold: str, extracted: str, size: int = 4, *, lower: bool = False) -> WordScores:
+    """Score the word n-grams (:func:`shingles`) that gold text and extracted text share as multisets.
+
+    This is the per-document score of the public article extraction benchmark of Scrapinghub, which keeps the case of
+    words. ``size`` and ``lower`` are those of :func:`shingles`.
 
     Examples
     --------
@@ -134,7 +127,7 @@ def shingle_scores(gold: str, extracted: str, size: int = 4, *, lower: bool = Fa
     >>> [round(value, 3) for value in scores]
     [0.667, 0.667, 0.667]
     """
-    return _scores(*_shingle_counts(gold, extracted, size, lower=lower))
+    return scores_from_counts(*_shingle_counts(gold, extracted, size, lower=lower))
 
 
 def shingle_corpus_scores(pairs: Iterable[tuple[str, str]], size: int = 4, *, lower: bool = False) -> WordScores:
@@ -148,12 +141,7 @@ def shingle_corpus_scores(pairs: Iterable[tuple[str, str]], size: int = 4, *, lo
     pairs
         Gold text and extracted text of each document.
     size, lower
-        See :func:`shingle_scores`.
-
-    Returns
-    -------
-    WordScores
-        1, 1, 1 if no text has words; precision or recall is 0 where only its own side is without words.
+        See :func:`shingles`.
 
     Raises
     ------
@@ -174,11 +162,12 @@ def shingle_corpus_scores(pairs: Iterable[tuple[str, str]], size: int = 4, *, lo
         return WordScores(1.0, 1.0, 1.0)
     precision = sum(precisions) / len(precisions) if precisions else 0.0
     recall = sum(recalls) / len(recalls) if recalls else 0.0
-    return WordScores(precision, recall, _harmonic_mean(precision, recall))
+    f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+    return WordScores(precision, recall, f1)
 
 
 def snippet_rates(extracted: str, with_: Sequence[str], without: Sequence[str]) -> SnippetRates:
-    """Look for snippets that must, and snippets that must not, occur in an extracted text.
+    """Compute the shares of the required and of the forbidden snippets that occur in an extracted text.
 
     Texts are compared in lower case, every run of white space as one space. Blank snippets are not counted.
 
@@ -191,52 +180,24 @@ def snippet_rates(extracted: str, with_: Sequence[str], without: Sequence[str]) 
     without
         Snippets of the surroundings; the best rate is 0.
 
-    Returns
-    -------
-    SnippetRates
-        The share of either list that occurs; None for a list without snippets.
-
     Examples
     --------
     >>> snippet_rates("The cat  sat.", with_=["cat sat", "on the mat"], without=["Menu"])
     SnippetRates(with_rate=0.5, without_rate=0.0)
     """
     text = _normalised(extracted)
-    return SnippetRates(_found_rate(text, with_), _found_rate(text, without))
-
-
-def _scores(shared: int, found: int, relevant: int) -> WordScores:
-    if not found and not relevant:
-        return WordScores(1.0, 1.0, 1.0)
-    if not found or not relevant:
-        return WordScores(0.0, 0.0, 0.0)
-    return WordScores(shared / found, shared / relevant, 2 * shared / (found + relevant))
-
-
-def _harmonic_mean(precision: float, recall: float) -> float:
-    total = precision + recall
-    return 2 * precision * recall / total if total else 0.0
+    required, forbidden = ([snippet for snippet in map(_normalised, given) if snippet] for given in (with_, without))
+    return SnippetRates(
+        sum(snippet in text for snippet in required) / len(required) if required else None,
+        sum(snippet in text for snippet in forbidden) / len(forbidden) if forbidden else None,
+    )
 
 
 def _shingle_counts(gold: str, extracted: str, size: int, *, lower: bool) -> tuple[int, int, int]:
     """Count the shared, the extracted and the gold shingles."""
-    relevant, found = _shingles(gold, size, lower=lower), _shingles(extracted, size, lower=lower)
+    relevant, found = shingles(gold, size, lower=lower), shingles(extracted, size, lower=lower)
     return (relevant & found).total(), found.total(), relevant.total()
-
-
-def _shingles(text: str, size: int, *, lower: bool) -> Counter[tuple[str, ...]]:
-    if size < 1:
-        raise UsageError(f"a shingle has at least 1 word, not {size}")
-    words = metric_tokens(text) if lower else WORD.findall(text)
-    if not words:
-        return Counter()
-    return Counter(tuple(words[i : i + size]) for i in range(max(len(words) - size + 1, 1)))
 
 
 def _normalised(text: str) -> str:
     return " ".join(text.lower().split())
-
-
-def _found_rate(text: str, snippets: Sequence[str]) -> float | None:
-    wanted = [snippet for snippet in map(_normalised, snippets) if snippet]
-    return sum(snippet in text for snippet in wanted) / len(wanted) if wanted else None

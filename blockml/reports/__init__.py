@@ -1,10 +1,10 @@
-"""Results out, as HTML files for people: why a page's blocks were kept, and how systems compare.
+"""HTML reports: why blocks of a page were kept, how systems compare, and which pages share a template.
 
-Every file stands alone: styles and figures are inside, nothing is loaded from elsewhere, and no script is needed.
-Needs the extra ``report`` (jinja2).
+Every file is self-contained: styles and figures are embedded, nothing is loaded, and no script is used. Needs the extra
+``report`` (jinja2).
 """
 
 from blockml.reports.comparison import write_comparison
-from blockml.reports.pageview import Judged, view_name, write_page_views, write_view
+from blockml.reports.pageview import PagePredictions, view_name, write_page_views, write_view
 
-__all__ = ["Judged", "view_name", "write_comparison", "write_page_views", "write_view"]
+__all__ = ["PagePredictions", "view_name", "write_comparison", "write_page_views", "write_view"]

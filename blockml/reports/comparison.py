@@ -1,45 +1,37 @@
-"""The report of a comparison: its tables in, one HTML file for people out."""
+"""The HTML report of a comparison of systems."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from blockml.evaluation.comparison.grid import OUTCOMES
-from blockml.reports.panels import FEW, HeatTable, Panel, by_column, effort, panel
-from blockml.reports.standings import Index, Row, Standing, index_tables
+from blockml.reports.panels import MIN_PAGES, HeatTable, coloured_by_column, panel, run_costs
+from blockml.reports.ranking import Index, Row, Standing, index_tables
 from blockml.reports.templating import write_html
 
 __all__ = ["write_comparison"]
 
 
 def write_comparison(tables: Mapping[str, Any], directory: str | os.PathLike[str]) -> Path:
-    """Write a comparison as one self-contained HTML file: no scripts, nothing is loaded from elsewhere.
+    """Write the report of a comparison to ``report.html`` in a directory, as a self-contained HTML file.
 
     Parameters
     ----------
     tables
         The comparison's tables, of schema version 1.
     directory
-        Where ``report.html`` is written. Pages are linked where :func:`blockml.reports.write_page_views` has already
-        written their views to the same folder.
-
-    Returns
-    -------
-    Path
-        The file.
+        The directory. Pages are linked if :func:`blockml.reports.write_page_views` has already written their views to
+        the same directory.
 
     Raises
     ------
     UsageError
         The tables are of another version.
-    MissingExtraError
-        jinja2 is not installed.
-    OSError
-        The file can't be written.
+    MissingExtraError, OSError
+        See :func:`blockml.reports.templating.write_html`.
     """
     folder = Path(directory)
     index = index_tables(tables)
@@ -51,62 +43,43 @@ def write_comparison(tables: Mapping[str, Any], directory: str | os.PathLike[str
         index=index,
         panels=panels,
         overall=_overall(tables, index, panels),
-        effort=effort(tables, index, None),
+        costs=run_costs(tables, index, None),
         outcomes=OUTCOMES,
-        few=FEW,
-        linked=any(link for item in panels for _, link in item.hardest),
+        min_pages=MIN_PAGES,
+        linked=any(link for item in panels for _, link in item["hardest"]),
         published=[_published(row) for row in tables.get("published") or ()],
         missing=tables.get("missing_systems") or (),
         level=f"{100 * tables['settings']['level']:g}",
     )
 
 
-def _overall(tables: Mapping[str, Any], index: Index, panels: Sequence[Panel]) -> HeatTable:
-    """Mean rank and mean score over the data sets, then the leading score on each; the best mean rank first."""
+def _overall(tables: Mapping[str, Any], index: Index, panels: Sequence[Mapping[str, Any]]) -> HeatTable:
+    """Build the table of mean rank, mean score and the ranking score on each data set; the best mean rank first."""
     overall = {row["system"]: row for row in tables.get("overall") or ()}
     ranks = {name: overall.get(name, {}).get("rank") for name in index.kinds}
     names = sorted(index.kinds, key=lambda name: (ranks[name] is None, ranks[name] or 0))
-    lines = [
-        Standing(
-            system=name,
-            kind=index.kinds[name],
-            rank=None if ranks[name] is None else place,
-            in_sample=bool(index.trained_on[name]),
-            mean=overall.get(name, {}).get("mean"),
-            low=None,
-            high=None,
-            pages=0,
-            level_with_best=False,
-        )
-        for place, name in enumerate(names, start=1)
-    ]
-    scores = [{row.system: row.mean for row in item.table} for item in panels]
+    lines = []
+    for place, name in enumerate(names, start=1):
+        rank = None if ranks[name] is None else place
+        mean = overall.get(name, {}).get("mean")
+        lines.append(Standing(name, index.kinds[name], rank, in_sample=bool(index.trained_on[name]), mean=mean))
+    scores = [{row.system: row.mean for row in item["table"]} for item in panels]
     values = [[ranks[row.system], row.mean, *(score.get(row.system) for score in scores)] for row in lines]
-    columns = [("mean rank", None), ("mean", None), *((item.name, item.about["pages"]) for item in panels)]
-    better = ["low", "high", *(index.better.get(item.metric or "", "high") for item in panels)]
-    return by_column(columns, lines, values, better)
+    columns = [("mean rank", None), ("mean", None), *((item["name"], item["about"]["pages"]) for item in panels)]
+    better = ["low", "high", *(index.better.get(item["metric"] or "", "high") for item in panels)]
+    return coloured_by_column(columns, lines, values, better)
 
 
-@dataclass(frozen=True, slots=True)
-class Published:
-    """A published table, and what was measured here of the same methods by the same metrics."""
-
-    about: Row
-    sized: bool
-    """Whether the paper tells how many pages are behind the rows."""
-    measured: tuple[tuple[str, tuple[float | None, ...]], ...]
-    """Data set (and metric, where there are several) and the value of each column."""
-
-
-def _published(about: Row) -> Published:
+def _published(about: Row) -> dict[str, Any]:
+    """Combine a published table with our measurements: a line per data set (and metric, if there are several)."""
     entries = about.get("ours") or ()
     metrics = {entry["metric"] for entry in entries}
     lines: dict[str, dict[str, float]] = {}
     for entry in entries:
         name = entry["dataset"] if len(metrics) == 1 else f"{entry['dataset']}, {entry['metric']}"
         lines.setdefault(name, {})[entry["column"]] = entry["mean"]
-    return Published(
-        {"title": about["name"], "place": "", "derived": None, "claims": (), **about},
-        any(row.get("size") for row in about["rows"]),
-        tuple((name, tuple(line.get(column) for column in about["columns"])) for name, line in lines.items()),
-    )
+    return {
+        "about": {"title": about["name"], "place": "", "derived": None, "claims": (), **about},
+        "sized": any(row.get("size") for row in about["rows"]),
+        "measured": [(name, [line.get(column) for column in about["columns"]]) for name, line in lines.items()],
+    }

@@ -1,4 +1,4 @@
-"""Coordinates of a tree of merges, and the order of pages that it gives."""
+"""Coordinates of a dendrogram, and the order of its leaves."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from blockml.reports.figures import WIDTH
-from blockml.reports.maps import Scale, brief, scale_over
+from blockml.reports.axes import WIDTH, Axis, brief, scale_over
 
 __all__ = ["Dendrogram", "Leaf", "dendrogram", "leaf_order", "page_order"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Tree:
-    """A linkage matrix with what drawing needs; node ``i < n`` is page ``i``, node ``n + j`` is made by merge ``j``."""
+    """A linkage matrix prepared for drawing; node ``i < n`` is page ``i``, node ``n + j`` results from merge ``j``."""
 
     n: int
     children: list[tuple[int, int]]
-    """Of each merge, as they are drawn: the larger one first."""
+    """(n - 1,) children of each merge in drawing order: the larger one first."""
     heights: list[float]
     sizes: list[int]
     starts: list[int]
-    """Place of a node's first page among the leaves."""
+    """(2 n - 1,) index of each node's first page among the leaves."""
     leaves: list[int]
+    """(n,) pages in drawing order."""
 
 
 def _tree(merges: ArrayLike) -> _Tree:
@@ -36,14 +36,14 @@ def _tree(merges: ArrayLike) -> _Tree:
     sizes, heights, first = [1] * n, [0.0] * n, list(range(n))
     children = []
     for a, b in rows[:, :2].astype(np.int64).tolist():
-        # Chains, which single linkage is prone to, thus begin with their core, and late comers follow in turn.
+        # Chains, which single linkage is prone to, then begin with their core, followed by later pages in turn.
         large, small = (a, b) if (-sizes[a], first[a]) <= (-sizes[b], first[b]) else (b, a)
         children.append((large, small))
         sizes.append(sizes[a] + sizes[b])
         first.append(min(first[a], first[b]))
     heights += np.nan_to_num(rows[:, 2]).tolist()
     starts = [0] * (2 * n - 1)
-    for node in range(2 * n - 2, n - 1, -1):  # parents come behind their children
+    for node in range(2 * n - 2, n - 1, -1):  # parents follow their children
         large, small = children[node - n]
         starts[large], starts[small] = starts[node], starts[node] + sizes[large]
     leaves = [0] * n
@@ -53,12 +53,7 @@ def _tree(merges: ArrayLike) -> _Tree:
 
 
 def leaf_order(merges: ArrayLike) -> list[int]:
-    """Pages in an order in which no branches of the tree of merges cross.
-
-    Parameters
-    ----------
-    merges
-        (n - 1, 4) linkage matrix as scipy writes it.
+    """Return the pages of a linkage matrix, (n - 1, 4) as in scipy, in an order in which no branches cross.
 
     Examples
     --------
@@ -69,9 +64,9 @@ def leaf_order(merges: ArrayLike) -> list[int]:
 
 
 def page_order(labels: Sequence[int], leaves: Sequence[int] | None) -> list[int]:
-    """Pages cluster by cluster, and as in the tree of merges within and between them if there is one.
+    """Return the pages cluster by cluster, clusters and pages in the order of the leaves if given.
 
-    Without a tree the largest cluster comes first.
+    Without leaves the largest cluster comes first.
 
     Examples
     --------
@@ -90,30 +85,30 @@ def page_order(labels: Sequence[int], leaves: Sequence[int] | None) -> list[int]
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A page, or a branch that is drawn as one leaf."""
+    """A page, or a branch that is drawn as a single leaf."""
 
     y: float
     pages: tuple[int, ...]
     cluster: int | None
-    """The cluster that all of its pages are in; None if there are several."""
+    """Common cluster of its pages; None if there are several."""
     wedge: str
-    """SVG path that stands for the branch, up to its last merge; empty for a page."""
+    """SVG path that represents the branch, up to its last merge; empty for a page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dendrogram:
-    """A tree of merges, its leaves under one another, distances to the right."""
+    """A tree of merges with its leaves one below the other and distances to the right."""
 
     width: float
     height: float
-    scale: Scale
+    scale: Axis
     top: float
     bottom: float
     leaves: tuple[Leaf, ...]
     branches: tuple[tuple[int | None, str], ...]
-    """SVG path of the branches inside of each cluster; None: between clusters."""
+    """SVG path of the branches within each cluster; None: between clusters."""
     threshold: float | None
-    """Where the threshold is drawn; None where there is none."""
+    """Coordinate of the threshold."""
 
 
 _TREE_LEFT, _TREE_RIGHT, _TREE_TOP, _TREE_ROW = 150.0, 358.0, 24.0, 15.0
@@ -122,22 +117,22 @@ _TREE_LEFT, _TREE_RIGHT, _TREE_TOP, _TREE_ROW = 150.0, 358.0, 24.0, 15.0
 def dendrogram(
     merges: ArrayLike, labels: Sequence[int], *, most: int, whole: bool, threshold: float | None
 ) -> Dendrogram:
-    """Draw a tree of merges, with its lower branches as leaves where it has many.
+    """Draw a tree of merges; if it has many leaves, lower branches are drawn as single leaves.
 
-    The branch with the highest merge is split first, until there are as many leaves as there may be.
+    The branch with the highest merge is split first, until the maximum number of leaves is reached.
 
     Parameters
     ----------
     merges
-        (n - 1, 4) linkage matrix as scipy writes it.
+        (n - 1, 4) linkage matrix as in scipy.
     labels
         (n,) cluster of each page.
     most
-        Number of leaves.
+        Maximum number of leaves.
     whole
-        Whether branches inside of one cluster stay whole.
+        Whether branches within one cluster are never split.
     threshold
-        Distance at which the tree was cut.
+        Distance at which the tree was cut, if known.
 
     Examples
     --------
@@ -171,11 +166,8 @@ def dendrogram(
         places[node] = (x, y)
         size = tree.sizes[node]
         half = 2 + 4 * math.log(size) / math.log(n) if size > 1 else 0.0
-        wedge = (
-            f"M{brief(_TREE_LEFT)} {brief(y - half)}L{brief(x)} {brief(y)}L{brief(_TREE_LEFT)} {brief(y + half)}z"
-            if size > 1
-            else ""
-        )
+        left = brief(_TREE_LEFT)
+        wedge = f"M{left} {brief(y - half)}L{brief(x)} {brief(y)}L{left} {brief(y + half)}z" if size > 1 else ""
         pages = tuple(tree.leaves[tree.starts[node] : tree.starts[node] + size])
         leaves.append(Leaf(y, pages, shared[node], wedge))
     paths: dict[int | None, list[str]] = {}

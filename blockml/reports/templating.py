@@ -1,4 +1,4 @@
-"""Data and a template in, one self-contained HTML file out."""
+"""Rendering of templates to self-contained HTML files, and formatting of numbers."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 __all__ = ["write_html"]
 
-#: What stands in place of a number that there isn't.
+#: Placeholder for a missing number.
 NONE = "–"
 
 
 def write_html(template: str, path: str | os.PathLike[str], **data: object) -> Path:
-    """Fill a template of this package and write the page; missing folders are made.
+    """Render a template of this package to a file; missing folders are created; return its path.
 
     Every value is escaped, so no text of a page or name of a system can become markup.
 
@@ -35,7 +35,7 @@ def write_html(template: str, path: str | os.PathLike[str], **data: object) -> P
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(target) as stream:
-        # Lone surrogates, which a str of the caller may hold, are no UTF-8.
+        # A str can contain lone surrogates, which UTF-8 can't encode.
         stream.write(text.encode("utf-8", "replace"))
     return target
 
@@ -58,7 +58,7 @@ def _environment() -> Environment:
 
 
 def score(value: float | None, digits: int = 3) -> str:
-    """Write a score, to 3 decimals.
+    """Format a score with 3 decimals.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def score(value: float | None, digits: int = 3) -> str:
 
 
 def signed(value: float | None) -> str:
-    """Write a difference of scores, to 3 decimals and with its sign.
+    """Format a difference of scores with 3 decimals and its sign.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def signed(value: float | None) -> str:
 
 
 def percent(share: float | None) -> str:
-    r"""Write a share as whole per cent.
+    r"""Format a share in whole per cent.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def percent(share: float | None) -> str:
 
 
 def count(value: float | None) -> str:
-    """Write a whole number, thousands apart.
+    """Format a whole number with thousands separators.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def count(value: float | None) -> str:
 
 
 def shorten(text: str, length: int = 18) -> str:
-    """Leave out the middle of a long name: names of one family mostly differ at the end.
+    """Abbreviate a long name in the middle, as names of variants mostly differ at the end.
 
     Examples
     --------

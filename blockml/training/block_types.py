@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import joblib
@@ -186,40 +186,58 @@ def _page_rows(
 
 
 def fit_block_types(
-    rows: BlockTypeRows, *, blank: float = BLANK, seed: int = 0, growth: Boosting = GROWTH
-) -> BlockTypes:
-    """Learn areas.
+    rows: BlockTypeRows,
+    *,
+    blank: float = BLANK,
+    seed: int = 0,
+    growth: Boosting = GROWTH,
+    report: Callable[[str], None] = lambda _: None,
+) -> BlockTypes | None:
+    """Learn block types: those that occur.
 
-    A model that saw only pages whose markup names its parts would look at nothing but names. So of a part of the pages
-    with weak labels it sees no names at all.
+    A model that saw only pages whose markup names its parts would read nothing but names. So on some of the pages with
+    weak labels it sees no names.
 
     Parameters
     ----------
     rows
-        What to learn from; each label of :data:`BLOCK_TYPES` has to occur.
+        What to learn from.
     blank
-        Share of the pages with weak labels whose columns :data:`BLANKED` are as if no name stood anywhere, in [0, 1].
+        Share of the pages with weak labels whose columns :data:`BLANKED` are blanked, in [0, 1].
     seed
-        Decides which pages, and whatever the learner draws.
+        Decides which pages, and the draws of the learner.
     growth
         How trees are grown.
+    report
+        Called with a line about types that do not occur.
+
+    Returns
+    -------
+    BlockTypes or None
+        None where there is no main content, or nothing else.
 
     Raises
     ------
     UsageError
-        A label does not occur, or a number is outside its range.
+        A number is outside its range.
     """
     if not 0 <= blank <= 1:
-        raise UsageError(f"a share of pages is between 0 and 1, not {blank}")
+        raise UsageError(f"the share of blanked pages must be between 0 and 1, got {blank}")
     counts = np.bincount(rows.label, minlength=len(BLOCK_TYPES)).astype(np.float64)
-    if not counts.all():
-        missing = [str(label) for label, n in zip(BLOCK_TYPES, counts.tolist(), strict=True) if not n]
-        raise UsageError(f"no block is labelled {', '.join(missing)}")
-    weight = ((counts.sum() / counts) ** BALANCE)[rows.label] * np.where(rows.rest, REST_WEIGHT, 1.0)
+    occurs = counts > 0
+    if missing := [str(label) for label, n in zip(BLOCK_TYPES, counts.tolist(), strict=True) if not n]:
+        report(f"no block is labelled {', '.join(missing)}: the model will not predict these types")
+    if not occurs[BLOCK_TYPES.index(Label.MAIN)] or np.count_nonzero(occurs) < 2:
+        report("the model will not predict block types")
+        return None
+    rarity = counts.sum() / np.maximum(counts, 1)
+    weight = (rarity**BALANCE)[rows.label] * np.where(rows.rest, REST_WEIGHT, 1.0)
     hit = np.random.default_rng(seed).random(len(rows.sites)) < blank
     matrix = _blanked(rows, hit[rows.page] & rows.weak)
     chosen: Boosting = {**growth, "seed": seed}
-    return BlockTypes(BLOCK_TYPES, fit_boosted_classes(matrix, rows.label, weight, **chosen))
+    number = np.cumsum(occurs) - 1
+    labels = tuple([label for label, there in zip(BLOCK_TYPES, occurs.tolist(), strict=True) if there])
+    return BlockTypes(labels, fit_boosted_classes(matrix, number[rows.label], weight, **chosen))
 
 
 def _blanked(rows: BlockTypeRows, hit: NDArray[np.bool_]) -> NDArray[np.float32]:

@@ -50,6 +50,10 @@ class Recipe:
     """Whether pages whose gold our own checks find defective are left out of training too."""
     block_types: bool = False
     """Whether block types are learnt as well; see :mod:`blockml.training.block_types`."""
+    protocols: tuple[str, ...] = ("page", "site")
+    """How a model is measured: see :data:`blockml.training.splits.PROTOCOLS`."""
+    n_folds: int = 5
+    """Folds of each protocol."""
     notes: tuple[str, ...] = ()
     """What users of a model should know: paragraphs for its card."""
     source: str = ""
@@ -168,6 +172,7 @@ _RECIPES = (
         mlp_weight=0.65,
         filter_gold=True,
         block_types=True,
+        protocols=("site",),
         notes=_NOTES,
         source="boosted trees and small MLPs, and a policy for the page as a whole: docs/model-log.md",
     ),

@@ -16,7 +16,7 @@ from blockml.datasets.validation import content_hash
 from blockml.decision.page_features import BlockAmounts
 from blockml.decision.scores import PolicyColumns
 from blockml.errors import DatasetError
-from blockml.evaluation.site_pages import MOST_SIBLINGS, by_site, parsed
+from blockml.evaluation.site_pages import MAX_SITE_PAGES, group_by_site, parse_pages
 from blockml.extractors.matrix import matrix, uses_siblings
 from blockml.features.ancestor_words import Bags, bags
 from blockml.features.page_context import PageContext
@@ -268,7 +268,7 @@ def build_table(datasets: Sequence[Dataset], recipe: Recipe, *, jobs: int = 1) -
         for dataset in datasets
         for page in dataset.pages
     ]
-    groups = by_site(labelled) if uses_siblings(recipe.features) else [[page] for page in labelled]
+    groups = group_by_site(labelled) if uses_siblings(recipe.features) else [[page] for page in labelled]
     with joblib.Parallel(n_jobs=jobs, batch_size=8) as parallel:
         rows = [
             row for group in parallel(joblib.delayed(_site_rows)(group, recipe) for group in groups) for row in group
@@ -281,5 +281,5 @@ def _site_rows(pages: Sequence[LabelledPage], recipe: Recipe) -> list[PageRows]:
     """Rows of the pages of one site, which are learnt from without their gold if the features ask for it."""
     site = None
     if uses_siblings(recipe.features):
-        site = SiteTemplate.learn(list(parsed(pages[:MOST_SIBLINGS], recipe.parsing)))
+        site = SiteTemplate.learn(list(parse_pages(pages[:MAX_SITE_PAGES], recipe.parsing)))
     return [page_rows(page, recipe, site) for page in pages]

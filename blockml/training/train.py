@@ -90,7 +90,7 @@ def train(
         rows = block_type_rows(
             [*type_datasets, *used], features=recipe.features, parsing=recipe.parsing, seed=seed, jobs=jobs
         )
-        learnt["block_types"] = fit_block_types(rows, seed=seed)
+        learnt["block_types"] = fit_block_types(rows, seed=seed, report=report)
     chosen = feature_set(recipe.features)
     return Model(
         name=name or recipe.name,

@@ -77,7 +77,7 @@ def test_what_cannot_be_counted_is_refused(arguments: Any) -> None:
 def test_unknown_label_and_other_tables() -> None:
     """Neither is a table asked for a label it hasn't, nor are tables of different labels added."""
     table = confusion(["main"], ["main"], LABELS)
-    with pytest.raises(UsageError, match="no label 'other'"):
+    with pytest.raises(UsageError, match="unknown label 'other'"):
         table.of("other")
     with pytest.raises(UsageError, match="can't be added"):
         table + confusion([], [], ["main"])

@@ -314,7 +314,7 @@ def test_many_clusters_need_no_table_of_all_pairs() -> None:
     [
         ([0, 1], [0], "clusters has 2 labels but truth has 1"),
         ([], [], "at least one label"),
-        ([[0]], [[0]], "a row of"),
+        ([[0]], [[0]], "one-dimensional"),
         (np.array([0, "a"], dtype=object), [0, 1], "labels of one kind"),
     ],
 )

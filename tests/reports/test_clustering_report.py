@@ -124,7 +124,7 @@ def report(given_result: dict[str, Any], tmp_path_factory: pytest.TempPathFactor
 
 def answers(page: html.HtmlElement) -> dict[str, str]:
     """What is said first."""
-    box = page.find_class("verdicts")[0]
+    box = page.find_class("summary")[0]
     return dict(
         zip([str(term.text) for term in box.iter("dt")], [words_of(item) for item in box.iter("dd")], strict=True)
     )
@@ -140,10 +140,10 @@ def test_the_outcome_is_told_in_words(report: html.HtmlElement, given_result: di
     said = answers(report)
     matrix, alike = np.array(given_result["matrix"]), np.equal.outer(LABELS, LABELS)
     assert words_of(report.findall(".//h1")[0]).startswith("10 pages in 4 clusters")
-    assert said["Clusters"] == "4 clusters; the largest has 5 pages, 50 % of all. 2 pages are unlike all others."
+    assert said["Clusters"] == "4 clusters; the largest has 5 pages, 50 % of all. 2 pages form clusters of their own."
     assert said["Threshold"] == (
-        "The middle of the widest gap between the distances. Inside of clusters, distances reach "
-        f"{matrix[alike].max():.3f}; between them, they begin at {matrix[~alike].min():.3f}."
+        "The middle of the widest gap between the distances. Distances within clusters are at most "
+        f"{matrix[alike].max():.3f}; distances between clusters are at least {matrix[~alike].min():.3f}."
     )
     assert said["Known groups"] == (
         "3 of 4 clusters hold pages of one group only; 2 groups are spread over several clusters. "
@@ -199,12 +199,12 @@ def test_every_page_is_a_point_marked_by_its_cluster(report: html.HtmlElement, g
     for title, point in zip(titles, points, strict=True):
         page = next(row for row in given_result["pages"] if title.startswith(row["id"]))
         assert f"{page['title']}; cluster {page['cluster']}" in title
-        central = ("its median page" in title, "central" in str(point.get("class")).split())
+        central = ("its medoid" in title, "medoid" in str(point.get("class")).split())
         assert central in ((True, True), (False, False))
         shape = re.sub(r"^M[\d.]+ [\d.]+", "", str(point.get("d")))
         shapes.setdefault(page["cluster"], set()).add((str(point.get("class")).split()[1], shape))
     assert len(titles) == len(set(titles)) == 10
-    assert ["median page" in title for title in titles] == [False] * 8 + [True] * 2
+    assert ["its medoid" in title for title in titles] == [False] * 8 + [True] * 2
     assert all(len(found) == 1 for found in shapes.values())
     assert len(set().union(*shapes.values())) == 4
     assert "stress 0.080, which is fair" in words_of(report.get_element_by_id("pictures"))
@@ -243,10 +243,10 @@ def test_how_it_was_made_is_told(report: html.HtmlElement) -> None:
     ("source", "words"),
     [
         ("gap", "widest gap"),
-        ("preset", "The published one"),
-        ("given", "As it was asked for"),
-        ("k", "as many clusters were left as had been asked for"),
-        ("none", "None was used"),
+        ("preset", "The published threshold"),
+        ("given", "As given"),
+        ("k", "the number of clusters was given"),
+        ("none", "None."),
     ],
 )
 def test_source_of_the_threshold_is_told(source: str, words: str, tmp_path: Path) -> None:
@@ -281,7 +281,7 @@ def test_empty_and_single_collections_have_a_report(tmp_path: Path) -> None:
     assert answers(empty) == {"Clusters": "There are no pages."}
     one = result_of([0], histogram=None, threshold=None, threshold_source="none")
     page, n_images = read_report(write_clustering(one, tmp_path / "one.html"))
-    assert answers(page) == {"Clusters": "The only page is a cluster of its own."}
+    assert answers(page) == {"Clusters": "The only page forms one cluster."}
     assert n_images == 0
     assert "page-000" in words_of(page.get_element_by_id("alone"))
 
@@ -298,7 +298,7 @@ def test_one_cluster_and_pairs_have_a_report(labels: list[int], tmp_path: Path) 
     assert n_images == 2
     assert len(page.get_element_by_id("tree-t").getparent().findall("g")) == min(n, 40)  # type: ignore[union-attr]
     whole = {1: f"All {n} pages are in one cluster.", 2: "2 clusters; the largest has 1 page, 50 % of all."}
-    assert ("There was none" in answers(page)["Threshold"]) == (len(set(labels)) == 1)
+    assert ("the distances don't separate the pages" in answers(page)["Threshold"]) == (len(set(labels)) == 1)
     assert answers(page)["Clusters"].startswith(whole[len(set(labels))])
     first = next(page.get_element_by_id("pages").iter("tbody"))
     assert words_of(first.findall("./tr/th")[0]) == result["clusters"][0]["median"]
@@ -319,7 +319,7 @@ def test_many_clusters_stay_legible(tmp_path: Path) -> None:
     first, second = (table for table in page.get_element_by_id("clusters").iter("table"))
     assert (len(rows_of(first)), len(rows_of(second))) == (25, 176)
     assert "183 smaller clusters" in words_of(page.find_class("legend")[0])
-    assert "199 pages that stand alone" in words_of(page.get_element_by_id("alone"))
+    assert "199 clusters of a single page" in words_of(page.get_element_by_id("alone"))
 
 
 def test_large_clusters_are_leaves_of_the_tree(tmp_path: Path) -> None:
@@ -341,7 +341,7 @@ def test_finer_clusters_are_shown_if_there_are_any(tmp_path: Path) -> None:
     for page, finer in zip(result["pages"], [4, 5, 4, 6], strict=True):
         page["finer"] = finer
     page, _ = read_report(write_clustering(result, tmp_path / "r.html"))
-    assert "A finer cut makes 3 clusters." in answers(page)["Clusters"]
+    assert "Clusters are divided into 3 subclusters." in answers(page)["Clusters"]
     table = page.get_element_by_id("clusters").find(".//table")
     assert table is not None
     assert [cells[4] for cells in rows_of(table).values()] == ["2", "1"]
@@ -396,8 +396,8 @@ def test_a_lone_surrogate_is_no_trouble(tmp_path: Path) -> None:
         ({"matrix": [[0.0, 1.0]]}, r"matrix must have the shape \(3, 3\)"),
         ({"merges": [[0, 1, 0.5, 2]]}, r"merges must have the shape \(2, 4\)"),
         ({"map": {"points": [[0, 0]], "stress": 0}}, r"points must have the shape \(3, 2\)"),
-        ({"histogram": {"edges": [0, 1], "counts": [1, 2]}}, "2 bins need 3 rising edges, not 2"),
-        ({"histogram": {"edges": [0, 2, 1], "counts": [1, 2]}}, "2 bins need 3 rising edges, not 3"),
+        ({"histogram": {"edges": [0, 1], "counts": [1, 2]}}, "2 bins need 3 increasing edges, not 2"),
+        ({"histogram": {"edges": [0, 2, 1], "counts": [1, 2]}}, "2 bins need 3 increasing edges, not 3"),
         ({"clusters": [{"number": 0}]}, "cluster 1, which is not among the clusters"),
     ],
 )

@@ -15,7 +15,7 @@ from lxml import html
 
 from blockml.errors import MissingExtraError, UsageError
 from blockml.evaluation.comparison.grid import METRICS
-from blockml.evaluation.comparison.tables import build
+from blockml.evaluation.comparison.tables import build_tables
 from blockml.reports import templating, view_name, write_comparison
 from tests.reports.made_up import made_up_tables
 from tests.reports.pages import HOSTILE, cells_of, read_page, words_of
@@ -40,7 +40,7 @@ def section(page: html.HtmlElement, name: str) -> html.HtmlElement:
 
 def sentences(page: html.HtmlElement) -> dict[str, str]:
     """What is said of each data set."""
-    answers = page.find_class("verdicts")[0]
+    answers = page.find_class("summary")[0]
     names = [str(term.text) for term in answers.findall("dt")]
     return dict(zip(names, [words_of(item) for item in answers.findall("dd")], strict=True))
 
@@ -48,7 +48,7 @@ def sentences(page: html.HtmlElement) -> dict[str, str]:
 def test_sections_come_in_the_order_of_interest(page: html.HtmlElement) -> None:
     """The answer first, how to reproduce it last."""
     assert [item.get("id") for item in page.findall(".//section")] == [
-        "scores", "balance", "spread", "duels", "slices", "effort", "pages", "published", "again",
+        "scores", "balance", "spread", "pairwise", "slices", "cost", "pages", "published", "again",
     ]  # fmt: skip
 
 
@@ -69,7 +69,9 @@ def test_every_system_and_data_set_is_there(page: html.HtmlElement, tables: dict
 def test_significant_best_is_named(page: html.HtmlElement) -> None:
     """With its score, its interval and the difference to the next."""
     said = sentences(page)["mixed-types"]
-    assert said.startswith("blockml-wide is best with 0.870 [0.864, 0.876], significantly better than the next, trafil")
+    assert said.startswith(
+        "blockml-wide is best with 0.870 [0.864, 0.876], significantly better than the second, trafil"
+    )
     assert "+0.012 [+0.006, +0.018]" in said
 
 
@@ -83,7 +85,7 @@ def test_system_trained_on_the_pages_is_not_the_best(page: html.HtmlElement) -> 
 def test_insignificant_best_is_called_so(page: html.HtmlElement) -> None:
     """No winner where there is none; and by which metric where it is another one."""
     said = sentences(page)["portals"]
-    assert "but not significantly better than the next, trafilatura" in said
+    assert "but not significantly better than the second, trafilatura" in said
     assert "Ranked by share of required snippets found" in said
 
 
@@ -102,7 +104,7 @@ def test_numbers_of_the_tables_are_those_given(page: html.HtmlElement, tables: d
 
 def test_matrix_tells_shares_of_pages(page: html.HtmlElement, tables: dict[str, Any]) -> None:
     """A cell and its mirror are one row of the tables."""
-    matrix = section(page, "duels").find(".//figure//table")
+    matrix = section(page, "pairwise").find(".//figure//table")
     assert matrix is not None
     rows = matrix.findall("./tbody/tr")
     first, second = rows[0].findall("td")[1], rows[1].findall("td")[0]
@@ -138,7 +140,7 @@ def test_kinds_of_few_pages_have_no_colour(tmp_path: Path) -> None:
 
 def test_outcomes_are_summed_and_failures_stand_out(page: html.HtmlElement, tables: dict[str, Any]) -> None:
     """Over all data sets; the fastest is once as slow as itself."""
-    table = section(page, "effort").find(".//table")
+    table = section(page, "cost").find(".//table")
     assert table is not None
     rows = {str(row.findall("th")[0].get("title")): row for row in table.findall("./tbody/tr")}
     cells = cells_of(rows["plain"])
@@ -157,7 +159,7 @@ def test_published_tables_stand_beside_our_numbers(page: html.HtmlElement) -> No
     assert "Other pages: compare orderings, not numbers." in text
     ours = [row for row in part.iter("tr") if words_of(row).startswith("here: mixed-types")]
     assert [cells_of(row) for row in ours] == [["", "0.700", "0.700", "0.700"]]
-    assert "Slope is better on heise: published numbers: holds; here: can't be told" in text
+    assert "Slope is better on heise: published numbers: holds; here: unknown" in text
     assert "Separation of five sites" in words_of(part.findall(".//details")[0])
 
 
@@ -212,7 +214,7 @@ def test_missing_numbers_are_dashes(tmp_path: Path) -> None:
     for name in ("differences", "distribution", "worst", "hardest", "overall", "published", "missing_systems"):
         tables[name] = []
     page = read_page(write_comparison(tables, tmp_path))
-    assert "whether it is significantly better than the next, trafilatura with 0.8" in sentences(page)["mixed-types"]
+    assert "whether it is significantly better than the second, trafilatura with 0.8" in sentences(page)["mixed-types"]
     figure = section(page, "scores").find(".//svg")
     assert figure is not None
     assert words_of(figure.findall("./g")[-1]).endswith("kim2013 –")
@@ -265,7 +267,7 @@ def test_real_tables_can_be_reported(tmp_path: Path) -> None:
         "bad": [scored(i, 0.2 + i / 50) for i in range(12)],
     }
     metas = {"news": {"good": {"kind": "own", "version": "1"}, "bad": {"kind": "peer"}}}
-    tables = build({"news": runs, "blogs": {"good": runs["good"][:1]}}, metas)
+    tables = build_tables({"news": runs, "blogs": {"good": runs["good"][:1]}}, metas)
     page = read_page(write_comparison(tables, tmp_path))
     assert sentences(page)["news"].startswith("good is best with 0.900 [0.900, 0.900], significantly better than")
     assert "good is the only system here" in sentences(page)["blogs"]

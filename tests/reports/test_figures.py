@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from blockml.reports.axes import axis_over
 from blockml.reports.figures import (
     DotRow,
     Scatter,
-    axis_over,
     dot_plot,
     heat,
     histograms,
@@ -98,9 +98,9 @@ def test_bars_of_a_histogram_are_shares() -> None:
 def label_boxes(figure: Scatter) -> list[tuple[float, float, float, float]]:
     """Generous estimate of the area of each label: left, top, right, bottom."""
     return [
-        (mark.text_x, mark.text_y - 8, mark.text_x + 5.5 * len(mark.text), mark.text_y)
-        for mark in figure.marks
-        if mark.text
+        (point.text_x, point.text_y - 8, point.text_x + 5.5 * len(point.text), point.text_y)
+        for point in figure.points
+        if point.text
     ]
 
 
@@ -111,8 +111,8 @@ def test_labels_hide_nothing(points: list[tuple[float, float, str]]) -> None:
     boxes = label_boxes(figure)
     for a, b in combinations(boxes, 2):
         assert a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
-    for mark in figure.marks:
-        assert not any(box[0] < mark.x < box[2] and box[1] < mark.y < box[3] for box in boxes)
+    for point in figure.points:
+        assert not any(box[0] < point.x < box[2] and box[1] < point.y < box[3] for box in boxes)
     for box in boxes:
         assert box[0] >= figure.x.start
         assert box[2] <= figure.x.stop
@@ -122,7 +122,7 @@ def test_labels_hide_nothing(points: list[tuple[float, float, str]]) -> None:
 
 def test_best_recall_and_precision_stand_top_right() -> None:
     """Recall grows to the right, precision upwards."""
-    low, high = scatter([(0.5, 0.6, ["low"]), (0.9, 0.95, ["high"])]).marks
+    low, high = scatter([(0.5, 0.6, ["low"]), (0.9, 0.95, ["high"])]).points
     assert high.x > low.x
     assert high.y < low.y
     assert (low.text, high.text) == ("low", "high")
@@ -130,8 +130,8 @@ def test_best_recall_and_precision_stand_top_right() -> None:
 
 def test_a_label_without_room_gives_way() -> None:
     """To the next one that has; where none has, the point stays without. The first points are served first."""
-    assert [mark.text for mark in scatter([(0.8, 0.8, ["x" * 90, "7"]), (0.2, 0.8, ["x" * 90])]).marks] == ["7", ""]
-    crowd = [mark.text for mark in scatter([(0.8, 0.8, ["a-name-of-many-letters"])] * 90).marks]
+    assert [point.text for point in scatter([(0.8, 0.8, ["x" * 90, "7"]), (0.2, 0.8, ["x" * 90])]).points] == ["7", ""]
+    crowd = [point.text for point in scatter([(0.8, 0.8, ["a-name-of-many-letters"])] * 90).points]
     assert crowd[0]
     assert not crowd[-1]
 

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
+from blockml.reports.axes import scale_over
 from blockml.reports.dendrograms import dendrogram, leaf_order, page_order
-from blockml.reports.maps import distance_histogram, heat_map, png, point_map, scale_over, styles
+from blockml.reports.maps import distance_histogram, heat_map, png, point_map, styles
 
 Pixels = NDArray[np.uint8]
 

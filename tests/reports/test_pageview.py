@@ -22,7 +22,7 @@ from blockml.datasets import Gold, LabelledPage, TextGold
 from blockml.errors import UsageError
 from blockml.evaluation import bag_scores, block_scores
 from blockml.extractors import Plain, TrainedExtractor
-from blockml.reports import Judged, view_name, write_page_views, write_view
+from blockml.reports import PagePredictions, view_name, write_page_views, write_view
 from tests.models import small_model
 from tests.reports.pages import HOSTILE, cells_of, read_page, words_of
 
@@ -164,7 +164,7 @@ def test_systems_stand_side_by_side(tmp_path: Path) -> None:
         "none": "",
         "text": f"Heading\n{STORY}\n{STORY} More.",
     }
-    paths = write_page_views([Judged("news", page, systems)], tmp_path / "out")
+    paths = write_page_views([PagePredictions("news", page, systems)], tmp_path / "out")
     assert paths == [tmp_path / "out" / "pages" / "news" / "p1.html"]
     read = read_page(paths[0])
     assert columns(read) == {
@@ -180,14 +180,14 @@ def test_systems_stand_side_by_side(tmp_path: Path) -> None:
 def test_views_without_gold_show_decisions_only(tmp_path: Path) -> None:
     """Nobody is right or wrong then."""
     page = labelled(tmp_path, "p1", None)
-    paths = write_page_views([Judged("news", page, {"a": "Home", "b": np.ones(5, dtype=bool)})], tmp_path)
+    paths = write_page_views([PagePredictions("news", page, {"a": "Home", "b": np.ones(5, dtype=bool)})], tmp_path)
     assert columns(read_page(paths[0])) == {"a": ["■", "·", "·", "·", "·"], "b": ["■"] * 5}
 
 
 def test_hostile_names_stay_inside_the_folder(tmp_path: Path) -> None:
     """Of data sets, pages and systems."""
     page = labelled(tmp_path, f"../../{HOSTILE}", TextGold(HOSTILE), f"<p>{markup.escape(HOSTILE)}</p>")
-    [path] = write_page_views([Judged("../..", page, {HOSTILE: HOSTILE})], tmp_path / "out")
+    [path] = write_page_views([PagePredictions("../..", page, {HOSTILE: HOSTILE})], tmp_path / "out")
     assert (tmp_path / "out" / "pages") in path.resolve().parents
     assert len(path.relative_to(tmp_path / "out").parts) == 3
     assert " ".join(HOSTILE.split()) in words_of(read_page(path))
@@ -196,8 +196,8 @@ def test_hostile_names_stay_inside_the_folder(tmp_path: Path) -> None:
 def test_decisions_on_another_page_are_refused(tmp_path: Path) -> None:
     """Whose they are is said."""
     page = labelled(tmp_path, "p1", None)
-    with pytest.raises(UsageError, match="odd decided on 2 blocks, but the page has 5"):
-        write_page_views([Judged("news", page, {"odd": np.ones(2, dtype=bool)})], tmp_path)
+    with pytest.raises(UsageError, match="odd has predictions for 2 blocks, but the page has 5"):
+        write_page_views([PagePredictions("news", page, {"odd": np.ones(2, dtype=bool)})], tmp_path)
 
 
 names = st.text(st.characters(exclude_categories=["Cs"]), max_size=100)

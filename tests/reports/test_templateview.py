@@ -74,7 +74,7 @@ def test_shares_may_be_given(tmp_path: Path) -> None:
     mask = np.zeros(len(page.nodes), dtype=bool)
     view, _ = view_of(tmp_path / "v.html", page, mask, shares=[0.25, 0.5, 1.0])
     assert [line.get("style") for line in view.find_class("block")] == ["--h:0.25", "--h:0.5", "--h:1.0"]
-    assert "It is empty." in words_of(view.get_element_by_id("template"))
+    assert "The template is empty." in words_of(view.get_element_by_id("template"))
 
 
 def test_pages_without_blocks_have_a_template_view(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from blockml.datasets import Dataset, open_dataset
 from blockml.errors import DatasetError, UsageError
@@ -97,6 +98,7 @@ def test_areas_learn(rows: BlockTypeRows) -> None:
     """Made pages are easy: most blocks of sites not learnt from are told right."""
     held = np.array(rows.sites) == "sites/patient-crumb"
     learnt = fit_block_types(rows.of_pages(~held), growth=QUICK)
+    assert learnt is not None
     BlockTypes.from_arrays(learnt.to_arrays(), rows.matrix.shape[1])
     left = rows.of_pages(held)
     said = learnt.label(left.matrix)
@@ -116,12 +118,23 @@ def test_names_are_hidden_on_weak_pages_alone(rows: BlockTypeRows) -> None:
     assert np.array_equal(hidden[~touched], rows.matrix[~touched])
 
 
-def test_what_cannot_be_learnt_is_refused(rows: BlockTypeRows) -> None:
-    """A label without blocks, a share that is none."""
-    keep = rows.label != BLOCK_TYPES.index(Label.FOOTER)
+def test_types_that_occur_are_learnt(rows: BlockTypeRows) -> None:
+    """The others are named; without main content, or with nothing else, there is nothing to learn."""
     names = ("matrix", "label", "rest", "weak", "page")
-    less = replace(rows, **{name: getattr(rows, name)[keep] for name in names})
-    with pytest.raises(UsageError, match="no block is labelled footer"):
-        fit_block_types(less)
+
+    def only(keep: NDArray[np.bool_]) -> BlockTypeRows:
+        return replace(rows, **{name: getattr(rows, name)[keep] for name in names})
+
+    said: list[str] = []
+    without_footers = only(rows.label != BLOCK_TYPES.index(Label.FOOTER))
+    learnt = fit_block_types(without_footers, growth=QUICK, report=said.append)
+    assert said == ["no block is labelled footer: the model will not predict these types"]
+    assert learnt is not None
+    assert learnt.labels == tuple(label for label in BLOCK_TYPES if label is not Label.FOOTER)
+    assert learnt.predict(rows.matrix).shape == (len(rows.matrix), len(BLOCK_TYPES) - 1)
+    main = rows.label == BLOCK_TYPES.index(Label.MAIN)
+    for few in (only(main), only(~main)):
+        assert fit_block_types(few, growth=QUICK, report=said.append) is None
+        assert said[-1] == "the model will not predict block types"
     with pytest.raises(UsageError, match="between 0 and 1"):
         fit_block_types(rows, blank=1.5)

@@ -1,11 +1,12 @@
-"""Systems compared on data sets: every page run apart from the others, scored, and put into tables with intervals.
+"""Comparison of systems on data sets: every page is run in isolation, scored, and summarised with intervals.
 
 ========================  =========================================================================
-:mod:`~.systems`          what can be compared, by name; :mod:`~.peers` are other people's tools
-:mod:`~.workers`          a system run on pages in processes of its own
-:mod:`~.store`            what is kept on disk, and when it is stale
-:mod:`~.reference`        a page measured; :mod:`~.scoring` does it for all pages and systems
-:mod:`~.running`          all of it in one call
-:mod:`~.tables`           scores in, tables out; :mod:`~.published` holds the papers' tables
+:mod:`~.systems`          systems by name: our extractors, third-party tools (:mod:`~.peers`), files
+:mod:`~.workers`          isolated worker processes that run a system on pages
+:mod:`~.store`            outputs and scores on disk; :mod:`~.fingerprints` detect stale ones
+:mod:`~.reference`        scores of one page
+:mod:`~.running`          the whole comparison: outputs, scores and tables
+:mod:`~.grid`             scores of a data set as arrays; :mod:`~.means`, :mod:`~.pagewise` summarise them
+:mod:`~.tables`           result tables; :mod:`~.published` has the papers' tables
 ========================  =========================================================================
 """

@@ -1,8 +1,8 @@
-"""The page scores of several systems on one data set, as arrays: a row for each page, a column for each system."""
+"""Page scores of several systems on one data set, as arrays of shape (n_pages, n_systems), and slices of its pages."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
@@ -14,76 +14,80 @@ from blockml.errors import UsageError
 from blockml.evaluation.blocks import BlockScores
 from blockml.evaluation.comparison.reference import PageScore
 
-__all__ = ["BLOCK_METRICS", "METRICS", "OUTCOMES", "Grid", "Metric", "fill_grid"]
+__all__ = ["BLOCK_METRICS", "METRICS", "OUTCOMES", "WHOLES", "Grid", "MetricInfo", "Slice", "fill_grid", "slice_pages"]
 
 _Floats = NDArray[np.float64]
 
 
-class Metric(NamedTuple):
-    """What a metric is, and whether a high or a low value is better."""
+class MetricInfo(NamedTuple):
+    """Title of a metric, and whether a ``high`` or a ``low`` value is better."""
 
     title: str
-    better: str
+    better: str = "high"
 
 
 #: Metrics by name. Those of blocks are pooled over pages, the others are means over pages.
-METRICS: Mapping[str, Metric] = MappingProxyType(
+METRICS: Mapping[str, MetricInfo] = MappingProxyType(
     {
-        "bag_f1": Metric("F1 of words as a bag", "high"),
-        "bag_precision": Metric("precision of words as a bag", "high"),
-        "bag_recall": Metric("recall of words as a bag", "high"),
-        "lcs_f1": Metric("F1 of words in order (longest common subsequence)", "high"),
-        "lcs_precision": Metric("precision of words in order", "high"),
-        "lcs_recall": Metric("recall of words in order", "high"),
-        "shingle_f1": Metric("F1 of word 4-grams", "high"),
-        "with_rate": Metric("share of the required snippets that were found", "high"),
-        "without_rate": Metric("share of the forbidden snippets that were found", "low"),
-        "block_f1": Metric("F1 of blocks, main-content class, pooled over pages", "high"),
-        "block_precision": Metric("precision of blocks, pooled over pages", "high"),
-        "block_recall": Metric("recall of blocks, pooled over pages", "high"),
+        "bag_f1": MetricInfo("bag-of-words F1"),
+        "bag_precision": MetricInfo("bag-of-words precision"),
+        "bag_recall": MetricInfo("bag-of-words recall"),
+        "lcs_f1": MetricInfo("LCS F1 (longest common subsequence of words)"),
+        "lcs_precision": MetricInfo("LCS precision"),
+        "lcs_recall": MetricInfo("LCS recall"),
+        "shingle_f1": MetricInfo("F1 of word 4-grams"),
+        "with_rate": MetricInfo("share of the required snippets found"),
+        "without_rate": MetricInfo("share of the forbidden snippets found", "low"),
+        "block_f1": MetricInfo("F1 of blocks, main-content class, pooled over pages"),
+        "block_precision": MetricInfo("precision of blocks, pooled over pages"),
+        "block_recall": MetricInfo("recall of blocks, pooled over pages"),
     }
 )
 
 #: Metrics that are pooled over pages, in the order in which they are computed.
 BLOCK_METRICS = ("block_f1", "block_precision", "block_recall")
 
-#: What can become of a page.
+#: Outcomes of running a system on a page.
 OUTCOMES = ("ok", "empty", "error", "crash", "timeout", "missing")
+
+# Name of the slice of pages whose page type, language or script the data set doesn't give.
+_UNKNOWN = "unknown"
+
+#: Kinds with a single slice, of (nearly) all pages: see :func:`slice_pages`.
+WHOLES = ("all", "clean", "not_empty_gold")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grid:
-    """Scores of the systems on the pages of one data set; nan where the gold doesn't tell or a score is not there."""
+    """Scores of the systems on the pages of one data set; NaN where gold or score is missing."""
 
     dataset: str
     systems: tuple[str, ...]
     pages: tuple[PageScore, ...]
-    """One of the scores of each page, for what the page is; ordered by id."""
+    """(n_pages,) any one score of each page, for facts about the page; ordered by id."""
     cells: Mapping[tuple[str, str], PageScore]
     """Score by page id and system."""
     values: Mapping[str, _Floats]
-    """Metric to the value of each page, shape (pages, systems); of block metrics the page's own."""
+    """(n_pages, n_systems) value of each page by metric; for block metrics that of the single page."""
     counts: _Floats
-    """True positives, false positives and false negatives of the blocks, shape (pages, systems, 3)."""
+    """(n_pages, n_systems, 3) true positives, false positives and false negatives of the blocks."""
 
 
 def fill_grid(dataset: str, scores: Mapping[str, Sequence[PageScore]]) -> Grid:
-    """Arrange the scores of one data set.
+    """Arrange the page scores of one data set.
 
     Parameters
     ----------
-    dataset
-        Name of the data set.
-    scores
-        Page scores by system, in any order of pages.
+    dataset, scores
+        Name of the data set, and page scores by system, in any order of pages.
 
     Raises
     ------
     UsageError
-        A system has two scores of a page, or an outcome is none of :data:`OUTCOMES`.
+        A system has two scores of a page, or an outcome is not one of :data:`OUTCOMES`.
     """
     cells: dict[tuple[str, str], PageScore] = {}
-    facts: dict[str, PageScore] = {}
+    first: dict[str, PageScore] = {}
     for system, scored in scores.items():
         for page in scored:
             if (page.id, system) in cells:
@@ -91,37 +95,88 @@ def fill_grid(dataset: str, scores: Mapping[str, Sequence[PageScore]]) -> Grid:
             if page.outcome not in OUTCOMES:
                 raise UsageError(f"unknown outcome {page.outcome!r}; legal are {', '.join(OUTCOMES)}", source=dataset)
             cells[page.id, system] = page
-            facts.setdefault(page.id, page)
-    ids = {page: row for row, page in enumerate(sorted(facts))}
+            first.setdefault(page.id, page)
+    rows = {page: row for row, page in enumerate(sorted(first))}
     columns = {system: column for column, system in enumerate(scores)}
-    shape = (len(ids), len(columns))
+    shape = (len(rows), len(columns))
     values = {metric: np.full(shape, np.nan) for metric in METRICS}
     counts = np.full((*shape, 3), np.nan)
+    page_metrics = [metric for metric in METRICS if metric not in BLOCK_METRICS]
     for (page_id, system), page in cells.items():
-        place = ids[page_id], columns[system]
-        blocks = BlockScores(page.tp, page.fp, page.fn, page.tn)
-        for metric, array in values.items():
-            array[place] = _value(page, blocks, metric)
-        if _labelled(blocks):
-            counts[place] = blocks.tp, blocks.fp, blocks.fn
+        cell = rows[page_id], columns[system]
+        for metric in page_metrics:
+            value = getattr(page, metric)
+            values[metric][cell] = np.nan if value is None else value
+        if page.tp + page.fp + page.fn + page.tn > 0:  # any block with gold
+            blocks = BlockScores(page.tp, page.fp, page.fn, page.tn)
+            counts[cell] = page.tp, page.fp, page.fn
+            for metric in BLOCK_METRICS:
+                values[metric][cell] = getattr(blocks, metric.removeprefix("block_"))
     return Grid(
         dataset=dataset,
         systems=tuple(columns),
-        pages=tuple(facts[page] for page in ids),
+        pages=tuple(first[page] for page in rows),
         cells=MappingProxyType(cells),
         values=MappingProxyType(values),
         counts=counts,
     )
 
 
-def _value(page: PageScore, blocks: BlockScores, metric: str) -> float:
-    """Value of a metric, nan where the gold doesn't tell."""
-    if metric in BLOCK_METRICS:
-        return float(getattr(blocks, metric.removeprefix("block_"))) if _labelled(blocks) else np.nan
-    value = getattr(page, metric)
-    return np.nan if value is None else float(value)
+class Slice(NamedTuple):
+    """A subset of the pages of a data set."""
+
+    kind: str
+    name: str
+    rows: NDArray[np.intp]
+    """Indices of its pages."""
 
 
-def _labelled(blocks: BlockScores) -> bool:
-    """Whether any block of the page has gold."""
-    return blocks.tp + blocks.fp + blocks.fn + blocks.tn > 0
+def slice_pages(pages: Sequence[PageScore]) -> Iterator[Slice]:
+    """Yield the non-empty slices of a data set, kind by kind, by name.
+
+    Kinds are ``all``, ``clean`` (pages whose gold has no known defect), ``not_empty_gold`` (pages whose gold has
+    words), ``page_type``, ``script``, ``language``, ``gold_length`` (quartiles of the number of gold words) and
+    ``site`` (sites with several pages). A kind for which the data set gives no information is omitted.
+    """
+    flags = (True for _ in pages), (not page.flagged for page in pages), (page.gold_words > 0 for page in pages)
+    for kind, keep in zip(WHOLES, flags, strict=True):
+        rows = np.flatnonzero(np.fromiter(keep, dtype=bool))
+        if rows.size:
+            yield Slice(kind, kind, rows)
+    for kind in ("page_type", "script", "language"):
+        names = [getattr(page, kind) or _UNKNOWN for page in pages]
+        if set(names) != {_UNKNOWN}:
+            yield from _grouped(kind, names)
+    yield from _grouped("gold_length", quartiles([page.gold_words for page in pages]))
+    yield from (part for part in _grouped("site", [page.site for page in pages]) if part.rows.size > 1)
+
+
+def _grouped(kind: str, names: Sequence[str]) -> Iterator[Slice]:
+    groups: dict[str, list[int]] = {}
+    for row, name in enumerate(names):
+        groups.setdefault(name, []).append(row)
+    for name in sorted(groups):
+        yield Slice(kind, name, np.array(groups[name], dtype=np.intp))
+
+
+def quartiles(words: Sequence[int]) -> list[str]:
+    """Return the name of the quartile of each length, which includes its range of lengths.
+
+    Equal lengths stay together, so quartiles can differ in size, and some can be missing.
+
+    Examples
+    --------
+    >>> quartiles([10, 400, 0, 25])
+    ['q2 (10-10 words)', 'q4 (400-400 words)', 'q1 (0-0 words)', 'q3 (25-25 words)']
+    >>> quartiles([7, 7, 7])
+    ['q1 (7-7 words)', 'q1 (7-7 words)', 'q1 (7-7 words)']
+    """
+    if not words:
+        return []
+    lengths = np.asarray(words)
+    quarter = np.searchsorted(np.quantile(lengths, [0.25, 0.5, 0.75]), lengths)
+    titles = {
+        number: f"q{number + 1} ({lengths[quarter == number].min()}-{lengths[quarter == number].max()} words)"
+        for number in np.unique(quarter).tolist()
+    }
+    return [titles[number] for number in quarter.tolist()]

@@ -1,4 +1,4 @@
-"""What the page scores of one data set show page by page: outcomes, cost, spread, and the hardest pages."""
+"""Tables of page scores on one data set: outcomes, cost, distribution, and the hardest pages."""
 
 from __future__ import annotations
 
@@ -12,19 +12,17 @@ from numpy.typing import NDArray
 from blockml.evaluation.comparison.grid import OUTCOMES, Grid
 from blockml.evaluation.comparison.means import HEADLINES, rounded
 
-__all__ = ["cost_rows", "distribution_rows", "hardest_rows", "outcome_rows", "page_rows", "worst_rows"]
+__all__ = ["cost_rows", "distribution_rows", "hardest_rows", "outcome_rows", "page_score_rows", "worst_rows"]
 
-#: Pages shown of each kind of bad page.
-SHOWN = 10
+#: Number of pages listed of each kind of bad page.
+N_LISTED = 10
 
-#: Bars of a histogram over [0, 1].
-BARS = 20
-
-_Places = NDArray[np.intp]
+#: Number of bins of a histogram over [0, 1].
+N_BINS = 20
 
 
 def outcome_rows(grid: Grid) -> Iterator[dict[str, Any]]:
-    """How often each outcome occurred, by system."""
+    """Yield the number of pages with each outcome, by system."""
     counts = Counter((system, page.outcome) for (_, system), page in grid.cells.items())
     for system in grid.systems:
         outcomes = {name: counts[system, name] for name in OUTCOMES}
@@ -32,7 +30,7 @@ def outcome_rows(grid: Grid) -> Iterator[dict[str, Any]]:
 
 
 def cost_rows(grid: Grid, peaks: Mapping[str, float | None]) -> Iterator[dict[str, Any]]:
-    """CPU time of a page in milliseconds, over pages with a known time, and the most memory held, by system."""
+    """Yield CPU time per page in milliseconds, over pages with a known time, and peak memory, by system."""
     for system in grid.systems:
         cells = (grid.cells.get((page.id, system)) for page in grid.pages)
         times = np.array([1000 * cell.seconds for cell in cells if cell is not None and cell.seconds is not None])
@@ -48,7 +46,7 @@ def cost_rows(grid: Grid, peaks: Mapping[str, float | None]) -> Iterator[dict[st
 
 
 def distribution_rows(grid: Grid) -> Iterator[dict[str, Any]]:
-    """Histogram and deciles of the page scores of each system by each of the headline metrics."""
+    """Yield histogram and deciles of the page scores of each system by each of the headline metrics."""
     for column, system in enumerate(grid.systems):
         for metric in HEADLINES:
             values = grid.values[metric][:, column]
@@ -58,13 +56,13 @@ def distribution_rows(grid: Grid) -> Iterator[dict[str, Any]]:
                     "dataset": grid.dataset,
                     "system": system,
                     "metric": metric,
-                    "histogram": np.histogram(values, bins=BARS, range=(0, 1))[0].tolist(),
+                    "histogram": np.histogram(values, bins=N_BINS, range=(0, 1))[0].tolist(),
                     "deciles": [rounded(value) for value in np.quantile(values, np.linspace(0, 1, 11))],
                 }
 
 
-def page_rows(grid: Grid) -> Iterator[dict[str, Any]]:
-    """The main scores of every page by every system."""
+def page_score_rows(grid: Grid) -> Iterator[dict[str, Any]]:
+    """Yield the main scores of every page by every system."""
     for row, page in enumerate(grid.pages):
         for column, system in enumerate(grid.systems):
             cell = grid.cells.get((page.id, system))
@@ -83,7 +81,7 @@ def page_rows(grid: Grid) -> Iterator[dict[str, Any]]:
 
 
 def worst_rows(grid: Grid) -> Iterator[dict[str, Any]]:
-    """The pages on which each system has the lowest bag F1, worst first; ties by id."""
+    """Yield the pages on which each system has the lowest bag-of-words F1, worst first; ties by id."""
     values = grid.values["bag_f1"]
     for column, system in enumerate(grid.systems):
         for row in _lowest(values[:, column]):
@@ -99,10 +97,10 @@ def worst_rows(grid: Grid) -> Iterator[dict[str, Any]]:
 
 
 def hardest_rows(grid: Grid) -> Iterator[dict[str, Any]]:
-    """The pages on which even the best system has a low bag F1, and those on which systems disagree most.
+    """Yield the pages with the lowest bag-of-words F1 of the best system, and those with the largest disagreement.
 
-    ``why`` is ``hard`` or ``disagreement``, ``best`` the greatest bag F1 of any system and ``spread`` the standard
-    deviation over systems: unlike the range, one system that fails doesn't drive it. Ties by id.
+    ``why`` is ``hard`` or ``disagreement``, ``best`` the greatest F1 of any system and ``spread`` the standard
+    deviation over systems, which unlike the range isn't dominated by a single failing system. Ties by id.
     """
     values = grid.values["bag_f1"]
     best, spread = np.full(len(values), np.nan), np.full(len(values), np.nan)
@@ -122,9 +120,9 @@ def hardest_rows(grid: Grid) -> Iterator[dict[str, Any]]:
 
 
 def _lowest(values: NDArray[np.float64]) -> list[int]:
-    """Places of the lowest values; of equal ones the first, as pages are ordered by id."""
+    """Return the indices of the lowest values; ties in order."""
     order = np.argsort(values, kind="stable")
-    return [row for row in order.tolist() if not np.isnan(values[row])][:SHOWN]
+    return [row for row in order.tolist() if not np.isnan(values[row])][:N_LISTED]
 
 
 def _score(grid: Grid, metric: str, row: int, column: int) -> float | None:

@@ -1,7 +1,7 @@
-"""Third-party extractors behind one signature: the text of a page in, its main content out.
+"""Third-party extractors with one signature: text and URL of a page to its main content as text.
 
-Each is used as its documentation shows it, with default settings unless its name says otherwise. Nothing is imported
-before it is called, nothing is fetched. A tool that gives HTML has it turned to text the way blockml turns pages.
+Each is used as its documentation shows, with default settings unless its name indicates otherwise. Tools are imported
+when they are called, and fetch nothing. HTML returned by a tool is converted to text as blockml converts pages.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
 
@@ -18,7 +19,7 @@ from blockml.extractors import Plain
 
 __all__ = ["PEERS", "Adapter", "Peer"]
 
-#: Takes a page as text and its URL, if known, and gives the main content as text.
+#: Takes a page as text and its URL, if known, and returns the main content as text.
 Adapter = Callable[[str, str | None], str]
 
 
@@ -27,12 +28,12 @@ class Peer:
     """A third-party extractor."""
 
     package: str
-    """Its package on PyPI."""
+    """Distribution name on PyPI."""
     adapter: Adapter
     python: tuple[int, int] = (3, 11)
-    """Oldest Python that it runs on."""
+    """Minimum Python version."""
     gives_html: bool = False
-    """Whether it gives HTML, which blockml turns to text."""
+    """Whether it returns HTML, which blockml converts to text."""
 
     @property
     def version(self) -> str | None:
@@ -44,24 +45,16 @@ class Peer:
 
     @property
     def install(self) -> str:
-        """What is to be done so that it can run."""
+        """Instructions to install it."""
         if sys.version_info < self.python:
             return f"needs Python {self.python[0]}.{self.python[1]}: pip install {self.package}"
         return f"pip install {self.package} (or all of them, {install_hint('compare')})"
 
 
-def _trafilatura(html: str, url: str | None) -> str:
+def _trafilatura(html: str, url: str | None, *, comments: bool) -> str:
     import trafilatura
 
-    text: str | None = trafilatura.extract(html, url=url)
-    return text or ""
-
-
-def _trafilatura_nocomments(html: str, url: str | None) -> str:
-    import trafilatura
-
-    text: str | None = trafilatura.extract(html, url=url, include_comments=False)
-    return text or ""
+    return str(trafilatura.extract(html, url=url, include_comments=comments) or "")
 
 
 def _readability_lxml(html: str, url: str | None) -> str:
@@ -70,33 +63,24 @@ def _readability_lxml(html: str, url: str | None) -> str:
     return _text(Document(html, url=url).summary(html_partial=True))
 
 
-def _resiliparse(html: str, url: str | None) -> str:  # noqa: ARG001 (it doesn't look at the URL)
+def _resiliparse(html: str, url: str | None) -> str:  # noqa: ARG001 (it has no use for the URL)
     from resiliparse.extract.html2text import extract_plain_text
 
-    text: str = extract_plain_text(html, main_content=True)
-    return text
+    return str(extract_plain_text(html, main_content=True))
 
 
 def _justext(html: str, url: str | None) -> str:  # noqa: ARG001
     import justext
 
-    # It wants to be told the language; on pages in another one it finds little.
+    # It needs the language of the page; on pages in another language it finds little.
     paragraphs = justext.justext(html, justext.get_stoplist("English"))
     return "\n".join(paragraph.text for paragraph in paragraphs if not paragraph.is_boilerplate)
 
 
-def _boilerpy3_article(html: str, url: str | None) -> str:  # noqa: ARG001
-    from boilerpy3.extractors import ArticleExtractor
+def _boilerpy3(html: str, url: str | None, *, extractor: str) -> str:  # noqa: ARG001
+    from boilerpy3 import extractors
 
-    text: str = ArticleExtractor().get_content(html)
-    return text
-
-
-def _boilerpy3_default(html: str, url: str | None) -> str:  # noqa: ARG001
-    from boilerpy3.extractors import DefaultExtractor
-
-    text: str = DefaultExtractor().get_content(html)
-    return text
+    return str(getattr(extractors, extractor)().get_content(html))
 
 
 def _newspaper4k(html: str, url: str | None) -> str:
@@ -105,15 +89,13 @@ def _newspaper4k(html: str, url: str | None) -> str:
     article = newspaper.Article(url or "", fetch_images=False)
     article.download(input_html=html)
     article.parse()
-    text: str = article.text
-    return text
+    return str(article.text)
 
 
-def _goose3(html: str, url: str | None) -> str:  # noqa: ARG001 (it would be fetched)
+def _goose3(html: str, url: str | None) -> str:  # noqa: ARG001 (it would fetch the URL)
     from goose3 import Goose
 
-    text: str = Goose().extract(raw_html=html).cleaned_text
-    return text
+    return str(Goose().extract(raw_html=html).cleaned_text)
 
 
 def _magic_html(html: str, url: str | None) -> str:
@@ -125,25 +107,23 @@ def _magic_html(html: str, url: str | None) -> str:
 def _html_text(html: str, url: str | None) -> str:  # noqa: ARG001
     import html_text
 
-    text: str = html_text.extract_text(html)
-    return text
+    return str(html_text.extract_text(html))
 
 
 def _text(html: str) -> str:
-    """All text of a piece of HTML."""
     return extract(html, model=Plain()).text
 
 
-#: All of them by the name they have in results.
+#: Peers by their name in results.
 PEERS: Mapping[str, Peer] = MappingProxyType(
     {
-        "trafilatura": Peer("trafilatura", _trafilatura),
-        "trafilatura-nocomments": Peer("trafilatura", _trafilatura_nocomments),
+        "trafilatura": Peer("trafilatura", partial(_trafilatura, comments=True)),
+        "trafilatura-nocomments": Peer("trafilatura", partial(_trafilatura, comments=False)),
         "readability-lxml": Peer("readability-lxml", _readability_lxml, gives_html=True),
         "resiliparse": Peer("resiliparse", _resiliparse),
         "justext": Peer("jusText", _justext),
-        "boilerpy3-article": Peer("boilerpy3", _boilerpy3_article),
-        "boilerpy3-default": Peer("boilerpy3", _boilerpy3_default),
+        "boilerpy3-article": Peer("boilerpy3", partial(_boilerpy3, extractor="ArticleExtractor")),
+        "boilerpy3-default": Peer("boilerpy3", partial(_boilerpy3, extractor="DefaultExtractor")),
         "newspaper4k": Peer("newspaper4k", _newspaper4k),
         "goose3": Peer("goose3", _goose3),
         "magic-html": Peer("magic-html", _magic_html, python=(3, 12), gives_html=True),

@@ -1,6 +1,6 @@
-"""One page measured: the texts and blocks of any number of systems against its gold.
+"""Scores of one page: texts and kept blocks of any number of systems against the page's gold.
 
-What the page and its gold alone decide is worked out once for all of them.
+Everything that depends on page and gold alone is computed once for all systems.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,57 +18,44 @@ from numpy.typing import NDArray
 from blockml.datasets import BlockLabels, LabelledPage, SnippetGold, TextGold
 from blockml.datasets.gold import MATCHED_SHARE, block_tokens
 from blockml.errors import DatasetError
-from blockml.evaluation import BlockScores, SnippetRates, WordScores, block_scores, snippet_rates
+from blockml.evaluation.blocks import block_scores
+from blockml.evaluation.words import SnippetRates, WordScores, scores_from_counts, shingles, snippet_rates
 from blockml.page import Page
 from blockml.parsing import parse
 from blockml.parsing.options import ParsingOptions
 from blockml.text.lcs import lcs_alignment, lcs_length
-from blockml.text.tokens import WORD, metric_tokens
+from blockml.text.tokens import metric_tokens
 
 __all__ = ["PageScore", "Reference"]
 
-# Words of a shingle (the article extraction benchmark of Scrapinghub).
-_SHINGLE = 4
-
-# Largest product of the numbers of words of two texts whose longest common subsequence is found exactly: about a
-# second's work. Longer ones are aligned piece by piece, and the score says so (our choice).
+# Maximum product of the word counts of two texts for an exact longest common subsequence: about a second's work.
+# Longer texts are aligned piecewise, and the score is flagged as approximate (our choice).
 _MAX_CELLS = 10**10
 
-# Scripts by the first word of a letter's name.
-_SCRIPTS: Mapping[str, str] = {
-    "LATIN": "latin",
-    "CYRILLIC": "cyrillic",
-    "CJK": "han",
-    "HIRAGANA": "kana",
-    "KATAKANA": "kana",
-    "HANGUL": "hangul",
-    "ARABIC": "arabic",
-    "DEVANAGARI": "devanagari",
-    "GREEK": "greek",
-    "HEBREW": "hebrew",
-    "THAI": "thai",
-}
+# Script by the first word of a letter's Unicode name, where it isn't that word itself.
+_RENAMED_SCRIPTS = {"CJK": "han", "HIRAGANA": "kana", "KATAKANA": "kana"}
+_SCRIPTS = frozenset({"latin", "cyrillic", "hangul", "arabic", "devanagari", "greek", "hebrew", "thai"})
 
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?=[-_]|$)")
 
 
 @dataclass(frozen=True, slots=True)
 class PageScore:
-    """What one system made of one page, measured. Scores are None where the gold doesn't tell.
+    """Scores of one system on one page; None where the gold has no such information.
 
-    An empty answer has the scores of an empty text, which are 1 where the gold is empty too; a page that the system
-    failed on, or has no output for, scores 0 wherever there is anything to score.
+    An empty answer has the scores of an empty text, which are 1 where the gold is empty too; a page on which the
+    system failed, or for which it has no output, scores 0 wherever there is anything to score.
     """
 
     id: str
     site: str
     page_type: str | None
     language: str
-    """Primary subtag of the ``lang`` of the page's ``html`` element, else the data set's word, else ``unknown``."""
+    """Primary subtag of the ``lang`` attribute of the ``html`` element, else that of the data set, else ``unknown``."""
     script: str
-    """Script of most letters of the gold, or of the page where the gold has none."""
+    """Script of most letters of the gold text, or of the page if the gold has no letters."""
     gold_words: int
-    """Words of the gold text; 0 if the gold is no text."""
+    """Number of words of the gold text; 0 if the gold isn't a text."""
     flagged: bool
     """Whether the gold has a known defect."""
     outcome: str
@@ -83,20 +70,17 @@ class PageScore:
     with_rate: float | None
     without_rate: float | None
     tp: int
-    """Main content blocks that were kept, among the blocks with gold."""
     fp: int
-    """Other blocks that were kept."""
     fn: int
-    """Main content blocks that were removed."""
     tn: int
-    """Other blocks that were removed."""
+    """Counts over the blocks with gold; positive is main content."""
     seconds: float | None
-    """CPU time of the extraction, where it ended."""
+    """CPU time of the extraction, if it ended."""
     approximate: bool
-    """Whether the texts were so long that their common words in order were counted piece by piece: a lower bound."""
+    """Whether the texts were too long for an exact LCS: its scores are then lower bounds."""
 
 
-class _Words(NamedTuple):
+class TextScores(NamedTuple):
     """Scores of a text against a gold text."""
 
     bag: WordScores
@@ -106,19 +90,14 @@ class _Words(NamedTuple):
 
 
 class Reference:
-    """What the scores of a page need of the page and its gold alone.
+    """Gold and derived data of one page, to score outputs against.
 
     Parameters
     ----------
     labelled
-        A page with gold.
+        A page with gold; DatasetError is raised if it has none or can't be read.
     parsings
-        How the systems parse it that keep blocks of it.
-
-    Raises
-    ------
-    DatasetError
-        The page can't be read, or has no gold.
+        ParsingOptions options of the systems that return kept blocks.
 
     Examples
     --------
@@ -150,54 +129,48 @@ class Reference:
         self.numbers: dict[str, int] = {}
         self.tokens = None if text is None else self._numbered(text)
         self.bag = Counter(self.tokens)
-        self.shingles = _shingles(text or "")
+        self.shingles = shingles(text or "")
         self.snippets = gold if isinstance(gold, TextGold | SnippetGold) else SnippetGold((), ())
         self.language = _language(pages[default], labelled.extra)
         self.script = _script(text or "") or _script(" ".join(pages[default].blocks.texts)) or "other"
         self.labelled = labelled
 
     def _numbered(self, text: str) -> list[int]:
-        """Numbers of the words of a text: they compare faster than words."""
+        """Encode the words of a text as integers, which compare faster."""
         numbers = self.numbers
         return [numbers.setdefault(token, len(numbers)) for token in metric_tokens(text)]
 
-    def words(self, text: str) -> _Words | None:
-        """Scores of a text; None if the gold is no text."""
+    def words(self, text: str) -> TextScores | None:
+        """Score a text; None if the gold isn't a text."""
         if self.tokens is None:
             return None
         gold, found = self.tokens, self._numbered(text)
-        in_order, approximate = _shared_in_order(gold, found)
-        shingles = _shingles(text)
-        return _Words(
-            bag=_rates((self.bag & Counter(found)).total(), len(found), len(gold)),
-            lcs=_rates(in_order, len(found), len(gold)),
-            shingle=_rates((self.shingles & shingles).total(), shingles.total(), self.shingles.total()),
+        approximate = len(gold) * len(found) > _MAX_CELLS
+        shared = np.count_nonzero(lcs_alignment(found, gold) >= 0) if approximate else lcs_length(gold, found)
+        grams = shingles(text)
+        return TextScores(
+            bag=scores_from_counts((self.bag & Counter(found)).total(), len(found), len(gold)),
+            lcs=scores_from_counts(int(shared), len(found), len(gold)),
+            shingle=scores_from_counts((self.shingles & grams).total(), grams.total(), self.shingles.total()),
             approximate=approximate,
         )
 
-    def rates(self, text: str) -> SnippetRates:
-        """Snippets that a text holds."""
-        return snippet_rates(text, self.snippets.required, self.snippets.forbidden)
-
     def blocks_of(self, text: str) -> NDArray[np.bool_]:
-        """Blocks of the page that a text holds, found as :class:`blockml.datasets.TextGold` finds them."""
+        """Return (n_blocks,) whether a text contains each block, matched as by :class:`blockml.datasets.TextGold`."""
         matched = lcs_alignment(self.page_tokens, metric_tokens(text)) >= 0
         n = len(self.labels[ParsingOptions()].main)
         n_tokens = np.bincount(self.owner, minlength=n)
         return np.bincount(self.owner[matched], minlength=n) >= MATCHED_SHARE * np.maximum(1, n_tokens)
-
-    def blocks(self, kept: NDArray[np.bool_], parsing: ParsingOptions) -> BlockScores:
-        """Counts of the blocks with gold."""
-        labels = self.labels[parsing]
-        return block_scores(labels.main[labels.known], kept[labels.known])
 
     def score(self, row: Mapping[str, Any], parsing: ParsingOptions | None = None) -> PageScore:
         """Score a row of outputs.
 
         Parameters
         ----------
+        row
+            ``text``, ``kept`` (indices of blocks), ``outcome`` and ``seconds``.
         parsing
-            How the system parses the page of which it keeps blocks; None if it only gives text.
+            ParsingOptions options of the system whose blocks are kept; None if it returns text only.
         """
         text = row["text"]
         if parsing is None:
@@ -205,11 +178,19 @@ class Reference:
         else:
             kept = np.zeros(len(self.labels[parsing].main), dtype=bool)
             kept[row["kept"] or []] = True
-        words, rates, blocks = self.words(text), self.rates(text), self.blocks(kept, parsing)
+        labels = self.labels[parsing]
+        blocks = block_scores(labels.main[labels.known], kept[labels.known])
+        words, rates = self.words(text), snippet_rates(text, self.snippets.required, self.snippets.forbidden)
         if row["outcome"] not in ("ok", "empty"):
-            # A failure earns nothing where there was nothing to be found; only an empty answer does.
-            words = words and _NO_WORDS
+            # Empty gold rewards an empty answer, but not a failure.
+            zero = WordScores(0.0, 0.0, 0.0)
+            words = words and TextScores(zero, zero, zero, approximate=False)
             rates = SnippetRates(rates.with_rate and 0.0, None)
+        word_scores: dict[str, Any] = {
+            f"{kind}_{name}": getattr(getattr(words, kind), name) if words else None
+            for kind, names in (("bag", WordScores._fields), ("lcs", WordScores._fields), ("shingle", ("f1",)))
+            for name in names
+        }
         page = self.labelled
         return PageScore(
             id=page.id,
@@ -220,13 +201,7 @@ class Reference:
             gold_words=len(self.tokens or ()),
             flagged=not page.trusted,
             outcome=row["outcome"],
-            bag_f1=words.bag.f1 if words else None,
-            bag_precision=words.bag.precision if words else None,
-            bag_recall=words.bag.recall if words else None,
-            lcs_f1=words.lcs.f1 if words else None,
-            lcs_precision=words.lcs.precision if words else None,
-            lcs_recall=words.lcs.recall if words else None,
-            shingle_f1=words.shingle.f1 if words else None,
+            **word_scores,
             with_rate=rates.with_rate,
             without_rate=rates.without_rate,
             tp=int(blocks.tp),
@@ -238,37 +213,9 @@ class Reference:
         )
 
 
-_NOTHING = WordScores(0.0, 0.0, 0.0)
-_NO_WORDS = _Words(_NOTHING, _NOTHING, _NOTHING, approximate=False)
-
-
-def _shared_in_order(gold: Sequence[int], found: Sequence[int]) -> tuple[int, bool]:
-    """Length of a longest common subsequence, and whether it is but a lower bound."""
-    if len(gold) * len(found) <= _MAX_CELLS:
-        return lcs_length(gold, found), False
-    return int(np.count_nonzero(lcs_alignment(found, gold) >= 0)), True
-
-
-def _shingles(text: str) -> Counter[tuple[str, ...]]:
-    """Word n-grams; a shorter one for a text with fewer words."""
-    words = WORD.findall(text)
-    if len(words) < _SHINGLE:
-        return Counter([tuple(words)] if words else [])
-    return Counter(zip(*(words[start:] for start in range(_SHINGLE)), strict=False))
-
-
-def _rates(shared: int, found: int, gold: int) -> WordScores:
-    """Precision, recall and F1; 1 if there is nothing to be found and nothing was."""
-    if not found or not gold:
-        same = float(found == gold)
-        return WordScores(same, same, same)
-    return WordScores(shared / found, shared / gold, 2 * shared / (found + gold))
-
-
 def _language(page: Page, extra: Mapping[str, Any]) -> str:
-    nodes = page.nodes
-    root = nodes.find("/html")
-    attributes: Mapping[str, str] = {} if root is None else nodes.attributes[root]
+    root = page.nodes.find("/html")
+    attributes: Mapping[str, str] = {} if root is None else page.nodes.attributes[root]
     for value in (attributes.get("lang"), attributes.get("xml:lang"), extra.get("language"), extra.get("lang")):
         if isinstance(value, str) and (match := _LANGUAGE.match(value.strip().lower())):
             return match[0]
@@ -276,16 +223,11 @@ def _language(page: Page, extra: Mapping[str, Any]) -> str:
 
 
 def _script(text: str) -> str | None:
-    """Script of most letters; None for a text without any.
-
-    Examples
-    --------
-    >>> _script("Всё о GNU"), _script("カタカナ 漢字"), _script("42")
-    ('cyrillic', 'kana', None)
-    """
+    """Return the script of most letters; None for a text without letters."""
     letters: Counter[str] = Counter()
     for character, count in Counter(text).items():
         if character.isalpha():
             word = unicodedata.name(character, "").replace("-", " ").partition(" ")[0]
-            letters[_SCRIPTS.get(word, "other")] += count
+            script = _RENAMED_SCRIPTS.get(word, word.lower())
+            letters[script if script in _SCRIPTS or word in _RENAMED_SCRIPTS else "other"] += count
     return letters.most_common(1)[0][0] if letters else None

@@ -1,28 +1,39 @@
-"""Systems and data sets in, outputs, scores and tables out; what is done already is not done again."""
+"""A whole comparison: outputs, scores and tables of systems on data sets; completed work is not repeated."""
 
 from __future__ import annotations
 
+import os
 import platform
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
+import joblib
+
+from blockml.datasets import LabelledPage
 from blockml.errors import UsageError
-from blockml.evaluation.comparison.scoring import load_descriptions, load_scores, score_systems
-from blockml.evaluation.comparison.store import Progress, Sample, Store, no_progress
+from blockml.evaluation.comparison.fingerprints import scoring_fingerprint
+from blockml.evaluation.comparison.reference import PageScore, Reference
+from blockml.evaluation.comparison.store import PageSample, Progress, Store, no_progress
 from blockml.evaluation.comparison.systems import Chosen, System, read_outputs
-from blockml.evaluation.comparison.tables import build, write
+from blockml.evaluation.comparison.tables import build_tables, write_tables
 from blockml.evaluation.comparison.workers import CannotRunError, Result, run_pages
+from blockml.parsing.options import ParsingOptions
 from blockml.text.tokens import WORD
 
-__all__ = ["compare", "run_system"]
+__all__ = ["compare", "load_descriptions", "load_scores", "run_system", "score_systems"]
+
+# Pages per scoring task: enough to amortise the cost of sending, few enough to show progress.
+_CHUNK = 8
 
 
 def compare(
     chosen: Chosen,
-    samples: Sequence[Sample],
+    samples: Sequence[PageSample],
     store: Store,
     *,
     jobs: int = 1,
@@ -31,38 +42,33 @@ def compare(
     progress: Progress = no_progress,
     report: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Run every system on every data set, score what they give, and write the tables.
+    """Run every system on every data set, score the outputs, and write and return the tables.
 
-    A system that can't be run is left out and listed in the tables with the reason.
+    A system that can't be run is skipped and listed in the tables with the reason.
 
     Parameters
     ----------
+    chosen, samples
+        The systems, and the labelled pages of each data set.
     store
-        Where everything is kept. A later call with the same directory does only what is not done.
+        Where everything is kept. A later call with the same directory does only what is missing or stale.
     jobs
-        Processes.
+        Number of processes.
     timeout
-        Seconds on the clock that a page may take.
+        Maximum wall-clock seconds per page.
     command
-        Command line to name in the tables.
+        Command line to show in the tables.
     progress
         Wraps iterations over pages, to show progress.
     report
-        Told what is done.
-
-    Returns
-    -------
-    dict
-        The tables: see :func:`blockml.evaluation.comparison.tables.build`.
+        Receives messages about the progress.
 
     Raises
     ------
     UsageError
-        No system can be run, two data sets have one name, pebble is not installed, or an option is out of range.
-    DatasetError
-        A page or a file of outputs can't be read.
-    OSError
-        The directory can't be written to.
+        No system can be run, two data sets have the same name, pebble is not installed, or an option is out of range.
+    DatasetError, OSError
+        A page or a file of outputs can't be read, or the directory can't be written to.
     """
     names = [sample.dataset.name for sample in samples]
     if len(set(names)) < len(names):
@@ -82,13 +88,14 @@ def compare(
                 report(f"{system.name} can't be run: {error}")
             else:
                 ready.append(system)
-                report(f"{sample.dataset.name}, {system.name}: {_counts(done)}")
+                counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(done["outcomes"].items()))
+                report(f"{sample.dataset.name}, {system.name}: {counts}")
         score_systems(ready, sample, store, jobs=jobs, progress=progress, report=report)
     systems = [system.name for system in chosen.systems if system.name not in missing]
     if not systems:
         raise UsageError("no system can be run: " + "; ".join(f"{name}: {text}" for name, text in missing.items()))
     store.write_contents(names, systems)
-    tables = build(
+    tables = build_tables(
         load_scores(store.directory),
         load_descriptions(store.directory),
         datasets={
@@ -102,17 +109,13 @@ def compare(
         missing_systems=[{"name": name, "install": text} for name, text in missing.items()],
         command=command,
     )
-    write(tables, store.directory)
+    write_tables(tables, store.directory)
     return tables
-
-
-def _counts(description: dict[str, Any]) -> str:
-    return ", ".join(f"{count} {outcome}" for outcome, count in sorted(description["outcomes"].items()))
 
 
 def run_system(
     system: System,
-    sample: Sample,
+    sample: PageSample,
     store: Store,
     *,
     jobs: int = 1,
@@ -120,36 +123,17 @@ def run_system(
     progress: Progress = no_progress,
     report: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Run a system on a data set, unless that is done already, and store what it gives.
+    """Run a system on a data set and store its outputs, unless current outputs are stored already.
 
-    It is done if the stored outputs are whole and system, version, parameters, pages and time limit are the same.
-
-    Parameters
-    ----------
-    jobs
-        Processes.
-    timeout
-        Seconds on the clock that a page may take.
-    progress
-        Wraps the iteration over results, to show progress.
-    report
-        Told why stored outputs are not used.
+    Outputs are current if they are undamaged and system, version, parameters, pages and time limit are unchanged.
+    Parameters and errors are those of :func:`compare`, which handles :class:`CannotRunError`.
 
     Returns
     -------
     dict
         Description of the outputs: ``system``, ``kind``, ``version``, ``parameters``, ``dataset``, ``checksum``,
         ``pages``, ``timeout``, ``in_sample``, ``outcomes``, ``peak_megabytes``, ``python``, ``platform``, ``created``,
-        ``sha256``. Memory is that of a whole worker: Python, and blockml which reads the pages, included.
-
-    Raises
-    ------
-    CannotRunError
-        The system can't be started.
-    UsageError
-        pebble is not installed, or an option is out of range.
-    DatasetError
-        A page or a file of outputs can't be read.
+        ``sha256``. Memory is that of a whole worker, including Python and blockml, which reads the pages.
     """
     name, dataset = system.name, sample.dataset.name
     wanted = {
@@ -190,12 +174,97 @@ def run_system(
     return store.write("outputs", dataset, name, rows(), description)
 
 
-def _given(system: System, sample: Sample, report: Callable[[str], None]) -> Iterator[Result]:
-    """Outputs that another tool has made."""
+def _given(system: System, sample: PageSample, report: Callable[[str], None]) -> Iterator[Result]:
+    """Yield the outputs of another tool, read from a file."""
     texts, n_others = read_outputs(system, [page.id for page in sample.dataset.pages])
     if n_others:
-        report(f"{system.name}: {n_others} lines are about no page of {sample.dataset.name} that is compared on")
+        report(f"{system.name}: {n_others} lines are about other pages than those of {sample.dataset.name}")
     for page in sample.dataset.pages:
         text = texts.get(page.id)
         outcome = "missing" if text is None else "ok" if WORD.search(text) else "empty"
         yield Result(page.id, outcome, text or "")
+
+
+def score_systems(
+    systems: Sequence[System],
+    sample: PageSample,
+    store: Store,
+    *,
+    jobs: int = 1,
+    progress: Progress = no_progress,
+    report: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Score the stored outputs of systems on a data set, unless outputs, gold and scoring code are unchanged.
+
+    Scores are written to the store. Parameters are those of :func:`compare`;
+    messages tell why scores are recomputed, and which texts were too long for an exact score.
+    """
+    name = sample.dataset.name
+    fingerprint = scoring_fingerprint()
+    stale: dict[System, dict[str, Any]] = {}
+    for system in systems:
+        outputs = store.description("outputs", name, system.name) or {}
+        wanted = {
+            "system": system.name,
+            "dataset": name,
+            "outputs": outputs.get("sha256"),
+            "gold": sample.gold,
+            "scoring": fingerprint,
+        }
+        reason = store.stale("scores", name, system.name, wanted)
+        if reason is not None:
+            stale[system] = wanted
+        if reason:
+            report(f"{system.name} is scored on {name} again: {reason}")
+    if not stale:
+        return
+    pages = progress(_score_pages(list(stale), sample, store, jobs), len(sample.dataset))
+    for (system, wanted), scores in zip(stale.items(), zip(*pages, strict=True), strict=True):
+        n_approximate = sum(score.approximate for score in scores)
+        if n_approximate:
+            report(f"{system.name} on {name}: LCS scores of {n_approximate} long texts are lower bounds")
+        description = {**wanted, "pages": len(scores), "approximate": n_approximate}
+        store.write("scores", name, system.name, map(asdict, scores), description)
+
+
+def _score_pages(
+    systems: Sequence[System], sample: PageSample, store: Store, jobs: int
+) -> Iterator[tuple[PageScore, ...]]:
+    """Yield the scores of each page by system."""
+    parsings = [system.parsing if system.kind == "own" else None for system in systems]
+    rows = zip(*(store.read("outputs", sample.dataset.name, system.name) for system in systems), strict=True)
+    pages = zip(sample.dataset.pages, rows, strict=True)
+    tasks = (joblib.delayed(_score_chunk)(chunk, parsings) for chunk in iter(lambda: list(islice(pages, _CHUNK)), []))
+    with joblib.Parallel(n_jobs=jobs, return_as="generator", pre_dispatch="2*n_jobs") as parallel:
+        for chunk in parallel(tasks):
+            yield from chunk
+
+
+def _score_chunk(
+    chunk: Sequence[tuple[LabelledPage, Sequence[Mapping[str, Any]]]], parsings: Sequence[ParsingOptions | None]
+) -> list[tuple[PageScore, ...]]:
+    used = {parsing for parsing in parsings if parsing is not None}
+    scored = []
+    for page, rows in chunk:
+        reference = Reference(page, used)
+        scored.append(tuple([reference.score(row, parsing) for row, parsing in zip(rows, parsings, strict=True)]))
+    return scored
+
+
+def load_scores(directory: str | os.PathLike[str]) -> dict[str, dict[str, list[PageScore]]]:
+    """Return the page scores of the last comparison in a directory, by data set and system, in its order."""
+    store = Store(Path(directory))
+    scores: dict[str, dict[str, list[PageScore]]] = {}
+    for dataset, system in store.contents("scores"):
+        rows = store.read("scores", dataset, system)
+        scores.setdefault(dataset, {})[system] = [PageScore(**row) for row in rows]
+    return scores
+
+
+def load_descriptions(directory: str | os.PathLike[str]) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return the descriptions of the outputs of the last comparison in a directory, by data set and system."""
+    store = Store(Path(directory))
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for dataset, system in store.contents("outputs"):
+        found.setdefault(dataset, {})[system] = store.description("outputs", dataset, system) or {}
+    return found

@@ -1,8 +1,7 @@
-"""What a comparison keeps on disk, so that nothing is done twice: tables of rows, each with its description beside it.
+"""Files of a comparison: tables of rows, each with a description of how it was made, so that no work is repeated.
 
-``DIR/outputs/DATASET/SYSTEM.jsonl.gz`` and ``DIR/scores/DATASET/SYSTEM.jsonl`` hold a row for each page, the ``.json``
-beside each tells what it was made from. The description carries the SHA-256 of the table, so a table that was cut off
-or changed is noticed.
+``DIR/outputs/DATASET/SYSTEM.jsonl.gz`` and ``DIR/scores/DATASET/SYSTEM.jsonl`` have one row per page, with a ``.json``
+description next to each. The description contains the SHA-256 of the table, which reveals truncated or edited tables.
 """
 
 from __future__ import annotations
@@ -23,40 +22,37 @@ from blockml.datasets import Dataset
 from blockml.errors import DatasetError, UsageError
 from blockml.storage.atomic import atomic_write
 
-__all__ = ["Progress", "Sample", "Store", "draw_sample", "no_progress"]
+__all__ = ["PageSample", "Progress", "Store", "draw_sample", "no_progress"]
 
-#: Wraps an iteration over so many pages, to show progress.
+#: Wraps an iteration over a number of pages, to show progress.
 Progress = Callable[[Iterable[Any], int], Iterable[Any]]
 
-#: Names the data sets and systems of the last comparison.
+# Names of the data sets and systems of the last comparison.
 _CONTENTS = "contents.json"
 
 
 def no_progress(pages: Iterable[Any], total: int) -> Iterable[Any]:  # noqa: ARG001 (the signature of Progress)
-    """Show nothing."""
+    """Iterate over pages without showing progress."""
     return pages
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
-    """The pages of a data set that are compared on, with marks by which a change of them is noticed."""
+class PageSample:
+    """Pages of a data set to compare on, with digests that reveal changes."""
 
     dataset: Dataset
     checksum: str
-    """Of the whole data set: see :meth:`blockml.datasets.Dataset.checksum`."""
+    """Checksum of the whole data set."""
     pages: str
-    """Of ids, URLs and encodings, in order."""
+    """SHA-256 of ids, URLs and encodings, in order."""
     gold: str
-    """Of all that the scores depend on beside the pages."""
+    """SHA-256 of everything else that the scores depend on."""
 
 
-def draw_sample(dataset: Dataset, limit: int | None = None, seed: int = 0) -> Sample:
-    """Choose the pages to compare on: those with gold, or a random sample of them, in the order of the data set.
+def draw_sample(dataset: Dataset, limit: int | None = None, seed: int = 0) -> PageSample:
+    """Select the pages with gold, or a random sample of ``limit`` of them, in the order of the data set.
 
-    Raises
-    ------
-    DatasetError
-        No page has gold, an id occurs twice, or a page can't be read.
+    DatasetError is raised if no page has gold, an id occurs twice, or a page can't be read.
     """
     gold = {page.id: page.load()[1] if page.reader else page.gold for page in dataset.pages}
     pages = [page for page in dataset.pages if gold[page.id] is not None]
@@ -65,13 +61,13 @@ def draw_sample(dataset: Dataset, limit: int | None = None, seed: int = 0) -> Sa
     if len(gold) < len(dataset):
         raise DatasetError("an id occurs twice", source=dataset.path)
     if limit is not None and limit < len(pages):
-        drawn = sorted(random.Random(seed).sample(range(len(pages)), limit))  # noqa: S311 (no secret)
+        drawn = sorted(random.Random(seed).sample(range(len(pages)), limit))  # noqa: S311 (not for cryptography)
         pages = [pages[i] for i in drawn]
     try:
         checksum = dataset.checksum()
     except OSError as error:
         raise DatasetError(f"a page can't be read ({error})", source=dataset.path) from error
-    return Sample(
+    return PageSample(
         dataset=replace(dataset, pages=tuple(pages)),
         checksum=checksum,
         pages=_digest((page.id, page.url, page.charset) for page in pages),
@@ -88,7 +84,7 @@ def _digest(rows: Iterable[object]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """Tables of rows in a directory.
+    """Tables of rows in a directory, by kind (``outputs`` or ``scores``), data set and system.
 
     Examples
     --------
@@ -103,105 +99,77 @@ class Store:
     directory: Path
 
     def table(self, kind: str, dataset: str, system: str) -> Path:
-        """File with the rows of a system on a data set."""
+        """Return the path of a table."""
         end = ".jsonl.gz" if kind == "outputs" else ".jsonl"
         return self.directory / kind / _file_name(dataset) / (_file_name(system) + end)
 
     def write(
         self, kind: str, dataset: str, system: str, rows: Iterable[Mapping[str, Any]], description: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Write rows and their description; return the description, to which the SHA-256 of the table was added.
+        """Write a table with its description; return the description with the SHA-256 of the table added.
 
-        ``description`` is read after the last row, so what is known only then may be put into it on the way.
-
-        Raises
-        ------
-        OSError
-            The directory can't be written to.
+        ``description`` is read after the last row, so values that are only known then may be added meanwhile.
         """
         table = self.table(kind, dataset, system)
         table.parent.mkdir(parents=True, exist_ok=True)
+        # ASCII with escapes, as tools can return lone surrogates.
+        lines = (json.dumps(row).encode() + b"\n" for row in rows)
         with atomic_write(table) as stream:
             if table.suffix == ".gz":
                 with gzip.GzipFile(filename="", fileobj=stream, mode="wb", mtime=0) as packed:
-                    packed.writelines(map(_line, rows))
+                    packed.writelines(lines)
             else:
-                stream.writelines(map(_line, rows))
+                stream.writelines(lines)
         whole = {**description, "sha256": _sha256(table)}
-        with atomic_write(_beside(table)) as stream:
+        with atomic_write(_description_of(table)) as stream:
             stream.write(json.dumps(whole, indent=2).encode())
         return whole
 
     def description(self, kind: str, dataset: str, system: str) -> dict[str, Any] | None:
-        """Description of a table; None if there is no table, or one that is not as it was written."""
+        """Return the description of a table; None if the table is missing or has been changed."""
         table = self.table(kind, dataset, system)
         try:
-            known = json.loads(_beside(table).read_bytes())
+            known = json.loads(_description_of(table).read_bytes())
             return known if isinstance(known, dict) and known.get("sha256") == _sha256(table) else None
         except (OSError, ValueError):
             return None
 
     def stale(self, kind: str, dataset: str, system: str, wanted: Mapping[str, Any]) -> str | None:
-        """Tell why a table must be made anew: None if it needn't, an empty text if it was never made.
-
-        Parameters
-        ----------
-        wanted
-            What its description must hold.
-        """
+        """Return why a table must be recomputed: "" if it is missing, None if it is as described by ``wanted``."""
         known = self.description(kind, dataset, system)
         if known is None:
             table = self.table(kind, dataset, system)
-            return "the file is damaged" if table.exists() and _beside(table).exists() else ""
-        now = json.loads(json.dumps(dict(wanted)))
-        changed = [_difference(key, known.get(key), value) for key, value in now.items() if known.get(key) != value]
+            return "the file is damaged" if table.exists() and _description_of(table).exists() else ""
+        changed = []
+        for key, value in json.loads(json.dumps(dict(wanted))).items():
+            if known.get(key) != value:
+                is_digest = isinstance(value, str) and len(value) == 64  # SHA-256: of no interest to readers
+                changed.append(f"{key} has changed" if is_digest else f"{key} was {known.get(key)!r}, is {value!r}")
         return "; ".join(changed) or None
 
     def read(self, kind: str, dataset: str, system: str) -> Iterator[dict[str, Any]]:
-        """Rows of a table, in order.
-
-        Raises
-        ------
-        OSError
-            There is none.
-        """
+        """Yield the rows of a table, in order."""
         table = self.table(kind, dataset, system)
         with gzip.open(table, "rb") if table.suffix == ".gz" else table.open("rb") as stream:
             yield from map(json.loads, stream)
 
     def write_contents(self, datasets: Sequence[str], systems: Sequence[str]) -> None:
-        """Note what the last comparison in this directory was of; tables of earlier ones may lie beside it."""
+        """Record data sets and systems of the last comparison; the directory may have tables of earlier ones too."""
         with atomic_write(self.directory / _CONTENTS) as stream:
             stream.write(json.dumps({"datasets": list(datasets), "systems": list(systems)}, indent=2).encode())
 
     def contents(self, kind: str) -> Iterator[tuple[str, str]]:
-        """Data set and system of each table of the last comparison, in its order.
-
-        Raises
-        ------
-        UsageError
-            No comparison was written to this directory.
-        """
+        """Yield data set and system of each table of the last comparison, in its order; UsageError without one."""
         try:
             known = json.loads((self.directory / _CONTENTS).read_bytes())
         except (OSError, ValueError):
-            raise UsageError("there is no comparison in this directory", source=self.directory) from None
+            raise UsageError("this directory contains no comparison", source=self.directory) from None
         for dataset, system in product(known["datasets"], known["systems"]):
             if self.table(kind, dataset, system).exists():
                 yield dataset, system
 
 
-def _difference(key: str, old: object, new: object) -> str:
-    """What has changed; marks that nobody reads are left out."""
-    is_mark = isinstance(new, str) and len(new) == 64  # SHA-256
-    return f"{key} has changed" if is_mark else f"{key} was {old!r}, is {new!r}"
-
-
-def _line(row: Mapping[str, Any]) -> bytes:
-    return json.dumps(row).encode() + b"\n"  # ASCII: holds lone surrogates too, should a tool give any
-
-
-def _beside(table: Path) -> Path:
+def _description_of(table: Path) -> Path:
     return table.with_name(table.name.removesuffix(".gz").removesuffix(".jsonl") + ".json")
 
 
@@ -211,12 +179,6 @@ def _sha256(path: Path) -> str:
 
 
 def _file_name(name: str) -> str:
-    """File name for any name: what could harm is written as in URLs, long names end in a hash.
-
-    Examples
-    --------
-    >>> _file_name("accb:radius=60"), _file_name("../x"), len(_file_name("x" * 999))
-    ('accb%3Aradius=60', '%2E.%2Fx', 97)
-    """
+    """Convert any name to a safe file name: special characters as in URLs, long names end in a hash."""
     safe = re.sub(r"^\.", "%2E", quote(name, safe=" =,+()@"))
     return safe if len(safe) <= 96 else f"{safe[:80]}~{hashlib.sha256(name.encode()).hexdigest()[:16]}"

@@ -1,9 +1,7 @@
-"""A system run on pages in processes of its own, so that no page can take the run down.
+"""Isolated worker processes that run a system on pages, so that no page can end the run.
 
-Systems that learn from other pages of a site do so before the clock starts, too.
-
-A page on which a tool raises, hangs, or ends its process is a result like any other. Time is taken around the call
-alone: the page is read and decoded, and the tool made and called once, before the clock starts.
+An exception, a hang or the end of the process on a page is an outcome like any other. The time measured is that of the
+call alone: reading and decoding the page, importing the tool, a warm-up call and fitting to a site come before.
 """
 
 from __future__ import annotations
@@ -25,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 from blockml.datasets import LabelledPage
 from blockml.errors import BlockmlError, UsageError, install_hint
 from blockml.evaluation.comparison.systems import Output, Run, System
-from blockml.evaluation.cost import peak_megabytes
-from blockml.evaluation.site_pages import MOST_SIBLINGS, by_site
+from blockml.evaluation.run import peak_megabytes
+from blockml.evaluation.site_pages import MAX_SITE_PAGES, group_by_site
 from blockml.parsing.decoding import decode
 from blockml.text.tokens import WORD
 
@@ -35,22 +33,22 @@ if TYPE_CHECKING:
 
 __all__ = ["CannotRunError", "Result", "run_pages"]
 
-# Pages after which a worker is replaced, so that what a tool leaks doesn't add up (our choice).
+# Number of pages after which a worker is replaced, to bound memory leaks of tools (our choice).
 _PAGES_PER_WORKER = 300
 
-# Seconds within which a worker must be ready; imports take some, more so on a busy machine (our choice).
-_START = 120
+# Seconds within which a worker must be ready; imports are slow on a busy machine (our choice).
+_START_TIMEOUT = 120
 
-# Sites that a worker remembers; pages of a site mostly come one after the other.
-_SITES_KEPT = 4
+# Number of fitted systems that a worker caches; pages of a site mostly come one after the other.
+_SITES_CACHED = 4
 
-# Seconds after which a silent pool is looked at.
-_LOOK = 5
+# Seconds between checks of whether a silent pool is still alive.
+_POLL_SECONDS = 5
 
-# Characters kept of an error message: it may quote the page (our choice).
-_MESSAGE = 300
+# Maximum length of a recorded error message, which may quote the page (our choice).
+_MAX_MESSAGE = 300
 
-# What a tool is called with once before the clock starts, to have it import what it needs.
+# A page for a warm-up call, which makes a tool import what it needs.
 _WARM_UP = (
     "<html><head><title>A page</title></head><body><article><h1>A page</h1>"
     + "<p>This is a paragraph of plain English text, long enough for anyone to see that it is the content.</p>" * 5
@@ -59,27 +57,26 @@ _WARM_UP = (
 
 
 class CannotRunError(BlockmlError):
-    """A system that can't even be started."""
+    """A system can't be started."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of one page."""
+    """Outcome of running a system on one page."""
 
     id: str
     outcome: str
     """``ok`` (text with a word), ``empty``, ``error`` (it raised), ``crash`` (its process ended), ``timeout``, or
-    ``missing`` (a file of outputs has no such page)."""
+    ``missing`` (the page is not in a file of outputs)."""
     text: str = ""
     seconds: float | None = None
     """CPU time of the call."""
     wall: float | None = None
-    """Time on the clock; the limit if it was reached."""
+    """Wall-clock time; the limit if it was reached."""
     error: str | None = None
     kept: list[int] | None = None
-    """Indices of the kept blocks; None if the system knows no blocks."""
     status: str | None = None
-    """Status that blockml gave the extraction; None for other systems."""
+    """See :class:`blockml.evaluation.comparison.systems.Output`."""
 
 
 def run_pages(
@@ -90,37 +87,35 @@ def run_pages(
     timeout: float = 30,
     peaks: list[float] | None = None,
 ) -> Iterator[Result]:
-    """Run a system on pages in processes of their own; results come in the order of the pages.
+    """Run a system on pages in worker processes; results are yielded in the order of the pages.
 
     Parameters
     ----------
-    jobs
-        Processes.
+    system, pages, jobs
+        The system, the pages to run it on, and the number of processes.
     timeout
-        Seconds on the clock that a page may take.
+        Maximum wall-clock seconds per page.
     peaks
-        Filled with the most memory in megabytes that a worker had held after each page, where the platform tells.
+        Receives the peak memory of the worker in megabytes after each page, where the platform reports it.
 
     Raises
     ------
-    CannotRunError
-        The system can't be started.
+    CannotRunError, DatasetError
+        The system can't be started, or a page can't be read.
     UsageError
         pebble is not installed, or an option is out of range.
-    DatasetError
-        A page can't be read.
     """
     if jobs < 1 or not timeout > 0:
-        raise UsageError(f"jobs must be at least 1 and timeout more than 0, not {jobs} and {timeout}")
+        raise UsageError(f"jobs must be at least 1 and timeout more than 0, got {jobs} and {timeout}")
     waiting = deque(pages)
-    siblings = _siblings(pages) if system.uses_siblings else {}
+    siblings = _site_pages(pages) if system.uses_siblings else {}
     while waiting:
         first = waiting[0]
         pool = _pool(system, jobs)
         try:
             _wait_for_start(pool, system)
             for future in _schedule(pool, system, list(waiting), siblings, timeout):
-                while not wait([future], timeout=_LOOK).done:
+                while not wait([future], timeout=_POLL_SECONDS).done:
                     if not pool.active:
                         raise BrokenProcessPool  # noqa: TRY301 (as the pool does)
                 result, peak = _result(future, waiting[0], timeout)
@@ -129,8 +124,8 @@ def run_pages(
                     peaks.append(peak)
                 yield result
         except BrokenProcessPool:
-            # A worker ended where the pool can't tell on which page. Go on with a new pool; the page that an old one
-            # began and ended with is to blame.
+            # A worker ended, and the pool can't tell on which page. Continue with a new pool; a page that a pool both
+            # begins and breaks with is the cause.
             if waiting[0] is first:
                 yield Result(waiting.popleft().id, "crash", error="the process ended")
         finally:
@@ -143,7 +138,7 @@ def _pool(system: System, jobs: int) -> ProcessPool:
         from pebble import ProcessPool
     except ImportError:
         raise UsageError(f"running systems needs pebble; {install_hint('report')}") from None
-    # On Linux a process begins with the peak memory of the one it was started by, unless that is a small server.
+    # On Linux a process inherits the peak memory of its parent; that of a fork server is small.
     method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
     context = multiprocessing.get_context(method)
     return ProcessPool(jobs, _PAGES_PER_WORKER, initializer=_start, initargs=(system,), context=context)
@@ -151,24 +146,24 @@ def _pool(system: System, jobs: int) -> ProcessPool:
 
 def _wait_for_start(pool: ProcessPool, system: System) -> None:
     try:
-        pool.schedule(_warm_up, args=(system,)).result(timeout=_START)
+        pool.schedule(_warm_up, args=(system,)).result(timeout=_START_TIMEOUT)
     except TimeoutError:
-        raise CannotRunError(f"not ready after {_START} seconds", source=system.name) from None
+        raise CannotRunError(f"not ready after {_START_TIMEOUT} seconds", source=system.name) from None
     except BrokenProcessPool:
         raise CannotRunError("its process ends while it starts", source=system.name) from None
     except ImportError as error:
         raise CannotRunError(f"can't be imported ({error})", source=system.name) from None
 
 
-def _lean(page: LabelledPage) -> LabelledPage:
-    """The page without its gold: no more is sent than a worker needs."""
+def _without_gold(page: LabelledPage) -> LabelledPage:
+    """Drop everything that a worker doesn't need, to send less."""
     return replace(page, gold=None, extra={})
 
 
-def _siblings(pages: Sequence[LabelledPage]) -> dict[str, tuple[LabelledPage, ...]]:
-    """Pages of the same site by the id of each page, itself included."""
-    groups = [(group, tuple([_lean(page) for page in group[:MOST_SIBLINGS]])) for group in by_site(pages)]
-    return {page.id: learnt for group, learnt in groups for page in group}
+def _site_pages(pages: Sequence[LabelledPage]) -> dict[str, tuple[LabelledPage, ...]]:
+    """Return the pages of the same site by the id of each page, itself included."""
+    groups = [(group, tuple(map(_without_gold, group[:MAX_SITE_PAGES]))) for group in group_by_site(pages)]
+    return {page.id: fitted_on for group, fitted_on in groups for page in group}
 
 
 def _schedule(
@@ -178,7 +173,7 @@ def _schedule(
     siblings: Mapping[str, tuple[LabelledPage, ...]],
     timeout: float,
 ) -> list[Future[Any]]:
-    tasks = [(system, _lean(page), siblings.get(page.id, ())) for page in pages]
+    tasks = [(system, _without_gold(page), siblings.get(page.id, ())) for page in pages]
     try:
         return [pool.schedule(_work, args=task, timeout=timeout) for task in tasks]
     except RuntimeError as error:  # the pool broke meanwhile
@@ -198,18 +193,17 @@ def _result(future: Future[Any], page: LabelledPage, timeout: float) -> tuple[Re
 
 
 def _start(system: System) -> None:
-    """Begin a worker: keep its tool quiet, and have everything imported before the clock starts."""
+    """Initialise a worker: silence its tool, and import everything before time is measured."""
     with open(os.devnull, "w") as nowhere:  # noqa: PTH123 (no path)
         for stream in (1, 2):
             os.dup2(nowhere.fileno(), stream)
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
-    with contextlib.suppress(ImportError):  # told when the pool is waited for
+    with contextlib.suppress(ImportError):  # reported when the pool is waited for
         _warm_up(system)
 
 
 def _warm_up(system: System) -> None:
-    """Call the tool once."""
     try:
         _made(system)(_WARM_UP, None)
     except ImportError:
@@ -218,23 +212,23 @@ def _warm_up(system: System) -> None:
         pass
 
 
-@functools.lru_cache(maxsize=_SITES_KEPT)
+@functools.lru_cache(maxsize=_SITES_CACHED)
 def _made(system: System, siblings: tuple[LabelledPage, ...] = ()) -> Run:
-    """The system as this worker made it, for a site if it uses siblings."""
+    """Construct the system in this worker, fitted to a site if it uses site pages."""
     return system.make(siblings)
 
 
 def _work(system: System, page: LabelledPage, siblings: tuple[LabelledPage, ...]) -> tuple[Result, float | None]:
-    """Run the system on a page, in a worker; the result, and the most memory that the worker has held."""
+    """Run the system on a page, in a worker; return the result and the peak memory of the worker."""
     data, _ = page.load()
     html = decode(data, page.charset).text
     run, error, output = _made(system, siblings), None, Output("")
     wall, cpu = time.perf_counter(), time.process_time()
     try:
         output = run(html, page.url)
-    except BaseException as raised:  # noqa: BLE001 (whatever a tool raises, be it SystemExit, is what became of the page)
-        error = f"{type(raised).__name__}: {raised}"[:_MESSAGE]
+    except BaseException as raised:  # noqa: BLE001 (any exception of a tool, even SystemExit, is an outcome)
+        error = f"{type(raised).__name__}: {raised}"[:_MAX_MESSAGE]
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-    text = str(output.text)  # a tool may give a kind of str that drags its page along
+    text = str(output.text)  # a tool may return a subclass of str that references its page
     outcome = "error" if error else "ok" if WORD.search(text) else "empty"
     return Result(page.id, outcome, text, cpu, wall, error, output.kept, output.status), peak_megabytes()

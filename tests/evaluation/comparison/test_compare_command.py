@@ -9,7 +9,7 @@ import pytest
 
 from blockml.cli import main
 from blockml.evaluation.comparison import peers
-from blockml.evaluation.comparison.scoring import load_scores
+from blockml.evaluation.comparison.running import load_scores
 
 DATA = str(Path(__file__).parents[3] / "data" / "pages")
 

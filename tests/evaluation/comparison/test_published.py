@@ -5,11 +5,17 @@ from __future__ import annotations
 import pytest
 
 from blockml.errors import UnknownNameError, UsageError
-from blockml.evaluation.comparison import published
 from blockml.evaluation.comparison.grid import METRICS
-from blockml.evaluation.comparison.published import Claim, PublishedTable, Row
+from blockml.evaluation.comparison.published import (
+    NOTE,
+    Claim,
+    PublishedTable,
+    Row,
+    compare_with_published,
+    published_tables,
+)
 
-TABLES = {table.name: table for table in published.tables()}
+TABLES = {table.name: table for table in published_tables()}
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
@@ -145,7 +151,7 @@ def test_ours_stand_beside_the_published_numbers() -> None:
         "lcs_f1": {"accb": {"news": 0.8, "forum": 0.4}, "ccb": {"news": 0.9, "forum": 0.5}, "other": {"news": 1.0}},
         "block_f1": {"kim2013": {"news": 0.7}},
     }
-    found = {table["name"]: table for table in published.beside(measured)}
+    found = {table["name"]: table for table in compare_with_published(measured)}
     assert list(found) == list(TABLES)
     blurring = found["blurring"]
     assert [(row["column"], row["dataset"], row["mean"]) for row in blurring["ours"]] == [
@@ -153,7 +159,7 @@ def test_ours_stand_beside_the_published_numbers() -> None:
     ]  # fmt: skip
     verdicts = [(claim["published"], claim["ours"]) for claim in blurring["claims"]]
     assert verdicts == [(True, False), (True, None), (True, None), (True, None), (True, None)]
-    assert blurring["note"] == published.NOTE
+    assert blurring["note"] == NOTE
     assert blurring["derived"]["means"]["ACCB"] == 0.7816
     assert blurring["metric"] == "lcs_f1"
     kim = found["context-l3s-gn1"]

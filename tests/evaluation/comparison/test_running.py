@@ -14,9 +14,8 @@ import pytest
 from blockml.datasets import LabelledPage
 from blockml.errors import DatasetError, UsageError
 from blockml.evaluation.comparison import running
-from blockml.evaluation.comparison.running import compare, run_system
-from blockml.evaluation.comparison.scoring import load_descriptions, load_scores, score_systems
-from blockml.evaluation.comparison.store import Sample, Store, draw_sample
+from blockml.evaluation.comparison.running import compare, load_descriptions, load_scores, run_system, score_systems
+from blockml.evaluation.comparison.store import PageSample, Store, draw_sample
 from blockml.evaluation.comparison.systems import Chosen, System, choose
 from blockml.evaluation.comparison.workers import CannotRunError, Result
 from tests.evaluation.comparison.fakes import dataset, fake
@@ -51,7 +50,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
 
 
 @pytest.fixture
-def sample(tmp_path: Path) -> Sample:
+def sample(tmp_path: Path) -> PageSample:
     """Three pages."""
     return draw_sample(dataset(tmp_path, TEXTS))
 
@@ -69,7 +68,7 @@ def files(store: Store) -> dict[str, tuple[int, bytes]]:
     }
 
 
-def test_what_is_done_is_not_touched(calls: Calls, sample: Sample, store: Store) -> None:
+def test_what_is_done_is_not_touched(calls: Calls, sample: PageSample, store: Store) -> None:
     """Neither outputs nor scores; the description is the same."""
     first = run_system(fake(), sample, store)
     score_systems([fake()], sample, store)
@@ -103,7 +102,7 @@ def test_what_has_changed_is_run_again(
     timeout: float,
     reason: str,
     calls: Calls,
-    sample: Sample,
+    sample: PageSample,
     store: Store,
 ) -> None:
     """And it is said why."""
@@ -118,7 +117,7 @@ def test_what_has_changed_is_run_again(
 
 @pytest.mark.parametrize("damage", [lambda data: data[:-20], lambda data: data[:0], lambda data: data + b"x"])
 def test_damaged_outputs_are_made_again(
-    damage: Callable[[bytes], bytes], calls: Calls, sample: Sample, store: Store
+    damage: Callable[[bytes], bytes], calls: Calls, sample: PageSample, store: Store
 ) -> None:
     """A file that was cut off is not taken for a short data set."""
     first = run_system(fake(), sample, store)
@@ -132,7 +131,7 @@ def test_damaged_outputs_are_made_again(
     assert calls == ["fake", "fake"]
 
 
-def test_scores_follow_outputs_and_gold(calls: Calls, sample: Sample, store: Store) -> None:
+def test_scores_follow_outputs_and_gold(calls: Calls, sample: PageSample, store: Store) -> None:
     """Other outputs or another gold are scored anew, without a run for the latter."""
     run_system(fake(), sample, store)
     score_systems([fake()], sample, store)
@@ -150,7 +149,7 @@ def write_outputs(path: Path, rows: Sequence[dict[str, Any]]) -> str:
     return f"tool={path}"
 
 
-def test_outputs_of_another_tool(sample: Sample, store: Store, tmp_path: Path) -> None:
+def test_outputs_of_another_tool(sample: PageSample, store: Store, tmp_path: Path) -> None:
     """Pages it lacks are counted apart and score as empty texts; lines about other pages are told of."""
     spec = write_outputs(
         tmp_path / "tool.jsonl.gz", [{"id": "c", "text": "seven"}, {"id": "x", "text": "y"}, {"id": "a", "text": ""}]
@@ -158,7 +157,7 @@ def test_outputs_of_another_tool(sample: Sample, store: Store, tmp_path: Path) -
     chosen = choose([], [spec])
     said: list[str] = []
     tables = compare(chosen, [sample], store, report=said.append)
-    assert any("1 lines are about no page of made up" in text for text in said)
+    assert any("1 lines are about other pages than those of made up" in text for text in said)
     scores = load_scores(store.directory)["made up"]["tool"]
     assert [(score.id, score.outcome, score.bag_f1, score.seconds) for score in scores] == [
         ("a", "empty", 0, None),
@@ -179,7 +178,7 @@ def test_outputs_of_another_tool(sample: Sample, store: Store, tmp_path: Path) -
     ],
 )
 def test_damaged_outputs_of_another_tool_are_refused(
-    rows: list[dict[str, Any]], fault: str, sample: Sample, store: Store, tmp_path: Path
+    rows: list[dict[str, Any]], fault: str, sample: PageSample, store: Store, tmp_path: Path
 ) -> None:
     """The line is named."""
     chosen = choose([], [write_outputs(tmp_path / "tool.jsonl.gz", rows)])
@@ -187,7 +186,7 @@ def test_damaged_outputs_of_another_tool_are_refused(
         compare(chosen, [sample], store)
 
 
-def test_system_that_cannot_run_is_in_the_results(calls: Calls, sample: Sample, store: Store) -> None:
+def test_system_that_cannot_run_is_in_the_results(calls: Calls, sample: PageSample, store: Store) -> None:
     """The others are compared all the same; a system that never ran has no column."""
     said: list[str] = []
     chosen = Chosen([fake("bad", source="broken"), fake()], {"lacking": "pip install lacking"})
@@ -201,19 +200,19 @@ def test_system_that_cannot_run_is_in_the_results(calls: Calls, sample: Sample, 
     assert calls == ["bad", "fake"]
 
 
-def test_nothing_to_run_is_an_error(sample: Sample, store: Store) -> None:
+def test_nothing_to_run_is_an_error(sample: PageSample, store: Store) -> None:
     """It names every system with the reason."""
     with pytest.raises(UsageError, match="no system can be run: lacking: pip install lacking"):
         compare(Chosen([], {"lacking": "pip install lacking"}), [sample], store)
 
 
-def test_data_sets_need_different_names(sample: Sample, store: Store) -> None:
+def test_data_sets_need_different_names(sample: PageSample, store: Store) -> None:
     """Their results would be mixed up."""
     with pytest.raises(UsageError, match="NAME=DIR"):
         compare(Chosen([fake()], {}), [sample, sample], store)
 
 
-def test_last_comparison_is_what_is_loaded(calls: Calls, sample: Sample, store: Store) -> None:
+def test_last_comparison_is_what_is_loaded(calls: Calls, sample: PageSample, store: Store) -> None:
     """Systems of an earlier one lie beside it, in the order asked for."""
     compare(Chosen([fake("one"), fake("two")], {}), [sample], store)
     compare(Chosen([fake("three"), fake("two")], {}), [sample], store)

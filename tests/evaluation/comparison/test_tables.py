@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 
 from blockml.errors import UsageError
 from blockml.evaluation import BlockScores, bootstrap_mean, mean_of_means, means_by, paired_difference
-from blockml.evaluation.comparison import published, tables
-from blockml.evaluation.comparison.grid import METRICS, OUTCOMES, fill_grid
+from blockml.evaluation.comparison.grid import METRICS, OUTCOMES, fill_grid, quartiles, slice_pages
 from blockml.evaluation.comparison.means import HEADLINES, Settings, block_ratios, difference_rows, mean_rows, rounded
+from blockml.evaluation.comparison.published import published_tables
 from blockml.evaluation.comparison.reference import PageScore
-from blockml.evaluation.comparison.slices import quartiles, slice_pages
+from blockml.evaluation.comparison.tables import build_tables, write_tables
 
 
 def page(page_id: str, bag_f1: float | None = 0.5, **changes: Any) -> PageScore:
@@ -44,7 +44,7 @@ QUICK = Settings(resamples=10)
 
 def build(scores: Scores, **options: Any) -> dict[str, Any]:
     """Tables of one data set."""
-    return tables.build({"news": scores}, options.pop("metas", {}), **{"resamples": 10, **options})
+    return build_tables({"news": scores}, options.pop("runs", {}), **{"resamples": 10, **options})
 
 
 def select(rows: Sequence[Mapping[str, Any]], **wanted: object) -> list[Mapping[str, Any]]:
@@ -237,7 +237,7 @@ def test_pages_of_one_site_are_one_witness() -> None:
 def test_a_system_trained_on_a_data_set_is_not_ranked_over_all() -> None:
     """Its mean is of pages it knows, and its place would cost the others theirs."""
     scores = {"trained": [page("x", 1.0)], "fair": [page("x", 0.5)]}
-    overall = build(scores, metas={"news": {"trained": {"in_sample": True}}})["overall"]
+    overall = build(scores, runs={"news": {"trained": {"in_sample": True}}})["overall"]
     assert [(row["system"], row["rank"]) for row in overall] == [("trained", None), ("fair", 1.0)]
 
 
@@ -256,8 +256,8 @@ def test_failed_pages_count_and_are_told_apart() -> None:
 def test_cost_leaves_out_unknown_times() -> None:
     """Mean, median and 95th percentile in milliseconds; memory as the run tells it."""
     pages = [page(f"p{k}", seconds=k / 1000) for k in range(1, 101)] + [page("q", seconds=None)]
-    metas = {"news": {"one": {"peak_megabytes": 81.5}}}
-    found = build({"one": pages, "two": [page("p1", seconds=None)]}, metas=metas)["cost"]
+    runs = {"news": {"one": {"peak_megabytes": 81.5}}}
+    found = build({"one": pages, "two": [page("p1", seconds=None)]}, runs=runs)["cost"]
     assert found[0] == {
         "dataset": "news", "system": "one", "ms_mean": 50.5, "ms_median": 50.5, "ms_p95": 95.05, "timed_pages": 100,
         "peak_megabytes": 81.5,
@@ -355,7 +355,7 @@ def test_overall_means_need_every_data_set() -> None:
         "forum": {"c": [page("y", 0.9)], "a": [page("y", 0.5)], "b": [page("y", 0.1)]},
         "snippets": {"a": [page("z", None, with_rate=1.0)]},
     }
-    found = tables.build(scores, {}, resamples=5)["overall"]
+    found = build_tables(scores, {}, resamples=5)["overall"]
     assert [(row["system"], row["mean"], row["rank"]) for row in found] == [
         ("a", 0.65, 1.5), ("b", 0.35, 2.75), ("c", 0.75, 1.75), ("d", None, None)
     ]  # fmt: skip
@@ -368,7 +368,7 @@ def test_systems_keep_one_order() -> None:
         "news": {"b": [page("x")], "a": [page("x")]},
         "forum": {"a": [page("y")], "c": [page("y")], "b": [page("y")]},
     }
-    found = tables.build(scores, {}, resamples=5)
+    found = build_tables(scores, {}, resamples=5)
     assert [row["name"] for row in found["systems"]] == ["b", "a", "c"]
     pairs = [(row["a"], row["b"]) for row in select(found["differences"], dataset="forum", metric="bag_f1")]
     assert pairs == [("b", "a"), ("b", "c"), ("a", "c")]
@@ -377,14 +377,14 @@ def test_systems_keep_one_order() -> None:
 
 def test_facts_of_runs_and_data_sets() -> None:
     """Systems gather what their runs tell; the latest run dates the comparison unless a date is given."""
-    metas: dict[str, dict[str, dict[str, Any]]] = {
+    runs: dict[str, dict[str, dict[str, Any]]] = {
         "news": {"one": {"kind": "own", "version": "1", "parameters": {"radius": 60}, "created": "2031-05-17"}},
         "forum": {"one": {"kind": "own", "version": "2", "in_sample": True, "created": "2031-05-18"}},
     }
     scores = {"news": {"one": [page("x"), page("y", site="b.example")]}, "forum": {"one": [page("z")]}}
     facts = {"news": {"licence": "CC0", "attribution": "A. Author", "checksum": "9f"}}
     missing = [{"name": "other", "install": "pip install other"}]
-    found = tables.build(scores, metas, datasets=facts, missing_systems=missing, command="blockml compare", seed=3)
+    found = build_tables(scores, runs, datasets=facts, missing_systems=missing, command="blockml compare", seed=3)
     assert found["systems"] == [
         {"name": "one", "kind": "own", "version": "1, 2", "parameters": {"radius": 60}, "in_sample": ["forum"]}
     ]
@@ -395,13 +395,13 @@ def test_facts_of_runs_and_data_sets() -> None:
     assert (found["created"], found["command"], found["missing_systems"]) == ("2031-05-18", "blockml compare", missing)
     assert found["settings"] == {"resamples": 1000, "seed": 3, "level": 0.95}
     assert found["metrics"]["without_rate"]["better"] == "low"
-    assert tables.build(scores, metas, created="2032-01-01", resamples=5)["created"] == "2032-01-01"
+    assert build_tables(scores, runs, created="2032-01-01", resamples=5)["created"] == "2032-01-01"
 
 
 def test_published_numbers_stand_beside_ours() -> None:
     """Means over all pages of a system that a paper has too."""
     found = build({"accb": [page("x", lcs_f1=0.5), page("y", lcs_f1=0.75)]})["published"]
-    assert [table["name"] for table in found] == [table.name for table in published.tables()]
+    assert [table["name"] for table in found] == [table.name for table in published_tables()]
     assert found[0]["ours"] == [
         {"column": "ACCB", "system": "accb", "dataset": "news", "metric": "lcs_f1", "mean": 0.625}
     ]
@@ -428,8 +428,8 @@ EDGES: dict[str, dict[str, Scores]] = {
 @pytest.mark.parametrize("scores", EDGES.values(), ids=EDGES)
 def test_files_hold_what_the_tables_hold(scores: dict[str, Scores], tmp_path: Path) -> None:
     """JSON gives back all tables but the pages; CSV files have a header and the same cells; nothing else is left."""
-    found = tables.build(scores, {}, resamples=5)
-    tables.write(found, tmp_path / "new")
+    found = build_tables(scores, {}, resamples=5)
+    write_tables(found, tmp_path / "new")
     assert json.loads((tmp_path / "new" / "comparison.json").read_text("utf-8")) == {
         name: rows for name, rows in found.items() if name != "pages"
     }
@@ -451,7 +451,7 @@ def _cell(cell: object) -> str:
 
 def test_edges_give_no_rows_where_nothing_is_known() -> None:
     """No pages, no means; no scores, no means but outcomes; no common pages, no differences; one page, no interval."""
-    found = {name: tables.build(scores, {}, resamples=5) for name, scores in EDGES.items()}
+    found = {name: build_tables(scores, {}, resamples=5) for name, scores in EDGES.items()}
     assert found["no pages"]["means"] == found["no scores"]["means"] == []
     assert found["no pages"]["outcomes"][0]["pages"] == 0
     assert [row["ok"] for row in found["no scores"]["outcomes"]] == [1, 1]
@@ -465,8 +465,8 @@ def test_edges_give_no_rows_where_nothing_is_known() -> None:
 
 def test_tables_read_back_can_be_written_again(tmp_path: Path) -> None:
     """Without pages there is no file of pages; the rest is the same."""
-    tables.write(build({"one": [page("x"), page("y")]}), tmp_path / "a")
-    tables.write(json.loads((tmp_path / "a" / "comparison.json").read_text("utf-8")), tmp_path / "b")
+    write_tables(build({"one": [page("x"), page("y")]}), tmp_path / "a")
+    write_tables(json.loads((tmp_path / "a" / "comparison.json").read_text("utf-8")), tmp_path / "b")
     first, second = ({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in "ab")
     assert first.keys() - second.keys() == {"pages.csv"}
     assert all(first[name] == text for name, text in second.items())

@@ -127,7 +127,7 @@ def test_broken_pool_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_options_out_of_range_are_refused(tmp_path: Path) -> None:
     """Before anything is started."""
-    with pytest.raises(UsageError, match="jobs must be at least 1 and timeout more than 0, not 0 and 30"):
+    with pytest.raises(UsageError, match="jobs must be at least 1 and timeout more than 0, got 0 and 30"):
         list(run_pages(fake(), dataset(tmp_path, {"a": "x"}).pages, jobs=0))
 
 

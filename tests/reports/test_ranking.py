@@ -1,4 +1,4 @@
-"""Who is best, and by how much."""
+"""Rankings and pairwise results."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from blockml.errors import UsageError
-from blockml.reports.standings import index_tables, leaders, standings, verdict
+from blockml.reports.ranking import index_tables, leaders, standings, summarise_ranking
 
 
 def tables(
@@ -44,15 +44,15 @@ def tables(
 def test_best_is_first_and_a_difference_can_be_read_from_both_sides() -> None:
     """The tables hold each pair once; from the other side, sign and wins are turned."""
     index = index_tables(tables({"a": 0.5, "b": 0.8}, [("a", "b", -0.3, True)]))
-    result = verdict(index, "news", "bag_f1")
+    result = summarise_ranking(index, "news", "bag_f1")
     assert result.best is not None
     assert result.second is not None
-    assert result.duel is not None
-    assert (result.best.system, result.second.system, result.level) == ("b", "a", ())
-    assert (result.duel.mean, result.duel.low, result.duel.high) == pytest.approx((0.3, 0.1, 0.4))
-    assert (result.duel.won, result.duel.lost) == (0.3, 0.6)
-    assert result.duel.ahead
-    assert not result.duel.behind
+    assert result.result is not None
+    assert (result.best.system, result.second.system, result.tied) == ("b", "a", ())
+    assert (result.result.mean, result.result.low, result.result.high) == pytest.approx((0.3, 0.1, 0.4))
+    assert (result.result.win_rate, result.result.loss_rate) == (0.3, 0.6)
+    assert result.result.better
+    assert not result.result.worse
 
 
 def test_systems_level_with_the_best_are_those_it_does_not_beat_significantly() -> None:
@@ -61,19 +61,19 @@ def test_systems_level_with_the_best_are_those_it_does_not_beat_significantly() 
         tables({"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.6}, [("a", "b", 0.1, False), ("c", "a", -0.2, True)])
     )
     rows = standings(index, "news", "bag_f1")
-    assert [(row.system, row.rank, row.level_with_best) for row in rows] == [
+    assert [(row.system, row.rank, row.tied_with_best) for row in rows] == [
         ("a", 1, True), ("b", 2, True), ("c", 3, False), ("d", 4, False),
     ]  # fmt: skip
-    assert [row.system for row in verdict(index, "news", "bag_f1").level] == ["b"]
+    assert [row.system for row in summarise_ranking(index, "news", "bag_f1").tied] == ["b"]
 
 
 def test_a_system_trained_on_the_pages_cannot_be_the_best() -> None:
     """It is shown where it stands, without a rank."""
     index = index_tables(tables({"a": 0.9, "b": 0.8, "c": 0.7}, [("b", "c", 0.1, True)], seen=("a",)))
-    result = verdict(index, "news", "bag_f1")
+    result = summarise_ranking(index, "news", "bag_f1")
     assert result.best is not None
     assert result.best.system == "b"
-    assert [row.system for row in result.seen] == ["a"]
+    assert [row.system for row in result.better_in_sample] == ["a"]
     assert [(row.system, row.rank) for row in standings(index, "news", "bag_f1")] == [("a", None), ("b", 1), ("c", 2)]
 
 
@@ -81,21 +81,21 @@ def test_a_system_trained_on_the_pages_cannot_be_the_best() -> None:
 def test_few_systems(means: dict[str, float | None]) -> None:
     """No system, none with a value, or only one."""
     index = index_tables(tables(means, []))
-    result = verdict(index, "news", "bag_f1")
+    result = summarise_ranking(index, "news", "bag_f1")
     assert (result.best is not None) == (0.5 in means.values())
     assert result.second is None
-    assert index.leading("news") == ("bag_f1" if result.best else None)
+    assert index.ranking_metric("news") == ("bag_f1" if result.best else None)
 
 
 def test_low_may_be_better() -> None:
     """Then the lowest is best, and differences are turned so that more is better."""
     index = index_tables(tables({"a": 0.5, "b": 0.2}, [("a", "b", 0.3, True)], metric="without_rate"))
-    result = verdict(index, "news", "without_rate")
+    result = summarise_ranking(index, "news", "without_rate")
     assert result.best is not None
-    assert result.duel is not None
+    assert result.result is not None
     assert result.best.system == "b"
-    assert result.duel.ahead
-    assert (result.duel.mean, result.duel.won) == (0.3, 0.6)
+    assert result.result.better
+    assert (result.result.mean, result.result.win_rate) == (0.3, 0.6)
 
 
 def test_leaders_hold_the_best_of_each_kind() -> None:

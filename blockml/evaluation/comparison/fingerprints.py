@@ -1,0 +1,67 @@
+"""Fingerprints of code and models: stored results are recomputed when the code that made them has changed.
+
+Versions alone can't tell, as both code and models are worked on without a new version.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Callable
+from pathlib import Path, PurePath
+
+import blockml
+from blockml.model import Model, save_model
+
+__all__ = ["extraction_fingerprint", "model_fingerprint", "scoring_fingerprint", "source_fingerprint"]
+
+# The C sources belong to the code; only an sdist or a checkout has them, a wheel changes its version instead.
+_SUFFIXES = frozenset({".py", ".c", ".h"})
+
+# Packages that no extraction runs through, but for the fitting of extractors to a site.
+_NOT_EXTRACTING = frozenset({"batch", "cli", "datasets", "evaluation", "reports", "training"})
+_FITTING = "evaluation/site_pages.py"
+
+# Packages and modules that page scores are computed with: parsing, blocks, tokens, gold and metrics.
+_SCORING_PACKAGES = frozenset({"_kernel", "page", "parsing", "text"})
+_SCORING_MODULES = frozenset(
+    {"datasets/gold.py", "evaluation/blocks.py", "evaluation/comparison/reference.py", "evaluation/words.py"}
+)
+
+
+def runs_in_extraction(module: PurePath) -> bool:
+    """Return whether an extraction depends on a source file, given relative to the package."""
+    return module.parts[0] not in _NOT_EXTRACTING or module.as_posix() == _FITTING
+
+
+def runs_in_scoring(module: PurePath) -> bool:
+    """Return whether page scores depend on a source file, given relative to the package."""
+    return module.parts[0] in _SCORING_PACKAGES or module.as_posix() in _SCORING_MODULES
+
+
+def source_fingerprint(selected: Callable[[PurePath], bool]) -> str:
+    """Return eight hexadecimal digits that change with the selected source files, given relative to the package."""
+    digest = hashlib.sha256()
+    package = Path(blockml.__file__).parent
+    for path in sorted(path for path in package.rglob("*") if path.suffix in _SUFFIXES):
+        if selected(path.relative_to(package)):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:8]
+
+
+def extraction_fingerprint() -> str:
+    """Return the fingerprint of the code that an extraction depends on."""
+    return source_fingerprint(runs_in_extraction)
+
+
+def scoring_fingerprint() -> str:
+    """Return the fingerprint of the code that page scores depend on."""
+    return source_fingerprint(runs_in_scoring)
+
+
+def model_fingerprint(model: Model) -> str:
+    """Return eight hexadecimal digits that change with a model's file or with the code of an extraction."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "model.blockml"
+        save_model(model, file)
+        return hashlib.sha256(extraction_fingerprint().encode() + file.read_bytes()).hexdigest()[:8]

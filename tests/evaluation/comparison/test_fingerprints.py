@@ -1,0 +1,63 @@
+"""Fingerprints cover the code and the models that results depend on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path, PurePath
+
+import blockml
+from blockml.evaluation.comparison.fingerprints import (
+    extraction_fingerprint,
+    model_fingerprint,
+    runs_in_extraction,
+    runs_in_scoring,
+    scoring_fingerprint,
+    source_fingerprint,
+)
+from blockml.extractors import TrainedExtractor, resolve
+
+PACKAGE = Path(blockml.__file__).parent
+SOURCES = [path.relative_to(PACKAGE) for path in PACKAGE.rglob("*") if path.suffix in {".py", ".c", ".h"}]
+
+
+def test_every_package_is_classified() -> None:
+    """A new or renamed package shows up here, and must be sorted into one of the two lists."""
+    extracting = {path.parts[0] for path in SOURCES if runs_in_extraction(path)}
+    assert extracting - {"evaluation"} == {
+        "__init__.py", "__main__.py", "_kernel", "decision", "errors.py", "extract.py", "extractors", "features",
+        "model", "page", "parsing", "predictors", "rendering", "storage", "templates", "text",
+    }  # fmt: skip
+    assert {path.parts[0] for path in SOURCES} - extracting == {"batch", "cli", "datasets", "reports", "training"}
+    assert [path for path in SOURCES if path.parts[0] == "evaluation" and runs_in_extraction(path)] == [
+        PurePath("evaluation/site_pages.py")
+    ]
+
+
+def test_scoring_covers_parsing_gold_and_metrics() -> None:
+    """Every module that the scores of a page are computed with exists and counts."""
+    scoring = {path.as_posix() for path in SOURCES if runs_in_scoring(path)}
+    assert {
+        "datasets/gold.py", "evaluation/blocks.py", "evaluation/comparison/reference.py", "evaluation/words.py",
+        "page/blocks.py", "parsing/segmentation.py", "text/lcs.py", "text/tokens.py",
+    } <= scoring  # fmt: skip
+    assert not any(name.startswith(("model/", "extractors/", "reports/")) for name in scoring)
+
+
+def test_fingerprints_depend_on_the_selection() -> None:
+    """And are the same for the same code."""
+    assert extraction_fingerprint() == extraction_fingerprint() != scoring_fingerprint()
+    assert source_fingerprint(lambda module: module.name == "words.py") != source_fingerprint(lambda _: False)
+
+
+def test_models_that_differ_have_different_fingerprints() -> None:
+    """In any field, not just in their trees."""
+    extractor = resolve("kim2013")
+    assert isinstance(extractor, TrainedExtractor)
+    model = extractor.model
+    others = [
+        replace(model, version="0"),
+        replace(model, notes=("other",)),
+        replace(model, policy=replace(model.policy, threshold=0.75)),
+    ]
+    assert model_fingerprint(model) == model_fingerprint(extractor.model)
+    assert len({model_fingerprint(other) for other in (model, *others)}) == 4
