@@ -10,7 +10,7 @@ from blockml.datasets.validation import Kind
 
 
 def dataset(folder: Path, *, flags: tuple[str, ...] = ()) -> Dataset:
-    """A sound page, a wrong one, one that is only repeated, and one with flags."""
+    """Make a data set with a valid page, an invalid one, one with a repetition, and one with flags."""
     words = " ".join(f"w{i}" for i in range(40))
     made = {
         "sound": (f"<p>{words} sound", f"{words} sound", ()),
@@ -26,7 +26,7 @@ def dataset(folder: Path, *, flags: tuple[str, ...] = ()) -> Dataset:
 
 
 def test_flags_come_first_and_sound_pages_are_left_out(tmp_path: Path) -> None:
-    """Flags in their own order, then kinds, sorted; each once; in the order of the data set."""
+    """Flags in their order, then sorted kinds, without duplicates, in the order of the data set."""
     found = gold_defects(dataset(tmp_path, flags=("z", "empty gold", "a")))
     assert list(found.items()) == [
         ("wrong", ("missing words",)),
@@ -36,19 +36,19 @@ def test_flags_come_first_and_sound_pages_are_left_out(tmp_path: Path) -> None:
 
 
 def test_kinds_are_chosen(tmp_path: Path) -> None:
-    """Kinds that don't count are not named; flags always are."""
+    """Other kinds are left out; flags never are."""
     found = gold_defects(dataset(tmp_path, flags=("seen",)), kinds={Kind.REPETITION})
     assert found == {"twice": ("repetition",), "flagged": ("seen",)}
 
 
 def test_processes_do_not_matter(tmp_path: Path) -> None:
-    """One or two."""
+    """The number of processes does not affect the result."""
     made = dataset(tmp_path)
     assert gold_defects(made, jobs=2) == gold_defects(made)
 
 
 def test_uses() -> None:
-    """Labels don't suffer from a repetition, nor counts of words from another order."""
+    """Repetitions do not affect labels, and word order does not affect bag-of-words scores."""
     either = INVALID_FOR_TRAINING | INVALID_FOR_EVALUATION
     assert either <= set(Kind)
     assert either - (INVALID_FOR_TRAINING & INVALID_FOR_EVALUATION) == {"word order", "repetition"}

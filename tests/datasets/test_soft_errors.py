@@ -29,7 +29,7 @@ WORDS = " ".join(["word"] * 60)
     ],
 )
 def test_soft_errors(html: str) -> None:
-    """What the page says of itself."""
+    """The message is recognised."""
     assert soft_error(blockml.parse(html)) is not None
 
 
@@ -47,5 +47,5 @@ def test_soft_errors(html: str) -> None:
     ],
 )
 def test_pages_that_are_what_they_should_be(html: str) -> None:
-    """Long pages, sentences about errors, and numbers are none."""
+    """Long pages, sentences about errors, and numbers are not soft errors."""
     assert soft_error(blockml.parse(html)) is None

@@ -16,17 +16,17 @@ DATA = Path(__file__).parents[2] / "data"
 
 
 def text(name: str, n: int = 60) -> str:
-    """A text of ``n`` words that stand in no other."""
+    """Return a text of ``n`` words that occur in no other."""
     return " ".join(f"{name}{i}" for i in range(n))
 
 
 def kinds(html: str, gold: Gold) -> list[str]:
-    """Kinds of what is found in one page."""
+    """Return the kinds of findings of one page."""
     return [finding.kind for finding in validate_page("p", html.encode(), blockml.parse(html), gold)]
 
 
 def paragraphs(*texts: str) -> str:
-    """A page of paragraphs."""
+    """Return a page of paragraphs."""
     return "".join(f"<p>{text}</p>" for text in texts)
 
 
@@ -59,20 +59,20 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
 
 @pytest.mark.parametrize(("html", "gold", "found"), CASES.values(), ids=CASES)
 def test_kinds(html: str, gold: str, found: list[str]) -> None:
-    """Each kind, and what comes near to it."""
+    """Each kind, and similar cases without findings."""
     assert kinds(html, TextGold(gold)) == found
     assert set(found) <= set(Kind)
 
 
 def test_labelled_runs_leave_nothing_out() -> None:
-    """Who labels all of a page has seen that the rest is no content, and that an error page has none."""
+    """Gold that labels the whole page may leave text out, or label an error page."""
     runs = RunGold(((A, Label.MAIN), (B, Label.COMMENT), (C, Label.COMMENT)))
     assert kinds(paragraphs(A, B, C), runs) == []
     assert kinds("<h1>Page not found</h1>", RunGold((("Page not found", Label.OTHER),))) == []
 
 
 def test_processes_do_not_matter() -> None:
-    """One or two: the same findings in the same order."""
+    """The number of processes does not affect the findings."""
     dataset = open_dataset(DATA / "pages")
     seen: list[str] = []
 
