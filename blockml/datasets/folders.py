@@ -1,6 +1,6 @@
 """Reader of page folders: one folder per page, made by hand or by a generator.
 
-``page.html`` (or ``.htm``, ``.html.gz``) has one kind of gold beside it: ``labels.jsonl`` (``{"text", "label"}`` per
+``page.html`` (or ``.htm``, ``.html.gz``) has one kind of gold next to it: ``labels.jsonl`` (``{"text", "label"}`` per
 line, covering the page's text in order) or ``expected.txt`` (the main content). ``meta.json`` is optional.
 """
 
