@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.datasets import Dataset
-from blockml.datasets.gold_defects import REPLACED, UNFIT_FOR_JUDGING, UNFIT_FOR_TRAINING, defects
+from blockml.datasets.gold_defects import INVALID_FOR_EVALUATION, INVALID_FOR_TRAINING, REPLACED, gold_defects
 from blockml.predictors.log_odds import average_log_odds, log_odds, sigmoid
 from blockml.predictors.mlp import MLP
 from blockml.training.ensemble import fit_ensemble
@@ -79,7 +79,7 @@ class Study:
     @classmethod
     def opened(cls, dataset: Dataset, recipe: Recipe, *, n_folds: int, seed: int, jobs: int) -> Study:
         """Measure all pages of a data set."""
-        found = defects(dataset, jobs=jobs)
+        found = gold_defects(dataset, jobs=jobs)
         table = build_table([without_defects(dataset, found)], recipe, jobs=jobs)
         return cls(dataset, table, recipe, measured_groups(dataset, table, found), n_folds, seed, jobs)
 
@@ -116,7 +116,7 @@ class Study:
 
 def without_defects(dataset: Dataset, found: Mapping[str, tuple[str, ...]]) -> Dataset:
     """As :func:`blockml.datasets.gold_defects.filtered` gives it, of defects that are known already."""
-    passed = REPLACED | (UNFIT_FOR_JUDGING - UNFIT_FOR_TRAINING)
+    passed = REPLACED | (INVALID_FOR_EVALUATION - INVALID_FOR_TRAINING)
     pages = [
         replace(page, flags=tuple([name for name in found.get(page.id, ()) if name not in passed]))
         for page in dataset.pages
@@ -131,7 +131,7 @@ def measured_groups(
     measured = np.zeros(len(dataset), dtype=bool)
     measured[table.pages_with_text()] = True
     flagged = np.array([bool(page.flags) for page in dataset.pages])
-    unfit = np.array([not UNFIT_FOR_JUDGING.isdisjoint(found.get(page.id, ())) for page in dataset.pages])
+    unfit = np.array([not INVALID_FOR_EVALUATION.isdisjoint(found.get(page.id, ())) for page in dataset.pages])
     return {"all": measured, "not flagged": measured & ~flagged, "fit": measured & ~unfit}
 
 

@@ -1,18 +1,18 @@
-"""The errors blockml raises, as one tree.
+"""Errors raised by blockml.
 
 ::
 
     BlockmlError                  catch this to catch everything below
-    ├── UsageError                a call or a command line that cannot be carried out (also a ValueError)
-    │   └── UnknownNameError      a name outside a closed list; the message lists the legal ones
+    ├── UsageError                invalid arguments of a call or a command (also a ValueError)
+    │   └── UnknownNameError      a name outside a closed list; the message lists the legal names
     ├── MissingExtraError         an optional package is not installed (also an ImportError)
-    ├── ModelError                a model file that cannot be used (also a ValueError)
+    ├── ModelError                an unusable model file (also a ValueError)
     │   ├── ModelFormatError      not a blockml model, damaged, or of a newer format
-    │   └── FeatureMismatchError  the model was trained on other columns than this version computes
-    ├── DatasetError              labelled data that cannot be read (also a ValueError)
-    └── InputError                no input page could be read (also an OSError)
+    │   └── FeatureMismatchError  the model was trained on columns that differ from those of this version
+    ├── DatasetError              unreadable labelled data (also a ValueError)
+    └── InputError                unreadable input (also an OSError)
 
-A bad page is none of these: it becomes an :class:`~blockml.page.Extraction` whose status says what happened.
+A bad page raises no error: its :class:`~blockml.page.Extraction` has a status that gives the reason.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ __all__ = [
 
 
 class BlockmlError(Exception):
-    """Base of all errors of blockml.
+    """Base class of all errors of blockml.
 
     Parameters
     ----------
     message
-        What is wrong, and which values are legal.
+        Description of the problem, with the legal values.
     source
-        The file, URL or record it is about, where there is one; put in front of the message.
+        File, URL or record that caused the error; prefixed to the message.
     """
 
     def __init__(self, message: str, *, source: object = None) -> None:
@@ -48,7 +48,7 @@ class BlockmlError(Exception):
         self.source = source
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Travel between processes: the constructors take other arguments than the message."""
+        """Support pickling, as constructors of subclasses take other arguments than the message."""
         return _restore, (type(self), self.args, self.__dict__)
 
 
@@ -60,11 +60,11 @@ def _restore(kind: type[BlockmlError], args: tuple[object, ...], state: dict[str
 
 
 class UsageError(BlockmlError, ValueError):
-    """A call that cannot be carried out as it stands."""
+    """Invalid arguments of a call or a command."""
 
 
 class UnknownNameError(UsageError):
-    """A name outside a closed list.
+    """Unknown name; the message lists the legal names.
 
     Examples
     --------
@@ -74,12 +74,12 @@ class UnknownNameError(UsageError):
 
     def __init__(self, kind: str, name: str, legal: Iterable[str], *, source: object = None) -> None:
         self.legal = tuple(sorted(legal))
-        choices = f"choose one of: {', '.join(self.legal)}" if self.legal else "there is none"
+        choices = f"choose one of: {', '.join(self.legal)}" if self.legal else "none is available"
         super().__init__(f"unknown {kind} {name!r}; {choices}", source=source)
 
 
 class MissingExtraError(BlockmlError, ImportError):
-    """An optional package is missing; the message holds the install line.
+    """Missing optional package; the message gives the command that installs it.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class MissingExtraError(BlockmlError, ImportError):
 
 
 def install_hint(extra: str) -> str:
-    """Tell how to install an extra: the one place that knows what works today.
+    """Return the command that installs an extra.
 
     Examples
     --------
@@ -103,20 +103,20 @@ def install_hint(extra: str) -> str:
 
 
 class ModelError(BlockmlError, ValueError):
-    """A model file that cannot be used."""
+    """Unusable model file."""
 
 
 class ModelFormatError(ModelError):
-    """Not a blockml model file, a damaged one, or one of a format this version does not know."""
+    """File that is not a blockml model, is damaged, or has an unknown format."""
 
 
 class FeatureMismatchError(ModelError):
-    """A model whose feature set this version of blockml computes differently, or not at all."""
+    """Model whose feature set differs from that of this version of blockml."""
 
 
 class DatasetError(BlockmlError, ValueError):
-    """Labelled data that cannot be read."""
+    """Unreadable labelled data."""
 
 
 class InputError(BlockmlError, OSError):
-    """No input page could be read."""
+    """Unreadable input."""

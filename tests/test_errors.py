@@ -1,4 +1,4 @@
-"""Errors tell what to do, and travel between processes."""
+"""Messages and pickling of errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from blockml.errors import BlockmlError, DatasetError, MissingExtraError, Unknow
     ],
 )
 def test_errors_survive_pickling(error: BlockmlError) -> None:
-    """A worker's error reaches the caller as it was."""
+    """An error is unchanged by pickling."""
     again = pickle.loads(pickle.dumps(error))  # noqa: S301 (our own bytes)
     assert type(again) is type(error)
     assert str(again) == str(error)

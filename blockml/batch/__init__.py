@@ -1,4 +1,4 @@
-"""Many pages in, many records out."""
+"""Extraction from many pages."""
 
 from blockml.batch.inputs import Item, find_inputs, read_items
 from blockml.batch.runner import Summary, predict, predict_to_file

@@ -1,53 +1,69 @@
-"""Matrix products with one thread: what numpy calls for them starts a thread for every core by itself.
+"""Single-threaded matrix products.
 
-OpenBLAS lets these threads wait busily for the next product: beside other processes they take cores away from them.
-blockml's own extractors multiply no matrices by numpy; those of users may.
+OpenBLAS starts a thread per core and lets idle threads wait busily, which takes cores away from other processes. The
+extractors of blockml make no matrix products by numpy; extractors of users may.
 """
 
 from __future__ import annotations
 
-import functools
 import threading
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from functools import cached_property
 from typing import Any
 
 __all__ = ["one_thread"]
 
-#: Of threads that come and go at the same time, each must find what the others have left.
-_TURN = threading.Lock()
 
+class _ThreadLimit(AbstractContextManager[None]):
+    """Limit of the BLAS libraries to one thread, shared by the threads of the process.
 
-class _Held(AbstractContextManager[None]):
-    """The process's matrix products held to one thread: a class, as a generator and a stack cost a small page 1 %.
-
-    The first of several threads sets it, and the last one sets back what was before: whoever is still at work when
-    another one leaves has one thread all along.
+    The number of BLAS threads is global to the process: the first thread to enter sets the limit and the last one to
+    exit restores the previous numbers, so that no thread loses the limit while it works.
     """
 
-    __slots__ = ()
-    _count = 0
-    _before: tuple[int, ...] = ()
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._n_users = 0
+        self._before: tuple[int, ...] = ()
+
+    @cached_property
+    def _libraries(self) -> Sequence[Any]:
+        from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  # a dependency of scikit-learn
+
+        return tuple(ThreadpoolController().select(user_api="blas").lib_controllers)
 
     def __enter__(self) -> None:
-        with _TURN:
-            threads = _threads()
-            if not _Held._count:
-                _Held._before = threads
+        with self._lock:
+            threads = tuple([library.get_num_threads() or 1 for library in self._libraries])
+            if not self._n_users:
+                self._before = threads
             if any(number > 1 for number in threads):
-                _set_threads((1,) * len(threads))
-            _Held._count += 1
+                self._set((1,) * len(threads))
+            self._n_users += 1
 
     def __exit__(self, *raised: object) -> None:
-        with _TURN:
-            _Held._count -= 1
-            if not _Held._count and any(number > 1 for number in _Held._before):
-                _set_threads(_Held._before)
+        with self._lock:
+            self._n_users -= 1
+            if not self._n_users and any(number > 1 for number in self._before):
+                self._set(self._before)
+
+    def _set(self, numbers: Sequence[int]) -> None:
+        for library, number in zip(self._libraries, numbers, strict=True):
+            library.set_num_threads(number)
+            # In newer versions of threadpoolctl the thread that sets a number owns the library until it clears it.
+            if clear := getattr(library, "clear_controlling_thread", None):
+                clear()
+
+
+#: One per process, as the number of BLAS threads is.
+_LIMIT = _ThreadLimit()
 
 
 def one_thread() -> AbstractContextManager[None]:
-    """Hold the process's matrix products to one thread for a while, until the last of those who ask for it is done.
+    """Limit matrix products of this process to one thread.
 
-    Some versions of OpenBLAS round products by several threads otherwise, in the last bit.
+    Some versions of OpenBLAS round multi-threaded products differently in the last bit.
 
     Examples
     --------
@@ -56,26 +72,4 @@ def one_thread() -> AbstractContextManager[None]:
     ...     (np.ones((2, 3)) @ np.ones((3, 1))).tolist()
     [[3.0], [3.0]]
     """
-    return _Held()
-
-
-@functools.cache
-def _libraries() -> Any:  # noqa: ANN401 (a type of a package without types)
-    """What numpy calls for matrix products: to find it takes milliseconds, to set its threads microseconds."""
-    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  # scikit-learn brings it
-
-    return ThreadpoolController().select(user_api="blas")
-
-
-def _threads() -> tuple[int, ...]:
-    """Threads of each library; 1 where it doesn't tell."""
-    return tuple([library.get_num_threads() or 1 for library in _libraries().lib_controllers])
-
-
-def _set_threads(numbers: tuple[int, ...]) -> None:
-    """Set the threads of each library."""
-    for library, number in zip(_libraries().lib_controllers, numbers, strict=True):
-        library.set_num_threads(number)
-        # In newer versions of threadpoolctl a thread that has set a library's threads owns them until it lets go.
-        if clear := getattr(library, "clear_controlling_thread", None):
-            clear()
+    return _LIMIT

@@ -1,4 +1,4 @@
-"""Pages of many sites in, the template of each site out: what prediction site by site needs to know beforehand."""
+"""Site templates learnt from the pages of a batch."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ def learn_sites(
     Parameters
     ----------
     read
-        Gives the pages, each time it is called: they are gone through twice, to know which sites are large enough
-        before any page is kept. Pages without a site, and those that can't be read, teach nothing.
+        Returns the pages; called twice, first to count the pages of each site. Pages without a site and pages that
+        cannot be read are ignored.
     parsing
-        How the extractor wants its pages parsed.
+        Parsing options of the extractor.
     limits
-        Bounds on each page.
+        Limits on each page.
     jobs
-        Processes. The result does not depend on it.
+        Number of processes; does not affect the result.
 
     Returns
     -------
     Mapping[str, SiteTemplate]
-        By :attr:`~blockml.batch.Item.site`; of each the first 50 pages are learnt. Sites with fewer than four are left
-        out.
+        Template by :attr:`~blockml.batch.Item.site`, learnt from its first 50 pages. Sites with fewer than four pages
+        are left out.
 
     Examples
     --------
@@ -51,39 +51,30 @@ def learn_sites(
     >>> learn_sites(lambda: items)
     {'animals.example': SiteTemplate('animals.example', 4 pages, 1 layout, ...)}
     """
+    import joblib  # slow, and extraction of one page does not need it
+
     sizes = Counter(item.site for item in read() if item.site)
     wanted = {site: min(n, MAX_SITE_PAGES) for site, n in sizes.items() if n >= MIN_TRAIN}
-    groups = _full(read(), wanted)
-    if jobs == 1:
-        return dict(_learn(site, group, parsing, limits) for site, group in groups)
-    import joblib
-
-    with joblib.Parallel(n_jobs=jobs) as parallel:
-        learnt = parallel(joblib.delayed(_learn)(site, group, parsing, limits) for site, group in groups)
-    return dict(learnt)
+    tasks = (joblib.delayed(_learn)(site, group, parsing, limits) for site, group in _groups(read(), wanted))
+    return dict(joblib.Parallel(n_jobs=jobs)(tasks))
 
 
-def _full(items: Iterable[Item], wanted: Mapping[str, int]) -> Iterator[tuple[str, list[Item]]]:
-    """Pages of a site as soon as there are as many as wanted, so that few wait."""
-    missing = dict(wanted)
-    waiting: dict[str, list[Item]] = {}
+def _groups(items: Iterable[Item], wanted: Mapping[str, int]) -> Iterator[tuple[str, list[Item]]]:
+    """Yield the first ``wanted`` items of each site as soon as they are complete, so that few stay in memory."""
+    groups: dict[str, list[Item]] = {site: [] for site in wanted}
     for item in items:
-        if missing.get(item.site):
-            waiting.setdefault(item.site, []).append(item)
-            missing[item.site] -= 1
-            if not missing[item.site]:
-                yield item.site, waiting.pop(item.site)
+        if item.site in groups:
+            groups[item.site].append(item)
+            if len(groups[item.site]) == wanted[item.site]:
+                yield item.site, groups.pop(item.site)
 
 
 def _learn(site: str, items: Iterable[Item], parsing: ParsingOptions, limits: Limits) -> tuple[str, SiteTemplate]:
-    return site, SiteTemplate.learn(list(_pages(items, parsing, limits)), name=Path(site).name)
-
-
-def _pages(items: Iterable[Item], parsing: ParsingOptions, limits: Limits) -> Iterator[Page]:
-    options = parsing.options()
+    pages: list[Page] = []
     for item in items:
         try:
             html = item.read(limits.bytes + 1)
-        except OSError:  # prediction will say so
+        except OSError:  # prediction reports it
             continue
-        yield parse(html, url=item.url, charset=item.charset, limits=limits, **options)
+        pages.append(parse(html, url=item.url, charset=item.charset, limits=limits, **parsing.options()))
+    return site, SiteTemplate.learn(pages, name=Path(site).name)

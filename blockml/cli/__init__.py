@@ -1,38 +1,54 @@
-"""One command, ``blockml``, with subcommands. Thin: it parses arguments, calls a room and prints."""
+"""The command ``blockml`` and its subcommands, which parse arguments, call the library and print."""
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import blockml
 from blockml import _kernel
-from blockml.cli import comparing, extracting, learning, listing, templates, viewing
+from blockml.cli.arguments import HelpFormatter
 from blockml.cli.output import note
 from blockml.errors import BlockmlError, InputError, ModelError
 
 __all__ = ["main"]
 
+#: Module and help text of each command. Only the module of the given command is imported; its ``COMMANDS`` holds the
+#: function that adds the arguments.
+_COMMANDS: Mapping[str, tuple[str, str]] = {
+    "extract": ("extracting", "extract the main content of one page"),
+    "predict": ("extracting", "extract the main content of many pages, as JSON lines"),
+    "view": ("viewing", "explain the decision on each block of a page in an HTML file"),
+    "train": ("learning", "train a model on labelled pages"),
+    "evaluate": ("learning", "evaluate models and extractors on labelled pages"),
+    "compare": ("comparing", "compare extractors, models and other tools on labelled pages in a report"),
+    "model": ("listing", "show or check a model file"),
+    "models": ("listing", "list the released models"),
+    "extractors": ("listing", "list the untrained extractors"),
+    "features": ("listing", "list feature columns, or count tags in labelled pages"),
+    "datasets": ("listing", "list the layouts of labelled pages, or check their gold"),
+    "templates": ("templates", "cluster pages by template, learn and extract templates, find menus"),
+}
+
 _EXIT_CODES = """exit codes:
-  0 ok   1 some inputs failed; extract: no text   2 wrong usage   3 nothing readable   4 model problem
-  130 interrupted
+  0    success
+  1    some inputs failed, or no text was extracted
+  2    invalid usage
+  3    no readable input
+  4    invalid model or template file
+  130  interrupted
 """
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command.
-
-    Returns
-    -------
-    int
-        0 ok; 1 some inputs failed; 2 wrong usage; 3 nothing readable; 4 model problem; 130 interrupted.
-    """
-    arguments = _parser().parse_args(argv)
+    """Run the command with the given arguments, or those of the process, and return the exit code."""
+    arguments = _parse(sys.argv[1:] if argv is None else argv)
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # pages are in any script, whatever the terminal's encoding
+        if isinstance(stream, io.TextIOWrapper):  # texts are in any script, whatever the encoding of the terminal
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         code: int = arguments.run(arguments)
@@ -41,37 +57,29 @@ def main(argv: Sequence[str] | None = None) -> int:
         note("interrupted")
         return 130
     except BrokenPipeError:
-        # Whoever read our output has enough. Python would complain once more when it closes standard output.
+        # The reader has closed the pipe; standard output is redirected so that Python does not fail to flush it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except ModelError as error:
-        note(f"blockml: {error}")
-        return 4
-    except InputError as error:
-        note(f"blockml: {error}")
-        return 3
     except BlockmlError as error:
         note(f"blockml: {error}")
-        return 2
+        return 4 if isinstance(error, ModelError) else 3 if isinstance(error, InputError) else 2
     return code
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parse(argv: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="blockml",
-        description="Learns what the main content of a web page is, and extracts it.",
+        description="Extract the main content of web pages with a trained text-block classifier.",
         epilog=_EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument(
-        "--version", action="version", version=f"blockml {blockml.__version__} (kernel: {_kernel.describe()})"
-    )
+    version = f"blockml {blockml.__version__} (kernel: {_kernel.describe()})"
+    parser.add_argument("--version", action="version", version=version)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    extracting.add_commands(commands)
-    learning.add_commands(commands)
-    comparing.add_commands(commands)
-    listing.add_commands(commands)
-    templates.add_commands(commands)
-    viewing.add_commands(commands)
-    return parser
+    for name, (module, text) in _COMMANDS.items():
+        description = f"{text[0].upper()}{text[1:]}."
+        command = commands.add_parser(name, help=text, description=description, formatter_class=HelpFormatter)
+        if name in argv[:1]:
+            importlib.import_module(f"blockml.cli.{module}").COMMANDS[name](command)
+    return parser.parse_args(argv)

@@ -1,4 +1,4 @@
-"""Values of arguments that several commands share."""
+"""Arguments that several commands share."""
 
 from __future__ import annotations
 
@@ -12,32 +12,41 @@ from typing import Any
 from blockml.datasets.base import read_bytes
 from blockml.errors import InputError, UsageError
 
-__all__ = ["add_format", "add_parameters", "names", "parameters", "positive", "read_page", "share"]
-
+__all__ = ["HelpFormatter", "add_datasets", "add_format", "add_jobs", "add_page", "add_parameters", "fraction", "names"]
+__all__ += ["parameters", "positive", "read_page"]
 
 _PYTHON = {"True": True, "False": False, "None": None}
 
 
+class HelpFormatter(argparse.HelpFormatter):
+    """Formatter that adds the default value to the help of an option, if it has one."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        is_value = isinstance(action.default, str | int) and not isinstance(action.default, bool)
+        has_default = is_value and action.option_strings and action.default != argparse.SUPPRESS
+        return f"{action.help} (default: {action.default})" if has_default else action.help
+
+
 def positive(text: str) -> int:
-    """Read a whole number from 1 on, for argparse."""
+    """Parse a positive integer, for argparse."""
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 on")
+        raise argparse.ArgumentTypeError(f"must be a positive integer, got {text!r}")
     return int(text)
 
 
-def share(text: str) -> float:
-    """Read a number between 0 and 1, for argparse."""
+def fraction(text: str) -> float:
+    """Parse a number between 0 and 1, for argparse."""
     try:
         value = float(text)
     except ValueError:
         value = -1.0
     if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number between 0 and 1")
+        raise argparse.ArgumentTypeError(f"must be between 0 and 1, got {text!r}")
     return value
 
 
 def names(text: str) -> tuple[str, ...]:
-    """Read names with commas between them, for argparse.
+    """Parse comma-separated names, for argparse.
 
     Examples
     --------
@@ -47,25 +56,45 @@ def names(text: str) -> tuple[str, ...]:
     return tuple([name.strip() for name in text.split(",") if name.strip()])
 
 
-def add_format(parser: argparse.ArgumentParser) -> None:
-    """Add ``--format`` for commands that print a table."""
-    parser.add_argument("--format", choices=["table", "json"], default="table", help="(default: %(default)s)")
+def add_page(parser: argparse.ArgumentParser, *, url: str = "URL of the page; it is not fetched") -> None:
+    """Add the page and ``--url``, with its help text."""
+    parser.add_argument("page", metavar="PAGE", help="page file (.gz is unzipped), or - for standard input")
+    parser.add_argument("--url", help=url)
 
 
-def add_parameters(parser: argparse.ArgumentParser, of: str) -> None:
-    """Add ``--set NAME=VALUE``, which may be given more than once."""
+def add_datasets(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
+    """Add ``--dataset``, which may be repeated."""
     parser.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", dest="parameters", help=f"a parameter of the {of}"
+        "--dataset",
+        action="append",
+        default=None if required else [],
+        required=required,
+        metavar="[NAME=]DIR",
+        dest="datasets",
+        help="folder of labelled pages; may be repeated ('blockml datasets' lists the layouts)",
     )
 
 
-def parameters(pairs: Sequence[str]) -> dict[str, Any]:
-    """Read ``NAME=VALUE`` pairs; values are JSON, or Python's True, False and None, where they can be, else text.
+def add_format(parser: argparse.ArgumentParser) -> None:
+    """Add ``--format`` for commands that print a table."""
+    parser.add_argument("--format", choices=["table", "json"], default="table", help="output format")
 
-    Raises
-    ------
-    UsageError
-        A pair without ``=``.
+
+def add_jobs(parser: argparse.ArgumentParser) -> None:
+    """Add ``--jobs``."""
+    parser.add_argument("--jobs", type=positive, default=1, metavar="N", help="number of processes")
+
+
+def add_parameters(parser: argparse.ArgumentParser, of: str) -> None:
+    """Add ``--set NAME=VALUE``, which may be repeated."""
+    text = f"set a parameter of the {of}; may be repeated"
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="parameters", help=text)
+
+
+def parameters(pairs: Sequence[str]) -> dict[str, Any]:
+    """Parse ``NAME=VALUE`` pairs. Values are JSON, or True, False or None as in Python; any other value is a string.
+
+    Raises UsageError for a pair without ``=``.
 
     Examples
     --------
@@ -76,7 +105,7 @@ def parameters(pairs: Sequence[str]) -> dict[str, Any]:
     for pair in pairs:
         name, separator, text = pair.partition("=")
         if not separator:
-            raise UsageError(f"--set takes NAME=VALUE, not {pair!r}")
+            raise UsageError(f"--set takes NAME=VALUE, got {pair!r}")
         try:
             values[name] = _PYTHON[text] if text in _PYTHON else json.loads(text)
         except (ValueError, RecursionError):
@@ -85,12 +114,9 @@ def parameters(pairs: Sequence[str]) -> dict[str, Any]:
 
 
 def read_page(name: str, limit: int = -1) -> bytes:
-    """Bytes of a file, unzipped if its name ends in ``.gz``, or of standard input for ``-``; no more than ``limit``.
+    """Read at most ``limit`` bytes of a file, unzipped if its name ends in ``.gz``, or of standard input for ``-``.
 
-    Raises
-    ------
-    InputError
-        It can't be read.
+    Raises InputError if it cannot be read.
     """
     try:
         return sys.stdin.buffer.read(limit) if name == "-" else read_bytes(Path(name), limit)

@@ -4,78 +4,53 @@ from __future__ import annotations
 
 import argparse
 import json
-import shlex
-import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from blockml.cli.arguments import add_parameters, parameters, positive
-from blockml.cli.output import note, print_rows, progress_bar, write_output
+from blockml.cli.arguments import add_datasets, add_format, add_jobs, add_parameters, parameters, positive
+from blockml.cli.output import command_line, note, print_json, print_rows, progress_bar, write_output, writing
 from blockml.datasets import open_dataset
 from blockml.errors import UnknownNameError, UsageError
 from blockml.extractors import TrainedExtractor, resolve
 
-__all__ = ["add_commands"]
+__all__ = ["COMMANDS"]
 
 
-def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add both commands."""
-    training = commands.add_parser(
-        "train",
-        help="train a model on labelled pages",
-        description="Train a model, measure it by cross-validation, write it and its card.",
-    )
-    _add_datasets(training)
-    training.add_argument(
-        "--type-dataset",
-        action="append",
-        default=[],
-        metavar="[NAME=]DIR",
-        dest="type_datasets",
-        help="more pages with labelled blocks, for recipes that learn block types; may be given more than once",
-    )
-    training.add_argument("-o", "--output", required=True, metavar="FILE", help="model file; its card is FILE.md")
-    training.add_argument("--recipe", default="kim2013", metavar="NAME", help="what is trained (default: %(default)s)")
-    add_parameters(training, "recipe")
-    training.add_argument("--name", help="name of the model (default: the file's)")
-    training.add_argument(
-        "--cv",
-        action="append",
-        metavar="block|page|site|none",
-        choices=["block", "page", "site", "none"],
-        help="how it is measured; may be given more than once (default: the recipe's)",
-    )
-    training.add_argument("--folds", type=positive, metavar="N", help="folds (default: the recipe's)")
-    training.add_argument("--seed", type=int, default=0, metavar="N", help="decides folds and ties")
-    training.add_argument("--jobs", type=positive, default=1, metavar="N", help="processes (default: %(default)s)")
-    training.set_defaults(run=run_train)
-
-    judging = commands.add_parser(
-        "evaluate",
-        help="score models and extractors on labelled pages",
-        description="Score models and extractors on labelled pages: means over pages with 95 %% bootstrap intervals.",
-    )
-    judging.add_argument("extractors", nargs="+", metavar="MODEL|EXTRACTOR", help="names or model files")
-    _add_datasets(judging)
-    judging.add_argument("--metric", action="append", metavar="NAME", help="show only these (default: all)")
-    judging.add_argument("--by-type", action="store_true", help="show page types apart as well")
-    judging.add_argument("--format", choices=["table", "json"], default="table", help="(default: %(default)s)")
-    judging.add_argument("--jobs", type=positive, default=1, metavar="N", help="processes (default: %(default)s)")
-    judging.add_argument("-o", "--output", metavar="FILE", help="write every page's scores there, as JSON lines")
-    judging.set_defaults(run=run_evaluate)
+def add_train(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``blockml train``."""
+    add_datasets(parser)
+    add = parser.add_argument
+    text = "further pages with labelled blocks, for recipes that learn block types; may be repeated"
+    add("--type-dataset", action="append", default=[], metavar="[NAME=]DIR", dest="type_datasets", help=text)
+    add("-o", "--output", required=True, metavar="FILE", help="model file; its card is FILE.md")
+    add("--recipe", default="kim2013", metavar="NAME", help="training recipe")
+    add_parameters(parser, "recipe")
+    add("--name", help="name of the model, instead of that of FILE")
+    units = ["block", "page", "site", "none"]
+    text = "units of cross-validation folds; may be repeated (default: that of the recipe)"
+    add("--cv", action="append", metavar="|".join(units), choices=units, help=text)
+    add("--folds", type=positive, metavar="N", help="number of folds (default: that of the recipe)")
+    add("--seed", type=int, default=0, metavar="N", help="random seed")
+    add_jobs(parser)
+    parser.set_defaults(run=run_train)
 
 
-def _add_datasets(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--dataset",
-        action="append",
-        required=True,
-        metavar="[NAME=]DIR",
-        dest="datasets",
-        help="a folder of labelled pages; may be given more than once ('blockml datasets' lists the layouts)",
-    )
+def add_evaluate(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``blockml evaluate``."""
+    add = parser.add_argument
+    add("extractors", nargs="+", metavar="MODEL|EXTRACTOR", help="names or model files")
+    add_datasets(parser)
+    add("--metric", action="append", metavar="NAME", help="metric to show; may be repeated (default: all)")
+    add("--by-type", action="store_true", help="also show means by page type")
+    add_format(parser)
+    add_jobs(parser)
+    add("-o", "--output", metavar="FILE", help="write the scores of each page as JSON lines")
+    parser.set_defaults(run=run_evaluate)
+
+
+COMMANDS = {"train": add_train, "evaluate": add_evaluate}
 
 
 def run_train(arguments: argparse.Namespace) -> int:
@@ -88,7 +63,7 @@ def run_train(arguments: argparse.Namespace) -> int:
     chosen = recipe(arguments.recipe).but(**parameters(arguments.parameters))
     protocols = arguments.cv or chosen.protocols
     if "none" in protocols and len(protocols) > 1:
-        raise UsageError("--cv none goes alone")
+        raise UsageError("--cv none excludes other values of --cv")
     output = Path(arguments.output)
     model = train(
         [open_dataset(spec) for spec in arguments.datasets],
@@ -99,23 +74,18 @@ def run_train(arguments: argparse.Namespace) -> int:
         n_folds=arguments.folds or chosen.n_folds,
         seed=arguments.seed,
         jobs=arguments.jobs,
-        command=_command(sys.argv),
+        command=command_line(),
         report=note,
     )
-    output.parent.mkdir(parents=True, exist_ok=True)
-    save_model(model, output)
+    with writing(output):
+        save_model(model, output)
     write_output(render_card(model), f"{output}.md")
     note(f"wrote {output} ({output.stat().st_size / 1000:.0f} kB) and {output}.md")
     return 0
 
 
-def _command(argv: Sequence[str]) -> str:
-    return shlex.join([Path(argv[0]).name, *argv[1:]])
-
-
 def run_evaluate(arguments: argparse.Namespace) -> int:
-    """Score extractors on data sets; differences between them are paired by page."""
-    from blockml.evaluation import paired_difference
+    """Evaluate extractors on data sets, with differences paired by page."""
     from blockml.evaluation.run import METRICS, evaluate_extractor, summarise
 
     metrics = arguments.metric or list(METRICS)
@@ -124,76 +94,61 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
             raise UnknownNameError("metric", name, METRICS)
     extractors = {name: resolve(name) for name in arguments.extractors}
     reports: list[dict[str, Any]] = []
-    pages: list[str] = []
-    for spec in arguments.datasets:
-        dataset = open_dataset(spec)
+    lines: list[str] = []
+    for dataset in map(open_dataset, arguments.datasets):
         results = {}
         for name, extractor in extractors.items():
-            seen = isinstance(extractor, TrainedExtractor) and dataset.checksum() in {
-                entry.get("checksum") for entry in extractor.model.training
-            }
-            if seen:
-                note(f"{name} was trained on {dataset.name}: its scores there say little of other pages")
+            training = extractor.model.training if isinstance(extractor, TrainedExtractor) else ()
+            in_sample = bool(training) and dataset.checksum() in {entry.get("checksum") for entry in training}
+            if in_sample:
+                note(f"{name} was trained on {dataset.name}: its scores there are optimistic")
             bar = progress_bar(len(dataset), "page", quiet=False)
             results[name] = evaluate_extractor(extractor, dataset, jobs=arguments.jobs, progress=bar)
-            reports.append(
-                {"extractor": name, "dataset": dataset.name, "in_sample": seen, **summarise(results[name], metrics)}
-            )
-            pages += [_page_line(name, dataset.name, result) for result in results[name]]
-        for a, b in combinations(results, 2):
-            for metric in metrics:
-                pairs = [
-                    (x, y)
-                    for one, other in zip(results[a], results[b], strict=True)
-                    if (x := one.metric(metric)) is not None and (y := other.metric(metric)) is not None
-                ]
-                if pairs:
-                    difference = paired_difference([x for x, _ in pairs], [y for _, y in pairs])
-                    note(
-                        f"{dataset.name}, {metric}: {a} - {b} = {difference.mean:+.4f} "
-                        f"[{difference.low:+.4f}, {difference.high:+.4f}]"
-                        f"{', significant' if difference.significant else ''}"
-                    )
+            place = {"extractor": name, "dataset": dataset.name}
+            reports.append({**place, "in_sample": in_sample, **summarise(results[name], metrics)})
+            for result in results[name]:
+                page = {"id": result.id, "site": result.site, "page_type": result.page_type}
+                scores = {metric: result.metric(metric) for metric in METRICS}
+                lines.append(json.dumps({**place, **page, "status": str(result.status), **scores}))
+        _note_differences(dataset.name, results, metrics)
     if arguments.output:
-        write_output("\n".join(pages), arguments.output)
-    _print_reports(reports, arguments)
+        write_output("\n".join(lines), arguments.output)
+    if arguments.format == "json":
+        print_json(reports)
+    else:
+        _print_reports(reports, by_type=arguments.by_type)
     return 0
 
 
-def _page_line(extractor: str, dataset: str, result: Any) -> str:  # noqa: ANN401 (imported late)
-    from blockml.evaluation.run import METRICS
+def _note_differences(dataset: str, results: Mapping[str, Sequence[Any]], metrics: Sequence[str]) -> None:
+    """Print the differences between each two extractors, paired by page."""
+    from blockml.evaluation import paired_difference
 
-    scores = {name: result.metric(name) for name in METRICS}
-    record = {"extractor": extractor, "dataset": dataset, "id": result.id, "site": result.site}
-    return json.dumps({**record, "page_type": result.page_type, "status": str(result.status), **scores})
+    for (a, a_results), (b, b_results) in combinations(results.items(), 2):
+        for metric in metrics:
+            scores = [(x.metric(metric), y.metric(metric)) for x, y in zip(a_results, b_results, strict=True)]
+            if pairs := [(x, y) for x, y in scores if x is not None and y is not None]:
+                difference = paired_difference([x for x, _ in pairs], [y for _, y in pairs])
+                interval = f"[{difference.low:+.4f}, {difference.high:+.4f}]"
+                significant = ", significant" if difference.significant else ""
+                note(f"{dataset}, {metric}: {a} - {b} = {difference.mean:+.4f} {interval}{significant}")
 
 
-def _print_reports(reports: Sequence[dict[str, Any]], arguments: argparse.Namespace) -> None:
-    if arguments.format == "json":
-        print_rows(reports, "json")
-        return
-    rows = []
+def _print_reports(reports: Sequence[dict[str, Any]], *, by_type: bool) -> None:
+    rows: list[dict[str, Any]] = []
     for report in reports:
         for metric, value in report["metrics"].items():
-            rows.append(
-                {
-                    "dataset": report["dataset"],
-                    "extractor": report["extractor"],
-                    "metric": metric,
-                    "mean": f"{value['mean']:.4f}",
-                    "95 %": f"[{value['low']:.4f}, {value['high']:.4f}]",
-                    "pages": value["pages"],
-                    "mean of sites": f"{value['site_mean']:.4f}",
-                }
-            )
-            for page_type, means in report["by_type"].items() if arguments.by_type else ():
+            row = {"dataset": report["dataset"], "extractor": report["extractor"], "metric": metric}
+            row |= {"mean": f"{value['mean']:.4f}", "95 %": f"[{value['low']:.4f}, {value['high']:.4f}]"}
+            rows.append(row | {"pages": value["pages"], "mean of sites": f"{value['site_mean']:.4f}"})
+            for page_type, means in report["by_type"].items() if by_type else ():
                 if metric in means:
-                    rows.append({**rows[-1], "metric": f"  {metric}, {page_type}", "mean": f"{means[metric]:.4f}",
-                                 "95 %": "", "pages": means["pages"], "mean of sites": ""})  # fmt: skip
+                    row |= {"metric": f"  {metric}, {page_type}", "mean": f"{means[metric]:.4f}", "95 %": ""}
+                    rows.append(row | {"pages": means["pages"], "mean of sites": ""})
         block = report["block"]
         note(
             f"{report['extractor']} on {report['dataset']}: {report['statuses']}; blocks P {block['precision']:.3f} "
-            f"R {block['recall']:.3f} F1 {block['f1']:.3f}; {report['ms_per_page']} ms of CPU a page, "
+            f"R {block['recall']:.3f} F1 {block['f1']:.3f}; {report['ms_per_page']} ms of CPU per page, "
             f"at most {report['peak_megabytes']} MB"
         )
     print_rows(rows, "table")

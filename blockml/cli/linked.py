@@ -1,11 +1,9 @@
-"""Actions of ``blockml templates`` on one page and what it links to: ``extract`` and ``menu``."""
+"""Actions of ``blockml templates`` on one page and the pages it links to: ``extract`` and ``menu``."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import json
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,70 +11,52 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from blockml.cli.arguments import add_format, positive, read_page
-from blockml.cli.output import note, print_rows, write_output
+from blockml.cli.arguments import add_format, add_page, positive, read_page
+from blockml.cli.output import note, print_json, print_rows, write_output, writing
 from blockml.errors import UsageError
-from blockml.page import Page
 from blockml.parsing import Limits, parse
 from blockml.rendering.text import render_text
 from blockml.templates.linked import ORDERS, PageSource, find_menu, find_subdigraph, menu_candidates
 from blockml.templates.mapping import PRESETS, PageTemplate, page_template, template_html, template_share, tree_of
 from blockml.templates.site import EQUALITY, MIN_VOTES, N_MAPPED, SiteTemplate
 
-__all__ = ["add_actions", "key_url", "opened"]
+__all__ = ["add_extract", "add_menu", "key_url", "opened"]
 
-#: Stands in for an unknown URL: relative links then lead to the page's own site.
-_SOMEWHERE = "http://page.invalid/some/page.html"
-
-
-def add_actions(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add both actions."""
-    _add_extract(actions)
-    _add_menu(actions)
+#: Replaces an unknown URL: relative links then lead to the site of the page.
+_UNKNOWN_URL = "http://page.invalid/some/page.html"
 
 
-def _add_extract(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    what = "the template of a page, from the pages it links to, as a clean HTML page"
-    extract = actions.add_parser("extract", help=what, description=what[0].upper() + what[1:] + ".")
-    extract.add_argument("page", metavar="PAGE", help="a file (.gz is unzipped), or - for standard input")
-    extract.add_argument(
-        "--source",
-        required=True,
-        metavar="FOLDER|ARCHIVE|web|FILE.template",
-        help="where linked pages come from; web fetches them. Or what templates detect has learnt: then no "
-        "page is loaded, and the options on links, equality and votes have no part",
+def add_extract(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``blockml templates extract``."""
+    add_page(parser, url="URL of the page, instead of that of the source")
+    add = parser.add_argument
+    text = (
+        "where linked pages are read from; web fetches them. A template of 'templates detect' is used as it is: no "
+        "page is loaded, and the options on links, equality and votes have no effect"
     )
-    extract.add_argument("--site", help="of a folder with several sites: which one")
-    extract.add_argument("--url", help="URL of the page, if the source doesn't tell")
-    extract.add_argument("--content", action="store_true", help="write what is left of the page instead, as text")
-    extract.add_argument("-o", "--output", metavar="FILE", help="write there instead of standard output")
-    extract.add_argument("--view", metavar="FILE.html", help="write page and template side by side, too")
-    extract.add_argument("--n", type=positive, default=N_MAPPED, help="mutually linked pages (default: %(default)s)")
-    extract.add_argument("--order", choices=sorted(ORDERS), default="document", help="of links (default: %(default)s)")
-    extract.add_argument("--max-loads", type=positive, default=50, metavar="N", help="(default: %(default)s)")
-    extract.add_argument("--equality", choices=sorted(PRESETS), default=EQUALITY, help="(default: %(default)s)")
-    extract.add_argument(
-        "--min-votes",
-        type=positive,
-        default=MIN_VOTES,
-        metavar="N",
-        help="pages a node must be on (default: %(default)s)",
-    )
-    extract.add_argument("--allow-private", action="store_true", help="fetch from private addresses, too")
-    extract.set_defaults(run=run_extract)
+    add("--source", required=True, metavar="FOLDER|ARCHIVE|web|FILE.template", help=text)
+    add("--site", help="site to read, for a folder with several sites")
+    add("--content", action="store_true", help="write the text outside of the template instead")
+    add("-o", "--output", metavar="FILE", help="output file, instead of standard output")
+    add("--view", metavar="FILE.html", help="also write a view of page and template side by side")
+    add("--n", type=positive, default=N_MAPPED, help="number of mutually linked pages")
+    add("--order", choices=sorted(ORDERS), default="document", help="order in which links are followed")
+    add("--max-loads", type=positive, default=50, metavar="N", help="maximum number of pages to load")
+    add("--equality", choices=sorted(PRESETS), default=EQUALITY, help="equality of nodes")
+    text = "minimum number of pages with a node of the template"
+    add("--min-votes", type=positive, default=MIN_VOTES, metavar="N", help=text)
+    add("--allow-private", action="store_true", help="also fetch from private addresses")
+    parser.set_defaults(run=run_extract)
 
 
-def _add_menu(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    what = "the menu of a page, by how dense its links are"
-    menu = actions.add_parser("menu", help=what, description=what.capitalize() + ".")
-    menu.add_argument("page", metavar="PAGE", help="a file (.gz is unzipped), or - for standard input")
-    menu.add_argument("--method", choices=["weighted", "ratio"], default="weighted", help="(default: %(default)s)")
-    menu.add_argument("--url", help="where the page came from; kept, not fetched")
-    menu.add_argument(
-        "--candidates", action="store_true", help="list what else may be a menu, with the terms of its score"
-    )
-    add_format(menu)
-    menu.set_defaults(run=run_menu)
+def add_menu(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``blockml templates menu``."""
+    add_page(parser)
+    add = parser.add_argument
+    add("--method", choices=["weighted", "ratio"], default="weighted", help="scoring method")
+    add("--candidates", action="store_true", help="list all candidates with the terms of their scores")
+    add_format(parser)
+    parser.set_defaults(run=run_menu)
 
 
 @contextlib.contextmanager
@@ -88,22 +68,18 @@ def opened(
     pages: int = 50,
     parsing: Mapping[str, Any] | None = None,
 ) -> Iterator[PageSource]:
-    """Open a source of pages by what the command line calls it: a folder, an archive, or ``web``.
+    """Open a source of pages: a folder (and a ``site`` in it), an archive, or ``web``.
 
-    Raises
-    ------
-    InputError
-        There is nothing there, or nothing that holds pages.
-    UsageError
-        An option doesn't fit.
+    From the web at most ``pages`` pages are fetched, from private addresses only with ``allow_private``. Raises
+    InputError if the source holds no pages, and UsageError if an option does not apply to it.
     """
     if spec.startswith(("http://", "https://")):
-        raise UsageError("pages of the web are fetched with --source web, and --url for the page's own address")
+        raise UsageError("to fetch pages, give --source web, and the address of the page by --url")
     if spec != "web":
         from blockml.templates.linked.folder import open_source
 
         if allow_private:
-            raise UsageError("--allow-private is for --source web")
+            raise UsageError("--allow-private needs --source web")
         yield open_source(spec, parsing=parsing, **({"site": site} if site else {}))
         return
     from blockml.templates.linked.web import WebSource
@@ -115,15 +91,15 @@ def opened(
 
 
 def run_extract(arguments: argparse.Namespace) -> int:
-    """Write a page's template, or what is left without it; 1 if there is none."""
-    if (template := _stored(arguments)) is None:
-        template = _linked(arguments)
+    """Write the template of a page, or the text outside of it; return 1 if there is no template."""
+    is_stored = Path(arguments.source).is_file() and read_page(arguments.source, 2) == b"PK"
+    template = _stored(arguments) if is_stored else _linked(arguments)
     if template is None:
         return 1
     page = template.page
-    if arguments.view:
-        _view(arguments, template)
     share = template_share(page, template.nodes)
+    if arguments.view:
+        _write_view(arguments, template)
     text = render_text(page, share < 0.5) if arguments.content else template_html(template)
     write_output(text, arguments.output)
     words = page.blocks.n_words
@@ -131,30 +107,29 @@ def run_extract(arguments: argparse.Namespace) -> int:
     return 0 if text.strip() else 1
 
 
-def _stored(arguments: argparse.Namespace) -> PageTemplate | None:
-    """The template by what was learnt before; None if the source is something else."""
-    if not Path(arguments.source).is_file() or read_page(arguments.source, 2) != b"PK":
-        return None
-    site = SiteTemplate.load(arguments.source)
+def _stored(arguments: argparse.Namespace) -> PageTemplate:
+    """Apply a site template learnt by ``templates detect`` to the page."""
     if arguments.site or arguments.allow_private:
-        raise UsageError("--site and --allow-private are for sources of pages", source=arguments.source)
+        raise UsageError("--site and --allow-private do not apply to a template", source=arguments.source)
+    site = SiteTemplate.load(arguments.source)
     page = parse(read_page(arguments.page, Limits().bytes + 1), url=arguments.url)
     inside, layout = site.in_tree(page), site.layout_of(page)
     if inside is None or layout is None:
-        raise UsageError("it knows no tree of a layout: learn it from more pages", source=arguments.source)
+        raise UsageError("the template has no layout tree: learn it from more pages", source=arguments.source)
     tree = tree_of(page)
     mask = inside[tree.nodes]
     return PageTemplate(page, tree, mask.astype(np.int32), layout.n_pages, mask)
 
 
 def _linked(arguments: argparse.Namespace) -> PageTemplate | None:
-    """The template by pages that the page links to and that link to each other; None, said why, if there are none."""
+    """Learn the template from pages that link to each other; print the reason and return None without any."""
     with opened(
         arguments.source, site=arguments.site, allow_private=arguments.allow_private, pages=arguments.max_loads
     ) as source:
-        page = _key_page(arguments, source)
+        html = read_page(arguments.page, Limits().bytes + 1)
+        page = parse(html, url=key_url(arguments.page, arguments.url, source))
         graph = find_subdigraph(page, source, n=arguments.n, order=arguments.order, max_loads=arguments.max_loads)
-    found = f"{len(graph.pages)} of {arguments.n} mutually linked pages" + ("" if graph.complete else ", no more")
+    found = f"{len(graph.pages)} of {arguments.n} mutually linked pages" + ("" if graph.complete else ", no more found")
     note(f"{arguments.page}: {graph.n_links} links, {graph.n_loaded} pages loaded, {found}")
     template = page_template(page, graph.pages, equality=arguments.equality, min_votes=arguments.min_votes)
     if template is None:
@@ -163,35 +138,26 @@ def _linked(arguments: argparse.Namespace) -> PageTemplate | None:
     return template
 
 
-def _key_page(arguments: argparse.Namespace, source: PageSource) -> Page:
-    """The page, with the URL its links start from."""
-    html = read_page(arguments.page, Limits().bytes + 1)
-    return parse(html, url=key_url(arguments.page, arguments.url, source))
-
-
 def key_url(page: str, url: str | None, source: PageSource) -> str:
-    """URL of the page whose links are followed: the one that was given, or what the source calls its file.
+    """Return the URL of the page whose links are followed: the given ``url``, else that of the file in the source.
 
-    Raises
-    ------
-    UsageError
-        Neither, or no URL of the web.
+    Raises UsageError if there is no URL or if it is not an HTTP URL.
     """
     if url is None and hasattr(source, "url_of"):
-        with contextlib.suppress(UsageError):  # the page needn't be one of the source's
+        with contextlib.suppress(UsageError):  # the page is not part of the source
             url = source.url_of(page)
     if url is None:
-        raise UsageError("the page's URL is needed to follow its links: give --url", source=page)
+        raise UsageError("following links needs the URL of the page: give --url", source=page)
     if urlsplit(url).scheme not in ("http", "https"):
-        raise UsageError(f"--url is an http or https URL, not {url!r}")
+        raise UsageError(f"--url must be an http or https URL, got {url!r}")
     return url
 
 
-def _view(arguments: argparse.Namespace, template: PageTemplate) -> None:
-    from blockml.reports.templateview import write_template_view
+def _write_view(arguments: argparse.Namespace, template: PageTemplate) -> None:
+    from blockml.reports.templateview import write_template_view  # needs an optional package
 
     page = template.page
-    try:
+    with writing(arguments.view):
         path = write_template_view(
             arguments.view,
             page_title=page.title,
@@ -202,23 +168,18 @@ def _view(arguments: argparse.Namespace, template: PageTemplate) -> None:
             shares=template_share(page, template.nodes),
             info={"compared with": f"{template.n_pages} pages", "equality": arguments.equality},
         )
-    except OSError as error:
-        raise UsageError(f"can't be written ({error.strerror or error})", source=arguments.view) from error
     note(f"wrote {path}")
 
 
 def run_menu(arguments: argparse.Namespace) -> int:
-    """Print a page's menu, or what may be one; 1 if there is none."""
-    page = parse(read_page(arguments.page, Limits().bytes + 1), url=arguments.url or _SOMEWHERE)
+    """Print the menu of a page, or all candidates; return 1 without any."""
+    page = parse(read_page(arguments.page, Limits().bytes + 1), url=arguments.url or _UNKNOWN_URL)
     if arguments.candidates:
-        rows: list[dict[str, Any]] = [
-            {
-                "xpath": item.xpath,
-                "n": item.n_links,
-                "score": round(item.score, 3),
-                **{name: round(value, 3) for name, value in item.terms.items()},
-            }
-            for item in menu_candidates(page, method=arguments.method)
+        candidates = menu_candidates(page, method=arguments.method)
+        rows = [
+            {"xpath": item.xpath, "n": item.n_links}
+            | {name: round(value, 3) for name, value in {"score": item.score, **item.terms}.items()}
+            for item in candidates
         ]
         print_rows(rows, arguments.format)
         return 0 if rows else 1
@@ -228,17 +189,17 @@ def run_menu(arguments: argparse.Namespace) -> int:
         note(f"{arguments.page}: no menu")
         return 1
     nodes = page.nodes
-    rows = [
+    links = [
         {
             "text": " ".join("".join(nodes.texts[link.node : int(nodes.end[link.node])]).split()),
             "href": nodes.attributes[link.node].get("href", link.url),
         }
         for link in menu.links
     ]
+    xpath = nodes.xpath(menu.node)
     if arguments.format == "json":
-        shown = {"xpath": nodes.xpath(menu.node), "score": round(menu.score, 4), "links": rows}
-        sys.stdout.write(json.dumps(shown, ensure_ascii=False, indent=2) + "\n")
-        return 0
-    note(f"{arguments.page}: menu at {nodes.xpath(menu.node)}, score {menu.score:.3f}, {len(rows)} links")
-    print_rows(rows, "table")
+        print_json({"xpath": xpath, "score": round(menu.score, 4), "links": links})
+    else:
+        note(f"{arguments.page}: menu at {xpath}, score {menu.score:.3f}, {len(links)} links")
+        print_rows(links, "table")
     return 0

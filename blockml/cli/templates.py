@@ -1,20 +1,18 @@
-"""``blockml templates``: ``cluster`` and ``detect``, which read many pages; the others stand in ``linked``."""
+"""``blockml templates``: ``cluster`` and ``detect``; :mod:`blockml.cli.linked` has the actions on one page."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import math
-import shlex
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import blockml
 from blockml.batch import Item, find_inputs, read_items
 from blockml.cli import linked
-from blockml.cli.arguments import add_format, add_parameters, parameters, positive
-from blockml.cli.output import note, print_rows, progress_bar
+from blockml.cli.arguments import HelpFormatter, add_format, add_jobs, add_parameters, parameters, positive
+from blockml.cli.output import command_line, note, print_json, print_rows, progress_bar, writing
 from blockml.datasets.corpus import read_rows
 from blockml.errors import InputError, UsageError
 from blockml.page import Page
@@ -23,74 +21,70 @@ from blockml.templates.distances import METRICS
 from blockml.templates.frequency import MIN_TRAIN, measure, too_few
 from blockml.templates.site import SiteTemplate
 
-__all__ = ["add_commands"]
+__all__ = ["COMMANDS"]
 
-#: What stands among the indices and the report tells elsewhere.
+_INPUT_HELP = "page file, folder, glob, or .jsonl file of {id, html, url}"
+
+#: Entries of the indices that are counts; the report shows them elsewhere.
 _COUNTS = ("documents", "clusters", "groups")
 
-#: Tells sites and layouts apart best without being told a threshold (docs/templates-results.md); cp is a little faster.
+#: Best distance with an automatic threshold (docs/templates-results.md); cp is a little faster.
 _DISTANCE = "ctss"
 
-#: Pages and groups that a row names.
-_NAMED = 3
+#: Number of pages and groups listed in a row.
+_LISTED = 3
 
-#: Indices that are told in a line; JSON and the report have all.
+#: Indices of the summary line; JSON and the report have all.
 _INDICES = ("dunn", "rand", "adjusted_rand", "purity", "mutual_information", "nmi")
 
 
-def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command and its actions."""
-    what = "what the pages of a site share: find it, learn it, show it"
-    templates = commands.add_parser("templates", help=what, description=what.capitalize() + ".")
-    actions = templates.add_subparsers(dest="action", required=True, metavar="ACTION")
-    _add_cluster(actions)
-    _add_detect(actions)
-    linked.add_actions(actions)
+def add_templates(parser: argparse.ArgumentParser) -> None:
+    """Add the actions of ``blockml templates``."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    for name, text, add in (
+        ("cluster", "cluster pages by template", _add_cluster),
+        ("detect", "learn the template of a site from its pages and write it to a file", _add_detect),
+        ("extract", "extract the template of a page as clean markup, from the pages it links to", linked.add_extract),
+        ("menu", "find the menu of a page by link density", linked.add_menu),
+    ):
+        add(actions.add_parser(name, help=text, description=f"{text.capitalize()}.", formatter_class=HelpFormatter))
 
 
-def _add_cluster(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    what = "group pages by the template they are made from"
-    cluster = actions.add_parser("cluster", help=what, description=what.capitalize() + ".")
-    _add_inputs(cluster)
-    cluster.add_argument("--distance", choices=sorted(METRICS), default=_DISTANCE, help="(default: %(default)s)")
-    add_parameters(cluster, "distance")
-    size = cluster.add_mutually_exclusive_group()
-    size.add_argument("--threshold", type=_threshold, default="auto", metavar="auto|X", help="(default: %(default)s)")
-    size.add_argument("--k", type=positive, metavar="N", help="make so many groups instead")
-    cluster.add_argument("--linkage", choices=["single", "average", "median"], default="single")
-    cluster.add_argument(
-        "--finer", action="store_true", help="look for groups inside of each group, by class names too"
-    )
-    cluster.add_argument("--many", action="store_true", help="work without a matrix, as for more than 2,000 pages")
-    cluster.add_argument(
-        "--truth",
-        metavar="FILE|folder",
-        help="known groups: JSON lines of {id, cluster} (or site, or layout); 'folder' is the first folder of a page",
-    )
-    cluster.add_argument("--truth-field", metavar="NAME", help="what the lines of the file call it, instead of these")
-    cluster.add_argument("-o", "--output", metavar="REPORT.html", help="write a report with pictures")
-    add_format(cluster)
-    cluster.add_argument("--jobs", type=positive, default=1, metavar="N", help="processes (default: %(default)s)")
-    cluster.add_argument("--quiet", action="store_true", help="no progress bar")
-    cluster.set_defaults(run=run_cluster)
+COMMANDS = {"templates": add_templates}
 
 
-def _add_detect(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    what = "learn what the pages of one site share, into a small file"
-    detect = actions.add_parser("detect", help=what, description=what.capitalize() + ".")
-    _add_inputs(detect)
-    detect.add_argument("-o", "--output", required=True, metavar="FILE", help="file to write")
-    detect.add_argument("--name", help="name of the site (default: the name of the first input)")
-    detect.add_argument("--threshold", type=_distance, metavar="X", help="distance up to which pages have one layout")
-    detect.add_argument("--update", action="store_true", help="add the pages to what FILE holds; its layouts stay")
-    add_format(detect)
-    detect.set_defaults(run=run_detect)
+def _add_cluster(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("inputs", metavar="INPUT", nargs="+", help=_INPUT_HELP)
+    add("--distance", choices=sorted(METRICS), default=_DISTANCE, help="distance of pages")
+    add_parameters(parser, "distance")
+    size = parser.add_mutually_exclusive_group()
+    text = "distance up to which clusters are merged"
+    size.add_argument("--threshold", type=_auto_or_distance, default="auto", metavar="auto|X", help=text)
+    size.add_argument("--k", type=positive, metavar="N", help="make N clusters instead")
+    add("--linkage", choices=["single", "average", "median"], default="single", help="linkage of clusters")
+    add("--subclusters", action="store_true", help="also cluster the pages of each cluster, using class names")
+    text = "use MinHash instead of a distance matrix, as for more than 2,000 pages"
+    add("--minhash", action="store_true", help=text)
+    text = "known groups: JSON lines of {id, cluster} (or site, or layout); 'folder' for the first folder of a page"
+    add("--truth", metavar="FILE|folder", help=text)
+    add("--truth-field", metavar="NAME", help="field of FILE with the group")
+    add("-o", "--output", metavar="REPORT.html", help="write a report with figures")
+    add_format(parser)
+    add_jobs(parser)
+    add("--quiet", action="store_true", help="print no progress bar")
+    parser.set_defaults(run=run_cluster)
 
 
-def _add_inputs(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "inputs", metavar="INPUT", nargs="+", help="page files, folders, globs, or .jsonl files of {id, html, url}"
-    )
+def _add_detect(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("inputs", metavar="INPUT", nargs="+", help=_INPUT_HELP)
+    add("-o", "--output", required=True, metavar="FILE", help="template file to write")
+    add("--name", help="name of the site, instead of that of the first input")
+    add("--threshold", type=_distance, metavar="X", help="distance up to which pages have the same layout")
+    add("--update", action="store_true", help="add the pages to FILE and keep its layouts")
+    add_format(parser)
+    parser.set_defaults(run=run_detect)
 
 
 def _distance(text: str) -> float:
@@ -99,20 +93,20 @@ def _distance(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 on")
+        raise argparse.ArgumentTypeError(f"must be a number of at least 0, got {text!r}")
     return value
 
 
-def _threshold(text: str) -> float | str:
+def _auto_or_distance(text: str) -> float | str:
     return text if text == "auto" else _distance(text)
 
 
 def _pages(items: Iterator[Item], failed: list[str]) -> Iterator[tuple[Item, Page]]:
-    """Parse pages one by one; name those that can't be read."""
+    """Parse pages one by one; print those that cannot be read and add their ids to ``failed``."""
     limits = Limits()
     for item in items:
         try:
-            html = item.read(limits.bytes + 1)  # one more shows that there is more
+            html = item.read(limits.bytes + 1)  # one byte more shows that the page is longer
         except OSError as error:
             note(f"{item.path or item.id}: {error}")
             failed.append(item.id)
@@ -121,17 +115,17 @@ def _pages(items: Iterator[Item], failed: list[str]) -> Iterator[tuple[Item, Pag
 
 
 def run_cluster(arguments: argparse.Namespace) -> int:
-    """Cluster pages; 1 if some couldn't be read, 3 if none could."""
+    """Cluster pages; return 1 if some could not be read."""
     from blockml.evaluation.clusters import cluster_scores
     from blockml.templates.grouping import cluster_pages, summarise
 
     if arguments.truth_field and not arguments.truth:
-        raise UsageError("--truth-field is a field of the file that --truth names")
+        raise UsageError("--truth-field needs --truth FILE")
     failed: list[str] = []
     files = find_inputs(arguments.inputs)
     bar = progress_bar(len(files), "page", quiet=arguments.quiet)
     pages = bar(_pages(read_items(files), failed))
-    read = [(item, summarise(page, subclusters=arguments.finer)) for item, page in pages]
+    read = [(item, summarise(page, subclusters=arguments.subclusters)) for item, page in pages]
     if not read:
         raise InputError("no page could be read", source=", ".join(arguments.inputs))
     ids = [item.id for item, _ in read]
@@ -143,125 +137,107 @@ def run_cluster(arguments: argparse.Namespace) -> int:
         threshold=None if arguments.k else arguments.threshold,
         k=arguments.k,
         linkage=arguments.linkage,
-        subclusters=arguments.finer,
-        minhash=arguments.many,
+        subclusters=arguments.subclusters,
+        minhash=arguments.minhash,
         truth=truth,
         pictures=bool(arguments.output),
         jobs=arguments.jobs,
         progress=progress_bar(None, "piece", quiet=arguments.quiet),
         settings=parameters(arguments.parameters),
     )
-    if result["matrix"] is None:
-        note("without a matrix of all distances there are no pictures of them, and much is told from 300 pages")
+    matrix = result["matrix"]
+    if matrix is None:
+        note("no distance matrix: figures of distances are left out, and some statistics are based on 300 pages")
     result["indices"] = {}
     if truth is not None:
         known = [number for number, group in enumerate(truth) if group is not None]
         labels = [result["pages"][number]["cluster"] for number in known]
         groups = [str(truth[number]) for number in known]
-        matrix = None if result["matrix"] is None else result["matrix"][known][:, known]
-        result["indices"] = cluster_scores(labels, groups, matrix)
+        result["indices"] = cluster_scores(labels, groups, None if matrix is None else matrix[known][:, known])
         note(f"{len(known)} of {len(ids)} pages have a known group")
-    _show_clusters(result, arguments.format)
+    if arguments.format == "json":
+        _print_json(result)
+    else:
+        _print_table(result)
     if arguments.output:
-        _report(result, arguments.output)
+        from blockml.reports.clustering import write_clustering  # needs an optional package
+
+        indices = {name: value for name, value in result["indices"].items() if name not in _COUNTS}
+        report = {**result, "indices": indices, "command": command_line(), "version": blockml.__version__}
+        with writing(arguments.output):
+            path = write_clustering(report, arguments.output)
+        note(f"wrote {path}")
     return 1 if failed else 0
 
 
-def _report(result: dict[str, Any], output: str) -> None:
-    import blockml
-    from blockml.reports.clustering import write_clustering
-
-    command = shlex.join(["blockml", *sys.argv[1:]])
-    indices = {name: value for name, value in result["indices"].items() if name not in _COUNTS}
-    try:
-        path = write_clustering(
-            {**result, "indices": indices, "command": command, "version": blockml.__version__}, output
-        )
-    except OSError as error:
-        raise UsageError(f"can't be written ({error.strerror or error})", source=output) from error
-    note(f"wrote {path}")
-
-
 def _truth(arguments: argparse.Namespace, items: Sequence[Item]) -> list[str | None] | None:
-    """Known group of each page, by ``--truth``."""
+    """Return the known group of each page, from ``--truth``."""
     spec = arguments.truth
     if spec is None:
         return None
     if spec == "folder":
         return [Path(item.site).name or None for item in items]
     if not Path(spec).is_file():
-        raise UsageError(f"--truth is 'folder' or a file of JSON lines, not {spec!r}")
+        raise UsageError(f"--truth must be 'folder' or a file of JSON lines, got {spec!r}")
     fields = [arguments.truth_field] if arguments.truth_field else ["cluster", "site", "layout"]
-    groups = {}
-    for row in read_rows(Path(spec)):
-        found = next((row[field] for field in fields if row.get(field) is not None), None)
-        groups[row["id"]] = None if found is None else str(found)
+    groups = {
+        row["id"]: next((str(row[field]) for field in fields if row.get(field) is not None), None)
+        for row in read_rows(Path(spec))
+    }
     known = [groups.get(item.id) for item in items]
     if not any(known):
-        raise UsageError(f"no page has a group there, by its id and {', '.join(fields)}", source=spec)
+        raise UsageError(f"no record has the id of a page and {' or '.join(fields)}", source=spec)
     return known
 
 
-def _show_clusters(result: dict[str, Any], output_format: str) -> None:
-    if output_format == "json":
-        shown = {
-            "distance": result["distance"],
-            "threshold": result["threshold"],
-            "threshold_source": result["threshold_source"],
-            "clusters": {page["id"]: page["cluster"] for page in result["pages"]},
-            "indices": {  # JSON knows no infinity
-                name: value if value is None or math.isfinite(value) else None
-                for name, value in result["indices"].items()
-            },
-        }
-        if any(page["finer"] is not None for page in result["pages"]):
-            shown["finer"] = {page["id"]: page["finer"] for page in result["pages"]}
-        sys.stdout.write(json.dumps(shown, ensure_ascii=False, indent=2) + "\n")
-        return
-    finer: dict[int, list[int | None]] = {}
+def _print_json(result: Mapping[str, Any]) -> None:
+    pages, indices = result["pages"], result["indices"].items()
+    shown = {
+        **{name: result[name] for name in ("distance", "threshold", "threshold_source")},
+        "clusters": {page["id"]: page["cluster"] for page in pages},
+        # JSON has no infinity.
+        "indices": {name: value if value is None or math.isfinite(value) else None for name, value in indices},
+    }
+    if any(page["finer"] is not None for page in pages):
+        shown["subclusters"] = {page["id"]: page["finer"] for page in pages}
+    print_json(shown)
+
+
+def _print_table(result: Mapping[str, Any]) -> None:
+    subclusters: dict[int, set[int | None]] = {}
     for page in result["pages"]:
-        finer.setdefault(page["cluster"], []).append(page["finer"])
-    rows = [
-        {
-            "cluster": row["number"],
-            "pages": row["size"],
-            "median page": row["median"],
-            "mean distance": row["within"],
-            "largest": row["largest"],
-            "repeated words": row["common_words"],
-            **({"known groups": _counted(row["truth"])} if result["indices"] else {}),
-            **({"finer": len(set(finer[row["number"]]))} if any(map(any, finer.values())) else {}),
-            "first pages": " ".join(row["pages"][:_NAMED]),
-        }
-        for row in result["clusters"]
-    ]
-    print_rows([{key: _rounded(value) for key, value in row.items()} for row in rows], "table")
+        subclusters.setdefault(page["cluster"], set()).add(page["finer"])
+    columns = ["cluster", "pages", "median page", "mean distance", "largest", "repeated words"]
+    keys = ["number", "size", "median", "within", "largest", "common_words"]
+    rows = []
+    for cluster in result["clusters"]:
+        values = {name: cluster[key] for name, key in zip(columns, keys, strict=True)}
+        row = {name: round(value, 3) if isinstance(value, float) else value for name, value in values.items()}
+        if result["indices"]:
+            row["known groups"] = _counted(cluster["truth"])
+        if any(map(any, subclusters.values())):
+            row["subclusters"] = len(subclusters[cluster["number"]])
+        rows.append(row | {"first pages": " ".join(cluster["pages"][:_LISTED])})
+    print_rows(rows, "table")
     threshold = "none" if result["threshold"] is None else f"{result['threshold']:.3f}"
     note(f"{len(result['pages'])} pages; {result['distance']}, threshold {threshold} ({result['threshold_source']})")
-    if result["indices"]:
-        shown = {
-            name: value
-            for name, value in result["indices"].items()
-            if name in _INDICES and value is not None and not math.isnan(value)
-        }
-        note(", ".join(f"{name.replace('_', ' ')} {value:.3f}" for name, value in shown.items()))
+    values = {name.replace("_", " "): result["indices"].get(name) for name in _INDICES}
+    shown = [f"{name} {value:.3f}" for name, value in values.items() if value is not None and not math.isnan(value)]
+    if shown:
+        note(", ".join(shown))
 
 
 def _counted(truth: Mapping[str, int] | None) -> str:
-    """Known groups of a cluster, the largest first."""
+    """Format the known groups of a cluster, largest first."""
     groups = sorted((truth or {}).items(), key=lambda item: -item[1])
-    more = f" and {len(groups) - _NAMED} more" if len(groups) > _NAMED else ""
-    return ", ".join(f"{name} {count}" for name, count in groups[:_NAMED]) + more
-
-
-def _rounded(value: object) -> object:
-    return round(value, 3) if isinstance(value, float) else value
+    more = f" and {len(groups) - _LISTED} more" if len(groups) > _LISTED else ""
+    return ", ".join(f"{name} {count}" for name, count in groups[:_LISTED]) + more
 
 
 def run_detect(arguments: argparse.Namespace) -> int:
-    """Learn a site; 1 if some pages couldn't be read, 3 if none could."""
+    """Learn a site template; return 1 if some pages could not be read."""
     if arguments.update and arguments.threshold is not None:
-        raise UsageError("--update keeps the layouts, so --threshold has no use")
+        raise UsageError("--update and --threshold exclude each other, as the layouts are kept")
     failed: list[str] = []
     pages = [page for _, page in _pages(read_items(find_inputs(arguments.inputs)), failed)]
     if not any(len(page.blocks) for page in pages):
@@ -269,31 +245,27 @@ def run_detect(arguments: argparse.Namespace) -> int:
     if arguments.update:
         before = SiteTemplate.load(arguments.output)
         site = before.updated(pages)
-        note(f"{site.counts.n_pages - before.counts.n_pages} pages are new")
+        note(f"added {site.counts.n_pages - before.counts.n_pages} pages")
     else:
         name = arguments.name or Path(arguments.inputs[0]).resolve().stem
         site = SiteTemplate.learn(pages, name=name, threshold=arguments.threshold)
-    try:
-        Path(arguments.output).parent.mkdir(parents=True, exist_ok=True)
+    with writing(arguments.output):
         site.save(arguments.output)
-    except OSError as error:
-        raise UsageError(f"can't be written ({error.strerror or error})", source=arguments.output) from error
     rows = [
         {"layout": number, "pages": layout.n_pages, "tree nodes": len(layout.tree) if layout.tree else 0}
         for number, layout in enumerate(site.layouts)
     ]
     size = Path(arguments.output).stat().st_size
-    words = sum(int(page.blocks.n_words.sum()) for page in pages)
-    repeated = sum(float(measure(page, site.counts, similar=False).text_share @ page.blocks.n_words) for page in pages)
     if arguments.format == "json":
-        told = {"name": site.name, "pages": site.counts.n_pages, "bytes": size, "layouts": rows}
-        sys.stdout.write(json.dumps(told, ensure_ascii=False, indent=2) + "\n")
+        print_json({"name": site.name, "pages": site.counts.n_pages, "bytes": size, "layouts": rows})
     else:
         print_rows(rows, "table")
+    words = sum(int(page.blocks.n_words.sum()) for page in pages)
+    repeated = sum(float(measure(page, site.counts, similar=False).text_share @ page.blocks.n_words) for page in pages)
     note(
         f"wrote {arguments.output}: {site.counts.n_pages} pages of {site.name}, {size / 1000:.0f} kB; "
-        f"a word of these pages is on {repeated / max(words, 1):.0%} of the pages, on average"
+        f"a word occurs on {repeated / max(words, 1):.0%} of the pages on average"
     )
     if too_few(site.counts, MIN_TRAIN - 1):
-        note(f"fewer than {MIN_TRAIN - 1} pages tell nothing yet: extraction will fall back")
+        note(f"fewer than {MIN_TRAIN - 1} pages: extraction will ignore the template")
     return 1 if failed else 0

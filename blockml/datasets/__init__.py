@@ -1,4 +1,4 @@
-"""Files on disk in, labelled pages out: one reader per layout, chosen by what a folder holds."""
+"""Readers of labelled pages, one per layout on disk."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from blockml.datasets.annotated import read_annotated
-from blockml.datasets.base import Dataset, LabelledPage, site_of
-from blockml.datasets.corpus import find_table, read_corpus, read_rows
+from blockml.datasets.base import HTML_SUFFIXES, Dataset, LabelledPage, site_of
+from blockml.datasets.corpus import find_table, read_corpus
 from blockml.datasets.folders import PAGE_NAMES, read_folders
 from blockml.datasets.gold import BlockLabels, Gold, RegionGold, RunGold, SnippetGold, TextGold
 from blockml.errors import DatasetError, UnknownNameError
 
 __all__ = [
     "FORMATS",
+    "LAYOUTS",
     "BlockLabels",
     "Dataset",
     "Gold",
@@ -27,48 +28,40 @@ __all__ = [
     "site_of",
 ]
 
-
-def _annotated(folder: Path, name: str) -> Dataset:
-    table = find_table(folder.parent)
-    urls = {row["id"]: row["url"] for row in read_rows(table) if row.get("url")} if table else {}
-    return read_annotated(folder, name, urls)
-
-
-#: Readers by the name of the layout.
+#: Readers by name of the layout.
 FORMATS: Mapping[str, Callable[[Path, str], Dataset]] = {
     "corpus": read_corpus,
     "folders": read_folders,
-    "annotated": _annotated,
+    "annotated": read_annotated,
 }
 
-#: What each layout is.
+#: Description of each layout.
 LAYOUTS: Mapping[str, str] = {
     "corpus": "pages/ID.html.gz with gold.jsonl.gz: text, snippets or block types with XPaths",
-    "folders": "a folder a page: page.html with labels.jsonl or expected.txt, and meta.json",
+    "folders": "one folder per page: page.html with labels.jsonl or expected.txt, and meta.json",
     "annotated": "HTML files with spans of classes x-nc-sel0 … x-nc-sel5",
 }
 
 
 def detect_format(folder: Path) -> str:
-    """Tell which layout a folder has.
+    """Return the layout of a folder, a key of :data:`FORMATS`.
 
     Raises
     ------
     DatasetError
-        None of them.
+        The folder is missing or has no known layout.
     """
     if not folder.is_dir():
-        raise DatasetError("no such folder", source=folder)
+        raise DatasetError("not a folder" if folder.exists() else "no such folder", source=folder)
     if find_table(folder) and (folder / "pages").is_dir():
         return "corpus"
-    if any(path.name.endswith((".html", ".htm", ".html.gz", ".htm.gz")) for path in folder.iterdir()):
-        return "folders" if any((folder / name).is_file() for name in PAGE_NAMES) else "annotated"
-    if any(True for name in PAGE_NAMES for _ in folder.rglob(name)):
+    has_html_files = any(path.name.endswith(HTML_SUFFIXES) for path in folder.iterdir())
+    if has_html_files and not any((folder / name).is_file() for name in PAGE_NAMES):
+        return "annotated"
+    if has_html_files or any(True for name in PAGE_NAMES for _ in folder.rglob(name)):
         return "folders"
-    raise DatasetError(
-        "no labelled pages; known layouts: " + "; ".join(f"{name} ({what})" for name, what in LAYOUTS.items()),
-        source=folder,
-    )
+    known = "; ".join(f"{name} ({description})" for name, description in LAYOUTS.items())
+    raise DatasetError(f"no labelled pages; known layouts: {known}", source=folder)
 
 
 def open_dataset(spec: str | Path, *, layout: str | None = None) -> Dataset:
@@ -77,16 +70,16 @@ def open_dataset(spec: str | Path, *, layout: str | None = None) -> Dataset:
     Parameters
     ----------
     spec
-        A folder, or ``NAME=FOLDER``. Without a name the folder's own is taken.
+        A folder, or ``NAME=FOLDER``. The name defaults to that of the folder.
     layout
-        Key of :data:`FORMATS`; found out from the folder's contents if None.
+        A key of :data:`FORMATS`; detected from the contents of the folder if None.
 
     Raises
     ------
     DatasetError
-        The folder holds no labelled pages, or a damaged one.
+        The folder holds no labelled pages, or a damaged file.
     UnknownNameError
-        No such layout.
+        The layout is unknown.
     """
     name, separator, folder_name = ("", "", "") if Path(spec).is_dir() else str(spec).partition("=")
     folder = Path(folder_name if separator else str(spec))

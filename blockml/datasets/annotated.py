@@ -1,17 +1,17 @@
-"""Annotated HTML: spans of classes ``x-nc-sel0`` … ``x-nc-sel5`` around texts, as in L3S-GN1.
+"""Reader of annotated HTML: spans of classes ``x-nc-sel0`` … ``x-nc-sel5`` around texts, as in L3S-GN1.
 
-The spans are taken out of the source, so that features are those of the page as it was; the labels stay behind as
-runs of text.
+The spans are removed from the source, so that features are computed on the original page; the labels are kept as
+labelled runs of text.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 
-from blockml.datasets.base import Dataset, LabelledPage, read_bytes, site_of
+from blockml.datasets.base import HTML_SUFFIXES, Dataset, LabelledPage, read_bytes, site_of
+from blockml.datasets.corpus import find_table, read_rows
 from blockml.datasets.gold import Gold, RunGold
 from blockml.errors import DatasetError
 from blockml.page import Label
@@ -19,34 +19,28 @@ from blockml.parsing import parse
 
 __all__ = ["read_annotated", "read_annotated_file", "split_annotation"]
 
-#: What the numbers mean (public evaluation code of the corpus).
-CLASSES: Mapping[str, Label] = {
-    "0": Label.OTHER,
-    "1": Label.HEADING,
-    "2": Label.MAIN,
-    "3": Label.SUPPLEMENT,
-    "4": Label.RELATED,
-    "5": Label.COMMENT,
-}
+#: Labels by the digit in the class name (public evaluation code of the corpus).
+CLASSES = (Label.OTHER, Label.HEADING, Label.MAIN, Label.SUPPLEMENT, Label.RELATED, Label.COMMENT)
 
 _CLASS = re.compile(r"x-nc-sel([0-5])\b")
 _TAG = re.compile(
-    r"<!--.*?-->"  # what a comment, script or style holds is no tag
+    r"<!--.*?-->"  # tags inside comments, scripts and styles are text
     r"|<(?P<raw>script|style)\b.*?</(?P=raw)\s*>"
     r"""|<(?P<close>/)?(?P<name>[a-z][a-z0-9:]*)(?P<attributes>(?:[^>"']|"[^"]*"|'[^']*')*)>""",
     re.IGNORECASE | re.DOTALL,
 )
-#: Private-use characters: one per class, and one that ends the innermost. They mark borders in a throw-away parse.
+#: Private-use characters, one per class, and one that ends the innermost annotation. They mark the borders of
+#: annotations in a copy of the page, whose parsed text then shows the labelled runs.
 _FIRST_MARK = 0xF8F0
 _END_MARK = chr(_FIRST_MARK + len(CLASSES))
 _MARK = re.compile(f"([{chr(_FIRST_MARK)}-{_END_MARK}])")
 
 
 def split_annotation(annotated: str) -> tuple[str, RunGold]:
-    """Take the annotation out of a page.
+    """Separate a page from its annotation.
 
-    A text belongs to the innermost annotated element around it. Annotated spans are removed; other elements that
-    carry an annotation class stay.
+    A text gets the label of the innermost annotated element around it. Annotated spans are removed; other elements
+    with an annotation class stay.
 
     Returns
     -------
@@ -63,11 +57,10 @@ def split_annotation(annotated: str) -> tuple[str, RunGold]:
     >>> [(text.strip(), str(label)) for text, label in gold.runs]
     [('Full text here', 'main'), ('nice post', 'comment')]
     """
-    if any(mark in annotated for mark in map(chr, range(_FIRST_MARK, ord(_END_MARK) + 1))):
-        annotated = _MARK.sub("\ufffd", annotated)
+    annotated = _MARK.sub("\ufffd", annotated)
     clean: list[str] = []
     marked: list[str] = []
-    open_tags: list[tuple[str, bool, bool]] = []  # name, opened a mark, tag itself is dropped
+    open_tags: list[tuple[str, bool, bool]] = []  # name, whether it opened a mark, whether the tag is dropped
     position = 0
 
     def emit(text: str) -> None:
@@ -82,11 +75,9 @@ def split_annotation(annotated: str) -> tuple[str, RunGold]:
             emit(match[0])
         elif match["close"]:
             place = next((i for i in reversed(range(len(open_tags))) if open_tags[i][0] == name), None)
-            dropped = False
-            if place is not None:
-                _, had_mark, dropped = open_tags.pop(place)
-                if had_mark:
-                    marked.append(_END_MARK)
+            _, had_mark, dropped = ("", False, False) if place is None else open_tags.pop(place)
+            if had_mark:
+                marked.append(_END_MARK)
             if not dropped:
                 emit(match[0])
         else:
@@ -96,16 +87,15 @@ def split_annotation(annotated: str) -> tuple[str, RunGold]:
                 emit(match[0])
             if found:
                 marked.append(chr(_FIRST_MARK + int(found[1])))
-            if name == "span" or found:  # other elements open no run, so their ends needn't be known
+            if name == "span" or found:  # other elements open no run, so their end tags are irrelevant
                 open_tags.append((name, found is not None, dropped))
     emit(annotated[position:])
     return "".join(clean), RunGold(_runs("".join(marked)))
 
 
 def _runs(marked: str) -> tuple[tuple[str, Label], ...]:
-    """Labelled runs of the text of a page with marks in it."""
-    page = parse(marked)
-    visible = "\n".join(page.blocks.texts)
+    """Return the labelled runs of the visible text of a page with marks."""
+    visible = "\n".join(parse(marked).blocks.texts)
     borders = [0, *(match.start() for match in _MARK.finditer(visible)), len(visible)]
     open_labels: list[Label] = []
     runs: list[tuple[str, Label]] = []
@@ -115,45 +105,37 @@ def _runs(marked: str) -> tuple[tuple[str, Label], ...]:
             if open_labels:
                 open_labels.pop()
         elif _MARK.match(text):
-            open_labels.append(CLASSES[str(ord(text[0]) - _FIRST_MARK)])
+            open_labels.append(CLASSES[ord(text[0]) - _FIRST_MARK])
         if run := " ".join(_MARK.sub("", text).split()):
             runs.append((run, open_labels[-1] if open_labels else Label.OTHER))
     return tuple(runs)
 
 
 def read_annotated_file(path: Path) -> tuple[bytes, Gold | None]:
-    """Page and gold of one annotated file. Annotated files are UTF-8, whatever their pages declare."""
+    """Read page and gold from an annotated file, which is UTF-8 whatever its page declares."""
     page, gold = split_annotation(read_bytes(path).decode("utf-8", "replace"))
     return page.encode("utf-8"), gold
 
 
-def read_annotated(folder: Path, name: str, urls: Mapping[str, str]) -> Dataset:
+def read_annotated(folder: Path, name: str) -> Dataset:
     """Read a folder of annotated HTML files.
 
     Parameters
     ----------
     folder
-        Holds ``ID.html`` or ``ID.html.gz`` files.
+        Holds ``ID.html`` or ``ID.html.gz`` files. URLs are taken from the table of the parent folder, if there is
+        one; a page without a URL is a site of its own.
     name
         Name of the data set.
-    urls
-        URL of each id, as far as known; a page without one is a site of its own.
     """
-    files = sorted(path for path in folder.iterdir() if path.name.endswith((".html", ".htm", ".html.gz", ".htm.gz")))
-    if not files:
-        raise DatasetError("no HTML files", source=folder)
+    table = find_table(folder.parent)
+    urls = {row["id"]: row["url"] for row in read_rows(table) if row.get("url")} if table else {}
     pages = []
-    for path in files:
+    for path in sorted(path for path in folder.iterdir() if path.name.endswith(HTML_SUFFIXES)):
         page_id = path.name.removesuffix(".gz").rpartition(".")[0]
         url = urls.get(page_id)
-        pages.append(
-            LabelledPage(
-                id=page_id,
-                site=site_of(url, page_id),
-                path=path,
-                reader=read_annotated_file,
-                url=url,
-                charset="utf-8",
-            )
-        )
+        site = site_of(url, page_id)
+        pages.append(LabelledPage(page_id, site, path, reader=read_annotated_file, url=url, charset="utf-8"))
+    if not pages:
+        raise DatasetError("no HTML files", source=folder)
     return Dataset(name, folder, "annotated", tuple(pages))

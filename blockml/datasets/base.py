@@ -1,4 +1,4 @@
-"""A labelled page, and a data set of them."""
+"""Labelled pages and data sets."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from types import MappingProxyType
 from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
-from blockml.datasets.gold import Gold
+from blockml.datasets.gold import Gold, SnippetGold, TextGold
 from blockml.errors import DatasetError
 
-__all__ = ["Dataset", "LabelledPage", "read_bytes", "site_of"]
+__all__ = ["HTML_SUFFIXES", "Dataset", "LabelledPage", "page_from_row", "read_bytes", "site_of", "text_gold"]
+
+#: Suffixes of page files.
+HTML_SUFFIXES = (".html", ".htm", ".html.gz", ".htm.gz")
 
 #: Second-level suffixes under which sites register a third label (our choice: the frequent ones).
 _SECOND_LEVEL = frozenset(
@@ -23,29 +26,32 @@ _SECOND_LEVEL = frozenset(
     "com.sg com.tr com.tw com.ua gov.au gov.uk ne.jp net.au or.jp org.au org.uk".split()
 )
 
+#: Fields of a JSON record that a labelled page has attributes or gold for; the others go to ``extra``.
+_OWN_FIELDS = frozenset("id url site page_type encoding main_content with without blocks flags".split())
+
 
 @dataclass(frozen=True, slots=True)
 class LabelledPage:
-    """One page with its gold. The bytes are read when asked for, so a data set costs little memory."""
+    """One page with its gold. Bytes are read on demand, so a data set needs little memory."""
 
     id: str
     """Unique in its data set."""
     site: str
-    """Pages of one site never stand on both sides of a split."""
+    """Site of the page; splits are grouped by it."""
     path: Path
     """File with the page, gzipped if it ends in ``.gz``."""
     gold: Gold | None = None
-    """None where it is part of the page file (see ``reader``), or where there is none."""
+    """None for a page without gold, or if ``reader`` extracts the gold from the page file."""
     reader: Callable[[Path], tuple[bytes, Gold | None]] | None = None
-    """Takes the page and its gold out of a file that holds both."""
+    """Reads page and gold from a file that holds both."""
     url: str | None = None
     charset: str | None = None
-    """Encoding label, where the data set gives one."""
+    """Encoding label, if the data set gives one."""
     page_type: str | None = None
     flags: tuple[str, ...] = ()
-    """Known defects of the gold: pages with any are left out of training and kept in evaluation."""
+    """Known defects of the gold. Flagged pages are left out of training and kept in evaluation."""
     extra: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}), hash=False, compare=False)
-    """Whatever else the data set tells: template, links, language …"""
+    """Further fields of the data set: template, links, language …"""
 
     def load(self) -> tuple[bytes, Gold | None]:
         """Read the page and its gold.
@@ -58,27 +64,27 @@ class LabelledPage:
         try:
             return self.reader(self.path) if self.reader else (read_bytes(self.path), self.gold)
         except OSError as error:
-            raise DatasetError(f"the page can't be read ({error})", source=self.path) from error
+            raise DatasetError(f"cannot read the page ({error})", source=self.path) from error
 
     @property
     def template_group(self) -> str:
-        """Pages of one group share a template: what the data set calls a cluster, else the site."""
+        """Group of pages that share a template: the ``cluster`` of the data set if it has one, else the site."""
         return str(self.extra.get("cluster") or self.site)
 
     @property
     def trusted(self) -> bool:
-        """Whether its gold is fit for training."""
+        """Whether the gold is valid for training."""
         return not self.flags
 
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """Labelled pages from one place."""
+    """Labelled pages of one folder."""
 
     name: str
     path: Path
     format: str
-    """Name of the reader: see :data:`blockml.datasets.FORMATS`."""
+    """Layout: a key of :data:`blockml.datasets.FORMATS`."""
     pages: tuple[LabelledPage, ...]
     licence: str = ""
     attribution: str = ""
@@ -87,22 +93,56 @@ class Dataset:
         return len(self.pages)
 
     def checksum(self) -> str:
-        """SHA-256 over ids and page files: tells whether a model was trained on the same pages."""
+        """Compute the SHA-256 over ids and page files; equal checksums mean equal pages."""
         digest = hashlib.sha256()
         for page in sorted(self.pages, key=lambda page: page.id):
             digest.update(page.id.encode() + b"\0" + hashlib.sha256(page.path.read_bytes()).digest())
         return digest.hexdigest()
 
 
+def page_from_row(row: Mapping[str, Any], page_id: str, path: Path, **attributes: Any) -> LabelledPage:  # noqa: ANN401
+    """Make a labelled page from a JSON record of a data set.
+
+    Parameters
+    ----------
+    row
+        The record, of which ``url``, ``site``, ``page_type``, ``flags`` and unknown fields are used. The site
+        defaults to the registrable domain of the URL.
+    page_id, path
+        Id and file of the page.
+    **attributes
+        Further attributes of :class:`LabelledPage`: ``gold``, ``reader``, ``charset``.
+    """
+    url = row.get("url")
+    return LabelledPage(
+        page_id,
+        row.get("site") or site_of(url, page_id),
+        path,
+        url=url,
+        page_type=row.get("page_type"),
+        flags=tuple(row.get("flags") or ()),
+        extra={key: value for key, value in row.items() if key not in _OWN_FIELDS},
+        **attributes,
+    )
+
+
+def text_gold(content: str | None, row: Mapping[str, Any]) -> Gold | None:
+    """Make gold from a text and the snippets of a JSON record, ``with`` and ``without``; None if it has neither."""
+    required, forbidden = tuple(row.get("with") or ()), tuple(row.get("without") or ())
+    if content is not None:
+        return TextGold(content, required, forbidden)
+    return SnippetGold(required, forbidden) if required or forbidden else None
+
+
 def read_bytes(path: Path, limit: int = -1) -> bytes:
-    """Bytes of a file, unzipped if its name ends in ``.gz``.
+    """Read a file, unzipped if its name ends in ``.gz``.
 
     Parameters
     ----------
     path
         The file.
     limit
-        Read, and unzip, no more bytes than these; -1 for all.
+        Maximum number of bytes to read and unzip; -1 for all.
 
     Raises
     ------
@@ -118,7 +158,9 @@ def read_bytes(path: Path, limit: int = -1) -> bytes:
 
 
 def site_of(url: str | None, page_id: str) -> str:
-    """Registrable domain of a URL: its last two labels, three under suffixes such as ``co.uk``; else the page's id.
+    """Return the registrable domain of a URL, or the page's id if the URL has no host.
+
+    The domain is the last two labels of the host, three under suffixes such as ``co.uk``.
 
     Examples
     --------
@@ -127,11 +169,11 @@ def site_of(url: str | None, page_id: str) -> str:
     """
     try:
         host = (urlsplit(url).hostname or "") if url else ""
-    except ValueError:  # no URL at all
+    except ValueError:  # not a URL
         host = ""
     if not host:
         return page_id
     labels = host.rstrip(".").split(".")
     if labels[-1].isdigit():
-        return host  # an address, not a name
+        return host  # an IP address
     return ".".join(labels[-3:] if ".".join(labels[-2:]) in _SECOND_LEVEL else labels[-2:])

@@ -1,4 +1,4 @@
-"""Which pages of a data set have a gold that is unfit to train on, or unfit to judge by."""
+"""Pages of a data set whose gold is invalid for training or for evaluation."""
 
 from __future__ import annotations
 
@@ -9,54 +9,50 @@ from dataclasses import replace
 from blockml.datasets.base import Dataset, LabelledPage
 from blockml.datasets.validation import Kind, validate
 
-__all__ = ["UNFIT_FOR_JUDGING", "UNFIT_FOR_TRAINING", "defects", "filtered"]
+__all__ = ["INVALID_FOR_EVALUATION", "INVALID_FOR_TRAINING", "REPLACED", "filtered", "gold_defects"]
 
-#: What makes a gold wrong for whichever use: it is missing, of another page or capture, incomplete, or contradicted.
-_WRONG: frozenset[Kind] = frozenset(
-    {"stand-in page", "empty gold", "words missing", "truncation", "cut off", "labels off", "contradiction"}
-)
-#: Kinds of findings that make block labels wrong. A repetition doesn't: one of the copies is aligned.
-UNFIT_FOR_TRAINING: frozenset[Kind] = _WRONG | {"other order"}
-#: Kinds of findings that make scores wrong. Another order doesn't where words are counted without their order.
-UNFIT_FOR_JUDGING: frozenset[Kind] = _WRONG | {"repetition"}
+#: Kinds that make gold invalid for any use: it is missing, of another page, incomplete or contradicted.
+_INVALID = frozenset(Kind) - {Kind.WORD_ORDER, Kind.REPETITION, Kind.DUPLICATE, Kind.CONTAMINATION}
+#: Kinds that make block labels wrong. A repetition does not, as only one of the copies is aligned.
+INVALID_FOR_TRAINING: frozenset[Kind] = _INVALID | {Kind.WORD_ORDER}
+#: Kinds that make scores wrong. Word order does not affect bag-of-words scores.
+INVALID_FOR_EVALUATION: frozenset[Kind] = _INVALID | {Kind.REPETITION}
 
-#: Flags of data sets that our own finding of the same kind replaces: WCXB's authors looked for the gold's words in the
-#: visible text of a browser, and part of it stands in ``noscript``, which is read here.
+#: Flags of data sets that our own check of the same kind replaces: WCXB's authors searched the visible text of a
+#: browser for the words of the gold and flagged pages with text in ``noscript``, which blockml reads.
 REPLACED: frozenset[str] = frozenset({"gold_words_missing_from_html"})
 
 
-def defects(
+def gold_defects(
     dataset: Dataset,
     *,
-    kinds: Set[Kind] = UNFIT_FOR_TRAINING | UNFIT_FOR_JUDGING,
+    kinds: Set[Kind] = INVALID_FOR_TRAINING | INVALID_FOR_EVALUATION,
     jobs: int = 1,
     progress: Callable[[Iterable[LabelledPage]], Iterable[LabelledPage]] = iter,
 ) -> Mapping[str, tuple[str, ...]]:
-    """Tell what is wrong with the gold of a data set's pages, by the pages alone.
-
-    No extractor has a say, so pages may be left out by it without favour to any of them.
+    """Find the defects of the gold of a data set, without using any extractor.
 
     Parameters
     ----------
     dataset
         The data set.
     kinds
-        Kinds of findings that count; see :data:`blockml.datasets.validation.KINDS`.
+        Kinds of findings that count as defects.
     jobs
-        Processes; the result does not depend on it.
+        Number of processes; does not affect the result.
     progress
-        Wraps the iteration over its pages, to show progress.
+        Wraps the iteration over pages, to show progress.
 
     Returns
     -------
     Mapping[str, tuple[str, ...]]
-        Id of each page with a defect, in the order of the data set: first the flags that the data set itself carries,
-        in its order, then the kinds of findings, sorted; each once. Pages without a defect are not in it.
+        Defects by page id, in the order of the data set, for pages with at least one: the flags of the data set in
+        their order, then the kinds of findings, sorted, without duplicates.
 
     Raises
     ------
     DatasetError
-        A page can't be read.
+        A page cannot be read.
 
     Examples
     --------
@@ -67,35 +63,35 @@ def defects(
     ...     path = Path(folder, "a.html")
     ...     _ = path.write_text("<title>Page not found</title><p>Page not found")
     ...     page = LabelledPage("a", "site", path, TextGold("Page not found"), flags=("seen",))
-    ...     defects(Dataset("mine", Path(folder), "folders", (page,)))
-    {'a': ('seen', 'stand-in page')}
+    ...     gold_defects(Dataset("mine", Path(folder), "folders", (page,)))
+    {'a': ('seen', 'soft error')}
     """
     found: dict[str, set[str]] = defaultdict(set)
     for finding in validate(dataset, jobs=jobs, progress=progress):
         if finding.kind in kinds:
-            found[finding.page_id].add(finding.kind)
-    both = {page.id: tuple(dict.fromkeys((*page.flags, *sorted(found.get(page.id, ()))))) for page in dataset.pages}
-    return {page_id: names for page_id, names in both.items() if names}
+            found[finding.page_id].add(str(finding.kind))
+    names = {page.id: tuple(dict.fromkeys((*page.flags, *sorted(found.get(page.id, ()))))) for page in dataset.pages}
+    return {page_id: defects for page_id, defects in names.items() if defects}
 
 
 def filtered(dataset: Dataset, *, jobs: int = 1) -> Dataset:
-    """Return the data set with a flag for each defect that makes a page's gold unfit to train on.
+    """Flag the pages of a data set whose gold is invalid for training, so that training leaves them out.
 
-    Its own flags stay, but for those in :data:`REPLACED`.
+    Existing flags are kept, except those in :data:`REPLACED`.
 
     Parameters
     ----------
     dataset
         The data set.
     jobs
-        Processes; the result does not depend on it.
+        Number of processes; does not affect the result.
 
     Raises
     ------
     DatasetError
-        A page can't be read.
+        A page cannot be read.
     """
-    found = defects(dataset, kinds=UNFIT_FOR_TRAINING, jobs=jobs)
+    found = gold_defects(dataset, kinds=INVALID_FOR_TRAINING, jobs=jobs)
     pages = [
         replace(page, flags=tuple([name for name in found.get(page.id, ()) if name not in REPLACED]))
         for page in dataset.pages

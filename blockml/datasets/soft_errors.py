@@ -1,25 +1,23 @@
-"""Pages that a server sent in place of the one that was asked for."""
+"""Soft error pages: challenges, error messages and empty shells that a server sends in place of the requested page."""
 
 from __future__ import annotations
 
 import re
 
-import numpy as np
-
 from blockml.page import Page
 
-__all__ = ["stand_in"]
+__all__ = ["soft_error"]
 
-#: A page with more words than this holds more than an excuse (our choice: error pages with a full menu have up to 500).
-_MOST_WORDS = 500
-#: A page with so few words, one of its sentences asking for JavaScript, is the shell of an application (our choice).
-_SHELL_WORDS = 40
-#: A block with more words than this is no message (our choice).
-_MESSAGE_WORDS = 40
+#: Maximum number of words of a soft error page (our choice: error pages with a full menu have up to 500).
+_MAX_WORDS = 500
+#: Maximum number of words of an application shell, which asks to enable JavaScript (our choice).
+_MAX_SHELL_WORDS = 40
+#: Maximum number of words of a block with a message (our choice).
+_MAX_MESSAGE_WORDS = 40
 
-#: Whole titles (or parts of a title between dashes and bars) and whole blocks: of challenges by Cloudflare, Anubis,
-#: PerimeterX, Imperva, Akamai and Amazon, and of the error pages of common servers.
-_NAME = re.compile(
+#: Whole titles (or segments of a title between dashes and bars) and whole blocks: challenges by Cloudflare, Anubis,
+#: PerimeterX, Imperva, Akamai and Amazon, and error messages of common servers.
+_MESSAGE = re.compile(
     r"just a moment|making sure you['’]re not a bot|attention required|robot check|human verification|"
     r"are you (?:a )?(?:human|robot)|pardon our interruption|security check(?: required)?|"
     r"verify(?:ing)? (?:that )?you are (?:a )?human|checking your browser(?: before accessing .{1,60})?|"
@@ -29,8 +27,8 @@ _NAME = re.compile(
     r"bad gateway|service (?:temporarily )?unavailable|internal server error|gateway time-?out|too many requests)",
     re.IGNORECASE,
 )
-#: A sentence that says that what was asked for is not here.
-_MISSING = re.compile(
+#: A sentence that says that the requested page does not exist.
+_SENTENCE = re.compile(
     r"\b(?:page|file|document|url|topic|post|article|content|address)\b[^.!?]{0,100}?"
     r"\byou(?:['’]re| are| were)? (?:have )?(?:looking for|requested|tried to access|trying to access)\b"
     r"[^!?]{0,120}?(?:\bnot (?:be )?(?:found|available|exist)|n['’]t (?:be )?(?:found|exist)|"
@@ -39,38 +37,37 @@ _MISSING = re.compile(
     re.IGNORECASE,
 )
 _SCRIPT = re.compile(r"\b(?:enable|turn on|activate|requires?|needs?) (?:java ?script|js)\b", re.IGNORECASE)
-#: What parts a title, and ends a heading.
-_PARTS = re.compile(r"\s[|–—:·»«-]+\s|[|:»]+\s*|,\s")
+#: Separators between the segments of a title, and punctuation at the end of a heading.
+_SEPARATORS = re.compile(r"\s[|–—:·»«-]+\s|[|:»]+\s*|,\s")
 _MARGIN = " .…!?*:-–—"
 
 
-def stand_in(page: Page) -> str | None:
-    """Tell whether a page is a challenge, an error message or an empty shell, by what it says itself.
+def soft_error(page: Page) -> str | None:
+    """Return the message by which a page shows that it is a challenge, an error page or an empty shell.
 
     Returns
     -------
     str | None
-        The words that say so; None if the page is what it should be, as far as can be told.
+        The message; None if the page shows no sign of a soft error.
 
     Examples
     --------
     >>> import blockml
-    >>> stand_in(blockml.parse("<title>Shop | Page not found</title><p>Try the search.</p>"))
+    >>> soft_error(blockml.parse("<title>Shop | Page not found</title><p>Try the search.</p>"))
     'Page not found'
-    >>> stand_in(blockml.parse("<title>How to repair pages</title><p>Page not found: what then?</p>")) is None
+    >>> soft_error(blockml.parse("<title>How to repair pages</title><p>Page not found: what then?</p>")) is None
     True
     """
-    n_words = int(np.sum(page.blocks.n_words))
-    if not n_words or n_words > _MOST_WORDS:
+    n_words = int(page.blocks.n_words.sum())
+    if not 0 < n_words <= _MAX_WORDS:
         return None
-    for name in (*_PARTS.split(page.title), *page.blocks.texts):
-        if _NAME.fullmatch(name.strip(_MARGIN)):
+    for name in (*_SEPARATORS.split(page.title), *page.blocks.texts):
+        if _MESSAGE.fullmatch(name.strip(_MARGIN)):
             return name.strip()
     for text, words in zip(page.blocks.texts, page.blocks.n_words.tolist(), strict=True):
-        if words <= _MESSAGE_WORDS and ((match := _MISSING.search(text)) or _asks(text, n_words)):
-            return match[0] if match else text
+        if words <= _MAX_MESSAGE_WORDS:
+            if match := _SENTENCE.search(text):
+                return match[0]
+            if n_words <= _MAX_SHELL_WORDS and _SCRIPT.search(text):
+                return text
     return None
-
-
-def _asks(text: str, n_words: int) -> bool:
-    return n_words <= _SHELL_WORDS and _SCRIPT.search(text) is not None

@@ -1,4 +1,4 @@
-"""Where tags stand: the analysis by which Kim et al. 2013 (section 3.1, figure 2) chose their 22 parent tags."""
+"""Distribution of tags over pages, by which Kim et al. 2013 (section 3.1, figure 2) chose their 22 parent tags."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from blockml.parsing.lines import line_numbers
 
 __all__ = ["TagPoints", "TagRow", "tag_distribution", "tag_points"]
 
-#: A tag is suggested as a parent tag only if it was seen this often (our choice).
+#: Minimum frequency of a tag to be suggested as a parent tag (our choice).
 _MIN_COUNT = 10
 
 
@@ -30,30 +30,37 @@ class TagPoints(NamedTuple):
     tag: tuple[str, ...]
     """(n,) name of the element."""
     inside: NDArray[np.bool_]
-    """(n,) whether it stands between the first and the last block of the main content."""
+    """(n,) whether the tag is between the first and the last block of the main content."""
 
 
 @dataclass(frozen=True, slots=True)
 class TagRow:
-    """What labelled pages say about one tag."""
+    """Counts of one tag over labelled pages."""
 
     tag: str
     inside: int
     """Start tags between the first and the last content block of their page."""
     outside: int
-    """All others."""
+    """Other start tags."""
     parent_of_main: int
-    """Content blocks whose parent it is."""
+    """Content blocks with this parent tag."""
     parent_of_other: int
-    """Other blocks whose parent it is."""
+    """Other blocks with this parent tag."""
     in_paper: bool
-    """Whether it is one of the paper's 22."""
+    """Whether the tag is one of the paper's 22."""
     suggested: bool
-    """Whether the data suggest it: seen 10 times or more, and inside more often than tags are on the whole."""
+    """Whether the tag occurs 10 times or more, and inside the main content more often than the average tag."""
 
 
 def tag_points(page: Page, labels: BlockLabels) -> TagPoints:
-    """Give the points of one page, to be drawn as tag against line.
+    """Return the points of one page, to plot tags against lines.
+
+    Parameters
+    ----------
+    page
+        The page.
+    labels
+        Labels of its blocks.
 
     Examples
     --------
@@ -65,24 +72,18 @@ def tag_points(page: Page, labels: BlockLabels) -> TagPoints:
     [('body', False), ('ul', False), ('li', False), ('p', False), ('br', True)]
     """
     nodes, blocks = page.nodes, page.blocks
-    elements = np.flatnonzero(
-        (nodes.tag != 0) & ((nodes.flags & (Flag.HEAD | Flag.DROPPED)) == 0) & (nodes.parent >= 0)
-    )
+    in_body = (nodes.tag != 0) & ((nodes.flags & (Flag.HEAD | Flag.DROPPED)) == 0) & (nodes.parent >= 0)
+    elements = np.flatnonzero(in_body)
     lines = line_numbers(nodes)[elements]
-    main = np.flatnonzero(labels.main)
-    if len(main):
+    inside = np.zeros(len(elements), dtype=bool)
+    if len(main := np.flatnonzero(labels.main)):
         inside = (lines > blocks.first_line[main[0]]) & (lines < blocks.last_line[main[-1]])
-    else:
-        inside = np.zeros(len(elements), dtype=bool)
     return TagPoints(lines, tuple([nodes.name(node) for node in elements.tolist()]), inside)
 
 
 def tag_distribution(dataset: Dataset) -> list[TagRow]:
-    """Count tags inside and outside the main content over a data set, most frequent first."""
-    inside: Counter[str] = Counter()
-    outside: Counter[str] = Counter()
-    of_main: Counter[str] = Counter()
-    of_other: Counter[str] = Counter()
+    """Count the tags inside and outside the main content of a data set, most frequent first."""
+    inside, outside, of_main, of_other = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
     for labelled in dataset.pages:
         html, gold = labelled.load()
         if gold is None:
@@ -93,8 +94,8 @@ def tag_distribution(dataset: Dataset) -> list[TagRow]:
             (inside if is_inside else outside)[tag] += 1
         for parent, is_main in zip(page.blocks.parents, labels.main.tolist(), strict=True):
             (of_main if is_main else of_other)[parent] += 1
-    share = inside.total() / max(1, inside.total() + outside.total())
-    tags = sorted(inside | outside | of_main | of_other, key=lambda tag: (-inside[tag] - outside[tag], tag))
+    total = inside + outside
+    share = inside.total() / max(1, total.total())
     return [
         TagRow(
             tag,
@@ -102,8 +103,8 @@ def tag_distribution(dataset: Dataset) -> list[TagRow]:
             outside[tag],
             of_main[tag],
             of_other[tag],
-            tag in PARENT_TAGS,
-            (total := inside[tag] + outside[tag]) >= _MIN_COUNT and inside[tag] > share * total,
+            in_paper=tag in PARENT_TAGS,
+            suggested=total[tag] >= _MIN_COUNT and inside[tag] > share * total[tag],
         )
-        for tag in tags
+        for tag in sorted(total | of_main | of_other, key=lambda tag: (-total[tag], tag))
     ]

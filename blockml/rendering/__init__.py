@@ -1,4 +1,4 @@
-"""Extraction in, what the user asked for out: text, Markdown, HTML or JSON."""
+"""Output formats of an extraction: text, Markdown, HTML and JSON."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ FORMATS: Mapping[str, Callable[[Extraction], str]] = {
 
 
 def render(extraction: Extraction, output_format: str = "text") -> str:
-    """Write an extraction in a format.
+    """Render an extraction in an output format, a key of :data:`FORMATS`.
 
     Raises
     ------
     UnknownNameError
-        No such format.
+        The format is unknown.
     MissingExtraError
-        The format needs a package that is not installed.
+        The format needs an optional package.
 
     Examples
     --------

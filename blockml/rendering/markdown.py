@@ -1,4 +1,4 @@
-"""Kept blocks as Markdown, written by markdownify (extra ``markdown``)."""
+"""Rendering of kept blocks as Markdown, by markdownify (extra ``markdown``)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["render_markdown"]
 
 
 def render_markdown(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str:
-    """Write the kept blocks as Markdown.
+    """Render the kept blocks, given by a mask of shape (n_blocks,), as Markdown.
 
     Raises
     ------
@@ -35,7 +35,7 @@ def render_markdown(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str
         from markdownify import markdownify
     except ImportError as error:
         raise MissingExtraError("Markdown output", "markdown") from error
-    # The element around it tells Beautiful Soup that a text which looks like a URL is markup all the same.
+    # Without an element, Beautiful Soup warns that a text may be a URL.
     fragment = f"<div>{render_html(page, kept)}</div>"
     text: str = markdownify(fragment, heading_style="ATX", bullets="-", escape_misc=True)
     return text.strip()

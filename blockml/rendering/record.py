@@ -1,4 +1,4 @@
-"""An extraction as a plain dictionary, for JSON."""
+"""Records of an extraction, for JSON."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from blockml.page import Extraction
 
 __all__ = ["SCHEMA_VERSION", "block_records", "page_record"]
 
-#: Rises when a field changes its meaning or goes away.
+#: Incremented when a field is removed or changes its meaning.
 SCHEMA_VERSION = 1
 
 
 def page_record(extraction: Extraction) -> dict[str, Any]:
-    """Fields of one page: url, status, text, confidence, counts, model, warnings.
+    """Return the record of a page: url, status, text, confidence, counts, model, warnings.
 
     Examples
     --------
@@ -36,21 +36,13 @@ def page_record(extraction: Extraction) -> dict[str, Any]:
 
 
 def block_records(extraction: Extraction) -> list[dict[str, Any]]:
-    """One record per block: index, text, score, kept, reason, xpath, label (None if the model tells only yes or no)."""
+    """Return one record per block: index, text, score, kept, reason, xpath, label (None without block labels)."""
     blocks = extraction.page.blocks
     xpaths = extraction.page.nodes.xpaths(blocks.parent.tolist())
-    scores, kept = extraction.scores.tolist(), extraction.kept.tolist()
+    scores = [round(score, 4) for score in extraction.scores.tolist()]
+    kept = extraction.kept.tolist()
     labels = [None] * len(blocks) if extraction.labels is None else [str(label) for label in extraction.labels]
-    rows = zip(blocks.texts, scores, kept, extraction.reasons, xpaths, labels, strict=True)
-    return [
-        {
-            "index": index,
-            "text": text,
-            "score": round(score, 4),
-            "kept": keep,
-            "reason": str(reason),
-            "xpath": xpath,
-            "label": label,
-        }
-        for index, (text, score, keep, reason, xpath, label) in enumerate(rows)
-    ]
+    reasons = map(str, extraction.reasons)
+    names = ("index", "text", "score", "kept", "reason", "xpath", "label")
+    rows = zip(range(len(blocks)), blocks.texts, scores, kept, reasons, xpaths, labels, strict=True)
+    return [dict(zip(names, row, strict=True)) for row in rows]

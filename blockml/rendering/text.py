@@ -1,4 +1,4 @@
-"""Kept blocks as plain text, laid out as a browser would: inline pieces run on, paragraphs part."""
+"""Rendering of kept blocks as plain text, laid out as by a browser."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ __all__ = ["render_text"]
 
 _PREFORMATTED = int(Flag.PREFORMATTED)
 _CELLS = frozenset({"td", "th"})
-#: What stands between two blocks, by joint.
+#: Text between two blocks, by :class:`~blockml.page.Separator`.
 _SEPARATORS = ("", " ", "\t", "\n", "\n")
 
 
 def render_text(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str:
-    """Join the kept blocks.
+    """Join the kept blocks, given by a mask of shape (n_blocks,).
 
-    Blocks between which only inline tags stand are pieces of one paragraph and are joined as such; cells of a table
-    row are joined by a tab; all others by a line break. Preformatted text keeps its line breaks and indentation.
+    Blocks separated by inline tags only are joined as parts of one paragraph, cells of a table row by a tab, and others
+    by a line break. Preformatted text keeps its line breaks and indentation.
 
     Examples
     --------
@@ -37,19 +37,19 @@ def render_text(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str:
 
 
 def _compiled(compiled: _kernel.Compiled, page: Page, kept: NDArray[np.bool_]) -> str:
-    """Join kept blocks."""
+    """Join kept blocks by the kernel."""
     nodes, blocks = page.nodes, page.blocks
     of_blocks = blocks.separators, blocks.flags, _PREFORMATTED, blocks.node, blocks.last_node
     return compiled.joined_texts(blocks.texts, kept, *of_blocks, nodes.texts, nodes.tag, tuple(nodes.names), _CELLS)
 
 
 def _joined(page: Page, kept: NDArray[np.bool_]) -> str:
-    """The same in Python."""
+    """Join kept blocks in Python."""
     blocks, rows = page.blocks, np.flatnonzero(kept)
     if not len(rows):
         return ""
     verbatim = (blocks.flags[rows] & _PREFORMATTED) > 0
-    # What was removed between two blocks may have held the break between them, and parts them in any case.
+    # A removed block may have carried the line break; blocks around it are separated at least by a space.
     separators = np.maximum.reduceat(blocks.separators[: rows[-1] + 1], np.concatenate([[0], rows[:-1] + 1]))
     separators[1:][np.diff(rows) > 1] = np.maximum(separators[1:][np.diff(rows) > 1], Separator.SPACE)
     between = [_SEPARATORS[separator] for separator in separators.tolist()]
@@ -69,7 +69,7 @@ def _joined(page: Page, kept: NDArray[np.bool_]) -> str:
 
 
 def _part_cells(page: Page, rows: NDArray[np.intp], separators: NDArray[np.uint8], between: list[str]) -> None:
-    """Write the tabs between cells of a table row, one more for each empty cell between them."""
+    """Set the tabs between cells of a table row in ``between``, with one more for each empty cell."""
     places = np.flatnonzero(separators[1:] == Separator.CELL) + 1
     if len(places):
         nodes = page.nodes
@@ -79,7 +79,7 @@ def _part_cells(page: Page, rows: NDArray[np.intp], separators: NDArray[np.uint8
 
 
 def _verbatim(page: Page, rows: NDArray[np.intp]) -> list[str]:
-    """Texts of preformatted blocks as they stand in the source."""
+    """Return the source texts of preformatted blocks."""
     texts, blocks = page.nodes.texts, page.blocks
     spans = zip(blocks.node[rows].tolist(), blocks.last_node[rows].tolist(), strict=True)
     return [texts[first] if first == last else "".join(texts[first : last + 1]) for first, last in spans]

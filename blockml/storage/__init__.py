@@ -1,1 +1,1 @@
-"""Files that appear whole or not at all, and files of a JSON header and arrays."""
+"""Atomic files, and files of a JSON header and arrays."""

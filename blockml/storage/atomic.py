@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Atomic writing of files."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["atomic_write"]
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file for writing under a temporary name; it takes its own name when the block ends without an error.
+    """Open a temporary file that replaces ``path`` when the ``with`` block ends without an error.
 
     Raises
     ------
     OSError
-        The folder is missing or can't be written to.
+        The folder is missing or not writable.
 
     Examples
     --------

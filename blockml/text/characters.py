@@ -1,4 +1,4 @@
-"""Classes of all Unicode characters as one look-up table, so that whole pages are classified at once."""
+"""Look-up table of character classes, to classify the characters of whole pages at once."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ __all__ = [
     "code_points",
 ]
 
-SPACE = 1  #: what ``str.split`` splits at
+SPACE = 1  #: white space as in ``str.split``
 ALNUM = 2  #: letters, digits and other numbers: ``str.isalnum``
 CJK = 4  #: ideographs, kana and Thai letters: scripts written without spaces between words
-JOINER = 8  #: signs at which boilerpipe does not split words (Kohlschütter et al. 2010, public source)
+JOINER = 8  #: punctuation at which boilerpipe does not split words (Kohlschütter et al. 2010, public source)
 DIGIT = 16  #: decimal digits of any script
 UPPER = 32  #: capital letters of scripts that have them
-SENTENCE = 64  #: signs that end a sentence, in any script
-CLAUSE = 128  #: signs that part clauses: commas, semicolons and colons
+SENTENCE = 64  #: punctuation that ends a sentence, in any script
+CLAUSE = 128  #: commas, semicolons and colons of any script
 
 _PATTERNS = {
     SPACE: r"\s+",
@@ -43,15 +43,15 @@ _PATTERNS = {
     CLAUSE: "[,;:、，；：،؛]+",
 }
 
-#: No capital letter has a higher code point (Unicode 15: Adlam and the mathematical alphabets end before).
+#: Upper bound of the code points of capital letters (Unicode 15; Adlam and the mathematical alphabets end before).
 _LAST_CAPITAL = 0x1F200
-#: Nothing of any class has a higher code point: planes 4 to 13 are unassigned, 14 to 16 hold tags and private use.
+#: Upper bound of classified code points: planes 4 to 13 are unassigned, 14 to 16 hold tags and private-use characters.
 _LAST_CLASSIFIED = 0x40000
 
 
 @functools.cache
 def class_table() -> NDArray[np.uint8]:
-    """Class bits of every code point.
+    """Return the class bits of every code point, a read-only uint8 array of length 0x110000.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def class_table() -> NDArray[np.uint8]:
 
 
 def code_points(texts: Sequence[str], separator: str = "\n") -> NDArray[np.uint32]:
-    """Code points of the texts joined by ``separator``, as one array.
+    """Return the code points of the texts joined by ``separator`` as one array.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def code_points(texts: Sequence[str], separator: str = "\n") -> NDArray[np.uint3
 
 
 def classes(points: NDArray[np.uint32]) -> NDArray[np.uint8]:
-    """Class bits of code points.
+    """Return the class bits of code points.
 
     Examples
     --------

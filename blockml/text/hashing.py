@@ -1,4 +1,4 @@
-"""Texts as numbers that are the same in every process and on every machine, unlike Python's own hashes."""
+"""Hashes of texts that are equal in every process and on every machine, unlike Python's own."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["stable_hash64"]
 
 
 def stable_hash64(texts: Iterable[str]) -> NDArray[np.uint64]:
-    """Give each text a 64-bit key: the same for equal texts in every process and on every machine.
+    """Compute a 64-bit hash of each text, which does not depend on process or machine.
 
-    A site of a million texts has two with the same key with a probability of 3e-8.
+    The probability of a collision among a million texts is 3e-8.
 
     Returns
     -------
     NDArray[np.uint64]
-        (n,) the first eight bytes of BLAKE2b over the UTF-8 text, little end first.
+        (n,) first eight bytes of BLAKE2b over the UTF-8 text, little-endian.
 
     Examples
     --------
@@ -33,6 +33,6 @@ def stable_hash64(texts: Iterable[str]) -> NDArray[np.uint64]:
         keys = np.empty(len(listed), dtype=np.uint64)
         _kernel.compiled.stable_hash64(listed, keys)
         return keys
-    # "surrogatepass": a text made by hand may hold what UTF-8 can't, and no page may raise.
+    # Texts of pages made by hand may contain lone surrogates, which UTF-8 cannot encode.
     digests = [hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in texts]
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)

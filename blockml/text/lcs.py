@@ -1,7 +1,7 @@
-"""Longest common subsequences: their length, and an alignment of a page with its gold text.
+"""Longest common subsequences (LCS): their length, and the alignment of a page with its gold text.
 
-Both rest on the bit-parallel recurrence of Crochemore et al. 2001 and Hyyrö 2004, run on Python's long integers:
-one bit per token of one sequence, one short integer expression per token of the other.
+Both use the bit-parallel recurrence of Crochemore et al. 2001 and Hyyrö 2004 on Python's long integers, with one bit
+per token of one sequence and one integer expression per token of the other.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ __all__ = ["lcs_alignment", "lcs_length"]
 # Multiplier of the n-gram hash: large and odd, so that neighbouring token numbers spread over 64 bits.
 _HASH_BASE = 1_000_003
 
-# Longest n-gram that anchors a large alignment; word 4-grams are the usual shingle (Broder et al. 1997).
+# Length of the longest n-grams that anchor a large alignment; word 4-grams are the usual shingles (Broder et al. 1997).
 _ANCHOR_SIZE = 4
 
 _Ids = NDArray[np.int64]
 
 
 class _Run(NamedTuple):
-    """Consecutive page tokens that are matched to consecutive gold tokens."""
+    """Consecutive page tokens matched to consecutive gold tokens."""
 
     page: int
     gold: int
@@ -39,7 +39,7 @@ class _Run(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """Positions of the page and of the gold text that are still to be aligned with each other."""
+    """Positions of page and gold text that remain to be aligned with each other."""
 
     page: _Ids
     gold: _Ids
@@ -47,7 +47,7 @@ class _Piece(NamedTuple):
 
 
 def lcs_length(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:
-    """Length of a longest common subsequence of two sequences.
+    """Compute the length of a longest common subsequence.
 
     Parameters
     ----------
@@ -61,8 +61,8 @@ def lcs_length(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:
 
     Notes
     -----
-    Bit-parallel (Crochemore et al. 2001; Hyyrö 2004) after tokens that only one side has, and the common prefix and
-    suffix, are set aside: O(len(a) · len(b) / w) time for integers with w bits per digit.
+    Tokens of one side only and the common prefix and suffix are removed first. Time is O(len(a) · len(b) / w) for
+    integers with w bits per digit.
 
     Examples
     --------
@@ -70,18 +70,16 @@ def lcs_length(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:
     4
     """
     shared = set(a) & set(b)
-    first = [token for token in a if token in shared]
-    second = [token for token in b if token in shared]
-    shorter, longer = sorted((first, second), key=len)
-    prefix = _common_prefix(shorter, longer)
-    shorter, longer = shorter[prefix:], longer[prefix:]
-    suffix = _common_prefix(shorter[::-1], longer[::-1])
-    bits = shorter[: len(shorter) - suffix]
-    rest = longer[: len(longer) - suffix]
-    if not bits:
-        return prefix + suffix
-    last_row = deque(_rows(bits, rest), maxlen=1).pop()
-    return prefix + suffix + len(bits) - last_row.bit_count()
+    shorter, longer = sorted(([token for token in sequence if token in shared] for sequence in (a, b)), key=len)
+    removed = 0
+    for _ in range(2):  # the common prefix; reversed, the common suffix
+        prefix = next((i for i, (s, t) in enumerate(zip(shorter, longer, strict=False)) if s != t), len(shorter))
+        shorter, longer = shorter[prefix:][::-1], longer[prefix:][::-1]
+        removed += prefix
+    if not shorter:
+        return removed
+    last_row = deque(_rows(shorter, longer), maxlen=1).pop()
+    return removed + len(shorter) - last_row.bit_count()
 
 
 def lcs_alignment(
@@ -89,21 +87,20 @@ def lcs_alignment(
 ) -> NDArray[np.int32]:
     """Align the tokens of a page with those of its gold text, in order and with as many matches as possible.
 
-    Of the alignments with equally many matches one with long runs is chosen (a run is a stretch of consecutive page
-    tokens matched to consecutive gold tokens), so that a title repeated in a breadcrumb is not the copy that is
-    taken. Runs are lengthened at the cost of their neighbours as long as the sum of squared run lengths grows; the
-    result is a local optimum of that sum.
+    Among alignments with equally many matches one with long runs is chosen (a run is a sequence of consecutive page
+    tokens matched to consecutive gold tokens), so that a title is matched next to the article rather than in the
+    breadcrumb. Runs are lengthened at the cost of their neighbours while the sum of squared run lengths grows, to a
+    local optimum.
 
     Parameters
     ----------
     page, gold
         Sequences of hashable tokens.
     max_cells
-        Largest product of page tokens and gold tokens, counting only tokens that occur on both sides, that is aligned
-        exactly; an exact step takes about ``max_cells / 8`` bytes beside the sequences. Larger inputs are cut at word
-        4-grams that are unique on both sides (the longest increasing chain of them, as in a patience diff), pieces
-        that are still too large at unique 3-, 2- and 1-grams, and what is too large even then into equal shares of
-        page and gold. The number of matches may then fall short of the optimum.
+        Maximum product of page tokens and gold tokens, counting only tokens of both sides, that is aligned exactly,
+        which takes about ``max_cells / 8`` bytes. Larger inputs are cut at word 4-grams that are unique on both sides
+        (the longest increasing chain, as in a patience diff), pieces that are still too large at unique 3-, 2- and
+        1-grams, and finally into equal shares of page and gold. The number of matches may then be below the optimum.
 
     Returns
     -------
@@ -125,7 +122,7 @@ def lcs_alignment(
     [-1, -1, -1, -1, 0, 1, 2, -1]
     """
     if max_cells < 1:
-        raise UsageError(f"max_cells must be at least 1, not {max_cells}")
+        raise UsageError(f"max_cells must be at least 1, got {max_cells}")
     numbers: dict[Hashable, int] = {}
     page_ids, gold_ids = ([numbers.setdefault(token, len(numbers)) for token in tokens] for tokens in (page, gold))
     matches = sorted(_matches(np.array(page_ids, dtype=np.int64), np.array(gold_ids, dtype=np.int64), max_cells))
@@ -133,11 +130,6 @@ def lcs_alignment(
     for start, gold_start, length in _lengthen(_runs(matches), page_ids, gold_ids):
         alignment[start : start + length] = np.arange(gold_start, gold_start + length)
     return alignment
-
-
-def _common_prefix(shorter: Sequence[Hashable], longer: Sequence[Hashable]) -> int:
-    """Count the leading tokens that both sequences share."""
-    return next((i for i, (s, t) in enumerate(zip(shorter, longer, strict=False)) if s != t), len(shorter))
 
 
 def _rows(bits: Sequence[Hashable], tokens: Sequence[Hashable]) -> Iterator[int]:
@@ -153,7 +145,7 @@ def _rows(bits: Sequence[Hashable], tokens: Sequence[Hashable]) -> Iterator[int]
 
 
 def _matches(page: _Ids, gold: _Ids, max_cells: int) -> Iterator[tuple[int, int]]:
-    """Yield the matched pairs of positions, piece by piece, where pieces come in no particular order."""
+    """Yield the matched pairs of positions piece by piece, with the pieces in any order."""
     pending = [_Piece(np.arange(len(page)), np.arange(len(gold)), _ANCHOR_SIZE)]
     while pending:
         piece = pending.pop()
@@ -171,7 +163,7 @@ def _matches(page: _Ids, gold: _Ids, max_cells: int) -> Iterator[tuple[int, int]
             shares = int(np.ceil(np.sqrt(cells / max_cells)))
             cuts = [(len(in_page) * k // shares, len(in_gold) * k // shares) for k in range(1, shares)]
         for (i, j), (next_i, next_j) in pairwise([(0, 0), *cuts, (len(in_page), len(in_gold))]):
-            if next_i - i == next_j - j == 1:  # most pieces are these: a run of anchors
+            if next_i - i == next_j - j == 1:  # the most frequent piece: one pair in a run of anchors
                 if page[in_page[i]] == gold[in_gold[j]]:
                     yield int(in_page[i]), int(in_gold[j])
             else:
@@ -181,8 +173,8 @@ def _matches(page: _Ids, gold: _Ids, max_cells: int) -> Iterator[tuple[int, int]
 def _exact_matches(page: _Ids, gold: _Ids, in_page: _Ids, in_gold: _Ids) -> Iterator[tuple[int, int]]:
     """Yield the matches of an LCS of two selections of positions, last match first.
 
-    Tokens are matched wherever they are equal, from the end: of two equally good copies the later one is taken, as
-    headings are repeated in front of the text rather than behind it.
+    Equal tokens are matched from the end, so that the later of two equal copies is matched: headings are repeated
+    before the text rather than after it.
     """
     page_tokens, gold_tokens = page[in_page].tolist(), gold[in_gold].tolist()
     rows = list(_rows(gold_tokens, page_tokens))
@@ -199,12 +191,12 @@ def _exact_matches(page: _Ids, gold: _Ids, in_page: _Ids, in_gold: _Ids) -> Iter
 
 
 def _anchors(page: _Ids, gold: _Ids, size: int) -> list[tuple[int, int]]:
-    """Positions of n-grams that occur once on either side, thinned to a longest chain that increases on both."""
+    """Return the longest chain, increasing on both sides, of positions of n-grams that are unique on both sides."""
     page_grams, page_at = _single_grams(page, size)
     gold_grams, gold_at = _single_grams(gold, size)
     _, left, right = np.intersect1d(page_grams, gold_grams, assume_unique=True, return_indices=True)
     pairs = sorted(zip(page_at[left].tolist(), gold_at[right].tolist(), strict=True))
-    # Patience sorting: ends[k] closes the chain of k + 1 pairs whose last gold position is smallest.
+    # Patience sorting: ends[k] is the last pair of the chain of k + 1 pairs with the smallest last gold position.
     tails: list[int] = []
     ends: list[int] = []
     before: list[int] = []
@@ -222,9 +214,9 @@ def _anchors(page: _Ids, gold: _Ids, size: int) -> list[tuple[int, int]]:
 
 
 def _single_grams(tokens: _Ids, size: int) -> tuple[_Ids, _Ids]:
-    """Codes of the n-grams that occur once, and where they start.
+    """Return the codes and the start positions of the n-grams that occur once.
 
-    The code is a polynomial hash that wraps around; two n-grams with one code cost a poor cut, never a wrong match.
+    The code is a polynomial hash modulo 2**64; a collision may give a poor cut, but no wrong match.
     """
     count = max(len(tokens) - size + 1, 0)
     codes = np.zeros(count, dtype=np.int64)
@@ -259,7 +251,7 @@ def _lengthen(runs: list[_Run], page: list[int], gold: list[int]) -> list[_Run]:
 
 
 def _mirrored(runs: list[_Run], page_length: int, gold_length: int) -> list[_Run]:
-    """Give the runs as they lie in the reversed sequences."""
+    """Return the runs in the reversed sequences."""
     return [
         _Run(page_length - run.page - run.length, gold_length - run.gold - run.length, run.length)
         for run in reversed(runs)
@@ -267,8 +259,8 @@ def _mirrored(runs: list[_Run], page_length: int, gold_length: int) -> list[_Run
 
 
 def _grow_left(runs: list[_Run], page: list[int], gold: list[int]) -> list[_Run]:
-    """Let each run in turn grow to the left, into free tokens and into tokens of the runs before it."""
-    grown = [_Run(0, 0, 0)]  # the border, where growth ends
+    """Lengthen each run to the left, into unmatched tokens and into tokens of the runs before it."""
+    grown = [_Run(0, 0, 0)]  # sentinel that ends the growth
     for run in runs:
         longer = run
         while True:
@@ -281,10 +273,10 @@ def _grow_left(runs: list[_Run], page: list[int], gold: list[int]) -> list[_Run]
 
 
 def _shifted(last: _Run, run: _Run, page: list[int], gold: list[int]) -> tuple[_Run, _Run]:
-    """Lengthen a run to the left, shortening the run before it by the tokens in the way, if that pays.
+    """Lengthen a run to the left, and shorten the run before it if that increases the sum of squared lengths.
 
-    Taking ``taken`` tokens never needs to drop more than as many matches before the run, as every match before those
-    lies further left on both sides.
+    Taking ``taken`` tokens drops at most as many matches of the run before, as all others are further left on both
+    sides.
     """
     free = min(run.page - last.page, run.gold - last.gold) - last.length
     limit = free + last.length

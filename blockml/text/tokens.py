@@ -1,4 +1,4 @@
-"""The tokens that texts are compared by: alignment with a gold text and the word metrics."""
+"""Tokens of texts for alignment with gold and for word metrics."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from blockml.errors import UnknownNameError
 
 __all__ = ["MODES", "WORD", "metric_tokens"]
 
-#: The legal token modes: words of letters, digits and underscores, or white-space pieces.
+#: Token modes: words of letters, digits and underscores, or pieces between white space.
 MODES: Final = ("w", "ws")
 
 #: A word of mode ``"w"``, as the public content extraction benchmarks count them.
@@ -17,25 +17,25 @@ WORD: Final = re.compile(r"\w+")
 
 
 def metric_tokens(text: str, mode: str = "w") -> list[str]:
-    r"""Split a text into the tokens that metrics and alignments count.
+    r"""Split a text into tokens.
 
     Parameters
     ----------
     text
-        Any text; markup is not treated specially.
+        Plain text.
     mode
         ``"w"``: the matches of ``\w+`` in the lower-cased text, as in public content extraction benchmarks.
-        ``"ws"``: the white-space separated pieces, case and punctuation kept (the words of Gottron 2007).
+        ``"ws"``: the pieces between white space, with case and punctuation (the words of Gottron 2007).
 
     Returns
     -------
     list of str
-        The tokens in text order; empty for a text without any.
+        Tokens in text order.
 
     Raises
     ------
     UnknownNameError
-        The mode is neither ``"w"`` nor ``"ws"``.
+        The mode is unknown.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Words of many texts at once."""
+"""Word segmentation of many texts at once."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from blockml.text.characters import ALNUM, CJK, JOINER, SPACE, classes, code_poi
 
 __all__ = ["TOKENIZERS", "find_spans", "find_words"]
 
-#: What counts as a word, by name.
+#: Definition of a word by name of the tokenizer.
 TOKENIZERS: Mapping[str, str] = {
-    "space": "white-space separated pieces with a letter or digit",
-    "boilerpipe": "the same, split as well between letters and signs that do not join words",
-    "cjk": "the same as 'space', but each ideograph, kana or Thai letter is a word of its own",
+    "space": "pieces between white space that contain a letter or digit",
+    "boilerpipe": "as 'space', but also split between letters and punctuation that does not join words",
+    "cjk": "as 'space', but each ideograph, kana or Thai letter is a word",
 }
-
 
 _NO_WORDS = np.empty(0, np.int32), np.empty(0, np.int64), np.empty(0, np.int32)
 
@@ -29,7 +28,7 @@ def find_words(texts: Sequence[str], tokenizer: str = "space") -> tuple[NDArray[
     Parameters
     ----------
     texts
-        Any texts; words do not reach across them.
+        Texts; words do not cross their borders.
     tokenizer
         A key of :data:`TOKENIZERS`. The default is boilerpipe's test of a word applied to white-space pieces;
         boilerpipe's own splitting gives the same count on ordinary prose (Kohlschütter et al. 2010, public source).
@@ -37,12 +36,12 @@ def find_words(texts: Sequence[str], tokenizer: str = "space") -> tuple[NDArray[
     Returns
     -------
     owner, length
-        Two int32 arrays with an entry per word, in order: the index of its text, and its length in characters.
+        (n_words,) index of the text of each word, and its length in characters.
 
     Raises
     ------
     UnknownNameError
-        No such tokenizer.
+        The tokenizer is unknown.
 
     Examples
     --------
@@ -57,7 +56,7 @@ def find_words(texts: Sequence[str], tokenizer: str = "space") -> tuple[NDArray[
 def find_spans(
     texts: Sequence[str], tokenizer: str = "space"
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
-    """Find the words of each text, and where in it they start.
+    """Find the words of each text with their positions.
 
     Parameters
     ----------
@@ -67,13 +66,12 @@ def find_spans(
     Returns
     -------
     owner, start, length
-        Three arrays with an entry per word, in order: the index of its text, its first character there, and its length
-        in characters.
+        (n_words,) index of the text of each word, index of its first character, and its length in characters.
 
     Raises
     ------
     UnknownNameError
-        No such tokenizer.
+        The tokenizer is unknown.
 
     Examples
     --------
@@ -89,7 +87,9 @@ def find_spans(
     begins = solid.copy()
     begins[1:] &= ~solid[:-1]
     if tokenizer == "boilerpipe":
-        begins[1:] |= _sign_borders(kinds) & solid[1:] & solid[:-1]
+        is_letter, is_joiner = (kinds & ALNUM) > 0, (kinds & JOINER) > 0
+        is_border = (is_letter[1:] != is_letter[:-1]) & ~is_joiner[1:] & ~is_joiner[:-1]
+        begins[1:] |= is_border & solid[1:] & solid[:-1]
     elif tokenizer == "cjk":
         single = (kinds & CJK) > 0
         begins |= single
@@ -102,11 +102,3 @@ def find_spans(
     first = np.cumsum([0, *[len(text) + 1 for text in texts]])
     owner = np.searchsorted(first, starts[is_word], side="right") - 1
     return owner.astype(np.int32), starts[is_word] - first[owner], length
-
-
-def _sign_borders(kinds: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Where a letter or digit meets a sign that does not join words; entry ``i`` is before character ``i + 1``."""
-    letter = (kinds & ALNUM) > 0
-    joiner = (kinds & JOINER) > 0
-    borders: NDArray[np.bool_] = (letter[1:] != letter[:-1]) & ~joiner[1:] & ~joiner[:-1]
-    return borders

@@ -1,4 +1,4 @@
-"""Many pages: nothing is lost, nothing is half written, order and ids hold."""
+"""Extraction of many pages: completeness, order and ids of records."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ FIELDS = ["id", "url", "status", "text", "confidence", "n_blocks", "n_kept", "mo
 
 
 class Fragile(Extractor):
-    """Fails on pages that ask for it."""
+    """Extractor that fails on pages with the text "boom"."""
 
     traits: ClassVar[Traits] = Plain.traits
 
     @property
     def id(self) -> str:
-        """Its name."""
+        """Return the name."""
         return "fragile"
 
     def score(self, page: Page) -> NDArray[np.float32]:
-        """Raise if the page says so."""
+        """Score 1, or raise on the text "boom"."""
         if "boom" in page.blocks.texts:
             raise ZeroDivisionError("as asked")
         return np.ones(len(page.blocks), dtype=np.float32)
 
 
 def pages(n: int) -> list[Item]:
-    """Pages 0 … n - 1."""
+    """Make pages 0 … n - 1."""
     return [Item(f"p{i}", html=f"<p>page {i}</p>") for i in range(n)]
 
 
@@ -85,14 +85,14 @@ def test_one_failing_page_stops_nothing(tmp_path: Path) -> None:
 
 
 def test_limits_reach_the_pages() -> None:
-    """A limit that is hit shows in the record."""
+    """A limit that was reached is reported in the record."""
     record = next(predict([Item("a", html="<p>" + "word " * 100)], Plain(), limits=Limits(bytes=50)))
     assert record["status"] == "truncated"
     assert "only the first 50" in record["warnings"][0]
 
 
 def test_output_appears_whole_or_not_at_all(tmp_path: Path) -> None:
-    """Until the end records are in OUT.part; an older OUT stays until then."""
+    """Records are in OUT.part until the end; an older OUT is kept until then."""
     out = tmp_path / "sub" / "out.jsonl"
     out.parent.mkdir()
     out.write_text("old", encoding="utf-8")
@@ -117,7 +117,7 @@ def test_output_appears_whole_or_not_at_all(tmp_path: Path) -> None:
 
 
 def test_resume_repeats_failures_and_cut_lines(tmp_path: Path) -> None:
-    """Only good, whole records count as done."""
+    """Only complete records without errors are kept."""
     out = tmp_path / "out.jsonl"
     predict_to_file([Item("a", html="<p>a"), Item("b", html="<p>boom"), Item("c", html="<p>c")], Fragile(), out)
     text = out.read_text(encoding="utf-8")
@@ -131,8 +131,8 @@ def test_resume_repeats_failures_and_cut_lines(tmp_path: Path) -> None:
     assert len(records(out)) == 4
 
 
-def test_without_resume_everything_is_done_anew(tmp_path: Path) -> None:
-    """An old part file is no input unless asked for."""
+def test_without_resume_everything_is_extracted(tmp_path: Path) -> None:
+    """An old part file is ignored without ``resume``."""
     out = tmp_path / "out.jsonl"
     out.with_name("out.jsonl.part").write_text('{"id": "p0", "error": null}\n', encoding="utf-8")
     assert predict_to_file(pages(2), Plain(), out).n_pages == 2
@@ -146,7 +146,7 @@ def test_summary_counts_statuses(tmp_path: Path) -> None:
 
 
 def test_ids_of_files(tmp_path: Path) -> None:
-    """Names without suffix; paths where names repeat; other files are passed over."""
+    """Ids are names without suffix, or paths if names repeat; other files are ignored."""
     for name in ("a.html", "b.htm", "x/page.html", "y/page.html", "y/notes.txt", "z.HTML"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(f"<p>{name}", encoding="utf-8")
@@ -167,14 +167,14 @@ def test_globs_and_single_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["none.html", "none/*.html", "empty"])
 def test_inputs_that_stand_for_nothing_are_errors(tmp_path: Path, name: str) -> None:
-    """A typing error is not an empty run."""
+    """A misspelt name raises."""
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError):
         find_inputs([str(tmp_path / name)])
 
 
 def test_json_lines(tmp_path: Path) -> None:
-    """Records bring their own ids and URLs; those that can't be used become records of failure."""
+    """Records have their own ids and URLs; invalid ones become records with an error."""
     lines = [
         '{"id": "one", "html": "<p>1", "url": "http://a.example/"}',
         '{"html": "<p>2"}',
@@ -190,12 +190,12 @@ def test_json_lines(tmp_path: Path) -> None:
     assert [record["id"] for record in result] == ["one", "in.jsonl:2", "in.jsonl:3", "in.jsonl:4", "one#2", "7"]
     assert [record["status"] for record in result] == ["ok", "ok", "error", "error", "ok", "ok"]
     assert result[0]["url"] == "http://a.example/"
-    assert "no JSON" in result[2]["error"]
+    assert "not JSON" in result[2]["error"]
     assert result[3]["error"] == "the record has no string 'html'"
 
 
 def test_odd_ids_stop_nothing(tmp_path: Path) -> None:
-    """Ids that are no text, and ids that look like numbered doubles."""
+    """Ids with lone surrogates, and ids that look like numbered duplicates."""
     lines = [json.dumps({"id": name, "html": "<p>x"}) for name in ("\ud800", "a", "a", "a#2", "a")]
     path = tmp_path / "in.jsonl"
     path.write_text("\ufeff" + "\r\n".join(lines), encoding="utf-8")
@@ -205,7 +205,7 @@ def test_odd_ids_stop_nothing(tmp_path: Path) -> None:
 
 
 def test_damaged_archives_are_records(tmp_path: Path) -> None:
-    """A page or a list of pages that breaks off is said so; what came before counts."""
+    """Truncated and damaged files give errors; the pages before the damage are kept."""
     whole = gzip.compress(b"".join(json.dumps({"html": "<p>x" * 50 + str(i)}).encode() + b"\n" for i in range(5000)))
     (tmp_path / "cut.jsonl.gz").write_bytes(whole[:-200])
     spoilt = bytearray(gzip.compress(b"<p>" + bytes(range(256)) * 40))
@@ -215,7 +215,7 @@ def test_damaged_archives_are_records(tmp_path: Path) -> None:
     result = list(predict(read_items(files), Plain()))
     assert result[0]["status"] == "ok"
     assert [record["status"] for record in result[-2:]] == ["error", "error"]
-    assert "can't be read from here on" in result[-2]["error"]
+    assert "cannot read the rest of the file" in result[-2]["error"]
 
 
 def test_archives_are_unzipped_up_to_the_limit(tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ def test_archives_are_unzipped_up_to_the_limit(tmp_path: Path) -> None:
 
 
 def test_resume_does_not_mix_models(tmp_path: Path) -> None:
-    """Records of another model are done anew."""
+    """Records of another model are replaced."""
     out = tmp_path / "out.jsonl"
     predict_to_file(pages(3), Plain(), out)
     summary = predict_to_file(pages(3), Fragile(), out, resume=True)

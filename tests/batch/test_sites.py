@@ -1,4 +1,4 @@
-"""Prediction site by site."""
+"""Prediction with templates of sites."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ NAMES = ("cats", "dogs", "birds", "fish", "snails")
 
 
 def html_of(name: str, home: str) -> str:
-    """A menu that the site's pages share, and a text that no other has."""
+    """Make a page with the menu of its site and a text of its own."""
     return f"<p>Home of {home}</p><p>{name}1 {name}2 {name}3 {name}4.</p>"
 
 
-def told(name: str) -> str:
-    """Text of a page."""
+def text_of(name: str) -> str:
+    """Return the text of a page."""
     return f"{name}1 {name}2 {name}3 {name}4."
 
 
 def items() -> list[Item]:
-    """Two sites, one of them with too few pages, and a page of none."""
+    """Make the pages of two sites, one with too few pages, and a page without a site."""
     zoo = [Item(name, html=html_of(name, "animals"), site="zoo") for name in NAMES]
     shop = [Item(name, html=html_of(name, "tools"), site="shop") for name in ("saw", "hammer")]
     return [*zoo[:3], *shop, Item("lost", html=html_of("lost", "nowhere")), *zoo[3:]]
@@ -36,19 +36,19 @@ def items() -> list[Item]:
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_what_a_site_repeats_is_left_out(jobs: int) -> None:
-    """Where there are enough pages; the order is that of the input, whatever the number of processes."""
+    """Sites with enough pages get a template; the records are in the order of the input."""
     sites = learn_sites(items, jobs=jobs)
     assert list(sites) == ["zoo"]
     records = list(predict(items(), Plain(), sites=sites, jobs=jobs))
     texts = {record["id"]: record["text"] for record in records}
     assert [record["id"] for record in records] == [item.id for item in items()]
-    assert [texts[name] for name in NAMES] == [told(name) for name in NAMES]
+    assert [texts[name] for name in NAMES] == [text_of(name) for name in NAMES]
     assert texts["saw"].startswith("Home of tools")
     assert texts["lost"].startswith("Home of nowhere")
 
 
 def test_pages_that_cannot_be_read_teach_nothing(tmp_path: Path) -> None:
-    """They are told of when they are worked on."""
+    """Their errors are reported by the prediction."""
     broken = [Item("gone", path=tmp_path / "none.html", site="zoo"), Item("bad", error="no", site="zoo")]
     sites = learn_sites(lambda: [*broken, *items()])
     assert sites["zoo"].counts.n_pages == 5
@@ -57,7 +57,7 @@ def test_pages_that_cannot_be_read_teach_nothing(tmp_path: Path) -> None:
 
 
 def test_sites_of_files_and_records(tmp_path: Path) -> None:
-    """The folder in the folder that was asked for; what a record says, else the host of its URL."""
+    """The site is a subfolder of the input, or the site or the host of a record."""
     for path in ("a/one.html", "a/deep/er/two.html", "b/three.html", "four.html"):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text("<p>x", encoding="utf-8")
@@ -81,7 +81,7 @@ def test_sites_of_files_and_records(tmp_path: Path) -> None:
 
 
 def test_a_run_goes_on(tmp_path: Path) -> None:
-    """Records made with the same knowledge are kept."""
+    """Records made with the same templates are kept."""
     sites = learn_sites(items)
     out = tmp_path / "out.jsonl"
     predict_to_file(items()[:4], Plain(), out, sites=sites)
@@ -91,7 +91,7 @@ def test_a_run_goes_on(tmp_path: Path) -> None:
 
 
 def test_a_run_goes_on_with_more_knowledge(tmp_path: Path) -> None:
-    """Pages that were worked on before their site was known are worked on again, and stay one record each."""
+    """Pages extracted without the template of their site are extracted again, with one record each."""
     out = tmp_path / "out.jsonl"
     predict_to_file(items(), Plain(), out)
     summary = predict_to_file(items(), Plain(), out, sites=learn_sites(items), resume=True)
@@ -99,7 +99,7 @@ def test_a_run_goes_on_with_more_knowledge(tmp_path: Path) -> None:
     records = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     assert sorted(record["id"] for record in records) == sorted(item.id for item in items())
     assert {record["id"]: record["text"] for record in records if record["id"] in NAMES} == {
-        name: told(name) for name in NAMES
+        name: text_of(name) for name in NAMES
     }
     assert [path.name for path in tmp_path.iterdir()] == ["out.jsonl"]
     assert predict_to_file(items(), Plain(), out, resume=True).skipped == 3
@@ -107,7 +107,7 @@ def test_a_run_goes_on_with_more_knowledge(tmp_path: Path) -> None:
 
 @pytest.fixture
 def zoo(tmp_path: Path) -> Path:
-    """Folder of a site."""
+    """Make the folder of a site."""
     folder = tmp_path / "pages" / "zoo"
     folder.mkdir(parents=True)
     for name in NAMES:
@@ -116,22 +116,22 @@ def zoo(tmp_path: Path) -> Path:
 
 
 def test_predict_by_site(zoo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """As a command; not together with a template."""
+    """The command learns templates, and rejects a given one."""
     out = tmp_path / "out.jsonl"
     assert main(["predict", str(zoo.parent), "--extractor", "plain", "--by-site", "-o", str(out)]) == 0
     texts = {row["id"]: row["text"] for row in map(json.loads, out.read_text(encoding="utf-8").splitlines())}
-    assert texts == {name: told(name) for name in NAMES}
-    assert "1 sites have enough pages" in capsys.readouterr().err
+    assert texts == {name: text_of(name) for name in NAMES}
+    assert "site templates learnt: 1" in capsys.readouterr().err
     assert main(["predict", str(zoo), "--template", str(tmp_path / "none")]) == 4
     assert "no such site template" in capsys.readouterr().err
     SiteTemplate.count([]).save(tmp_path / "empty.template")
     assert main(["predict", str(zoo), "--by-site", "--template", str(tmp_path / "empty.template")]) == 2
-    assert "give one of them" in capsys.readouterr().err
+    assert "exclude each other" in capsys.readouterr().err
     assert main(["predict", str(zoo), "--template", ""]) == 4
 
 
 def test_extract_with_a_template(zoo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A file that was learnt before works with any extractor."""
+    """A template file works with any extractor."""
     pages = [item.read() for item in read_items(find_inputs([str(zoo)]))]
     SiteTemplate.learn([parse(page) for page in pages], name="zoo").save(tmp_path / "zoo.template")
     (tmp_path / "new.html").write_text(html_of("worms", "animals"), encoding="utf-8")
@@ -145,5 +145,5 @@ def test_extract_with_a_template(zoo: Path, tmp_path: Path, capsys: pytest.Captu
             str(tmp_path / "zoo.template"),
         ]
         assert main(command) == 0
-        assert capsys.readouterr().out.strip() == told("worms")
+        assert capsys.readouterr().out.strip() == text_of("worms")
     assert resolve("df", {"template": str(tmp_path / "zoo.template")}).uses_siblings

@@ -19,7 +19,7 @@ from benchmarks.default_parts import best_threshold, kept_by
 from benchmarks.default_study import Judged, Study, split, training_rows, without_defects
 from benchmarks.default_trust import best_possible, spearman
 from blockml.datasets import LabelledPage, open_dataset
-from blockml.datasets.gold_defects import REPLACED, UNFIT_FOR_JUDGING, UNFIT_FOR_TRAINING, filtered
+from blockml.datasets.gold_defects import INVALID_FOR_EVALUATION, INVALID_FOR_TRAINING, REPLACED, filtered
 from blockml.evaluation.bootstrap import Difference, Interval
 from blockml.features import feature_set
 from blockml.predictors import MLP
@@ -119,7 +119,7 @@ def test_screening_by_known_defects_is_screening(tmp_path: Path) -> None:
 
     own = flagged(first, *REPLACED), flagged(second, "odd"), third
     some = replace(dataset, path=tmp_path, pages=own)
-    only_judging = min(UNFIT_FOR_JUDGING - UNFIT_FOR_TRAINING)
+    only_judging = min(INVALID_FOR_EVALUATION - INVALID_FOR_TRAINING)
     found = {first.id: tuple(REPLACED), second.id: ("odd", only_judging)}
     assert [page.flags for page in without_defects(some, found).pages] == [(), ("odd",), ()]
     assert [page.flags for page in filtered(some).pages] == [(), ("odd",), ()]

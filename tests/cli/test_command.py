@@ -1,4 +1,4 @@
-"""The command as people run it."""
+"""The command ``blockml``."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_empty_answer_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_wrong_usage_has_a_clear_outcome(
     arguments: list[str], code: int, words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The exit code tells the kind, the message what to do; results are never mixed with it."""
+    """The exit code gives the kind of error and the message its cause; nothing is printed to standard output."""
     assert main(arguments) == code
     out, err = capsys.readouterr()
     assert words in err
@@ -109,22 +109,31 @@ def test_wrong_usage_has_a_clear_outcome(
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    ("arguments", "words"),
     [
-        [], ["nothing"], ["extract"], ["extract", PAGE, "--format", "xml"], ["extract", PAGE, "--threshold", "2"],
-        ["predict", PAGE, "--jobs", "0"], ["train", "-o", "x"], ["extract", PAGE, "--model", "a", "--extractor", "b"],
+        ([], "COMMAND"),
+        (["nothing"], "invalid choice: 'nothing'"),
+        (["extract"], "PAGE"),
+        (["extract", PAGE, "--format", "xml"], "invalid choice: 'xml'"),
+        (["extract", PAGE, "--threshold", "2"], "must be between 0 and 1, got '2'"),
+        (["predict", PAGE, "--jobs", "0"], "must be a positive integer, got '0'"),
+        (["train", "-o", "x"], "--dataset"),
+        (["extract", PAGE, "--model", "a", "--extractor", "b"], "not allowed with argument --model"),
+        (["templates", "detect", PAGE, "-o", "x", "--threshold", "-1"], "must be a number of at least 0, got '-1'"),
     ],
-)  # fmt: skip
-def test_unknown_arguments_exit_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """Argparse's own errors have the same code."""
+)
+def test_invalid_arguments_exit_with_2(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The usage is followed by the cause."""
     with pytest.raises(SystemExit) as caught:
         main(arguments)
     assert caught.value.code == 2
-    assert "usage:" in capsys.readouterr().err
+    usage, message = capsys.readouterr().err.split(": error: ")
+    assert usage.startswith("usage:")
+    assert words in message
 
 
 def test_predict_writes_json_lines(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A folder in, a file out, a summary on standard error; a second run with --resume does nothing."""
+    """A folder is extracted to a file, with a summary; a second run with --resume does nothing."""
     out = tmp_path / "out.jsonl"
     arguments = ["predict", str(DATA / "pages"), "-o", str(out), "--model", model]
     assert main(arguments) == 0
@@ -132,7 +141,7 @@ def test_predict_writes_json_lines(model: str, tmp_path: Path, capsys: pytest.Ca
     assert f"{n_pages} pages" in capsys.readouterr().err
     first = out.read_bytes()
     assert main([*arguments, "--resume", "--jobs", "2"]) == 0
-    assert f"0 pages: nothing to do; {n_pages} done before" in capsys.readouterr().err
+    assert f"0 pages: nothing to do; {n_pages} already done" in capsys.readouterr().err
     assert out.read_bytes() == first
 
 
@@ -149,7 +158,7 @@ def test_predict_to_standard_output(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_trained_model_comes_with_a_card(model: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """The file is named after itself, its card stands beside it, `model show` prints the same."""
+    """The model is named after its file; its card is written next to it and printed by `model show`."""
     card = Path(model + ".md").read_text(encoding="utf-8")
     assert card.startswith("# small ")
     assert main(["model", "show", model]) == 0
@@ -179,7 +188,7 @@ def test_evaluate_compares(model: str, tmp_path: Path, capsys: pytest.CaptureFix
 
 @pytest.mark.parametrize("name", ["models", "extractors", "features", "datasets"])
 def test_lists_as_table_and_json(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every list is readable by people and by programs."""
+    """Every list is printed as a table and as JSON."""
     assert main([name]) == 0
     assert capsys.readouterr().out
     assert main([name, "--format", "json"]) == 0
@@ -187,12 +196,12 @@ def test_lists_as_table_and_json(name: str, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_datasets_checks_gold(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Findings are rows and exit code 1; sound pages give 0."""
+    """Findings are printed as rows with exit code 1; valid pages give 0."""
     (tmp_path / "p").mkdir()
     (tmp_path / "p" / "page.html").write_text("<p>some words</p>", encoding="utf-8")
     (tmp_path / "p" / "expected.txt").write_text("others", encoding="utf-8")
     assert main(["datasets", str(tmp_path)]) == 1
-    assert "words missing" in capsys.readouterr().out
+    assert "missing words" in capsys.readouterr().out
     assert main(["datasets", str(DATA / "pages")]) == 0
 
 
@@ -203,6 +212,31 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
             main([flag])
         assert caught.value.code == 0
         assert words in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["extract", "predict", "view", "train", "evaluate", "compare", "model", "model show", "model check", "models",
+     "extractors", "features", "datasets", "templates", "templates cluster", "templates detect", "templates extract",
+     "templates menu"],
+)  # fmt: skip
+def test_help_of_every_command(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each command has a description and explains all of its options."""
+    with pytest.raises(SystemExit) as caught:
+        main([*command.split(), "--help"])
+    assert caught.value.code == 0
+    description, options = capsys.readouterr().out.split("options:")
+    assert description.split("\n\n")[1].endswith(".")
+    assert all(len(line.split()) > 1 for line in options.strip().splitlines() if line.startswith("  -"))
+
+
+def test_the_command_imports_only_what_it_needs() -> None:
+    """Packages for batches, templates, training and reports are imported by their commands."""
+    code = "import sys, blockml.cli; print(*sys.modules)"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)  # noqa: S603
+    loaded = set(result.stdout.decode().split())
+    packages = ("batch", "evaluation", "reports", "templates", "training")
+    assert loaded.isdisjoint({"joblib", "sklearn", *(f"blockml.{name}" for name in packages)})
 
 
 def test_closed_pipe_is_no_error() -> None:

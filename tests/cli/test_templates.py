@@ -21,7 +21,7 @@ Output = pytest.CaptureFixture[str]
 
 
 def test_cluster_tells_the_sites_apart(capsys: Output, tmp_path: Path) -> None:
-    """As a table, as JSON that holds what is promised, and as a report."""
+    """Clusters are printed as a table or as JSON, and written to a report."""
     report = tmp_path / "deep" / "report.html"
     assert main(["templates", "cluster", str(SITES), "--truth", "folder", "-o", str(report)]) == 0
     shown = capsys.readouterr()
@@ -29,11 +29,11 @@ def test_cluster_tells_the_sites_apart(capsys: Output, tmp_path: Path) -> None:
     assert "87 pages; ctss, threshold" in shown.err
     assert "adjusted rand 1.000" in shown.err
     assert "quillbase" in report.read_text(encoding="utf-8")
-    assert main(["templates", "cluster", str(SITES), "--truth", "folder", "--format", "json", "--finer"]) == 0
+    assert main(["templates", "cluster", str(SITES), "--truth", "folder", "--format", "json", "--subclusters"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["distance"] == "ctss"
     assert (result["threshold_source"], 0 < result["threshold"] < 1) == ("gap", True)
-    assert len(result["clusters"]) == len(result["finer"]) == 87
+    assert len(result["clusters"]) == len(result["subclusters"]) == 87
     assert (result["indices"]["rand"], result["indices"]["purity"]) == (1, 1)
 
 
@@ -44,17 +44,17 @@ def test_cluster_tells_the_sites_apart(capsys: Output, tmp_path: Path) -> None:
         (["--threshold", "1"], 1),
         (["--distance", "ctss", "--set", "q=4", "--linkage", "average", "--k", "6"], 6),
         (["--linkage", "median", "--k", "2", "--distance", "tv"], 2),
-        (["--many", "--threshold", "0.57", "--distance", "cp"], 6),
+        (["--minhash", "--threshold", "0.57", "--distance", "cp"], 6),
     ],
 )
 def test_ways_to_cluster(options: list[str], n: int, capsys: Output) -> None:
-    """By number, by threshold, by other distances and linkages, without a matrix."""
+    """Clustering by number, threshold, other distances and linkages, and without a matrix."""
     assert main(["templates", "cluster", str(SITES), "--format", "json", *options]) == 0
     assert len(set(json.loads(capsys.readouterr().out)["clusters"].values())) == n
 
 
 def test_truth_from_a_file(capsys: Output, tmp_path: Path) -> None:
-    """Only pages with a known group are judged."""
+    """Only pages with a known group are scored."""
     pages = sorted(COURIER.glob("*/page.html"))[:4]
     rows = [{"id": f"p{i}", "html": page.read_text(encoding="utf-8")} for i, page in enumerate(pages)]
     (tmp_path / "pages.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
@@ -69,7 +69,7 @@ def test_truth_from_a_file(capsys: Output, tmp_path: Path) -> None:
 
 
 def test_unreadable_pages_are_named(capsys: Output, tmp_path: Path) -> None:
-    """They are left out; with none left there is nothing to do."""
+    """They are left out; if no page is left, the exit code is 3."""
     (tmp_path / "good.html").write_text("<p>good", encoding="utf-8")
     (tmp_path / "bad.html.gz").write_bytes(b"no gzip")
     assert main(["templates", "cluster", str(tmp_path)]) == 1
@@ -80,14 +80,14 @@ def test_unreadable_pages_are_named(capsys: Output, tmp_path: Path) -> None:
 
 
 def test_detect_and_update(capsys: Output, tmp_path: Path) -> None:
-    """What was learnt in two steps counts the same pages."""
+    """A template learnt in two steps counts each page once."""
     file = tmp_path / "courier.template"
     pages = [str(path) for path in sorted(COURIER.glob("*/page.html"))]
     assert main(["templates", "detect", *pages[:8], "-o", str(file), "--name", "courier", "--format", "json"]) == 0
     learnt = json.loads(capsys.readouterr().out)
     assert (learnt["name"], learnt["pages"], sum(row["pages"] for row in learnt["layouts"])) == ("courier", 8, 8)
     assert main(["templates", "detect", *pages, "-o", str(file), "--update"]) == 0
-    assert "8 pages are new" in capsys.readouterr().err
+    assert "added 8 pages" in capsys.readouterr().err
     site = SiteTemplate.load(file)
     assert (site.name, site.counts.n_pages) == ("courier", 16)
     assert main(["templates", "detect", *pages, "-o", str(tmp_path / "none"), "--update"]) == 4
@@ -95,7 +95,7 @@ def test_detect_and_update(capsys: Output, tmp_path: Path) -> None:
 
 
 def test_extract_a_template(capsys: Output, tmp_path: Path) -> None:
-    """As HTML with the menu and without the news, as what is left, and side by side."""
+    """The template has the menu and not the news; the rest and a view are written on request."""
     command = ["templates", "extract", str(FRONT), "--source", str(COURIER)]
     assert main([*command, "--view", str(tmp_path / "view.html")]) == 0
     shown = capsys.readouterr()
@@ -110,7 +110,7 @@ def test_extract_a_template(capsys: Output, tmp_path: Path) -> None:
 
 
 def test_a_learnt_site_is_a_source_too(capsys: Output, tmp_path: Path) -> None:
-    """The page's layout tells its template; counts alone don't."""
+    """A template with a layout tree is applied; counts alone raise."""
     file = tmp_path / "courier.template"
     assert main(["templates", "detect", str(COURIER), "-o", str(file)]) == 0
     capsys.readouterr()
@@ -126,7 +126,7 @@ def test_a_learnt_site_is_a_source_too(capsys: Output, tmp_path: Path) -> None:
 
 
 def test_a_page_without_links_has_no_template(capsys: Output, tmp_path: Path) -> None:
-    """The reason is told, and nothing is written; a source of another kind needs the page's URL."""
+    """The reason is printed and nothing is written; other sources need the URL of the page."""
     (tmp_path / "site").mkdir()
     page = tmp_path / "site" / "alone.html"
     page.write_text("<p>alone", encoding="utf-8")
@@ -144,7 +144,7 @@ def test_a_page_without_links_has_no_template(capsys: Output, tmp_path: Path) ->
 
 
 def test_menu(capsys: Output, tmp_path: Path) -> None:
-    """Where it is and where it leads, with or without the page's URL."""
+    """The menu is printed with its XPath and links, with or without the URL of the page."""
     assert main(["templates", "menu", str(FRONT), "--format", "json"]) == 0
     menu = json.loads(capsys.readouterr().out)
     assert menu["xpath"] == "/html/body/header/nav"
@@ -159,7 +159,7 @@ def test_menu(capsys: Output, tmp_path: Path) -> None:
 
 
 def test_extract_learns_from_links(capsys: Output, tmp_path: Path) -> None:
-    """The whole way from one page; a template that was learnt before excludes it."""
+    """The template is learnt from linked pages; a given template excludes it."""
     page = str(COURIER / "courier-local" / "page.html")
     assert main(["extract", page, "--source", str(COURIER), "--extractor", "df"]) == 0
     shown = capsys.readouterr()
@@ -172,7 +172,7 @@ def test_extract_learns_from_links(capsys: Output, tmp_path: Path) -> None:
 
 
 def test_a_page_may_come_by_standard_input(capsys: Output, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """As for extraction; a source that can't be read is told of."""
+    """A page is read from standard input; an unreadable source gives exit code 3."""
 
     class Input:
         buffer = io.BytesIO(FRONT.read_bytes())

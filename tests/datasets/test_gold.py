@@ -1,4 +1,4 @@
-"""Gold of every kind becomes block labels."""
+"""Conversion of every kind of gold to block labels."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_empty_text_gold_labels_nothing() -> None:
 
 
 def test_text_gold_takes_the_copy_beside_the_body() -> None:
-    """A title that stands in a breadcrumb and over the article is labelled over the article."""
+    """A title in both a breadcrumb and a heading is labelled in the heading."""
     page = blockml.parse("<li>My long title</li><p>x y z</p><h1>My long title</h1><p>Body of the text</p>")
     assert TextGold("My long title Body of the text").label(page).main.tolist() == [False, False, True, True]
 
@@ -74,7 +74,7 @@ def test_annotation_on_other_elements_counts_and_stays() -> None:
 
 
 def test_run_gold_fits_any_profile() -> None:
-    """The same runs label blocks of another segmentation; a tie goes to the label seen first."""
+    """Runs label blocks of any segmentation; the label that occurs first breaks ties."""
     gold = RunGold((("One", Label.MAIN), ("two", Label.OTHER), ("three", Label.COMMENT)))
     html = "<p>One <b>two</b></p><p>three</p>"
     assert gold.label(blockml.parse(html)).labels == (Label.MAIN, Label.OTHER, Label.COMMENT)
@@ -90,13 +90,13 @@ def test_run_gold_of_an_edited_page_is_aligned() -> None:
 
 
 def test_wordless_block_is_labelled_by_its_characters() -> None:
-    """A block of signs has no words to vote; its characters do."""
+    """In a block of punctuation, characters vote instead of words."""
     gold = RunGold((("***", Label.MAIN), ("end", Label.OTHER)))
     assert gold.label(blockml.parse("<p>***</p><p>end</p>")).labels == (Label.MAIN, Label.OTHER)
 
 
 def test_run_gold_text_is_what_counts_as_content() -> None:
-    """The reading of main content is an argument."""
+    """The labels that count as main content are an argument."""
     gold = RunGold((("T", Label.HEADING), ("B", Label.MAIN), ("C", Label.COMMENT)))
     assert gold.text() == "T\nB"
     assert gold.text(MAIN_LABELS | {Label.COMMENT}) == "T\nB\nC"

@@ -1,4 +1,4 @@
-"""What a gold leaves out of its page, and what it repeats."""
+"""Uncovered text and repetitions of gold."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import pytest
 
 import blockml
 from blockml.datasets.gold import block_tokens
-from blockml.datasets.gold_coverage import left_out, repeated_words
+from blockml.datasets.gold_coverage import repeated_words, uncovered_text
 from blockml.text.tokens import metric_tokens
 
 
 def text(name: str, n: int = 60) -> str:
-    """A text of ``n`` words that stand in no other."""
+    """Return a text of ``n`` words that occur in no other."""
     return " ".join(f"{name}{i}" for i in range(n))
 
 
-def left(html: str, gold: str) -> int:
-    """Words left out behind the end of the gold."""
+def n_uncovered(html: str, gold: str) -> int:
+    """Count the uncovered words after the end of the gold."""
     page = blockml.parse(html)
-    return left_out(page, *block_tokens(page), metric_tokens(gold)).words
+    return uncovered_text(page, *block_tokens(page), metric_tokens(gold)).words
 
 
 CASES = {
@@ -29,7 +29,7 @@ CASES = {
         f"<div class='post post-1'><p>{text('a')}</p></div><div class='post post-22'><p>{text('b')}</p></div>",
         60,
     ),
-    "elements of phrases are no place": (f"<p>{text('a')}</p><p><b>{text('b')}</b></p>", 60),
+    "phrasing elements make no position": (f"<p>{text('a')}</p><p><b>{text('b')}</b></p>", 60),
     "links": (f"<p>{text('a')}</p><p><a href=/>{text('b')}</a></p>", 0),
     "short blocks": (f"<p>{text('a')}</p><p>{text('b', 9)}</p><p>{text('c', 9)}</p>", 0),
     "comments by their heading": (f"<p>{text('a')}</p><h3>12 Comments:</h3><p>{text('b')}</p>", 0),
@@ -46,21 +46,21 @@ CASES = {
 
 
 @pytest.mark.parametrize(("html", "words"), CASES.values(), ids=CASES)
-def test_left_out(html: str, words: int) -> None:
-    """Only running text behind the gold's end, at a place where the gold's own text stands, counts."""
-    assert left(html, text("a")) == words
+def test_uncovered_text(html: str, words: int) -> None:
+    """Only running text after the gold, at the layout position of the gold's own text, is counted."""
+    assert n_uncovered(html, text("a")) == words
 
 
-def test_a_sentence_quoted_elsewhere_makes_no_place() -> None:
-    """The place of a teaser that repeats a little of a long gold is not where the content stands."""
+def test_a_sentence_quoted_elsewhere_makes_no_position() -> None:
+    """A teaser that repeats little of a long gold makes no layout position of content."""
     teasers = f"<li>{text('a', 30)}</li><li>{text('b', 200)}</li>"
-    assert left(f"<p>{text('a', 300)}</p>{teasers}", text("a", 300)) == 0
+    assert n_uncovered(f"<p>{text('a', 300)}</p>{teasers}", text("a", 300)) == 0
 
 
-def test_what_is_left_out_is_shown() -> None:
-    """The first words of it, as they stand in the page."""
+def test_first_words_of_uncovered_text() -> None:
+    """The first words are those of the page's text."""
     page = blockml.parse(f"<p>{text('a')}</p><p>Then {text('B')}</p>")
-    assert left_out(page, *block_tokens(page), metric_tokens(text("a"))).begins == "Then B0 B1 B2 B3 B4"
+    assert uncovered_text(page, *block_tokens(page), metric_tokens(text("a"))).begins == "Then B0 B1 B2 B3 B4"
 
 
 @pytest.mark.parametrize(
@@ -77,13 +77,13 @@ def test_what_is_left_out_is_shown() -> None:
     ],
 )
 def test_repeated_words(page: str, gold: str, words: int) -> None:
-    """Only what the page has, but less often, counts; each letter is a text of sixty words."""
+    """Only passages that the page contains less often are counted; each letter is a text of sixty words."""
     texts = {letter: text(letter).split() for letter in "ab"}
     tokens, wanted = ([word for letter in letters for word in texts[letter]] for letters in (page, gold))
     assert repeated_words(tokens, wanted) == words
 
 
 def test_short_texts_repeat_nothing() -> None:
-    """Seven words are no shingle."""
+    """Seven words are shorter than a shingle."""
     words = text("a", 7).split()
     assert repeated_words(words, words) == repeated_words([], []) == 0

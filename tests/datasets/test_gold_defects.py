@@ -1,16 +1,16 @@
-"""Pages unfit to train on or to judge by."""
+"""Pages with gold that is invalid for training or evaluation."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from blockml.datasets import Dataset, LabelledPage, TextGold
-from blockml.datasets.gold_defects import UNFIT_FOR_JUDGING, UNFIT_FOR_TRAINING, defects
-from blockml.datasets.validation import KINDS
+from blockml.datasets.gold_defects import INVALID_FOR_EVALUATION, INVALID_FOR_TRAINING, gold_defects
+from blockml.datasets.validation import Kind
 
 
 def dataset(folder: Path, *, flags: tuple[str, ...] = ()) -> Dataset:
-    """A sound page, a wrong one, one that is only repeated, and one with flags."""
+    """Make a data set with a valid page, an invalid one, one with a repetition, and one with flags."""
     words = " ".join(f"w{i}" for i in range(40))
     made = {
         "sound": (f"<p>{words} sound", f"{words} sound", ()),
@@ -26,29 +26,29 @@ def dataset(folder: Path, *, flags: tuple[str, ...] = ()) -> Dataset:
 
 
 def test_flags_come_first_and_sound_pages_are_left_out(tmp_path: Path) -> None:
-    """Flags in their own order, then kinds, sorted; each once; in the order of the data set."""
-    found = defects(dataset(tmp_path, flags=("z", "empty gold", "a")))
+    """Flags in their order, then sorted kinds, without duplicates, in the order of the data set."""
+    found = gold_defects(dataset(tmp_path, flags=("z", "empty gold", "a")))
     assert list(found.items()) == [
-        ("wrong", ("words missing",)),
+        ("wrong", ("missing words",)),
         ("twice", ("repetition",)),
-        ("flagged", ("z", "empty gold", "a", "stand-in page")),
+        ("flagged", ("z", "empty gold", "a", "soft error")),
     ]
 
 
 def test_kinds_are_chosen(tmp_path: Path) -> None:
-    """Kinds that don't count are not named; flags always are."""
-    found = defects(dataset(tmp_path, flags=("seen",)), kinds={"repetition"})
+    """Other kinds are left out; flags never are."""
+    found = gold_defects(dataset(tmp_path, flags=("seen",)), kinds={Kind.REPETITION})
     assert found == {"twice": ("repetition",), "flagged": ("seen",)}
 
 
 def test_processes_do_not_matter(tmp_path: Path) -> None:
-    """One or two."""
+    """The number of processes does not affect the result."""
     made = dataset(tmp_path)
-    assert defects(made, jobs=2) == defects(made)
+    assert gold_defects(made, jobs=2) == gold_defects(made)
 
 
 def test_uses() -> None:
-    """Labels don't suffer from a repetition, nor counts of words from another order."""
-    either = UNFIT_FOR_TRAINING | UNFIT_FOR_JUDGING
-    assert either <= set(KINDS)
-    assert either - (UNFIT_FOR_TRAINING & UNFIT_FOR_JUDGING) == {"other order", "repetition"}
+    """Repetitions do not affect labels, and word order does not affect bag-of-words scores."""
+    either = INVALID_FOR_TRAINING | INVALID_FOR_EVALUATION
+    assert either <= set(Kind)
+    assert either - (INVALID_FOR_TRAINING & INVALID_FOR_EVALUATION) == {"word order", "repetition"}

@@ -1,4 +1,4 @@
-"""Each layout is read, and damage is named."""
+"""Readers of each layout, and their errors."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_corpus_layout(tmp_path: Path) -> None:
 
 
 def test_encodings_that_only_python_knows(tmp_path: Path) -> None:
-    """Such a page is handed on as UTF-8."""
+    """Such a page is recoded to UTF-8."""
     rows = [{"id": "a", "main_content": "č", "encoding": "cp852"}]
     page = open_dataset(write_corpus(tmp_path / "set", rows, {"a": "<p>č</p>".encode("cp852")})).pages[0]
     html, _ = page.load()
@@ -84,21 +84,21 @@ def test_regions_by_xpath(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"id": 5}, "line 1 is no object with a string 'id'"),
+        ({"id": 5}, "line 1 is not an object with a string 'id'"),
         ({"id": "gone"}, "page 'gone' has no file"),
-        ({"id": "a", "encoding": "klingon"}, "encoding 'klingon' is unknown"),
+        ({"id": "a", "encoding": "klingon"}, "unknown encoding 'klingon'"),
         ({"id": "a", "blocks": [{"type": "Hat", "xpath": "/html"}]}, "unknown block type 'Hat'"),
     ],
 )
 def test_damaged_corpus_is_named(tmp_path: Path, row: dict[str, Any], message: str) -> None:
-    """The error says which row and what is wrong with it."""
+    """The error names the row and the problem."""
     folder = write_corpus(tmp_path / "set", [row], {"a": b"<p>x</p>"})
     with pytest.raises(DatasetError, match=message):
         open_dataset(folder)
 
 
 def test_page_folders(tmp_path: Path) -> None:
-    """A folder a page, with either kind of gold; nothing but the page is needed."""
+    """One folder per page, with either kind of gold; only the page is required."""
     for name, files in {
         "one": {
             "page.html": "<p>A</p>",
@@ -122,7 +122,7 @@ def test_page_folders(tmp_path: Path) -> None:
 
 
 def test_unknown_label_names_the_legal_ones(tmp_path: Path) -> None:
-    """A typing error in a label file is not passed over."""
+    """A misspelt label raises."""
     (tmp_path / "p").mkdir()
     (tmp_path / "p" / "page.html").write_text("<p>x</p>", encoding="utf-8")
     (tmp_path / "p" / "labels.jsonl").write_text('{"text": "x", "label": "mian"}\n', encoding="utf-8")
@@ -143,7 +143,7 @@ def test_annotated_folder(tmp_path: Path) -> None:
 
 
 def test_folders_without_pages_name_the_layouts(tmp_path: Path) -> None:
-    """The error tells what would have been readable."""
+    """The error lists the readable layouts."""
     with pytest.raises(DatasetError, match="known layouts: corpus"):
         detect_format(tmp_path)
     with pytest.raises(DatasetError, match="no such folder"):
@@ -194,10 +194,10 @@ def test_validator_finds_what_is_wrong(tmp_path: Path) -> None:
     assert {(finding.page_id, finding.kind) for finding in findings} == {
         ("tool", "contamination"),
         ("markup", "contamination"),
-        ("markup", "words missing"),
+        ("markup", "missing words"),
         ("empty", "empty gold"),
         ("cut", "truncation"),
-        ("wrong", "words missing"),
+        ("wrong", "missing words"),
         ("cut", "contradiction"),
         ("same", "contradiction"),
     }

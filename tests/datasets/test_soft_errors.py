@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import blockml
-from blockml.datasets.soft_errors import stand_in
+from blockml.datasets.soft_errors import soft_error
 
 WORDS = " ".join(["word"] * 60)
 
@@ -28,9 +28,9 @@ WORDS = " ".join(["word"] * 60)
         "<p>You need to enable JavaScript to run this app.</p>",
     ],
 )
-def test_stand_ins(html: str) -> None:
-    """What the page says of itself."""
-    assert stand_in(blockml.parse(html)) is not None
+def test_soft_errors(html: str) -> None:
+    """The message is recognised."""
+    assert soft_error(blockml.parse(html)) is not None
 
 
 @pytest.mark.parametrize(
@@ -47,5 +47,5 @@ def test_stand_ins(html: str) -> None:
     ],
 )
 def test_pages_that_are_what_they_should_be(html: str) -> None:
-    """Long pages, sentences about errors, and numbers are none."""
-    assert stand_in(blockml.parse(html)) is None
+    """Long pages, sentences about errors, and numbers are not soft errors."""
+    assert soft_error(blockml.parse(html)) is None

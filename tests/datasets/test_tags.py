@@ -25,13 +25,13 @@ def test_points_are_lines_of_the_refined_document() -> None:
 
 
 def test_page_without_content_has_nothing_inside() -> None:
-    """No content block, no inside."""
+    """Without content blocks no tag is inside."""
     page = blockml.parse("<p>One</p>")
     assert not tag_points(page, TextGold("").label(page)).inside.any()
 
 
 def test_paragraphs_are_suggested_and_buttons_are_not() -> None:
-    """On our own pages the analysis finds what the paper found: text tags inside, chrome outside."""
+    """On the pages of data/ text tags are inside and controls outside, as in the paper."""
     rows = {row.tag: row for row in tag_distribution(open_dataset(DATA / "sites"))}
     assert rows["p"].suggested
     assert rows["p"].in_paper

@@ -9,36 +9,36 @@ import pytest
 import blockml
 from blockml.datasets import open_dataset
 from blockml.datasets.gold import Gold, RunGold, TextGold
-from blockml.datasets.validation import KINDS, validate, validate_page
+from blockml.datasets.validation import Kind, validate, validate_page
 from blockml.page import Label
 
 DATA = Path(__file__).parents[2] / "data"
 
 
 def text(name: str, n: int = 60) -> str:
-    """A text of ``n`` words that stand in no other."""
+    """Return a text of ``n`` words that occur in no other."""
     return " ".join(f"{name}{i}" for i in range(n))
 
 
 def kinds(html: str, gold: Gold) -> list[str]:
-    """Kinds of what is found in one page."""
+    """Return the kinds of findings of one page."""
     return [finding.kind for finding in validate_page("p", html.encode(), blockml.parse(html), gold)]
 
 
 def paragraphs(*texts: str) -> str:
-    """A page of paragraphs."""
+    """Return a page of paragraphs."""
     return "".join(f"<p>{text}</p>" for text in texts)
 
 
 A, B, C = text("a"), text("b", 100), text("c", 100)
 CASES: dict[str, tuple[str, str, list[str]]] = {
     "sound": (paragraphs(A, B), f"{A} {B}", []),
-    "cut off": (paragraphs(A, B, C), A, ["cut off"]),
+    "incomplete": (paragraphs(A, B, C), A, ["incomplete"]),
     "a closing remark of 100 words": (paragraphs(A, B), A, []),
     "a closing remark of 150 words of 1,500": (paragraphs(text("a", 1500), text("b", 150)), text("a", 1500), []),
     "repeated": (paragraphs(A, B), f"{A} {B} {A}", ["repetition"]),
     "a caption repeated": (paragraphs(text("a", 12), B), f"{text('a', 12)} {B} {text('a', 12)}", []),
-    "other order": (paragraphs(A, B, C), f"{C} {A} {B}", ["other order"]),
+    "word order": (paragraphs(A, B, C), f"{C} {A} {B}", ["word order"]),
     "a title moved": (paragraphs(text("a", 10), B), f"{B} {text('a', 10)}", []),
     "broken off in a sentence": (
         "<p>one two three four five six seven eight nine",
@@ -48,8 +48,8 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
     "broken off at a comma": ("<p>one two three, Four five six seven eight", "one two three,", ["truncation"]),
     "ends with its sentence": ("<p>one two three. Four five six seven eight nine", "one two three.", []),
     "ends before another sentence": ("<p>one two three<br>Four five six seven eight nine", "one two three", []),
-    "stand-in": ("<h1>Page not found</h1><p>Go home.", "Page not found Go home.", ["stand-in page"]),
-    "stand-in without gold": ("<h1>Page not found</h1>", "", ["stand-in page", "empty gold"]),
+    "soft error": ("<h1>Page not found</h1><p>Go home.", "Page not found Go home.", ["soft error"]),
+    "soft error without gold": ("<h1>Page not found</h1>", "", ["soft error", "empty gold"]),
     "markup": (paragraphs(A), f"<p>{A}</p>", ["contamination"]),
     "markup that the page shows": ("<p>write &lt;p&gt; first", "write <p> first", []),
     "attributes that tools use, too": ("<p data-label='Price'>one <b data-block-type=2>two", "one two", []),
@@ -59,20 +59,20 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
 
 @pytest.mark.parametrize(("html", "gold", "found"), CASES.values(), ids=CASES)
 def test_kinds(html: str, gold: str, found: list[str]) -> None:
-    """Each kind, and what comes near to it."""
+    """Each kind, and similar cases without findings."""
     assert kinds(html, TextGold(gold)) == found
-    assert set(found) <= set(KINDS)
+    assert set(found) <= set(Kind)
 
 
 def test_labelled_runs_leave_nothing_out() -> None:
-    """Who labels all of a page has seen that the rest is no content, and that an error page has none."""
+    """Gold that labels the whole page may leave text out, or label an error page."""
     runs = RunGold(((A, Label.MAIN), (B, Label.COMMENT), (C, Label.COMMENT)))
     assert kinds(paragraphs(A, B, C), runs) == []
     assert kinds("<h1>Page not found</h1>", RunGold((("Page not found", Label.OTHER),))) == []
 
 
 def test_processes_do_not_matter() -> None:
-    """One or two: the same findings in the same order."""
+    """The number of processes does not affect the findings."""
     dataset = open_dataset(DATA / "pages")
     seen: list[str] = []
 

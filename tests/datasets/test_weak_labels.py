@@ -1,4 +1,4 @@
-"""Weak labels: what names of elements tell, and when they tell nothing."""
+"""Weak labels from names of elements."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from blockml.datasets import TextGold
 from blockml.datasets.weak_labels import weak_labels
 
 
-def told(html: str, content: str = "", page_type: str | None = None) -> list[str]:
-    """Labels of the blocks of a page; a question mark where nothing is known."""
+def labels_of(html: str, content: str = "", page_type: str | None = None) -> list[str]:
+    """Return the labels of the blocks of a page, with a question mark for unknown ones."""
     page = blockml.parse(html)
     labels = weak_labels(page, TextGold(content).label(page), page_type=page_type)
     assert labels.labels is not None
@@ -34,52 +34,52 @@ def told(html: str, content: str = "", page_type: str | None = None) -> list[str
     ],
 )
 def test_words_of_classes_and_ids(word: str, label: str) -> None:
-    """The whole word counts, in a class among others or as an id."""
-    assert told(f"<div class='x {word}'><p>Text</div>") == [label]
-    assert told(f"<div id='{word}'><p>Text</div>") == [label]
+    """Whole words match, in a class among others or as an id."""
+    assert labels_of(f"<div class='x {word}'><p>Text</div>") == [label]
+    assert labels_of(f"<div id='{word}'><p>Text</div>") == [label]
 
 
 def test_elements_and_roles() -> None:
-    """Without any class."""
+    """Elements and roles give labels without any class."""
     html = "<nav>One</nav><div role=navigation>Two</div><footer>Three</footer><div role=contentinfo>Four</div>"
-    assert told(html) == ["navigation", "navigation", "footer", "footer"]
+    assert labels_of(html) == ["navigation", "navigation", "footer", "footer"]
 
 
 def test_the_nearest_name_wins_but_in_the_footer() -> None:
     """A menu in the footer is a part of it."""
-    assert told("<div class=side-nav><div class=related><p>One</div><p>Two</div>") == ["related", "navigation"]
-    assert told("<footer><nav>One</nav><div class=comments>Two</div></footer>") == ["footer", "footer"]
+    assert labels_of("<div class=side-nav><div class=related><p>One</div><p>Two</div>") == ["related", "navigation"]
+    assert labels_of("<footer><nav>One</nav><div class=comments>Two</div></footer>") == ["footer", "footer"]
 
 
 def test_footers_of_parts_are_not_the_footer() -> None:
-    """Bylines stand there."""
-    assert told("<article><footer>One</footer></article><section class=footer>Two</section>") == ["?", "?"]
+    """The footer of an article or section holds bylines."""
+    assert labels_of("<article><footer>One</footer></article><section class=footer>Two</section>") == ["?", "?"]
 
 
 def test_names_of_whole_pages_and_of_controls_tell_nothing() -> None:
     """``body class=comments`` is a page that has comments, a link of that class leads to them."""
-    assert told("<body class=comments><p>One<p><a class=comments>Two</a>") == ["?", "?"]
+    assert labels_of("<body class=comments><p>One<p><a class=comments>Two</a>") == ["?", "?"]
 
 
 def test_main_content_comes_from_the_gold() -> None:
-    """Headings by their element; where gold and name contradict each other nothing is known."""
+    """Headings are labelled by element; contradictions of gold and name are unknown."""
     html = "<h2>Cats rule</h2><p>They do.<div class=comments><p>They don't, though.</div><p>Else"
-    assert told(html, "Cats rule They do.") == ["heading", "main", "comment", "?"]
-    assert told(html, "Cats rule They do. They don't, though.") == ["heading", "main", "?", "?"]
+    assert labels_of(html, "Cats rule They do.") == ["heading", "main", "comment", "?"]
+    assert labels_of(html, "Cats rule They do. They don't, though.") == ["heading", "main", "?", "?"]
 
 
 def test_half_covered_blocks_are_unknown() -> None:
-    """Gold that covers a part of a block says neither."""
-    assert told("<p>one two three four five", "one two three") == ["?"]
-    assert told("<nav>one two three four five</nav>", "one two") == ["?"]
+    """Partly covered blocks are unknown."""
+    assert labels_of("<p>one two three four five", "one two three") == ["?"]
+    assert labels_of("<nav>one two three four five</nav>", "one two") == ["?"]
 
 
 def test_forums() -> None:
-    """Their comments are content, or nothing is known of them."""
+    """Comments of forums are main content or unknown."""
     html = "<div class=comments><p>First post here<p>Second post here</div><nav>Menu</nav>"
-    assert told(html, "First post here", "forum") == ["main", "?", "navigation"]
+    assert labels_of(html, "First post here", "forum") == ["main", "?", "navigation"]
 
 
 def test_a_page_without_blocks() -> None:
-    """Gives no labels."""
-    assert told("") == []
+    """A page without blocks has no labels."""
+    assert labels_of("") == []

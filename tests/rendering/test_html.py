@@ -1,4 +1,4 @@
-"""HTML and Markdown of what was kept."""
+"""HTML and Markdown of kept blocks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def whole(html: str) -> str:
 
 
 def test_only_kept_blocks_appear() -> None:
-    """What was removed leaves nothing behind, not even its elements."""
+    """Removed blocks leave no elements."""
     page = blockml.parse("<div><ul><li>menu</ul><p>one</p><p class=ad>buy</p><p>two</p></div>")
     kept = [block.text in {"one", "two"} for block in page.blocks]
     assert render_html(page, kept) == "<p>one</p><p>two</p>"
@@ -66,13 +66,13 @@ def test_text_is_escaped() -> None:
 
 
 def test_images_stand_between_kept_texts_only() -> None:
-    """An image beside removed text goes."""
+    """An image next to removed text is removed."""
     page = blockml.parse("<p>a</p><img src=1><p>b</p><img src=2><p>c</p>")
     assert render_html(page, [True, True, False]) == '<p>a</p><img src="1"><p>b</p>'
 
 
 def test_layout_tables_become_divs() -> None:
-    """A table around a table, or of one column, arranges; a table of cells is data."""
+    """A table around a table, or of one column, is layout."""
     data = "<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table>"
     assert whole(data) == data
     assert "<table" not in whole("<table><tr><td>one</td></tr><tr><td>two</td></tr></table>")
@@ -93,7 +93,7 @@ def test_content_after_the_end_of_html_is_rendered() -> None:
 
 
 def test_removed_text_parts_its_neighbours() -> None:
-    """Two words that a removed one stood between do not become one."""
+    """Words on both sides of a removed one stay separate."""
     page = blockml.parse("<p>one<b>x</b>two</p>")
     assert render_html(page, [True, False, True]) == "<p>one two</p>"
 
@@ -121,7 +121,7 @@ def test_markdown_of_the_usual_elements() -> None:
 
 
 def test_tables_keep_their_columns() -> None:
-    """Empty and removed cells stay, or the cells after them would mean something else."""
+    """Empty and removed cells stay, so that the others keep their columns."""
     html = "<table><tr><th><th>A<th>B<tr><td>x<td><td>3<tr><td>y<td>1<td>2</table>"
     page = blockml.parse(html)
     text = render_markdown(page, [True] * len(page.blocks))
@@ -133,7 +133,7 @@ def test_tables_keep_their_columns() -> None:
 
 
 def test_code_never_grows_together() -> None:
-    """What is left out of a code block leaves its line breaks behind."""
+    """Removed parts of a code block keep their line breaks."""
     page = blockml.parse("<pre>foo(\n<b>bar,\n</b>baz)</pre><pre>a<b>x</b>b</pre>")
     kept = [block.text not in {"bar,", "x"} for block in page.blocks]
     assert blockml.rendering.render_text(page, kept) == "foo(\n\nbaz)\na b"
@@ -158,11 +158,11 @@ def test_blank_lines_in_code_stay() -> None:
 
 
 def test_direction_of_the_page_is_kept() -> None:
-    """A fragment of a right-to-left page says so."""
+    """A fragment of a right-to-left page has ``dir``."""
     assert whole("<html dir=rtl><body><p>שלום</p>") == '<div dir="rtl"><p>שלום</p></div>'
 
 
 def test_bare_url_is_no_warning() -> None:
-    """Beautiful Soup takes a text that is a URL for a mistake."""
+    """No warning of Beautiful Soup about a text that is a URL."""
     page = blockml.parse("https://x.example/a")
     assert "x.example" in render_markdown(page, [True])

@@ -17,7 +17,7 @@ from tests.strategies import messy_html, visible
 
 
 def rendered(html: str, *, without: tuple[str, ...] = (), **options: Any) -> str:
-    """Text of a page, but for the blocks with these texts."""
+    """Render a page without the blocks with these texts."""
     page = blockml.parse(html, **options)
     return render_text(page, [block.text not in without for block in page.blocks])
 
@@ -38,7 +38,7 @@ def rendered(html: str, *, without: tuple[str, ...] = (), **options: Any) -> str
     ],
 )
 def test_layout(html: str, text: str) -> None:
-    """Inline pieces run on, cells are parted by tabs, paragraphs by line breaks."""
+    """Inline parts are joined, cells separated by tabs, paragraphs by line breaks."""
     assert rendered(html) == text
 
 
@@ -55,24 +55,24 @@ def test_white_space_before_preformatted_text_is_not_part_of_it(backend: str) ->
 
 
 def test_control_characters_of_preformatted_text_are_removed() -> None:
-    """As from every other block."""
+    """Line breaks separate it from other blocks."""
     assert rendered("<pre>a\x01b</pre>") == rendered("<p>a\x01b</p>") == "ab"
 
 
 def test_what_is_removed_may_have_held_the_break() -> None:
-    """Two kept blocks are parted by the strongest break between them."""
+    """Two kept blocks are separated by the strongest break between them."""
     assert rendered("<p>one</p><b>x</b><i>two</i>", without=("x",)) == "one\ntwo"
     assert rendered("<td>one</td><table><tr><td>x</td><td>two</td></table>", without=("x",)) == "one\ntwo"
     assert rendered("<p>one</p><p>two</p>", without=("one", "two")) == ""
 
 
 def test_words_do_not_grow_together_over_a_removed_block() -> None:
-    """What stood between them is gone, not their being apart."""
+    """Blocks around a removed one stay separate."""
     assert rendered("<p>one<b>x</b>two</p>", without=("x",)).split() == ["one", "two"]
 
 
 def test_words_do_not_grow_together_over_a_wordless_block() -> None:
-    """Blocks of signs that parsing left out may have held the break, too."""
+    """Blocks of punctuation left out by parsing may have carried the break."""
     assert rendered("<p>one</p>*<b>two</b>", keep_wordless=False) == "one\ntwo"
     assert rendered("<p>one</p>***<p>two</p>", keep_wordless=False) == "one\ntwo"
     assert rendered("<b>one</b> | <i>two</i>", keep_wordless=False) == "one two"
@@ -118,7 +118,7 @@ def test_compiled_text_is_that_of_python(html: str, data: st.DataObject) -> None
 
 
 def test_compiled_text_of_arrays_that_do_not_fit_is_refused(compiled: _kernel.Compiled) -> None:
-    """Numbers from elsewhere must not read elsewhere."""
+    """Invalid indices raise and read no other memory."""
     bits, node, tag = np.ones(2, np.uint8), np.array([0, 1], np.int32), np.array([0, 1], np.int32)
     kept = bits.astype(bool)
     both, td = ("a", "b"), (("#text", "td"), frozenset({"td"}))

@@ -99,7 +99,7 @@ def test_alignment_is_valid_and_longest(page: list[str], gold: list[str]) -> Non
 
 @given(more_tokens, more_tokens)
 def test_longer_alignment_is_valid_and_longest(page: list[int], gold: list[int]) -> None:
-    """The same with more tokens, against an independent implementation."""
+    """Longer alignments agree with an independent implementation."""
     assert len(matches_of(page, gold)) == LCSseq.similarity(page, gold)
 
 
@@ -114,7 +114,7 @@ def test_longer_alignment_is_valid_and_longest(page: list[int], gold: list[int])
     ],
 )
 def test_repeated_words_are_matched_where_they_are_contiguous(page: str, gold: str, expected: list[int]) -> None:
-    """Of several copies of a word the one that continues a longer run is taken, on either side of the run."""
+    """The copy of a word that continues a longer run is matched, on either side of the run."""
     assert [i for i, _ in matches_of(page.split(), gold.split())] == expected
 
 

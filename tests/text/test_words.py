@@ -1,4 +1,4 @@
-"""Words: the look-up of whole pages against one character at a time."""
+"""Word segmentation against a reference that reads one character at a time."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def words(text: str, tokenizer: str = "space") -> list[int]:
     ],
 )
 def test_counts(text: str, space: int, boilerpipe: int, cjk: int) -> None:
-    """What each tokenizer counts as words."""
+    """Words of each tokenizer."""
     assert [len(words(text, name)) for name in ("space", "boilerpipe", "cjk")] == [space, boilerpipe, cjk]
 
 
@@ -62,7 +62,7 @@ def test_tokenizer_of_a_page() -> None:
 
 
 def test_unknown_tokenizer() -> None:
-    """The message names the legal ones."""
+    """The message lists the tokenizers."""
     with pytest.raises(UnknownNameError, match="boilerpipe, cjk, space"):
         find_words([], "ws")
 
@@ -89,7 +89,7 @@ def test_boilerpipe_words_by_regular_expression(text: str) -> None:
 
 
 def test_classes_of_all_characters() -> None:
-    """The table is what Python's own methods say of each character."""
+    """The table agrees with Python's methods of each character."""
     characters = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code <= 0xDFFF]
     kinds = classes(code_points(["".join(characters)]))
     assert ((kinds & SPACE) > 0).tolist() == [char.isspace() for char in characters]
@@ -99,7 +99,7 @@ def test_classes_of_all_characters() -> None:
 
 @given(st.lists(messy_texts, max_size=5), st.sampled_from(sorted(TOKENIZERS)))
 def test_spans_are_the_words_and_lie_in_their_text(texts: list[str], tokenizer: str) -> None:
-    """The same words as without their starts; cut out of its text, each is one word and nothing else."""
+    """The words agree with ``find_words``; each, cut out of its text, is one word."""
     owner, start, length = find_spans(texts, tokenizer)
     known_owner, known_length = find_words(texts, tokenizer)
     assert owner.tolist() == known_owner.tolist()

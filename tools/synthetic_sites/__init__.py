@@ -1,6 +1,6 @@
-"""Labelled pages of our own making: six templated sites from a seed, and hand-written pages for difficult cases.
+"""Generator of synthetic labelled pages: six templated sites, and hand-written pages for difficult cases.
 
-``python -m tools.synthetic_sites -o data --seed 0`` writes them, ``--check`` compares.
+``python -m tools.synthetic_sites -o data --seed 0`` writes them; ``--check`` compares them with the files in ``data``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``python -m tools.synthetic_sites``: writes the data set or checks it."""
+"""Generate the synthetic labelled pages, or check that a folder contains them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit status: 0 done, 1 the folder differs, 2 the data cannot be read."""
+    """Run the command and return its exit status: 0 success, 1 the folder differs, 2 a hand-written page is invalid."""
     parser = argparse.ArgumentParser(prog="python -m tools.synthetic_sites", description=__doc__)
     parser.add_argument(
         "-o", "--output", type=Path, default=Path("data"), help="folder of the data set (default: data)"
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of the templated sites (default: 0)")
-    parser.add_argument("--check", action="store_true", help="write nothing; name the files that differ and exit 1")
+    parser.add_argument("--check", action="store_true", help="list the files that differ instead of writing them")
     options = parser.parse_args(arguments)
     try:
         if not options.check:

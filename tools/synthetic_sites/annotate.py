@@ -1,9 +1,8 @@
-"""Annotated HTML -> the page an extractor sees, and the labels of its text.
+"""Separation of annotated HTML into the page and the labels of its text.
 
-A page is written once, as HTML whose elements may carry ``data-label="main"`` and the like.  Text takes the label
-of its nearest ancestor that has one, else ``other``.  The attributes are then cut out of the source as text, so that
-the page keeps its unclosed tags and odd quoting, and the labels are read from the parser events of the annotated
-source.
+Elements of annotated HTML may have attributes such as ``data-label="main"``. A text has the label of the nearest
+ancestor with the attribute, else ``other``. The attributes are removed from the source as text, so that the page keeps
+its unclosed tags and odd quoting; the labels are read from the parser events of the annotated source.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ __all__ = ["HIDDEN_TAGS", "LABELS", "LabelledText", "annotate", "link_targets"]
 
 LABELS = tuple(label.value for label in Label)
 
-# Elements whose text a browser never lays out; noscript and CSS-hidden elements are text of the page all the same.
+# Elements whose text is never rendered. The text of noscript and CSS-hidden elements counts as text of the page.
 HIDDEN_TAGS = frozenset({"script", "style", "template", "iframe", "noembed", "noframes"})
 
 _ATTRIBUTE = re.compile(r'\s+data-label="[^"]*"')
@@ -30,14 +29,14 @@ _DEFAULT_LABEL = Label.OTHER.value
 
 
 class LabelledText(NamedTuple):
-    """One text node of the body: its white-space-normalised text and its label."""
+    """Text node of the body: its text with normalised white space, and its label."""
 
     text: str
     label: str
 
 
 def annotate(source: str) -> tuple[str, list[LabelledText]]:
-    """Split annotated HTML into the bare page and its labelled text.
+    """Separate annotated HTML into the page and its labelled text.
 
     Parameters
     ----------
@@ -47,15 +46,15 @@ def annotate(source: str) -> tuple[str, list[LabelledText]]:
     Returns
     -------
     tuple of str and list of LabelledText
-        The same HTML without the attributes, and the text nodes of its body in document order; nodes of white space
-        alone are left out.
+        The HTML without the attributes, and the text nodes of its body in document order, except those of white space
+        only.
 
     Raises
     ------
     UnknownNameError
         A label outside :data:`LABELS`.
     DatasetError
-        Cutting the attributes changed the text of the page, e.g. because one stood in a text node.
+        Removing the attributes changes the text of the page, e.g. because one is in a text node.
 
     Examples
     --------
@@ -72,7 +71,7 @@ def annotate(source: str) -> tuple[str, list[LabelledText]]:
 
 
 def link_targets(page: str, url: str) -> list[str]:
-    """Absolute link targets of a page without fragments, each once, in order of first occurrence.
+    """Return the distinct absolute link targets of a page, without fragments, in order of first occurrence.
 
     Examples
     --------
@@ -83,7 +82,7 @@ def link_targets(page: str, url: str) -> list[str]:
 
 
 class _Walker:
-    """Collects labels and links from parser events; unlike a tree, they go on after the first ``</html>``."""
+    """Collector of labels and links from parser events, which unlike a tree continue after ``</html>``."""
 
     def __init__(self) -> None:
         self.runs: list[LabelledText] = []
@@ -111,7 +110,7 @@ class _Walker:
         if not self._hidden:
             self._text.append(text)
 
-    def comment(self, text: str) -> None:  # noqa: ARG002 - a comment parts two text nodes
+    def comment(self, text: str) -> None:  # noqa: ARG002 - a comment separates text nodes
         self._flush()
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Writes the data set and compares a folder with what would be written."""
+"""Generation of the data set, and comparison of a folder with it."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ def site_pages(seed: int) -> list[SourcePage]:
     Parameters
     ----------
     seed
-        Any integer; the same seed gives the same bytes on every machine.
+        Any integer. The pages depend on the seed only, not on the machine.
     """
     return [page for site in SITES for page in site.pages(seed)]
 
 
 def build(folder: Path, seed: int) -> dict[str, bytes]:
-    """Return the content of all files the data set consists of, by path below the folder.
+    """Return the contents of the files of the data set by path below the folder.
 
     Parameters
     ----------
     folder
-        Folder of the data set; its ``handwritten/*.html`` are read, and its card when there is one.
+        Folder of the data set, with the sources ``handwritten/*.html`` and optionally its card.
     seed
         Seed of the templated sites.
 
@@ -71,7 +71,7 @@ def build(folder: Path, seed: int) -> dict[str, bytes]:
 
 
 def write(folder: Path, seed: int) -> int:
-    """Write the data set below a folder, drop pages that are no longer part of it, and return the number of files."""
+    """Write the data set to a folder, delete pages that are no longer part of it, and return the number of files."""
     files = build(folder, seed)
     for name, content in files.items():
         path = folder / name
@@ -96,7 +96,7 @@ def check(folder: Path, seed: int) -> list[str]:
 
 
 def counts_table(labelled: Iterable[tuple[SourcePage, Sequence[LabelledText]]]) -> str:
-    """Return the numbers of the card as Markdown tables: pages by site and type, words by site and label."""
+    """Return the tables of the card in Markdown: pages by site and type, words by site and label."""
     pages: dict[str, Counter[str]] = {}
     words: dict[str, Counter[str]] = {}
     for page, runs in labelled:

@@ -1,4 +1,4 @@
-"""Reads the hand-written pages: annotated HTML whose head carries the meta fields."""
+"""Reader of the hand-written pages: annotated HTML with metadata in ``meta`` elements of its head."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ _FIELDS = ("language", "page_type", "template", "title", "url")
 
 
 def read_handwritten(folder: Path) -> list[SourcePage]:
-    """Return the hand-written pages of a folder, by name; a missing folder holds none."""
+    """Return the hand-written pages of a folder, sorted by name; none if the folder is missing."""
     return [parse_handwritten(path.stem, path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.html"))]
 
 
 def parse_handwritten(name: str, source: str) -> SourcePage:
-    """Take the ``<meta name="blockml:...">`` elements out of a page.
+    """Parse and remove the ``<meta name="blockml:...">`` elements of a page.
 
     Parameters
     ----------
     name
-        Id of the page; also its site, because hand-written pages have no siblings.
+        Id of the page, and of its site, as each hand-written page is a site of its own.
     source
         Annotated HTML with the fields language, page_type, template, title and url.
 
     Raises
     ------
     DatasetError
-        A field is missing, unknown, or there twice.
+        A field is missing, unknown or repeated.
     """
     fields = [(match[1], unescape(match[2])) for match in _META.finditer(source)]
     if sorted(field for field, _ in fields) != list(_FIELDS):

@@ -1,4 +1,4 @@
-"""Small helpers to write annotated HTML by hand."""
+"""Helpers to write annotated HTML."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SPAN = re.compile(r"\[([^\[\]]+)\]")
 
 @dataclass(frozen=True)
 class SourcePage:
-    """A page before its labels are split off: what its meta.json says, and its annotated HTML."""
+    """Annotated HTML of a page, and the fields of its meta.json."""
 
     id: str
     url: str
@@ -34,7 +34,7 @@ class SourcePage:
 
 @dataclass(frozen=True)
 class Site:
-    """What the pages of one templated site share.
+    """Properties shared by the pages of a templated site.
 
     Parameters
     ----------
@@ -134,5 +134,5 @@ def slug(text: str) -> str:
 
 
 def stylesheet(name: str) -> str:
-    """Return the CSS of a site."""
+    """Return the style sheet of a site."""
     return (resources.files("tools.synthetic_sites") / "style" / f"{name}.css").read_text(encoding="utf-8")

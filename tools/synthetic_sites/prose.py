@@ -1,13 +1,13 @@
-"""Seeded English text from small grammars.
+"""Seeded generation of English text from small grammars.
 
-A grammar is a text file: a line ``:name`` opens a rule, each line below it is one alternative.  In an alternative
+In the text file of a grammar, a line ``:name`` begins a rule, and each line below it is an alternative, in which
 
 * ``{rule}`` is replaced by an alternative of that rule (or by what the writer bound to the name),
-* ``{Rule}`` is the same with a capital first letter,
-* ``{#3-9}`` is a number between 3 and 9, ``{,1000-9000}`` the same with a thousands separator,
+* ``{Rule}`` stands for ``{rule}`` with a capital first letter,
+* ``{#3-9}`` is a number between 3 and 9, ``{,1000-9000}`` a number with a thousands separator,
 * ``a(n)`` becomes *a* or *an*, and ``[words]`` marks a span the page may turn into a link or emphasis.
 
-Alternatives are drawn like cards from a shuffled deck, so a page repeats itself as late as possible.
+Alternatives are drawn like cards from a shuffled deck, so that a page repeats itself as late as possible.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Grammar = Mapping[str, tuple[str, ...]]
 
 
 def parse_grammar(text: str) -> Grammar:
-    r"""Read a grammar file.
+    r"""Parse the text of a grammar file.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def parse_grammar(text: str) -> Grammar:
 
 @cache
 def load_grammar(name: str) -> Grammar:
-    """Return the grammar of a site together with the rules all sites share; the site's rules win."""
+    """Return the grammar of a site with the rules common to all sites, which the site's own rules override."""
     folder = resources.files("tools.synthetic_sites") / "grammar"
     shared, own = ((folder / f"{stem}.txt").read_text(encoding="utf-8") for stem in ("common", name))
     return MappingProxyType({**parse_grammar(shared), **parse_grammar(own)})
@@ -69,7 +69,7 @@ def plain(text: str) -> str:
 
 
 class Writer:
-    r"""Writes sentences of one page.
+    r"""Generator of the sentences of one page.
 
     Parameters
     ----------
@@ -94,11 +94,11 @@ class Writer:
         self._bound: dict[str, str] = {}
 
     def bind(self, **values: str) -> None:
-        """Fix slots to a text for the rest of the page."""
+        """Set the texts of slots for the rest of the page."""
         self._bound.update(values)
 
     def pick(self, rule: str) -> str:
-        """Expand one alternative of a rule, as it stands."""
+        """Expand one alternative of a rule without capitalising it."""
         return self.fill(f"{{{rule}}}")
 
     def fill(self, text: str) -> str:
@@ -158,6 +158,6 @@ class Writer:
 
 
 def _capitalised(text: str) -> str:
-    # An alternative that opens with a slot hands the capital on to it.
+    # If an alternative begins with a slot, the slot is capitalised.
     start = 1 if re.match(r"\{[a-z]", text) else 0
     return text[:start] + text[start : start + 1].upper() + text[start + 1 :]

@@ -269,7 +269,7 @@ def test_large_pages_are_refused_even_if_equal() -> None:
         ("ctss", {"q": 2.5}, "q must be a positive integer"),
         ("ctss", {"q": True}, "q must be a positive integer"),
         ("cps", {"k": 3}, "choose one of: q"),
-        ("cp", {"q": 3}, "there is none"),
+        ("cp", {"q": 3}, "none is available"),
         ("lcts", {"norm": "sum"}, "choose one of: max_nodes"),
         ("rtdm", {"q": 3}, "choose one of: cutoff, max_nodes, norm, with_text"),
         ("rtdm", {"norm": "mean"}, "unknown norm 'mean'; choose one of: None, max, sum"),

@@ -1,1 +1,1 @@
-"""The templates of the synthetic sites, one module a site."""
+"""Templates of the synthetic sites, one module per site."""
