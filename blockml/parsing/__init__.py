@@ -131,7 +131,7 @@ def _title(nodes: Nodes) -> tuple[str, bool]:
     if _kernel.compiled is not None and isinstance(nodes.texts, list):
         node, swallows = _kernel.compiled.page_title(nodes.names, nodes.tag, nodes.parent, nodes.end, nodes.texts)
     else:
-        titles = nodes.places("title")
+        titles = nodes.indices("title")
         node, swallows = _first(nodes, titles), _swallows(nodes, titles)
     return " ".join(" ".join(nodes.texts[node + 1 : nodes.end[node]]).split()) if node >= 0 else "", swallows
 
@@ -141,7 +141,7 @@ def _first(nodes: Nodes, titles: NDArray[np.int64]) -> int:
     if not len(titles):
         return -1
     if any(nodes.name(node) == "svg" for node in nodes.ancestors(int(titles[0]))):
-        drawings = nodes.places("svg")
+        drawings = nodes.indices("svg")
         covered = np.maximum.accumulate(nodes.end[drawings])  # to where the drawings so far reach
         before = np.searchsorted(drawings, titles)
         titles = titles[(before == 0) | (covered[before - 1] <= titles)]
