@@ -48,18 +48,6 @@ class JudgingKernel(Protocol):
         """Add to ``sums`` (n_rows, n_groups) the leaf values of groups of trees: ``Trees.sums``."""
 
     @staticmethod
-    def row_means(
-        rows: NDArray[np.float32],
-        width: int,
-        index: NDArray[np.int64],
-        starts: NDArray[np.int64],
-        skip_zeros: int,
-        means: NDArray[np.float32],
-        /,
-    ) -> None:
-        """Write into ``means`` the mean of the rows of each group: :mod:`blockml.training.group_means`."""
-
-    @staticmethod
     def held_net(
         sizes: tuple[int, int, int, int, int, int, int, int], arrays: tuple[NDArray[np.generic], ...], /
     ) -> HeldNet:
