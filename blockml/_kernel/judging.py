@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -48,18 +47,6 @@ class JudgingKernel(Protocol):
         """Add to ``sums`` (n_rows, n_groups) the leaf values of groups of trees: ``Trees.sums``."""
 
     @staticmethod
-    def row_means(
-        rows: NDArray[np.float32],
-        width: int,
-        index: NDArray[np.int64],
-        starts: NDArray[np.int64],
-        skip_zeros: int,
-        means: NDArray[np.float32],
-        /,
-    ) -> None:
-        """Write into ``means`` the mean of the rows of each group: :mod:`blockml.training.group_means`."""
-
-    @staticmethod
     def held_net(
         sizes: tuple[int, int, int, int, int, int, int, int], arrays: tuple[NDArray[np.generic], ...], /
     ) -> HeldNet:
@@ -92,20 +79,3 @@ class JudgingKernel(Protocol):
     @staticmethod
     def log_odds(probabilities: NDArray[np.float64], odds: NDArray[np.float64], /) -> None:
         """Write log odds: :func:`blockml.predictors.log_odds.log_odds`."""
-
-    @staticmethod
-    def joined_texts(
-        texts: tuple[str, ...],
-        kept: NDArray[np.bool_],
-        separators: NDArray[np.uint8],
-        flags: NDArray[np.uint8],
-        preformatted: int,
-        node: NDArray[np.int32],
-        last_node: NDArray[np.int32],
-        node_texts: Sequence[str],
-        tag: NDArray[np.int32],
-        names: tuple[str, ...],
-        cells: frozenset[str],
-        /,
-    ) -> str:
-        """Texts of kept blocks and what stands between them: :func:`blockml.rendering.text.render_text`."""

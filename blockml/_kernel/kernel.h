@@ -92,9 +92,6 @@ static inline double at_least(double value, double least) { return value > least
 PyObject *held_net(PyObject *module, PyObject *arguments);
 PyObject *net_probabilities(PyObject *module, PyObject *arguments);
 
-/* training_group_means.c */
-PyObject *row_means(PyObject *module, PyObject *arguments);
-
 /* parsing_events.c */
 typedef struct Builder Builder;
 PyObject *nodes_builder(PyObject *module, PyObject *arguments);
@@ -124,7 +121,6 @@ PyObject *read_by_libxml2(PyObject *capsule, PyObject *arguments);
 
 /* parsing_lexbor.c */
 PyObject *read_by_lexbor(PyObject *capsule, PyObject *arguments);
-PyObject *start_tags(PyObject *module, PyObject *source);
 
 /* parsing_characters.c */
 enum { TEXT_CLEAN, TEXT_BLANK, TEXT_CONTROLS };
@@ -133,16 +129,8 @@ enum { BYTES_BEHIND = 15 }; /* must be blanks behind the text */
 int utf8_kind(const char *text, Py_ssize_t length); /* UNKNOWN where the bytes don't tell */
 int style_hides(PyObject *style);
 
-/* parsing_title.c */
-/* The number of a name in a tuple; UNKNOWN if there is none of it. */
-int32_t tag_named(PyObject *names, const char *name);
-PyObject *page_title(PyObject *module, PyObject *arguments);
-
 /* parsing_segmentation.c */
 PyObject *cut_blocks(PyObject *module, PyObject *arguments);
-
-/* text_hashing.c */
-PyObject *stable_hash64(PyObject *module, PyObject *arguments);
 
 /* features_attribute_values.c */
 PyObject *page_names(PyObject *module, PyObject *arguments);
@@ -161,7 +149,6 @@ PyObject *held_tables(PyObject *module, PyObject *arguments);
 PyObject *family_columns(PyObject *module, PyObject *arguments);
 PyObject *page_rows(PyObject *module, PyObject *arguments);
 
-
 /* features_text_counts.c */
 PyObject *line_densities(PyObject *module, PyObject *arguments);
 
@@ -169,15 +156,8 @@ PyObject *line_densities(PyObject *module, PyObject *arguments);
 PyObject *sigmoid(PyObject *module, PyObject *arguments);
 PyObject *log_odds(PyObject *module, PyObject *arguments);
 
-/* rendering_text.c */
-PyObject *joined_texts(PyObject *module, PyObject *arguments);
-
 /* parsing_utf8.c */
 PyObject *is_utf8(PyObject *module, PyObject *source);
-PyObject *count_byte(PyObject *module, PyObject *arguments);
-
-/* parsing_meta_charset.c */
-PyObject *plain_meta(PyObject *module, PyObject *arguments);
 
 /* features_factorize.c. Numbers (n,) of keys (n,); returns how many numbers there are, or -1 with an exception set. */
 int64_t number_keys(const uint64_t *keys, size_t n, int64_t *number);

@@ -20,17 +20,6 @@ class ParsingKernel(Protocol):
         """Tell whether bytes are UTF-8: :func:`blockml.parsing.decoding.decode`."""
 
     @staticmethod
-    def plain_meta(source: bytes, table: bytes, n_prescan: int, n_header: int, /) -> tuple[bytes, bool] | None:
-        """The first ``<meta>`` that may declare a charset, and whether it stands in the first ``n_prescan`` bytes.
-
-        Empty without one; None of bytes that may be no text: see :mod:`blockml.parsing.decoding`.
-        """
-
-    @staticmethod
-    def start_tags(source: bytes, /) -> tuple[int, int]:
-        """Counts: :func:`blockml.parsing.lexbor.start_tags`."""
-
-    @staticmethod
     def nodes_builder(
         special: Mapping[str, int],
         max_nodes: int,
@@ -49,17 +38,6 @@ class ParsingKernel(Protocol):
         ``read_by_libxml2(source, addresses)`` and ``read_by_lexbor(source, addresses)`` give the builder all events of
         a page in UTF-8, by the functions at these addresses: see :mod:`blockml.parsing.libraries`.
         """
-
-    @staticmethod
-    def page_title(
-        names: tuple[str, ...],
-        tag: NDArray[np.int32],
-        parent: NDArray[np.int32],
-        end: NDArray[np.int32],
-        texts: list[str],
-        /,
-    ) -> tuple[int, bool]:
-        """Node of a page's title, -1 without one, and whether any title holds markup: :mod:`blockml.parsing`."""
 
     @staticmethod
     def cut_blocks(
@@ -81,11 +59,3 @@ class ParsingKernel(Protocol):
         Seven columns of int32 from ``n_words`` to ``last_node``, one behind the other; ``flags`` and ``joints``, of
         uint8; ``word_lengths``, of int32; ``texts``; and ``parents``.
         """
-
-    @staticmethod
-    def count_byte(source: bytes, byte: int, /) -> int:
-        """How often a byte is there."""
-
-    @staticmethod
-    def stable_hash64(texts: list[str], keys: NDArray[np.uint64], /) -> None:
-        """Write the key of each text: :func:`blockml.text.hashing.stable_hash64`."""

@@ -200,34 +200,3 @@ PyObject *read_by_lexbor(PyObject *capsule, PyObject *arguments) {
     tags_free(r.tags);
     return failed < 0 ? NULL : Py_NewRef(Py_None);
 }
-
-static int is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-
-/* Whether the name of a formatting element is at `at`, whatever its case, and ends there. */
-static int is_formatting(const char *at, const char *end) {
-    static const char *const names[] = {"b", "big", "code", "em", "font", "i", "s", "small", "strike", "strong", "tt",
-                                        "u"};
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
-        Py_ssize_t length = 0;
-        while (names[k][length] && end - at > length && (at[length] | 0x20) == names[k][length]) length++;
-        if (names[k][length] || end - at <= length) continue;
-        char next = at[length];
-        if (next == '/' || next == ' ' || (next >= 9 && next <= 13)) return 1;
-    }
-    return 0;
-}
-
-/* start_tags(source): how many start tags there may be in a page's bytes, and how many of them of formatting elements
-   with attributes: the twin of blockml.parsing.lexbor.start_tags. */
-PyObject *start_tags(PyObject *module, PyObject *source) {
-    char *at;
-    Py_ssize_t length, started = 0, formatting = 0;
-    (void)module;
-    if (PyBytes_AsStringAndSize(source, &at, &length) < 0) return NULL;
-    for (const char *end = at + length; at < end && (at = memchr(at, '<', (size_t)(end - at))) != NULL;) {
-        if (++at == end || !is_letter(*at)) continue;
-        started++;
-        formatting += is_formatting(at, end);
-    }
-    return Py_BuildValue("nn", started, formatting);
-}

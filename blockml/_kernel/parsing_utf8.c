@@ -47,25 +47,3 @@ PyObject *is_utf8(PyObject *module, PyObject *source) {
     PyBuffer_Release(&view);
     return PyBool_FromLong(is_valid);
 }
-
-WIDE static Py_ssize_t equal_bytes(const unsigned char *bytes, Py_ssize_t n, unsigned char wanted) {
-    enum { STRETCH = 128 }; /* few enough to be counted in a byte */
-    Py_ssize_t count = 0, i = 0;
-    for (; i + STRETCH <= n; i += STRETCH) {
-        unsigned char here = 0;
-        for (int k = 0; k < STRETCH; k++) here = (unsigned char)(here + (bytes[i + k] == wanted));
-        count += here;
-    }
-    for (; i < n; i++) count += bytes[i] == wanted;
-    return count;
-}
-
-/* count_byte(source, byte): how often it is there. */
-PyObject *count_byte(PyObject *module, PyObject *arguments) {
-    const char *source;
-    Py_ssize_t length;
-    int byte;
-    (void)module;
-    if (!PyArg_ParseTuple(arguments, "y#i", &source, &length, &byte)) return NULL;
-    return PyLong_FromSsize_t(equal_bytes((const unsigned char *)source, length, (unsigned char)byte));
-}

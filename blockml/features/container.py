@@ -212,7 +212,7 @@ def _paragraph_scores(context: PageContext) -> NDArray[np.float64]:
 
 def _with_heading(context: PageContext, mass: NDArray[np.float64]) -> int:
     """Find the smallest element that holds the first ``h1`` and half of the mass; -1 without an ``h1``."""
-    headings = context.nodes.places("h1")
+    headings = context.nodes.indices("h1")
     if not len(headings):
         return -1
     top = float(mass.max(initial=0))

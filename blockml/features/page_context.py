@@ -231,9 +231,8 @@ class PageContext:
     def meta(self) -> Mapping[str, str]:
         """Contents of the page's ``meta`` elements by name or property in lower case; the first of a name counts."""
         found: dict[str, str] = {}
-        held = self.nodes.attributes
-        for node in self.nodes.places("meta").tolist():
-            attributes = held[node]
+        for node in self.nodes.indices("meta").tolist():
+            attributes = self.nodes.attributes[node]
             if name := attributes.get("property") or attributes.get("name"):
                 found.setdefault(name.lower(), attributes.get("content") or "")
         return found
@@ -241,5 +240,5 @@ class PageContext:
     @cached_property
     def canonical(self) -> str:
         """Canonical address that the page declares; empty without one."""
-        links = (self.nodes.attributes[node] for node in self.nodes.places("link").tolist())
+        links = (self.nodes.attributes[node] for node in self.nodes.indices("link").tolist())
         return next((link.get("href") or "" for link in links if (link.get("rel") or "").lower() == "canonical"), "")

@@ -1,15 +1,13 @@
-"""The data that travels along the pipeline: nodes, blocks, page, extraction.
+"""Immutable data types of the pipeline: nodes, blocks, page and extraction.
 
-Everything is columns: one array or tuple per property, one entry per node or block. Nothing here is changed after it
-was made.
+Nodes and blocks are stored as columns: one array or tuple per property, one entry per node or block.
 """
 
 from blockml.page.attributes import Attributes
 from blockml.page.blocks import Block, Blocks, Separator
-from blockml.page.extraction import Extraction
 from blockml.page.labels import MAIN_LABELS, Label, Reason, Status
 from blockml.page.nodes import Flag, Nodes
-from blockml.page.page import Page
+from blockml.page.page import Extraction, Page
 
 __all__ = ["MAIN_LABELS", "Attributes", "Block", "Blocks", "Extraction", "Flag", "Label", "Nodes", "Page", "Reason",
 "Separator", "Status"]  # fmt: skip

@@ -1,6 +1,6 @@
-"""Attributes of a page's nodes: each set of them is held once, and is made a mapping when it is asked for.
+"""Attributes of a page's nodes: each distinct set is stored once and becomes a mapping on first access.
 
-Most elements are written like others of their page, and what is made of a page looks at few of their attributes.
+Most elements repeat the attributes of others, and features read the attributes of few nodes.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ NO_ATTRIBUTES: Mapping[str, str] = {}
 
 
 class Attributes(Sequence[Mapping[str, str]]):
-    """Attributes of each node, by lower-case name. Nodes may share a mapping, so none is to be changed.
+    """Attributes of each node by lower-case name. Nodes may share a mapping, so callers must not change one.
 
     Parameters
     ----------
     number
-        (n_nodes,) which set of attributes a node has, 0 for none.
+        (n_nodes,) index of the node's attribute set, 0 for no attributes.
     given
-        (n_sets,) mappings; None for those that are made from what follows.
+        (n_sets,) mappings; None for a set that is still to be decoded from ``pairs``.
     pairs
-        Names and values in UTF-8, a zero byte after each, set after set.
+        Names and values in UTF-8, each followed by a zero byte, set after set.
     ends
-        (n_sets,) where each set ends in them.
+        (n_sets,) offset in ``pairs`` where each set ends.
 
     Examples
     --------
@@ -40,11 +40,7 @@ class Attributes(Sequence[Mapping[str, str]]):
     __slots__ = ("ends", "given", "number", "pairs")
 
     def __init__(
-        self,
-        number: NDArray[np.int32],
-        given: list[Mapping[str, str] | None],
-        pairs: bytes,
-        ends: NDArray[np.int64],
+        self, number: NDArray[np.int32], given: list[Mapping[str, str] | None], pairs: bytes, ends: NDArray[np.int64]
     ) -> None:
         self.number = number
         self.given = given
@@ -60,14 +56,13 @@ class Attributes(Sequence[Mapping[str, str]]):
     def __getitem__(self, node: slice) -> list[Mapping[str, str]]: ...
     def __getitem__(self, node: int | slice) -> Mapping[str, str] | list[Mapping[str, str]]:
         if isinstance(node, slice):
-            return [self._set(number) for number in self.number[node].tolist()]
-        return self._set(int(self.number[node]))
+            return [self._decode(number) for number in self.number[node].tolist()]
+        return self._decode(int(self.number[node]))
 
     def __iter__(self) -> Iterator[Mapping[str, str]]:
-        return map(self._set, self.number.tolist())
+        return map(self._decode, self.number.tolist())
 
-    def _set(self, number: int) -> Mapping[str, str]:
-        """A set of attributes."""
+    def _decode(self, number: int) -> Mapping[str, str]:
         if not number:
             return NO_ATTRIBUTES
         held = self.given[number]

@@ -15,14 +15,14 @@ __all__ = ["Block", "Blocks", "Separator"]
 
 
 class Separator(IntEnum):
-    """What stands between a block's text and the text before it, as browsers lay them out by default.
+    """Separator between a block's text and the text before it, by the default layout of browsers.
 
-    One thing differs: two inline elements side by side, both with a letter or digit at the border, are taken for two
-    words. Style sheets mostly part them, as with label and value in spans.
+    With one exception: adjacent inline elements with a letter or digit on both sides of the boundary are separated by
+    a space, because style sheets usually put one there, as between label and value in spans.
     """
 
-    GLUED = 0  #: nothing: the two are parts of one word
-    SPACE = 1  #: white space: the same line of text goes on
+    GLUED = 0  #: no separator: both texts belong to one word
+    SPACE = 1  #: white space within the same line of text
     CELL = 2  #: the next cell of a table row
     LINE = 3  #: a line break, list item or table row
     PARAGRAPH = 4  #: a new paragraph
@@ -32,59 +32,34 @@ class Separator(IntEnum):
 class Block:
     """One text block: a view of one row of :class:`Blocks`."""
 
-    index: int
-    """Position among the page's blocks, from 0."""
-    text: str
-    """Text with white space normalised."""
-    n_words: int
-    """Number of words: white-space separated pieces of each of its texts, with a letter or digit."""
-    n_linked: int
-    """How many of them stand inside ``a``."""
-    first_line: int
-    """Line of its first text in the refined document, from 1."""
-    last_line: int
-    """Line of its last text."""
-    parent: str
-    """Name of the deepest element that holds all of its text."""
-    node: int
-    """Index of its first text node."""
-    last_node: int
-    """Index of its last text node."""
-    flags: Flag
-    """Flags of its first text node."""
+    index: int  #: position among the page's blocks, from 0
+    text: str  #: text with white space normalised
+    n_words: int  #: words: pieces between white space, within each text node, with a letter or digit
+    n_linked: int  #: words inside ``a``
+    first_line: int  #: line of the first text in the refined document, from 1
+    last_line: int  #: line of the last text
+    parent: str  #: name of the deepest element that contains the whole text; empty without one
+    node: int  #: index of the first text node
+    last_node: int  #: index of the last text node
+    flags: Flag  #: flags of the first text node
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Blocks:
-    """The text blocks of a page as columns; ``blocks[i]`` and iteration give :class:`Block` views.
+    """The text blocks of a page as columns of length n; ``blocks[i]`` and iteration give :class:`Block` views."""
 
-    ``n`` is the number of blocks.
-    """
-
-    texts: tuple[str, ...]
-    """(n,) text with white space normalised."""
-    n_words: NDArray[np.int32]
-    """(n,) words."""
-    n_linked: NDArray[np.int32]
-    """(n,) linked words."""
-    first_line: NDArray[np.int32]
-    """(n,) line of the first text, from 1."""
-    last_line: NDArray[np.int32]
-    """(n,) line of the last text."""
-    parent: NDArray[np.int32]
-    """(n,) node index of the deepest element that holds all text; -1 if there is none."""
-    node: NDArray[np.int32]
-    """(n,) index of the first text node."""
-    last_node: NDArray[np.int32]
-    """(n,) index of the last text node."""
-    flags: NDArray[np.uint8]
-    """(n,) :class:`Flag` bits of the first text node."""
-    separators: NDArray[np.uint8]
-    """(n,) :class:`Separator` to the text before."""
-    word_lengths: NDArray[np.int32]
-    """(sum of n_words,) length of every word in characters, block after block."""
-    parents: tuple[str, ...]
-    """(n,) name of the parent element; empty string if there is none."""
+    texts: tuple[str, ...]  #: (n,) text with white space normalised
+    n_words: NDArray[np.int32]  #: (n,) words
+    n_linked: NDArray[np.int32]  #: (n,) words inside ``a``
+    first_line: NDArray[np.int32]  #: (n,) line of the first text in the refined document, from 1
+    last_line: NDArray[np.int32]  #: (n,) line of the last text
+    parent: NDArray[np.int32]  #: (n,) index of the deepest element that contains the whole text; -1 without one
+    node: NDArray[np.int32]  #: (n,) index of the first text node
+    last_node: NDArray[np.int32]  #: (n,) index of the last text node
+    flags: NDArray[np.uint8]  #: (n,) :class:`Flag` bits of the first text node
+    separators: NDArray[np.uint8]  #: (n,) :class:`Separator` to the text before
+    word_lengths: NDArray[np.int32]  #: (sum of n_words,) characters of each word, block after block
+    parents: tuple[str, ...]  #: (n,) name of ``parent``; empty string without one
 
     def __len__(self) -> int:
         return len(self.texts)

@@ -1,4 +1,4 @@
-"""Labels of blocks, and how an extraction can end."""
+"""Labels of blocks, statuses of extractions and reasons of decisions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["MAIN_LABELS", "Label", "Reason", "Status"]
 
 
 class Label(StrEnum):
-    """What a block is. Binary main content is a view of these: see :data:`MAIN_LABELS`."""
+    """Type of a block. Binary labels follow from it: see :data:`MAIN_LABELS`."""
 
     MAIN = "main"
     HEADING = "heading"
@@ -21,32 +21,32 @@ class Label(StrEnum):
     OTHER = "other"
 
 
-#: Headline, full text and supplement: the reading of "main content" that the readers of the L3S-GN1 data share
-#: (Kohlschütter et al. 2010).
+#: Headline, full text and supplement: main content as in the published uses of the L3S-GN1 data (Kohlschütter et al.
+#: 2010).
 MAIN_LABELS = frozenset({Label.MAIN, Label.HEADING, Label.SUPPLEMENT})
 
 
 class Status(StrEnum):
-    """How the extraction of one page ended; a page never raises."""
+    """How the extraction of one page ended. A bad page has a status; it never raises."""
 
     OK = "ok"  #: there is text
-    NO_CONTENT = "no_content"  #: the page has blocks, and none was kept
-    EMPTY_PAGE = "empty_page"  #: the page has no text block at all
-    TRUNCATED = "truncated"  #: a limit was hit: the result covers a part of the page
-    UNDECODABLE = "undecodable"  #: the bytes are not text
+    NO_CONTENT = "no_content"  #: the page has blocks, but none was kept
+    EMPTY_PAGE = "empty_page"  #: the page has no text block
+    TRUNCATED = "truncated"  #: a limit was reached: the result covers only part of the page
+    UNDECODABLE = "undecodable"  #: the bytes are not HTML but a binary format
 
 
 class Reason(StrEnum):
     """Why a block was kept or removed."""
 
     ABOVE_THRESHOLD = "above_threshold"
-    KEPT_WITH_CODE = "kept_with_code"  #: a piece of preformatted text whose mean score reaches the threshold
-    ASKED_FOR = "asked_for"  #: kept for its label, though it would be removed without
+    KEPT_WITH_CODE = "kept_with_code"  #: part of a preformatted text whose mean score reaches the threshold
+    ASKED_FOR = "asked_for"  #: kept only because its label is included
     BELOW_THRESHOLD = "below_threshold"
-    REMOVED_WITH_CODE = "removed_with_code"  #: a piece of preformatted text whose mean score is below the threshold
-    NO_CONTENT = "no_content"  #: the page as a whole has too little content
-    LINK = "link"  #: below the threshold only because it is a link beside a body of running text
-    DUPLICATE = "duplicate"  #: below the threshold only because its text stands on the page already
-    COMMENT = "comment"  #: a reader's comment on a page that is no forum
+    REMOVED_WITH_CODE = "removed_with_code"  #: part of a preformatted text whose mean score is below the threshold
+    NO_CONTENT = "no_content"  #: the whole page has too little content
+    LINK = "link"  #: below the threshold only because it is a link beside running text
+    DUPLICATE = "duplicate"  #: below the threshold only because the page contains the same text elsewhere
+    COMMENT = "comment"  #: a reader's comment on a page that is not a forum
     TEMPLATE = "template"  #: part of the template of the page's site
-    EXCLUDED = "excluded"  #: removed for its label, though it would be kept without
+    EXCLUDED = "excluded"  #: removed only because its label is excluded

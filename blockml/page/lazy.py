@@ -1,4 +1,4 @@
-"""A sequence that is computed when it is first looked at."""
+"""A sequence that is computed on first access."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ T = TypeVar("T")
 
 
 class LazySequence(Sequence[T]):
-    """Values that most users never look at, computed on first use; equal to a tuple of them, and pickled as one.
+    """Values computed together on first access; equal to a tuple of them, and pickled as one.
 
     Parameters
     ----------
     n
-        Their number.
+        Number of values.
     compute
-        Computes all of them.
+        Returns all values.
 
     Examples
     --------
@@ -33,10 +33,9 @@ class LazySequence(Sequence[T]):
         self._values: tuple[T, ...] = ()
 
     def _all(self) -> tuple[T, ...]:
-        """All values; what they are computed from is let go."""
-        if (compute := self._compute) is not None:  # threads may compute twice, which does no harm
+        if (compute := self._compute) is not None:  # two threads may both compute; the values are equal
             self._values = compute()
-            self._compute = None
+            self._compute = None  # releases the data that the closure refers to
         return self._values
 
     def __len__(self) -> int:

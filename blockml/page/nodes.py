@@ -12,57 +12,48 @@ from numpy.typing import NDArray
 
 __all__ = ["Flag", "Nodes"]
 
-#: Element names that an XPath can hold.
+#: Element names that an XPath can contain.
 _PLAIN_NAME = re.compile(r"[A-Za-z_][\w.-]*")
 
 
 class Flag(IntFlag):
-    """Properties of a node (and, of its first text, of a block) that its ancestors or attributes give it."""
+    """Properties of a node, inherited from its ancestors. A block has the flags of its first text node."""
 
     NONE = 0
-    HEAD = 1  #: inside ``head`` or a ``title``: never a block
+    HEAD = 1  #: inside ``head`` or ``title``, which form no blocks
     LINK = 2  #: inside ``a``
-    HIDDEN = 4  #: ``hidden``, ``display:none`` or ``visibility:hidden`` on it or an ancestor
+    HIDDEN = 4  #: ``hidden``, ``display:none`` or ``visibility:hidden`` on the node or an ancestor
     NOSCRIPT = 8  #: inside ``noscript``
-    PREFORMATTED = 16  #: inside ``pre``, ``textarea``, ``listing`` or ``xmp``: white space counts
-    DROPPED = 32  #: a script, style or the like, kept as a childless separator without its text
+    PREFORMATTED = 16  #: inside ``pre``, ``textarea``, ``listing`` or ``xmp``: white space is significant
+    DROPPED = 32  #: a script, style or similar element, kept as a childless separator without its text
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nodes:
-    """The tree of a page in document order (pre-order): elements and text nodes, as columns.
+    """Elements and text nodes of a page in document order (pre-order), as columns of length n.
 
-    ``n`` is the number of nodes; node ``i`` has its descendants at ``i + 1 … end[i] - 1``. Comments and processing
-    instructions are not nodes. Text that is only white space is no node either; it shows as white space at the
-    start of the next text.
+    The descendants of node ``i`` are ``i + 1 … end[i] - 1``. Comments and processing instructions are not nodes. White
+    space between two tags is not a node either; it is prepended to the next text.
     """
 
-    names: tuple[str, ...]
-    """Element names; ``names[0]`` is ``#text``."""
-    tag: NDArray[np.int32]
-    """(n,) index into ``names``."""
-    parent: NDArray[np.int32]
-    """(n,) index of the parent node; -1 for a root. A page with content after ``</html>`` has several roots."""
-    depth: NDArray[np.int32]
-    """(n,) number of ancestors."""
-    end: NDArray[np.int32]
-    """(n,) index one past the node's last descendant."""
-    flags: NDArray[np.uint8]
-    """(n,) :class:`Flag` bits, inherited."""
-    attributes: Sequence[Mapping[str, str]]
-    """(n,) attributes by lower-case name; empty for text."""
-    texts: Sequence[str]
-    """(n,) raw text of a text node; empty for elements."""
+    names: tuple[str, ...]  #: element names; ``names[0]`` is ``#text``
+    tag: NDArray[np.int32]  #: (n,) index into ``names``
+    parent: NDArray[np.int32]  #: (n,) index of the parent; -1 for a root (content after ``</html>`` has its own roots)
+    depth: NDArray[np.int32]  #: (n,) number of ancestors
+    end: NDArray[np.int32]  #: (n,) index one past the last descendant
+    flags: NDArray[np.uint8]  #: (n,) :class:`Flag` bits
+    attributes: Sequence[Mapping[str, str]]  #: (n,) attributes by lower-case name; empty for text
+    texts: Sequence[str]  #: (n,) raw text of a text node; empty for elements
 
     def __len__(self) -> int:
         return len(self.tag)
 
     def name(self, node: int) -> str:
-        """Name of one node: an element name or ``#text``."""
+        """Return the name of an element, or ``#text``."""
         return self.names[int(self.tag[node])]
 
     def named(self, names: Set[str]) -> NDArray[np.bool_]:
-        """(n,) whether a node is an element with one of these names.
+        """Return (n,) whether each node is an element with one of these names.
 
         Examples
         --------
@@ -72,22 +63,22 @@ class Nodes:
         """
         return np.array([name in names for name in self.names], dtype=bool)[self.tag]
 
-    def places(self, name: str) -> NDArray[np.int64]:
-        """Indices of the elements with a name, rising."""
+    def indices(self, name: str) -> NDArray[np.int64]:
+        """Return the indices of the elements with this name, in document order."""
         if name not in self.names:
             return np.zeros(0, dtype=np.int64)
-        places: NDArray[np.int64] = (self.tag == self.names.index(name)).nonzero()[0].astype(np.int64, copy=False)
-        return places
+        indices: NDArray[np.int64] = (self.tag == self.names.index(name)).nonzero()[0].astype(np.int64, copy=False)
+        return indices
 
     def ancestors(self, node: int) -> list[int]:
-        """Indices of a node's ancestors, innermost first."""
+        """Return the indices of a node's ancestors, innermost first."""
         chain = []
         while (node := int(self.parent[node])) >= 0:
             chain.append(node)
         return chain
 
     def xpath(self, node: int) -> str:
-        """Absolute XPath of an element, or of the element that holds a text node.
+        """Return the absolute XPath of an element, or of the parent of a text node.
 
         Examples
         --------
@@ -99,49 +90,41 @@ class Nodes:
         return self.xpaths([node])[0]
 
     def xpaths(self, nodes: Sequence[int]) -> list[str]:
-        """XPaths of many nodes at once; see :meth:`xpath`."""
-        # Siblings of one name lie side by side, in document order, once sorted by parent and tag.
-        order = np.lexsort((self.tag, self.parent))
-        new = np.ones(len(order), dtype=bool)
-        new[1:] = (np.diff(self.parent[order]) != 0) | (np.diff(self.tag[order]) != 0)
-        group = np.cumsum(new) - 1
-        place = np.empty(len(order), dtype=np.int64)
-        place[order] = np.arange(len(order)) - np.flatnonzero(new)[group] + 1
-        n_alike = np.empty(len(order), dtype=np.int64)
-        n_alike[order] = np.bincount(group)[group]
-        known = {-1: ""}
-        plain = [_PLAIN_NAME.fullmatch(name) is not None for name in self.names]
-        if not all(plain):
-            place_of_any = self._places_among_elements()
+        """Return the XPaths of many nodes; see :meth:`xpath`."""
+        position, n_siblings = self._positions(self.tag)
+        writable = [_PLAIN_NAME.fullmatch(name) is not None for name in self.names]
+        among_elements = position if all(writable) else self._positions(self.tag != 0)[0]
+        paths = {-1: ""}
         for node in nodes:
             chain = []
             climbing = int(node)
-            while climbing not in known:
+            while climbing not in paths:
                 chain.append(climbing)
                 climbing = int(self.parent[climbing])
             for element in reversed(chain):
-                parent = known[int(self.parent[element])]
+                path = paths[int(self.parent[element])]
                 if self.tag[element] == 0:
-                    known[element] = parent
-                elif plain[int(self.tag[element])]:
-                    number = f"[{place[element]}]" if n_alike[element] > 1 else ""
-                    known[element] = f"{parent}/{self.name(element)}{number}"
-                else:  # no name that XPath can write: count among all elements
-                    known[element] = f"{parent}/*[{place_of_any[element]}]"
-        return [known[node] for node in nodes]
+                    paths[element] = path
+                elif writable[int(self.tag[element])]:
+                    number = f"[{position[element]}]" if n_siblings[element] > 1 else ""
+                    paths[element] = f"{path}/{self.name(element)}{number}"
+                else:  # XPath has no syntax for this name
+                    paths[element] = f"{path}/*[{among_elements[element]}]"
+        return [paths[node] for node in nodes]
 
-    def _places_among_elements(self) -> NDArray[np.int64]:
-        """(n,) number of each element among the elements with the same parent, from 1."""
-        elements = np.flatnonzero(self.tag != 0)
-        order = elements[np.argsort(self.parent[elements], kind="stable")]
+    def _positions(self, kind: NDArray[np.generic]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return (n,) position of each node among its siblings of the same kind, from 1, and (n,) their number."""
+        order = np.lexsort((kind, self.parent))  # stable: siblings of one kind are adjacent, in document order
         new = np.ones(len(order), dtype=bool)
-        new[1:] = np.diff(self.parent[order]) != 0
-        places = np.zeros(len(self), dtype=np.int64)
-        places[order] = np.arange(len(order)) - np.flatnonzero(new)[np.cumsum(new) - 1] + 1
-        return places
+        new[1:] = (np.diff(self.parent[order]) != 0) | (kind[order][1:] != kind[order][:-1])
+        group = np.cumsum(new) - 1
+        position, n_siblings = np.empty((2, len(order)), dtype=np.int64)
+        position[order] = np.arange(len(order)) - np.flatnonzero(new)[group] + 1
+        n_siblings[order] = np.bincount(group)[group]
+        return position, n_siblings
 
     def find(self, xpath: str) -> int | None:
-        """Index of the element with an absolute XPath as :meth:`xpath` writes it; None if there is none.
+        """Return the index of the element with an XPath as written by :meth:`xpath`; None without such an element.
 
         Examples
         --------
@@ -152,16 +135,14 @@ class Nodes:
         """
         node, last = -1, len(self)
         for step in xpath.strip("/").split("/"):
-            name, _, place = step.partition("[")
-            if name not in self.names and name != "*":
+            name, _, position = step.partition("[")
+            if (name not in self.names and name != "*") or not re.fullmatch(r"(\d+\])?", position):
                 return None
             window = slice(node + 1, last)
             tags = self.tag[window]
-            alike = (self.parent[window] == node) & (tags != 0 if name == "*" else tags == self.names.index(name))
-            children = alike.nonzero()[0]
-            if not re.fullmatch(r"(\d+\])?", place):
-                return None  # a step that xpath() never writes
-            number = int(place.rstrip("]") or 1)
+            is_named = tags != 0 if name == "*" else tags == self.names.index(name)
+            children = ((self.parent[window] == node) & is_named).nonzero()[0]
+            number = int(position.rstrip("]") or 1)
             if not 1 <= number <= len(children):
                 return None
             node += 1 + int(children[number - 1])

@@ -1,44 +1,74 @@
-"""A parsed page: tree, blocks, and what parsing found out."""
+"""A parsed page, and the result of extracting its main content."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from blockml.page.blocks import Blocks
-from blockml.page.labels import Status
+from blockml.page.labels import Label, Reason, Status
 from blockml.page.nodes import Nodes
 
-__all__ = ["Page"]
+__all__ = ["Extraction", "Page"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Page:
-    """A parsed page: what every feature, extractor and report works on."""
+    """A parsed page: the input of every feature, extractor and report."""
 
-    url: str | None
-    """Where the page came from, if known."""
-    title: str
-    """Text of the first ``title``, white space normalised."""
-    encoding: str
-    """Name of the encoding the bytes were decoded with; ``utf-8`` for a ``str``."""
-    encoding_source: str
-    """The rule that found it: see :func:`blockml.parsing.decoding.decode`."""
-    backend: str
-    """The parser that built the tree."""
-    profile: str
-    """The segmentation profile that cut the blocks."""
-    warnings: tuple[str, ...]
-    """What was odd about the page, one sentence each."""
-    status: Status
-    """``ok``, ``empty_page``, ``truncated`` or ``undecodable``: what parsing alone can say."""
-    nodes: Nodes
-    """The tree."""
-    blocks: Blocks
-    """The text blocks, in document order."""
-    utf8: bytes | None = None
-    """The text that was parsed, in UTF-8; None for a page made from another one."""
+    url: str | None  #: where the page came from, if known
+    title: str  #: text of the first ``title``, white space normalised
+    encoding: str  #: name of the encoding that the bytes were decoded with; ``utf-8`` for a ``str``
+    encoding_source: str  #: the rule that determined it: see :func:`blockml.parsing.decoding.decode`
+    backend: str  #: the parser that built the tree
+    profile: str  #: the segmentation profile
+    warnings: tuple[str, ...]  #: irregularities found while parsing
+    status: Status  #: ``ok``, ``empty_page``, ``truncated`` or ``undecodable``
+    nodes: Nodes  #: the tree
+    blocks: Blocks  #: the text blocks, in document order
+    utf8: bytes | None = None  #: the text that was parsed, in UTF-8; None for a page derived from another one
 
     @property
     def source(self) -> str | None:
-        """The text that was parsed, made anew each time; None for a page made from another one."""
+        """The text that was parsed, decoded on each access; None for a page derived from another one."""
         return None if self.utf8 is None else self.utf8.decode("utf-8")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Extraction:
+    """The result of an extraction: text, scores, decision and reasons."""
+
+    status: Status
+    """How the extraction ended. The text is empty only under a status that explains it."""
+    text: str
+    """The main content as plain text."""
+    page: Page
+    """The parsed page."""
+    probabilities: NDArray[np.float32]
+    """(n_blocks,) output of the extractor in [0, 1] before the policy: the raw probabilities of a model."""
+    scores: NDArray[np.float32]
+    """(n_blocks,) scores in [0, 1] as adjusted by the policy; the threshold applies to these."""
+    kept: NDArray[np.bool_]
+    """(n_blocks,) decision: whether each block is kept."""
+    reasons: Sequence[Reason]
+    """(n_blocks,) reason of each decision."""
+    confidence: float
+    """Expected quality in [0, 1]: the F1 that a model predicts for its own decision; for other extractors with
+    probabilities as scores, the expected fraction of words decided correctly."""
+    model: str
+    """Name and version of the model or extractor."""
+    remarks: tuple[str, ...] = ()
+    """Remarks of the extractor about the whole page."""
+    labels: Sequence[Label] | None = None
+    """(n_blocks,) predicted label of each block; None if the extractor predicts only content or boilerplate."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings of the page, then remarks of the extractor."""
+        return self.page.warnings + self.remarks
+
+    def __str__(self) -> str:
+        return self.text

@@ -1,4 +1,4 @@
-"""Sums and nearest ancestors over a whole tree at once: what methods that judge elements count with."""
+"""Sums and nearest ancestors for all nodes of a tree, for extractors that score elements."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["in_blocks", "nearest", "nearest_above", "subtree_sums", "text_length
 
 
 def text_lengths(nodes: Nodes) -> NDArray[np.int64]:
-    """(n_nodes,) characters of each text, white space normalised; 0 for elements and for what ``head`` holds.
+    """Return (n_nodes,) characters of each text, white space normalised; 0 for elements and inside ``head``.
 
     Examples
     --------
@@ -28,9 +28,9 @@ def text_lengths(nodes: Nodes) -> NDArray[np.int64]:
 
 
 def nearest(nodes: Nodes, marked: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """(n_nodes,) the nearest marked node on the way up from each node, itself included; -1 where there is none.
+    """Return (n_nodes,) index of the nearest marked node among each node and its ancestors; -1 without one.
 
-    Each round doubles how far every node looks, so the rounds are as many as the depth has binary digits.
+    Pointer jumping: each round doubles the distance looked up, so log2(depth) rounds suffice.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def nearest(nodes: Nodes, marked: NDArray[np.bool_]) -> NDArray[np.int64]:
     >>> nearest(nodes, nodes.named({"div"})).tolist()
     [-1, -1, -1, 3, 3, 3, 3]
     """
-    # The entry at the end stands for "above all roots": index -1 leads there, and it stays.
+    # The last entry stands for the parent of all roots: index -1 refers to it, and it refers to itself.
     up = np.append(np.where(marked, np.arange(len(nodes)), nodes.parent), -1)
     while (up != (further := up[up])).any():
         up = further
@@ -47,12 +47,12 @@ def nearest(nodes: Nodes, marked: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 
 def nearest_above(nodes: Nodes, marked: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """(n_nodes,) the nearest marked node above each node, itself not included; -1 where there is none."""
+    """Return (n_nodes,) index of the nearest marked ancestor of each node; -1 without one."""
     return np.append(nearest(nodes, marked), -1)[nodes.parent]
 
 
 def subtree_sums(nodes: Nodes, values: NDArray[Any]) -> NDArray[Any]:
-    """(n_nodes,) sum of ``values`` (n_nodes,), floats, integers or Booleans, over each node and all below it.
+    """Return (n_nodes,) sum of ``values`` (n_nodes,) over each node and its descendants.
 
     Examples
     --------
@@ -68,9 +68,9 @@ def subtree_sums(nodes: Nodes, values: NDArray[Any]) -> NDArray[Any]:
 
 
 def in_blocks(blocks: Blocks, values: NDArray[np.generic]) -> NDArray[np.int64]:
-    """(n_blocks,) sum of integer or Boolean ``values`` (n_nodes,) from the first to the last text of each block.
+    """Return (n_blocks,) sum of integer or Boolean ``values`` (n_nodes,) from the first to the last text of each block.
 
-    No text of another block stands between these.
+    Text nodes of two blocks never interleave.
 
     Examples
     --------

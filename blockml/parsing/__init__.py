@@ -1,6 +1,6 @@
-"""Bytes or text of a page in, :class:`~blockml.page.Page` out.
+"""Parse bytes or text to a :class:`~blockml.page.Page`.
 
-``decode`` → ``build`` (the parser's events become nodes) → ``segment`` (nodes become blocks).
+``decode`` (bytes to text) → ``build`` (parser events to nodes) → ``segment`` (nodes to blocks).
 """
 
 from __future__ import annotations
@@ -8,13 +8,11 @@ from __future__ import annotations
 import re
 
 import numpy as np
-from numpy.typing import NDArray
 
-from blockml import _kernel
 from blockml.errors import UsageError
 from blockml.page import Nodes, Page, Status
 from blockml.parsing.backends import BACKENDS, build
-from blockml.parsing.decoding import Decoded, Detector, decode
+from blockml.parsing.decoding import Detector, decode
 from blockml.parsing.limits import Limits
 from blockml.parsing.segmentation import PROFILES, segment
 
@@ -37,36 +35,36 @@ def parse(
     limits: Limits = Limits(),
     detector: Detector | None = None,
 ) -> Page:
-    """Parse a page and cut it into text blocks.
+    """Parse a page and segment it into text blocks.
 
-    A bad page never raises: ``Page.status`` and ``Page.warnings`` say what happened to it.
+    A bad page never raises: see ``Page.status`` and ``Page.warnings``.
 
     Parameters
     ----------
     html
         The page. Bytes are decoded by :func:`blockml.parsing.decoding.decode`.
     url
-        Where it came from; kept, not fetched.
+        Where the page came from; stored, not fetched.
     charset
-        Encoding label of the transport (HTTP's Content-Type), if there is one.
+        Encoding label of the transport (HTTP's Content-Type), if known.
     backend
-        ``lxml`` (default), ``lexbor`` (the HTML standard's tree; an optional package) or ``html5lib`` (the same tree by
-        the referee, some thirty times slower). See docs/backends.md.
+        ``lxml`` (default), ``lexbor`` (the HTML standard's tree; optional package) or ``html5lib`` (the same tree from
+        the reference implementation, about thirty times slower). See docs/backends.md.
     profile
-        ``anchor``: every tag but ``<a>`` ends a block (Kim et al. 2013). ``boilerpipe``: inline tags don't.
+        ``anchor``: every tag except ``<a>`` ends a block (Kim et al. 2013). ``boilerpipe``: inline tags don't.
     keep_wordless
-        Keep blocks that hold only signs.
+        Keep blocks without a letter or digit.
     tokenizer
-        ``space``, ``boilerpipe`` or ``cjk``: what is a word.
+        Definition of words: ``space``, ``boilerpipe`` or ``cjk``.
     limits
         Bounds on bytes, nodes and depth.
     detector
-        Guesses the encoding of bytes that declare none and are no UTF-8.
+        Guesses the encoding of bytes that declare none and are not UTF-8.
 
     Raises
     ------
     UsageError
-        ``html`` is neither bytes nor str, or an option has no such value.
+        ``html`` is neither bytes nor str, or the value of an option is unknown.
     MissingExtraError
         The back end is an optional package that is not installed.
 
@@ -81,7 +79,7 @@ def parse(
     if isinstance(html, bytearray | memoryview):
         html = bytes(html)
     if not isinstance(html, bytes | str):
-        raise UsageError(f"a page is bytes or str, not {type(html).__name__}")
+        raise UsageError(f"html must be bytes or str, got {type(html).__name__}")
     cut = len(html) > limits.bytes
     decoded = decode(html[: limits.bytes], charset, detector)
     warnings = list(decoded.warnings)
@@ -90,10 +88,10 @@ def parse(
         warnings.append(f"only the first {limits.bytes} {unit} were parsed")
     builder = build(decoded.utf8, backend, limits)
     nodes = builder.nodes()
-    title, swallows = _title(nodes)
-    if swallows and (mended := _close_title(decoded.text)) is not None:
-        warnings.append("a title without an end tag was closed")
-        builder = build(mended.encode(), backend, limits)
+    title, has_markup = _title(nodes)
+    if has_markup and (closed := _close_title(decoded.text)) is not None:
+        warnings.append("unclosed <title> closed")
+        builder = build(closed.encode(), backend, limits)
         nodes = builder.nodes()
         title, _ = _title(nodes)
     warnings.extend(builder.remarks)
@@ -102,7 +100,12 @@ def parse(
     if builder.too_deep:
         warnings.append(f"elements nested deeper than {limits.depth} levels were flattened")
     blocks = segment(nodes, profile=profile, keep_wordless=keep_wordless, tokenizer=tokenizer)
-    truncated = cut or builder.too_many or builder.too_deep
+    if not decoded.is_text:
+        status = Status.UNDECODABLE
+    elif cut or builder.too_many or builder.too_deep:
+        status = Status.TRUNCATED
+    else:
+        status = Status.OK if len(blocks) else Status.EMPTY_PAGE
     return Page(
         url=url,
         title=title,
@@ -111,56 +114,34 @@ def parse(
         backend=backend,
         profile=profile,
         warnings=tuple(warnings),
-        status=_status(decoded, truncated=truncated, n_blocks=len(blocks)),
+        status=status,
         nodes=nodes,
         blocks=blocks,
         utf8=decoded.utf8,
     )
 
 
-def _status(decoded: Decoded, *, truncated: bool, n_blocks: int) -> Status:
-    if not decoded.is_text:
-        return Status.UNDECODABLE
-    if truncated:
-        return Status.TRUNCATED
-    return Status.OK if n_blocks else Status.EMPTY_PAGE
-
-
 def _title(nodes: Nodes) -> tuple[str, bool]:
-    """Text of the first ``title`` that is no part of a drawing, and whether one holds markup: it may be unclosed."""
-    if _kernel.compiled is not None and isinstance(nodes.texts, list):
-        node, swallows = _kernel.compiled.page_title(nodes.names, nodes.tag, nodes.parent, nodes.end, nodes.texts)
-    else:
-        titles = nodes.places("title")
-        node, swallows = _first(nodes, titles), _swallows(nodes, titles)
-    return " ".join(" ".join(nodes.texts[node + 1 : nodes.end[node]]).split()) if node >= 0 else "", swallows
-
-
-def _first(nodes: Nodes, titles: NDArray[np.int64]) -> int:
-    """The first of them that is no part of a drawing; -1 without one."""
+    """Return the text of the first ``title`` outside ``svg``, and whether any title contains markup."""
+    titles = nodes.indices("title")
+    has_markup = any("<" in text for node in titles.tolist() for text in nodes.texts[node + 1 : nodes.end[node]])
+    if len(titles) and any(nodes.name(node) == "svg" for node in nodes.ancestors(int(titles[0]))):
+        drawings = nodes.indices("svg")
+        last = np.maximum.accumulate(nodes.end[drawings])  # end of the drawings up to each one
+        n_before = np.searchsorted(drawings, titles)
+        titles = titles[(n_before == 0) | (last[n_before - 1] <= titles)]
     if not len(titles):
-        return -1
-    if any(nodes.name(node) == "svg" for node in nodes.ancestors(int(titles[0]))):
-        drawings = nodes.places("svg")
-        covered = np.maximum.accumulate(nodes.end[drawings])  # to where the drawings so far reach
-        before = np.searchsorted(drawings, titles)
-        titles = titles[(before == 0) | (covered[before - 1] <= titles)]
-        if not len(titles):
-            return -1
-    return int(titles[0])
-
-
-def _swallows(nodes: Nodes, titles: NDArray[np.int64]) -> bool:
-    """Whether one of them holds markup."""
-    return any("<" in text for node in titles.tolist() for text in nodes.texts[node + 1 : nodes.end[node]])
+        return "", has_markup
+    node = int(titles[0])
+    return " ".join(" ".join(nodes.texts[node + 1 : nodes.end[node]]).split()), has_markup
 
 
 def _close_title(text: str) -> str | None:
-    """Source with its ``title`` closed, if an unclosed one has swallowed the rest of the page; else None.
+    """Return the source with its unclosed ``title`` closed; None if all titles are closed.
 
-    The HTML standard reads all up to the end of the file as the title. People who save pages don't.
+    By the HTML standard the rest of the page is the title, which no author means.
     """
-    # Nothing but the last title can be unclosed, and none stands in a comment or script.
+    # Only the last title can be unclosed; comments and scripts contain no elements.
     masked = _NO_MARKUP.sub(lambda match: " " * len(match[0]), text)
     last_end = max((match.end() for match in _TITLE_END.finditer(masked)), default=0)
     opened = _TITLE.search(masked, last_end)

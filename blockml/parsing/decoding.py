@@ -1,9 +1,8 @@
-"""Bytes to text, in the order of the WHATWG's encoding sniffing algorithm, with the rule that fired recorded."""
+"""Decode pages by the WHATWG's encoding sniffing algorithm and record which rule applied."""
 
 from __future__ import annotations
 
 import codecs
-import functools
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,13 +14,13 @@ from blockml import _kernel
 
 __all__ = ["Decoded", "Detector", "decode"]
 
-#: Guesses an encoding's label from bytes, or gives None.
+#: Returns the label of a guessed encoding, or None.
 Detector = Callable[[bytes], str | None]
 
-#: The standard looks for a declaration in this many bytes before it guesses (HTML, "prescan a byte stream").
+#: Bytes in which the standard looks for a declaration (HTML, "prescan a byte stream").
 _PRESCAN = 1024
 
-#: Where what can't hold a declaration begins, which reaches to the end if it isn't closed; or a ``<meta>``, which may.
+#: Start of a comment or raw text, which contain no declarations and extend to the end if unclosed; or a ``<meta>``.
 _NEXT = re.compile(rb"<(?:(!--)|(script|style|title|textarea)\b|meta[\s/]([^<>]*)>)", re.IGNORECASE)
 _ENDS = {name: re.compile(rb"</%b\b" % name, re.IGNORECASE) for name in (b"script", b"style", b"title", b"textarea")}
 _ATTRIBUTE = re.compile(rb"""([^\s"'/=]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"']+))?""")
@@ -30,26 +29,29 @@ _XML_DECLARATION = re.compile(rb"""\s*<\?xml[^>]*?encoding\s*=\s*["']([^"'>]+)["
 
 #: Byte order marks.
 _MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_BE: "utf-16be", codecs.BOM_UTF16_LE: "utf-16le"}
-#: First bytes of formats that are no text (WHATWG MIME sniffing, sections 6.1, 6.2 and 7.1).
-_BINARY_SIGNATURES = (
-    b"\x89PNG\r\n\x1a\n", b"GIF87a", b"GIF89a", b"\xff\xd8\xff", b"%PDF-", b"PK\x03\x04", b"\x1f\x8b\x08",
-    b"Rar!\x1a\x07", b"OggS\x00", b"\x1aE\xdf\xa3", b"wOFF", b"wOF2", b"\x00\x00\x01\x00",
-)  # fmt: skip
+#: First bytes of binary formats (WHATWG MIME sniffing, sections 6.1, 6.2 and 7.1).
+_BINARY_SIGNATURES = {
+    b"\x89PNG\r\n\x1a\n": "a PNG image", b"GIF87a": "a GIF image", b"GIF89a": "a GIF image",
+    b"\xff\xd8\xff": "a JPEG image", b"\x00\x00\x01\x00": "an icon", b"%PDF-": "a PDF", b"PK\x03\x04": "a ZIP archive",
+    b"\x1f\x8b\x08": "gzip data", b"Rar!\x1a\x07": "a RAR archive", b"OggS\x00": "an Ogg file",
+    b"\x1aE\xdf\xa3": "a WebM video", b"wOFF": "a font", b"wOF2": "a font",
+}  # fmt: skip
 #: "Binary data bytes" of the same standard.
 _BINARY_BYTES = bytes([*range(0x09), 0x0B, *range(0x0E, 0x1B), *range(0x1C, 0x20)])
-#: A page with stray control bytes is still a page; one of which a tenth are such bytes, and that shows no markup, is
-#: not (our choice).
+#: Fraction of such bytes above which a header without markup is binary (our choice: pages may contain stray ones).
 _BINARY_SHARE = 0.1
 _HEADER = 4096
 _MARKUP = re.compile(rb"<(?:!doctype|html|head|title|meta|body|div|table|p)\b", re.IGNORECASE)
+#: Rules by which the page or its transport declares the encoding.
+_DECLARATIONS = frozenset({"transport", "meta", "late meta", "xml declaration"})
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """Text of a page and how it was found."""
+    """Text of a page and the rule by which it was decoded."""
 
     utf8: bytes
-    """The text in UTF-8, as which parsers want it."""
+    """The text in UTF-8, the input of the parsers."""
     encoding: str
     """Name by the WHATWG's encoding standard, lower case."""
     source: str
@@ -57,30 +59,29 @@ class Decoded:
     ``valid utf-8``, ``detector`` or ``fallback``."""
     warnings: tuple[str, ...] = ()
     is_text: bool = True
-    """False if the bytes are an image, an archive or the like; the text is then empty."""
+    """False for binary formats, such as images and archives; the text is then empty."""
 
     @property
     def text(self) -> str:
-        """The text."""
+        """Return the text as ``str``."""
         return self.utf8.decode("utf-8")
 
 
 def decode(source: bytes | str, charset: str | None = None, detector: Detector | None = None) -> Decoded:
     """Decode a page.
 
-    The order is: byte order mark; ``charset`` of the transport (HTTP's Content-Type); UTF-16 without a mark, which
-    shows in its zero bytes; ``<meta>`` in the first 1024 bytes; ``<meta>`` later on, which makes a browser start over;
-    an XML declaration; UTF-8 if the bytes are valid UTF-8; ``detector``; windows-1252. Bytes that are none of it become
-    U+FFFD, with a warning.
+    Rules in order: byte order mark; ``charset`` of the transport (HTTP's Content-Type); UTF-16 without a byte order
+    mark; ``<meta>`` in the first 1024 bytes; a later ``<meta>``, as browsers restart with it; XML declaration; valid
+    UTF-8; ``detector``; windows-1252. Undecodable bytes become U+FFFD, with a warning.
 
     Parameters
     ----------
     source
-        The page. A ``str`` is taken as it is, but for lone surrogates, which become U+FFFD.
+        The page. A ``str`` is used as it is, except that lone surrogates become U+FFFD.
     charset
-        Encoding label from outside, if any. An unknown label is passed over with a warning.
+        Encoding label of the transport. An unknown label is ignored with a warning.
     detector
-        Called with the bytes when nothing is declared and they aren't UTF-8. charset-normalizer, for example:
+        Called with the bytes if no encoding is declared and they are not UTF-8. For charset-normalizer:
         ``lambda data: (best := charset_normalizer.from_bytes(data).best()) and best.encoding``.
 
     Examples
@@ -92,13 +93,12 @@ def decode(source: bytes | str, charset: str | None = None, detector: Detector |
     """
     if isinstance(source, str):
         return _clean_str(source)
-    if (plain := None if charset or _kernel.compiled is None else _plain(_kernel.compiled, source)) is not None:
-        encoding, rule, warnings = plain
-    else:
-        encoding, rule, warnings = _sniff(source, charset, detector)
-        if rule != "bom" and encoding not in ("utf-16le", "utf-16be") and _is_binary(source):
-            return Decoded(b"", "binary", "signature", ("the bytes are not text",), is_text=False)
-    if encoding == "utf-8":  # as nearly all: it is handed on as it is
+    encoding, rule, warnings = _sniff(source, charset, detector)
+    # UTF-16 consists of binary bytes to a large part, and the markup of a <meta> rules out binary data.
+    may_be_binary = rule != "bom" and encoding not in ("utf-16le", "utf-16be")
+    if may_be_binary and (binary := _binary_format(source, has_markup=rule == "meta")):
+        return Decoded(b"", "binary", "signature", (f"not HTML (looks like {binary})",), is_text=False)
+    if encoding == "utf-8":  # most pages: their bytes are passed on as they are
         utf8 = source.removeprefix(codecs.BOM_UTF8)
         if _is_utf8(utf8):
             return Decoded(utf8, encoding, rule, warnings)
@@ -107,42 +107,24 @@ def decode(source: bytes | str, charset: str | None = None, detector: Detector |
         text, _ = webencodings.decode(source, codec, errors="strict")
     except UnicodeDecodeError:
         text, _ = webencodings.decode(source, codec, errors="replace")
-        if "\ufffd" in text:
-            warnings = (*warnings, f"some bytes are no {encoding} and were replaced")
+        if n := text.count("\ufffd"):
+            how = "declared encoding" if rule in _DECLARATIONS else "encoding"
+            warnings = (*warnings, f"{n} undecodable byte{'s' * (n > 1)} replaced ({how} {encoding})")
     return Decoded(text.encode("utf-8"), encoding, rule, warnings)
 
 
 def _clean_str(source: str) -> Decoded:
+    """Remove a byte order mark and replace lone surrogates."""
     text = source.removeprefix("\ufeff")
     try:
         return Decoded(text.encode("utf-8"), "utf-8", "str")
     except UnicodeEncodeError:
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-        return Decoded(text.encode("utf-8"), "utf-8", "str", ("lone surrogates were replaced",))
-
-
-#: What the kernel looks for: bytes that no text has, zeros of UTF-16 too, and those with which other formats and byte
-#: order marks begin.
-_NO_TEXT, _BEGINS = 1, 2
-_BEGINNINGS = bytes(start[0] for start in (*_BINARY_SIGNATURES, *_MARKS))
-_PLAIN_TABLE = bytes(_NO_TEXT * (byte in _BINARY_BYTES) | _BEGINS * (byte in _BEGINNINGS) for byte in range(256))
-
-
-def _plain(compiled: _kernel.Compiled, source: bytes) -> tuple[str, str, tuple[str, ...]] | None:
-    """What :func:`_sniff` finds in plain text, if the first declaration is known or it is UTF-8 without one."""
-    found = compiled.plain_meta(source, _PLAIN_TABLE, _PRESCAN, _HEADER)
-    if found is None:
-        return None
-    meta, is_early = found
-    if not meta:
-        is_utf8 = not _XML_DECLARATION.match(source[:_PRESCAN]) and _is_utf8(source)
-        return ("utf-8", "valid utf-8", ()) if is_utf8 else None
-    encoding = _short_encoding(meta) if len(meta) <= _LONGEST_KEPT else _encoding(meta)
-    return None if encoding is None else (encoding, "meta" if is_early else "late meta", ())
+        return Decoded(text.encode("utf-8"), "utf-8", "str", ("lone surrogates replaced",))
 
 
 def _sniff(source: bytes, charset: str | None, detector: Detector | None) -> tuple[str, str, tuple[str, ...]]:
-    """Encoding name, rule and warnings."""
+    """Determine encoding name, rule and warnings."""
     for mark, name in _MARKS.items():
         if source.startswith(mark):
             return name, "bom", ()
@@ -150,17 +132,17 @@ def _sniff(source: bytes, charset: str | None, detector: Detector | None) -> tup
     if charset:
         if known := _known(charset):
             return known, "transport", ()
-        warnings[f"unknown charset {charset!r} from the transport was passed over"] = None
+        warnings[f"unknown charset {charset!r} of the transport ignored"] = None
     encoding, rule = _look_inside(source, warnings)
     if not encoding and detector and (guess := detector(source)):
         encoding, rule = _known(guess), "detector"
         if not encoding:
-            warnings[f"the detector's answer {guess!r} is no known encoding"] = None
+            warnings[f"unknown encoding {guess!r} of the detector ignored"] = None
     return (encoding, rule, tuple(warnings)) if encoding else ("windows-1252", "fallback", tuple(warnings))
 
 
 def _look_inside(source: bytes, warnings: dict[str, None]) -> tuple[str | None, str]:
-    """Encoding that the bytes themselves tell, and the rule; (None, "") if they don't."""
+    """Determine encoding and rule from the bytes alone; ``(None, "")`` if no rule applies."""
     if pattern := _utf16_pattern(source):
         return pattern, "utf-16 pattern"
     if declared := _declared(source[:_PRESCAN], warnings):
@@ -171,8 +153,8 @@ def _look_inside(source: bytes, warnings: dict[str, None]) -> tuple[str | None, 
         label = declaration[1].decode("ascii", "replace")
         if known := _known(label):
             return _as_declared(known), "xml declaration"
-        warnings[f"the XML declaration names the unknown charset {label!r}"] = None
-    return ("utf-8", "valid utf-8") if _was_utf8(source) else (None, "")
+        warnings[f"unknown charset {label!r} in the XML declaration ignored"] = None
+    return ("utf-8", "valid utf-8") if _is_utf8(source, truncated=True) else (None, "")
 
 
 def _known(label: str) -> str | None:
@@ -181,28 +163,28 @@ def _known(label: str) -> str | None:
 
 
 def _as_declared(name: str) -> str:
-    """Encoding that a declaration means, which could be read byte by byte (HTML standard, prescan, step 14)."""
+    """Map an ASCII-incompatible declared encoding to its substitute (HTML standard, prescan, step 14)."""
     if name.startswith("utf-16"):
         return "utf-8"
     return "windows-1252" if name == "x-user-defined" else name
 
 
 def _declared(source: bytes, warnings: dict[str, None]) -> str | None:
-    """Encoding of the first ``<meta>`` that declares a known one."""
+    """Return the first known encoding that a ``<meta>`` declares."""
     if b"charset" not in source and b"charset" not in source.lower():
         return None
     for meta in _metas(source):
-        label = _label(meta)
+        label = _label(meta) if b"charset" in meta.lower() else b""
         if not label:
             continue
         if name := _known(label.decode("ascii", "replace")):
             return _as_declared(name)
-        warnings[f"the page declares the unknown charset {label.decode('ascii', 'replace')!r}"] = None
+        warnings[f"unknown charset {label.decode('ascii', 'replace')!r} in <meta> ignored"] = None
     return None
 
 
 def _label(meta: bytes) -> bytes:
-    """The encoding that a ``<meta>`` declares by what stands in it; empty if it declares none."""
+    """Return the encoding label that the attributes of a ``<meta>`` declare; empty without a declaration."""
     attributes: dict[bytes, bytes] = {}
     for attribute in _ATTRIBUTE.finditer(meta):
         attributes.setdefault(attribute[1].lower(), (attribute[2] or b"").strip(b"\"'"))
@@ -213,19 +195,8 @@ def _label(meta: bytes) -> bytes:
     return label
 
 
-def _encoding(meta: bytes) -> str | None:
-    """The encoding that a ``<meta>`` declares; None if it is unknown."""
-    name = _known(_label(meta).decode("ascii", "replace"))
-    return name and _as_declared(name)
-
-
-#: What stands in a ``<meta>`` is kept from page to page if it is no longer: nearly all pages say the same.
-_LONGEST_KEPT = 64
-_short_encoding = functools.lru_cache(maxsize=256)(_encoding)
-
-
 def _metas(source: bytes) -> Iterator[bytes]:
-    """What stands in each ``<meta>`` of the page, but for those in comments, scripts and the like."""
+    """Yield the attributes of each ``<meta>`` outside comments, scripts and other raw text."""
     begin = 0
     while found := _NEXT.search(source, begin):
         begin = found.end()
@@ -243,7 +214,7 @@ def _metas(source: bytes) -> Iterator[bytes]:
 
 
 def _utf16_pattern(source: bytes) -> str | None:
-    """UTF-16 without a mark: markup is mostly ASCII, so every other byte is zero."""
+    """Recognise UTF-16 without a byte order mark: markup is mostly ASCII, so every other byte is zero."""
     sample = source[:_PRESCAN]
     half = len(sample) // 2
     if half < 2 or 0 not in sample:
@@ -254,30 +225,23 @@ def _utf16_pattern(source: bytes) -> str | None:
     return None
 
 
-def _is_utf8(source: bytes) -> bool:
-    if _kernel.compiled is not None:  # which needn't make a text of it
-        return _kernel.compiled.is_utf8(source)
+def _is_utf8(source: bytes, *, truncated: bool = False) -> bool:
+    """Tell whether bytes are valid UTF-8; ``truncated`` accepts an incomplete last character."""
+    if _kernel.compiled is not None and _kernel.compiled.is_utf8(source):  # without making a text of it
+        return True
     try:
-        source.decode("utf-8")
+        codecs.utf_8_decode(source, "strict", not truncated)
     except UnicodeDecodeError:
         return False
     return True
 
 
-def _was_utf8(source: bytes) -> bool:
-    """Whether it is UTF-8, be it cut off inside its last character."""
-    if _is_utf8(source):
-        return True
-    try:
-        source.decode("utf-8")
-    except UnicodeDecodeError as error:
-        return error.reason == "unexpected end of data" and error.end == len(source)
-    return True
-
-
-def _is_binary(source: bytes) -> bool:
+def _binary_format(source: bytes, *, has_markup: bool) -> str:
+    """Name the binary format of the bytes; empty for text. ``has_markup`` says that the header contains markup."""
     header = source[:_HEADER]
-    if header.startswith(_BINARY_SIGNATURES):
-        return True
+    if header.startswith(tuple(_BINARY_SIGNATURES)):
+        return next(name for signature, name in _BINARY_SIGNATURES.items() if header.startswith(signature))
+    if has_markup:
+        return ""
     n_binary = len(header) - len(header.translate(None, _BINARY_BYTES))
-    return n_binary > _BINARY_SHARE * len(header) and not _MARKUP.search(header)
+    return "binary data" if n_binary > _BINARY_SHARE * len(header) and not _MARKUP.search(header) else ""

@@ -11,23 +11,23 @@ __all__ = ["Limits"]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much of a page is looked at. Each limit that is hit becomes a warning and the status ``truncated``.
+    """Bounds on one page. A limit that is reached gives a warning and the status ``truncated``.
 
     Raises
     ------
     UsageError
-        A limit that is no whole number, or below 1.
+        A limit is not an integer or below 1.
     """
 
     bytes: int = 64 * 2**20
-    """Bytes (of a ``str``: characters) of the source that are parsed; the rest is cut off."""
+    """Bytes of the source (characters of a ``str``) that are parsed; the rest is ignored."""
     nodes: int = 4_000_000
-    """Elements and text nodes; what comes later is left out."""
+    """Elements and text nodes; later ones are left out."""
     depth: int = 4_000
-    """Nesting levels; deeper elements are flattened into their ancestor at this level, their text is kept."""
+    """Nesting levels; deeper elements are flattened into their ancestor at this level, with their text."""
 
     def __post_init__(self) -> None:
         for name in ("bytes", "nodes", "depth"):
             value = getattr(self, name)
             if not isinstance(value, int) or value < 1:
-                raise UsageError(f"the limit {name!r} is a whole number from 1 on, not {value!r}")
+                raise UsageError(f"limits.{name} must be an integer of at least 1, got {value!r}")

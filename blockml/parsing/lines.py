@@ -1,4 +1,4 @@
-"""The refined document: one tag or one text per line, as Kim et al. 2013 (sections 3.2 and 4.1) count distances."""
+"""The refined document: one tag or text per line, the unit of distances in Kim et al. 2013 (sections 3.2 and 4.1)."""
 
 from __future__ import annotations
 
@@ -20,25 +20,16 @@ VOID = frozenset("area base br col embed hr img input link meta param source tra
 class Line:
     """One line of the refined document."""
 
-    number: int
-    """From 1, over the whole document."""
+    number: int  #: from 1
     kind: Literal["start", "end", "text"]
-    """A start tag, an end tag or a text."""
-    value: str
-    """The element's name, or the text with white space normalised."""
-    node: int
-    """Index of the node."""
+    value: str  #: the element's name, or the text with white space normalised
+    node: int  #: index of the node
 
 
 def line_numbers(nodes: Nodes) -> NDArray[np.int32]:
-    """Line of each node's start tag or text.
+    """Return (n_nodes,) line of each node's start tag or text, from 1.
 
-    Scripts, styles and the like have no line: they are pruned from the document.
-
-    Returns
-    -------
-    NDArray[np.int32]
-        (n_nodes,) from 1; for a pruned node the line of what comes next.
+    Scripts, styles and similar elements are pruned from the refined document; they get the line of the next node.
     """
     n = len(nodes)
     listed = (nodes.flags & Flag.DROPPED) == 0
@@ -51,7 +42,7 @@ def line_numbers(nodes: Nodes) -> NDArray[np.int32]:
 
 
 def refined_lines(nodes: Nodes) -> list[Line]:
-    """Write the refined document out, for people and tests.
+    """Return the lines of the refined document.
 
     Examples
     --------

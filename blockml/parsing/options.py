@@ -1,4 +1,4 @@
-"""How a page is parsed, as a model or extractor asks for it."""
+"""Parsing options of models and extractors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["ParsingOptions"]
 
 @dataclass(frozen=True, slots=True)
 class ParsingOptions:
-    """How pages were parsed when a model was trained; prediction parses them the same way."""
+    """Parsing options of the training pages, which prediction must share."""
 
     backend: str = "lxml"
     profile: str = "anchor"
@@ -18,5 +18,5 @@ class ParsingOptions:
     tokenizer: str = "space"
 
     def options(self) -> dict[str, Any]:
-        """Return the arguments of :func:`blockml.parse`."""
+        """Return the keyword arguments of :func:`blockml.parse`."""
         return asdict(self)

@@ -8,8 +8,6 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml import _kernel
-
 __all__ = ["stable_hash64"]
 
 
@@ -28,11 +26,6 @@ def stable_hash64(texts: Iterable[str]) -> NDArray[np.uint64]:
     >>> [hex(key) for key in stable_hash64(["Home", "", "Home"]).tolist()]
     ['0x35a31db0b6780e40', '0xb4b2797457a0a6e4', '0x35a31db0b6780e40']
     """
-    if _kernel.compiled is not None:
-        listed = list(texts)
-        keys = np.empty(len(listed), dtype=np.uint64)
-        _kernel.compiled.stable_hash64(listed, keys)
-        return keys
     # Texts of pages made by hand may contain lone surrogates, which UTF-8 cannot encode.
     digests = [hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in texts]
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml import _kernel
 from blockml.features.ancestor_words import AncestorWords
 from blockml.features.factorize import factorize
 
@@ -57,9 +56,6 @@ class RowGroups:
 
     def mean(self, rows: FloatArray) -> FloatArray:
         """(n_groups, k) means of rows (n, k)."""
-        if _kernel.compiled is not None and rows.dtype == np.float32:
-            order = np.arange(len(rows)) if self.order is None else self.order
-            return _row_means(_kernel.compiled, rows, order, self.starts, skip_zeros=False)
         means: FloatArray = np.divide(self.sum(rows), self.size)
         return means
 
@@ -73,26 +69,8 @@ def means(vectors: FloatArray, bags: AncestorWords) -> FloatArray:
     >>> means(np.array([[0], [1], [3]], np.float32), bags).tolist()
     [[2.0], [0.0]]
     """
-    if _kernel.compiled is not None and vectors.dtype == np.float32:
-        return _row_means(_kernel.compiled, vectors, bags.hashed_words, bags.starts[:-1], skip_zeros=True)
     found = vectors[bags.hashed_words]
     pool = RowGroups.runs(np.diff(bags.starts))
     counts = pool.sum((found != 0).any(axis=1)[:, None].astype(np.float32))
     mean: FloatArray = np.divide(pool.sum(found), np.maximum(counts, 1))
     return mean
-
-
-def _row_means(
-    compiled: _kernel.Compiled,
-    rows: FloatArray,
-    index: NDArray[np.integer[Any]],
-    starts: NDArray[np.integer[Any]],
-    *,
-    skip_zeros: bool,
-) -> FloatArray:
-    """(n_groups, k) means of the rows (n, k) that each group names; rows of zeros may not count."""
-    width = rows.shape[1]
-    means = np.empty((len(starts), width), dtype=np.float32)
-    chosen, begins = (np.ascontiguousarray(numbers, dtype=np.int64) for numbers in (index, starts))
-    compiled.row_means(np.ascontiguousarray(rows), width, chosen, begins, int(skip_zeros), means)
-    return means

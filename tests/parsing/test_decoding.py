@@ -7,7 +7,7 @@ import gzip
 
 import pytest
 import webencodings
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 from webencodings.labels import LABELS
 
@@ -289,49 +289,3 @@ def test_utf8_is_what_python_takes_for_it(source: bytes) -> None:
         assert not _kernel.compiled.is_utf8(source)
     else:
         assert _kernel.compiled.is_utf8(source)
-
-
-_HEADS = st.lists(
-    st.one_of(
-        st.sampled_from(
-            "<meta |<META\x0b|<meta/|<meta\0|charset|CharSet|=|utf-8|gbk|utf-16|nonsense|x-user-defined|'|\"|>|<|/|"
-            "http-equiv=content-type|content='text/html;|<!--|-->|<!-->|<!--->|--|-|<script|</script|<STYLE>|</Style>|"
-            "<title>|</title|<titled>|</titles>|<textarea|</textarea |scripts|<metas |\x01|\t|<?xml encoding='gbk'?>|"
-            "<meta charset=utf-8>|<meta charset=koi8-r>|<meta http-equiv=Content-Type content='charset=gbk'>|"
-            "<meta name=charset>|<!--<meta charset=gbk>-->|<script><meta charset=gbk></script>".split("|")
-        ).map(str.encode),
-        st.sampled_from(
-            [b" " * 500, b" " * 1000, b"\xe9", b"\xc3\xa9", b"\xef\xbb\xbf", b"%PDF-", b"PK", b"\x01" * 40]
-        ),
-    ),
-    max_size=14,
-).map(b"".join)
-
-
-@pytest.mark.skipif(_kernel.compiled is None, reason="needs the compiled kernel")
-@given(_HEADS, st.sampled_from([None, "", "utf-8", "nonsense"]))
-@example(b"<!--><meta charset=gbk>-->", None)
-@example(b"<!---><meta charset=gbk>--><meta charset=koi8-r>", None)
-@example(b" " * 1003 + b"<meta charset=gbk>", None)
-@example(b" " * 1006 + b"<meta charset=gbk>", None)
-@example(b" " * 1007 + b"<meta charset=gbk>", None)
-@example(b"<script>" + PAD + b"</script_></SCRIPT><meta charset=gbk>", None)
-@example(b"<meta charset=gbk" + PAD + b">", None)
-@example(b"%PDF-<meta charset=gbk>", None)
-def test_the_kernel_finds_the_same(source: bytes, charset: str | None) -> None:
-    """Whatever stands before a declaration, in it and behind it."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_kernel, "compiled", None)
-        expected = decode(source, charset)
-    assert decode(source, charset) == expected
-
-
-@pytest.mark.skipif(_kernel.compiled is None, reason="needs the compiled kernel")
-@pytest.mark.parametrize(
-    "wrong", [(b"", b"", 1, 1), (b"", bytes(256), -1, 1), (b"", bytes(256), 1, -1), ("", bytes(256), 1, 1)]
-)
-def test_wrong_arguments_are_refused(wrong: tuple[bytes, bytes, int, int]) -> None:
-    """Tables of another length, numbers below zero and text."""
-    assert _kernel.compiled is not None
-    with pytest.raises((TypeError, ValueError)):
-        _kernel.compiled.plain_meta(*wrong)

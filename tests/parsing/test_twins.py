@@ -165,20 +165,6 @@ def test_any_page_through_the_doors_of_lxml(html: bytes | str, limits: Limits) -
     through_doors(lambda: blockml.parse(html, limits=limits))
 
 
-@given(
-    st.lists(
-        st.sampled_from(["<", "b", "B", "ig", "em", "i", "s", "tt", "mall", "p", "</", " ", "/", "\n", "\x0b", ">"])
-    )
-    .map("".join)
-    .map(str.encode)
-)
-def test_start_tags_are_counted_alike(source: bytes) -> None:
-    """Of formatting elements too, whatever their case."""
-    compiled = lexbor.start_tags(source)
-    with pure():
-        assert compiled == lexbor.start_tags(source)
-
-
 def test_functions_of_libxml2_are_found() -> None:
     """In the wheels of lxml that are made for this machine; else nothing above would have tested them."""
     if sys.platform != "linux":
@@ -561,48 +547,3 @@ def test_columns_that_are_no_tree_are_refused(
     assert cut(COLUMNS)[-2:] == (("x",), ("p",))
     with pytest.raises(error):
         cut(COLUMNS | {name: column})
-
-
-_TITLES = st.lists(
-    st.sampled_from(
-        "<title>|</title>|<title> a \u2003 b|<svg>|</svg>|<svg><title>|<g>|</g>|<p>|<b>x|<svg/>|text &lt;|"
-        "<title/>|</head>|<body>|<script><title>x</title></script>".split("|")
-    ),
-    max_size=12,
-).map("".join)
-
-
-@given(_TITLES, st.sampled_from(sorted(backends.BACKENDS)))
-@example("<svg><title>a</title></svg><title>b &lt;</title>", "lxml")
-@example("<svg><svg></svg><title>a</title></svg><p><title>b</title><title>c</title>", "lxml")
-@example("<svg><title>a</title></svg>", "lxml")
-def test_titles_are_the_same(html: str, backend: str) -> None:
-    """In drawings and outside, with markup and without."""
-    nodes = backends.build(html.encode(), backend, Limits()).nodes()
-    with pure():
-        expected = blockml.parsing._title(nodes)
-    assert blockml.parsing._title(nodes) == expected
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"names": ["#text", "title"]}, {"tag": np.ones(2, np.int64)},
-        {"tag": np.ones(3, np.int32)}, {"parent": np.zeros(1, np.int32)}, {"parent": np.array([1, 5], np.int32)},
-        {"end": np.array([9, 9], np.int32), "texts": ["", ""]}, {"end": np.ones(1, np.int32)}, {"texts": ["", b""]},
-        {"texts": ["", "", ""]}, {"texts": ("", "")},
-    ],
-)  # fmt: skip
-def test_what_holds_no_titles_is_refused(wrong: dict[str, Any]) -> None:
-    """Columns of other lengths and types, and parents behind their children."""
-    columns: dict[str, Any] = {
-        "names": ("#text", "title"),
-        "tag": np.array([1, 0], np.int32),
-        "parent": np.array([-1, 0], np.int32),
-        "end": np.array([2, 2], np.int32),
-        "texts": ["", "a<"],
-    }
-    assert _kernel.compiled is not None
-    assert _kernel.compiled.page_title(*columns.values()) == (0, True)
-    with pytest.raises((IndexError, TypeError, ValueError)):
-        _kernel.compiled.page_title(*(columns | wrong).values())

@@ -19,7 +19,7 @@ from blockml.errors import ModelFormatError, UsageError
 from blockml.features.ancestor_words import N_HASHED_WORDS, AncestorWords
 from blockml.predictors.mlp import MLP, join
 from blockml.storage.arrays import read_arrays, write_arrays
-from blockml.training.group_means import RowGroups, means
+from blockml.training.group_means import RowGroups
 from blockml.training.mlp_fit import factored
 
 COLUMNS, UNITS, VECTOR = 5, 3, 2
@@ -276,34 +276,6 @@ def test_pools_of_nothing_and_runs() -> None:
     assert np.array_equal(runs.mean(rows), numbered.mean(rows))
     assert np.array_equal(runs.group, numbered.group)
     assert runs.sum(rows).tolist() == [[0, 1], [12, 15], [18, 20]]
-
-
-@settings(max_examples=60)
-@given(seed=st.integers(0, 2**32 - 1), n=st.sampled_from([1, 7, 8, 9, 128, 129, 137, 700]), groups=st.integers(1, 9))
-def test_compiled_means_are_those_of_numpy(seed: int, n: int, groups: int) -> None:
-    """To the last bit: sums of single-precision numbers depend on their order."""
-    if _kernel.compiled is None:
-        pytest.skip("needs the compiled kernel")
-    rng = np.random.default_rng(seed)
-    rows = rng.normal(size=(n, 13)).astype(np.float32) * (rng.random((n, 1)) < 0.8)
-    pool = RowGroups.of(rng.integers(0, groups, n))
-    lengths = rng.integers(1, 40, groups)
-    hashed = rng.integers(0, n, lengths.sum()).astype(np.int32)
-    words = AncestorWords(np.append(0, np.cumsum(lengths)), hashed, np.zeros(0, int))
-    found = pool.mean(rows), means(rows, words)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_kernel, "compiled", None)
-        expected = pool.mean(rows), means(rows, words)
-    for one, other in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(one, other)
-
-
-def test_compiled_means_refuse_rows_that_are_not_there(compiled: _kernel.Compiled) -> None:
-    """An index from elsewhere must not read elsewhere."""
-    rows, out = np.zeros((3, 2), np.float32), np.zeros((1, 2), np.float32)
-    for index, starts in (([3], [0]), ([-1], [0]), ([0], [1]), ([0, 1], [-1]), ([], [0])):
-        with pytest.raises(ValueError, match="aren't there"):
-            compiled.row_means(rows, 2, np.array(index, np.int64), np.array(starts, np.int64), 0, out)
 
 
 @settings(max_examples=100, deadline=None)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import blockml
-from blockml import _kernel
 from blockml.parsing import BACKENDS
 from blockml.rendering.text import render_text
 from tests.strategies import messy_html, visible
@@ -101,40 +99,3 @@ def test_kept_blocks_and_no_others_are_rendered(html: str, data: st.DataObject) 
     kept = data.draw(st.lists(st.booleans(), min_size=n, max_size=n))
     expected = "".join("".join(block.text.split()) for block, keep in zip(page.blocks, kept, strict=True) if keep)
     assert visible(render_text(page, kept)) == expected
-
-
-@settings(max_examples=100)
-@given(html=messy_html, data=st.data())
-def test_compiled_text_is_that_of_python(html: str, data: st.DataObject) -> None:
-    """Whatever is kept, of cells and of preformatted text too."""
-    if _kernel.compiled is None:
-        pytest.skip("needs the compiled kernel")
-    page = blockml.parse(html)
-    kept = data.draw(st.lists(st.booleans(), min_size=len(page.blocks), max_size=len(page.blocks)))
-    found = render_text(page, kept)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_kernel, "compiled", None)
-        assert found == render_text(page, kept)
-
-
-def test_compiled_text_of_arrays_that_do_not_fit_is_refused(compiled: _kernel.Compiled) -> None:
-    """Invalid indices raise and read no other memory."""
-    bits, node, tag = np.ones(2, np.uint8), np.array([0, 1], np.int32), np.array([0, 1], np.int32)
-    kept = bits.astype(bool)
-    both, td = ("a", "b"), (("#text", "td"), frozenset({"td"}))
-    assert compiled.joined_texts(both, kept, 2 * bits, bits, 2, node, node, both, tag, *td) == "a\tb"
-    for texts, first, last, tags, flags in (
-        (("a",), node, node, tag, bits),
-        (both, node + 1, node, tag, bits),
-        (both, node, node - 1, tag, bits),
-        (both, node, node, tag - 1, bits),
-        (both, node, node, tag, bits[:1]),
-    ):
-        with pytest.raises(ValueError, match="no such node"):
-            compiled.joined_texts(texts, kept, bits, flags, 2, first, last, both, tags, *td)
-    with pytest.raises(IndexError):
-        compiled.joined_texts(both, kept, bits, bits, 1, node, node, both[:1], tag, *td)
-    unlike: Any = (1, 2)
-    for gone in (kept, np.array([True, False])):
-        with pytest.raises(TypeError):
-            compiled.joined_texts(unlike, gone, bits, bits, 2, node, node, unlike, tag, *td)

@@ -124,5 +124,5 @@ def test_what_cannot_be_learnt_from_is_refused() -> None:
 def test_without_lightgbm(monkeypatch: pytest.MonkeyPatch) -> None:
     """The message says what to install."""
     monkeypatch.setitem(sys.modules, "lightgbm", None)
-    with pytest.raises(UsageError, match=r"blockml\[boost\]"):
+    with pytest.raises(UsageError, match=r"\[boost\]"):
         fit_leafwise(rows(0), np.ones(300), np.ones(300))

@@ -191,7 +191,7 @@ def _leads_on(page: Page) -> NDArray[np.bool_]:
     site = host_of(base)
     known: dict[str, bool] = {}
     leads = np.zeros(len(nodes), dtype=bool)
-    for node in nodes.places("a").tolist():
+    for node in nodes.indices("a").tolist():
         href = nodes.attributes[node].get("href")
         if href is None:
             continue

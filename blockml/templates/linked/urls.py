@@ -85,7 +85,7 @@ def base_url(page: Page) -> str | None:
     url = normalise(page.url) if page.url else None
     nodes = page.nodes
     if "base" in nodes.names:  # rare, and links are resolved one at a time
-        for node in nodes.places("base").tolist():
+        for node in nodes.indices("base").tolist():
             href = nodes.attributes[node].get("href")
             if href is not None:  # the first one with an address counts, even if broken (HTML standard)
                 return join(url, href) or url

@@ -122,7 +122,7 @@ def _title(template: PageTemplate) -> str:
 
 def _style_sheets(nodes: Nodes) -> Iterator[str]:
     """Yield links to all style sheets of the page: sharing says nothing about how it looks."""
-    for node in nodes.places("link").tolist():
+    for node in nodes.indices("link").tolist():
         values = nodes.attributes[node]
         address = values.get("href", "")
         if "stylesheet" in values.get("rel", "").lower().split() and _is_safe("href", address):
