@@ -17,7 +17,7 @@ typedef struct {
 #ifdef HAS_WIDE
 /* A block of rows and columns is worked on at once, so many that their sums fit the registers and none waits for the
    one before it. */
-#define PRODUCT(NAME, TARGET, TYPE, OPERATION, LOAD, STORE, VECTORS, ROWS) \
+#define PRODUCT(NAME, TARGET, TYPE, OPERATION, ADD_PRODUCTS, LOAD, STORE, VECTORS, ROWS) \
     static inline __attribute__((always_inline, target(TARGET))) void NAME##_tile(const Product *p, Py_ssize_t row, \
                                                                                  Py_ssize_t column, int n) { \
         enum { WIDTH = sizeof(TYPE) / 4 }; \
@@ -35,8 +35,7 @@ typedef struct {
                 int32_t pair; \
                 memcpy(&pair, value + 2 * i * p->rows.row, sizeof pair); \
                 for (int j = 0; j < VECTORS; j++) \
-                    sums[i][j] = OPERATION(add_epi32)( \
-                        sums[i][j], OPERATION(madd_epi16)(OPERATION(set1_epi32)(pair), several[j])); \
+                    sums[i][j] = ADD_PRODUCTS(sums[i][j], OPERATION(set1_epi32)(pair), several[j]); \
             } \
         } \
         int32_t *out = p->out + row * p->out_step + column; \
@@ -53,8 +52,13 @@ typedef struct {
     }
 #define OF_AVX2(name) _mm256_##name
 #define OF_AVX512(name) _mm512_##name
-PRODUCT(wide_product, "avx2", __m256i, OF_AVX2, _mm256_loadu_si256, _mm256_storeu_si256, 2, 4)
-PRODUCT(wider_product, "avx512f,avx512bw", __m512i, OF_AVX512, _mm512_loadu_si512, _mm512_storeu_si512, 1, 12)
+#define ADD_AVX2(sum, one, other) _mm256_add_epi32(sum, _mm256_madd_epi16(one, other))
+#define ADD_AVX512(sum, one, other) _mm512_add_epi32(sum, _mm512_madd_epi16(one, other))
+PRODUCT(wide_product, "avx2", __m256i, OF_AVX2, ADD_AVX2, _mm256_loadu_si256, _mm256_storeu_si256, 2, 4)
+PRODUCT(wider_product, "avx512f,avx512bw", __m512i, OF_AVX512, ADD_AVX512, _mm512_loadu_si512, _mm512_storeu_si512, 1,
+        12)
+PRODUCT(widest_product, "avx512f,avx512vnni", __m512i, OF_AVX512, _mm512_dpwssd_epi32, _mm512_loadu_si512,
+        _mm512_storeu_si512, 1, 12)
 #endif
 
 static void usual_product(const Product *p) {
@@ -73,7 +77,9 @@ void multiply(Factor rows, Py_ssize_t n, const int16_t *weights, Py_ssize_t pair
               const int32_t *begin, int32_t *out, Py_ssize_t out_step) {
     const Product product = {rows, n, weights, pairs, width, begin, out, out_step};
 #ifdef HAS_WIDE
-    if (__builtin_cpu_supports("avx512bw"))
+    if (__builtin_cpu_supports("avx512vnni"))
+        widest_product(&product);
+    else if (__builtin_cpu_supports("avx512bw"))
         wider_product(&product);
     else if (__builtin_cpu_supports("avx2"))
         wide_product(&product);

@@ -46,26 +46,24 @@ def duplicated_lines(blocks: Blocks, line: NDArray[np.intp], min_words: int) -> 
     [0, 0, 0, 0, -1]
     """
     n = len(blocks)
-    number = np.full(n, -1, dtype=np.int64)
+    starts = np.append(0, (line[1:] > line[:-1]).nonzero()[0] + 1)[:n]
     if not n:
-        return number
-    starts = np.diff(line, prepend=-1).nonzero()[0]
-    words = np.add.reduceat(blocks.n_words, starts)
-    preformatted = np.bitwise_or.reduceat(blocks.flags, starts) & _PREFORMATTED
-    wanted = ((words >= min_words) & (preformatted == 0)).nonzero()[0]
-    ends = np.append(starts[1:], n)[wanted].tolist()
-    texts, has_words = blocks.texts, (blocks.n_words > 0).tolist()
-    chosen = [
-        texts[start] if end == start + 1 else " ".join(compress(texts[start:end], has_words[start:end]))
-        for start, end in zip(starts[wanted].tolist(), ends, strict=True)
-    ]
-    numbers = {text: index for index, text in enumerate(dict.fromkeys(chosen))}
-    if len(numbers) < len(chosen):  # most pages say nothing twice
+        return np.full(n, -1, dtype=np.int64)
+    preformatted = np.bincount(line, blocks.flags & _PREFORMATTED)
+    wanted = ((np.bincount(line, blocks.n_words) >= min_words) & (preformatted == 0)).nonzero()[0]
+    texts, first, ends = blocks.texts, starts[wanted], np.append(starts[1:], n)[wanted]
+    chosen = [texts[row] for row in first.tolist()]
+    several = (ends > first + 1).nonzero()[0]
+    if len(several):
+        has_words = (blocks.n_words > 0).tolist()
+        for place, start, end in zip(several.tolist(), first[several].tolist(), ends[several].tolist(), strict=True):
+            chosen[place] = " ".join(compress(texts[start:end], has_words[start:end]))
+    of_line = np.full(len(starts), -1, dtype=np.int64)
+    if len(set(chosen)) < len(chosen):
+        numbers = {text: index for index, text in enumerate(dict.fromkeys(chosen))}
         of_text = np.array([numbers[text] for text in chosen], dtype=np.int64)
-        of_line = np.full(len(starts), -1, dtype=np.int64)
         of_line[wanted] = np.where(np.bincount(of_text)[of_text] > 1, of_text, -1)
-        number[:] = of_line[line]
-    return number
+    return of_line[line]
 
 
 def duplicate_penalties(

@@ -67,24 +67,28 @@ def page_features(
     words, linked, prose = amounts
     threshold, f1 = expected_f1(probabilities, words)
     low, high = _UNSURE
-    kept, certain, likely = (probabilities >= bound for bound in (np.float32(threshold), high, low))
+    kept = probabilities >= np.float32(threshold)
     of_first = first >= np.float32(expected_f1(first, words)[0])
-    chosen = kept * words
+    unsure = (probabilities > low) & (probabilities < high)
+    choices = np.array([np.ones_like(kept), kept, of_first, probabilities >= high, probabilities >= low, unsure])
     # Numbers of words are integers, whose sums are exact in any order.
-    n_all, n_prose, n_kept = float(words.sum()), float(prose.sum()), float(chosen.sum())
-    unsure = float((words * ((probabilities > low) & (probabilities < high))).sum())
+    sums = (choices[:, None] * np.array([words, kept * words, linked, prose])).sum(axis=2)
+    (n_all, *_, n_prose), (n_kept, _, kept_links, kept_prose) = sums[:2].tolist()
     blocks = int(np.count_nonzero(kept))
     runs = int(np.count_nonzero(kept[1:] > kept[:-1])) + int(kept[:1].sum())
     least_kept, least_all = max(1.0, n_kept), max(1.0, n_all)
-
-    def overlap(other: NDArray[np.bool_]) -> float:
-        """F1 of what is kept, measured by another choice of blocks."""
-        return 2 * float((chosen * other).sum()) / max(1.0, n_kept + float((words * other).sum()))
-
+    # F1 of what is kept, measured by other choices of blocks.
+    agreement, certain, likely = [2 * both / max(1.0, n_kept + n) for n, both in sums[2:5, :2].tolist()]
     row = (
         *(f1, float(log_odds(np.array([threshold]))[0]), least_kept / least_all),
-        *(math.log1p(least_kept), math.log1p(least_all), unsure / least_kept, overlap(of_first), runs / max(1, blocks)),
-        *(float((linked * kept).sum()) / least_kept, float((prose * kept).sum()) / least_kept, n_prose / least_all),
-        *(overlap(certain), overlap(likely)),
+        *(math.log1p(least_kept), math.log1p(least_all), float(sums[5, 0]) / least_kept, agreement),
+        *(
+            runs / max(1, blocks),
+            kept_links / least_kept,
+            kept_prose / least_kept,
+            n_prose / least_all,
+            certain,
+            likely,
+        ),
     )
     return np.array(row, dtype=np.float32)

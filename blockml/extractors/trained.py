@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.decision.decide import with_threshold
 from blockml.decision.policy import DecisionPolicy
 from blockml.errors import UsageError
 from blockml.extractors.base import Between, Extractor, Prediction, Traits
@@ -79,7 +80,7 @@ class TrainedExtractor(Extractor):
     @property
     def policy(self) -> DecisionPolicy:
         """Policy of the model, with the threshold that replaces its own."""
-        return replace(self.model.policy, threshold=self.effective_threshold)
+        return with_threshold(self.model.policy, self.threshold)
 
     def check(self) -> None:
         """Check model, threshold and template.

@@ -231,8 +231,9 @@ class PageContext:
     def meta(self) -> Mapping[str, str]:
         """Contents of the page's ``meta`` elements by name or property in lower case; the first of a name counts."""
         found: dict[str, str] = {}
+        attributes_of = self.nodes.attributes
         for node in self.nodes.indices("meta").tolist():
-            attributes = self.nodes.attributes[node]
+            attributes = attributes_of[node]
             if name := attributes.get("property") or attributes.get("name"):
                 found.setdefault(name.lower(), attributes.get("content") or "")
         return found

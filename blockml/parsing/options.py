@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 __all__ = ["ParsingOptions"]
@@ -19,4 +19,4 @@ class ParsingOptions:
 
     def options(self) -> dict[str, Any]:
         """Return the keyword arguments of :func:`blockml.parse`."""
-        return asdict(self)
+        return {name: getattr(self, name) for name in self.__slots__}

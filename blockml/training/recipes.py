@@ -126,7 +126,8 @@ _BOOSTED = {"n_trees": 200, "leaves": 31, "rate": 0.07, "min_leaf": 40, "l2": 5.
 _NOTES = (
     "Block types (headings, comments, related links, navigation, advertisements, footers) are learnt from the training "
     "pages, labelled by the names in their markup, and from pages with labelled blocks. On pages that are no forum, "
-    "comments are left out; the numbers above were measured without that rule. docs/areas.md measures block types.",
+    "comments are left out; the numbers above were measured without that rule. How good the labels are: "
+    "docs/block-types.md.",
     "Known weaknesses: people do not agree on the content of a product page or a list; there it keeps too much more "
     "often than too little. Pages whose content is loaded by scripts give what their noscript text gives, or nothing. "
     "Headlines that stand apart from their text are often left out, lines such as 'Related Posts' at the end of an "
