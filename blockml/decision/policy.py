@@ -88,15 +88,15 @@ class DecisionPolicy:
     def from_header(cls, values: Mapping[str, Any]) -> DecisionPolicy:
         """Read the policy that ``dataclasses.asdict`` wrote into a model file.
 
+        A field that is newer than the file has its default, with which policies decide as before.
+
         Raises
         ------
         ModelFormatError
-            A field is missing, unknown, or has no legal value.
+            A field is unknown, or its value is not legal.
         """
-        names = {*cls.__dataclass_fields__}
-        if names != {*values}:
-            odd = ", ".join(sorted(names ^ {*values}))
-            raise ModelFormatError(f"the policy has missing or unknown fields: {odd}")
+        if unknown := sorted({*values} - {*cls.__dataclass_fields__}):
+            raise ModelFormatError(f"the policy has unknown fields: {', '.join(unknown)}")
         return cls(**values).check()
 
 

@@ -12,6 +12,7 @@ from blockml.errors import UnknownNameError, UsageError
 from blockml.features.feature_sets import FEATURE_SETS, feature_set, nominal_columns
 from blockml.page import MAIN_LABELS, Label
 from blockml.parsing.options import ParsingOptions
+from blockml.predictors import PREDICTORS
 
 __all__ = ["RECIPES", "Recipe", "recipe"]
 
@@ -69,23 +70,30 @@ class Recipe:
         return self.learner in ("boosted", "lightgbm")
 
     def but(self, **parameters: Any) -> Recipe:  # noqa: ANN401 (values of any recipe parameter)
-        """Return the recipe with other learner parameters, feature set, threshold or shrinkage.
+        """Return the recipe with another learner, other parameters of it, feature set, threshold or shrinkage.
+
+        Another learner begins with its own default parameters.
 
         Raises
         ------
         UnknownNameError
-            No such parameter or feature set.
+            No such learner, parameter or feature set.
         UsageError
             A value outside its range.
         """
         own = {key: parameters.pop(key) for key in _OWN if key in parameters}
+        learner = own.get("learner", self.learner)
+        defaults = self.parameters if learner == self.learner else _DEFAULTS.get(learner, {})
         for name in parameters:
-            if name not in self.parameters:
-                raise UnknownNameError("recipe parameter", name, [*self.parameters, *_OWN])
-        return replace(self, parameters={**self.parameters, **parameters}, **own).checked()
+            if name not in defaults:
+                raise UnknownNameError("recipe parameter", name, [*defaults, *_OWN])
+        return replace(self, parameters={**defaults, **parameters}, **own).checked()
 
     def checked(self) -> Recipe:
         """Return the recipe itself, if it can be carried out."""
+        learners = [*_DEFAULTS, *(name for name, kind in PREDICTORS.items() if hasattr(kind, "fit"))]
+        if self.learner not in learners:
+            raise UnknownNameError("learner", str(self.learner), learners)
         columns = feature_set(str(self.features)).columns
         if nominal_columns(columns):
             one_hot = [name for name, item in FEATURE_SETS.items() if not nominal_columns(item.columns)]
@@ -114,7 +122,7 @@ _RANGES: Mapping[str, tuple[float, float]] = {
 }
 
 #: Fields of a recipe that may be set like parameters of its learner.
-_OWN = ("features", "threshold", "shrinkage")
+_OWN = ("features", "learner", "threshold", "shrinkage")
 
 # J48's confidenceFactor is 0.70 in Kim et al. 2013, section 4.3. WEKA adds no errors above 0.5, so the value prunes
 # nothing: what is left is minNumObj, 10 rows in a leaf.
@@ -122,6 +130,9 @@ _KIM = {"min_leaf": 10, "confidence": 0.70}
 
 #: Found on WCXB, folds by site (docs/model-log.md).
 _BOOSTED = {"n_trees": 200, "leaves": 31, "rate": 0.07, "min_leaf": 40, "l2": 5.0, "max_features": 0.2, "max_bins": 63}
+
+#: Default parameters of learners.
+_DEFAULTS: Mapping[str, Mapping[str, Any]] = {"cart": _KIM, "c45": _KIM, "boosted": _BOOSTED, "lightgbm": _BOOSTED}
 
 _NOTES = (
     "Block types (headings, comments, related links, navigation, advertisements, footers) are learnt from the training "

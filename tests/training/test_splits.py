@@ -209,6 +209,15 @@ def test_recipe_parameters_are_checked() -> None:
         recipe("kim")
 
 
+def test_another_learner_begins_with_its_own_parameters() -> None:
+    """Those of the recipe's learner mean nothing to it."""
+    boosted = recipe("default").but(learner="boosted", leaves=5)
+    assert boosted.parameters == {**recipe("boosted").parameters, "leaves": 5}
+    assert recipe("boosted").but(learner="cart").parameters == recipe("kim2013").parameters
+    with pytest.raises(UnknownNameError, match="unknown learner 'svm'; choose one of: boosted, c45, cart, lightgbm"):
+        recipe("kim2013").but(learner="svm")
+
+
 def test_training_needs_both_kinds_of_blocks(table: BlockTable) -> None:
     """All or nothing can't be learnt."""
     with pytest.raises(UsageError, match="both kinds"):
