@@ -207,10 +207,16 @@ def test_word_density_is_that_of_the_slow_loop(blocks: list[list[int]]) -> None:
     assert column(html, "wd") == pytest.approx([slow_density(lengths) for lengths in blocks], rel=1e-6)
 
 
+#: Sets whose columns are all computed from blocks alone.
+OF_BLOCKS = sorted(
+    name
+    for name, chosen in FEATURE_SETS.items()
+    if all(COLUMNS[column.partition("_")[0]].compute for column in chosen.columns)
+)
+
+
 @pytest.mark.parametrize("backend", sorted(BACKENDS))
-@pytest.mark.parametrize(
-    "name", sorted(set(FEATURE_SETS) - {"votes", "kim2013-site", "page"})
-)  # made from whole pages and sites
+@pytest.mark.parametrize("name", OF_BLOCKS)
 @settings(max_examples=25)
 @given(html=messy_html, profile=st.sampled_from(["anchor", "boilerpipe"]), keep_wordless=st.booleans())
 def test_matrices_keep_the_catalogues_promises(
