@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.decision.policy import DecisionPolicy
-from blockml.decision.scores import PolicyColumns, score_blocks
+from blockml.decision.policy import REASONS, DecisionPolicy, PolicyColumns, score_blocks
 from blockml.errors import UnknownNameError, UsageError
 from blockml.features.page_context import PageContext
 from blockml.page import Flag, Label, Page, Reason
@@ -20,12 +19,6 @@ from blockml.predictors.block_types import BlockTypeScores
 __all__ = ["Decision", "Prediction", "confidence", "decide", "label_names", "with_threshold"]
 
 _PREFORMATTED = int(Flag.PREFORMATTED)
-#: Fields of a policy that remove blocks, with the reason of what would be kept if the field were 0.
-_RULES: tuple[tuple[str, Reason], ...] = (
-    ("link_penalty", Reason.LINK),
-    ("duplicate_penalty", Reason.DUPLICATE),
-    ("min_content_words", Reason.NO_CONTENT),
-)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,7 +154,7 @@ def _by_score(
     bound = np.float32(policy.threshold)
     found: NDArray[np.object_] = np.where(kept, Reason.ABOVE_THRESHOLD, Reason.BELOW_THRESHOLD).astype(object)
     if policy.rule == "expected_f1":
-        for field, reason in _RULES:
+        for field, reason in REASONS:
             if getattr(policy, field) and not kept.all():
                 found[~kept & (_with_code(scorer(_without(policy, field)), page) >= bound)] = reason
     changed = kept != (scores >= bound)
