@@ -23,24 +23,24 @@ _PREFORMATTED = int(Flag.PREFORMATTED)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prediction:
-    """What an extractor says about the blocks of a page, before any decision."""
+    """Output of an extractor for the blocks of a page, before any decision."""
 
     scores: NDArray[np.float32]
     """(n_blocks,) in [0, 1], higher for content: raw probabilities where the extractor gives these."""
     remarks: tuple[str, ...] = ()
     """About the page as a whole, one sentence each."""
     labels: Sequence[Label] | None = None
-    """(n_blocks,) what each block is, if the extractor says so itself; see also ``block_types``."""
+    """(n_blocks,) labels, from extractors that assign them directly; see also ``block_types``."""
     confidence: float | None = None
     """Predicted F1 of what is kept, in [0, 1], where the extractor predicts it."""
     removed: NDArray[np.bool_] | None = None
-    """(n_blocks,) what the template of the page's site holds: it is left out whatever it scores."""
+    """(n_blocks,) blocks of the site's template, which are removed regardless of their scores."""
     context: PageContext | None = None
     """The page, for policies with the rule ``expected_f1``."""
     p_article: float | None = None
     """Probability that the page is an article, where it is known."""
     block_types: BlockTypeScores | None = None
-    """Scores of block types, which tell comments and labels."""
+    """Scores of block types, from which labels and comments follow."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,9 +55,9 @@ class Decision:
     reasons: Sequence[Reason]
     """Why each block was kept or removed; computed when it is first looked at."""
     overruled: NDArray[np.bool_]
-    """What the scores keep and another rule removes: comments, labels that were asked to be left out."""
+    """(n_blocks,) blocks that the threshold keeps and another rule removes: comments and excluded labels."""
     labels: Sequence[Label] | None
-    """What each block is; None from extractors that only tell content from the rest."""
+    """(n_blocks,) label of each block; None from extractors without labels."""
     confidence: float
     """Predicted F1, or the expected share of words whose decision is right; in [0, 1]."""
 
@@ -72,8 +72,8 @@ def decide(
 ) -> Decision:
     """Decide which blocks are kept. A lower threshold never keeps less, nor does a larger ``include``.
 
-    Preformatted text is decided as a whole, by the mean score of its words: its pieces are blocks of their own where
-    code is coloured, and code with pieces missing is of no use.
+    A preformatted element is decided as a whole, by the mean score of its words: highlighted code is split into many
+    blocks, and code with missing pieces is useless.
 
     Parameters
     ----------
@@ -82,9 +82,10 @@ def decide(
     page
         The parsed page.
     prediction
-        What an extractor says about its blocks.
+        The output of an extractor for the page.
     include, exclude
-        Labels whose blocks are kept, or left out, whatever they score; none in both. Need a prediction with labels.
+        Labels whose blocks are kept, or removed, regardless of their scores; they are disjoint and need a prediction
+        with labels.
 
     Examples
     --------
@@ -110,7 +111,7 @@ def decide(
         excluded = np.array([label in exclude for label in labels], dtype=bool) & (by_score & ~comments)
     kept = (by_score & ~comments & ~excluded) | asked_for
     sure = prediction.confidence
-    if sure is None:  # about content: what was asked for besides says nothing about it
+    if sure is None:  # the confidence is that of the scores, without labels that were included or excluded
         sure = confidence(scores, by_score, page.blocks.n_words)
 
     def reasons() -> tuple[Reason, ...]:

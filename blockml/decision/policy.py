@@ -142,7 +142,7 @@ REASONS: tuple[tuple[str, Reason], ...] = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PolicyColumns:
-    """What the policy looks at beside probabilities: columns of the blocks of a page, (n_blocks,) each."""
+    """Inputs of the policy beside probabilities: columns of the blocks of a page, (n_blocks,) each."""
 
     amounts: BlockAmounts
     line: NDArray[np.intp]
