@@ -1,7 +1,7 @@
 """A chain of filters over the elements of a page, after Crunch (Gupta et al. 2003, 2005).
 
-The published idea, not the original program, whose settings depend on the site: each filter strikes elements off
-what the filters before it have left; the text that remains is the content.
+A re-creation of the published idea; the original program has settings for each site. Each filter removes elements from
+the output of the filter before; the remaining text is content.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from blockml.text.words import find_words
 
 __all__ = ["AD_HOSTS", "Crunch"]
 
-#: Elements that hold no prose: code, embedded pages and programs, controls of forms.
+#: Elements without prose: code, embedded pages and programs, form controls.
 _PROSELESS = frozenset("script style iframe object embed applet button select input textarea".split())
 
-#: Elements that hold none either, unless they stand around the whole page.
+#: Elements without prose, unless they contain the whole page.
 _WRAPPERS = frozenset({"form", "noscript"})
 
-#: Words of ``class`` and ``id`` that tell an advertisement; a hyphen or an underscore ends a word as well.
+#: Words of ``class`` and ``id`` of advertisements; hyphens and underscores separate words.
 _AD_WORD = re.compile(
     r"(?<![a-z0-9])(?:ad|ads|advert|advertisement|banner|sponsor|promo|doubleclick)(?![a-z0-9])", re.IGNORECASE
 )
@@ -49,7 +49,7 @@ _HOST = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*:)?//(?:[^/?#@]*@)?([^/?#:\s]+)", re
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rest:
-    """What the filters so far have left of a page."""
+    """A page after some filters."""
 
     nodes: Nodes
     words: NDArray[np.int64]
@@ -58,22 +58,22 @@ class _Rest:
     """(n_nodes,) whether the node is still there."""
 
 
-#: From what is left to the elements that go, (n_nodes,); all below them goes too.
+#: Returns (n_nodes,) the elements to be removed with their subtrees.
 _Filter = Callable[[_Rest], NDArray[np.bool_]]
 
 
 def _elements(rest: _Rest) -> NDArray[np.bool_]:
-    """Elements that hold no prose, forms, and what is shown without scripts only."""
+    """Elements without prose, forms, and ``noscript`` elements."""
     proseless = rest.nodes.named(_PROSELESS)
     outside = rest.left & (nearest(rest.nodes, proseless) < 0)
     return proseless | (rest.nodes.named(_WRAPPERS) & _is_part(replace(rest, left=outside)))
 
 
 def _is_part(rest: _Rest) -> NDArray[np.bool_]:
-    """Whether a node holds at most half of the words (our choice); else it is taken for the page itself.
+    """(n_nodes,) whether a node has at most half of the remaining words (our choice); others count as the page itself.
 
-    Some frameworks put a whole page into one form or, for those who run no scripts, into one ``noscript``; some
-    pages say in the class of their body that they show advertisements.
+    Some frameworks put a whole page into one form or one ``noscript``, and some pages have a class about advertisements
+    on their body.
     """
     words = rest.words * rest.left
     part: NDArray[np.bool_] = 2 * subtree_sums(rest.nodes, words) <= words.sum()
@@ -81,7 +81,7 @@ def _is_part(rest: _Rest) -> NDArray[np.bool_]:
 
 
 def _adverts(rest: _Rest, hosts: frozenset[str]) -> NDArray[np.bool_]:
-    """Elements that say they are advertisements, or point to a host of such."""
+    """Elements whose class or id names an advertisement, or whose address is on an advertiser's host."""
     struck = np.zeros(len(rest.nodes), dtype=bool)
     for node, attributes in enumerate(rest.nodes.attributes):
         if attributes:
@@ -99,7 +99,7 @@ def _is_on(address: str, hosts: frozenset[str]) -> bool:
 
 
 def _link_lists(rest: _Rest, ratio: float) -> NDArray[np.bool_]:
-    """Containers with two links or more, and more than ``ratio`` of them per word that isn't linked."""
+    """Containers with at least two links and more than ``ratio`` links per unlinked word."""
     nodes = rest.nodes
     unlinked = rest.words * ((nodes.flags & Flag.LINK) == 0)
 
@@ -119,7 +119,7 @@ def _text_lists(rest: _Rest) -> NDArray[np.bool_]:
 
 
 def _empty(rest: _Rest) -> NDArray[np.bool_]:
-    """Containers without a word left, such as the strokes that stood between links."""
+    """Containers without remaining words, such as separators between removed links."""
     wordless: NDArray[np.bool_] = subtree_sums(rest.nodes, rest.words * rest.left) == 0
     return wordless & rest.nodes.named(_CONTAINERS)
 
@@ -131,20 +131,20 @@ def _innermost_first(
     second: NDArray[np.integer[Any]] | NDArray[np.bool_],
     goes: Callable[[int, int], bool],
 ) -> NDArray[np.bool_]:
-    """Strike elements by two counts of what is below them, the inner ones before the outer ones.
+    """Remove elements by two sums over their subtrees, inner elements before outer ones.
 
-    What an inner element took along no longer counts for the outer ones.
+    Subtrees that were removed do not count for outer elements.
 
     Parameters
     ----------
     rest
         What is left.
     names
-        Elements that are judged.
+        Names of the elements that may be removed.
     first, second
-        (n_nodes,) what is counted.
+        (n_nodes,) the counts of single nodes.
     goes
-        Judges an element by its two counts.
+        Whether an element with these two sums is removed.
     """
     nodes = rest.nodes
     judged = rest.left & nodes.named(names)
@@ -161,17 +161,17 @@ def _innermost_first(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Trace:
-    """What each filter did to a page."""
+    """Effect of each filter on a page."""
 
     shares: Sequence[NDArray[np.float32]]
-    """(n_blocks,) share of each block's words that was left, before the first filter and after each."""
+    """(n_blocks,) share of each block's words that remains, before the first filter and after each."""
     taken: Mapping[str, NDArray[np.int64]]
     """By filter, (n_nodes,) the element with which it took a node; -1 for nodes it did not take."""
 
 
 @dataclass(eq=False, repr=False)
 class Crunch(Extractor):
-    """Strikes off, one filter after the other, what is not content.
+    """Removes boilerplate by a chain of filters.
 
     Each filter can be switched off; they run in the order of the parameters.
 

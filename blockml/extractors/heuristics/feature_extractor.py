@@ -74,7 +74,7 @@ class FE(Extractor):
 
     @property
     def default_threshold(self) -> float:
-        """What the first part scores."""
+        """Score of the best part."""
         return 1.0
 
     def score(self, page: Page) -> NDArray[np.float32]:

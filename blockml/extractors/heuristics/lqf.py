@@ -121,7 +121,7 @@ class LQF(Extractor):
 
     @property
     def default_threshold(self) -> float:
-        """What a block with just the largest quota scores."""
+        """Score of a block with the largest quota of content."""
         return 1 - self.quota
 
     def score(self, page: Page) -> NDArray[np.float32]:

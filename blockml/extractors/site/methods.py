@@ -131,7 +131,9 @@ class SiteMethod(Extractor):
         if isinstance(self.fallback, Extractor):
             return self.fallback
         if self.fallback not in METHODS:
-            raise UsageError(f"parameter 'fallback' of {self.name} must be an extractor or one of: {', '.join(METHODS)}")
+            raise UsageError(
+                f"parameter 'fallback' of {self.name} must be an extractor or one of: {', '.join(METHODS)}"
+            )
         return METHODS[self.fallback]()
 
 
