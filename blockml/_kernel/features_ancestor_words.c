@@ -191,10 +191,10 @@ static int add_node(Numbers *found, Words *words, Py_ssize_t node, const uint32_
     return 1;
 }
 
-/* page_bags(tree, names, tables, elsewhere, most_names, most_parts, near, far, mask, bag, starts): writes the bag of each
+/* ancestor_words(tree, names, tables, elsewhere, most_names, most_parts, near, far, mask, bag, starts): writes the bag of each
    block and where each bag starts; returns how many bags there are and, as bytes, the numbers of their words: those
    of the tag and of the values of each element, `far` from level `near` on. */
-PyObject *page_bags(PyObject *module, PyObject *arguments) {
+PyObject *ancestor_words(PyObject *module, PyObject *arguments) {
     PyObject *of_page, *of_names, *of_all, *object[2], *result = NULL;
     Py_buffer view[2];
     Words words = {.tree = NULL};

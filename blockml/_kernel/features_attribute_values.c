@@ -220,8 +220,8 @@ failed:
     return done;
 }
 
-/* page_names(tree, tables): numbers of attributes' values, and groups of blocks. */
-PyObject *page_names(PyObject *module, PyObject *arguments) {
+/* new_attribute_values(tree, tables): numbers of attributes' values, and groups of blocks. */
+PyObject *new_attribute_values(PyObject *module, PyObject *arguments) {
     PyObject *of_page, *of_all;
     (void)module;
     if (!PyArg_ParseTuple(arguments, "OO", &of_page, &of_all)) return NULL;
@@ -241,8 +241,8 @@ PyObject *page_names(PyObject *module, PyObject *arguments) {
     return capsule;
 }
 
-/* page_groups(names): numbers of the groups of blocks, for each grouping, as bytes of int32. */
-PyObject *page_groups(PyObject *module, PyObject *capsule) {
+/* block_groups(names): numbers of the groups of blocks, for each grouping, as bytes of int32. */
+PyObject *block_groups(PyObject *module, PyObject *capsule) {
     (void)module;
     const Names *names = PyCapsule_GetPointer(capsule, CAPSULE);
     const Tree *tree = names == NULL ? NULL : tree_of(names->tree);

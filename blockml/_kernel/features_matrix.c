@@ -80,10 +80,10 @@ failed:
     return done;
 }
 
-/* page_rows(tree, names, tables, titles, row_of, matrix): writes columns (n,) into rows of a matrix (n_rows, n). `row_of`
+/* write_columns(tree, names, tables, titles, row_of, matrix): writes columns (n,) into rows of a matrix (n_rows, n). `row_of`
    has the row of each column of each family in their order, or -1; `names`, and `titles` with the page's title and
    description, may be None where no column needs them. */
-PyObject *page_rows(PyObject *module, PyObject *arguments) {
+PyObject *write_columns(PyObject *module, PyObject *arguments) {
     PyObject *of_page, *of_names, *of_all, *titles, *object[2], *result = NULL;
     static const Py_ssize_t sizes[2] = {8, 4};
     Py_buffer view[2];

@@ -114,10 +114,10 @@ WIDE static void count_words(const int32_t *restrict n_words, const int32_t *res
     *all = sum, *all_prose = prose_sum;
 }
 
-/* page_tree(reach, names, texts, given, pairs, tag, parent, depth, end, set, holder, first, flags, ends, n_words,
+/* new_page_tree(reach, names, texts, given, pairs, tag, parent, depth, end, set, holder, first, flags, ends, n_words,
    n_linked): what features_page_tree.h says of nodes, whose tags have these names, and of blocks, one or more; `first` are their
    first nodes, and so many levels are looked at above them. */
-PyObject *page_tree(PyObject *module, PyObject *arguments) {
+PyObject *new_page_tree(PyObject *module, PyObject *arguments) {
     enum { TAG, PARENT, DEPTH, END, SET, HOLDER, FIRST, FLAG, END_OF_SET, WORDS, LINKED, N };
     static const Py_ssize_t sizes[N] = {4, 4, 4, 4, 4, 4, 4, 1, 8, 4, 4};
     PyObject *object[N], *names, *texts, *given, *pairs, *capsule = NULL;

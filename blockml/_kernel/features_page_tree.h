@@ -20,7 +20,7 @@ typedef struct {
     PyObject *given, *pairs;                   /* as Attributes has them */
 } Tree;
 
-/* The tree that page_tree made; NULL with an exception set. It is checked once, there, and nobody can change it: each
+/* The tree that new_page_tree made; NULL with an exception set. It is checked once, there, and nobody can change it: each
    function would have to look at all of its numbers otherwise. */
 const Tree *tree_of(PyObject *capsule);
 

@@ -34,10 +34,10 @@ static int are_sound(const Tables *tables) {
            are_words(tables);
 }
 
-/* held_tables(tables, places, role_of, keyword_bits, role_bits): read-only arrays in the order of features_page_tree.h; places of
+/* new_tables(tables, places, role_of, keyword_bits, role_bits): read-only arrays in the order of features_page_tree.h; places of
    tags in them, 0 for all others and 1 for "no node"; bits of words by which roles are said; and what tells the bits
    of keywords and roles in a value that isn't ASCII. */
-PyObject *held_tables(PyObject *module, PyObject *arguments) {
+PyObject *new_tables(PyObject *module, PyObject *arguments) {
     static const Py_ssize_t sizes[N_TABLES] = {1, 1, 1, 1, 8, 1, 1, 1, 8, 8, 8, 8, 8, 1, 8};
     PyObject *arrays, *places, *role_of, *keyword_bits, *role_bits, *capsule = NULL;
     (void)module;

@@ -99,8 +99,8 @@ static float line_density(const int32_t *lengths, Py_ssize_t n, int64_t line_wid
     return n_lines ? (float)((double)word / (double)n_lines) : (float)n;
 }
 
-/* line_densities(lengths, counts, line_width, densities): of blocks of so many words each. */
-PyObject *line_densities(PyObject *module, PyObject *arguments) {
+/* word_densities(lengths, counts, line_width, densities): of blocks of so many words each. */
+PyObject *word_densities(PyObject *module, PyObject *arguments) {
     static const Py_ssize_t sizes[3] = {4, 4, 4};
     PyObject *object[3], *result = NULL;
     Py_buffer view[3];

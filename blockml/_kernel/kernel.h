@@ -117,10 +117,10 @@ int32_t builder_keep_waiting(Builder *b, int *hidden);
 const char *builder_pairs(const Builder *b, int32_t set, size_t *length);
 
 /* parsing_libxml2.c */
-PyObject *read_by_libxml2(PyObject *capsule, PyObject *arguments);
+PyObject *parse_libxml2(PyObject *capsule, PyObject *arguments);
 
 /* parsing_lexbor.c */
-PyObject *read_by_lexbor(PyObject *capsule, PyObject *arguments);
+PyObject *parse_lexbor(PyObject *capsule, PyObject *arguments);
 
 /* parsing_characters.c */
 enum { TEXT_CLEAN, TEXT_BLANK, TEXT_CONTROLS };
@@ -130,27 +130,27 @@ int utf8_kind(const char *text, Py_ssize_t length); /* UNKNOWN where the bytes d
 int style_hides(PyObject *style);
 
 /* parsing_segmentation.c */
-PyObject *cut_blocks(PyObject *module, PyObject *arguments);
+PyObject *segment_nodes(PyObject *module, PyObject *arguments);
 
 /* features_attribute_values.c */
-PyObject *page_names(PyObject *module, PyObject *arguments);
-PyObject *page_groups(PyObject *module, PyObject *capsule);
+PyObject *new_attribute_values(PyObject *module, PyObject *arguments);
+PyObject *block_groups(PyObject *module, PyObject *capsule);
 
 /* features_ancestor_words.c */
-PyObject *page_bags(PyObject *module, PyObject *arguments);
+PyObject *ancestor_words(PyObject *module, PyObject *arguments);
 
 /* features_page_tree.c */
-PyObject *page_tree(PyObject *module, PyObject *arguments);
+PyObject *new_page_tree(PyObject *module, PyObject *arguments);
 
 /* features_tables.c */
-PyObject *held_tables(PyObject *module, PyObject *arguments);
+PyObject *new_tables(PyObject *module, PyObject *arguments);
 
 /* features_matrix.c */
 PyObject *family_columns(PyObject *module, PyObject *arguments);
-PyObject *page_rows(PyObject *module, PyObject *arguments);
+PyObject *write_columns(PyObject *module, PyObject *arguments);
 
 /* features_text_counts.c */
-PyObject *line_densities(PyObject *module, PyObject *arguments);
+PyObject *word_densities(PyObject *module, PyObject *arguments);
 
 /* predictors_log_odds.c */
 PyObject *sigmoid(PyObject *module, PyObject *arguments);

@@ -100,9 +100,9 @@ static PyMethodDef events[] = {
     {"close", close_all, METH_NOARGS, NULL},
     {"note_depth", note_depth, METH_NOARGS, NULL},
     {"limits_hit", limits_hit, METH_NOARGS, NULL},
-    {"read_by_libxml2", read_by_libxml2, METH_VARARGS, NULL},
-    {"read_by_lexbor", read_by_lexbor, METH_VARARGS, NULL},
     {"columns", columns, METH_NOARGS, NULL},
+    {"parse_libxml2", parse_libxml2, METH_VARARGS, NULL},
+    {"parse_lexbor", parse_lexbor, METH_VARARGS, NULL},
 };
 enum { N_EVENTS = sizeof events / sizeof *events };
 

@@ -177,8 +177,8 @@ static unsigned int parse(Reader *r, const char *source, Py_ssize_t length) {
     return r->call.html_document_parse(r->document, (const unsigned char *)source, (size_t)length);
 }
 
-/* read_by_lexbor(source, addresses): gives the builder all events of the tree of a page in UTF-8. */
-PyObject *read_by_lexbor(PyObject *capsule, PyObject *arguments) {
+/* parse_lexbor(source, addresses): gives the builder all events of the tree of a page in UTF-8. */
+PyObject *parse_lexbor(PyObject *capsule, PyObject *arguments) {
     const char *source;
     Py_ssize_t length;
     PyObject *addresses;

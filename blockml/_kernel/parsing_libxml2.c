@@ -89,8 +89,8 @@ static const Handler HANDLER = {
     .initialized = 1,
 };
 
-/* read_by_libxml2(source, addresses): gives the builder all events of a page in UTF-8. */
-PyObject *read_by_libxml2(PyObject *capsule, PyObject *arguments) {
+/* parse_libxml2(source, addresses): gives the builder all events of a page in UTF-8. */
+PyObject *parse_libxml2(PyObject *capsule, PyObject *arguments) {
     const char *source;
     Py_ssize_t length;
     PyObject *addresses;

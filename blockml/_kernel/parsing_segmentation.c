@@ -205,10 +205,10 @@ static uint8_t *properties_of(PyObject *names, PyObject *known, int others) {
     return properties;
 }
 
-/* cut_blocks(names, tag, parent, depth, end, flags, texts, known, others, classes, tokenizer): the columns of Blocks
+/* segment_nodes(names, tag, parent, depth, end, flags, texts, known, others, classes, tokenizer): the columns of Blocks
    from n_words to last_node, one behind the other; flags and separators; word_lengths; texts; and names of parents. `texts`
    is a list, `known` properties by name, `others` those of all other names, `classes` the table of all code points. */
-PyObject *cut_blocks(PyObject *module, PyObject *arguments) {
+PyObject *segment_nodes(PyObject *module, PyObject *arguments) {
     PyObject *object[6], *names, *texts, *known;
     Cutter cutter = {.n = 0};
     (void)module;
