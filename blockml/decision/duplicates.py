@@ -1,7 +1,7 @@
-"""Text that stands on a page more than once: variants for small and wide screens, quotes, carousels, drawers.
+"""Penalise text that a page contains more than once: variants for small and wide screens, quotes, carousels, drawers.
 
-A reader sees such text once, and a gold text mostly holds it once. Which of the duplicates it was made from can't be
-known, but one is enough: the most probable one, the first of several.
+Readers see such text once, and most gold texts contain it once. Only the most probable of the duplicates stays without
+a penalty, the first one among equals.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ _PREFORMATTED = int(Flag.PREFORMATTED)
 
 
 def duplicated_lines(blocks: Blocks, line: NDArray[np.intp], min_words: int) -> NDArray[np.int64]:
-    """Number the texts of lines that stand on a page more than once.
+    """Number the texts of lines that occur more than once on a page.
 
-    Preformatted lines don't count, nor do blocks without words beside others in their line.
+    Preformatted lines are not compared. Blocks without words are ignored in lines of several blocks.
 
     Parameters
     ----------
     blocks
         The page's blocks.
     line
-        (n_blocks,) number of the line of each: see :func:`blockml.decision.lines.line_numbers`.
+        (n_blocks,) number of each block's line: see :func:`blockml.decision.lines.line_numbers`.
     min_words
-        Fewest words of a line that counts.
+        Minimum words of a line that is compared.
 
     Returns
     -------
     NDArray[np.int64]
-        (n_blocks,) number of the text of each block's line, below ``n_blocks``; -1 where no other line has it.
+        (n_blocks,) number of the text of each block's line, below ``n_blocks``; -1 if no other line has it.
 
     Examples
     --------
@@ -75,25 +75,25 @@ def duplicate_penalties(
     penalty: float,
     same_context_factor: float,
 ) -> NDArray[np.float64] | None:
-    """Compute the penalty of each line that another line with the same text stands for.
+    """Compute the penalties of duplicated lines, except for the most probable line of each text.
 
     Parameters
     ----------
     log_odds
-        (n_blocks,) the same for all blocks of a line.
+        (n_blocks,) log odds, equal for all blocks of a line.
     line
         (n_blocks,) number of the line of each block.
     text
         (n_blocks,) number of the line's text: see :func:`duplicated_lines`.
     context
-        (n_blocks,) number of the group of blocks with the same elements further up.
+        (n_blocks,) number of the group of blocks with equal ancestors further up.
     penalty, same_context_factor
         See :class:`blockml.decision.policy.DecisionPolicy`.
 
     Returns
     -------
     NDArray[np.float64] or None
-        (n_blocks,) penalties, 0 or more; None if no text stands on the page more than once.
+        (n_blocks,) penalties, 0 or more; None without duplicates.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def duplicate_penalties(
     np.maximum.at(best, number, its)
     candidates = (its == best[number]).nonzero()[0][::-1]
     first = np.zeros(len(best), dtype=np.intp)
-    first[number[candidates]] = rows[candidates]  # the last one written, the first of the candidates, stays
+    first[number[candidates]] = rows[candidates]  # candidates are reversed: the last write is the first one
     stays = first[number]
     elsewhere = np.where(context[rows] == context[stays], same_context_factor * penalty, penalty)
     penalties = np.zeros(len(log_odds))

@@ -1,4 +1,4 @@
-"""The choice of blocks whose expected F1 is best."""
+"""Keep the blocks that maximise expected F1."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ __all__ = ["expected_f1"]
 
 
 def expected_f1(probabilities: NDArray[np.floating[Any]], words: NDArray[np.float64]) -> tuple[float, float]:
-    """Find the threshold at which the kept blocks have the best expected F1.
+    """Find the threshold that maximises the expected F1 of the kept blocks.
 
-    Blocks are kept from the most probable one on; with ``k`` words of probability ``p`` kept, F1 is about
+    If blocks with ``k`` words and probability ``p`` are kept, expected F1 is approximately
     ``2 * sum(k * p) / (sum(k) + sum(all * p))`` (Lewis 1995; Ye, Chai, Lee and Chieu 2012, on plug-in rules for F1).
 
     Parameters
     ----------
     probabilities
-        (n_blocks,) of being content.
+        (n_blocks,) probability of being content.
     words
-        (n_blocks,) words of each.
+        (n_blocks,) words of each block.
 
     Returns
     -------
     threshold, f1
-        The smallest probability that is kept, and the expected F1 in [0, 1]. Without blocks or words: 1 and 0.
+        The smallest probability of a kept block, and the expected F1 in [0, 1]; 1 and 0 without words.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def expected_f1(probabilities: NDArray[np.floating[Any]], words: NDArray[np.floa
     order = (-probabilities).argsort(kind="stable")
     likely = probabilities[order].astype(np.float64)
     amounts = words[order]
-    # Added in order: pairwise sums would depend on the number of blocks in the last bit.
+    # cumsum adds in order; the rounding of pairwise sums would depend on the number of blocks.
     hits = (amounts * likely).cumsum()
     if not len(order) or hits[-1] <= 0:
         return 1.0, 0.0

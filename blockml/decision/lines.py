@@ -1,4 +1,4 @@
-"""Lines of a page: blocks that run on in one line of text are kept or removed together."""
+"""Average scores over lines of text, whose blocks are kept or removed together, and smooth them over lines."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from blockml.page import Blocks, Separator
 __all__ = ["line_means", "line_numbers", "line_weights", "smooth_lines"]
 
 _SAME_LINE = int(Separator.SPACE)
-#: Weight of a block without words in its line: it counts only where no block has words.
+#: Weight of a block without words in its line: negligible unless no block of the line has words.
 _WORDLESS_WEIGHT = 1e-3
 
 
 def line_numbers(blocks: Blocks) -> NDArray[np.intp]:
-    """(n_blocks,) number of the line of each block, from 0 without gaps.
+    """Return (n_blocks,) number of each block's line, from 0 without gaps.
 
-    A sentence with an emphasis in it is three blocks, and a full stop behind the emphasis one more.
+    A sentence with an emphasis in it, for instance, is one line of three blocks.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def line_numbers(blocks: Blocks) -> NDArray[np.intp]:
 
 
 def line_weights(words: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(n_blocks,) weight of each block in its line: its words."""
+    """Return (n_blocks,) weight of each block in its line: its words."""
     return np.maximum(words, _WORDLESS_WEIGHT)
 
 
@@ -64,7 +64,7 @@ def line_means(
 
 
 def smooth_lines(means: NDArray[np.float64], weights: NDArray[np.float64], share: float) -> NDArray[np.float64]:
-    """(n_lines,) log odds of lines, of which a share is the weighted mean of the lines before and after.
+    """Return (n_lines,) log odds, mixed with the weighted mean of the lines before and after by ``share`` in [0, 1].
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Block probabilities in, scores out: the policy's penalties and the page's own threshold."""
+"""Score blocks: subtract penalties from the log odds of their probabilities and shift the page's threshold to 0.5."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["PolicyColumns", "score_blocks"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PolicyColumns:
-    """What the policy looks at beside probabilities: columns of the blocks of a page, (n_blocks,) each."""
+    """Columns of the blocks of a page that the policy uses besides probabilities, (n_blocks,) each."""
 
     amounts: BlockAmounts
     line: NDArray[np.intp]
@@ -29,11 +29,11 @@ class PolicyColumns:
     text: NDArray[np.int64]
     """Number of the line's text: see :func:`blockml.decision.duplicates.duplicated_lines`."""
     context: NDArray[np.integer]
-    """Number of the group of blocks with the same elements further up."""
+    """Number of the group of blocks with equal ancestors further up."""
 
     @classmethod
     def of(cls, context: PageContext, policy: DecisionPolicy) -> PolicyColumns:
-        """Collect the columns of a parsed page."""
+        """Compute the columns of a page."""
         line = line_numbers(context.blocks)
         text = duplicated_lines(context.blocks, line, policy.min_duplicate_words)
         amounts = BlockAmounts(context.words, context.linked, context.prose)
@@ -48,18 +48,18 @@ def score_blocks(
     Parameters
     ----------
     policy
-        The numbers of the rule.
+        Parameters of the rule.
     probabilities
-        (n_blocks,) of being content.
+        (n_blocks,) probability of being content.
     columns
-        The blocks.
+        Other columns of the blocks.
     p_article
-        Probability that the page is an article; None if it isn't known.
+        Probability that the page is an article; None if not predicted.
 
     Returns
     -------
     NDArray[np.float32]
-        (n_blocks,) in [0, 1], with the page's own threshold at 0.5.
+        (n_blocks,) scores in [0, 1], with the page's own threshold at 0.5.
 
     Examples
     --------
@@ -94,23 +94,25 @@ def score_blocks(
 def _with_links(
     policy: DecisionPolicy, probabilities: NDArray[np.float32], amounts: BlockAmounts, penalty: float
 ) -> float | NDArray[np.float64]:
-    """Penalty of all blocks, or (n_blocks,) of each where links beside a body of running text have a larger one."""
+    """Return the penalty of all blocks, or (n_blocks,) penalties, larger for link blocks next to running text."""
     words, linked, prose = amounts
     if not policy.link_penalty:
         return penalty
     links = (linked > 0) & (2 * linked >= words)
     certain = (prose > 0) & (probabilities >= np.float32(policy.certain_p))
-    # Words of certain running text between one link block and the next.
+    # Words of certain running text from one link block to the next.
     if np.bincount(links.cumsum(), words * certain).max() < policy.min_certain_words:
         return penalty
     return np.where(links, min(penalty + policy.link_penalty, MAX_LOG_ODDS), penalty)
 
 
 def _page_threshold(policy: DecisionPolicy, final: NDArray[np.float64], words: NDArray[np.float64]) -> float:
-    """Log odds from which on blocks are kept for the best expected F1; above all where the page has no content."""
+    """Return the log odds threshold that maximises expected F1; above all log odds if the page has no content."""
     probabilities = sigmoid(final)
     value, f1 = expected_f1(probabilities, words)
     beyond = float(final.max()) + 1
     if f1 < policy.min_predicted_f1 and float((words * probabilities).cumsum()[-1]) < policy.min_content_words:
         return beyond
-    return min(float(final[probabilities >= value].min(initial=np.inf)), beyond)  # without words none is reached
+    return min(
+        float(final[probabilities >= value].min(initial=np.inf)), beyond
+    )  # on pages without words no block is kept

@@ -105,13 +105,10 @@ def new_builder(limits: Limits) -> NodesBuilder:
     """Return a builder for one page: compiled if the C extension is there."""
     if _kernel.compiled is None:
         return _python_builder(limits)
-    kernel, arguments = (
-        _kernel.compiled,
-        (_NAME_PROPERTIES, limits.nodes, limits.depth, LimitReached, _INVISIBLE, _CONTROLS),
+    functions = _kernel.compiled.nodes_builder(
+        _NAME_PROPERTIES, limits.nodes, limits.depth, LimitReached, _INVISIBLE, _CONTROLS
     )
-    start, end, data, close, note_depth, limits_hit, columns, parse_libxml2, parse_lexbor = kernel.nodes_builder(
-        *arguments
-    )
+    start, end, data, close, note_depth, limits_hit, columns, parse_libxml2, parse_lexbor = functions
 
     def nodes() -> Nodes:
         names, tag, parent, depth, ends, flags, texts, number, given, pairs, set_ends = columns()
