@@ -59,7 +59,7 @@ static int sum_words(const Tables *tables, const Letters *value, const uint8_t *
 }
 
 /* Writes the checksums of the words of a value, whole names and then parts; returns how many they are. */
-static int sum_value(const Tables *tables, const Value *value, int most_names, int most_parts, uint32_t *sums) {
+static int sum_value(const Tables *tables, const StringEntry *value, int most_names, int most_parts, uint32_t *sums) {
     Letters letters;
     letters.length = value->length < MOST_CHARACTERS ? value->length : MOST_CHARACTERS;
     for (size_t i = 0; i < letters.length; i++) {
@@ -89,9 +89,9 @@ static int has_room(Numbers *numbers, size_t more) {
 /* Checksums of the words of tags and values, made when they are first asked for. */
 typedef struct {
     const Tree *tree;
-    const Names *names;
+    const AttributeValues *attributes;
     const Tables *tables;
-    PyObject *elsewhere; /* gives the checksums of a value that isn't ASCII, as bytes */
+    PyObject *words_of_unicode; /* gives the checksums of a value that isn't ASCII, as bytes */
     int most_names, most_parts;
     int64_t *begin, *end; /* of each value in sums; -1 for one that wasn't asked for */
     Numbers sums;
@@ -99,14 +99,14 @@ typedef struct {
 
 /* Adds the checksums of a value to `sums`; 0 with an exception. */
 static int read_value(Words *words, int32_t number) {
-    const Value *value = &words->names->values.items[number];
+    const StringEntry *value = &words->attributes->values.items[number];
     Numbers *sums = &words->sums;
     words->begin[number] = (int64_t)sums->n;
-    if (value->other == NULL) {
+    if (value->unicode == NULL) {
         if (!has_room(sums, MOST_WORDS)) return 0;
         sums->n += (size_t)sum_value(words->tables, value, words->most_names, words->most_parts, sums->items + sums->n);
     } else {
-        PyObject *found = PyObject_CallFunctionObjArgs(words->elsewhere, value->other, NULL);
+        PyObject *found = PyObject_CallFunctionObjArgs(words->words_of_unicode, value->unicode, NULL);
         char *bytes;
         Py_ssize_t length;
         int done = found != NULL && PyBytes_AsStringAndSize(found, &bytes, &length) == 0 &&
@@ -124,14 +124,14 @@ static int read_value(Words *words, int32_t number) {
 
 /* The node above a block at a level; n_nodes for no node, whose tag is n_tags. */
 static Py_ssize_t node_at(const Tree *tree, int level, Py_ssize_t block) {
-    int64_t node = level < tree->n_levels ? tree->chain[level * tree->n + block] : -1;
+    int64_t node = level < tree->n_levels ? tree->ancestors[level * tree->n + block] : -1;
     return node < 0 ? tree->n_nodes : (Py_ssize_t)node;
 }
 
 /* Numbers the blocks that have the same tags and values above them: pairs of numbers are keys, and equal keys get one
    number. Writes the first block of each bag, and returns how many bags there are; -1 with an exception set. */
-static int64_t find_bags(const Tree *tree, const Names *names, int64_t *bag, int64_t *first) {
-    Py_ssize_t n = tree->n, n_kinds = tree->n_reached + 1, most = n > n_kinds ? n : n_kinds;
+static int64_t find_bags(const Tree *tree, const AttributeValues *attributes, int64_t *bag, int64_t *first) {
+    Py_ssize_t n = tree->n, n_kinds = tree->n_ancestor_nodes + 1, most = n > n_kinds ? n : n_kinds;
     uint64_t *keys = malloc((size_t)most * sizeof(uint64_t));
     int64_t *kind = malloc((size_t)n_kinds * sizeof(int64_t)), n_bags = 0;
     int64_t *kind_of_node = malloc((size_t)(tree->n_nodes + 1) * sizeof(int64_t));
@@ -141,18 +141,18 @@ static int64_t find_bags(const Tree *tree, const Names *names, int64_t *bag, int
     }
     for (int k = 0; n_bags >= 0 && k < N_NAMED; k++) {
         for (Py_ssize_t i = 0; i < n_kinds; i++) {
-            int64_t node = i < tree->n_reached ? tree->reached[i] : tree->n_nodes;
-            int64_t before = k > 0 ? kind[i] : i < tree->n_reached ? tree->tag[node] : tree->n_tags;
-            keys[i] = (uint64_t)before << 32 | (uint32_t)names->numbers[k * (tree->n_nodes + 1) + node];
+            int64_t node = i < tree->n_ancestor_nodes ? tree->ancestor_nodes[i] : tree->n_nodes;
+            int64_t before = k > 0 ? kind[i] : i < tree->n_ancestor_nodes ? tree->tag[node] : tree->n_tags;
+            keys[i] = (uint64_t)before << 32 | (uint32_t)attributes->numbers[k * (tree->n_nodes + 1) + node];
         }
-        n_bags = number_keys(keys, (size_t)n_kinds, kind);
+        n_bags = factorize(keys, (size_t)n_kinds, kind);
     }
     for (Py_ssize_t i = 0; n_bags >= 0 && i < n_kinds; i++)
-        kind_of_node[i < tree->n_reached ? tree->reached[i] : tree->n_nodes] = kind[i];
+        kind_of_node[i < tree->n_ancestor_nodes ? tree->ancestor_nodes[i] : tree->n_nodes] = kind[i];
     for (int level = 0; n_bags >= 0 && level < N_LEVELS; level++) {
         for (Py_ssize_t i = 0; i < n; i++)
             keys[i] = (uint64_t)(level > 0 ? bag[i] : 0) << 32 | (uint32_t)kind_of_node[node_at(tree, level, i)];
-        n_bags = number_keys(keys, (size_t)n, bag);
+        n_bags = factorize(keys, (size_t)n, bag);
     }
     for (Py_ssize_t i = n; n_bags >= 0 && i-- > 0;) first[bag[i]] = i;
     free(keys);
@@ -166,7 +166,7 @@ static int sum_tags(const Tree *tree, const Tables *tables, uint32_t *sums) {
     uint32_t before = crc_behind(tables, UINT32_MAX, "<", 1);
     sums[tree->n_tags] = ~before;
     for (Py_ssize_t tag = 0; tag < tree->n_tags; tag++) {
-        PyObject *bytes = PyUnicode_AsEncodedString(PyTuple_GetItem(tree->names, tag), "utf-8", "surrogatepass");
+        PyObject *bytes = PyUnicode_AsEncodedString(PyTuple_GetItem(tree->tag_names, tag), "utf-8", "surrogatepass");
         if (bytes == NULL) return 0;
         sums[tag] = ~crc_behind(tables, before, PyBytes_AsString(bytes), (size_t)PyBytes_Size(bytes));
         Py_DECREF(bytes);
@@ -181,7 +181,7 @@ static int add_node(Numbers *found, Words *words, Py_ssize_t node, const uint32_
     if (!has_room(found, 1)) return 0;
     found->items[found->n++] = (tag_sums[node < tree->n_nodes ? tree->tag[node] : tree->n_tags] & mask) ^ mark;
     for (int k = 0; k < N_NAMED; k++) {
-        int32_t value = words->names->numbers[k * (tree->n_nodes + 1) + node];
+        int32_t value = words->attributes->numbers[k * (tree->n_nodes + 1) + node];
         if (value == 0) continue;
         if (words->begin[value] < 0 && !read_value(words, value)) return 0;
         if (!has_room(found, (size_t)(words->end[value] - words->begin[value]))) return 0;
@@ -195,23 +195,23 @@ static int add_node(Numbers *found, Words *words, Py_ssize_t node, const uint32_
    block and where each bag starts; returns how many bags there are and, as bytes, the numbers of their words: those
    of the tag and of the values of each element, `far` from level `near` on. */
 PyObject *ancestor_words(PyObject *module, PyObject *arguments) {
-    PyObject *of_page, *of_names, *of_all, *object[2], *result = NULL;
+    PyObject *page_capsule, *values_capsule, *tables_capsule, *object[2], *result = NULL;
     Py_buffer view[2];
     Words words = {.tree = NULL};
     Numbers found = {NULL, 0, 0};
     uint32_t *tag_sums = NULL, far, mask;
     int near, opened = 0;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOiiiIIOO", &of_page, &of_names, &of_all, &words.elsewhere,
+    if (!PyArg_ParseTuple(arguments, "OOOOiiiIIOO", &page_capsule, &values_capsule, &tables_capsule, &words.words_of_unicode,
                           &words.most_names, &words.most_parts, &near, &far, &mask, &object[0], &object[1]))
         return NULL;
     for (; opened < 2; opened++)
         if (open_array(object[opened], &view[opened], 8, 1) < 0) goto done;
-    if ((words.tree = tree_of(of_page)) == NULL || (words.names = names_of(of_names, of_page)) == NULL ||
-        (words.tables = tables_of(of_all)) == NULL)
+    if ((words.tree = tree_of(page_capsule)) == NULL || (words.attributes = attribute_values_of(values_capsule, page_capsule)) == NULL ||
+        (words.tables = tables_of(tables_capsule)) == NULL)
         goto done;
     int64_t *bag = view[0].buf, *starts = view[1].buf;
-    Py_ssize_t n_values = words.names->n_values;
+    Py_ssize_t n_values = words.attributes->n_values;
     if (view[0].len / 8 < words.tree->n || view[1].len / 8 < words.tree->n + 1 || words.most_names < 0 ||
         words.most_parts < 0 || words.most_names > MOST_WORDS || words.most_parts > MOST_WORDS - words.most_names) {
         PyErr_SetString(PyExc_ValueError, "no room for all bags or words");
@@ -225,7 +225,7 @@ PyObject *ancestor_words(PyObject *module, PyObject *arguments) {
     }
     words.end = words.begin + n_values;
     for (Py_ssize_t i = 0; i < n_values; i++) words.begin[i] = -1;
-    int64_t n_bags = find_bags(words.tree, words.names, bag, starts);
+    int64_t n_bags = find_bags(words.tree, words.attributes, bag, starts);
     if (n_bags < 0 || !sum_tags(words.tree, words.tables, tag_sums)) goto done;
     for (int64_t number = 0; number < n_bags; number++) {
         Py_ssize_t block = (Py_ssize_t)starts[number];

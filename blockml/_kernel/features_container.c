@@ -13,29 +13,29 @@ enum { OUTOF, BELOW, OFF, SHARE, RUNNING, EACH };
 
 /* Text of each element: sums of `k` values (k, n) of its blocks, the first three of which are amounts. */
 typedef struct {
-    const int64_t *reached;
-    Py_ssize_t n_reached;
+    const int64_t *ancestor_nodes;
+    Py_ssize_t n_ancestor_nodes;
     const double *words, *prose, *any; /* any: running text, or words on pages without running text */
     double *sums;                      /* (k, n_reached) */
 } Masses;
 
 static int sum_masses(const Tree *tree, const double *values, Py_ssize_t k, Masses *masses) {
-    Py_ssize_t n_reached = masses->n_reached;
+    Py_ssize_t n_ancestor_nodes = masses->n_ancestor_nodes;
     double *before = sums_before(values, k, tree->n);
-    masses->sums = malloc((size_t)(k * n_reached + 1) * sizeof(double));
+    masses->sums = malloc((size_t)(k * n_ancestor_nodes + 1) * sizeof(double));
     if (before == NULL || masses->sums == NULL) {
         free(before);
         PyErr_NoMemory();
         return -1;
     }
-    for (Py_ssize_t i = 0; i < n_reached; i++) {
-        int64_t node = masses->reached[i];
-        const double *low = before + tree->started[node] * k, *high = before + tree->started[tree->end[node]] * k;
-        for (Py_ssize_t v = 0; v < k; v++) masses->sums[v * n_reached + i] = high[v] - low[v];
+    for (Py_ssize_t i = 0; i < n_ancestor_nodes; i++) {
+        int64_t node = masses->ancestor_nodes[i];
+        const double *low = before + tree->blocks_before[node] * k, *high = before + tree->blocks_before[tree->end[node]] * k;
+        for (Py_ssize_t v = 0; v < k; v++) masses->sums[v * n_ancestor_nodes + i] = high[v] - low[v];
     }
     free(before);
     masses->words = masses->sums;
-    masses->prose = masses->sums + 2 * n_reached;
+    masses->prose = masses->sums + 2 * n_ancestor_nodes;
     masses->any = tree->n_prose > 0 ? masses->prose : masses->words;
     return 0;
 }
@@ -48,11 +48,11 @@ static double largest(const double *values, Py_ssize_t n) {
 
 /* The first of the deepest elements with at least this share of the largest mass, or -1 without any mass. */
 static Py_ssize_t deepest_holding(const Tree *tree, const Masses *masses, const double *mass, double share) {
-    double most = largest(mass, masses->n_reached);
+    double most = largest(mass, masses->n_ancestor_nodes);
     Py_ssize_t best = -1;
-    const int64_t *reached = masses->reached;
-    for (Py_ssize_t i = 0; most > 0 && i < masses->n_reached; i++)
-        if (mass[i] >= share * most && (best < 0 || tree->depth[reached[i]] > tree->depth[reached[best]])) best = i;
+    const int64_t *ancestor_nodes = masses->ancestor_nodes;
+    for (Py_ssize_t i = 0; most > 0 && i < masses->n_ancestor_nodes; i++)
+        if (mass[i] >= share * most && (best < 0 || tree->depth[ancestor_nodes[i]] > tree->depth[ancestor_nodes[best]])) best = i;
     return best;
 }
 
@@ -61,8 +61,8 @@ static int64_t mark_of(const Page *page, int64_t node) { return of_tag(page, MAR
 /* The first of the elements with most words whose tag is marked or that have a role; -1 without any. */
 static Py_ssize_t largest_named(const Page *page, const Masses *masses, int mark, const int32_t *roles, int32_t role) {
     Py_ssize_t best = -1;
-    for (Py_ssize_t i = 0; i < masses->n_reached; i++) {
-        int64_t node = masses->reached[i];
+    for (Py_ssize_t i = 0; i < masses->n_ancestor_nodes; i++) {
+        int64_t node = masses->ancestor_nodes[i];
         if (!(mark_of(page, node) & mark) && !(role > 0 && roles[node] == role)) continue;
         if (best < 0 || masses->words[i] > masses->words[best]) best = i;
     }
@@ -72,14 +72,14 @@ static Py_ssize_t largest_named(const Page *page, const Masses *masses, int mark
 /* Smallest element that holds the first heading and half of the mass; -1 without a heading. */
 static Py_ssize_t with_heading(const Page *page, const Masses *masses) {
     const Tree *tree = page->tree;
-    double most = largest(masses->any, masses->n_reached);
+    double most = largest(masses->any, masses->n_ancestor_nodes);
     int64_t node = 0;
     while (node < tree->n_nodes && !(mark_of(page, node) & HEADING)) node++;
     if (node == tree->n_nodes) return -1;
-    Py_ssize_t place = masses->n_reached - 1;
+    Py_ssize_t place = masses->n_ancestor_nodes - 1;
     for (; node >= 0; node = tree->parent[node]) {
-        while (place >= 0 && masses->reached[place] > node) place--;
-        if (place >= 0 && masses->reached[place] == node && masses->any[place] >= 0.5 * most) return place;
+        while (place >= 0 && masses->ancestor_nodes[place] > node) place--;
+        if (place >= 0 && masses->ancestor_nodes[place] == node && masses->any[place] >= 0.5 * most) return place;
     }
     return -1;
 }
@@ -97,10 +97,10 @@ static void write_candidate(const Page *page, const Masses *masses, Py_ssize_t p
         for (Py_ssize_t i = 0; i < n; i++) outof[i] = below[i] = -2, off[i] = 0;
         return;
     }
-    int64_t node = masses->reached[place], low = tree->started[node], high = tree->started[tree->end[node]];
+    int64_t node = masses->ancestor_nodes[place], low = tree->blocks_before[node], high = tree->blocks_before[tree->end[node]];
     for (Py_ssize_t i = 0; i < n; i++) {
         int inside = i >= low && i < high;
-        below[i] = inside ? (float)(tree->depth[wrapped(tree, tree->holder[i])] - tree->depth[node]) : -1;
+        below[i] = inside ? (float)(tree->depth[node_or_last(tree, tree->parent_of[i])] - tree->depth[node]) : -1;
         off[i] = i < low ? (float)(i - low) : i >= high ? (float)(i - high + 1) : 0;
         outof[i] = 0;
     }
@@ -108,7 +108,7 @@ static void write_candidate(const Page *page, const Masses *masses, Py_ssize_t p
     int64_t since = low, until = high;
     Py_ssize_t steps = 1;
     for (int64_t above = tree->parent[node]; above >= 0 && steps <= most_levels; above = tree->parent[above], steps++) {
-        int64_t first = tree->started[above], last = tree->started[tree->end[above]];
+        int64_t first = tree->blocks_before[above], last = tree->blocks_before[tree->end[above]];
         for (int64_t i = first; i < since; i++) outof[i] = (float)steps;
         for (int64_t i = until > first ? until : first; i < last; i++) outof[i] = (float)steps;
         since = first < since ? first : since;
@@ -122,7 +122,7 @@ static void write_candidate(const Page *page, const Masses *masses, Py_ssize_t p
    exception set. */
 static int mark_surrounded(const Page *page, uint8_t *surrounded) {
     const Tree *tree = page->tree;
-    const Names *names = page->names;
+    const AttributeValues *attributes = page->attributes;
     int64_t wanted = number_in(page->tables, SURROUNDINGS);
     Py_ssize_t size = tree->n_nodes + 1;
     uint8_t *node = calloc((size_t)size, 1); /* whether it is one of the surroundings */
@@ -130,10 +130,10 @@ static int mark_surrounded(const Page *page, uint8_t *surrounded) {
         PyErr_NoMemory();
         return -1;
     }
-    for (Py_ssize_t k = 0; k < tree->n_reached; k++) {
-        int64_t i = tree->reached[k], mark = mark_of(page, i);
-        const int32_t *number = names->numbers + i;
-        int64_t bits = names->keywords[number[CLASS * size]] | names->keywords[number[ID * size]];
+    for (Py_ssize_t k = 0; k < tree->n_ancestor_nodes; k++) {
+        int64_t i = tree->ancestor_nodes[k], mark = mark_of(page, i);
+        const int32_t *number = attributes->numbers + i;
+        int64_t bits = attributes->keywords[number[CLASS * size]] | attributes->keywords[number[ID * size]];
         node[i] = !(mark & AROUND) && ((mark & SURROUNDING) || (bits & wanted));
     }
     for (Py_ssize_t block = 0; block < tree->n; block++) {
@@ -141,7 +141,7 @@ static int mark_surrounded(const Page *page, uint8_t *surrounded) {
             surrounded[block] = surrounded[block - 1];
             continue;
         }
-        int32_t at = tree->holder[block];
+        int32_t at = tree->parent_of[block];
         for (Py_ssize_t level = 1; level < tree->n_levels && at >= 0 && !node[at]; level++) at = tree->parent[at];
         surrounded[block] = at >= 0 && node[at];
     }
@@ -159,9 +159,9 @@ static void score_paragraphs(const Page *page, double *scores) {
     for (int step = 0; step < 3; step++) /* in the reference's order of addition */
         for (Py_ssize_t i = 0; i < tree->n; i++) {
             if (!(prose[i] > 0)) continue;
-            int64_t hundreds = (int64_t)(lengths[i] / 100), held = wrapped(tree, tree->holder[i]);
+            int64_t hundreds = (int64_t)(lengths[i] / 100), held = node_or_last(tree, tree->parent_of[i]);
             double worth = 1 + clauses[i] + (double)(hundreds < 3 ? hundreds : 3);
-            int64_t node = mark_of(page, held) & INLINE ? tree->parent[held] : tree->holder[i];
+            int64_t node = mark_of(page, held) & INLINE ? tree->parent[held] : tree->parent_of[i];
             for (int up = 0; up < step && node >= 0; up++) node = tree->parent[node];
             if (node >= 0) scores[node] += parts[step] * worth;
         }
@@ -171,12 +171,12 @@ static void score_paragraphs(const Page *page, double *scores) {
    blocks to 0. Returns the element with the best score, or -1 without any. */
 static Py_ssize_t best_scored(const Tree *tree, const Masses *masses, const double *linked, double *scores) {
     Py_ssize_t best = -1;
-    for (Py_ssize_t i = 0, node = 0; i <= masses->n_reached; i++) {
-        Py_ssize_t next = i < masses->n_reached ? (Py_ssize_t)masses->reached[i] : tree->n_nodes;
+    for (Py_ssize_t i = 0, node = 0; i <= masses->n_ancestor_nodes; i++) {
+        Py_ssize_t next = i < masses->n_ancestor_nodes ? (Py_ssize_t)masses->ancestor_nodes[i] : tree->n_nodes;
         while (node < next) scores[node++] = 0;
-        if (i == masses->n_reached) break;
+        if (i == masses->n_ancestor_nodes) break;
         scores[node] *= 1 - linked[i] / at_least(masses->words[i], 1);
-        if (scores[node] > (best < 0 ? 0 : scores[masses->reached[best]])) best = i;
+        if (scores[node] > (best < 0 ? 0 : scores[masses->ancestor_nodes[best]])) best = i;
         node++;
     }
     return best;
@@ -191,11 +191,11 @@ static void write_scores(const Tree *tree, const double *scores, float *up, floa
             continue;
         }
         double most = 0;
-        int32_t holder = tree->holder[block], node = holder;
+        int32_t parent_of = tree->parent_of[block], node = parent_of;
         for (Py_ssize_t level = 0; level < tree->n_levels && node >= 0; level++, node = tree->parent[node])
             most = at_least(scores[node], most);
         up[block] = (float)(most / best);
-        parent[block] = (float)(scores[holder < 0 ? tree->n_nodes : holder] / best);
+        parent[block] = (float)(scores[parent_of < 0 ? tree->n_nodes : parent_of] / best);
     }
 }
 
@@ -203,10 +203,10 @@ static void write_scores(const Tree *tree, const double *scores, float *up, floa
 static int32_t role_named(const Page *page, const int32_t *roles, const char *name) {
     const Tree *tree = page->tree;
     int32_t last = 0;
-    for (Py_ssize_t i = 0; i < tree->n_reached; i++) {
-        int32_t role = roles[tree->reached[i]];
+    for (Py_ssize_t i = 0; i < tree->n_ancestor_nodes; i++) {
+        int32_t role = roles[tree->ancestor_nodes[i]];
         if (role == 0 || role == last) continue;
-        if (is_text(&page->names->values.items[role], name)) return role;
+        if (equals_text(&page->attributes->values.items[role], name)) return role;
         last = role;
     }
     return 0;
@@ -217,13 +217,13 @@ static int write_container(Page *page, float *const *rows) {
     const Tree *tree = page->tree;
     Py_ssize_t n = tree->n, place[N_CANDIDATES];
     const double *prose = tree->amounts + 2 * n;
-    Masses masses = {.reached = tree->reached, .n_reached = tree->n_reached};
+    Masses masses = {.ancestor_nodes = tree->ancestor_nodes, .n_ancestor_nodes = tree->n_ancestor_nodes};
     int done = -1;
     if (read_texts(&page->texts, tree, page->tables) < 0) return -1;
     uint8_t *surrounded = malloc((size_t)n);
     double *values = malloc((size_t)(4 * n) * sizeof(double));
     double *scores = calloc((size_t)(tree->n_nodes + 1), sizeof(double));
-    const int32_t *roles = page->names->numbers + ROLE * (tree->n_nodes + 1);
+    const int32_t *roles = page->attributes->numbers + ROLE * (tree->n_nodes + 1);
     if (surrounded == NULL || values == NULL || scores == NULL) {
         PyErr_NoMemory();
         goto failed;
@@ -232,8 +232,8 @@ static int write_container(Page *page, float *const *rows) {
     memcpy(values, tree->amounts, (size_t)(3 * n) * sizeof(double));
     for (Py_ssize_t i = 0; i < n; i++) values[3 * n + i] = surrounded[i] ? 0 : prose[i];
     if (sum_masses(tree, values, 4, &masses) < 0) goto failed;
-    const double *linked = masses.sums + masses.n_reached, *clean = linked + 2 * masses.n_reached;
-    if (!(largest(clean, masses.n_reached) > 0)) clean = masses.any;
+    const double *linked = masses.sums + masses.n_ancestor_nodes, *clean = linked + 2 * masses.n_ancestor_nodes;
+    if (!(largest(clean, masses.n_ancestor_nodes) > 0)) clean = masses.any;
     place[HALF] = deepest_holding(tree, &masses, masses.any, 0.5);
     place[MOST] = deepest_holding(tree, &masses, masses.any, 0.8);
     place[CLEAN] = deepest_holding(tree, &masses, clean, 0.6);
@@ -253,7 +253,7 @@ failed:
 }
 
 const Family container_family = {
-    write_container, NEEDS_NAMES,
+    write_container, NEEDS_VALUES,
     {{ONCE, "outofhalf belowhalf offhalf sharehalf prosehalf outofmost belowmost offmost sharemost prosemost outofclean "
             "belowclean offclean shareclean proseclean outofcleanall belowcleanall offcleanall sharecleanall "
             "prosecleanall outofscored belowscored offscored sharescored prosescored outofmain belowmain offmain "
@@ -264,7 +264,7 @@ static int write_more_candidates(Page *page, float *const *rows) {
     enum { ALL, TITLED, ARTICLE_ONE, N_CANDIDATES };
     const Tree *tree = page->tree;
     Py_ssize_t place[N_CANDIDATES];
-    Masses masses = {.reached = tree->reached, .n_reached = tree->n_reached};
+    Masses masses = {.ancestor_nodes = tree->ancestor_nodes, .n_ancestor_nodes = tree->n_ancestor_nodes};
     int done = sum_masses(tree, tree->amounts, 3, &masses);
     if (done == 0) {
         place[ALL] = deepest_holding(tree, &masses, masses.any, 0.95);

@@ -53,7 +53,7 @@ static int64_t number_by_order(const uint64_t *keys, size_t n, int64_t *number) 
     return count;
 }
 
-int64_t number_keys(const uint64_t *keys, size_t n, int64_t *number) {
+int64_t factorize(const uint64_t *keys, size_t n, int64_t *number) {
     int bits = 4;
     while (bits < 31 && (size_t)1 << bits < 2 * n) bits++;
     uint64_t *different = malloc((n + 1) * sizeof(uint64_t));

@@ -11,7 +11,7 @@ static inline uint32_t slot_of(uint64_t begin) {
 }
 
 /* Whether words are as blockml.features.keywords.words gives them, and groups are bits of a positive number. */
-int are_words(const Tables *tables) {
+int has_valid_words(const Tables *tables) {
     const uint8_t *lengths = tables->view[WORD_LENGTHS].buf;
     const int8_t *groups = tables->view[WORD_GROUPS].buf;
     Py_ssize_t n = length_of(tables, WORD_LENGTHS), sum = 0;
@@ -56,7 +56,7 @@ static inline const Word *word_at(const Tables *tables, const char *at) {
 }
 
 /* From each place the longest word counts, and the search goes on behind it, as that of a regular expression does. */
-int write_keywords(const Tables *tables, const Values *values, Py_ssize_t n, int64_t *groups) {
+int write_keywords(const Tables *tables, const StringTable *values, Py_ssize_t n, int64_t *groups) {
     size_t longest = 0;
     for (Py_ssize_t i = 0; i < n; i++) longest = values->items[i].length > longest ? values->items[i].length : longest;
     char *text = malloc(longest + BEHIND);
@@ -65,8 +65,8 @@ int write_keywords(const Tables *tables, const Values *values, Py_ssize_t n, int
         return -1;
     }
     for (Py_ssize_t i = 0; i < n; i++) {
-        const Value *value = &values->items[i];
-        if (!value->says_groups || value->other != NULL) continue;
+        const StringEntry *value = &values->items[i];
+        if (!value->may_have_keywords || value->unicode != NULL) continue;
         for (size_t k = 0; k < value->length; k++) text[k] = lower_of(value->text[k]);
         memset(text + value->length, 0, BEHIND);
         for (size_t k = 0; k < value->length;) {

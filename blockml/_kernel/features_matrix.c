@@ -31,7 +31,7 @@ static Py_ssize_t length_of_list(const Tables *tables, int list) {
         case WINDOWS: return length_of(tables, REACHES);
         case ANCESTORS: return length_of(tables, LEVELS);
         case ANCESTORS_OF_ELEMENTS: return length_of(tables, SIBLINGS);
-        case GROUPS: return length_of(tables, WAYS) / 2;
+        case GROUPS: return length_of(tables, GROUPINGS) / 2;
     }
     return 1;
 }
@@ -67,7 +67,7 @@ static int write_families(Page *page, const int64_t *row_of, Py_ssize_t n_column
         }
         row_of += its, n_columns -= its;
         if (!n_wanted) continue;
-        if ((family->needs & NEEDS_NAMES) && page->names == NULL) goto wrong;
+        if ((family->needs & NEEDS_VALUES) && page->attributes == NULL) goto wrong;
         if ((family->needs & NEEDS_TITLE) && page->title == NULL) goto wrong;
         if (family->write(page, rows) < 0) goto failed;
     }
@@ -84,16 +84,16 @@ failed:
    has the row of each column of each family in their order, or -1; `names`, and `titles` with the page's title and
    description, may be None where no column needs them. */
 PyObject *write_columns(PyObject *module, PyObject *arguments) {
-    PyObject *of_page, *of_names, *of_all, *titles, *object[2], *result = NULL;
+    PyObject *page_capsule, *values_capsule, *tables_capsule, *titles, *object[2], *result = NULL;
     static const Py_ssize_t sizes[2] = {8, 4};
     Py_buffer view[2];
     Page page = {.tree = NULL};
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOOO", &of_page, &of_names, &of_all, &titles, &object[0], &object[1]))
+    if (!PyArg_ParseTuple(arguments, "OOOOOO", &page_capsule, &values_capsule, &tables_capsule, &titles, &object[0], &object[1]))
         return NULL;
     int opened = open_arrays(object, view, sizes, 2);
-    if (opened < 2 || (page.tree = tree_of(of_page)) == NULL || (page.tables = tables_of(of_all)) == NULL) goto done;
-    if (of_names != Py_None && (page.names = names_of(of_names, of_page)) == NULL) goto done;
+    if (opened < 2 || (page.tree = tree_of(page_capsule)) == NULL || (page.tables = tables_of(tables_capsule)) == NULL) goto done;
+    if (values_capsule != Py_None && (page.attributes = attribute_values_of(values_capsule, page_capsule)) == NULL) goto done;
     if (titles != Py_None && !PyTuple_Check(titles)) {
         PyErr_SetString(PyExc_TypeError, "titles must be a tuple or None");
         goto done;

@@ -18,7 +18,7 @@ static int write_page_stats(Page *page, float *const *rows) {
     for (Py_ssize_t i = 0; i < n; i++) { /* whole numbers: sums are exact in any order */
         double words = tree->amounts[i];
         linked += tree->amounts[n + i];
-        uint64_t bits = (uint64_t)of_tag(page, SUMS, tree->tag[wrapped(tree, tree->holder[i])]);
+        uint64_t bits = (uint64_t)of_tag(page, SUMS, tree->tag[node_or_last(tree, tree->parent_of[i])]);
         for (int k = 0; k < N_OF_WORDS + N_OF_BLOCKS; k++, bits >>= 1)
             if (bits & 1) sums[k] += k < N_OF_WORDS ? words : 1;
         int place = N_LONGEST;

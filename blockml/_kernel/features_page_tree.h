@@ -6,17 +6,17 @@
 
 /* The blocks of node i are started[i] ... started[end[i]] - 1. All numbers are valid indices of nodes, blocks, tags and sets. */
 typedef struct {
-    Py_ssize_t n_levels, n, n_nodes, n_tags, n_reached, n_sets;
-    int64_t *chain;   /* (n_levels, n) the parent of each block, its parent and so on; -1 above a root */
-    int64_t *started; /* (n_nodes + 1,) blocks that start before each node */
-    int64_t *reached; /* (n_reached,) nodes of the chain, each once, rising */
+    Py_ssize_t n_levels, n, n_nodes, n_tags, n_ancestor_nodes, n_sets;
+    int64_t *ancestors;   /* (n_levels, n) the parent of each block, its parent and so on; -1 above a root */
+    int64_t *blocks_before; /* (n_nodes + 1,) blocks that start before each node */
+    int64_t *ancestor_nodes; /* (n_reached,) nodes of the chain, each once, rising */
     double *amounts;  /* (3, n) words, words in links, and words of running text */
     int64_t *ends;    /* (n_sets,) as Attributes has them */
     int32_t *tag, *parent, *depth, *end, *set; /* (n_nodes,) */
-    int32_t *holder;                           /* (n,) the parent of each block */
+    int32_t *parent_of;                           /* (n,) the parent of each block */
     uint8_t *flags;                            /* (n,) */
     double n_words, n_prose;                   /* words of the page, one at least, and of its running text */
-    PyObject *names, *texts;                   /* tuples of str: (n_tags,) and (n,) */
+    PyObject *tag_names, *texts;                   /* tuples of str: (n_tags,) and (n,) */
     PyObject *given, *pairs;                   /* as Attributes has them */
 } Tree;
 
@@ -25,18 +25,18 @@ typedef struct {
 const Tree *tree_of(PyObject *capsule);
 
 /* A node; "no node" is the last one, as numpy counts -1 from the end. */
-static inline int64_t wrapped(const Tree *tree, int64_t node) { return node < 0 ? tree->n_nodes - 1 : node; }
+static inline int64_t node_or_last(const Tree *tree, int64_t node) { return node < 0 ? tree->n_nodes - 1 : node; }
 
 /* Whether a block has the parent of the one before it, and so all ancestors: neighbours mostly do. */
 static inline int has_parent_of_last(const Tree *tree, Py_ssize_t block) {
-    return block > 0 && tree->chain[block] == tree->chain[block - 1];
+    return block > 0 && tree->ancestors[block] == tree->ancestors[block - 1];
 }
 
 /* The ancestor of a block so many levels above its parent, or the outermost one. */
 static inline int64_t ancestor(const Tree *tree, Py_ssize_t block, int64_t level) {
     for (int64_t k = level < tree->n_levels ? level : tree->n_levels - 1; k > 0; k--)
-        if (tree->chain[k * tree->n + block] >= 0) return tree->chain[k * tree->n + block];
-    return wrapped(tree, tree->chain[block]);
+        if (tree->ancestors[k * tree->n + block] >= 0) return tree->ancestors[k * tree->n + block];
+    return node_or_last(tree, tree->ancestors[block]);
 }
 
 /* Sums before each block, and of all: k values (k, n) side by side, so that those of one block lie together. NULL
@@ -49,7 +49,7 @@ enum { OF_PATH, LANDMARK, HEADING_LEVEL, MARK, IS_PARAGRAPH, SUMS, N_TAG_TABLES 
 enum { N_KINDS = 256, N_CLASSES = 7 };
 enum { N_FLAGS = 3 }; /* of blocks: hidden, in noscript, preformatted */
 enum { CLASSES, MASKS, IN_WORD, CASED, TAGS, LETTERS, WORD_LENGTHS, WORD_GROUPS, WEIGHTS, LEVELS, REACHES, SIBLINGS,
-      WAYS, FLAGS, NUMBERS, N_TABLES };
+      GROUPINGS, FLAGS, NUMBERS, N_TABLES };
 enum { FAR, MOST_LEVELS, MOST_SMOOTHED, TITLE_WORDS, SURROUNDINGS, N_LANDMARKS, N_KEYWORDS, N_ROLES, N_NUMBERS };
 
 /* A keyword and its group; small, to stay in the cache between pages. */
@@ -88,26 +88,26 @@ static inline int64_t number_in(const Tables *tables, int which) {
 int32_t *places_of(const Tables *tables, const Tree *tree);
 
 /* features_keywords.c. Functions return -1 with an exception set. */
-int are_words(const Tables *tables);
+int has_valid_words(const Tables *tables);
 int make_words(Tables *tables);
 /* Adds bits (n,) of the keyword groups in the first `n` values, for ASCII values of class and id. */
-int write_keywords(const Tables *tables, const Values *values, Py_ssize_t n, int64_t *groups);
+int write_keywords(const Tables *tables, const StringTable *values, Py_ssize_t n, int64_t *groups);
 
 /* features_attribute_values.c: values of attributes of the elements above blocks, and groups of blocks. */
 enum { CLASS, ROLE, ID, ITEMPROP, PROPERTY, N_ATTRIBUTES };
 
 typedef struct {
     PyObject *tree;                         /* the capsule of the only tree that fits */
-    Py_ssize_t n_values, n_elements, n_ways;
+    Py_ssize_t n_values, n_elements, n_groupings;
     int32_t *numbers;   /* (N_ATTRIBUTES, n_nodes + 1) of values; 0 without one, and for "no node" */
     int32_t *classes;   /* (n_nodes + 1,) of classes, also of `elements` */
     int64_t *elements;  /* (n_elements,) with the parent of an ancestor whose siblings are counted, rising */
     int64_t *keywords, *roles; /* (n_values,) bits of keyword groups and of roles */
     int64_t *groups;    /* (n_ways, n) number of each block's group, for each grouping */
-    Values values;      /* values of `numbers`, then those of more classes */
-} Names;
+    StringTable values;      /* values of `numbers`, then those of more classes */
+} AttributeValues;
 
-const Names *names_of(PyObject *capsule, PyObject *tree);
+const AttributeValues *attribute_values_of(PyObject *capsule, PyObject *tree);
 
 /* features_text_counts.c: counts of characters. */
 typedef struct {
@@ -124,7 +124,7 @@ void free_texts(Texts *texts);
 typedef struct {
     const Tree *tree;
     const Tables *tables;
-    const Names *names; /* NULL where no family needs them */
+    const AttributeValues *attributes; /* NULL where no family needs them */
     int32_t *places;    /* (n_tags + 1,) of tags in tables */
     Texts texts;        /* read for the first family that needs them */
     PyObject *title, *description; /* NULL where no family needs them */
@@ -145,7 +145,7 @@ typedef struct {
 
 /* A family of columns, and what it needs besides the tree. `rows` are as many columns (n,) as its parts name, in their
    order; all columns that no one asked for are one and the same. */
-enum { NEEDS_NAMES = 1, NEEDS_TITLE = 2, MOST_PARTS = 4 };
+enum { NEEDS_VALUES = 1, NEEDS_TITLE = 2, MOST_PARTS = 4 };
 typedef struct {
     int (*write)(Page *page, float *const *rows);
     int needs;
@@ -158,6 +158,6 @@ extern const Family text_family, position_family, around_family, path_family, an
 
 /* features_block_groups.c: numbers (n,) of groups of blocks whose ancestors at some levels have equal tags and, unless it
    is NULL, equal classes; -1 with an exception set. */
-int group_blocks(const Tree *tree, Py_ssize_t first, Py_ssize_t last, const int32_t *names, int64_t *group);
+int group_blocks(const Tree *tree, Py_ssize_t first, Py_ssize_t last, const int32_t *classes, int64_t *group);
 
 #endif

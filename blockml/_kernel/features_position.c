@@ -57,7 +57,7 @@ static void read_headings(const Page *page, uint8_t *heading) {
     for (Py_ssize_t i = 0; i < tree->n; i++) {
         int64_t least = NO_HEADING;
         for (Py_ssize_t level = 0; level < tree->n_levels && level < 4; level++) {
-            int64_t node = tree->chain[level * tree->n + i];
+            int64_t node = tree->ancestors[level * tree->n + i];
             int64_t code = of_tag(page, HEADING_LEVEL, node < 0 ? tree->n_tags : tree->tag[node]);
             if (code < least) least = code;
         }

@@ -207,7 +207,7 @@ static int count_different(Buffer *buffer, size_t n, Counts *counts) {
     Token *words = buffer->words;
     int64_t n_different = 0;
     for (size_t i = 0; i < n; i++) buffer->keys[i] = words[i].hash;
-    if (number_keys(buffer->keys, n, buffer->number) < 0) return -1;
+    if (factorize(buffer->keys, n, buffer->number) < 0) return -1;
     uint64_t *first = buffer->keys; /* the first word of each number */
     for (size_t i = 0; i < n; i++) {
         if (buffer->number[i] == n_different) {

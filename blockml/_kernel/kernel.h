@@ -104,16 +104,16 @@ int builder_start(Builder *b, PyObject *name, Py_ssize_t *id, int32_t set, int h
 int builder_end(Builder *b, PyObject *name, Py_ssize_t id);
 int builder_data(Builder *b, PyObject *text); /* a str */
 int builder_text(Builder *b, const char *text, size_t length); /* UTF-8, one byte or more */
-size_t builder_mark(const Builder *b); /* where such text ends now */
-void builder_back(Builder *b, size_t mark); /* takes back what came behind */
-int builder_drops(const Builder *b); /* whether what comes now is left out */
+size_t builder_text_length(const Builder *b); /* where such text ends now */
+void builder_truncate_text(Builder *b, size_t mark); /* takes back what came behind */
+int builder_is_dropping(const Builder *b); /* whether what comes now is left out */
 int widen(void **array, Py_ssize_t room, size_t size);
 
 /* parsing_attributes.c. Attributes wait until they are a set of their own, whose number is given back, or are forgotten. */
 int builder_attribute(Builder *b, const char *name, size_t length, const char *value, size_t value_length);
-const char *builder_waiting(const Builder *b, size_t *length); /* name, 0, value, 0 and so on */
-void builder_forget_waiting(Builder *b);
-int32_t builder_keep_waiting(Builder *b, int *hidden);
+const char *builder_pending_attributes(const Builder *b, size_t *length); /* name, 0, value, 0 and so on */
+void builder_clear_attributes(Builder *b);
+int32_t builder_store_attributes(Builder *b, int *hidden);
 const char *builder_pairs(const Builder *b, int32_t set, size_t *length);
 
 /* parsing_libxml2.c */
@@ -160,6 +160,6 @@ PyObject *log_odds(PyObject *module, PyObject *arguments);
 PyObject *is_utf8(PyObject *module, PyObject *source);
 
 /* features_factorize.c. Numbers (n,) of keys (n,); returns how many numbers there are, or -1 with an exception set. */
-int64_t number_keys(const uint64_t *keys, size_t n, int64_t *number);
+int64_t factorize(const uint64_t *keys, size_t n, int64_t *number);
 
 #endif

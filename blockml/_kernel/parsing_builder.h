@@ -15,14 +15,14 @@ struct Builder {
     Py_ssize_t n, room;
     char *pairs; /* names and values of attributes, 0 after each, set after set */
     size_t pairs_length, pairs_room;
-    size_t n_waiting; /* bytes behind them: attributes of the next tag */
-    size_t style_at;  /* where the value of a style is, if one of those is one; 0 if none is */
-    int waits_hidden; /* whether one of them hides it */
+    size_t n_pending_bytes; /* bytes behind them: attributes of the next tag */
+    size_t pending_style;  /* where the value of a style is, if one of those is one; 0 if none is */
+    int pending_hides; /* whether one of them hides it */
     int64_t *set_end; /* where sets end there */
     Py_ssize_t n_sets, set_room;
     int32_t *path; /* open nodes */
     Py_ssize_t n_open, path_room;
-    int32_t *of_tag; /* by tag: what `special` holds */
+    int32_t *tag_properties; /* by tag: what `special` holds */
     Py_ssize_t tag_room;
     Py_ssize_t n_dropped;      /* the open dropped element and what is open inside it */
     Py_ssize_t n_preformatted; /* open preformatted elements */
@@ -30,7 +30,7 @@ struct Builder {
     Py_ssize_t head_level;     /* open nodes while only head and its ancestors are open */
     Py_ssize_t max_nodes, max_depth;
     int has_head, too_deep, too_many;
-    PyObject *special, *limit_reached, *invisible, *controls; /* from builder.py */
+    PyObject *name_properties, *limit_reached, *invisible, *controls; /* from builder.py */
     PyObject *ids;
     PyObject *given; /* sets of attributes that came as mappings, None for others */
     PyObject *piece, *pieces; /* text since the last tag: the first piece, and the others */
@@ -38,7 +38,7 @@ struct Builder {
     size_t n_pending, pending_room;
     int has_space;    /* white space since the last text */
     PyObject *spaces; /* what of it is preformatted */
-    PyObject *nothing, *blank, *text_name, *head_name, *body_name, *hidden, *style;
+    PyObject *empty_text, *blank, *text_name, *head_name, *body_name, *hidden, *style;
 };
 
 /* parsing_builder.c. -1 with an exception set, of a name's number -2. */
@@ -46,7 +46,7 @@ Py_ssize_t builder_new_id(Builder *b, PyObject *name);
 int builder_close(Builder *b); /* all that is open */
 
 /* parsing_attributes.c. -1 with an exception set. */
-int builder_given_hides(Builder *b, PyObject *attributes); /* 0 or HIDDEN */
-int32_t builder_given_set(Builder *b, PyObject *given);    /* a mapping, or None for what was put last to the pairs */
+int builder_mapping_hides(Builder *b, PyObject *attributes); /* 0 or HIDDEN */
+int32_t builder_add_set(Builder *b, PyObject *given);    /* a mapping, or None for what was put last to the pairs */
 
 #endif

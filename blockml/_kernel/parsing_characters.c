@@ -5,7 +5,7 @@
 enum { CHUNK = 2048 };
 
 /* Copies up to CHUNK characters from `begin` on. Returns their number, or -1 with an exception set. */
-static Py_ssize_t points_of(PyObject *text, Py_ssize_t begin, Py_ssize_t length, Py_UCS4 *points) {
+static Py_ssize_t copy_points(PyObject *text, Py_ssize_t begin, Py_ssize_t length, Py_UCS4 *points) {
     Py_ssize_t n = length - begin < CHUNK ? length - begin : CHUNK;
     PyObject *part = n == length ? Py_NewRef(text) : PyUnicode_Substring(text, begin, begin + n);
     int failed = part == NULL || PyUnicode_AsUCS4(part, points, CHUNK, 0) == NULL;
@@ -27,7 +27,7 @@ int text_kind(PyObject *text) {
     Py_ssize_t length = PyUnicode_GetLength(text);
     int blank = length > 0;
     for (Py_ssize_t begin = 0; begin < length; begin += CHUNK) {
-        Py_ssize_t n = points_of(text, begin, length, points), i = 0;
+        Py_ssize_t n = copy_points(text, begin, length, points), i = 0;
         if (n < 0) return -1;
         while (blank && i < n) blank = point_is_space(points[i++]);
         unsigned controls = 0;
@@ -42,14 +42,14 @@ int text_kind(PyObject *text) {
 
 /* The kind of a text that isn't all ASCII, if bytes tell it: it is without C2, the first byte of all control characters
    behind ASCII's, and has a byte that is part of no white space, whose other first bytes are E1 to E3. */
-static int others_kind(const char *text, Py_ssize_t length) {
-    unsigned char doubts = 0, solids = 0;
+static int non_ascii_kind(const char *text, Py_ssize_t length) {
+    unsigned char undecided = 0, solid = 0;
     for (Py_ssize_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)text[i];
-        doubts |= (c < 9) | ((unsigned char)(c - 0x0e) < 0x0e) | (c == 0x7f) | (c == 0xc2);
-        solids |= ((unsigned char)(c - 0x21) < 0x5e) | ((unsigned char)(c - 0xc3) < 0x1e) | (c > 0xe3);
+        undecided |= (c < 9) | ((unsigned char)(c - 0x0e) < 0x0e) | (c == 0x7f) | (c == 0xc2);
+        solid |= ((unsigned char)(c - 0x21) < 0x5e) | ((unsigned char)(c - 0xc3) < 0x1e) | (c > 0xe3);
     }
-    return doubts || !solids ? UNKNOWN : TEXT_CLEAN;
+    return undecided || !solid ? UNKNOWN : TEXT_CLEAN;
 }
 
 int utf8_kind(const char *text, Py_ssize_t length) {
@@ -60,24 +60,24 @@ int utf8_kind(const char *text, Py_ssize_t length) {
         most = c > most ? c : most;
         controls |= (c < 9) | ((unsigned char)(c - 0x0e) < 0x0e) | (c == 0x7f);
     }
-    if (most >= 0x80) return others_kind(text, length);
+    if (most >= 0x80) return non_ascii_kind(text, length);
     return controls ? TEXT_CONTROLS : most > ' ' ? TEXT_CLEAN : TEXT_BLANK;
 }
 
 /* Behind `word` (lower case) at `begin`, whatever its case; -1 if it is not there. */
-static Py_ssize_t behind(const Py_UCS4 *points, Py_ssize_t n, Py_ssize_t begin, const char *word) {
+static Py_ssize_t match_word(const Py_UCS4 *points, Py_ssize_t n, Py_ssize_t begin, const char *word) {
     for (; *word; word++, begin++)
         if (begin >= n || (points[begin] | 0x20) != (Py_UCS4)*word) return -1;
     return begin;
 }
 
 /* Whether `property : value` is at `begin`, with any white space around the colon. */
-static int declared(const Py_UCS4 *points, Py_ssize_t n, Py_ssize_t begin, const char *property, const char *value) {
-    if ((begin = behind(points, n, begin, property)) < 0) return 0;
+static int is_declared(const Py_UCS4 *points, Py_ssize_t n, Py_ssize_t begin, const char *property, const char *value) {
+    if ((begin = match_word(points, n, begin, property)) < 0) return 0;
     while (begin < n && point_is_space(points[begin])) begin++;
     if (begin >= n || points[begin++] != ':') return 0;
     while (begin < n && point_is_space(points[begin])) begin++;
-    return behind(points, n, begin, value) >= 0;
+    return match_word(points, n, begin, value) >= 0;
 }
 
 /* Whether a style makes an element invisible: 0 or 1; -1 without an exception if it is long or not all ASCII, and the
@@ -86,14 +86,14 @@ int style_hides(PyObject *style) {
     Py_UCS4 points[CHUNK];
     Py_ssize_t length = PyUnicode_Check(style) ? PyUnicode_GetLength(style) : CHUNK + 1;
     if (length > CHUNK) return -1;
-    Py_ssize_t n = points_of(style, 0, length, points);
+    Py_ssize_t n = copy_points(style, 0, length, points);
     if (n < 0) return -1;
     for (Py_ssize_t i = 0; i < n; i++)
         if (points[i] >= 0x80) return -1;
     for (Py_ssize_t i = 0; i < n; i++) {
         Py_UCS4 c = points[i] | 0x20;
-        if (c == 'd' && declared(points, n, i, "display", "none")) return 1;
-        if (c == 'v' && declared(points, n, i, "visibility", "hidden")) return 1;
+        if (c == 'd' && is_declared(points, n, i, "display", "none")) return 1;
+        if (c == 'v' && is_declared(points, n, i, "visibility", "hidden")) return 1;
     }
     return 0;
 }

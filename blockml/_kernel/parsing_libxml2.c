@@ -18,7 +18,7 @@ typedef struct {
     void (*endElement)(void *, const xmlChar *);
     void *reference;
     void (*characters)(void *, const xmlChar *, int);
-    void *behind[7]; /* ignorableWhitespace ... getParameterEntity */
+    void *match_word[7]; /* ignorableWhitespace ... getParameterEntity */
     void (*cdataBlock)(void *, const xmlChar *, int);
     void *externalSubset;
     unsigned int initialized;
@@ -50,12 +50,12 @@ typedef struct {
     void *parser;
     Tags *tags;
     int failed; /* with an exception set: what follows is passed over */
-} Reader;
+} ParserRun;
 
 static void on_start(void *data, const xmlChar *name, const xmlChar **attribute) {
-    Reader *r = data;
+    ParserRun *r = data;
     if (r->failed) return;
-    for (; attribute != NULL && attribute[0] != NULL && !r->failed && !tags_drops(r->tags); attribute += 2) {
+    for (; attribute != NULL && attribute[0] != NULL && !r->failed && !tags_are_dropped(r->tags); attribute += 2) {
         const char *value = attribute[1] != NULL ? attribute[1] : "";
         r->failed = tags_attribute(r->tags, attribute[0], strlen(attribute[0]), value, strlen(value)) < 0;
     }
@@ -63,23 +63,23 @@ static void on_start(void *data, const xmlChar *name, const xmlChar **attribute)
 }
 
 static void on_end(void *data, const xmlChar *name) {
-    Reader *r = data;
+    ParserRun *r = data;
     r->failed = r->failed || tags_end(r->tags, name) < 0;
 }
 
 static void on_text(void *data, const xmlChar *text, int length) {
-    Reader *r = data;
+    ParserRun *r = data;
     r->failed = r->failed || tags_text(r->tags, text, length) < 0;
 }
 
 /* A document without nodes: some versions look at its type to tell which white space counts. */
 static void on_document(void *data) {
-    Reader *r = data;
+    ParserRun *r = data;
     r->call.xmlSAX2StartDocument(r->parser);
 }
 
 static void on_type(void *data, const xmlChar *name, const xmlChar *public_id, const xmlChar *system_id) {
-    Reader *r = data;
+    ParserRun *r = data;
     r->call.xmlSAX2InternalSubset(r->parser, name, public_id, system_id);
 }
 
@@ -99,7 +99,7 @@ PyObject *parse_libxml2(PyObject *capsule, PyObject *arguments) {
     if (b == NULL || !PyArg_ParseTuple(arguments, "y#O", &source, &length, &addresses)) return NULL;
     if (read_addresses(addresses, function, N_FUNCTIONS) < 0) return NULL;
     if (length > INT32_MAX) return PyErr_Format(PyExc_OverflowError, "a page of more than two gigabytes");
-    Reader r = {.tags = tags_new(b, 0)};
+    ParserRun r = {.tags = tags_new(b, 0)};
     if (r.tags == NULL) return NULL;
     memcpy(&r.call, function, sizeof r.call);
     r.parser = r.call.htmlNewSAXParserCtxt(&HANDLER, &r);

@@ -57,7 +57,7 @@ static PyObject *lowered(const char *bytes) {
 }
 
 /* Makes a name's text; NULL with an exception set. */
-static Name *name_made(Tags *t, Name *name, uint64_t key, const char *bytes) {
+static Name *make_name(Tags *t, Name *name, uint64_t key, const char *bytes) {
     PyObject *text = t->lowered ? lowered(bytes) : PyUnicode_FromString(bytes);
     if (text == NULL) return NULL;
     Py_XDECREF(name->text);
@@ -70,12 +70,12 @@ static Name *name_of(Tags *t, const char *bytes) {
     uint64_t key = 0;
     int length = 0;
     while (length < 8 && bytes[length]) key = key << 8 | (unsigned char)bytes[length++];
-    if (bytes[length]) return name_made(t, &t->long_name, 0, bytes);
+    if (bytes[length]) return make_name(t, &t->long_name, 0, bytes);
     Name *name = &t->names[(key * 0x9e3779b97f4a7c15u >> 32) % N_NAMES];
-    return name->text != NULL && name->key == key ? name : name_made(t, name, key, bytes);
+    return name->text != NULL && name->key == key ? name : make_name(t, name, key, bytes);
 }
 
-int tags_drops(const Tags *t) { return builder_drops(t->builder); }
+int tags_are_dropped(const Tags *t) { return builder_is_dropping(t->builder); }
 
 int tags_attribute(Tags *t, const char *name, size_t length, const char *value, size_t value_length) {
     return builder_attribute(t->builder, name, length, value, value_length);
@@ -99,18 +99,18 @@ static uint64_t hash_of_pairs(const char *pairs, size_t length) {
 /* The number of the attributes since the last tag, 0 for none, and whether they hide it; -1 with an exception set. */
 static int32_t set_of(Tags *t, int *hidden) {
     size_t length, its_length;
-    const char *pairs = builder_waiting(t->builder, &length);
+    const char *pairs = builder_pending_attributes(t->builder, &length);
     if (!length) return 0;
     Attributes *known = &t->attributes[hash_of_pairs(pairs, length) % N_ATTRIBUTES];
     if (known->set) {
         const char *its = builder_pairs(t->builder, known->set, &its_length);
         if (its_length == length && memcmp(its, pairs, length) == 0) {
-            builder_forget_waiting(t->builder);
+            builder_clear_attributes(t->builder);
             *hidden = known->hidden;
             return known->set;
         }
     }
-    int32_t set = builder_keep_waiting(t->builder, hidden);
+    int32_t set = builder_store_attributes(t->builder, hidden);
     if (set > 0) *known = (Attributes){set, *hidden};
     return set;
 }
@@ -141,9 +141,9 @@ int tags_text(Tags *t, const char *text, Py_ssize_t length) {
     return length > 0 ? builder_text(t->builder, text, (size_t)length) : 0;
 }
 
-size_t tags_mark(const Tags *t) { return builder_mark(t->builder); }
+size_t tags_text_length(const Tags *t) { return builder_text_length(t->builder); }
 
-void tags_back(Tags *t, size_t mark) { builder_back(t->builder, mark); }
+void tags_truncate_text(Tags *t, size_t mark) { builder_truncate_text(t->builder, mark); }
 
 int read_addresses(PyObject *addresses, void **function, Py_ssize_t n) {
     if (!PyTuple_Check(addresses) || PyTuple_Size(addresses) != n) {

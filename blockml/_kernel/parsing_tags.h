@@ -17,9 +17,9 @@ int tags_start_of(Tags *t, Py_ssize_t id); /* by that number */
 int tags_end(Tags *t, const char *name);
 int tags_end_of(Tags *t, Py_ssize_t id);
 int tags_text(Tags *t, const char *text, Py_ssize_t length);
-size_t tags_mark(const Tags *t);            /* where the text since the last tag ends */
-void tags_back(Tags *t, size_t mark);       /* takes back what came behind */
-int tags_drops(const Tags *t); /* whether what comes now is left out */
+size_t tags_text_length(const Tags *t);            /* where the text since the last tag ends */
+void tags_truncate_text(Tags *t, size_t mark);       /* takes back what came behind */
+int tags_are_dropped(const Tags *t); /* whether what comes now is left out */
 
 /* Addresses of functions, from a tuple of as many; -1 with an exception set. */
 int read_addresses(PyObject *addresses, void **function, Py_ssize_t n);

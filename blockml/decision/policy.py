@@ -21,7 +21,7 @@ class DecisionPolicy:
     """Parameters of a decision; the defaults keep every block whose score reaches 0.5.
 
     Penalties are subtracted from log odds. Fields after ``threshold`` apply to the rule ``expected_f1`` only, except
-    for the three penalties of blocks and ``comment_probability``, which any model with the necessary predictors may use.
+    for the three penalties of blocks and ``comment_probability``, which any model with the needed predictors may use.
 
     Examples
     --------
