@@ -1,16 +1,16 @@
-/* Tags of the ancestors of blocks, and distances to ancestors in some groups; references:
-   blockml.features.structure.path and blockml.features.vocabulary.vocabulary_distance. */
+/* Tags of the ancestors of blocks, and distances to ancestors in groups; references: blockml.features.structure.path
+   and blockml.features.vocabulary.vocabulary_distance. */
 #include "features_page_tree.h"
 #include <stdlib.h>
 
 enum { MOST_GROUPS = 64 };
 
-/* Bits of the groups of each node (n_nodes,), of "no node", and of each node and its ancestors (n_nodes,). */
+/* Group bits of each node (n_nodes,), of a missing node, and of each node with its ancestors (n_nodes,). */
 typedef struct {
     uint64_t *bits, none, *above;
 } Groups;
 
-/* Allocates groups; -1 with an exception set. */
+/* Allocates groups. */
 static int make_groups(Groups *groups, const Tree *tree) {
     groups->bits = calloc((size_t)(2 * tree->n_nodes + 1), sizeof(uint64_t));
     groups->above = groups->bits + tree->n_nodes;
@@ -19,8 +19,8 @@ static int make_groups(Groups *groups, const Tree *tree) {
     return -1;
 }
 
-/* Writes levels (n_groups, n) up to the nearest ancestor of each block in each group, or `far` without one. Stops as soon
-   as no ancestor further up is in a group that was not found yet. */
+/* Writes levels (n_groups, n) up to the nearest ancestor of each block in each group, or `far` without one. Stops
+   when no ancestor further up is in a group that is still missing. */
 static void write_levels(const Tree *tree, const Groups *groups, Py_ssize_t n_groups, float far,
                          float *const *levels) {
     Py_ssize_t n = tree->n;
@@ -31,7 +31,7 @@ static void write_levels(const Tree *tree, const Groups *groups, Py_ssize_t n_gr
         groups->above[node] = groups->bits[node] | (parent < 0 ? groups->none : groups->above[parent]);
     }
     uint64_t wanted = n_groups == MOST_GROUPS ? ~(uint64_t)0 : ((uint64_t)1 << n_groups) - 1;
-    for (Py_ssize_t begin = 0, end; begin < n; begin = end) { /* neighbours with the same parent */
+    for (Py_ssize_t begin = 0, end; begin < n; begin = end) { /* blocks with the same parent */
         for (end = begin + 1; end < n && tree->parent_of[end] == tree->parent_of[begin];) end++;
         uint64_t missing = wanted;
         int32_t node = tree->parent_of[begin];

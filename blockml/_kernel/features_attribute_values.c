@@ -1,7 +1,7 @@
-/* Values of attributes that name parts of a page, and the keywords and roles in them; references:
+/* Values of attributes that describe parts of a page, and the keywords and roles in them; references:
    blockml.features.attribute_values, blockml.features.keywords and blockml.features.vocabulary.role_bits.
 
-   Values of ASCII characters are read here, as nearly all are; others are left to Python, which knows Unicode's case. */
+   ASCII values are read here; others, which are rare, in Python, which knows Unicode's case. */
 #include "text_bytes.h"
 #include "features_page_tree.h"
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 
 #define CAPSULE "blockml.names"
 
-/* As blockml.features.attribute_values.ATTRIBUTES; at most eight characters each. */
+/* blockml.features.attribute_values.ATTRIBUTES; at most eight characters each. */
 static const char *const NAMES[N_ATTRIBUTES] = {"class", "role", "id", "itemprop", "property"};
-/* Whether their values hold roles; others hold keywords. */
+/* Whether the values contain roles; others contain keywords. */
 static const uint8_t HAS_ROLES[N_ATTRIBUTES] = {[ROLE] = 1, [ITEMPROP] = 1, [PROPERTY] = 1};
 
 typedef struct {
@@ -29,10 +29,10 @@ static void note_use(Wanted *wanted, int32_t number, Py_ssize_t attribute) {
         value->may_have_keywords = 1;
 }
 
-/* Writes the numbers of the values of the named attributes of a set, 0 for a missing value; returns 0 with an exception.
+/* Writes the numbers of the values of a set, 0 for a missing value; returns 0 with an exception set.
 
-   `pairs` are names and values with a zero byte after each, up to `end`, and may be read up to `behind`; of a name that
-   is there twice the last value counts. */
+   `pairs` are names and values, each followed by a zero byte, up to `end`, and readable up to `behind`. The last of
+   several values of a name counts. */
 static int number_pairs(Wanted *wanted, const char *pairs, const char *end, const char *behind, int32_t *of_set) {
     struct {
         const char *text;
@@ -58,13 +58,13 @@ static int number_pairs(Wanted *wanted, const char *pairs, const char *end, cons
     return 1;
 }
 
-/* Writes the numbers of the values of a mapping; None is no value. 0 with an exception. */
+/* Writes the numbers of the values of a mapping; None is a missing value. Returns 0 with an exception set. */
 static int number_given(Wanted *wanted, PyObject *given, int32_t *of_set) {
     for (Py_ssize_t k = 0; k < wanted->n; k++) {
         PyObject *value = PyObject_CallMethod(given, "get", "s", NAMES[k]);
         if (value == NULL) return 0;
         if (value != Py_None && !PyUnicode_Check(value)) {
-            PyErr_SetString(PyExc_TypeError, "values of attributes are texts");
+            PyErr_SetString(PyExc_TypeError, "values of attributes must be str");
             Py_DECREF(value);
             return 0;
         }
@@ -76,18 +76,18 @@ static int number_given(Wanted *wanted, PyObject *given, int32_t *of_set) {
     return 1;
 }
 
-/* Writes the numbers of the values of the first `n` of NAMES that chosen nodes have into columns (n, n_nodes + 1). Sets
-   that were read before, for as many names or more, aren't read again. 0 with an exception. */
+/* Writes the numbers of the values of the first `n` NAMES of chosen nodes into columns (n, n_nodes + 1). Sets that
+   were read before, for at least as many names, are not read again. Returns 0 with an exception set. */
 static int number_nodes(Wanted *wanted, const Tree *tree, const int64_t *chosen, Py_ssize_t n_chosen,
                         int32_t *columns) {
-    const char *pairs = PyBytes_AsString(tree->pairs), *behind = pairs + PyBytes_Size(tree->pairs) + 1; /* a zero */
+    const char *pairs = PyBytes_AsString(tree->pairs), *behind = pairs + PyBytes_Size(tree->pairs) + 1;
     for (Py_ssize_t i = 0; i < n_chosen; i++) {
         int32_t set = tree->set[chosen[i]], *its = wanted->of_set + (Py_ssize_t)set * N_ATTRIBUTES;
         if (!set) continue;
         if (*its == UNKNOWN) {
             PyObject *held = PyList_GetItem(tree->given, set);
             if (held == NULL) return 0; /* the list was changed meanwhile */
-            Py_INCREF(held);            /* looking up may run a mapping's own code */
+            Py_INCREF(held);            /* the look-up may run code of the mapping */
             int64_t begin = tree->ends[set - 1], end = tree->ends[set];
             int done = held != Py_None ? number_given(wanted, held, its)
                                        : number_pairs(wanted, pairs + begin, pairs + end, behind, its);
@@ -99,24 +99,24 @@ static int number_nodes(Wanted *wanted, const Tree *tree, const int64_t *chosen,
     return 1;
 }
 
-/* Calls a Python function for the bits of a value; -1 with an exception. */
+/* Calls a Python function for the bits of a value. */
 static int64_t bits_by_python(PyObject *tells, PyObject *value) {
     PyObject *found = PyObject_CallFunctionObjArgs(tells, value, NULL);
     int64_t bits = found == NULL ? -1 : PyLong_AsLongLong(found);
     Py_XDECREF(found);
-    if (bits < 0 && !PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "no bits of groups");
+    if (bits < 0 && !PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "the function must return a number of at least 0");
     return bits;
 }
 
-/* Bits of the roles in ASCII text; -1 with an exception. */
+/* Returns the bits of the roles in ASCII text. */
 static int64_t roles_in(const Tables *tables, const char *text, size_t length) {
     int64_t bits = 0;
-    char word[32]; /* no role is as long */
+    char word[32]; /* longer than any role */
     int n = 0;
     for (size_t i = 0; i <= length; i++) {
         char c = i < length ? text[i] : ' ';
         if (c != ' ' && !(c >= 9 && c <= 13) && !(c >= 28 && c <= 31)) {
-            if (n < (int)sizeof word) word[n++] = (char)(c >= 'A' && c <= 'Z' ? c + 32 : c);
+            if (n < (int)sizeof word) word[n++] = lower_of(c);
             continue;
         }
         PyObject *key = n ? PyUnicode_FromStringAndSize(word, n) : NULL;
@@ -129,10 +129,10 @@ static int64_t roles_in(const Tables *tables, const char *text, size_t length) {
     return bits & INT64_MAX;
 }
 
-/* Fills keywords and roles of values; 0 with an exception. */
+/* Computes keywords and roles of values; returns 0 with an exception set. */
 static int read_values(AttributeValues *attributes, const Tables *tables) {
     Py_ssize_t n = attributes->n_values;
-    memset(attributes->keywords, 0, (size_t)(2 * n) * sizeof(int64_t)); /* and roles, which are behind them */
+    memset(attributes->keywords, 0, (size_t)(2 * n) * sizeof(int64_t)); /* and roles, which follow */
     if (write_keywords(tables, &attributes->values, n, attributes->keywords) < 0) return 0;
     for (Py_ssize_t i = 0; i < n; i++) {
         const StringEntry *value = &attributes->values.items[i];
@@ -146,11 +146,11 @@ static int read_values(AttributeValues *attributes, const Tables *tables) {
     return 1;
 }
 
-/* Writes, rising, the elements whose parent is that of an ancestor at one of the levels whose siblings are counted.
-   Roots have no parent, and so the same one. 0 with an exception. */
+/* Writes, in order, the siblings of the ancestors of blocks at some levels. Roots are siblings. Returns 0 with an
+   exception set. */
 static int find_siblings(AttributeValues *attributes, const Tree *tree, const Tables *tables) {
     const int64_t *levels = tables->view[SIBLINGS].buf;
-    uint8_t *marked = calloc((size_t)tree->n_nodes + 1, 1); /* the first entry is for "no parent" */
+    uint8_t *marked = calloc((size_t)tree->n_nodes + 1, 1); /* the first entry is for a missing parent */
     if (marked == NULL) {
         PyErr_NoMemory();
         return 0;
@@ -159,7 +159,7 @@ static int find_siblings(AttributeValues *attributes, const Tree *tree, const Ta
         for (Py_ssize_t i = 0; i < tree->n; i++)
             if (!has_parent_of_last(tree, i)) marked[1 + tree->parent[ancestor(tree, i, levels[k])]] = 1;
     Py_ssize_t n = 0;
-    for (Py_ssize_t node = 0; node < tree->n_nodes; node++) { /* without branches, which can't be predicted */
+    for (Py_ssize_t node = 0; node < tree->n_nodes; node++) { /* without branches, which would be unpredictable */
         attributes->elements[n] = node;
         n += (tree->tag[node] != 0) & marked[1 + tree->parent[node]];
     }
@@ -180,11 +180,11 @@ static void free_attribute_values(PyObject *capsule) { drop(PyCapsule_GetPointer
 const AttributeValues *attribute_values_of(PyObject *capsule, PyObject *tree) {
     const AttributeValues *attributes = PyCapsule_GetPointer(capsule, CAPSULE);
     if (attributes == NULL || attributes->tree == tree) return attributes;
-    PyErr_SetString(PyExc_ValueError, "names of another page");
+    PyErr_SetString(PyExc_ValueError, "attribute values of another page");
     return NULL;
 }
 
-/* Fills the values of a tree; 0 with an exception. */
+/* Computes all fields; returns 0 with an exception set. */
 static int read_attributes(AttributeValues *attributes, const Tree *tree, const Tables *tables) {
     Wanted wanted = {.n = N_ATTRIBUTES, .values = &attributes->values};
     Py_ssize_t size = tree->n_nodes + 1, n_held = tree->n_sets * N_ATTRIBUTES;
@@ -196,7 +196,7 @@ static int read_attributes(AttributeValues *attributes, const Tree *tree, const 
         PyErr_NoMemory();
         goto failed;
     }
-    memset(wanted.of_set, 255, (size_t)n_held * sizeof(int32_t)); /* UNKNOWN is all bits */
+    memset(wanted.of_set, 255, (size_t)n_held * sizeof(int32_t)); /* UNKNOWN, bytewise */
     if (!number_nodes(&wanted, tree, tree->ancestor_nodes, tree->n_ancestor_nodes, attributes->numbers)) goto failed;
     attributes->n_values = attributes->values.n;
     attributes->keywords = malloc((size_t)(2 * attributes->n_values) * sizeof(int64_t));
@@ -212,15 +212,15 @@ static int read_attributes(AttributeValues *attributes, const Tree *tree, const 
     const int64_t *groupings = tables->view[GROUPINGS].buf;
     done = 1;
     for (Py_ssize_t grouping = 0; done && grouping < attributes->n_groupings; grouping++)
-        done = group_blocks(tree, groupings[2 * grouping], groupings[2 * grouping + 1], attributes->numbers + CLASS * size,
-                            attributes->groups + grouping * tree->n) == 0;
+        done = group_blocks(tree, groupings[2 * grouping], groupings[2 * grouping + 1],
+                            attributes->numbers + CLASS * size, attributes->groups + grouping * tree->n) == 0;
 failed:
     free(wanted.of_set);
     free_slots(&attributes->values);
     return done;
 }
 
-/* new_attribute_values(tree, tables): numbers of attributes' values, and groups of blocks. */
+/* new_attribute_values(tree, tables): numbers of the values of attributes, and groups of blocks. */
 PyObject *new_attribute_values(PyObject *module, PyObject *arguments) {
     PyObject *page_capsule, *tables_capsule;
     (void)module;
@@ -230,18 +230,19 @@ PyObject *new_attribute_values(PyObject *module, PyObject *arguments) {
     if (tables == NULL) return NULL;
     Py_ssize_t n_groupings = length_of(tables, GROUPINGS) / 2, size = tree->n_nodes + 1;
     size_t longs = (size_t)(n_groupings * tree->n + tree->n_nodes), shorts = (size_t)((N_ATTRIBUTES + 1) * size);
-    AttributeValues *attributes = calloc(1, sizeof(AttributeValues) + longs * sizeof(int64_t) + shorts * sizeof(int32_t));
+    AttributeValues *attributes = calloc(1, sizeof *attributes + longs * sizeof(int64_t) + shorts * sizeof(int32_t));
     if (attributes == NULL) return PyErr_NoMemory();
     attributes->tree = Py_NewRef(page_capsule), attributes->n_groupings = n_groupings;
     attributes->groups = (int64_t *)(attributes + 1), attributes->elements = attributes->groups + n_groupings * tree->n;
     attributes->numbers = (int32_t *)(attributes->elements + tree->n_nodes);
     attributes->classes = attributes->numbers + N_ATTRIBUTES * size;
-    PyObject *capsule = read_attributes(attributes, tree, tables) ? PyCapsule_New(attributes, CAPSULE, free_attribute_values) : NULL;
+    PyObject *capsule = NULL;
+    if (read_attributes(attributes, tree, tables)) capsule = PyCapsule_New(attributes, CAPSULE, free_attribute_values);
     if (capsule == NULL) drop(attributes);
     return capsule;
 }
 
-/* block_groups(names): numbers of the groups of blocks, for each grouping, as bytes of int32. */
+/* block_groups(attributes): group numbers of blocks (n_groupings, n) as bytes of int32. */
 PyObject *block_groups(PyObject *module, PyObject *capsule) {
     (void)module;
     const AttributeValues *attributes = PyCapsule_GetPointer(capsule, CAPSULE);
@@ -250,7 +251,7 @@ PyObject *block_groups(PyObject *module, PyObject *capsule) {
     Py_ssize_t n = attributes->n_groupings * tree->n;
     PyObject *bytes = PyBytes_FromStringAndSize(NULL, n * (Py_ssize_t)sizeof(int32_t));
     if (bytes == NULL) return NULL;
-    int32_t *groups = (int32_t *)PyBytes_AsString(bytes); /* aligned as a bytes object's items are */
+    int32_t *groups = (int32_t *)PyBytes_AsString(bytes); /* the data of a bytes object is aligned */
     for (Py_ssize_t i = 0; i < n; i++) groups[i] = (int32_t)attributes->groups[i];
     return bytes;
 }

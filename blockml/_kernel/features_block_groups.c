@@ -5,11 +5,11 @@
 #include <string.h>
 
 static inline uint64_t mixed(uint64_t key, uint64_t code) {
-    key = key * 0x9e3779b97f4a7c15u + code; /* as blockml.features.block_groups._FACTOR */
+    key = key * 0x9e3779b97f4a7c15u + code; /* blockml.features.block_groups._FACTOR */
     return key ^ (key >> 31);
 }
 
-/* Adds to keys (n,) the codes (n_nodes + 1,) of the nodes above blocks from the top down. */
+/* Hashes the codes (n_nodes + 1,) of the ancestors of blocks at some levels into keys (n,), from the top down. */
 static void hash_levels(const Tree *tree, Py_ssize_t first, Py_ssize_t last, const uint64_t *codes, uint64_t *keys) {
     Py_ssize_t n = tree->n;
     for (Py_ssize_t level = last; level-- > first;)
@@ -19,7 +19,7 @@ static void hash_levels(const Tree *tree, Py_ssize_t first, Py_ssize_t last, con
         }
 }
 
-/* Hashes the codes up to the last level; ancestors that blocks share are hashed once. `whole` has room for all nodes. */
+/* Hashes the codes of all levels from `first` on; shared ancestors are hashed once. `whole` is (n_nodes,) workspace. */
 static void hash_all_levels(const Tree *tree, Py_ssize_t first, const uint64_t *codes, uint64_t *whole,
                             uint64_t *keys) {
     Py_ssize_t n = tree->n, top = tree->n_levels - 1;
@@ -33,7 +33,7 @@ static void hash_all_levels(const Tree *tree, Py_ssize_t first, const uint64_t *
             keys[block] = node < 0 ? 0 : whole[node];
             continue;
         }
-        for (Py_ssize_t level = top; level >= first; level--) /* there are ancestors beyond the last level */
+        for (Py_ssize_t level = top; level >= first; level--) /* there are ancestors above the last level */
             keys[block] = mixed(keys[block], codes[tree->ancestors[level * n + block]]);
     }
 }
@@ -41,10 +41,7 @@ static void hash_all_levels(const Tree *tree, Py_ssize_t first, const uint64_t *
 int group_blocks(const Tree *tree, Py_ssize_t first, Py_ssize_t last, const int32_t *classes, int64_t *group) {
     Py_ssize_t n = tree->n, n_nodes = tree->n_nodes;
     uint64_t *codes = calloc((size_t)(2 * n_nodes + 1 + n), sizeof(uint64_t));
-    if (codes == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
+    if (codes == NULL) return no_memory();
     uint64_t *keys = codes + n_nodes + 1, *whole = keys + n;
     for (Py_ssize_t k = 0; k < tree->n_ancestor_nodes; k++) {
         int64_t i = tree->ancestor_nodes[k];
@@ -68,16 +65,13 @@ typedef struct {
     float measures[MEASURES];
 } Group;
 
-/* Writes for the group of each block its size, share of the page's words, words per block, shares of linked words and of
-   running text, and its share of the blocks from its first to its last one. */
+/* Writes for the group of each block: blocks, share of the page's words, words per block, shares of linked words and
+   of running text, and blocks divided by those from its first to its last one. */
 static int write_groups(const Tree *tree, const int64_t *group, float *const *rows) {
     Py_ssize_t n = tree->n;
     const double *words = tree->amounts, *linked = words + n, *prose = linked + n;
     Group *groups = calloc((size_t)n + 1, sizeof(Group));
-    if (groups == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
+    if (groups == NULL) return no_memory();
     for (Py_ssize_t i = 0; i < n; i++) {
         Group *its = groups + group[i];
         if (!its->size) its->first = i;
@@ -104,8 +98,8 @@ static int write_groups(const Tree *tree, const int64_t *group, float *const *ro
 
 static int write_repetition(Page *page, float *const *rows) {
     Py_ssize_t n = page->tree->n;
-    for (Py_ssize_t grouping = 0; grouping < page->attributes->n_groupings; grouping++)
-        if (write_groups(page->tree, page->attributes->groups + grouping * n, rows + MEASURES * grouping) < 0) return -1;
+    for (Py_ssize_t k = 0; k < page->attributes->n_groupings; k++)
+        if (write_groups(page->tree, page->attributes->groups + k * n, rows + MEASURES * k) < 0) return -1;
     return 0;
 }
 
@@ -127,16 +121,12 @@ const Family same_path_family = {
     write_same_path, 0, {{ONCE, "sizepath sharepath densitypath linkspath prosepath tightpath"}},
 };
 
-/* The numbers of the groups of elements with the same parent, tag and name; returns how many groups there are, or -1
-   with an exception set. */
+/* Numbers the groups of elements with equal parent, tag and class; returns the number of groups. */
 static int64_t group_siblings(const Tree *tree, const int64_t *elements, Py_ssize_t n, const int32_t *classes,
                               int64_t *group) {
     int64_t most = 0, n_groups = -1;
     uint64_t *keys = malloc((size_t)(n + 1) * sizeof(uint64_t));
-    if (keys == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
+    if (keys == NULL) return no_memory();
     for (Py_ssize_t i = 0; i < n; i++) {
         int64_t kind = tree->tag[elements[i]] + tree->n_tags * (int64_t)classes[elements[i]];
         keys[i] = (uint64_t)kind;
@@ -149,8 +139,8 @@ static int64_t group_siblings(const Tree *tree, const int64_t *elements, Py_ssiz
     return n_groups;
 }
 
-/* Writes for the ancestor of each block at each level the number of elements with its parent, tag and class, words per
-   element, and the share of linked words. */
+/* Writes for the ancestor of each block at each level: elements with its parent, tag and class, their mean words,
+   and their share of linked words. */
 static int write_siblings(Page *page, float *const *rows) {
     const Tree *tree = page->tree;
     const int64_t *levels = page->tables->view[SIBLINGS].buf, *elements = page->attributes->elements;
@@ -167,7 +157,7 @@ static int write_siblings(Page *page, float *const *rows) {
     if (group_siblings(tree, elements, n_elements, page->attributes->classes, group) < 0) goto failed;
     for (Py_ssize_t i = 0; i < n_elements; i++) {
         int64_t node = elements[i];
-        const double *low = before + tree->blocks_before[node] * 2, *high = before + tree->blocks_before[tree->end[node]] * 2;
+        const double *low = before + tree->blocks_before[node] * 2, *high = before + blocks_end(tree, node) * 2;
         Group *its = groups + group[i];
         its->size += 1;
         its->words += high[0] - low[0];

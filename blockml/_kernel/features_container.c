@@ -1,22 +1,22 @@
-/* Candidates for the container of the content, and positions of blocks relative to them; reference:
-   blockml.features.container. Elements are given as indices into `reached` (n_reached,), the ancestors of blocks. */
+/* Candidates for the main container, and positions of blocks relative to them; reference:
+   blockml.features.container. Elements are given as indices into `ancestor_nodes` (n_ancestor_nodes,). */
 #include "features_page_tree.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Bits of tags, as in container.py. */
+/* Bits of tags in container.py. */
 enum { SURROUNDING = 1, AROUND = 2, INLINE = 4, MAIN = 8, ARTICLE = 16, HEADING = 32 };
 
-/* Rows of a candidate: levels up to an element that holds the block, levels below it, blocks before or after it, its
-   share of the words, and the share of these that is running text. */
+/* Rows of a candidate: levels up to an element that contains the block, levels below it, blocks before or after it,
+   its share of the words, and the share of running text in these. */
 enum { OUTOF, BELOW, OFF, SHARE, RUNNING, EACH };
 
-/* Text of each element: sums of `k` values (k, n) of its blocks, the first three of which are amounts. */
+/* Amounts of text of each element: sums of `k` values (k, n) of its blocks, the first three of which are amounts. */
 typedef struct {
     const int64_t *ancestor_nodes;
     Py_ssize_t n_ancestor_nodes;
     const double *words, *prose, *any; /* any: running text, or words on pages without running text */
-    double *sums;                      /* (k, n_reached) */
+    double *sums;                      /* (k, n_ancestor_nodes) */
 } Masses;
 
 static int sum_masses(const Tree *tree, const double *values, Py_ssize_t k, Masses *masses) {
@@ -30,7 +30,7 @@ static int sum_masses(const Tree *tree, const double *values, Py_ssize_t k, Mass
     }
     for (Py_ssize_t i = 0; i < n_ancestor_nodes; i++) {
         int64_t node = masses->ancestor_nodes[i];
-        const double *low = before + tree->blocks_before[node] * k, *high = before + tree->blocks_before[tree->end[node]] * k;
+        const double *low = before + tree->blocks_before[node] * k, *high = before + blocks_end(tree, node) * k;
         for (Py_ssize_t v = 0; v < k; v++) masses->sums[v * n_ancestor_nodes + i] = high[v] - low[v];
     }
     free(before);
@@ -46,19 +46,19 @@ static double largest(const double *values, Py_ssize_t n) {
     return most;
 }
 
-/* The first of the deepest elements with at least this share of the largest mass, or -1 without any mass. */
+/* Returns the first of the deepest elements with at least this share of the largest mass; -1 if all masses are 0. */
 static Py_ssize_t deepest_holding(const Tree *tree, const Masses *masses, const double *mass, double share) {
     double most = largest(mass, masses->n_ancestor_nodes);
     Py_ssize_t best = -1;
-    const int64_t *ancestor_nodes = masses->ancestor_nodes;
+    const int64_t *node = masses->ancestor_nodes;
     for (Py_ssize_t i = 0; most > 0 && i < masses->n_ancestor_nodes; i++)
-        if (mass[i] >= share * most && (best < 0 || tree->depth[ancestor_nodes[i]] > tree->depth[ancestor_nodes[best]])) best = i;
+        if (mass[i] >= share * most && (best < 0 || tree->depth[node[i]] > tree->depth[node[best]])) best = i;
     return best;
 }
 
 static int64_t mark_of(const Page *page, int64_t node) { return of_tag(page, MARK, page->tree->tag[node]); }
 
-/* The first of the elements with most words whose tag is marked or that have a role; -1 without any. */
+/* Returns the first of the elements with the most words, with a marked tag or a role; -1 without one. */
 static Py_ssize_t largest_named(const Page *page, const Masses *masses, int mark, const int32_t *roles, int32_t role) {
     Py_ssize_t best = -1;
     for (Py_ssize_t i = 0; i < masses->n_ancestor_nodes; i++) {
@@ -69,7 +69,7 @@ static Py_ssize_t largest_named(const Page *page, const Masses *masses, int mark
     return best;
 }
 
-/* Smallest element that holds the first heading and half of the mass; -1 without a heading. */
+/* Returns the smallest element with the first heading and half of the mass; -1 without a heading. */
 static Py_ssize_t with_heading(const Page *page, const Masses *masses) {
     const Tree *tree = page->tree;
     double most = largest(masses->any, masses->n_ancestor_nodes);
@@ -97,18 +97,18 @@ static void write_candidate(const Page *page, const Masses *masses, Py_ssize_t p
         for (Py_ssize_t i = 0; i < n; i++) outof[i] = below[i] = -2, off[i] = 0;
         return;
     }
-    int64_t node = masses->ancestor_nodes[place], low = tree->blocks_before[node], high = tree->blocks_before[tree->end[node]];
+    int64_t node = masses->ancestor_nodes[place], low = tree->blocks_before[node], high = blocks_end(tree, node);
     for (Py_ssize_t i = 0; i < n; i++) {
         int inside = i >= low && i < high;
         below[i] = inside ? (float)(tree->depth[node_or_last(tree, tree->parent_of[i])] - tree->depth[node]) : -1;
         off[i] = i < low ? (float)(i - low) : i >= high ? (float)(i - high + 1) : 0;
         outof[i] = 0;
     }
-    /* Blocks of an element are a range, and those of the element above a wider one. */
+    /* The blocks of an element are a range, which is part of the range of its parent. */
     int64_t since = low, until = high;
     Py_ssize_t steps = 1;
     for (int64_t above = tree->parent[node]; above >= 0 && steps <= most_levels; above = tree->parent[above], steps++) {
-        int64_t first = tree->blocks_before[above], last = tree->blocks_before[tree->end[above]];
+        int64_t first = tree->blocks_before[above], last = blocks_end(tree, above);
         for (int64_t i = first; i < since; i++) outof[i] = (float)steps;
         for (int64_t i = until > first ? until : first; i < last; i++) outof[i] = (float)steps;
         since = first < since ? first : since;
@@ -118,18 +118,14 @@ static void write_candidate(const Page *page, const Masses *masses, Py_ssize_t p
     for (int64_t i = until; i < n; i++) outof[i] = (float)steps;
 }
 
-/* Marks blocks (n,) with an ancestor that is one of the surroundings, by its tag or by its class or id; -1 with an
-   exception set. */
+/* Marks blocks (n,) with an ancestor that is surroundings by its tag, class or id. */
 static int mark_surrounded(const Page *page, uint8_t *surrounded) {
     const Tree *tree = page->tree;
     const AttributeValues *attributes = page->attributes;
     int64_t wanted = number_in(page->tables, SURROUNDINGS);
     Py_ssize_t size = tree->n_nodes + 1;
-    uint8_t *node = calloc((size_t)size, 1); /* whether it is one of the surroundings */
-    if (node == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
+    uint8_t *node = calloc((size_t)size, 1); /* whether it is surroundings */
+    if (node == NULL) return no_memory();
     for (Py_ssize_t k = 0; k < tree->n_ancestor_nodes; k++) {
         int64_t i = tree->ancestor_nodes[k], mark = mark_of(page, i);
         const int32_t *number = attributes->numbers + i;
@@ -151,7 +147,7 @@ static int mark_surrounded(const Page *page, uint8_t *surrounded) {
 
 /* Adds the scores of running text to those (n_nodes + 1,) of its ancestors; inline elements pass them on. */
 static void score_paragraphs(const Page *page, double *scores) {
-    enum { CLAUSE = 4 }; /* among classes */
+    enum { CLAUSE = 4 }; /* index of a character class */
     static const double parts[3] = {1.0, 0.5, 0.33};
     const Tree *tree = page->tree;
     const double *prose = tree->amounts + 2 * tree->n, *lengths = page->texts.lengths;
@@ -167,8 +163,8 @@ static void score_paragraphs(const Page *page, double *scores) {
         }
 }
 
-/* Subtracts the share of linked words from the score of each element, and sets those of elements that are no ancestors of
-   blocks to 0. Returns the element with the best score, or -1 without any. */
+/* Multiplies the score of each element by its share of unlinked words, and zeroes scores of elements without blocks.
+   Returns the element with the best score, or -1 without one. */
 static Py_ssize_t best_scored(const Tree *tree, const Masses *masses, const double *linked, double *scores) {
     Py_ssize_t best = -1;
     for (Py_ssize_t i = 0, node = 0; i <= masses->n_ancestor_nodes; i++) {
@@ -182,7 +178,7 @@ static Py_ssize_t best_scored(const Tree *tree, const Masses *masses, const doub
     return best;
 }
 
-/* Writes the best score above each block, and that of its parent, over the best of all. */
+/* Writes the best score above each block and the score of its parent, both divided by the best score. */
 static void write_scores(const Tree *tree, const double *scores, float *up, float *parent) {
     double best = at_least(largest(scores, tree->n_nodes), 1e-9);
     for (Py_ssize_t block = 0; block < tree->n; block++) {
@@ -199,7 +195,7 @@ static void write_scores(const Tree *tree, const double *scores, float *up, floa
     }
 }
 
-/* The number of a role that an ancestor of a block has; 0 if none has it. */
+/* Returns the number of a role that an ancestor of a block has; 0 without one. */
 static int32_t role_named(const Page *page, const int32_t *roles, const char *name) {
     const Tree *tree = page->tree;
     int32_t last = 0;

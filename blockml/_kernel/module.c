@@ -1,10 +1,10 @@
-/* The module: its functions, and how arrays come in. */
+/* Functions of the module, and access to arrays. */
 #include "kernel.h"
 
 int open_array(PyObject *array, Py_buffer *view, Py_ssize_t size, int writable) {
     if (PyObject_GetBuffer(array, view, writable ? PyBUF_CONTIG : PyBUF_CONTIG_RO) < 0) return -1;
     if (view->itemsize != size) {
-        PyErr_Format(PyExc_TypeError, "an array of items of %zd bytes was expected, not of %zd", size, view->itemsize);
+        PyErr_Format(PyExc_TypeError, "expected an array with items of %zd bytes, got %zd", size, view->itemsize);
         PyBuffer_Release(view);
         return -1;
     }

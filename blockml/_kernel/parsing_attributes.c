@@ -1,12 +1,11 @@
-/* Sets of attributes of a page's elements, as blockml.page.attributes.Attributes holds them, and whether they hide an
-   element. */
+/* Attribute sets of elements as blockml.page.attributes.Attributes stores them, and whether they hide an element. */
 #include "parsing_builder.h"
 #include <string.h>
 
-/* Whether a style hides an element: 0 or HIDDEN, -1 with an exception set. */
+/* Tells whether a style hides an element: 0 or HIDDEN. */
 static int style_value_hides(Builder *b, PyObject *style) {
     int found = style_hides(style);
-    if (found < 0 && !PyErr_Occurred()) { /* let the regular expression look at it */
+    if (found < 0 && !PyErr_Occurred()) { /* use the regular expression */
         PyObject *match = PyObject_CallMethod(b->invisible, "search", "O", style);
         found = match == NULL ? -1 : match != Py_None;
         Py_XDECREF(match);
@@ -14,7 +13,7 @@ static int style_value_hides(Builder *b, PyObject *style) {
     return found > 0 ? HIDDEN : found;
 }
 
-/* Whether a mapping of attributes hides an element: 0 or HIDDEN, -1 with an exception set. */
+/* Tells whether a mapping of attributes hides an element: 0 or HIDDEN. */
 int builder_mapping_hides(Builder *b, PyObject *attributes) {
     int held = PySequence_Contains(attributes, b->hidden);
     if (held) return held < 0 ? -1 : HIDDEN;
@@ -26,7 +25,7 @@ int builder_mapping_hides(Builder *b, PyObject *attributes) {
     return found;
 }
 
-/* The number of a new set of attributes: a mapping, or what was put last to the pairs. -1 with an exception set. */
+/* Adds an attribute set, a mapping or the last stored pairs, and returns its number. */
 int32_t builder_add_set(Builder *b, PyObject *given) {
     if (b->n_sets >= b->set_room) {
         Py_ssize_t room = b->set_room ? 2 * b->set_room : 256;
@@ -35,7 +34,7 @@ int32_t builder_add_set(Builder *b, PyObject *given) {
     }
     if (PyList_Append(b->given, given) < 0) return -1;
     b->set_end[b->n_sets] = (int64_t)b->pairs_length;
-    return (int32_t)b->n_sets++; /* no more than nodes */
+    return (int32_t)b->n_sets++; /* there are no more sets than nodes */
 }
 
 int builder_attribute(Builder *b, const char *name, size_t length, const char *value, size_t value_length) {
@@ -49,7 +48,7 @@ int builder_attribute(Builder *b, const char *name, size_t length, const char *v
     b->pairs[at - 1] = b->pairs[end - 1] = 0;
     b->n_pending_bytes = end - b->pairs_length;
     if (length == 6 && memcmp(name, "hidden", 6) == 0) b->pending_hides = 1;
-    if (length == 5 && memcmp(name, "style", 5) == 0) b->pending_style = at; /* the last one */
+    if (length == 5 && memcmp(name, "style", 5) == 0) b->pending_style = at; /* the last one counts */
     return 0;
 }
 

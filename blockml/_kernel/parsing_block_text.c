@@ -1,7 +1,7 @@
-/* The text of a block, as " ".join(text.split()) of all its nodes' texts would have it, and the lengths of its words.
+/* Text of a block as " ".join(text.split()) of the texts of its nodes would return it, and lengths of its words.
 
-   Texts of ASCII characters are looked at 64 at a time, and most of them are never copied: white space at their ends is
-   all that has to go. Others are gathered as code points. */
+   ASCII texts are scanned 64 characters at a time, and most are never copied, because only white space at their ends
+   is removed. Other texts are collected as code points. */
 #include "parsing_block_text.h"
 #include "text_bytes.h"
 #include <stdlib.h>
@@ -9,16 +9,16 @@
 /* Tokenizers, in the order of words.py. */
 enum { BY_SPACE, BOILERPIPE, BY_IDEOGRAPH };
 
-/* Room for the lengths of so many words more. */
+/* Grows the array of lengths by `more`. */
 static int grow_lengths(BlockText *t, Py_ssize_t more) {
     if (more <= t->lengths_room - t->n_lengths) return 0;
-    Py_ssize_t room = 2 * (t->n_lengths + more) + 256; /* texts are in memory: this can't overflow */
+    Py_ssize_t room = 2 * (t->n_lengths + more) + 256; /* cannot overflow: the texts are in memory */
     if (widen((void **)&t->lengths, room, sizeof(int32_t)) < 0) return -1;
     t->lengths_room = room;
     return 0;
 }
 
-/* Makes room for so many characters more, a blank before them and one behind. */
+/* Grows the ASCII buffer by `more` characters, a blank before them and one after them. */
 static int grow_ascii(BlockText *t, Py_ssize_t more) {
     if (more + 2 <= t->ascii_room - t->n) return 0;
     Py_ssize_t room = 2 * (t->n + more) + 256;
@@ -35,12 +35,12 @@ static int grow_points(BlockText *t, Py_ssize_t more) {
     return 0;
 }
 
-/* Whether to ask if a text is ASCII: that makes UTF-8 of all others, so it isn't done where most are such. Boilerpipe's
-   rules are those of points. */
+/* Tells whether to test if a text is ASCII. The test encodes other texts, so it is skipped if most texts are not
+   ASCII. Boilerpipe's rules are implemented for code points only. */
 static int asks_for_ascii(const BlockText *t) { return t->tokenizer != BOILERPIPE && t->n_others <= t->n_ascii + 8; }
 
-/* Points are copied behind the block's characters, with room for a blank between them, where they stay as they are
-   until they are added or the block ends. */
+/* Code points are copied after the block's characters, with room for a blank in between, and stay there until they
+   are added or the block ends. */
 int block_text_read(BlockText *t, PyObject *text) {
     Py_ssize_t n = PyUnicode_GetLength(text), size = -1;
     if (n < 0) return -1;
@@ -68,7 +68,7 @@ void block_text_begin(BlockText *t, PyObject *text) {
     t->n = t->begin = t->is_wide = t->has_space = t->irregular = 0;
 }
 
-/* White space and letters or digits among up to 64 ASCII characters, as bits, and white space other than blanks. */
+/* Bits of up to 64 characters: white space, letters and digits, and white space other than blanks. */
 typedef struct {
     uint64_t spaces, alnums, irregular;
 } CharacterBits;
@@ -89,7 +89,7 @@ static inline CharacterBits classify_ascii(const char *text, Py_ssize_t n) {
     return kinds;
 }
 
-/* Up to 64 points, of which `classes` tells. */
+/* Classifies up to 64 code points by the table `classes`. */
 static inline CharacterBits classify_points(const uint8_t *classes, const Py_UCS4 *points, Py_ssize_t n) {
     CharacterBits kinds = {0, 0, 0};
     if (n > 64) n = 64;
@@ -102,9 +102,10 @@ static inline CharacterBits classify_points(const uint8_t *classes, const Py_UCS
     return kinds;
 }
 
-/* Adds the lengths of the words of characters, or else points, with none that is white space at their ends; tells
-   whether there is other white space than single blanks. Returns the number of words. Room is for all. */
-static inline Py_ssize_t add_lengths(BlockText *t, const char *text, const Py_UCS4 *points, Py_ssize_t n, int *irregular) {
+/* Adds the lengths of the words of ASCII text, or else of code points, without white space at their ends, and tells
+   whether they contain other white space than single blanks. Returns the number of words. The array must have room. */
+static inline Py_ssize_t add_lengths(BlockText *t, const char *text, const Py_UCS4 *points, Py_ssize_t n,
+                                     int *irregular) {
     int32_t *lengths = t->lengths + t->n_lengths;
     Py_ssize_t begin = 0, count = 0;
     uint64_t held = 0, before = 0, others = 0;
@@ -115,7 +116,7 @@ static inline Py_ssize_t add_lengths(BlockText *t, const char *text, const Py_UC
         before = kinds.spaces >> 63;
         for (uint64_t spaces = kinds.spaces; spaces; spaces &= spaces - 1) {
             int at = lowest_bit(spaces);
-            uint64_t of_word = kinds.alnums & (((uint64_t)1 << at) - 1); /* those of words before are taken away */
+            uint64_t of_word = kinds.alnums & (((uint64_t)1 << at) - 1); /* bits of earlier words were cleared */
             kinds.alnums ^= of_word;
             lengths[count] = (int32_t)(base + at - begin);
             count += (held | of_word) != 0;
@@ -133,7 +134,7 @@ static inline Py_ssize_t add_lengths(BlockText *t, const char *text, const Py_UC
 
 static int is_space(const BlockText *t, char c) { return t->classes[(unsigned char)c] & SPACE; }
 
-/* Copies the characters that weren't, for more are to come. */
+/* Copies the uncopied characters, because more will follow. */
 static int copy_text(BlockText *t) {
     if (t->uncopied == NULL) return 0;
     Py_ssize_t n = t->n;
@@ -164,7 +165,7 @@ static int append_ascii(BlockText *t, const char *text, Py_ssize_t n, int irregu
     return 0;
 }
 
-/* Notes of the text at hand, which stays from `begin` to `end`, what came before and comes behind it. */
+/* Records the range of the current text that was added, and the white space around it. */
 static void note_space(BlockText *t, Py_ssize_t begin, Py_ssize_t end, int irregular) {
     if (t->single != NULL) t->begin = begin;
     t->irregular |= irregular;
@@ -180,7 +181,7 @@ static Py_ssize_t add_ascii(BlockText *t) {
     Py_ssize_t n = end - begin;
     t->has_space |= begin > 0;
     if (n == 0) return 0;
-    if (grow_lengths(t, n / 2 + 1) < 0) return -1; /* a word and what parts it from the next are two */
+    if (grow_lengths(t, n / 2 + 1) < 0) return -1; /* a word and a separator are at least two characters */
     Py_ssize_t n_words = add_lengths(t, text + begin, NULL, n, &irregular);
     if (t->n == 0 && !irregular)
         t->uncopied = text + begin, t->n = n;
@@ -190,8 +191,7 @@ static Py_ssize_t add_ascii(BlockText *t) {
     return n_words;
 }
 
-/* Adds the lengths of the words of a piece without white space that may hold several. Returns their number. Room is for
-   all. */
+/* Adds the lengths of the words of a piece without white space. Returns their number. The array must have room. */
 static Py_ssize_t split_piece(BlockText *t, const Py_UCS4 *points, Py_ssize_t n) {
     Py_ssize_t before = t->n_lengths;
     int32_t length = 0;
@@ -213,7 +213,7 @@ static Py_ssize_t split_piece(BlockText *t, const Py_UCS4 *points, Py_ssize_t n)
     return t->n_lengths - before;
 }
 
-/* Makes the block's characters points. The text at hand is behind them. */
+/* Converts the block's characters to code points. The current text comes after them. */
 static int widen_text(BlockText *t) {
     if (t->is_wide) return 0;
     const char *ascii_buffer = t->uncopied != NULL ? t->uncopied : t->ascii_buffer;
@@ -222,7 +222,8 @@ static int widen_text(BlockText *t) {
     return t->is_wide = 1;
 }
 
-/* Adds the lengths of words that may not be parted by white space alone. Returns their number. Room is for all. */
+/* Adds the lengths of words that are not separated by white space alone. Returns their number. The array must have
+   room. */
 static Py_ssize_t add_split_words(BlockText *t, const Py_UCS4 *points, Py_ssize_t n) {
     Py_ssize_t n_words = 0;
     for (Py_ssize_t i = 0, begin = 0; i <= n; i++)
@@ -239,7 +240,7 @@ static int may_split_pieces(const BlockText *t, const Py_UCS4 *points, Py_ssize_
     return t->tokenizer == BOILERPIPE || all & CJK;
 }
 
-/* The text lies behind where it is written: there is room for a blank before it. */
+/* The text is stored after the place where it is written, with room for a blank before it. */
 static Py_ssize_t add_points(BlockText *t) {
     const uint8_t *classes = t->classes;
     const Py_UCS4 *points = t->current_points;
@@ -265,7 +266,7 @@ static Py_ssize_t add_points(BlockText *t) {
         out += n;
     } else {
         Py_UCS4 last = 0;
-        for (Py_ssize_t i = 0; i < n; i++) { /* the first of several is a blank, and the others go */
+        for (Py_ssize_t i = 0; i < n; i++) { /* the first white space of a run becomes a blank, the rest is skipped */
             Py_UCS4 point = classes[points[i]] & SPACE ? ' ' : points[i];
             if (point != ' ' || last != ' ') *out++ = last = point;
         }
@@ -275,7 +276,7 @@ static Py_ssize_t add_points(BlockText *t) {
     return n_words;
 }
 
-/* Makes the text at hand, which is ASCII, points behind those of a wide block. */
+/* Copies the current ASCII text as code points, after those of the block. */
 static int widen_current(BlockText *t) {
     if (grow_points(t, t->length) < 0) return -1;
     Py_UCS4 *points = t->points + t->n + 1;

@@ -1,33 +1,29 @@
-/* Parser events to columns: the twin of the closures in blockml/parsing/builder.py, whose rules these are.
-
-   Numbers and texts go to arrays that grow. Depth and flags of a node follow from its parent's when it is added. */
+/* Builds nodes from parser events; reference: blockml.parsing.builder. Depth and flags of a node follow from its
+   parent's when it is added. */
 #include "parsing_builder.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* As in builder.py. */
+/* Kinds of elements, as in builder.py. */
 enum { PLAIN, VOID_, DROPPED, HEAD, BODY, PREFORMATTED };
-/* What `special` holds for a name: its kind, its flags from bit 8 on, and whether it may stand in a head. */
+/* Name properties: kind in bits 0-7, flags in bits 8-15, and whether head may contain the element in bit 16. */
 enum { KIND = 0xff, FLAGS_AT = 8, HEAD_CONTENT = 1 << 16 };
 
 int widen(void **array, Py_ssize_t room, size_t size) {
     void *wider = (size_t)room > PY_SSIZE_T_MAX / size ? NULL : realloc(*array, (size_t)room * size);
-    if (wider == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
+    if (wider == NULL) return no_memory();
     *array = wider;
     return 0;
 }
 
-/* What `special` holds for a name; -1 with an exception set. */
+/* Returns the properties of a name; -1 with an exception set. */
 static int32_t name_properties_of(Builder *b, PyObject *name) {
     PyObject *held = PyDict_GetItemWithError(b->name_properties, name);
     if (held == NULL) return PyErr_Occurred() ? -1 : 0;
     return (int32_t)PyLong_AsLong(held);
 }
 
-/* Number of a name, or -1 if it has none yet; -2 with an exception set. */
+/* Returns the number of a name, or -1 without one; -2 with an exception set. */
 static Py_ssize_t id_of(Builder *b, PyObject *name) {
     PyObject *held = PyDict_GetItemWithError(b->ids, name);
     if (held == NULL) return PyErr_Occurred() ? -2 : -1;
@@ -48,7 +44,7 @@ Py_ssize_t builder_new_id(Builder *b, PyObject *name) {
     return failed ? -2 : id;
 }
 
-/* Adds a node below the innermost open one, with a text or NULL. Returns its index, or -1 with an exception set. */
+/* Adds a node to the innermost open element, with a text or NULL. Returns its index, or -1 with an exception set. */
 static Py_ssize_t add(Builder *b, PyObject *name, Py_ssize_t id, int32_t set, PyObject *text, int own) {
     Py_ssize_t node = b->n;
     if (node >= b->max_nodes) {
@@ -111,12 +107,12 @@ static int clear_list(PyObject *list) {
 }
 
 static int clear_space(Builder *b) {
-    if (!b->has_space) return 0; /* what is preformatted of it has no characters */
+    if (!b->has_space) return 0; /* an empty text may be stored, which changes nothing */
     b->has_space = 0;
     return clear_list(b->spaces);
 }
 
-/* The text since the last tag, as a new reference. */
+/* Returns the text since the last tag and clears it; new reference. */
 static PyObject *take_text(Builder *b) {
     PyObject *text = b->piece;
     b->piece = NULL;
@@ -129,7 +125,7 @@ static PyObject *take_text(Builder *b) {
     return text;
 }
 
-/* Text with the white space before it, as a new reference; takes over `text`. */
+/* Returns a text with the white space before it; a new reference in place of `text`. */
 static PyObject *spaced(Builder *b, PyObject *text) {
     PyObject *space = b->n_preformatted ? PyUnicode_Join(b->empty_text, b->spaces) : Py_NewRef(b->blank);
     PyObject *whole = space == NULL ? NULL : PyUnicode_Concat(space, text);
@@ -139,7 +135,7 @@ static PyObject *spaced(Builder *b, PyObject *text) {
     return whole;
 }
 
-/* Adds the text since the last tag, which it takes over, or NULL with an exception set. */
+/* Adds a text node; takes over the reference `text`, which is NULL with an exception set. */
 static int add_text(Builder *b, PyObject *text, int kind) {
     if (text == NULL) return -1;
     if (kind == UNKNOWN) kind = text_kind(text);
@@ -151,7 +147,7 @@ static int add_text(Builder *b, PyObject *text, int kind) {
     }
     int failed = kind < 0;
     if (kind == TEXT_BLANK) {
-        failed = store_space(b, text) < 0; /* it only parts its neighbours: hand it to the next text */
+        failed = store_space(b, text) < 0; /* it only separates its neighbours and is prepended to the next text */
     } else if (!failed) {
         failed = b->head_level && b->n_open == b->head_level && leave_head(b) < 0;
         if (!failed && b->has_space) failed = (text = spaced(b, text)) == NULL;
@@ -167,14 +163,14 @@ static int add_piece(Builder *b, PyObject *text) {
     return 0;
 }
 
-/* What is pending, with the blank before it or without, as a new reference. */
+/* Decodes the pending text, with a blank before it or without, and clears it; new reference. */
 static PyObject *take_pending(Builder *b, int with_blank) {
     PyObject *text = PyUnicode_DecodeUTF8(b->pending + !with_blank, (Py_ssize_t)b->n_pending + with_blank, NULL);
     b->n_pending = 0;
     return text;
 }
 
-/* Makes what is pending a piece like those that came as texts of Python. */
+/* Moves the pending text to the pieces that came as str. */
 static int decode_pending(Builder *b) {
     if (!b->n_pending) return 0;
     PyObject *text = take_pending(b, 0);
@@ -185,7 +181,7 @@ static int decode_pending(Builder *b) {
 
 static int has_text(const Builder *b) { return b->piece != NULL || b->n_pending; }
 
-/* Adds the text since the last tag, if there is one. */
+/* Adds the text since the last tag. */
 static int flush(Builder *b) {
     if (b->piece != NULL) return decode_pending(b) < 0 ? -1 : add_text(b, take_text(b), UNKNOWN);
     if (!b->n_pending) return 0;
@@ -207,10 +203,10 @@ int builder_start(Builder *b, PyObject *name, Py_ssize_t *id, int32_t set, int o
     }
     if (has_text(b) && flush(b) < 0) return -1;
     if (*id < 0 && (*id = id_of(b, name)) < -1) return -1;
-    int32_t name_properties = *id < 0 ? name_properties_of(b, name) : b->tag_properties[*id];
-    if (name_properties < 0) return -1;
-    int kind = name_properties & KIND;
-    if (b->head_level && b->n_open == b->head_level && !(name_properties & HEAD_CONTENT) && leave_head(b) < 0) return -1;
+    int32_t properties = *id < 0 ? name_properties_of(b, name) : b->tag_properties[*id];
+    if (properties < 0) return -1;
+    int kind = properties & KIND;
+    if (b->head_level && b->n_open == b->head_level && !(properties & HEAD_CONTENT) && leave_head(b) < 0) return -1;
     if (kind == BODY && !b->has_head) {
         b->has_head = 1;
         if (add(b, b->head_name, -1, 0, NULL, 0) < 0) return -1;
@@ -218,7 +214,7 @@ int builder_start(Builder *b, PyObject *name, Py_ssize_t *id, int32_t set, int o
     Py_ssize_t node = add(b, name, *id, set, NULL, own);
     if (node < 0) return -1;
     *id = b->tag[node];
-    if (kind == VOID_) return 0; /* libxml2 puts text into those that it doesn't know */
+    if (kind == VOID_) return 0; /* not opened: libxml2 puts text into void elements that it doesn't know */
     if (kind == DROPPED) {
         b->n_dropped = 1;
     } else if (b->n_open >= b->max_depth) {
@@ -244,16 +240,16 @@ int builder_end(Builder *b, PyObject *name, Py_ssize_t id) {
     }
     if (has_text(b) && flush(b) < 0) return -1;
     if (id < 0) id = id_of(b, name);
-    int32_t name_properties = id < 0 ? id < -1 ? -1 : name_properties_of(b, name) : b->tag_properties[id];
-    if (name_properties < 0) return -1;
-    if ((name_properties & KIND) == VOID_ || !b->n_open) return 0;
+    int32_t properties = id < 0 ? id < -1 ? -1 : name_properties_of(b, name) : b->tag_properties[id];
+    if (properties < 0) return -1;
+    if ((properties & KIND) == VOID_ || !b->n_open) return 0;
     if (b->n_flattened) {
         b->n_flattened--;
-        return builder_text(b, " ", 1); /* its end parts texts all the same */
+        return builder_text(b, " ", 1); /* the end of a flattened element still separates texts */
     }
     if (b->n_open == b->head_level) b->head_level = 0;
     close_node(b);
-    if ((name_properties & KIND) == PREFORMATTED && b->n_preformatted) b->n_preformatted--; /* ends without a start may come */
+    if ((properties & KIND) == PREFORMATTED && b->n_preformatted) b->n_preformatted--; /* ends may exceed starts */
     return 0;
 }
 
@@ -283,6 +279,6 @@ int builder_is_dropping(const Builder *b) { return b->n_dropped > 0; }
 
 int builder_close(Builder *b) {
     int failed = has_text(b) && !b->n_dropped && flush(b) < 0;
-    while (b->n_open) close_node(b); /* also where the text was a node too many */
+    while (b->n_open) close_node(b); /* also if the text exceeds the node limit */
     return failed ? -1 : 0;
 }

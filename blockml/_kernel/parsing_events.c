@@ -1,5 +1,5 @@
-/* A builder as Python holds it: a capsule, and the functions that a parser calls, bound to it so that each call finds
-   its state without a look-up. Parsers in C (parsing_libxml2.c, parsing_lexbor.c) call what lies below them, through parsing_tags.c. */
+/* Python interface of a builder: a capsule, and functions bound to it, so that no call looks up its state. The
+   parsers in parsing_libxml2.c and parsing_lexbor.c call the builder through parsing_tags.c instead. */
 #include "parsing_builder.h"
 #include <stdlib.h>
 
@@ -25,7 +25,7 @@ static PyObject *none_unless(int failed) { return failed < 0 ? NULL : Py_NewRef(
 static PyObject *start(PyObject *capsule, PyObject *const *argument, Py_ssize_t n) {
     Builder *b = builder_of(capsule);
     if (b == NULL) return NULL;
-    if (n != 2) return PyErr_Format(PyExc_TypeError, "start takes a tag and its attributes");
+    if (n != 2) return PyErr_Format(PyExc_TypeError, "start needs a tag and attributes");
     if (b->n_dropped) {
         b->n_dropped++;
         return Py_NewRef(Py_None);
@@ -44,7 +44,7 @@ static PyObject *end(PyObject *capsule, PyObject *name) {
 static PyObject *data(PyObject *capsule, PyObject *text) {
     Builder *b = builder_of(capsule);
     if (b == NULL) return NULL;
-    if (!PyUnicode_Check(text)) return PyErr_Format(PyExc_TypeError, "data takes a str");
+    if (!PyUnicode_Check(text)) return PyErr_Format(PyExc_TypeError, "data needs a str");
     return none_unless(builder_data(b, text));
 }
 
@@ -72,7 +72,7 @@ static PyObject *bytes_of(const void *array, Py_ssize_t n, Py_ssize_t size) {
     return PyByteArray_FromStringAndSize(array, n * size);
 }
 
-/* A list, so long that it needn't grow. */
+/* Returns a list of all texts, allocated at its final size. */
 static PyObject *texts_of(const Builder *b) {
     PyObject *texts = PyList_New(b->n);
     for (Py_ssize_t i = 0; texts != NULL && i < b->n; i++)
@@ -80,8 +80,7 @@ static PyObject *texts_of(const Builder *b) {
     return texts;
 }
 
-/* Names, tag, parent, depth, end, flags, texts: what Nodes holds, but attributes; and what Attributes holds, in its
-   order. */
+/* columns(): names, tag, parent, depth, end, flags and texts of Nodes, then the fields of Attributes. */
 static PyObject *columns(PyObject *capsule, PyObject *none) {
     Builder *b = builder_of(capsule);
     (void)none;
@@ -106,8 +105,8 @@ static PyMethodDef events[] = {
 };
 enum { N_EVENTS = sizeof events / sizeof *events };
 
-/* nodes_builder(special, max_nodes, max_depth, limit_reached, invisible, controls): the functions above, bound to a new
-   builder. */
+/* nodes_builder(name_properties, max_nodes, max_depth, limit_reached, invisible, controls): the functions above,
+   bound to a new builder. */
 PyObject *nodes_builder(PyObject *module, PyObject *arguments) {
     PyObject *name_properties, *limit_reached, *invisible, *controls;
     Py_ssize_t max_nodes, max_depth;
@@ -124,8 +123,8 @@ PyObject *nodes_builder(PyObject *module, PyObject *arguments) {
     }
     b->max_nodes = max_nodes < INT32_MAX ? max_nodes : INT32_MAX - 1;
     b->max_depth = max_depth;
-    b->name_properties = Py_NewRef(name_properties), b->limit_reached = Py_NewRef(limit_reached), b->invisible = Py_NewRef(invisible);
-    b->controls = Py_NewRef(controls);
+    b->name_properties = Py_NewRef(name_properties), b->limit_reached = Py_NewRef(limit_reached);
+    b->invisible = Py_NewRef(invisible), b->controls = Py_NewRef(controls);
     b->ids = PyDict_New(), b->given = PyList_New(0);
     b->pieces = PyList_New(0), b->spaces = PyList_New(0);
     b->empty_text = PyUnicode_FromString(""), b->blank = PyUnicode_InternFromString(" ");
@@ -141,6 +140,6 @@ PyObject *nodes_builder(PyObject *module, PyObject *arguments) {
         PyObject *bound = PyCFunction_New(&events[i], capsule);
         if (bound == NULL || PyTuple_SetItem(result, i, bound) < 0) Py_CLEAR(result);
     }
-    Py_DECREF(capsule); /* the functions hold it */
+    Py_DECREF(capsule); /* the functions hold references */
     return result;
 }

@@ -1,7 +1,7 @@
-/* A page read from the tree that lexbor builds: the twin of _walk in blockml/parsing/lexbor.py, without an object of
-   Python for each node.
+/* Parses a page with lexbor and walks the tree without Python objects; reference:
+   blockml.parsing.lexbor.parse_selectolax.
 
-   The functions are those of the lexbor that selectolax brings; what follows is of its public headers. */
+   The functions are those of the lexbor inside selectolax; declarations follow its public headers. */
 #include "parsing_tags.h"
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +10,11 @@
    LXB_HTML_SERIALIZE_OPT_RAW and _WITHOUT_TEXT_INDENT. */
 enum { WITHOUT_EVENTS = 1, ELEMENT = 1, TEXT = 3, OK = 0, ERROR = 1, RAW_TEXT = 0x04 | 0x20 };
 
-/* Takes a piece of what is written, with what was given for it. */
+/* Callback that receives a piece of serialized text. */
 typedef unsigned int (*Take)(const unsigned char *, size_t, void *);
 
-/* In the order of _functions in blockml/parsing/lexbor.py, without lxb_ and _noi. Types of nodes, statuses and ways to
-   write are enumerations there. */
+/* In the order of lexbor_addresses in blockml/parsing/lexbor.py, without lxb_ and _noi. Node types, statuses and
+   options are enumerations there. */
 typedef struct {
     void *(*html_document_create)(void);
     void (*html_document_dom_opt_set)(void *, unsigned int);
@@ -36,14 +36,14 @@ typedef struct {
 } Functions;
 enum { N_FUNCTIONS = sizeof(Functions) / sizeof(void *) };
 
-/* What lexbor's number of a tag stands for, so that it needn't be asked again. Numbers of elements that lexbor doesn't
-   know are addresses. */
+/* Properties of a tag number, cached because calls are expensive. Numbers of elements that lexbor doesn't know are
+   addresses. */
 typedef struct {
     uintptr_t tag;
-    unsigned int type; /* 0 where nothing is known */
-    Py_ssize_t id;     /* the builder's number of an element's name */
+    unsigned int type; /* 0 for an empty entry */
+    Py_ssize_t id;     /* number of the element's name in the builder */
 } TagKind;
-enum { N_KINDS = 256 }; /* which have one place for all numbers that end alike */
+enum { N_KINDS = 256 }; /* direct-mapped by the low bits of the tag number */
 
 typedef struct {
     Functions call;
@@ -52,16 +52,10 @@ typedef struct {
     struct Element {
         void *node;
         Py_ssize_t id;
-    } *open; /* elements, for lexbor tells both anew, but at a cost */
+    } *open; /* open elements, saved because lexbor's functions are slower */
     Py_ssize_t n_open, room;
     TagKind kinds[N_KINDS];
 } ParserRun;
-
-/* What returns an int returns -1 with an exception set. */
-static int no_memory(void) {
-    PyErr_NoMemory();
-    return -1;
-}
 
 static int send_attributes(const ParserRun *r, void *node) {
     size_t length, value_length = 0;
@@ -76,7 +70,7 @@ static int send_attributes(const ParserRun *r, void *node) {
     return 0;
 }
 
-/* The kind of a node; `id` may be UNKNOWN still. */
+/* Returns the cached properties of a node's tag; `id` may still be UNKNOWN. */
 static TagKind *kind_of(ParserRun *r, void *node) {
     uintptr_t tag = r->call.dom_node_tag_id(node);
     TagKind *kind = &r->kinds[(tag ^ tag >> 8) % N_KINDS];
@@ -95,16 +89,16 @@ static int send_start(const ParserRun *r, TagKind *kind, void *node) {
 static int send_copied_text(const ParserRun *r, void *node) {
     size_t length;
     unsigned char *text = r->call.dom_node_text_content(node, &length);
-    if (text == NULL) return no_memory(); /* one without characters has a copy too */
+    if (text == NULL) return no_memory(); /* empty texts have a copy too */
     int failed = tags_text(r->tags, (const char *)text, (Py_ssize_t)length);
     r->call.dom_document_destroy_text(r->document, text);
     return failed;
 }
 
-/* A text as it is written out in pieces: a quote, the text, a quote, the end of the line. */
+/* Serialized text node, in pieces: a quote, the text, a quote, a line break. */
 typedef struct {
     Tags *tags;
-    int n; /* pieces; more if one is none of these */
+    int n; /* number of pieces; N_PIECES + 1 if one is different */
     int failed; /* with an exception set */
 } Serialized;
 enum { N_PIECES = 4 };
@@ -120,7 +114,7 @@ static unsigned int on_serialized(const unsigned char *piece, size_t length, voi
     return OK;
 }
 
-/* Lexbor gives a text away by writing it, or as a copy, which costs much more but comes as it is for certain. */
+/* Reads a text by serialization; a copy, which works in any case, costs much more. */
 static int send_text(const ParserRun *r, void *node) {
     size_t before = tags_text_length(r->tags);
     Serialized pieces = {r->tags, 0, 0};
@@ -140,7 +134,7 @@ static int open_element(ParserRun *r, void *node, Py_ssize_t id) {
     return 0;
 }
 
-/* Behind a node and all it holds; NULL behind the last one. */
+/* Advances to the next node after the descendants of one; NULL after the last node. */
 static int next_node(ParserRun *r, void **node) {
     void *next;
     while ((next = r->call.dom_node_next(*node)) == NULL && r->n_open) {
@@ -177,7 +171,7 @@ static unsigned int parse(ParserRun *r, const char *source, Py_ssize_t length) {
     return r->call.html_document_parse(r->document, (const unsigned char *)source, (size_t)length);
 }
 
-/* parse_lexbor(source, addresses): gives the builder all events of the tree of a page in UTF-8. */
+/* parse_lexbor(source, addresses): sends the tree of a page in UTF-8 to the builder. */
 PyObject *parse_lexbor(PyObject *capsule, PyObject *arguments) {
     const char *source;
     Py_ssize_t length;
@@ -190,7 +184,7 @@ PyObject *parse_lexbor(PyObject *capsule, PyObject *arguments) {
     memcpy(&r.call, function, sizeof r.call);
     if ((r.tags = tags_new(b, 1)) == NULL) return NULL;
     unsigned int status;
-    /* selectolax has lexbor take its memory by PyMem_RawMalloc, which needs no lock. */
+    /* The lexbor inside selectolax allocates by PyMem_RawMalloc, which needs no lock. */
     Py_BEGIN_ALLOW_THREADS;
     status = parse(&r, source, length);
     Py_END_ALLOW_THREADS;

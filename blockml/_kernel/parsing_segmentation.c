@@ -1,28 +1,28 @@
-/* Nodes to blocks in one pass: the twin of blockml.parsing.segmentation, whose rules these are.
+/* Segments nodes into blocks in one pass; reference: blockml.parsing.segmentation.
 
-   Between two texts only two things matter: which kinds of elements were opened, and which were closed. Both are sets
-   of bits, and what closes before a node is noted at it when the element is met: no stack of open nodes is needed. */
+   Only the kinds of elements opened and closed between two texts matter. Both are bit sets. An element records its
+   properties at the node where it ends, so no stack of open nodes is needed. */
 #include "parsing_block_text.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* What segmentation.py says of a name. The layouts stand in the order of their separators. */
+/* Name properties of segmentation.py; layouts in the order of their separators. */
 enum { ENDS_BLOCK = 1, ENDS_WORD = 2, CELL = 4, LINE = 8, PARAGRAPH = 16, VOID_ = 32 };
-/* Joint and Flag in page.py. */
+/* Separator and Flag in blockml/page. */
 enum { GLUED, SPACE_BETWEEN, CELL_BETWEEN, LINE_BETWEEN, PARAGRAPH_BETWEEN };
 enum { HEAD = 1, LINK = 2, DROPPED = 32 };
 /* As in segmentation.py. */
 enum { FIRST_IDEOGRAPH = 0x2e80 };
 
-/* The columns of Blocks, in the order in which they are given back; those from FLAGS on are of 8 bits. */
+/* Columns of Blocks in the order of the result; those from FLAGS on are uint8. */
 enum { N_WORDS, N_LINKED, FIRST_LINE, LAST_LINE, PARENT, NODE, LAST_NODE, FLAGS, SEPARATORS, N_COLUMNS };
 
 typedef struct {
     int32_t column[N_COLUMNS];
-    PyObject *text; /* NULL while it is gathered */
+    PyObject *text; /* NULL until the block ends */
 } Row;
 
-/* What closes before a node, and how many lines the end tags there fill. */
+/* Properties of the elements that end before a node, and the number of lines of their end tags. */
 typedef struct {
     int32_t n_lines;
     uint8_t closed;
@@ -34,17 +34,17 @@ typedef struct {
     Py_ssize_t n;
     Row *rows; /* of the blocks so far */
     Py_ssize_t n_rows, room;
-    BlockText text;            /* of the last of them */
-    int opened, closed;       /* since the last text */
-    int32_t line;             /* of the node at hand */
-    int32_t block_depth, gap_depth;  /* depth of the shallowest node after the block's first text, and after the last text */
-    Py_UCS4 last_character;             /* last character of the last text */
+    BlockText text;            /* of the last block */
+    int opened, closed;       /* properties since the last text */
+    int32_t line;             /* of the current node */
+    int32_t block_depth, gap_depth;  /* minimum depth of nodes after the block's first text, and after the last text */
+    Py_UCS4 last_character;             /* of the last text */
 } Segmenter;
 
 static int end_block(Segmenter *s) {
     Row *row = &s->rows[s->n_rows - 1];
     if ((row->text = block_text_finish(&s->text)) == NULL) return -1;
-    /* The shallowest node after the first text is a child of the deepest element that holds all. */
+    /* The shallowest node after the first text is a child of the deepest common ancestor. */
     int32_t above = s->parent[row->column[NODE]];
     if (s->text.single == NULL)
         while (above >= 0 && s->depth[above] >= s->block_depth) above = s->parent[above];
@@ -72,12 +72,12 @@ static int separator_before(const Segmenter *s, Py_UCS4 right) {
     if (properties & CELL) return CELL_BETWEEN;
     int before = s->text.classes[s->last_character], after = s->text.classes[right];
     if ((before | after) & SPACE) return SPACE_BETWEEN;
-    /* Two inline siblings without a space between them are two words to a reader. */
+    /* Adjacent inline elements without a space between them are two words. */
     int are_words = (s->opened & s->closed & ENDS_WORD) && (before & after & ALNUM);
     return are_words && s->last_character < FIRST_IDEOGRAPH && right < FIRST_IDEOGRAPH ? SPACE_BETWEEN : GLUED;
 }
 
-/* Adds a text to its block. Returns 0, or -1 with an exception set. */
+/* Adds a text to the current block or to a new one. */
 static int add_text(Segmenter *s, int32_t node, PyObject *text) {
     if (block_text_read(&s->text, text) < 0) return -1;
     int is_first = s->n_rows == 0, separator = is_first ? PARAGRAPH_BETWEEN : separator_before(s, s->text.right);
@@ -102,7 +102,7 @@ static int add_text(Segmenter *s, int32_t node, PyObject *text) {
     return 0;
 }
 
-/* All blocks. `ends` has an entry more than there are nodes, all zero. */
+/* Segments all nodes. `closing` has n + 1 entries, all zero. */
 static int segment_all(Segmenter *s, PyObject *texts, Py_ssize_t n_names, Closing *closing) {
     s->line = 1;
     s->gap_depth = INT32_MAX;
@@ -110,7 +110,7 @@ static int segment_all(Segmenter *s, PyObject *texts, Py_ssize_t n_names, Closin
         int32_t tag = s->tag[i], end = s->end[i];
         int is_listed = !(s->flags[i] & DROPPED);
         if (tag < 0 || tag >= n_names || end <= i || end > s->n || s->parent[i] < -1 || s->parent[i] >= i) {
-            PyErr_Format(PyExc_ValueError, "node %zd is no node of a tree in document order", i);
+            PyErr_Format(PyExc_ValueError, "node %zd does not fit into a tree in document order", i);
             return -1;
         }
         s->closed |= closing[i].closed;
@@ -130,18 +130,18 @@ static int segment_all(Segmenter *s, PyObject *texts, Py_ssize_t n_names, Closin
     return s->n_rows ? end_block(s) : 0;
 }
 
-/* Columns of 32 bits, one behind the other. */
+/* Returns the int32 columns (FLAGS, n_rows). */
 static PyObject *int32_columns(const Segmenter *s) {
     Py_ssize_t n = s->n_rows;
     PyObject *bytes = PyByteArray_FromStringAndSize(NULL, FLAGS * n * 4);
     if (bytes == NULL) return NULL;
-    int32_t *out = (int32_t *)PyByteArray_AsString(bytes); /* aligned as what malloc gives */
+    int32_t *out = (int32_t *)PyByteArray_AsString(bytes); /* aligned like memory of malloc */
     for (Py_ssize_t i = 0; i < n; i++)
         for (int k = 0; k < FLAGS; k++) out[k * n + i] = s->rows[i].column[k];
     return bytes;
 }
 
-/* Flags and separators, of 8 bits. */
+/* Returns flags and separators (2, n_rows). */
 static PyObject *uint8_columns(const Segmenter *s) {
     Py_ssize_t n = s->n_rows;
     PyObject *bytes = PyByteArray_FromStringAndSize(NULL, 2 * n);
@@ -161,12 +161,12 @@ static PyObject *block_texts(const Segmenter *s) {
     return result;
 }
 
-/* The name of each block's parent; an empty one without a parent. */
+/* Returns the name of each block's parent, empty without one. */
 static PyObject *parent_names(const Segmenter *s, PyObject *names) {
     PyObject *result = PyTuple_New(s->n_rows), *none = PyUnicode_FromString("");
     for (Py_ssize_t i = 0; result != NULL && none != NULL && i < s->n_rows; i++) {
         int32_t node = s->rows[i].column[PARENT];
-        PyObject *name = node < 0 ? none : PyTuple_GetItem(names, s->tag[node]); /* tags are checked by now */
+        PyObject *name = node < 0 ? none : PyTuple_GetItem(names, s->tag[node]); /* tags were checked */
         if (name == NULL || PyTuple_SetItem(result, i, Py_NewRef(name)) < 0) Py_CLEAR(result);
     }
     if (none == NULL) Py_CLEAR(result);
@@ -189,7 +189,7 @@ static PyObject *block_columns(const Segmenter *s, PyObject *names) {
     return result;
 }
 
-/* What is known of each name, `others` of one that isn't; to be freed. NULL with an exception set. */
+/* Returns the properties of each name, to be freed. */
 static uint8_t *properties_of(PyObject *names, PyObject *name_properties, int default_properties) {
     Py_ssize_t n = PyTuple_Size(names);
     uint8_t *properties = malloc((size_t)n + 1);
@@ -205,17 +205,16 @@ static uint8_t *properties_of(PyObject *names, PyObject *name_properties, int de
     return properties;
 }
 
-/* segment_nodes(names, tag, parent, depth, end, flags, texts, known, others, classes, tokenizer): the columns of Blocks
-   from n_words to last_node, one behind the other; flags and separators; word_lengths; texts; and names of parents. `texts`
-   is a list, `known` properties by name, `others` those of all other names, `classes` the table of all code points. */
+/* segment_nodes(names, tag, parent, depth, end, flags, texts, name_properties, default_properties, classes,
+   tokenizer): the columns of Blocks from n_words to last_node; flags and separators; word_lengths; texts; parents. */
 PyObject *segment_nodes(PyObject *module, PyObject *arguments) {
     PyObject *object[6], *names, *texts, *name_properties;
     Segmenter segmenter = {.n = 0};
     (void)module;
     int opened = 0, default_properties;
     if (!PyArg_ParseTuple(arguments, "O!OOOOOO!O!iOi", &PyTuple_Type, &names, &object[0], &object[1], &object[2],
-                          &object[3], &object[4], &PyList_Type, &texts, &PyDict_Type, &name_properties, &default_properties, &object[5],
-                          &segmenter.text.tokenizer))
+                          &object[3], &object[4], &PyList_Type, &texts, &PyDict_Type, &name_properties,
+                          &default_properties, &object[5], &segmenter.text.tokenizer))
         return NULL;
     static const Py_ssize_t sizes[6] = {4, 4, 4, 4, 1, 1};
     Py_buffer view[6];
@@ -227,12 +226,13 @@ PyObject *segment_nodes(PyObject *module, PyObject *arguments) {
     Py_ssize_t n = segmenter.n = view[4].len;
     if (view[0].len != n * 4 || view[1].len != n * 4 || view[2].len != n * 4 || view[3].len != n * 4 ||
         PyList_Size(texts) != n || view[5].len != N_POINTS) {
-        PyErr_SetString(PyExc_ValueError, "columns of different lengths");
+        PyErr_SetString(PyExc_ValueError, "columns differ in length");
         goto done;
     }
-    segmenter.tag = view[0].buf, segmenter.parent = view[1].buf, segmenter.depth = view[2].buf, segmenter.end = view[3].buf;
-    segmenter.flags = view[4].buf, segmenter.text.classes = view[5].buf;
-    if ((segmenter.properties = properties = properties_of(names, name_properties, default_properties)) == NULL) goto done;
+    segmenter.tag = view[0].buf, segmenter.parent = view[1].buf, segmenter.depth = view[2].buf;
+    segmenter.end = view[3].buf, segmenter.flags = view[4].buf, segmenter.text.classes = view[5].buf;
+    segmenter.properties = properties = properties_of(names, name_properties, default_properties);
+    if (properties == NULL) goto done;
     if ((closing = calloc((size_t)n + 1, sizeof(Closing))) == NULL)
         PyErr_NoMemory();
     else if (segment_all(&segmenter, texts, PyTuple_Size(names), closing) == 0)

@@ -1,12 +1,12 @@
-/* Texts, each once and numbered in the order in which they come: values of attributes, and lines.
+/* Table that numbers unique strings in the order of first occurrence.
 
-   They stay where a page's tree or a mapping has them, and only of those with other than ASCII characters a str is
-   made: to make one and to look it up in a dict costs more than all that is asked of a value. */
+   Strings stay in the memory of a page's tree or mapping, and a str is created only for strings that are not ASCII:
+   creating a str and looking it up in a dict costs more than the use of most strings. */
 #include "text_bytes.h"
 #include "text_string_table.h"
 #include <stdlib.h>
 
-/* Slots that are looked at; more are a sign of values made up so that they collide, and a dict has these. */
+/* Maximum number of probed slots; more indicate strings chosen to collide, which go to a dict. */
 enum { MOST_PROBES = 64 };
 
 static int is_ascii(const char *text, size_t length) {
@@ -16,17 +16,17 @@ static int is_ascii(const char *text, size_t length) {
     return !(all & all_of(128));
 }
 
-/* UTF-8 as a str; NULL with an exception set. */
+/* Decodes UTF-8. */
 static PyObject *decoded(const char *text, size_t length, int with_surrogates) {
     return PyUnicode_DecodeUTF8(text, (Py_ssize_t)length, with_surrogates ? "surrogatepass" : NULL);
 }
 
-/* The number of a new value; -1 with an exception set. */
+/* Adds a string and returns its number. */
 static int32_t add(StringTable *values, const char *text, size_t length, PyObject *owner) {
     if (values->n >= values->room) {
         Py_ssize_t room = 2 * values->room + 64;
         if (room >= INT32_MAX) {
-            PyErr_SetString(PyExc_OverflowError, "too many values");
+            PyErr_SetString(PyExc_OverflowError, "too many strings");
             return -1;
         }
         if (widen((void **)&values->items, room, sizeof(StringEntry)) < 0) return -1;
@@ -34,7 +34,8 @@ static int32_t add(StringTable *values, const char *text, size_t length, PyObjec
     }
     StringEntry value = {text, length, NULL, NULL, 0, 0};
     if (!is_ascii(text, length)) {
-        value.unicode = owner != NULL && PyUnicode_Check(owner) ? Py_NewRef(owner) : decoded(text, length, owner != NULL);
+        int has_str = owner != NULL && PyUnicode_Check(owner);
+        value.unicode = has_str ? Py_NewRef(owner) : decoded(text, length, owner != NULL);
         if (value.unicode == NULL) return -1;
     }
     value.owner = Py_XNewRef(owner);
@@ -42,7 +43,7 @@ static int32_t add(StringTable *values, const char *text, size_t length, PyObjec
     return (int32_t)values->n++;
 }
 
-/* The number of a value that has no slot; -1 with an exception set. */
+/* Returns the number of a string that found no slot. */
 static int32_t number_in_overflow(StringTable *values, const char *text, size_t length, PyObject *owner) {
     int32_t number = -1;
     if (values->overflow == NULL && (values->overflow = PyDict_New()) == NULL) return -1;
