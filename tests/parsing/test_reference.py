@@ -66,6 +66,24 @@ def assert_equal_to_reference(work: Callable[[], object]) -> None:
         assert_same(found, work())
 
 
+# --- bytes ------------------------------------------------------------------------------------------------------------
+
+#: Valid and invalid UTF-8: overlong forms, surrogates, numbers beyond the last code point, truncated characters.
+UTF8_PIECES = (
+    b"a", b"abcdefgh", "é".encode(), "你".encode(), "😀".encode(), b"\x80", b"\xbf", b"\xc0\x80", b"\xc1\xbf", b"\xc2",
+    b"\xe0\x80\x80", b"\xe0\x9f\xbf", b"\xe0\xa0\x80", b"\xed\x9f\xbf", b"\xed\xa0\x80", b"\xef\xbf\xbf",
+    b"\xe4\xbd", b"\xf0\x8f\xbf\xbf", b"\xf0\x90\x80\x80", b"\xf4\x8f\xbf\xbf", b"\xf4\x90\x80\x80",
+    b"\xf5\x80\x80\x80", b"\xf0\x9f\x98", b"\xff", b"\0",
+)  # fmt: skip
+
+
+@given(st.binary(max_size=40) | st.lists(st.sampled_from(UTF8_PIECES), max_size=12).map(b"".join))
+def test_any_bytes(source: bytes) -> None:
+    """Python accepts the same bytes as UTF-8."""
+    assert _kernel.compiled is not None
+    assert _kernel.compiled.is_utf8(source) == (source.decode("utf-8", "ignore").encode() == source)
+
+
 # --- pages ------------------------------------------------------------------------------------------------------------
 
 #: Markup with rules of its own, in any order.
@@ -208,7 +226,7 @@ except MemoryError:
 """
 
 
-def test_too_little_memory_raises() -> None:
+def test_parsing_without_memory_raises() -> None:
     """libxml2 itself silently returns a truncated page."""
     if sys.platform != "linux" or libxml2_addresses() is None:
         pytest.skip("needs limits on memory, and libxml2's functions")
@@ -387,7 +405,7 @@ style_pieces = st.sampled_from(
 @settings(max_examples=300)
 @given(style=st.lists(style_pieces, max_size=8).map("".join))
 def test_any_style(style: str) -> None:
-    """As the regular expression says, letters with an odd lower case included."""
+    """A style hides where the regular expression matches, also letters with an unusual lower case."""
     nodes, _ = built([("start", ("p", {"style": style}))], Limits())
     hidden = re.search(r"display\s*:\s*none|visibility\s*:\s*hidden", style, re.IGNORECASE) is not None
     assert bool(nodes.flags[0] & Flag.HIDDEN) == hidden
@@ -407,8 +425,8 @@ def test_any_style(style: str) -> None:
         ("data", (1,), TypeError),
     ],
 )
-def test_odd_events_are_refused(name: str, arguments: tuple[Any, ...], error: type[Exception]) -> None:
-    """And the builder lives on."""
+def test_events_of_wrong_types_are_refused(name: str, arguments: tuple[Any, ...], error: type[Exception]) -> None:
+    """The builder stays usable."""
     builder = new_builder(Limits())
     builder.start("div", {})
     with pytest.raises(error):
@@ -418,8 +436,8 @@ def test_odd_events_are_refused(name: str, arguments: tuple[Any, ...], error: ty
     assert builder.nodes().texts[-1] == "x"
 
 
-def test_a_text_too_many_at_the_end_leaves_a_whole_tree() -> None:
-    """What is open is closed all the same."""
+def test_a_text_beyond_the_limit_leaves_a_complete_tree() -> None:
+    """Open elements are closed all the same."""
 
     def work() -> Nodes:
         builder = new_builder(Limits(nodes=2))
@@ -466,10 +484,8 @@ DTYPES = {"flags": np.uint8, "classes": np.uint8}
         ("classes", [0] * 128, ValueError),
     ],
 )
-def test_columns_that_are_no_tree_are_refused(
-    compiled: _kernel.Compiled, name: str, column: Any, error: type[Exception]
-) -> None:
-    """Nothing is read beyond them."""
+def test_wrong_columns_are_refused(compiled: _kernel.Compiled, name: str, column: Any, error: type[Exception]) -> None:
+    """Columns of wrong sizes or with wrong indices are not read."""
 
     def cut(columns: dict[str, Any]) -> tuple[Any, ...]:
         arrays = {
