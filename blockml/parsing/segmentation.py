@@ -43,7 +43,7 @@ _FIRST_IDEOGRAPH = "\u2e80"
 #: Elements that end the line of text before them.
 BREAKING: Set[str] = frozenset().union(*_LAYOUT.values())
 
-#: Properties of element names for the C extension, those of unknown names are ``_ENDS_BLOCK | _ENDS_WORD``.
+#: Properties of element names for the C extension; those of unknown names are ``_ENDS_BLOCK | _ENDS_WORD``.
 _ENDS_BLOCK, _ENDS_WORD, _CELL, _LINE, _PARAGRAPH, _VOID = (1 << bit for bit in range(6))
 _LAYOUT_BITS = {Separator.CELL: _CELL, Separator.LINE: _LINE, Separator.PARAGRAPH: _PARAGRAPH}
 
