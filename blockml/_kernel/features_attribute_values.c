@@ -104,7 +104,7 @@ static int64_t bits_by_python(PyObject *tells, PyObject *value) {
     PyObject *found = PyObject_CallFunctionObjArgs(tells, value, NULL);
     int64_t bits = found == NULL ? -1 : PyLong_AsLongLong(found);
     Py_XDECREF(found);
-    if (bits < 0 && !PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "the function must return a number of at least 0");
+    if (bits < 0 && !PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "expected a number of at least 0");
     return bits;
 }
 

@@ -250,8 +250,8 @@ failed:
 
 const Family container_family = {
     write_container, NEEDS_VALUES,
-    {{ONCE, "outofhalf belowhalf offhalf sharehalf prosehalf outofmost belowmost offmost sharemost prosemost outofclean "
-            "belowclean offclean shareclean proseclean outofcleanall belowcleanall offcleanall sharecleanall "
+    {{ONCE, "outofhalf belowhalf offhalf sharehalf prosehalf outofmost belowmost offmost sharemost prosemost "
+            "outofclean belowclean offclean shareclean proseclean outofcleanall belowcleanall offcleanall sharecleanall "
             "prosecleanall outofscored belowscored offscored sharescored prosescored outofmain belowmain offmain "
             "sharemain prosemain scoreup scoreparent"}},
 };

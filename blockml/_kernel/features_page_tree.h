@@ -8,17 +8,17 @@
    blocks, tags and sets. */
 typedef struct {
     Py_ssize_t n_levels, n, n_nodes, n_tags, n_ancestor_nodes, n_sets;
-    int64_t *ancestors;   /* (n_levels, n) parent of each block, its parent and so on; -1 above a root */
+    int64_t *ancestors; /* (n_levels, n) parent of each block, its parent and so on; -1 above a root */
     int64_t *blocks_before; /* (n_nodes + 1,) blocks that start before each node */
     int64_t *ancestor_nodes; /* (n_ancestor_nodes,) nodes in `ancestors`, unique and increasing */
-    double *amounts;  /* (3, n) words, linked words, and words of running text */
-    int64_t *ends;    /* (n_sets,) see blockml.page.attributes.Attributes */
+    double *amounts; /* (3, n) words, linked words, and words of running text */
+    int64_t *ends; /* (n_sets,) see blockml.page.attributes.Attributes */
     int32_t *tag, *parent, *depth, *end, *set; /* (n_nodes,) */
-    int32_t *parent_of;                           /* (n,) parent of each block */
-    uint8_t *flags;                            /* (n,) */
-    double n_words, n_prose;                   /* words of the page, at least one, and of its running text */
-    PyObject *tag_names, *texts;                   /* tuples of str: (n_tags,) and (n,) */
-    PyObject *given, *pairs;                   /* see blockml.page.attributes.Attributes */
+    int32_t *parent_of; /* (n,) parent of each block */
+    uint8_t *flags; /* (n,) */
+    double n_words, n_prose; /* words of the page, at least one, and of its running text */
+    PyObject *tag_names, *texts; /* tuples of str: (n_tags,) and (n,) */
+    PyObject *given, *pairs; /* see blockml.page.attributes.Attributes */
 } Tree;
 
 /* Returns the tree of new_page_tree. It is immutable and was checked there, so functions needn't check its numbers. */
@@ -69,11 +69,11 @@ typedef struct {
     uint16_t first[1 << SLOT_BITS]; /* 1 + position of the longest keyword of each slot; 0 for none */
     Py_buffer view[N_TABLES];
     Py_ssize_t opened, n_places;
-    uint32_t crc[256];                   /* CRC-32 of each byte */
-    uint64_t counted[N_KINDS];           /* classes of each kind of character, a byte each, and a 1 */
-    PyObject *places;                    /* column of each tag name in tables */
-    PyObject *role_of;                   /* role bits by word */
-    PyObject *keyword_bits, *role_bits;  /* functions for values that are not ASCII */
+    uint32_t crc[256];                  /* CRC-32 of each byte */
+    uint64_t counted[N_KINDS];          /* classes of each kind of character, a byte each, and a 1 */
+    PyObject *places;                   /* column of each tag name in tables */
+    PyObject *role_of;                  /* role bits by word */
+    PyObject *keyword_bits, *role_bits; /* functions for values that are not ASCII */
 } Tables;
 
 const Tables *tables_of(PyObject *capsule);
@@ -99,14 +99,14 @@ int write_keywords(const Tables *tables, const StringTable *values, Py_ssize_t n
 enum { CLASS, ROLE, ID, ITEMPROP, PROPERTY, N_ATTRIBUTES };
 
 typedef struct {
-    PyObject *tree;                         /* capsule of the tree that the values belong to */
+    PyObject *tree; /* capsule of the tree that the values belong to */
     Py_ssize_t n_values, n_elements, n_groupings;
-    int32_t *numbers;   /* (N_ATTRIBUTES, n_nodes + 1) of values; 0 for a missing value or node */
-    int32_t *classes;   /* (n_nodes + 1,) of classes, also of `elements` */
-    int64_t *elements;  /* (n_elements,) siblings of ancestors, increasing */
+    int32_t *numbers;          /* (N_ATTRIBUTES, n_nodes + 1) of values; 0 for a missing value or node */
+    int32_t *classes;          /* (n_nodes + 1,) of classes, also of `elements` */
+    int64_t *elements;         /* (n_elements,) siblings of ancestors, increasing */
     int64_t *keywords, *roles; /* (n_values,) bits of keyword groups and of roles */
-    int64_t *groups;    /* (n_groupings, n) number of each block's group */
-    StringTable values;      /* values of `numbers`, then further classes */
+    int64_t *groups;           /* (n_groupings, n) number of each block's group */
+    StringTable values;        /* values of `numbers`, then further classes */
 } AttributeValues;
 
 const AttributeValues *attribute_values_of(PyObject *capsule, PyObject *tree);
@@ -127,9 +127,9 @@ typedef struct {
     const Tree *tree;
     const Tables *tables;
     const AttributeValues *attributes; /* NULL if no family needs them */
-    int32_t *places;    /* (n_tags + 1,) columns of tags in tables */
-    Texts texts;        /* read for the first family that needs them */
-    PyObject *title, *description; /* NULL if no family needs them */
+    int32_t *places;                   /* (n_tags + 1,) columns of tags in tables */
+    Texts texts;                       /* read for the first family that needs them */
+    PyObject *title, *description;     /* NULL if no family needs them */
 } Page;
 
 /* Returns the table entry of a tag; n_tags stands for a missing node. */

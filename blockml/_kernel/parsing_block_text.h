@@ -1,6 +1,6 @@
 /* Text of a block, joined from the texts of its nodes, and its words. */
-#ifndef BLOCKML_GATHERED_H
-#define BLOCKML_GATHERED_H
+#ifndef BLOCKML_BLOCK_TEXT_H
+#define BLOCKML_BLOCK_TEXT_H
 
 #include "kernel.h"
 
@@ -13,19 +13,19 @@ typedef struct {
     int32_t *lengths; /* of all words so far */
     Py_ssize_t n_lengths, lengths_room;
     /* The current text, which is added once its block is known. */
-    const char *current_ascii;       /* NULL if it is not ASCII or was not tested: it is in current_points then */
+    const char *current_ascii; /* NULL if it is not ASCII or was not tested: it is in current_points then */
     const Py_UCS4 *current_points;
     Py_ssize_t length;
-    Py_UCS4 left, right;     /* its last and first character; U+0000, which has no class, if it is empty */
+    Py_UCS4 left, right;          /* its last and first character; U+0000, which has no class, if it is empty */
     Py_ssize_t n_ascii, n_others; /* numbers of texts so far */
     /* The block so far, without white space at its ends. */
-    PyObject *single;          /* its only text, borrowed; NULL if there are several */
-    const char *uncopied;     /* characters of that text that were not copied; NULL if they were */
-    char *ascii_buffer;            /* ASCII characters */
-    Py_UCS4 *points;         /* code points, if is_wide */
+    PyObject *single;                      /* its only text, borrowed; NULL if there are several */
+    const char *uncopied;                  /* characters of that text that were not copied; NULL if they were */
+    char *ascii_buffer;                    /* ASCII characters */
+    Py_UCS4 *points;                       /* code points, if is_wide */
     Py_ssize_t n, begin, ascii_room, room; /* `begin`: offset of its characters in the only text */
-    int is_wide, has_space;        /* white space since the last character */
-    int irregular;             /* whether it has other white space than single blanks */
+    int is_wide, has_space;                /* white space since the last character */
+    int irregular;                         /* whether it has other white space than single blanks */
 } BlockText;
 
 /* Functions that return int or a number return -1 with an exception set. */

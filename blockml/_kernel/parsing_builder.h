@@ -16,9 +16,9 @@ struct Builder {
     char *pairs; /* names and values of attributes, each followed by 0, set after set */
     size_t pairs_length, pairs_room;
     size_t n_pending_bytes; /* bytes after them: attributes of the next tag */
-    size_t pending_style;  /* offset of the value of a pending style; 0 for none */
-    int pending_hides; /* whether a pending attribute hides the element */
-    int64_t *set_end; /* offset where each set ends */
+    size_t pending_style;   /* offset of the value of a pending style; 0 for none */
+    int pending_hides;      /* whether a pending attribute hides the element */
+    int64_t *set_end;       /* offset where each set ends */
     Py_ssize_t n_sets, set_room;
     int32_t *path; /* open nodes */
     Py_ssize_t n_open, path_room;
@@ -32,7 +32,7 @@ struct Builder {
     int has_head, too_deep, too_many;
     PyObject *name_properties, *limit_reached, *invisible, *controls; /* from builder.py */
     PyObject *ids;
-    PyObject *given; /* attribute sets that came as mappings, None for others */
+    PyObject *given;          /* attribute sets that came as mappings, None for others */
     PyObject *piece, *pieces; /* text since the last tag: first piece, further pieces */
     char *pending;            /* text after these pieces in UTF-8; the first byte is a blank that may precede it */
     size_t n_pending, pending_room;

@@ -97,7 +97,7 @@ PyObject *parse_libxml2(PyObject *capsule, PyObject *arguments) {
     Builder *b = builder_of(capsule);
     if (b == NULL || !PyArg_ParseTuple(arguments, "y#O", &source, &length, &addresses)) return NULL;
     if (read_addresses(addresses, function, N_FUNCTIONS) < 0) return NULL;
-    if (length > INT32_MAX) return PyErr_Format(PyExc_OverflowError, "pages of more than two gigabytes are not supported");
+    if (length > INT32_MAX) return PyErr_Format(PyExc_OverflowError, "pages over 2 GB are not supported");
     ParserRun r = {.tags = tags_new(b, 0)};
     if (r.tags == NULL) return NULL;
     memcpy(&r.call, function, sizeof r.call);

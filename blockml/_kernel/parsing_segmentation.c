@@ -34,11 +34,11 @@ typedef struct {
     Py_ssize_t n;
     Row *rows; /* of the blocks so far */
     Py_ssize_t n_rows, room;
-    BlockText text;            /* of the last block */
-    int opened, closed;       /* properties since the last text */
-    int32_t line;             /* of the current node */
-    int32_t block_depth, gap_depth;  /* minimum depth of nodes after the block's first text, and after the last text */
-    Py_UCS4 last_character;             /* of the last text */
+    BlockText text;                 /* of the last block */
+    int opened, closed;             /* properties since the last text */
+    int32_t line;                   /* of the current node */
+    int32_t block_depth, gap_depth; /* minimum depth of nodes after the block's first text, and after the last text */
+    Py_UCS4 last_character;         /* of the last text */
 } Segmenter;
 
 static int end_block(Segmenter *s) {

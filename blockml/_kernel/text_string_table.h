@@ -1,14 +1,14 @@
 /* Table of unique strings and their numbers. */
-#ifndef BLOCKML_VALUES_H
-#define BLOCKML_VALUES_H
+#ifndef BLOCKML_STRING_TABLE_H
+#define BLOCKML_STRING_TABLE_H
 
 #include "kernel.h"
 
 typedef struct {
     const char *text; /* UTF-8, with surrogates */
     size_t length;
-    PyObject *unicode;  /* str of a string that is not ASCII, else NULL */
-    PyObject *owner;  /* keeps the text alive; NULL if a tree does */
+    PyObject *unicode;                         /* str of a string that is not ASCII, else NULL */
+    PyObject *owner;                           /* keeps the text alive; NULL if a tree does */
     uint8_t may_have_keywords, may_have_roles; /* whether it is the value of such an attribute */
 } StringEntry;
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.decision.policy import DecisionPolicy
-from blockml.decision.scores import PolicyColumns, score_blocks
+from blockml.decision.policy import REASONS, DecisionPolicy, PolicyColumns, score_blocks
 from blockml.errors import UnknownNameError, UsageError
 from blockml.features.page_context import PageContext
 from blockml.page import Flag, Label, Page, Reason
@@ -20,12 +19,6 @@ from blockml.predictors.block_types import BlockTypeScores
 __all__ = ["Decision", "Prediction", "confidence", "decide", "label_names", "with_threshold"]
 
 _PREFORMATTED = int(Flag.PREFORMATTED)
-#: Fields of a policy that remove blocks, with the reason for blocks that would be kept if the field were 0.
-_RULES: tuple[tuple[str, Reason], ...] = (
-    ("link_penalty", Reason.LINK),
-    ("duplicate_penalty", Reason.DUPLICATE),
-    ("min_content_words", Reason.NO_CONTENT),
-)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,17 +30,17 @@ class Prediction:
     remarks: tuple[str, ...] = ()
     """Remarks about the whole page, one sentence each."""
     labels: Sequence[Label] | None = None
-    """(n_blocks,) label of each block, if the extractor predicts labels itself; see also ``block_types``."""
+    """(n_blocks,) labels, from extractors that assign them directly; see also ``block_types``."""
     confidence: float | None = None
     """Predicted F1 of the kept blocks in [0, 1], if the extractor predicts it."""
     removed: NDArray[np.bool_] | None = None
-    """(n_blocks,) whether each block is part of the template of the page's site, and so removed at any score."""
+    """(n_blocks,) blocks of the site's template, which are removed regardless of their scores."""
     context: PageContext | None = None
-    """Context of the page, for policies with the rule ``expected_f1``."""
+    """The page, for policies with the rule ``expected_f1``."""
     p_article: float | None = None
-    """Probability that the page is an article, if predicted."""
+    """Probability that the page is an article, where it is known."""
     block_types: BlockTypeScores | None = None
-    """Scores of block types, from which comments and labels follow."""
+    """Scores of block types, from which labels and comments follow."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,17 +50,16 @@ class Decision:
     probabilities: NDArray[np.float32]
     """Scores before the policy."""
     scores: NDArray[np.float32]
-    """Scores adjusted by the policy; the threshold applies to these."""
+    """Scores that the threshold was compared with."""
     kept: NDArray[np.bool_]
-    """Whether each block is kept."""
     reasons: Sequence[Reason]
-    """Reason of each decision; computed on first access."""
+    """Why each block was kept or removed; computed when it is first looked at."""
     overruled: NDArray[np.bool_]
-    """Whether the score keeps a block that another rule removes: comments and excluded labels."""
+    """(n_blocks,) blocks that the threshold keeps and another rule removes: comments and excluded labels."""
     labels: Sequence[Label] | None
-    """Label of each block; None if the extractor predicts only content or boilerplate."""
+    """(n_blocks,) label of each block; None from extractors without labels."""
     confidence: float
-    """Predicted F1, or the expected fraction of words decided correctly; in [0, 1]."""
+    """Predicted F1, or the expected share of words whose decision is right; in [0, 1]."""
 
 
 def decide(
@@ -78,10 +70,10 @@ def decide(
     include: Set[Label] = frozenset(),
     exclude: Set[Label] = frozenset(),
 ) -> Decision:
-    """Decide which blocks are kept. A lower threshold or a larger ``include`` never removes a block.
+    """Decide which blocks are kept. A lower threshold never keeps less, nor does a larger ``include``.
 
-    A preformatted element is kept or removed as a whole, by the mean score of its words: syntax highlighting splits
-    code into many blocks, and incomplete code is useless.
+    A preformatted element is decided as a whole, by the mean score of its words: highlighted code is split into many
+    blocks, and code with missing pieces is useless.
 
     Parameters
     ----------
@@ -90,9 +82,10 @@ def decide(
     page
         The parsed page.
     prediction
-        Output of an extractor for its blocks.
+        The output of an extractor for the page.
     include, exclude
-        Disjoint sets of labels whose blocks are kept, or removed, at any score. Need a prediction with labels.
+        Labels whose blocks are kept, or removed, regardless of their scores; they are disjoint and need a prediction
+        with labels.
 
     Examples
     --------
@@ -117,9 +110,9 @@ def decide(
         asked_for = np.array([label in include for label in labels], dtype=bool) & (comments | ~by_score)
         excluded = np.array([label in exclude for label in labels], dtype=bool) & (by_score & ~comments)
     kept = (by_score & ~comments & ~excluded) | asked_for
-    certainty = prediction.confidence
-    if certainty is None:  # of the decision about content, without include and exclude
-        certainty = confidence(scores, by_score, page.blocks.n_words)
+    sure = prediction.confidence
+    if sure is None:  # the confidence is that of the scores, without labels that were included or excluded
+        sure = confidence(scores, by_score, page.blocks.n_words)
 
     def reasons() -> tuple[Reason, ...]:
         """Return the reason of each block; later rules override earlier ones."""
@@ -130,9 +123,7 @@ def decide(
             found[blocks] = reason
         return tuple(found.tolist())
 
-    return Decision(
-        prediction.scores, scores, kept, LazySequence(len(kept), reasons), by_score & ~kept, labels, certainty
-    )
+    return Decision(prediction.scores, scores, kept, LazySequence(len(kept), reasons), by_score & ~kept, labels, sure)
 
 
 def _scorer(prediction: Prediction) -> Callable[[DecisionPolicy], NDArray[np.float32]]:
@@ -161,7 +152,7 @@ def _by_score(
     bound = np.float32(policy.threshold)
     found: NDArray[np.object_] = np.where(kept, Reason.ABOVE_THRESHOLD, Reason.BELOW_THRESHOLD).astype(object)
     if policy.rule == "expected_f1":
-        for field, reason in _RULES:
+        for field, reason in REASONS:
             if getattr(policy, field) and not kept.all():
                 found[~kept & (_with_code(scorer(_without(policy, field)), page) >= bound)] = reason
     changed = kept != (scores >= bound)

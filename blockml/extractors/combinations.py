@@ -10,8 +10,8 @@ import reprlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
-from dataclasses import replace
-from typing import ClassVar, Final, Self
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,10 +43,6 @@ Member = str | Extractor
 #: members removed scores 0 and stays removed.
 LEAST_SCORE = 1e-6
 
-_TRAITS: Final = Traits(
-    needs_training=False, uses_siblings=False, gives_probabilities=False, source="Gottron 2008 (CombinE)"
-)
-
 
 def remaining_scores(decision: Decision, member: Extractor) -> NDArray[np.float32]:
     """(n_blocks,) scores of a member by which another one can decide: 0 for what was removed whatever it scores.
@@ -64,7 +60,7 @@ class Combination(Extractor):
     Extractors that have to learn are given as objects that have learnt.
     """
 
-    traits: ClassVar[Traits] = _TRAITS
+    traits: ClassVar[Traits] = Traits("Gottron 2008 (CombinE)")
     members: Sequence[Member]
     """Names of methods, or extractors: combinations and models may be among them."""
 
@@ -104,7 +100,7 @@ class Combination(Extractor):
         is_list = isinstance(members, list | tuple) and len(members) > 0
         if not is_list or not all(isinstance(member, str | Extractor) for member in members):
             raise UsageError(
-                f"parameter 'members' of {self.name} is a list of one or more names or extractors, not {members!r}"
+                f"parameter 'members' of {self.name} must be a list of one or more names or extractors, got {members!r}"
             )
         for member in members:
             if isinstance(member, str) and member not in METHODS:
@@ -176,6 +172,7 @@ class _Vote(Combination):
         return tuple([", ".join(ids[column]) for column in self.votes(page).T])
 
 
+@dataclass(eq=False, repr=False)
 class Union(_Vote):
     """Keeps what any member keeps.
 
@@ -193,15 +190,14 @@ class Union(_Vote):
     """
 
     name: ClassVar[str] = "union"
-
-    def __init__(self, members: Sequence[Member] = ("bte", "numwords")) -> None:
-        self.members = members
+    members: Sequence[Member] = ("bte", "numwords")
 
     def count(self, votes: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Give 1 to a block that any member keeps; what lies between is the score of :class:`Majority`."""
         return np.where(votes.any(axis=0), 1.0, 0.0)
 
 
+@dataclass(eq=False, repr=False)
 class Intersection(_Vote):
     """Keeps what every member keeps.
 
@@ -219,15 +215,14 @@ class Intersection(_Vote):
     """
 
     name: ClassVar[str] = "intersection"
-
-    def __init__(self, members: Sequence[Member] = ("lqf", "crunch")) -> None:
-        self.members = members
+    members: Sequence[Member] = ("lqf", "crunch")
 
     def count(self, votes: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Give 1 to a block that every member keeps; what lies between is the score of :class:`Majority`."""
         return np.where(votes.all(axis=0), 1.0, 0.0)
 
 
+@dataclass(eq=False, repr=False)
 class Majority(_Vote):
     """Keeps what members with at least half of all weight keep.
 
@@ -247,14 +242,8 @@ class Majority(_Vote):
     """
 
     name: ClassVar[str] = "majority"
-
-    def __init__(
-        self,
-        members: Sequence[Member] = ("bte", "lqf", "crunch", "kfe", "numwords"),
-        weights: Sequence[float] | None = None,
-    ) -> None:
-        self.members = members
-        self.weights = weights
+    members: Sequence[Member] = ("bte", "lqf", "crunch", "kfe", "numwords")
+    weights: Sequence[float] | None = None
 
     def check(self) -> None:
         """Check members and weights.
@@ -271,8 +260,8 @@ class Majority(_Vote):
         is_list = isinstance(weights, list | tuple) and len(weights) == len(self.members)
         if not is_list or not all(weight in _WEIGHTS for weight in weights) or not any(weights):
             raise UsageError(
-                f"parameter 'weights' of {self.name} is a list of {_WEIGHTS} for each of the "
-                f"{len(self.members)} members, not all 0; not {reprlib.repr(weights)}"
+                f"parameter 'weights' of {self.name} must be a list of {_WEIGHTS} for each of the "
+                f"{len(self.members)} members, not all 0; got {reprlib.repr(weights)}"
             )
 
     def count(self, votes: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -282,6 +271,7 @@ class Majority(_Vote):
         return share
 
 
+@dataclass(eq=False, repr=False)
 class Serial(Combination):
     """Lets each member work on the page that the members before it have left.
 
@@ -301,9 +291,7 @@ class Serial(Combination):
     """
 
     name: ClassVar[str] = "serial"
-
-    def __init__(self, members: Sequence[Member] = ("crunch", "bte")) -> None:
-        self.members = members
+    members: Sequence[Member] = ("crunch", "bte")
 
     @property
     def default_threshold(self) -> float:

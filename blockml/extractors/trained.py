@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from blockml.decision.decide import with_threshold
 from blockml.decision.policy import DecisionPolicy
 from blockml.errors import UsageError
-from blockml.extractors.base import Between, Extractor, Prediction, Traits
+from blockml.extractors.base import Between, Extractor, Prediction, Traits, parameter
 from blockml.extractors.matrix import page_matrix, uses_siblings
 from blockml.model import Model, score_page
 from blockml.page import Page
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["TrainedExtractor"]
 
 
+@dataclass(eq=False, repr=False)
 class TrainedExtractor(Extractor):
     """Scores blocks by a model.
 
@@ -39,20 +40,11 @@ class TrainedExtractor(Extractor):
     """
 
     name: ClassVar[str] = "supervised"
-    traits: ClassVar[Traits] = Traits(
-        needs_training=True, uses_siblings=False, gives_probabilities=True, source="Kim et al. 2013"
-    )
-    legal: ClassVar[Mapping[str, Between | tuple[object, ...]]] = {"threshold": Between(0, 1, optional=True)}
+    traits: ClassVar[Traits] = Traits("Kim et al. 2013", needs_training=True, gives_probabilities=True)
 
-    def __init__(
-        self,
-        model: Model,
-        threshold: float | None = None,
-        template: SiteTemplate | str | os.PathLike[str] | None = None,
-    ) -> None:
-        self.model = model
-        self.threshold = threshold
-        self.template = template
+    model: Model
+    threshold: float | None = parameter(None, Between(0, 1, optional=True))
+    template: SiteTemplate | str | os.PathLike[str] | None = None
 
     @property
     def gives_labels(self) -> bool:

@@ -47,7 +47,7 @@ class Model:
     metrics: Mapping[str, Any] = field(default_factory=dict)
     """Measured quality with intervals."""
     notes: tuple[str, ...] = ()
-    """What users should know, such as known weaknesses: paragraphs for the card."""
+    """Paragraphs for the card, such as known weaknesses."""
     command: str = ""
     """The command that trained it."""
     seed: int = 0

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.extractors.base import Between, Extractor, Traits
+from blockml.extractors.base import Extractor, Traits, parameter
 from blockml.extractors.heuristics.boilerpipe_rows import Mark, Rows, rows_of
 from blockml.features.density import link_density, word_density
 from blockml.page import Page
@@ -22,11 +23,6 @@ from blockml.parsing.options import ParsingOptions
 __all__ = ["BoilerpipeArticle", "BoilerpipeDefault", "Density", "NumWords"]
 
 Numbers = NDArray[np.floating[Any]] | NDArray[np.integer[Any]]
-
-_PARSING: Final = ParsingOptions(profile="boilerpipe", keep_wordless=False, tokenizer="boilerpipe")
-_TRAITS: Final = Traits(
-    needs_training=False, uses_siblings=False, gives_probabilities=False, source="Kohlschütter et al. 2010"
-)
 
 
 def _before(column: Numbers) -> Numbers:
@@ -78,7 +74,18 @@ def density_rules(links: Numbers, density: Numbers) -> NDArray[np.bool_]:
     return content
 
 
-class NumWords(Extractor):
+class _Boilerpipe(Extractor):
+    """Base class of boilerpipe's extractors, which segment pages in its way."""
+
+    traits: ClassVar[Traits] = Traits("Kohlschütter et al. 2010")
+
+    @property
+    def parsing(self) -> ParsingOptions:
+        """Boilerpipe's blocks: inline tags do not separate, blocks without words are dropped."""
+        return ParsingOptions(profile="boilerpipe", keep_wordless=False, tokenizer="boilerpipe")
+
+
+class NumWords(_Boilerpipe):
     """Boilerpipe's rules on numbers of words: of the block, the one before and the one after.
 
     Missing neighbours count as blocks without words.
@@ -93,19 +100,13 @@ class NumWords(Extractor):
     """
 
     name: ClassVar[str] = "numwords"
-    traits: ClassVar[Traits] = _TRAITS
-
-    @property
-    def parsing(self) -> ParsingOptions:
-        """Boilerpipe's blocks: inline tags do not separate, blocks without words are dropped."""
-        return _PARSING
 
     def score(self, page: Page) -> NDArray[np.float32]:
         """Give content 1 and the rest 0."""
         return words_rules(link_density(page.blocks), page.blocks.n_words).astype(np.float32)
 
 
-class Density(Extractor):
+class Density(_Boilerpipe):
     """Boilerpipe's rules on densities: words per line of the block and of both neighbours, and links.
 
     Missing neighbours count as blocks without words. So the last block of a page is content only if its lines are
@@ -121,12 +122,6 @@ class Density(Extractor):
     """
 
     name: ClassVar[str] = "density"
-    traits: ClassVar[Traits] = _TRAITS
-
-    @property
-    def parsing(self) -> ParsingOptions:
-        """Boilerpipe's blocks: inline tags do not separate, blocks without words are dropped."""
-        return _PARSING
 
     def score(self, page: Page) -> NDArray[np.float32]:
         """Give content 1 and the rest 0."""
@@ -294,15 +289,8 @@ ARTICLE_STEPS: Final[Mapping[str, tuple[Step, ...]]] = {
 }
 
 
-class _Chain(Extractor):
+class _Chain(_Boilerpipe):
     """Scores by steps over rows of fused blocks."""
-
-    traits: ClassVar[Traits] = _TRAITS
-
-    @property
-    def parsing(self) -> ParsingOptions:
-        """Boilerpipe's blocks: inline tags do not separate, blocks without words are dropped."""
-        return _PARSING
 
     @property
     @abstractmethod
@@ -352,6 +340,7 @@ class BoilerpipeDefault(_Chain):
         return DEFAULT_STEPS
 
 
+@dataclass(eq=False, repr=False)
 class BoilerpipeArticle(_Chain):
     """Boilerpipe's chain for news: the largest run of content, with what the title and the levels tell.
 
@@ -372,10 +361,7 @@ class BoilerpipeArticle(_Chain):
     """
 
     name: ClassVar[str] = "boilerpipe-article"
-    legal: ClassVar[Mapping[str, Between | tuple[object, ...]]] = {"steps": tuple(ARTICLE_STEPS)}
-
-    def __init__(self, steps: str = "twelve") -> None:
-        self.steps = steps
+    steps: str = parameter("twelve", tuple(ARTICLE_STEPS))
 
     @property
     def chain(self) -> tuple[Step, ...]:

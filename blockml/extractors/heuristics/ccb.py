@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.extractors.base import Between, Extractor, Traits
+from blockml.extractors.base import Between, Extractor, Traits, parameter
 from blockml.extractors.heuristics.blurring import blur
 from blockml.extractors.heuristics.token_stream import VIEWS, Flat, Tokens, flatten, majority
 from blockml.page import Page
@@ -24,6 +24,7 @@ _Ints = NDArray[np.int64]
 THRESHOLD = 0.75
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CCB(Extractor):
     """Content code blurring by characters.
 
@@ -69,40 +70,16 @@ class CCB(Extractor):
     """
 
     name: ClassVar[str] = "ccb"
-    traits: ClassVar[Traits] = Traits(
-        needs_training=False, uses_siblings=False, gives_probabilities=False, source="Gottron 2008"
-    )
-    legal: ClassVar[Mapping[str, Between | tuple[object, ...]]] = {
-        "radius": Between(1, 500, whole=True),
-        "sigma": Between(0.1, 1000, optional=True),
-        "eps": Between(1e-4, 1),
-        "max_iter": Between(1, 1000, whole=True),
-        "threshold": Between(0, 1),
-        "keep_blocks": (True, False),
-        "view": tuple(VIEWS),
-        "min_words": Between(0, 1_000_000, whole=True),
-    }
+    traits: ClassVar[Traits] = Traits("Gottron 2008")
 
-    def __init__(
-        self,
-        *,
-        radius: int = 40,
-        sigma: float | None = None,
-        eps: float = 0.01,
-        max_iter: int = 100,
-        threshold: float = THRESHOLD,
-        keep_blocks: bool = True,
-        view: str = "raw",
-        min_words: int = 0,
-    ) -> None:
-        self.radius = radius
-        self.sigma = sigma
-        self.eps = eps
-        self.max_iter = max_iter
-        self.threshold = threshold
-        self.keep_blocks = keep_blocks
-        self.view = view
-        self.min_words = min_words
+    radius: int = parameter(40, Between(1, 500, whole=True))
+    sigma: float | None = parameter(None, Between(0.1, 1000, optional=True))
+    eps: float = parameter(0.01, Between(1e-4, 1))
+    max_iter: int = parameter(100, Between(1, 1000, whole=True))
+    threshold: float = parameter(THRESHOLD, Between(0, 1))
+    keep_blocks: bool = parameter(default=True)
+    view: str = parameter("raw", tuple(VIEWS))
+    min_words: int = parameter(0, Between(0, 1_000_000, whole=True))
 
     @property
     def default_threshold(self) -> float:
@@ -171,6 +148,7 @@ class CCB(Extractor):
         return scores
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ACCB(CCB):
     """Content code blurring by characters that ignores anchors.
 
@@ -193,6 +171,7 @@ class ACCB(CCB):
         return flat.without(flat.is_anchor)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TCCB(ACCB):
     """Content code blurring by tokens that ignores anchors.
 
@@ -208,29 +187,7 @@ class TCCB(ACCB):
     """
 
     name: ClassVar[str] = "tccb"
-
-    def __init__(
-        self,
-        *,
-        radius: int = 25,
-        sigma: float | None = None,
-        eps: float = 0.01,
-        max_iter: int = 100,
-        threshold: float = THRESHOLD,
-        keep_blocks: bool = True,
-        view: str = "raw",
-        min_words: int = 0,
-    ) -> None:
-        super().__init__(
-            radius=radius,
-            sigma=sigma,
-            eps=eps,
-            max_iter=max_iter,
-            threshold=threshold,
-            keep_blocks=keep_blocks,
-            view=view,
-            min_words=min_words,
-        )
+    radius: int = parameter(25, Between(1, 500, whole=True))
 
     def _lengths(self, flat: Flat, tokens: Tokens) -> _Ints:
         return np.bincount(tokens.piece, minlength=len(flat)).astype(np.int64)

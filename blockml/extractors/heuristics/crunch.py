@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError
-from blockml.extractors.base import Between, Extractor, Traits
+from blockml.extractors.base import Between, Extractor, Traits, parameter
 from blockml.page import Flag, Nodes, Page
 from blockml.page.subtrees import in_blocks, nearest, nearest_above, subtree_sums
 from blockml.text.words import find_words
@@ -37,19 +37,9 @@ _AD_WORD = re.compile(
 
 #: Hosts of advertisements; Crunch used a public list of the same kind (Gupta et al. 2003). Sub-domains count too.
 AD_HOSTS = (
-    "2mdn.net",
-    "adnxs.com",
-    "advertising.com",
-    "amazon-adsystem.com",
-    "atdmt.com",
-    "criteo.com",
-    "doubleclick.net",
-    "googleadservices.com",
-    "googlesyndication.com",
-    "outbrain.com",
-    "taboola.com",
-    "zedo.com",
-)
+    "2mdn.net", "adnxs.com", "advertising.com", "amazon-adsystem.com", "atdmt.com", "criteo.com", "doubleclick.net",
+    "googleadservices.com", "googlesyndication.com", "outbrain.com", "taboola.com", "zedo.com",
+)  # fmt: skip
 
 #: Elements that may hold a list of links, or be left empty. Crunch looked at table cells (Gupta et al. 2003).
 _CONTAINERS = frozenset("ul ol table td div p".split())
@@ -179,6 +169,7 @@ class _Trace:
     """By filter, (n_nodes,) the element with which it took a node; -1 for nodes it did not take."""
 
 
+@dataclass(eq=False, repr=False)
 class Crunch(Extractor):
     """Strikes off, one filter after the other, what is not content.
 
@@ -214,44 +205,24 @@ class Crunch(Extractor):
     """
 
     name: ClassVar[str] = "crunch"
-    traits: ClassVar[Traits] = Traits(
-        needs_training=False,
-        uses_siblings=False,
-        gives_probabilities=False,
-        source="Gupta et al. 2003, 2005 (re-created)",
-    )
-    legal: ClassVar[Mapping[str, Between | tuple[object, ...]]] = {
-        "ratio": Between(0, 100),
-        **dict.fromkeys(("elements", "adverts", "link_lists", "text_lists", "empty", "retain_links"), (False, True)),
-    }
+    traits: ClassVar[Traits] = Traits("Gupta et al. 2003, 2005 (re-created)")
 
-    def __init__(
-        self,
-        ratio: float = 0.25,
-        *,
-        elements: bool = True,
-        adverts: bool = True,
-        link_lists: bool = True,
-        text_lists: bool = False,
-        empty: bool = True,
-        retain_links: bool = False,
-        ad_hosts: tuple[str, ...] = AD_HOSTS,
-    ) -> None:
-        self.ratio = ratio  # 0.25: our choice; the original has a ratio of this kind
-        self.elements = elements
-        self.adverts = adverts
-        self.link_lists = link_lists
-        self.text_lists = text_lists
-        self.empty = empty
-        self.retain_links = retain_links
-        self.ad_hosts = ad_hosts
+    ratio: float = parameter(0.25, Between(0, 100))  # our choice; the original has a ratio of this kind
+    _: KW_ONLY
+    elements: bool = parameter(default=True)
+    adverts: bool = parameter(default=True)
+    link_lists: bool = parameter(default=True)
+    text_lists: bool = parameter(default=False)
+    empty: bool = parameter(default=True)
+    retain_links: bool = parameter(default=False)
+    ad_hosts: tuple[str, ...] = AD_HOSTS
 
     def check(self) -> None:
         """Check the arguments of the constructor."""
         super().check()
         hosts: object = self.ad_hosts
         if not isinstance(hosts, (tuple, list)) or not all(isinstance(host, str) for host in hosts):
-            raise UsageError(f"parameter 'ad_hosts' of {self.name} is a tuple of host names, not {hosts!r}")
+            raise UsageError(f"parameter 'ad_hosts' of {self.name} must be a tuple of host names, got {hosts!r}")
 
     def score(self, page: Page) -> NDArray[np.float32]:
         """Give each block the share of its words that all filters leave."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Unrepeated", "at_site", "from_links"]
 
 
+@dataclass(eq=False, repr=False)
 class Unrepeated(Combination):
     """Keeps what an extractor keeps of a page, less what another one calls repeated.
 
@@ -44,9 +45,7 @@ class Unrepeated(Combination):
     """
 
     name: ClassVar[str] = "unrepeated"
-
-    def __init__(self, members: Sequence[Member] = ("df", "plain")) -> None:
-        self.members = members
+    members: Sequence[Member] = ("df", "plain")
 
     @property
     def default_threshold(self) -> float:
