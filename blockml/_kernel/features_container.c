@@ -251,9 +251,9 @@ failed:
 const Family container_family = {
     write_container, NEEDS_VALUES,
     {{ONCE, "outofhalf belowhalf offhalf sharehalf prosehalf outofmost belowmost offmost sharemost prosemost "
-            "outofclean belowclean offclean shareclean proseclean outofcleanall belowcleanall offcleanall sharecleanall "
-            "prosecleanall outofscored belowscored offscored sharescored prosescored outofmain belowmain offmain "
-            "sharemain prosemain scoreup scoreparent"}},
+            "outofclean belowclean offclean shareclean proseclean outofcleanall belowcleanall offcleanall "
+            "sharecleanall prosecleanall outofscored belowscored offscored sharescored prosescored outofmain "
+            "belowmain offmain sharemain prosemain scoreup scoreparent"}},
 };
 
 static int write_more_candidates(Page *page, float *const *rows) {

@@ -46,5 +46,6 @@ static int write_page_stats(Page *page, float *const *rows) {
 const Family page_stats_family = {
     write_page_stats, 0,
     {{ONCE, "pagewords pageblocks pagelinks pageprose pageprosewords pageinp pageinli pageintd pagehead pagetop "
-            "pagetop5 pagearticles pagemains pageimages pageforms pageinputs pageh1 pageh2 pagepars pagescripts pagedepth"}},
+            "pagetop5 pagearticles pagemains pageimages pageforms pageinputs pageh1 pageh2 pagepars pagescripts "
+            "pagedepth"}},
 };
