@@ -18,14 +18,14 @@ __all__ = ["duplicate_penalties", "duplicated_lines", "line_means", "line_number
 
 _SAME_LINE = int(Separator.SPACE)
 _PREFORMATTED = int(Flag.PREFORMATTED)
-#: Weight of a block without words in its line: it counts only where no block has words.
+#: Weight of a block without words in its line: negligible unless no block of the line has words.
 _WORDLESS_WEIGHT = 1e-3
 
 
 def line_numbers(blocks: Blocks) -> NDArray[np.intp]:
-    """(n_blocks,) number of the line of each block, from 0 without gaps.
+    """Return (n_blocks,) number of each block's line, from 0 without gaps.
 
-    A sentence with an emphasis in it is three blocks, and a full stop behind the emphasis one more.
+    A sentence with an emphasis in it, for instance, is one line of three blocks.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def line_numbers(blocks: Blocks) -> NDArray[np.intp]:
 
 
 def line_weights(words: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(n_blocks,) weight of each block in its line: its words."""
+    """Return (n_blocks,) weight of each block in its line: its words."""
     return np.maximum(words, _WORDLESS_WEIGHT)
 
 
@@ -72,7 +72,7 @@ def line_means(
 
 
 def smooth_lines(means: NDArray[np.float64], weights: NDArray[np.float64], share: float) -> NDArray[np.float64]:
-    """(n_lines,) log odds of lines, of which a share is the weighted mean of the lines before and after.
+    """Return (n_lines,) log odds, mixed with the weighted mean of the lines before and after by ``share`` in [0, 1].
 
     Examples
     --------
@@ -90,23 +90,23 @@ def smooth_lines(means: NDArray[np.float64], weights: NDArray[np.float64], share
 
 
 def duplicated_lines(blocks: Blocks, line: NDArray[np.intp], min_words: int) -> NDArray[np.int64]:
-    """Number the texts of lines that stand on a page more than once.
+    """Number the texts of lines that occur more than once on a page.
 
-    Preformatted lines don't count, nor do blocks without words beside others in their line.
+    Preformatted lines are not compared. Blocks without words are ignored in lines of several blocks.
 
     Parameters
     ----------
     blocks
         The page's blocks.
     line
-        (n_blocks,) number of the line of each: see :func:`line_numbers`.
+        (n_blocks,) number of each block's line: see :func:`line_numbers`.
     min_words
-        Fewest words of a line that counts.
+        Minimum words of a line that is compared.
 
     Returns
     -------
     NDArray[np.int64]
-        (n_blocks,) number of the text of each block's line, below ``n_blocks``; -1 where no other line has it.
+        (n_blocks,) number of the text of each block's line, below ``n_blocks``; -1 if no other line has it.
 
     Examples
     --------
@@ -145,25 +145,25 @@ def duplicate_penalties(
     penalty: float,
     same_context_factor: float,
 ) -> NDArray[np.float64] | None:
-    """Compute the penalty of each line that another line with the same text stands for.
+    """Compute the penalties of duplicated lines, except for the most probable line of each text.
 
     Parameters
     ----------
     log_odds
-        (n_blocks,) the same for all blocks of a line.
+        (n_blocks,) log odds, equal for all blocks of a line.
     line
         (n_blocks,) number of the line of each block.
     text
         (n_blocks,) number of the line's text: see :func:`duplicated_lines`.
     context
-        (n_blocks,) number of the group of blocks with the same elements further up.
+        (n_blocks,) number of the group of blocks with equal ancestors further up.
     penalty, same_context_factor
         See :class:`blockml.decision.policy.DecisionPolicy`.
 
     Returns
     -------
     NDArray[np.float64] or None
-        (n_blocks,) penalties, 0 or more; None if no text stands on the page more than once.
+        (n_blocks,) penalties, 0 or more; None without duplicates.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def duplicate_penalties(
     np.maximum.at(best, number, its)
     candidates = (its == best[number]).nonzero()[0][::-1]
     first = np.zeros(len(best), dtype=np.intp)
-    first[number[candidates]] = rows[candidates]  # the last one written, the first of the candidates, stays
+    first[number[candidates]] = rows[candidates]  # candidates are reversed: the last write is the first one
     stays = first[number]
     elsewhere = np.where(context[rows] == context[stays], same_context_factor * penalty, penalty)
     penalties = np.zeros(len(log_odds))

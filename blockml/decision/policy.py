@@ -28,17 +28,16 @@ from blockml.predictors.log_odds import log_odds, sigmoid
 __all__ = ["REASONS", "DecisionPolicy", "PolicyColumns", "Rule", "score_blocks"]
 
 Rule: TypeAlias = Literal["threshold", "expected_f1"]
-"""How scores become a decision. ``threshold``: scores are probabilities, and one threshold serves all pages.
-``expected_f1``: each page has a threshold of its own, where the expected F1 of the kept blocks is best; scores are
-moved so that it lies at 0.5."""
+"""Rule by which blocks are kept. ``threshold``: scores are probabilities, and all pages have the same threshold.
+``expected_f1``: each page has its own threshold, which maximises expected F1; scores are shifted so that it is 0.5."""
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionPolicy:
     """Parameters of a decision; the defaults keep every block whose score reaches 0.5.
 
-    Penalties are subtracted from log odds. Fields below ``threshold`` apply to the rule ``expected_f1`` alone, but for
-    the three penalties of blocks and ``comment_probability``, which any model with the predictors they need may use.
+    Penalties are subtracted from log odds. Fields after ``threshold`` apply to the rule ``expected_f1`` only, except
+    for the three penalties of blocks and ``comment_probability``, which any model with the needed predictors may use.
 
     Examples
     --------
@@ -48,47 +47,47 @@ class DecisionPolicy:
 
     rule: Rule = "threshold"
     threshold: float = 0.5
-    """Score from which on a block is kept, in (0, 1]."""
+    """Smallest score of a kept block, in (0, 1]."""
     min_content_words: float = 0.0
-    """A page whose expected words of content and predicted F1 are both below these two limits has no content: what
-    would be kept is more likely wrong than right."""
+    """Expected words of content below which a page has no content, if ``min_predicted_f1`` is not reached either."""
     min_predicted_f1: float = 0.5
+    """Predicted F1 below which a page has no content, if ``min_content_words`` is not reached either."""
     base_penalty: float = 0.0
     """Penalty of every block."""
     article_penalty: float = 0.0
-    """Additional penalty of every block, times the probability that the page is an article: what counts as the content
-    of an article is clearer than that of a list or a shop."""
+    """Additional penalty of every block, times the probability that the page is an article: the content of articles is
+    more clearly defined than that of lists and shops."""
     link_penalty: float = 0.0
-    """Additional penalty of link blocks (half of their words linked or more) on pages with a certain body of running
-    text. Teasers beside a text are content together or not at all, while expected F1 takes blocks as independent."""
+    """Additional penalty of link blocks (at least half of their words linked) on pages with a body of certain running
+    text. Teasers next to a text are all content or all boilerplate, while expected F1 assumes independent blocks."""
     certain_p: float = 0.9
-    """Probability from which on running text is certain; see ``min_certain_words``."""
+    """Minimum probability of certain running text; see ``min_certain_words``."""
     min_certain_words: float = 120.0
-    """Words of certain running text, without a link block in between, that make the body of a page."""
+    """Minimum words of certain running text, without a link block in between, that form the body of a page."""
     duplicate_penalty: float = 0.0
     """Penalty of lines whose text stands on the page more than once, but for the one that stays: see
     :mod:`blockml.decision.lines`."""
     same_context_factor: float = 0.25
-    """Share of ``duplicate_penalty`` for a duplicate within the same elements, such as rows of a table."""
+    """Fraction of ``duplicate_penalty`` for a duplicate within the same elements, such as rows of a table."""
     min_duplicate_words: int = 3
-    """Words of a line from which on it can be a duplicate."""
+    """Minimum words of a line that is compared with others."""
     neighbor_smoothing: float = 0.0
-    """Weight of the neighbouring lines in the log odds of a line, in [0, 1]: content lies together."""
+    """Weight of the neighbouring lines in the log odds of a line, in [0, 1]: content is contiguous."""
     negative_shrinkage: float = 0.0
-    """Share by which negative log odds are shrunk on pages that are no articles, in [0, 1]. Errors on lists and shops
-    are not independent: similar blocks are content together or not at all."""
+    """Fraction by which negative log odds are shrunk on pages that are not articles, in [0, 1]. Errors on lists and
+    shops are dependent: similar blocks are all content or all boilerplate."""
     min_p_article: float = 0.1
-    """Probability of being an article below which a page counts as none, for ``negative_shrinkage``."""
+    """Probability of being an article below which ``negative_shrinkage`` applies."""
     comment_probability: float = 0.5
-    """Probability from which on a block is a reader's comment, which is left out on pages that are no forums."""
+    """Minimum probability of a reader's comment, which is removed on pages that are not forums."""
 
     def check(self) -> DecisionPolicy:
-        """Return the policy itself if every field has a legal value.
+        """Return the policy if every field is in its range.
 
         Raises
         ------
         ModelFormatError
-            A field has another type or is outside its range; the message names both.
+            A field has the wrong type or is out of range; the message names field and range.
         """
         for name, value in asdict(self).items():
             if name == "rule":
@@ -102,24 +101,24 @@ class DecisionPolicy:
 
     @classmethod
     def from_header(cls, values: Mapping[str, Any]) -> DecisionPolicy:
-        """Read the policy that ``dataclasses.asdict`` wrote into a model file.
+        """Read a policy from the header of a model file, written by ``dataclasses.asdict``.
 
-        A field that is newer than the file has its default, with which policies decide as before.
+        Fields that are newer than the file have their defaults, which do not change decisions.
 
         Raises
         ------
         ModelFormatError
-            A field is unknown, or its value is not legal.
+            A field is unknown, or its value is out of range.
         """
         if unknown := sorted({*values} - {*cls.__dataclass_fields__}):
             raise ModelFormatError(f"the policy has unknown fields: {', '.join(unknown)}")
         return cls(**values).check()
 
 
-#: Log odds beyond this change nothing, and larger ones could overflow.
+#: Largest penalty: more changes no decision and could overflow.
 MAX_LOG_ODDS = 1e6
 _SHARE = (0.0, 1.0)
-#: Legal values of fields other than 0 … :data:`MAX_LOG_ODDS`.
+#: Ranges of fields; of others, 0 to :data:`MAX_LOG_ODDS`.
 _RANGES: Mapping[str, tuple[float, float]] = {
     "threshold": (math.ulp(0.0), 1.0),
     "min_content_words": (0.0, math.inf),
@@ -132,7 +131,7 @@ _RANGES: Mapping[str, tuple[float, float]] = {
     "min_p_article": _SHARE,
     "comment_probability": _SHARE,
 }
-#: Fields of a policy that remove blocks, with the reason of what would be kept if the field were 0.
+#: Fields of a policy that remove blocks, with the reason for blocks that would be kept if the field were 0.
 REASONS: tuple[tuple[str, Reason], ...] = (
     ("link_penalty", Reason.LINK),
     ("duplicate_penalty", Reason.DUPLICATE),
@@ -150,11 +149,11 @@ class PolicyColumns:
     text: NDArray[np.int64]
     """Number of the line's text: see :func:`blockml.decision.lines.duplicated_lines`."""
     context: NDArray[np.integer]
-    """Number of the group of blocks with the same elements further up."""
+    """Number of the group of blocks with equal ancestors further up."""
 
     @classmethod
     def of(cls, context: PageContext, policy: DecisionPolicy) -> PolicyColumns:
-        """Collect the columns of a parsed page."""
+        """Compute the columns of a page."""
         line = line_numbers(context.blocks)
         text = duplicated_lines(context.blocks, line, policy.min_duplicate_words)
         amounts = BlockAmounts(context.words, context.linked, context.prose)
@@ -169,18 +168,18 @@ def score_blocks(
     Parameters
     ----------
     policy
-        The numbers of the rule.
+        Parameters of the rule.
     probabilities
-        (n_blocks,) of being content.
+        (n_blocks,) probability of being content.
     columns
-        The blocks.
+        Other columns of the blocks.
     p_article
-        Probability that the page is an article; None if it isn't known.
+        Probability that the page is an article; None if not predicted.
 
     Returns
     -------
     NDArray[np.float32]
-        (n_blocks,) in [0, 1], with the page's own threshold at 0.5.
+        (n_blocks,) scores in [0, 1], with the page's own threshold at 0.5.
 
     Examples
     --------
@@ -215,23 +214,23 @@ def score_blocks(
 def _with_links(
     policy: DecisionPolicy, probabilities: NDArray[np.float32], amounts: BlockAmounts, penalty: float
 ) -> float | NDArray[np.float64]:
-    """Penalty of all blocks, or (n_blocks,) of each where links beside a body of running text have a larger one."""
+    """Return the penalty of all blocks, or (n_blocks,) penalties, larger for link blocks next to running text."""
     words, linked, prose = amounts
     if not policy.link_penalty:
         return penalty
     links = (linked > 0) & (2 * linked >= words)
     certain = (prose > 0) & (probabilities >= np.float32(policy.certain_p))
-    # Words of certain running text between one link block and the next.
+    # Words of certain running text from one link block to the next.
     if np.bincount(links.cumsum(), words * certain).max() < policy.min_certain_words:
         return penalty
     return np.where(links, min(penalty + policy.link_penalty, MAX_LOG_ODDS), penalty)
 
 
 def _page_threshold(policy: DecisionPolicy, final: NDArray[np.float64], words: NDArray[np.float64]) -> float:
-    """Log odds from which on blocks are kept for the best expected F1; above all where the page has no content."""
+    """Return the log odds threshold that maximises expected F1; above all log odds if the page has no content."""
     probabilities = sigmoid(final)
     value, f1 = expected_f1(probabilities, words)
     beyond = float(final.max()) + 1
     if f1 < policy.min_predicted_f1 and float((words * probabilities).cumsum()[-1]) < policy.min_content_words:
         return beyond
-    return min(float(final[probabilities >= value].min(initial=np.inf)), beyond)  # without words none is reached
+    return min(float(final[probabilities >= value].min(initial=np.inf)), beyond)  # without words no block is kept
