@@ -23,6 +23,7 @@ from blockml.features import FeatureSet, feature_set, matrix
 from blockml.features.ancestor_words import ancestor_words
 from blockml.features.feature_sets import COLUMNS, split_name
 from blockml.features.page_context import PageContext
+from blockml.features.page_matrix import page_context
 from blockml.parsing import parse
 from blockml.training.ensemble import fit_ensemble
 from blockml.training.recipes import RECIPES, Recipe
@@ -164,7 +165,7 @@ def seconds_of(
         return {}
 
     def least(chosen: Sequence[str]) -> float:
-        return min(cpu_seconds(lambda: run(PageContext(page), chosen)) for _ in range(ROUNDS))
+        return min(cpu_seconds(lambda: run(page_context(page), chosen)) for _ in range(ROUNDS))
 
     def run(view: PageContext, chosen: Sequence[str]) -> None:
         for name in chosen:

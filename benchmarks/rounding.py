@@ -21,7 +21,7 @@ from blockml.extractors import Extractor
 from blockml.extractors.matrix import matrix
 from blockml.extractors.trained import TrainedExtractor
 from blockml.features.ancestor_words import AncestorWords, ancestor_words
-from blockml.features.page_context import PageContext
+from blockml.features.page_matrix import page_context
 from blockml.predictors.log_odds import log_odds
 from blockml.predictors.mlp import MLP
 
@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found = []
     for labelled in sorted(open_dataset(folder).pages, key=lambda page: page.id)[: chosen.pages]:
         page = blockml.parse(labelled.load()[0], url=labelled.url, charset=labelled.charset)
-        view = PageContext(page)
+        view = page_context(page)
         if not len(view):
             continue
         rows = matrix(page, extractor.model.features, None, view)

@@ -44,6 +44,14 @@ class PageContext:
 
     Subtrees are ranges of blocks: node ``i`` has blocks ``low[i] … high[i] - 1``.
 
+    Parameters
+    ----------
+    page
+        The parsed page.
+    tables
+        Constants of the C extension, if it may compute intermediate results; see
+        :func:`blockml.features.page_matrix.page_context`.
+
     Examples
     --------
     >>> import blockml
@@ -54,25 +62,23 @@ class PageContext:
     [3.0, 3.0, 4.0]
     """
 
-    def __init__(self, page: Page) -> None:
+    def __init__(self, page: Page, tables: _kernel.Tables | None = None) -> None:
         self.page = page
         self.nodes: Nodes = page.nodes
         self.blocks: Blocks = page.blocks
-        self.compiled = _kernel.compiled if len(page.blocks) else None
-        """The C extension; None without it, and for a page without blocks."""
+        self.compiled = _kernel.compiled if tables is not None and len(page.blocks) else None
+        """The C extension; None without its tables, and for a page without blocks."""
+        self._tables = tables
 
     def __len__(self) -> int:
         return len(self.blocks)
 
     @cached_property
     def kernel_page(self) -> KernelPage | None:
-        """The page in the C extension; None without the extension, and for a page without blocks."""
-        if self.compiled is None:
+        """The page in the C extension; None where :attr:`compiled` is None."""
+        if self.compiled is None or self._tables is None:
             return None
-        # The tables are made of the constants of all families, which import this module.
-        from blockml.features.kernel_tables import kernel_tables
-
-        return KernelPage(self.compiled, kernel_tables(self.compiled), self.page, REACH)
+        return KernelPage(self.compiled, self._tables, self.page, REACH)
 
     @cached_property
     def chain(self) -> NDArray[np.int64]:

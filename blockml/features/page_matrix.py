@@ -16,12 +16,12 @@ from blockml.features.ancestor_words import AncestorWords, ancestor_words
 from blockml.features.column import Family
 from blockml.features.feature_sets import COLUMNS, FeatureSet, feature_set, split_name
 from blockml.features.kernel_page import KernelRows
-from blockml.features.kernel_tables import kernel_columns
+from blockml.features.kernel_tables import kernel_columns, kernel_tables
 from blockml.features.metadata import titles
 from blockml.features.page_context import PageContext
 from blockml.page import Blocks, Page
 
-__all__ = ["PageMatrix", "matrix"]
+__all__ = ["PageMatrix", "matrix", "page_context"]
 
 _NOTHING: Mapping[str, NDArray[np.float32]] = MappingProxyType({})
 
@@ -60,6 +60,11 @@ class PageMatrix:
     def ancestor_words(self) -> AncestorWords:
         """Hashed words of tags and attributes above each block."""
         return ancestor_words(self.context)
+
+
+def page_context(page: Page) -> PageContext:
+    """Return the context of a page whose intermediate results the C extension computes, where there is one."""
+    return PageContext(page, None if _kernel.compiled is None else kernel_tables(_kernel.compiled))
 
 
 def matrix(
@@ -107,7 +112,7 @@ def matrix(
     ([[0.0, 0.0, 1.0, 0.0, 4.0, 0.25], [1.0, 0.0, 4.0, 0.25, 0.0, 0.0]], [0.0, 1.0])
     """
     chosen = feature_set(features) if isinstance(features, str) else features
-    context = context or PageContext(page)
+    context = context or page_context(page)
     plan = _plan(chosen.columns, context.compiled)
     rows = np.empty((plan.n_rows, len(page.blocks)), dtype=np.float32)
     if len(page.blocks):

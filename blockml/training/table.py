@@ -19,8 +19,7 @@ from blockml.errors import DatasetError
 from blockml.evaluation.site_pages import MAX_SITE_PAGES, group_by_site, parse_pages
 from blockml.extractors.matrix import matrix, uses_siblings
 from blockml.features.ancestor_words import AncestorWords, ancestor_words
-from blockml.features.page_context import PageContext
-from blockml.features.page_matrix import PageMatrix
+from blockml.features.page_matrix import PageMatrix, page_context
 from blockml.parsing import parse
 from blockml.predictors.mlp import NO_BAGS
 from blockml.templates.site import SiteTemplate
@@ -210,7 +209,7 @@ def page_rows(labelled: LabelledPage, recipe: Recipe, site: SiteTemplate | None 
     gold_counts = np.zeros(len(numbers), dtype=np.int64)
     for token, count in gold_tokens.items():
         gold_counts[numbers[token]] = count
-    context = PageContext(page)
+    context = page_context(page)
     return PageRows(
         id=labelled.id,
         site=labelled.site,
