@@ -11,13 +11,13 @@ import os
 from typing import Any, Protocol, cast
 
 from blockml._kernel.features import AttributeValues, FeatureKernel, PageTree, Tables
-from blockml._kernel.judging import JudgingKernel
 from blockml._kernel.parsing import ParsingKernel
+from blockml._kernel.predictors import PredictorKernel
 
 __all__ = ["AttributeValues", "Compiled", "PageTree", "Tables", "compiled", "describe"]
 
 
-class Compiled(ParsingKernel, FeatureKernel, JudgingKernel, Protocol):
+class Compiled(ParsingKernel, FeatureKernel, PredictorKernel, Protocol):
     """What the compiled module holds. Arrays are contiguous and of the types named.
 
     Sizes and indices are checked, so that nothing is read or written beyond an array; what is in trees and in a

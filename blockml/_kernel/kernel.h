@@ -83,14 +83,14 @@ static inline int is_in_word(char c) {
 }
 
 /* predictors_trees.c */
-PyObject *small_trees(PyObject *module, PyObject *arguments);
+PyObject *pack_small_trees(PyObject *module, PyObject *arguments);
 PyObject *tree_sums(PyObject *module, PyObject *arguments);
 
 static inline double at_least(double value, double least) { return value > least ? value : least; }
 
 /* predictors_mlp.c */
-PyObject *held_net(PyObject *module, PyObject *arguments);
-PyObject *net_probabilities(PyObject *module, PyObject *arguments);
+PyObject *pack_mlp(PyObject *module, PyObject *arguments);
+PyObject *mlp_probabilities(PyObject *module, PyObject *arguments);
 
 /* parsing_events.c */
 typedef struct Builder Builder;

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml import _kernel
-from blockml._kernel.judging import HeldNet
+from blockml._kernel.predictors import PackedMLP
 from blockml.errors import ModelFormatError, UsageError
 from blockml.features.ancestor_words import N_HASHED_WORDS, AncestorWords
 from blockml.features.page_matrix import PageMatrix
@@ -216,16 +216,16 @@ class MLP:
         starts, bag = (np.ascontiguousarray(numbers, dtype=np.int64) for numbers in (bags.starts, bags.bag))
         words = starts, np.ascontiguousarray(bags.hashed_words, dtype=np.int32), bag
         probabilities = np.empty(columns.shape[1], dtype=np.float32)
-        compiled.net_probabilities(self.held, columns, *words, groups, n_words, probabilities)
+        compiled.mlp_probabilities(self.held, columns, *words, groups, n_words, probabilities)
         return probabilities
 
     @cached_property
-    def held(self) -> HeldNet:
+    def held(self) -> PackedMLP:
         """The net as the compiled kernel takes it; asked for only where there is one."""
         (m, h, k), d = self.self_weights.shape, self.word_projection.shape[1]
         sizes = len(self.center), m, h, k, d, self.n_groupings, len(self.word_vectors), len(self.input_v)
         arrays = tuple([np.ascontiguousarray(array) for array in self._whole])
-        return cast("_kernel.Compiled", _kernel.compiled).held_net(sizes, arrays)
+        return cast("_kernel.Compiled", _kernel.compiled).pack_mlp(sizes, arrays)
 
     @cached_property
     def _whole(self) -> QuantizedMLP:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml import _kernel
-from blockml._kernel.judging import HeldTrees, TreeColumns
+from blockml._kernel.predictors import TreeArguments, TreeColumns
 from blockml.errors import ModelFormatError, UsageError
 from blockml.features.page_matrix import PageMatrix
 from blockml.predictors.log_odds import log_odds, sigmoid
@@ -111,7 +111,7 @@ class Trees:
                 total[rows, number] += value
         return total
 
-    def held(self, group: NDArray[np.int32] | None = None) -> HeldTrees:
+    def held(self, group: NDArray[np.int32] | None = None) -> TreeArguments:
         """The trees as the compiled kernel takes them, with the group of each; all are of one if it isn't told."""
         return *self._columns, self._one_group if group is None else np.ascontiguousarray(group, np.int32), self._small
 
@@ -134,7 +134,7 @@ class Trees:
     @cached_property
     def _small(self) -> bytes:
         """The trees as the kernel goes through them fastest, if all are small; made once for all pages."""
-        return _kernel.compiled.small_trees(*self._columns) if _kernel.compiled is not None else b""
+        return _kernel.compiled.pack_small_trees(*self._columns) if _kernel.compiled is not None else b""
 
     def __getstate__(self) -> dict[str, NDArray[Any]]:
         """Pickle the arrays alone: what is kept beside them is for the kernel of this machine."""

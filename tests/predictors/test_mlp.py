@@ -336,22 +336,22 @@ def test_the_compiled_net_refuses_arrays_that_do_not_fit(compiled: _kernel.Compi
         for other in (sizes[place] + 1, -1):
             wrong: Any = (*sizes[:place], other, *sizes[place + 1 :])
             with pytest.raises(ValueError, match="fit together"):
-                compiled.held_net(wrong, arrays)
+                compiled.pack_mlp(wrong, arrays)
     with pytest.raises(ValueError, match="not the arrays"):
-        compiled.held_net(sizes, arrays[1:])
+        compiled.pack_mlp(sizes, arrays[1:])
     with pytest.raises(ValueError, match="fit together"):  # a product of sizes that would be 0 in 64 bits
-        compiled.held_net(
+        compiled.pack_mlp(
             (1, 4, 2**62, 1, 0, 0, 0, 0),
             tuple(np.ones(int(place < 2), array.dtype) for place, array in enumerate(arrays)),
         )
-    held = compiled.held_net(sizes, arrays)
+    held = compiled.pack_mlp(sizes, arrays)
     n = 3
     good: dict[str, Any] = {
-        "net": held, "columns": np.ones((COLUMNS, n), np.float32),
+        "mlp": held, "columns": np.ones((COLUMNS, n), np.float32),
         "starts": np.array([0, 2, 3]), "hashed_words": np.zeros(3, np.int32), "bag": np.array([0, 1, 0]),
         "groups": (np.array([0, 0, 1]),), "n_words": np.ones(n), "probabilities": np.empty(n, np.float32),
     }  # fmt: skip
-    compiled.net_probabilities(*good.values())
+    compiled.mlp_probabilities(*good.values())
     narrow, wide = np.array([0, 1]), np.ones((COLUMNS, n + 1), np.float32)
     bad: dict[str, list[Any]] = {
         "columns": [wide],
@@ -366,5 +366,5 @@ def test_the_compiled_net_refuses_arrays_that_do_not_fit(compiled: _kernel.Compi
     }
     for name, values in bad.items():
         for value in values:
-            with pytest.raises(ValueError, match="no such columns"):
-                compiled.net_probabilities(*(good | {name: value}).values())
+            with pytest.raises(ValueError, match="out of range"):
+                compiled.mlp_probabilities(*(good | {name: value}).values())

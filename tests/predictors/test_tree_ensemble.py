@@ -245,8 +245,8 @@ def test_a_used_ensemble_is_pickled_as_it_was() -> None:
 def test_kept_trees_that_are_not_whole_are_refused(compiled: _kernel.Compiled) -> None:
     """Cut off, or more than there are."""
     trees = small_trees()
-    kept = compiled.small_trees(*trees._columns)
+    kept = compiled.pack_small_trees(*trees._columns)
     group, matrix, sums = np.zeros(len(trees.roots), np.int32), np.zeros((30, 40), np.float32), np.zeros((40, 1))
     for wrong in (kept[:-1], kept[: len(kept) // 2], kept * 2, b"\xff" * len(kept)):
-        with pytest.raises(ValueError, match="all are kept or none"):
+        with pytest.raises(ValueError, match="all trees must be packed"):
             compiled.tree_sums((*trees._columns, group, wrong), 1, matrix, 1, sums)
