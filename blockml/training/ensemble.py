@@ -21,7 +21,7 @@ from blockml.predictors.log_odds import average_log_odds
 from blockml.predictors.mlp import join
 from blockml.training.hist_gradient_boosting import fit_boosted
 from blockml.training.lightgbm_trees import fit_leafwise
-from blockml.training.mlp_fit import NetPages, factored, fit_net
+from blockml.training.mlp_fit import NetPages, factorize_input, fit_net
 from blockml.training.recipes import Recipe
 from blockml.training.table import BlockTable
 
@@ -128,7 +128,7 @@ def fit_ensemble(
             joblib.delayed(fit_net)(pages, chosen, seed=seed + number) for number in range(recipe.n_mlps)
         )
     sample = table.matrix[np.flatnonzero(training)[::_EVERY]]
-    mlp = factored(join(members), sample, _FACTORS) if len(sample) > 1 else join(members)
+    mlp = factorize_input(join(members), sample, _FACTORS) if len(sample) > 1 else join(members)
     weights = {name: 1 - recipe.mlp_weight, "mlp": recipe.mlp_weight}
     return Ensemble({name: first, "mlp": mlp.calibrated(*_CALIBRATION)}, weights)
 

@@ -18,7 +18,7 @@ from blockml.predictors.mlp import MLP, signed_logarithms
 from blockml.training.group_means import RowGroups
 from blockml.training.mlp_loss import Batch, Masks, Weights, loss
 
-__all__ = ["NetOptions", "NetPages", "calibration", "factored", "fit_net"]
+__all__ = ["NetOptions", "NetPages", "calibration", "factorize_input", "fit_net"]
 
 FloatArray = NDArray[np.float32]
 
@@ -145,7 +145,7 @@ def fit_net(
     return trained
 
 
-def factored(net: MLP, matrix: FloatArray, rank: int) -> MLP:
+def factorize_input(net: MLP, matrix: FloatArray, rank: int) -> MLP:
     """The net with the weights of its first layer in two factors, so that there is less to multiply.
 
     Of what the columns add up to for the layer's units, the principal components are kept (Eckart and Young 1936).

@@ -22,7 +22,7 @@ from blockml.features.ancestor_words import AncestorWords, ancestor_words
 from blockml.features.page_context import PageContext
 from blockml.features.page_matrix import PageMatrix
 from blockml.parsing import parse
-from blockml.predictors.mlp import NO_BAGS
+from blockml.predictors.mlp import NO_WORDS
 from blockml.templates.site import SiteTemplate
 from blockml.text.hashing import stable_hash64
 from blockml.text.tokens import metric_tokens
@@ -110,7 +110,7 @@ class _StoredMatrix(PageMatrix):
     @property
     def ancestor_words(self) -> AncestorWords:
         """Hashed words of the tags and attributes above each block."""
-        return NO_BAGS if self._rows.bags is None else self._rows.bags
+        return NO_WORDS if self._rows.bags is None else self._rows.bags
 
 
 @dataclass(frozen=True, slots=True, eq=False)

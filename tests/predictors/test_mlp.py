@@ -1,11 +1,12 @@
-"""Nets: prediction against one block at a time, files, and what is refused."""
+"""MLPs: prediction against one block at a time, model files, and refusal of damaged ones."""
 
 from __future__ import annotations
 
 import copy
 import math
+import pickle
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,10 @@ from blockml.features.ancestor_words import N_HASHED_WORDS, AncestorWords
 from blockml.predictors.mlp import MLP, join
 from blockml.storage.arrays import read_arrays, write_arrays
 from blockml.training.group_means import RowGroups
-from blockml.training.mlp_fit import factored
+from blockml.training.mlp_fit import factorize_input
 
 COLUMNS, UNITS, VECTOR = 5, 3, 2
-#: By how much probabilities may differ because nets predict in whole numbers.
+#: Tolerance of probabilities for int16 quantisation.
 ROUNDING = 2e-3
 
 
@@ -36,23 +37,22 @@ def net_of(seed: int, members: int, units: tuple[int, int], vector: int, ways: i
 
     words = normal(N_HASHED_WORDS if vector else 0, members * vector)
     words[::3] = 0
-    return MLP._of_arrays(
-        {
-            "center": rng.normal(size=COLUMNS).astype(np.float32),
-            "scale": np.array([0.5, 2, 1, 30, 0], np.float32),
-            "input_u": normal(COLUMNS, rank or members * h),
-            "input_bias": normal(members * h),
-            "word_vectors": words,
-            "word_projection": normal(members, vector, h),
-            "self_weights": normal(members, h, k),
-            "page_weights": normal(members, 2 * h, k),
-            "group_weights": normal(members, ways * h, k),
-            "hidden_bias": normal(members, 1, k),
-            "output_weights": normal(members, k, 1),
-            "output_bias": normal(members, 1, 1),
-            "input_v": normal(rank, members * h if rank else 0),
-        }
-    )
+    arrays = {
+        "center": rng.normal(size=COLUMNS).astype(np.float32),
+        "scale": np.array([0.5, 2, 1, 30, 0], np.float32),
+        "input_u": normal(COLUMNS, rank or members * h),
+        "input_bias": normal(members * h),
+        "word_vectors": words,
+        "word_projection": normal(members, vector, h),
+        "self_weights": normal(members, h, k),
+        "page_weights": normal(members, 2 * h, k),
+        "group_weights": normal(members, ways * h, k),
+        "hidden_bias": normal(members, 1, k),
+        "output_weights": normal(members, k, 1),
+        "output_bias": normal(members, 1, 1),
+        "input_v": normal(rank, members * h if rank else 0),
+    }
+    return MLP(**{name: array.astype(np.float32) for name, array in arrays.items()})
 
 
 def some_net(seed: int = 0, members: int = 1, ways: int = 2, *, reads_words: bool = True) -> MLP:
@@ -66,7 +66,7 @@ def some_net(seed: int = 0, members: int = 1, ways: int = 2, *, reads_words: boo
 
 
 def some_page(seed: int, n: int) -> tuple[Any, list[Any], Any, AncestorWords]:
-    """Matrix, two ways to be alike, words, and a bag of one to four words for each block."""
+    """Matrix, two groupings, words, and a bag of one to four words for each block."""
     rng = np.random.default_rng(seed)
     starts = np.concatenate([[0], np.cumsum(rng.integers(1, 5, n))])
     bags = AncestorWords(starts, rng.integers(0, N_HASHED_WORDS, starts[-1]).astype(np.int32), rng.permutation(n))
@@ -103,7 +103,7 @@ def slow_odds(net: MLP, matrix: Any, groups: list[Any], n_words: Any, bags: Ance
 @settings(max_examples=30)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 40))
 def test_prediction_is_that_of_one_block_at_a_time(seed: int, n: int) -> None:
-    """Scaling, words, page, words of the page and both ways to be alike all count as described, but for rounding."""
+    """Scaling, words, page, words of the page and both groupings all count as described, but for rounding."""
     net, page = some_net(seed), some_page(seed, n)
     expected = 1 / (1 + np.exp(-np.array(slow_odds(net, *page))))
     assert net.predict(*page) == pytest.approx(expected, abs=ROUNDING)
@@ -173,14 +173,14 @@ def test_factors_are_found_again() -> None:
     """Where two components are all there is, none is lost; where nothing would be saved, nothing is changed."""
     _, whole = in_two_factors(3)
     matrix = some_page(6, 300)[0]
-    found, page = factored(whole, matrix, 2), some_page(7, 40)
+    found, page = factorize_input(whole, matrix, 2), some_page(7, 40)
     found.check(COLUMNS)
     assert found.input_u.shape == (COLUMNS, 2)
     assert found.predict(*page) == pytest.approx(whole.predict(*page), abs=0.02)
-    assert factored(whole, matrix, COLUMNS) is whole
+    assert factorize_input(whole, matrix, COLUMNS) is whole
     for net, rows in ((found, matrix), (whole, matrix[:1])):
         with pytest.raises(UsageError):
-            factored(net, rows, 2)
+            factorize_input(net, rows, 2)
 
 
 def test_nets_that_differ_in_their_inputs_are_not_joined() -> None:
@@ -240,16 +240,16 @@ def test_missing_and_wrongly_typed_arrays_are_refused() -> None:
         MLP.from_arrays(arrays | {"scale": np.zeros(5, np.float64)}, COLUMNS)
 
 
-def test_nets_that_the_kernel_would_not_take_are_refused() -> None:
-    """Before they are asked for anything."""
+def test_too_many_groupings_and_no_columns_are_refused() -> None:
+    """By the check of model files, as the compiled code refuses them too."""
     for net, columns in ((some_net(ways=9), COLUMNS), (replace(some_net(), center=np.zeros(0, np.float32)), 0)):
-        with pytest.raises(ModelFormatError, match=r"at most 8 ways|shape"):
+        with pytest.raises(ModelFormatError, match=r"at most 8 groupings|shape"):
             net.check(columns)
 
 
 @pytest.mark.parametrize(("h", "ways"), [(2**14, 1), (2**14, 8), (2**13, 2)])
 def test_nets_whose_sums_would_not_fit_are_refused(h: int, ways: int) -> None:
-    """Sums of whole numbers have 32 bits: of very many terms none but weights of 0 would fit."""
+    """Of too many terms, only weights of 0 would fit into sums of 32 bits."""
     net = net_of(0, 1, (h, 1), 0, ways, 0)
     with pytest.raises(ModelFormatError, match="at most"):
         net.check(COLUMNS)
@@ -259,11 +259,11 @@ def test_nets_whose_sums_would_not_fit_are_refused(h: int, ways: int) -> None:
 def test_other_columns_ways_or_no_words_are_refused() -> None:
     """With a message that tells the numbers."""
     net, (matrix, groups, words, bags) = some_net(), some_page(6, 3)
-    with pytest.raises(UsageError, match="takes 5 columns and 2 ways"):
+    with pytest.raises(UsageError, match="takes 5 columns and 2 groupings"):
         net.predict(matrix[:, 1:], groups, words, bags)
-    with pytest.raises(UsageError, match="2 ways to be alike, not 5 and 1"):
+    with pytest.raises(UsageError, match="2 groupings, not 5 and 1"):
         net.predict(matrix, groups[:1], words, bags)
-    with pytest.raises(UsageError, match="words of tags"):
+    with pytest.raises(UsageError, match="ancestor words"):
         net.predict(matrix, groups, words)
     assert len(some_net(reads_words=False).predict(matrix, groups, words)) == 3
 
@@ -288,10 +288,10 @@ def test_pools_of_nothing_and_runs() -> None:
     ways=st.integers(0, 3),
     rank=st.sampled_from([0, 1, 20]),
 )
-def test_a_compiled_net_is_that_of_numpy(
+def test_compiled_prediction_is_that_of_the_reference(
     seed: int, n: int, members: int, units: tuple[int, int], vector: int, ways: int, rank: int
 ) -> None:
-    """To the last bit, whatever its sizes: with columns that are the same in all rows, and with and without words."""
+    """Bit for bit, for all sizes, with constant columns, and with and without ancestor words."""
     if _kernel.compiled is None:
         pytest.skip("needs the compiled kernel")
     net = net_of(seed, members, units, vector, ways, rank)
@@ -308,29 +308,28 @@ def test_a_compiled_net_is_that_of_numpy(
         np.testing.assert_array_equal(numbers, same)
 
 
-def test_sums_on_any_machine_are_the_same(compiled: _kernel.Compiled) -> None:
-    """What the widest registers give is what a loop over single numbers gives: a row alone, or among many."""
+def test_prediction_does_not_depend_on_the_place_of_a_row() -> None:
+    """Vectorised loops and their remainders give equal results."""
     net, (matrix, groups, words, bags) = net_of(3, 2, (17, 5), 2, 2, 3), some_page(4, 60)
-    whole = net.predict(matrix, groups, words, bags)
-    assert compiled is _kernel.compiled
-    again = net.predict(np.concatenate([matrix, matrix]), [np.tile(group, 2) for group in groups], np.tile(words, 2),
+    once = net.predict(matrix, groups, words, bags)
+    twice = net.predict(np.concatenate([matrix, matrix]), [np.tile(group, 2) for group in groups], np.tile(words, 2),
                         AncestorWords(bags.starts, bags.hashed_words, np.tile(bags.bag, 2)))  # fmt: skip
-    assert again[:60] == pytest.approx(whole, abs=1e-6)
-    assert np.array_equal(again[:60], again[60:])
+    assert twice[:60] == pytest.approx(once, abs=1e-6)
+    assert np.array_equal(twice[:60], twice[60:])
 
 
-def test_a_net_is_copied_without_what_the_kernel_made_of_it() -> None:
-    """After use too: as for other processes."""
+def test_an_mlp_is_copied_and_pickled_by_its_arrays() -> None:
+    """Also after prediction has packed it for the compiled code."""
     net, page = some_net(), some_page(7, 9)
     scores = net.predict(*page)
     assert np.array_equal(copy.deepcopy(net).predict(*page), scores)
-    assert set(net.__getstate__()) == {item.name for item in fields(MLP)}
+    assert len(pickle.dumps(net)) == len(pickle.dumps(some_net()))
 
 
-def test_the_compiled_net_refuses_arrays_that_do_not_fit(compiled: _kernel.Compiled) -> None:
-    """Sizes and numbers from elsewhere must not read or write elsewhere."""
+def test_the_compiled_mlp_refuses_arrays_that_do_not_fit(compiled: _kernel.Compiled) -> None:
+    """Wrong sizes and indices must not read or write outside of the arrays."""
     net = some_net(ways=1)
-    arrays: tuple[Any, ...] = tuple(net._whole)
+    arrays: tuple[Any, ...] = tuple(net.quantized)
     sizes = (COLUMNS, 1, UNITS, UNITS, VECTOR, 1, N_HASHED_WORDS, 0)
     for place in range(len(sizes)):
         for other in (sizes[place] + 1, -1):
@@ -344,10 +343,10 @@ def test_the_compiled_net_refuses_arrays_that_do_not_fit(compiled: _kernel.Compi
             (1, 4, 2**62, 1, 0, 0, 0, 0),
             tuple(np.ones(int(place < 2), array.dtype) for place, array in enumerate(arrays)),
         )
-    held = compiled.pack_mlp(sizes, arrays)
+    packed = compiled.pack_mlp(sizes, arrays)
     n = 3
     good: dict[str, Any] = {
-        "mlp": held, "columns": np.ones((COLUMNS, n), np.float32),
+        "mlp": packed, "columns": np.ones((COLUMNS, n), np.float32),
         "starts": np.array([0, 2, 3]), "hashed_words": np.zeros(3, np.int32), "bag": np.array([0, 1, 0]),
         "groups": (np.array([0, 0, 1]),), "n_words": np.ones(n), "probabilities": np.empty(n, np.float32),
     }  # fmt: skip
@@ -358,7 +357,7 @@ def test_the_compiled_net_refuses_arrays_that_do_not_fit(compiled: _kernel.Compi
         "starts": [
             np.array(starts, np.int64) for starts in ([0, 3, 2], [0, 2, 4], [-1, 2, 3], [], [0, 3, -(2**63), -1, 3])
         ],
-        "hashed_words": [np.full(n, bucket, np.int32) for bucket in (N_HASHED_WORDS, -1)],
+        "hashed_words": [np.full(n, word, np.int32) for word in (N_HASHED_WORDS, -1)],
         "bag": [np.array([0, 2, 0]), np.array([0, -1, 0]), narrow],
         "groups": [(), (narrow,)],
         "n_words": [np.ones(n + 1)],

@@ -1,4 +1,4 @@
-"""Nets in whole numbers: against plain loops, and whatever comes in, no sum is too large."""
+"""Quantised MLPs: against plain loops, and without overflow for any input."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blockml import _kernel
 from blockml.errors import UsageError
 from blockml.features.ancestor_words import N_HASHED_WORDS, AncestorWords
-from blockml.predictors.mlp import MLP
 from blockml.predictors.quantized_mlp import (
     BOUND,
     INPUT_STEPS,
@@ -28,11 +26,6 @@ from tests.predictors.test_mlp import COLUMNS, net_of, some_page
 
 #: What a sum may be.
 MOST = 2**31 - 1
-
-
-def whole(net: MLP) -> QuantizedMLP:
-    """The net in whole numbers."""
-    return net._whole
 
 
 def unit(value: float) -> int:
@@ -119,15 +112,15 @@ def slow_odds(net: QuantizedMLP, inputs: Any, groups: list[Any], n_words: Any, b
     ways=st.integers(0, 2),
     rank=st.sampled_from([0, 1, 3]),
 )
-def test_odds_are_those_of_plain_loops(
+def test_log_odds_are_those_of_plain_loops(
     seed: int, n: int, members: int, units: tuple[int, int], vector: int, ways: int, rank: int
 ) -> None:
-    """To the last bit."""
+    """Bit for bit."""
     net = net_of(seed, members, units, vector, ways, rank)
     matrix, groups, words, bags = some_page(seed, n)
     inputs = net.scaled(matrix.copy())
-    found = quantized_log_odds(whole(net), inputs, groups[:ways], words.astype(np.float64), bags)
-    assert found.tolist() == slow_odds(whole(net), inputs, groups[:ways], words, bags)
+    found = quantized_log_odds(net.quantized, inputs, groups[:ways], words.astype(np.float64), bags)
+    assert found.tolist() == slow_odds(net.quantized, inputs, groups[:ways], words, bags)
 
 
 @given(
@@ -147,8 +140,8 @@ def test_no_sum_of_products_needs_more_than_32_bits(weights: list[float], most: 
         assert finer.sum() > (2**31 - 2**16) / most - len(weights) or finer.max() > LARGEST - 1
 
 
-def test_the_largest_numbers_there_are_do_not_overflow() -> None:
-    """Weights, columns and words all as large as they may be: units stay at their bound, compiled and in Python."""
+def test_the_largest_numbers_do_not_overflow() -> None:
+    """Weights, columns and words at their bounds: units stay at theirs, compiled and in the reference."""
     full = net_of(0, 2, (3, 3), 4, 2, 5)
     arrays = {name: np.full_like(array, 1e6) for name, array in vars(full).items() if name not in {"center", "scale"}}
     net = replace(full, **arrays, center=np.zeros(COLUMNS, np.float32), scale=np.ones(COLUMNS, np.float32))
@@ -156,43 +149,39 @@ def test_the_largest_numbers_there_are_do_not_overflow() -> None:
     matrix, groups, words, bags = some_page(1, 50)
     for sign in (1, -1):
         large = np.full_like(matrix, sign * 1e30)
-        for compiled in {None, _kernel.compiled}:
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(_kernel, "compiled", compiled)
-                assert net.predict(large, groups, words, bags).tolist() == [1.0] * 50
+        assert net.predict(large, groups, words, bags).tolist() == [1.0] * 50
+        found = quantized_log_odds(net.quantized, net.scaled(large), groups, words.astype(np.float64), bags)
+        assert (found > 100).all()
 
 
 def test_many_rows_and_many_words_are_added_up() -> None:
-    """More of both than sums of 32 bits have room for."""
+    """More of both than sums of 32 bits have room for, as in double precision."""
     net, n = net_of(3, 1, (3, 3), 2, 2, 0), 2**16 + 9
     matrix, groups, words, bags = some_page(2, n)
     words[:3] = 10**6
     groups[0][:] = 7
-    found = net.predict(matrix, groups, words, bags)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_kernel, "compiled", None)
-        assert np.array_equal(net.predict(matrix, groups, words, bags), found)
+    found = quantized_log_odds(net.quantized, net.scaled(matrix), groups, words.astype(np.float64), bags)
+    assert net.predict(matrix, groups, words, bags) == pytest.approx(1 / (1 + np.exp(-found)), abs=2e-3)
 
 
 def test_a_bag_of_too_many_words_is_refused() -> None:
-    """Their sum might not fit."""
+    """Their sum might not fit into 32 bits."""
     net = net_of(0, 1, (3, 3), 2, 0, 0)
     matrix, _, words, _ = some_page(2, 1)
-    for size, errors in ((2**16, ()), (2**16 + 1, (UsageError, ValueError))):
-        bags = AncestorWords(np.array([0, size]), np.full(size, N_HASHED_WORDS - 1, np.int32), np.zeros(1, np.int64))
-        for compiled in {None, _kernel.compiled}:
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(_kernel, "compiled", compiled)
-                if not errors:
-                    assert net.predict(matrix, [], words, bags).shape == (1,)
-                    continue
-                with pytest.raises(errors):
-                    net.predict(matrix, [], words, bags)
+    few, many = (
+        AncestorWords(np.array([0, size]), np.full(size, N_HASHED_WORDS - 1, np.int32), np.zeros(1, np.int64))
+        for size in (2**16, 2**16 + 1)
+    )
+    assert net.predict(matrix, [], words, few).shape == (1,)
+    with pytest.raises((UsageError, ValueError)):
+        net.predict(matrix, [], words, many)
+    with pytest.raises(UsageError, match="at most 65536"):
+        quantized_log_odds(net.quantized, net.scaled(matrix), [], words.astype(np.float64), many)
 
 
-def test_rounding_a_net_of_zeros_gives_zeros() -> None:
-    """Nothing is divided by nothing."""
+def test_quantizing_zeros_gives_zeros() -> None:
+    """Without division by zero."""
     net = net_of(0, 1, (3, 3), 2, 1, 4)
-    zeros = quantize(**{name: np.zeros_like(array) for name, array in vars(net).items() if name != "_whole"})
+    zeros = quantize({name: np.zeros_like(array) for name, array in vars(net).items() if name != "quantized"})
     assert all(np.isfinite(np.asarray(array, np.float64)).all() for array in zeros)
     assert not any(array.any() for name, array in zeros._asdict().items() if array.dtype == np.int16)
