@@ -1,4 +1,4 @@
-"""A model in, its card out: what it is, what it was trained on, how good it is, what it must not be trusted with."""
+"""Model cards: training data, contents, measured quality and limits of a model, as Markdown."""
 
 from __future__ import annotations
 
