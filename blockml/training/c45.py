@@ -237,12 +237,8 @@ class C45Tree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
         ascending order: right for this code, left for others. The left end of the chain is a leaf with the
         distribution of the node, for all other codes. Probabilities are those of :meth:`predict_proba`.
 
-        Parameters
-        ----------
-        numeric_column
-            Column of the other matrix by numeric column of this one.
-        onehot_column
-            Column of the other matrix by nominal column and code of this one.
+        ``numeric_column`` maps numeric columns of this matrix to those of the other, ``onehot_column`` nominal columns
+        and codes.
 
         Raises
         ------

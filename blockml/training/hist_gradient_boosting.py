@@ -54,26 +54,13 @@ _DEFAULTS: Boosting = {
 def fit_boosted(
     matrix: NDArray[np.float32], y: ArrayLike, weight: ArrayLike | None = None, **settings: Unpack[Boosting]
 ) -> Trees:
-    """Grow boosted trees for two classes.
+    """Grow boosted trees for two classes: the sum of leaf values is the log odds of class 1.
 
     Takes 8 bytes for each value of the matrix besides the matrix, and 8 more for each value of at most 200,000 rows
     while it finds cuts. The trees do not depend on the number of threads.
 
-    Parameters
-    ----------
-    matrix
-        (n_rows, n_columns) finite numbers.
-    y
-        (n_rows,) 0 and 1, or False and True.
-    weight
-        (n_rows,) weight of each row, from 0, in any unit; None for equal weights.
-    **settings
-        See :class:`Boosting`.
-
-    Returns
-    -------
-    Trees
-        The sum of leaf values is the log odds of class 1. The leaves of the first tree include the prior log odds.
+    Takes finite numbers (n_rows, n_columns), classes (n_rows,), 0 or 1, and weights (n_rows,), from 0 in any unit; None
+    for equal weights. For settings see :class:`Boosting`. The leaves of the first tree include the prior log odds.
 
     Raises
     ------
@@ -97,12 +84,7 @@ def fit_boosted_classes(
 ) -> tuple[Trees, ...]:
     """Grow boosted trees for three classes or more, one ensemble for each: probabilities are the softmax of their sums.
 
-    Parameters
-    ----------
-    matrix, weight, **settings
-        As in :func:`fit_boosted`, which names the errors too.
-    y
-        (n_rows,) numbers of classes, from 0 without gaps.
+    Takes numbers of classes ``y`` (n_rows,), from 0 without gaps; all else is as in :func:`fit_boosted`.
 
     Examples
     --------

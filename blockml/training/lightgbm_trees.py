@@ -51,17 +51,8 @@ def fit_lightgbm(
 ) -> Trees:
     """Grow boosted trees whose leaf values add up to the log odds of class 1.
 
-    Parameters
-    ----------
-    matrix
-        (n_rows, n_columns) finite numbers.
-    target
-        (n_rows,) 0 and 1.
-    weight
-        (n_rows,) weight of each row.
-    **settings
-        See :class:`blockml.training.hist_gradient_boosting.Boosting`; each tree draws its columns, and 70 % of the
-        rows.
+    Takes finite numbers (n_rows, n_columns), the target (n_rows,), 0 or 1, and weights (n_rows,). For settings see
+    :class:`blockml.training.hist_gradient_boosting.Boosting`; each tree draws its columns, and 70 % of the rows.
 
     Raises
     ------
@@ -102,5 +93,7 @@ def _copied(root: Mapping[str, Any]) -> Trees:
         else:
             rows.append((-1, 0.0, -1, -1, node["leaf_value"]))
     types = (np.int32, np.float64, np.int32, np.int32, np.float64)
-    arrays: list[Any] = [np.array(c, dtype=t) for c, t in zip(zip(*rows, strict=True), types, strict=True)]
-    return Trees(*arrays, np.zeros(1, dtype=np.int32))
+    feature, threshold, left, right, value = (
+        np.array(c, dtype=t) for c, t in zip(zip(*rows, strict=True), types, strict=True)
+    )
+    return Trees(feature, threshold, left, right, value, np.zeros(1, dtype=np.int32))

@@ -66,8 +66,7 @@ def fit_page_policy(table: BlockTable, recipe: Recipe, held_out: HeldOut, seed: 
         article = TreeEnsemble(trees)
     scores = held_out.probabilities.copy()
     for page, item in enumerate(table.pages):
-        its_rows = table.rows_of(page)
-        likely = None if article is None else float(p_article[page])
+        its_rows, likely = table.rows_of(page), None if article is None else float(p_article[page])
         if recipe.policy.rule == "expected_f1":
             scores[its_rows] = score_blocks(recipe.policy, scores[its_rows], item.policy_columns, likely)
     return PagePolicy(article, p_article, held_out.probabilities, scores, rows[:, PREDICTED_F1].astype(np.float64))

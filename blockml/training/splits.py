@@ -44,8 +44,7 @@ def duplicate_groups(pages: Sequence[PageRows], keys: Sequence[str]) -> NDArray[
     graph = coo_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=(len(pages), len(pages)))
     _, labels = connected_components(graph, directed=False)
     _, first, group = np.unique(labels, return_index=True, return_inverse=True)
-    leaders: NDArray[np.int64] = first[group].astype(np.int64)
-    return leaders
+    return np.asarray(first[group], dtype=np.int64)
 
 
 def _near_duplicates(pages: Sequence[PageRows]) -> Iterator[tuple[int, int]]:

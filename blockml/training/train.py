@@ -142,10 +142,7 @@ def measure(
 ) -> tuple[dict[str, Any], PagePolicy | None]:
     """Cross-validate by each protocol.
 
-    Returns
-    -------
-    metrics, page_policy
-        A summary per protocol; and the policy results of the strictest one, for ensembles.
+    Returns a summary per protocol, and the policy results of the strictest one, for ensembles.
     """
     if protocols and n_folds < 2:
         raise UsageError(f"cross-validation needs at least 2 folds, not {n_folds}")

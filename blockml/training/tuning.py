@@ -37,9 +37,6 @@ def tune(table: BlockTable, recipe: Recipe, training: NDArray[np.bool_], seed: i
     Values set in the recipe are not tuned. With pages of one site only, or without gold texts, the defaults are the
     majority in a leaf, 0.5, and no shrinkage.
     """
-    majority = Tuning(
-        0.5 if recipe.threshold is None else recipe.threshold, 0.0 if recipe.shrinkage is None else recipe.shrinkage
-    )
     thresholds = THRESHOLDS.tolist() if recipe.threshold is None else [recipe.threshold]
     shrinkages = SHRINKAGES if recipe.shrinkage is None else [recipe.shrinkage]
     pages = np.intersect1d(table.page_of_row[training], table.pages_with_text())
@@ -47,7 +44,7 @@ def tune(table: BlockTable, recipe: Recipe, training: NDArray[np.bool_], seed: i
     groups = duplicate_groups(chosen, [page.site for page in chosen])
     n_folds = min(_INNER_FOLDS, len(np.unique(groups)))
     if n_folds < 2:
-        return majority
+        return Tuning(0.5 if recipe.threshold is None else recipe.threshold, shrinkages[0])  # the first is 0 or set
     if len(thresholds) == len(shrinkages) == 1:
         return Tuning(thresholds[0], shrinkages[0])
     inner = np.full(len(table.pages), -1, dtype=np.int64)

@@ -494,7 +494,7 @@ def test_parsing_option_names_the_legal_values(place: Path, whole: bytes) -> Non
 
 @pytest.mark.parametrize("changes", [{"features": "kim1999"}, {"features": "kim2013"}, {"features_hash": "0" * 16}])
 def test_other_features(place: Path, whole: bytes, changes: dict[str, object]) -> None:
-    """A model of columns that this version computes otherwise, or not at all, is refused."""
+    """A model of columns that this version computes differently, or not at all, is refused."""
     with pytest.raises(FeatureMismatchError, match="train it again"):
         load_bytes(place, with_header(whole, **changes))
 
