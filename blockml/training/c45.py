@@ -237,8 +237,8 @@ class C45Tree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
         ascending order: right for this code, left for others. The left end of the chain is a leaf with the
         distribution of the node, for all other codes. Probabilities are those of :meth:`predict_proba`.
 
-        ``numeric_column`` maps numeric columns of this matrix to those of the other, ``onehot_column`` nominal columns
-        and codes.
+        ``numeric_column`` gives the column of the other matrix for each numeric column of this one, ``onehot_column``
+        that for each nominal column and code.
 
         Raises
         ------
@@ -272,7 +272,7 @@ def _to_binary(
     tree: MultiwayTree, numeric_column: Mapping[int, int], onehot_column: Mapping[tuple[int, int], int]
 ) -> FlatTree:
     weight, value = tree.counts.sum(axis=1).tolist(), tree.value.tolist()
-    #: Columns of the binary tree, which grow node by node: leaves first, turned into tests later.
+    # Nodes of the binary tree are added as leaves, and turned into tests later.
     values, weights = [value[0]], [weight[0]]
     tests: dict[int, tuple[int, float, int]] = {}  # feature, threshold and left child; the right child follows
     stack = [(0, 0)]  # nodes of both trees

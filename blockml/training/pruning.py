@@ -111,7 +111,7 @@ def prune(root: Node, sample: Sample, confidence: float, *, subtree_raising: boo
     else the largest branch takes its place if that costs at most 0.1 against the sub-tree. A raised branch receives
     the rows of its former siblings and is pruned again.
 
-    ``sample`` is that of training; ``confidence`` and its errors are those of :func:`added_errors`.
+    The nodes must hold their rows of ``sample``. For ``confidence``, and UsageError, see :func:`added_errors`.
     """
     check_confidence(confidence)
     stack = [(root, False)]
