@@ -35,6 +35,8 @@ def duplicate_groups(pages: Sequence[PageRows], keys: Sequence[str]) -> NDArray[
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
+    if not pages:
+        return np.zeros(0, dtype=np.int64)
     first_with: dict[str, int] = {}
     pairs = list(_near_duplicates(pages))
     for i, (page, key) in enumerate(zip(pages, keys, strict=True)):
