@@ -1,6 +1,6 @@
-"""Compiles the optional C extension while the package is built or installed; without a compiler it is left out.
+"""Build hook of hatchling that compiles the optional C extension.
 
-``BLOCKML_PURE=1`` in the environment leaves it out as well.
+The extension is left out if there is no compiler, or if the environment has ``BLOCKML_PURE=1``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LIMITED_API, ABI_TAG = "0x030b0000", "cp311-abi3"
 
 
 class Kernel(BuildHookInterface):  # type: ignore[type-arg, misc, unused-ignore]  # hatchling may be missing
-    """Puts the compiled extension into the wheel, or beside its sources where the package is installed in place."""
+    """Add the compiled extension to the wheel, or put it next to its sources for an editable install."""
 
     PLUGIN_NAME = "custom"
 
@@ -31,7 +31,7 @@ class Kernel(BuildHookInterface):  # type: ignore[type-arg, misc, unused-ignore]
         try:
             built = compiled(Path(self.root))
             tag = wheel_tag(Path(self.root) / KERNEL)
-        except Exception as error:  # noqa: BLE001 (whatever a compiler may do, the Python code remains)
+        except Exception as error:  # noqa: BLE001 (compilers fail in many ways; the Python code works without the extension)
             self.app.display_warning(f"the C extension was not compiled, extraction is slower without it: {error}")
             return
         build_data["pure_python"] = False
@@ -40,15 +40,15 @@ class Kernel(BuildHookInterface):  # type: ignore[type-arg, misc, unused-ignore]
 
 
 def is_free_threaded() -> bool:
-    """Tell whether the interpreter that builds has no global lock: it has no limited API either."""
+    """Tell whether the interpreter that builds is free-threaded; such interpreters have no limited API."""
     return bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 
 
 def wheel_tag(folder: Path) -> str:
-    """Return the tag of a wheel that holds the extension in ``folder``, for the interpreter that builds.
+    """Return the tag of a wheel that contains the extension in ``folder``, for the interpreter that builds.
 
-    The platform is what setuptools finds: on macOS the version that the compiled file needs, on Linux plain
-    ``linux_…``, which auditwheel turns into manylinux or musllinux.
+    setuptools determines the platform: on macOS the minimum version of the compiled file, on Linux ``linux_…``, which
+    auditwheel replaces by manylinux or musllinux.
     """
     from setuptools.command.bdist_wheel import get_platform
 
@@ -60,23 +60,23 @@ def wheel_tag(folder: Path) -> str:
 
 
 def compiled(root: Path, output: Path | None = None, flags: tuple[str, ...] = ()) -> Path:
-    """Compile the extension and return the file.
+    """Compile the extension and return its file.
 
     Parameters
     ----------
     root
         The checkout.
     output
-        Folder for the file and what the compiler leaves; in place by default.
+        Folder for the file and temporary files; by default the file is put next to its sources.
     flags
-        More arguments for compiler and linker.
+        Additional arguments of compiler and linker.
     """
     from setuptools import Distribution, Extension
     from setuptools.command.build_ext import build_ext
 
     limited = not is_free_threaded()
-    # Products and sums are rounded one by one, as numpy rounds them, also where a machine could do both at once.
-    # Names are the extension's own: another library may have a function of the same name.
+    # -ffp-contract=off: fused multiply-add would round differently from numpy. -fvisibility=hidden: other libraries in
+    # the process may have functions with the same names.
     own = ("/std:c11",) if os.name == "nt" else ("-O3", "-ffp-contract=off", "-fvisibility=hidden")
     extension = Extension(
         MODULE,
@@ -88,7 +88,7 @@ def compiled(root: Path, output: Path | None = None, flags: tuple[str, ...] = ()
         py_limited_api=limited,
     )
     before = Path.cwd()
-    os.chdir(root)  # the compiler's command lines name files from here
+    os.chdir(root)  # sources have relative paths
     try:
         command = build_ext(Distribution({"name": "blockml", "ext_modules": [extension]}))
         command.inplace = output is None

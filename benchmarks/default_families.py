@@ -17,7 +17,7 @@ from benchmarks.default_parts import Measured, kept_by
 from benchmarks.default_study import Probabilities, Study, Table, training_rows
 from benchmarks.speed import cpu_seconds, parse_only
 from blockml.datasets import LabelledPage
-from blockml.decision.scores import score_blocks
+from blockml.decision.policy import score_blocks
 from blockml.evaluation import bootstrap_mean, paired_difference
 from blockml.features import FeatureSet, feature_set, matrix
 from blockml.features.ancestor_words import ancestor_words

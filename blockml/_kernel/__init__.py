@@ -1,7 +1,8 @@
-"""The hottest loops once more, compiled: used where there was a compiler when blockml was installed.
+"""Optional C extension that speeds up parsing, features and predictors.
 
-Each function has a twin in Python, which gives the same to the last bit and serves without it.
-``BLOCKML_PURE=1`` in the environment leaves the compiled ones out, while installing or while running.
+It is compiled when blockml is installed, if there is a C compiler. Each function has a reference implementation in
+Python, which is used without the extension and gives identical results. ``BLOCKML_PURE=1`` in the environment disables
+the extension, at installation or at run time.
 """
 
 from __future__ import annotations
@@ -18,15 +19,14 @@ __all__ = ["AttributeValues", "Compiled", "PageTree", "Tables", "compiled", "des
 
 
 class Compiled(ParsingKernel, FeatureKernel, PredictorKernel, Protocol):
-    """What the compiled module holds. Arrays are contiguous and of the types named.
+    """Functions of the compiled module. Arrays are contiguous and of the annotated types.
 
-    Sizes and indices are checked, so that nothing is read or written beyond an array; what is in trees and in a
-    parser's events is not.
+    Sizes and indices are checked, so that nothing is read or written beyond an array. Contents of trees are
+    checked before they are passed, by :mod:`blockml.predictors`.
     """
 
 
-def _found() -> Compiled | None:
-    """The compiled module, if there is one and it is wanted."""
+def _load() -> Compiled | None:
     if os.environ.get("BLOCKML_PURE", "0") not in {"", "0"}:
         return None
     try:
@@ -36,8 +36,8 @@ def _found() -> Compiled | None:
     return cast("Compiled", module)
 
 
-#: The compiled module; None where there is none.
-compiled: Compiled | None = _found()
+#: The compiled module; None if it is missing or disabled.
+compiled: Compiled | None = _load()
 
 
 def describe() -> str:

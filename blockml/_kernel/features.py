@@ -10,21 +10,20 @@ from numpy.typing import NDArray
 
 __all__ = ["AttributeValues", "FeatureKernel", "PageTree", "Tables"]
 
-#: Results of ``page_tree``, ``page_names`` and ``held_tables``: opaque objects whose contents were checked when they
-#: were made.
+#: Opaque results of ``new_page_tree``, ``new_attribute_values`` and ``new_tables``, whose contents were checked.
 PageTree: TypeAlias = object
 AttributeValues: TypeAlias = object
 Tables: TypeAlias = object
 
 
 class FeatureKernel(Protocol):
-    """Functions of the features."""
+    """Functions that compute features."""
 
     def __hash__(self) -> int:
-        """Be hashable, as modules are: tables are cached for each kernel."""
+        """Return a hash, as modules do: tables are cached for each kernel."""
 
     @staticmethod
-    def held_tables(
+    def new_tables(
         tables: tuple[NDArray[np.generic], ...],
         tag_numbers: dict[str, int],
         role_bits: dict[str, int],
@@ -32,13 +31,13 @@ class FeatureKernel(Protocol):
         roles_elsewhere: Callable[[str], int],
         /,
     ) -> Tables:
-        """Take constants as read-only arrays, in the order of :mod:`blockml.features.kernel_tables`.
+        """Check and keep constants: read-only arrays in the order of :mod:`blockml.features.kernel_tables`.
 
-        The functions give the bits of keywords and roles in values that are not ASCII.
+        The functions return the bits of keywords and roles in values that are not ASCII.
         """
 
     @staticmethod
-    def page_tree(
+    def new_page_tree(
         reach: int,
         tag_names: tuple[str, ...],
         texts: tuple[str, ...],
@@ -59,29 +58,29 @@ class FeatureKernel(Protocol):
     ) -> PageTree:
         """Copy and check the nodes and blocks of a page with at least one block.
 
-        ``given``, ``pairs``, ``number`` and ``ends`` are those of :class:`blockml.page.attributes.Attributes`;
+        ``given``, ``pairs``, ``number`` and ``ends`` are the fields of :class:`blockml.page.attributes.Attributes`;
         ``holder`` and ``first`` are the parent and the first text of each block. ``reach`` is the number of ancestors
-        that are used, see :data:`blockml.features.page_context.REACH`.
+        used: see :data:`blockml.features.page_context.REACH`.
         """
 
     @staticmethod
-    def page_names(tree: PageTree, tables: Tables, /) -> AttributeValues:
-        """Number values of attributes and group blocks.
+    def new_attribute_values(tree: PageTree, tables: Tables, /) -> AttributeValues:
+        """Number the values of attributes and group blocks.
 
         Reference: :attr:`~blockml.features.page_context.PageContext.attribute_values` and
         :attr:`~blockml.features.page_context.PageContext.block_groups`.
         """
 
     @staticmethod
-    def page_groups(values: AttributeValues, /) -> bytes:
-        """Return the groups of blocks (n_groupings, n_blocks) as bytes of int32."""
+    def block_groups(values: AttributeValues, /) -> bytes:
+        """Return the number of each block's group (n_groupings, n_blocks) as bytes of int32."""
 
     @staticmethod
     def family_columns() -> list[tuple[int, int, str]]:
-        """Name the columns that :meth:`page_rows` writes: see :func:`blockml.features.kernel_tables.kernel_columns`."""
+        """Name the columns of :meth:`write_columns`: see :func:`blockml.features.kernel_tables.kernel_columns`."""
 
     @staticmethod
-    def page_rows(
+    def write_columns(
         tree: PageTree,
         values: AttributeValues | None,
         tables: Tables,
@@ -90,10 +89,13 @@ class FeatureKernel(Protocol):
         matrix: NDArray[np.float32],
         /,
     ) -> None:
-        """Write columns into rows of a matrix (n_rows, n_blocks): :class:`blockml.features.kernel_page.KernelRows`."""
+        """Write columns into rows of a matrix (n_rows, n_blocks).
+
+        ``row_of`` is that of :class:`blockml.features.kernel_page.KernelRows`.
+        """
 
     @staticmethod
-    def page_bags(
+    def ancestor_words(
         tree: PageTree,
         values: AttributeValues,
         tables: Tables,
@@ -107,14 +109,14 @@ class FeatureKernel(Protocol):
         starts: NDArray[np.int64],
         /,
     ) -> tuple[int, bytes]:
-        """Write the bag of each block and where bags start; return the number of bags and all words as int32.
+        """Write the bag of each block and the start of each bag; return the number of bags and all words as int32.
 
-        Reference: :func:`blockml.features.ancestor_words.ancestor_words`. ``elsewhere`` gives the checksums, as bytes
-        of uint32, of a value that is not ASCII.
+        Reference: :func:`blockml.features.ancestor_words.ancestor_words`. ``elsewhere`` returns the checksums of a
+        value that is not ASCII, as bytes of uint32.
         """
 
     @staticmethod
-    def line_densities(
+    def word_densities(
         lengths: NDArray[np.int32], counts: NDArray[np.int32], line_width: int, densities: NDArray[np.float32], /
     ) -> None:
         """Write the density (n_blocks,) of each block's words. Reference: ``blockml.features.density.word_density``."""

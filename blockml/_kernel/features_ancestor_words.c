@@ -1,17 +1,16 @@
-/* Hashed words of the tags and attributes above blocks; reference: blockml.features.ancestor_words.
+/* Hashed words of the tags and attributes of the ancestors of blocks; reference: blockml.features.ancestor_words.
 
-   Values of ASCII characters are read here, as nearly all are; others are left to Python, for which case and white space
-   are Unicode's. */
+   ASCII values are split here; others, which are rare, in Python, which knows Unicode's case and white space. */
 #include "features_page_tree.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* As blockml.features.ancestor_words._MOST_CHARACTERS, and more words than it asks for. */
+/* blockml.features.ancestor_words._MOST_CHARACTERS, and an upper bound on its numbers of words. */
 enum { MOST_CHARACTERS = 512, MOST_WORDS = 64 };
-/* Levels above blocks whose words are taken, and attributes of each. */
+/* Numbers of levels above blocks and of attributes whose words are used. */
 enum { N_LEVELS = 4, N_NAMED = 4 };
 
-/* The register of CRC-32 (ISO 3309, as in zlib) behind some bytes: ~0 at first, inverted at the end. */
+/* Updates a CRC-32 register (ISO 3309, as in zlib): ~0 initially, inverted at the end. */
 static inline uint32_t crc_behind(const Tables *tables, uint32_t crc, const char *bytes, size_t length) {
     for (size_t i = 0; i < length; i++) crc = tables->crc[(crc ^ (uint8_t)bytes[i]) & 255] ^ crc >> 8;
     return crc;
@@ -23,18 +22,19 @@ static const char KINDS[] =
     "00000000011111000000000000001111" "10000000000000002222222222000000"
     "04444444444444444444444444400000" "03333333333333333333333333300000";
 
-/* Characters of one class make a word, up to an inner capital; those of class 0 are in none. */
+/* A word is a run of characters of one class, which ends before a capital after a small letter; class 0 is in no
+   word. */
 static const uint8_t NAME_CLASS[] = {[OTHER] = 1, [DIGIT] = 1, [SMALL] = 1, [CAPITAL] = 1};
 static const uint8_t PART_CLASS[] = {[DIGIT] = 1, [SMALL] = 2, [CAPITAL] = 2};
 
-/* An attribute's value in lower case, and the kind of each character as it was written. */
+/* Value of an attribute in lower case, and the kind of each original character. */
 typedef struct {
     char text[MOST_CHARACTERS];
     uint8_t kind[MOST_CHARACTERS];
     size_t length;
 } Letters;
 
-/* Writes the checksums of the first `most` words of a class, each different word once; returns how many they are. */
+/* Writes the checksums of the unique words among the first `most` words of a class; returns their number. */
 static int sum_words(const Tables *tables, const Letters *value, const uint8_t *class_of, int most, uint32_t before,
                      uint32_t *sums) {
     struct {
@@ -58,8 +58,8 @@ static int sum_words(const Tables *tables, const Letters *value, const uint8_t *
     return n;
 }
 
-/* Writes the checksums of the words of a value, whole names and then parts; returns how many they are. */
-static int sum_value(const Tables *tables, const Value *value, int most_names, int most_parts, uint32_t *sums) {
+/* Writes the checksums of the words of a value, first names and then their parts; returns their number. */
+static int sum_value(const Tables *tables, const StringEntry *value, int most_names, int most_parts, uint32_t *sums) {
     Letters letters;
     letters.length = value->length < MOST_CHARACTERS ? value->length : MOST_CHARACTERS;
     for (size_t i = 0; i < letters.length; i++) {
@@ -70,7 +70,7 @@ static int sum_value(const Tables *tables, const Value *value, int most_names, i
     return n + sum_words(tables, &letters, PART_CLASS, most_parts, UINT32_MAX, sums + n);
 }
 
-/* Numbers that grow in number. */
+/* Growing array. */
 typedef struct {
     uint32_t *items;
     size_t n, room;
@@ -86,27 +86,27 @@ static int has_room(Numbers *numbers, size_t more) {
     return 1;
 }
 
-/* Checksums of the words of tags and values, made when they are first asked for. */
+/* Checksums of the words of tags and values, computed on first use. */
 typedef struct {
     const Tree *tree;
-    const Names *names;
+    const AttributeValues *attributes;
     const Tables *tables;
-    PyObject *elsewhere; /* gives the checksums of a value that isn't ASCII, as bytes */
+    PyObject *words_of_unicode; /* returns the checksums of a value that is not ASCII, as bytes */
     int most_names, most_parts;
-    int64_t *begin, *end; /* of each value in sums; -1 for one that wasn't asked for */
+    int64_t *begin, *end; /* range of each value in sums; -1 if not computed yet */
     Numbers sums;
 } Words;
 
-/* Adds the checksums of a value to `sums`; 0 with an exception. */
+/* Adds the checksums of a value to `sums`; returns 0 with an exception set. */
 static int read_value(Words *words, int32_t number) {
-    const Value *value = &words->names->values.items[number];
+    const StringEntry *value = &words->attributes->values.items[number];
     Numbers *sums = &words->sums;
     words->begin[number] = (int64_t)sums->n;
-    if (value->other == NULL) {
+    if (value->unicode == NULL) {
         if (!has_room(sums, MOST_WORDS)) return 0;
         sums->n += (size_t)sum_value(words->tables, value, words->most_names, words->most_parts, sums->items + sums->n);
     } else {
-        PyObject *found = PyObject_CallFunctionObjArgs(words->elsewhere, value->other, NULL);
+        PyObject *found = PyObject_CallFunctionObjArgs(words->words_of_unicode, value->unicode, NULL);
         char *bytes;
         Py_ssize_t length;
         int done = found != NULL && PyBytes_AsStringAndSize(found, &bytes, &length) == 0 &&
@@ -122,16 +122,16 @@ static int read_value(Words *words, int32_t number) {
     return 1;
 }
 
-/* The node above a block at a level; n_nodes for no node, whose tag is n_tags. */
+/* Returns the node above a block at a level; n_nodes, whose tag is n_tags, if it is missing. */
 static Py_ssize_t node_at(const Tree *tree, int level, Py_ssize_t block) {
-    int64_t node = level < tree->n_levels ? tree->chain[level * tree->n + block] : -1;
+    int64_t node = level < tree->n_levels ? tree->ancestors[level * tree->n + block] : -1;
     return node < 0 ? tree->n_nodes : (Py_ssize_t)node;
 }
 
-/* Numbers the blocks that have the same tags and values above them: pairs of numbers are keys, and equal keys get one
-   number. Writes the first block of each bag, and returns how many bags there are; -1 with an exception set. */
-static int64_t find_bags(const Tree *tree, const Names *names, int64_t *bag, int64_t *first) {
-    Py_ssize_t n = tree->n, n_kinds = tree->n_reached + 1, most = n > n_kinds ? n : n_kinds;
+/* Numbers bags, which are sets of blocks with equal tags and values above them, by numbering pairs of numbers.
+   Writes the first block of each bag; returns the number of bags, or -1 with an exception set. */
+static int64_t find_bags(const Tree *tree, const AttributeValues *attributes, int64_t *bag, int64_t *first) {
+    Py_ssize_t n = tree->n, n_kinds = tree->n_ancestor_nodes + 1, most = n > n_kinds ? n : n_kinds;
     uint64_t *keys = malloc((size_t)most * sizeof(uint64_t));
     int64_t *kind = malloc((size_t)n_kinds * sizeof(int64_t)), n_bags = 0;
     int64_t *kind_of_node = malloc((size_t)(tree->n_nodes + 1) * sizeof(int64_t));
@@ -141,18 +141,18 @@ static int64_t find_bags(const Tree *tree, const Names *names, int64_t *bag, int
     }
     for (int k = 0; n_bags >= 0 && k < N_NAMED; k++) {
         for (Py_ssize_t i = 0; i < n_kinds; i++) {
-            int64_t node = i < tree->n_reached ? tree->reached[i] : tree->n_nodes;
-            int64_t before = k > 0 ? kind[i] : i < tree->n_reached ? tree->tag[node] : tree->n_tags;
-            keys[i] = (uint64_t)before << 32 | (uint32_t)names->numbers[k * (tree->n_nodes + 1) + node];
+            int64_t node = i < tree->n_ancestor_nodes ? tree->ancestor_nodes[i] : tree->n_nodes;
+            int64_t before = k > 0 ? kind[i] : i < tree->n_ancestor_nodes ? tree->tag[node] : tree->n_tags;
+            keys[i] = (uint64_t)before << 32 | (uint32_t)attributes->numbers[k * (tree->n_nodes + 1) + node];
         }
-        n_bags = number_keys(keys, (size_t)n_kinds, kind);
+        n_bags = factorize(keys, (size_t)n_kinds, kind);
     }
     for (Py_ssize_t i = 0; n_bags >= 0 && i < n_kinds; i++)
-        kind_of_node[i < tree->n_reached ? tree->reached[i] : tree->n_nodes] = kind[i];
+        kind_of_node[i < tree->n_ancestor_nodes ? tree->ancestor_nodes[i] : tree->n_nodes] = kind[i];
     for (int level = 0; n_bags >= 0 && level < N_LEVELS; level++) {
         for (Py_ssize_t i = 0; i < n; i++)
             keys[i] = (uint64_t)(level > 0 ? bag[i] : 0) << 32 | (uint32_t)kind_of_node[node_at(tree, level, i)];
-        n_bags = number_keys(keys, (size_t)n, bag);
+        n_bags = factorize(keys, (size_t)n, bag);
     }
     for (Py_ssize_t i = n; n_bags >= 0 && i-- > 0;) first[bag[i]] = i;
     free(keys);
@@ -161,12 +161,12 @@ static int64_t find_bags(const Tree *tree, const Names *names, int64_t *bag, int
     return n_bags;
 }
 
-/* Writes the checksums of the tags of a page, a sign before each, and of "no node"; 0 with an exception set. */
+/* Writes the checksums of the tags of a page, prefixed by <, and of a missing node; returns 0 with an exception set. */
 static int sum_tags(const Tree *tree, const Tables *tables, uint32_t *sums) {
     uint32_t before = crc_behind(tables, UINT32_MAX, "<", 1);
     sums[tree->n_tags] = ~before;
     for (Py_ssize_t tag = 0; tag < tree->n_tags; tag++) {
-        PyObject *bytes = PyUnicode_AsEncodedString(PyTuple_GetItem(tree->names, tag), "utf-8", "surrogatepass");
+        PyObject *bytes = PyUnicode_AsEncodedString(PyTuple_GetItem(tree->tag_names, tag), "utf-8", "surrogatepass");
         if (bytes == NULL) return 0;
         sums[tag] = ~crc_behind(tables, before, PyBytes_AsString(bytes), (size_t)PyBytes_Size(bytes));
         Py_DECREF(bytes);
@@ -174,14 +174,14 @@ static int sum_tags(const Tree *tree, const Tables *tables, uint32_t *sums) {
     return 1;
 }
 
-/* Adds the words of a node, those of its tag and of its values; 0 with an exception. */
+/* Adds the words of the tag and of the values of a node; returns 0 with an exception set. */
 static int add_node(Numbers *found, Words *words, Py_ssize_t node, const uint32_t *tag_sums, uint32_t mask,
                     uint32_t mark) {
     const Tree *tree = words->tree;
     if (!has_room(found, 1)) return 0;
     found->items[found->n++] = (tag_sums[node < tree->n_nodes ? tree->tag[node] : tree->n_tags] & mask) ^ mark;
     for (int k = 0; k < N_NAMED; k++) {
-        int32_t value = words->names->numbers[k * (tree->n_nodes + 1) + node];
+        int32_t value = words->attributes->numbers[k * (tree->n_nodes + 1) + node];
         if (value == 0) continue;
         if (words->begin[value] < 0 && !read_value(words, value)) return 0;
         if (!has_room(found, (size_t)(words->end[value] - words->begin[value]))) return 0;
@@ -191,30 +191,30 @@ static int add_node(Numbers *found, Words *words, Py_ssize_t node, const uint32_
     return 1;
 }
 
-/* page_bags(tree, names, tables, elsewhere, most_names, most_parts, near, far, mask, bag, starts): writes the bag of each
-   block and where each bag starts; returns how many bags there are and, as bytes, the numbers of their words: those
-   of the tag and of the values of each element, `far` from level `near` on. */
-PyObject *page_bags(PyObject *module, PyObject *arguments) {
-    PyObject *of_page, *of_names, *of_all, *object[2], *result = NULL;
+/* ancestor_words(tree, attributes, tables, words_of_unicode, most_names, most_parts, near, far, mask, bag, starts):
+   writes the bag of each block and the start of each bag; returns the number of bags, and the numbers of their words
+   as bytes. Words of levels from `near` on are combined with `far`. */
+PyObject *ancestor_words(PyObject *module, PyObject *arguments) {
+    PyObject *page_capsule, *values_capsule, *tables_capsule, *object[2], *result = NULL;
     Py_buffer view[2];
     Words words = {.tree = NULL};
     Numbers found = {NULL, 0, 0};
     uint32_t *tag_sums = NULL, far, mask;
     int near, opened = 0;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOiiiIIOO", &of_page, &of_names, &of_all, &words.elsewhere,
-                          &words.most_names, &words.most_parts, &near, &far, &mask, &object[0], &object[1]))
+    if (!PyArg_ParseTuple(arguments, "OOOOiiiIIOO", &page_capsule, &values_capsule, &tables_capsule,
+                          &words.words_of_unicode, &words.most_names, &words.most_parts, &near, &far, &mask, &object[0],
+                          &object[1]))
         return NULL;
     for (; opened < 2; opened++)
         if (open_array(object[opened], &view[opened], 8, 1) < 0) goto done;
-    if ((words.tree = tree_of(of_page)) == NULL || (words.names = names_of(of_names, of_page)) == NULL ||
-        (words.tables = tables_of(of_all)) == NULL)
-        goto done;
+    if ((words.tree = tree_of(page_capsule)) == NULL || (words.tables = tables_of(tables_capsule)) == NULL) goto done;
+    if ((words.attributes = attribute_values_of(values_capsule, page_capsule)) == NULL) goto done;
     int64_t *bag = view[0].buf, *starts = view[1].buf;
-    Py_ssize_t n_values = words.names->n_values;
+    Py_ssize_t n_values = words.attributes->n_values;
     if (view[0].len / 8 < words.tree->n || view[1].len / 8 < words.tree->n + 1 || words.most_names < 0 ||
         words.most_parts < 0 || words.most_names > MOST_WORDS || words.most_parts > MOST_WORDS - words.most_names) {
-        PyErr_SetString(PyExc_ValueError, "no room for all bags or words");
+        PyErr_SetString(PyExc_ValueError, "arrays are too short, or too many words per value");
         goto done;
     }
     tag_sums = malloc((size_t)(words.tree->n_tags + 1) * sizeof(uint32_t));
@@ -225,7 +225,7 @@ PyObject *page_bags(PyObject *module, PyObject *arguments) {
     }
     words.end = words.begin + n_values;
     for (Py_ssize_t i = 0; i < n_values; i++) words.begin[i] = -1;
-    int64_t n_bags = find_bags(words.tree, words.names, bag, starts);
+    int64_t n_bags = find_bags(words.tree, words.attributes, bag, starts);
     if (n_bags < 0 || !sum_tags(words.tree, words.tables, tag_sums)) goto done;
     for (int64_t number = 0; number < n_bags; number++) {
         Py_ssize_t block = (Py_ssize_t)starts[number];

@@ -1,7 +1,7 @@
-/* Values of attributes that name parts of a page, and the keywords and roles in them; references:
+/* Values of attributes that describe parts of a page, and the keywords and roles in them; references:
    blockml.features.attribute_values, blockml.features.keywords and blockml.features.vocabulary.role_bits.
 
-   Values of ASCII characters are read here, as nearly all are; others are left to Python, which knows Unicode's case. */
+   ASCII values are read here; others, which are rare, in Python, which knows Unicode's case. */
 #include "text_bytes.h"
 #include "features_page_tree.h"
 #include <stdlib.h>
@@ -9,30 +9,30 @@
 
 #define CAPSULE "blockml.names"
 
-/* As blockml.features.attribute_values.ATTRIBUTES; at most eight characters each. */
+/* blockml.features.attribute_values.ATTRIBUTES; at most eight characters each. */
 static const char *const NAMES[N_ATTRIBUTES] = {"class", "role", "id", "itemprop", "property"};
-/* Whether their values hold roles; others hold keywords. */
-static const uint8_t SAYS_ROLES[N_ATTRIBUTES] = {[ROLE] = 1, [ITEMPROP] = 1, [PROPERTY] = 1};
+/* Whether the values contain roles; others contain keywords. */
+static const uint8_t HAS_ROLES[N_ATTRIBUTES] = {[ROLE] = 1, [ITEMPROP] = 1, [PROPERTY] = 1};
 
 typedef struct {
     Py_ssize_t n; /* number of NAMES that are read */
     uint64_t name[N_ATTRIBUTES];
-    Values *values;
+    StringTable *values;
     int32_t *of_set; /* (n_sets, N_ATTRIBUTES) numbers of the values of each set; UNKNOWN for sets that were not read */
 } Wanted;
 
-static void note_what_it_says(Wanted *wanted, int32_t number, Py_ssize_t attribute) {
-    Value *value = &wanted->values->items[number];
-    if (SAYS_ROLES[attribute])
-        value->says_roles = 1;
+static void note_use(Wanted *wanted, int32_t number, Py_ssize_t attribute) {
+    StringEntry *value = &wanted->values->items[number];
+    if (HAS_ROLES[attribute])
+        value->may_have_roles = 1;
     else
-        value->says_groups = 1;
+        value->may_have_keywords = 1;
 }
 
-/* Writes the numbers of the values of the named attributes of a set, 0 for a missing value; returns 0 with an exception.
+/* Writes the numbers of the values of a set, 0 for a missing value; returns 0 with an exception set.
 
-   `pairs` are names and values with a zero byte after each, up to `end`, and may be read up to `behind`; of a name that
-   is there twice the last value counts. */
+   `pairs` are names and values, each followed by a zero byte, up to `end`, and readable up to `behind`. The last of
+   several values of a name counts. */
 static int number_pairs(Wanted *wanted, const char *pairs, const char *end, const char *behind, int32_t *of_set) {
     struct {
         const char *text;
@@ -51,43 +51,43 @@ static int number_pairs(Wanted *wanted, const char *pairs, const char *end, cons
             if (name == wanted->name[k]) found[k].text = value, found[k].length = its_length;
     }
     for (Py_ssize_t k = 0; k < wanted->n; k++) {
-        of_set[k] = found[k].text ? number_of_value(wanted->values, found[k].text, found[k].length, NULL) : 0;
+        of_set[k] = found[k].text ? number_of_string(wanted->values, found[k].text, found[k].length, NULL) : 0;
         if (of_set[k] < 0) return 0;
-        note_what_it_says(wanted, of_set[k], k);
+        note_use(wanted, of_set[k], k);
     }
     return 1;
 }
 
-/* Writes the numbers of the values of a mapping; None is no value. 0 with an exception. */
+/* Writes the numbers of the values of a mapping; None is a missing value. Returns 0 with an exception set. */
 static int number_given(Wanted *wanted, PyObject *given, int32_t *of_set) {
     for (Py_ssize_t k = 0; k < wanted->n; k++) {
         PyObject *value = PyObject_CallMethod(given, "get", "s", NAMES[k]);
         if (value == NULL) return 0;
         if (value != Py_None && !PyUnicode_Check(value)) {
-            PyErr_SetString(PyExc_TypeError, "values of attributes are texts");
+            PyErr_SetString(PyExc_TypeError, "values of attributes must be str");
             Py_DECREF(value);
             return 0;
         }
         of_set[k] = value == Py_None ? 0 : number_of_str(wanted->values, value);
         Py_DECREF(value);
         if (of_set[k] < 0) return 0;
-        note_what_it_says(wanted, of_set[k], k);
+        note_use(wanted, of_set[k], k);
     }
     return 1;
 }
 
-/* Writes the numbers of the values of the first `n` of NAMES that chosen nodes have into columns (n, n_nodes + 1). Sets
-   that were read before, for as many names or more, aren't read again. 0 with an exception. */
+/* Writes the numbers of the values of the first `n` NAMES of chosen nodes into columns (n, n_nodes + 1). Sets that
+   were read before, for at least as many names, are not read again. Returns 0 with an exception set. */
 static int number_nodes(Wanted *wanted, const Tree *tree, const int64_t *chosen, Py_ssize_t n_chosen,
                         int32_t *columns) {
-    const char *pairs = PyBytes_AsString(tree->pairs), *behind = pairs + PyBytes_Size(tree->pairs) + 1; /* a zero */
+    const char *pairs = PyBytes_AsString(tree->pairs), *behind = pairs + PyBytes_Size(tree->pairs) + 1;
     for (Py_ssize_t i = 0; i < n_chosen; i++) {
         int32_t set = tree->set[chosen[i]], *its = wanted->of_set + (Py_ssize_t)set * N_ATTRIBUTES;
         if (!set) continue;
         if (*its == UNKNOWN) {
             PyObject *held = PyList_GetItem(tree->given, set);
             if (held == NULL) return 0; /* the list was changed meanwhile */
-            Py_INCREF(held);            /* looking up may run a mapping's own code */
+            Py_INCREF(held);            /* the look-up may run code of the mapping */
             int64_t begin = tree->ends[set - 1], end = tree->ends[set];
             int done = held != Py_None ? number_given(wanted, held, its)
                                        : number_pairs(wanted, pairs + begin, pairs + end, behind, its);
@@ -99,24 +99,24 @@ static int number_nodes(Wanted *wanted, const Tree *tree, const int64_t *chosen,
     return 1;
 }
 
-/* Calls a Python function for the bits of a value; -1 with an exception. */
-static int64_t bits_told(PyObject *tells, PyObject *value) {
+/* Calls a Python function for the bits of a value. */
+static int64_t bits_by_python(PyObject *tells, PyObject *value) {
     PyObject *found = PyObject_CallFunctionObjArgs(tells, value, NULL);
     int64_t bits = found == NULL ? -1 : PyLong_AsLongLong(found);
     Py_XDECREF(found);
-    if (bits < 0 && !PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "no bits of groups");
+    if (bits < 0 && !PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "expected a number of at least 0");
     return bits;
 }
 
-/* Bits of the roles in ASCII text; -1 with an exception. */
+/* Returns the bits of the roles in ASCII text. */
 static int64_t roles_in(const Tables *tables, const char *text, size_t length) {
     int64_t bits = 0;
-    char word[32]; /* no role is as long */
+    char word[32]; /* longer than any role */
     int n = 0;
     for (size_t i = 0; i <= length; i++) {
         char c = i < length ? text[i] : ' ';
         if (c != ' ' && !(c >= 9 && c <= 13) && !(c >= 28 && c <= 31)) {
-            if (n < (int)sizeof word) word[n++] = (char)(c >= 'A' && c <= 'Z' ? c + 32 : c);
+            if (n < (int)sizeof word) word[n++] = lower_of(c);
             continue;
         }
         PyObject *key = n ? PyUnicode_FromStringAndSize(word, n) : NULL;
@@ -129,28 +129,28 @@ static int64_t roles_in(const Tables *tables, const char *text, size_t length) {
     return bits & INT64_MAX;
 }
 
-/* Fills keywords and roles of values; 0 with an exception. */
-static int read_values(Names *names, const Tables *tables) {
-    Py_ssize_t n = names->n_values;
-    memset(names->keywords, 0, (size_t)(2 * n) * sizeof(int64_t)); /* and roles, which are behind them */
-    if (write_keywords(tables, &names->values, n, names->keywords) < 0) return 0;
+/* Computes keywords and roles of values; returns 0 with an exception set. */
+static int read_values(AttributeValues *attributes, const Tables *tables) {
+    Py_ssize_t n = attributes->n_values;
+    memset(attributes->keywords, 0, (size_t)(2 * n) * sizeof(int64_t)); /* and roles, which follow */
+    if (write_keywords(tables, &attributes->values, n, attributes->keywords) < 0) return 0;
     for (Py_ssize_t i = 0; i < n; i++) {
-        const Value *value = &names->values.items[i];
-        if (value->says_groups && value->other != NULL)
-            if ((names->keywords[i] = bits_told(tables->keyword_bits, value->other)) < 0) return 0;
-        if (!value->says_roles) continue;
-        names->roles[i] = value->other == NULL ? roles_in(tables, value->text, value->length)
-                                               : bits_told(tables->role_bits, value->other);
-        if (names->roles[i] < 0) return 0;
+        const StringEntry *value = &attributes->values.items[i];
+        if (value->may_have_keywords && value->unicode != NULL)
+            if ((attributes->keywords[i] = bits_by_python(tables->keyword_bits, value->unicode)) < 0) return 0;
+        if (!value->may_have_roles) continue;
+        attributes->roles[i] = value->unicode == NULL ? roles_in(tables, value->text, value->length)
+                                               : bits_by_python(tables->role_bits, value->unicode);
+        if (attributes->roles[i] < 0) return 0;
     }
     return 1;
 }
 
-/* Writes, rising, the elements whose parent is that of an ancestor at one of the levels whose siblings are counted.
-   Roots have no parent, and so the same one. 0 with an exception. */
-static int find_siblings(Names *names, const Tree *tree, const Tables *tables) {
+/* Writes, in order, the siblings of the ancestors of blocks at some levels. Roots are siblings. Returns 0 with an
+   exception set. */
+static int find_siblings(AttributeValues *attributes, const Tree *tree, const Tables *tables) {
     const int64_t *levels = tables->view[SIBLINGS].buf;
-    uint8_t *marked = calloc((size_t)tree->n_nodes + 1, 1); /* the first entry is for "no parent" */
+    uint8_t *marked = calloc((size_t)tree->n_nodes + 1, 1); /* the first entry is for a missing parent */
     if (marked == NULL) {
         PyErr_NoMemory();
         return 0;
@@ -159,98 +159,99 @@ static int find_siblings(Names *names, const Tree *tree, const Tables *tables) {
         for (Py_ssize_t i = 0; i < tree->n; i++)
             if (!has_parent_of_last(tree, i)) marked[1 + tree->parent[ancestor(tree, i, levels[k])]] = 1;
     Py_ssize_t n = 0;
-    for (Py_ssize_t node = 0; node < tree->n_nodes; node++) { /* without branches, which can't be predicted */
-        names->elements[n] = node;
+    for (Py_ssize_t node = 0; node < tree->n_nodes; node++) { /* without branches, which would be unpredictable */
+        attributes->elements[n] = node;
         n += (tree->tag[node] != 0) & marked[1 + tree->parent[node]];
     }
-    names->n_elements = n;
+    attributes->n_elements = n;
     free(marked);
     return 1;
 }
 
-static void drop(Names *names) {
-    Py_XDECREF(names->tree);
-    free_values(&names->values);
-    free(names->keywords);
-    free(names);
+static void drop(AttributeValues *attributes) {
+    Py_XDECREF(attributes->tree);
+    free_strings(&attributes->values);
+    free(attributes->keywords);
+    free(attributes);
 }
 
-static void free_names(PyObject *capsule) { drop(PyCapsule_GetPointer(capsule, CAPSULE)); }
+static void free_attribute_values(PyObject *capsule) { drop(PyCapsule_GetPointer(capsule, CAPSULE)); }
 
-const Names *names_of(PyObject *capsule, PyObject *tree) {
-    const Names *names = PyCapsule_GetPointer(capsule, CAPSULE);
-    if (names == NULL || names->tree == tree) return names;
-    PyErr_SetString(PyExc_ValueError, "names of another page");
+const AttributeValues *attribute_values_of(PyObject *capsule, PyObject *tree) {
+    const AttributeValues *attributes = PyCapsule_GetPointer(capsule, CAPSULE);
+    if (attributes == NULL || attributes->tree == tree) return attributes;
+    PyErr_SetString(PyExc_ValueError, "attribute values of another page");
     return NULL;
 }
 
-/* Fills the values of a tree; 0 with an exception. */
-static int read_names(Names *names, const Tree *tree, const Tables *tables) {
-    Wanted wanted = {.n = N_ATTRIBUTES, .values = &names->values};
+/* Computes all fields; returns 0 with an exception set. */
+static int read_attributes(AttributeValues *attributes, const Tree *tree, const Tables *tables) {
+    Wanted wanted = {.n = N_ATTRIBUTES, .values = &attributes->values};
     Py_ssize_t size = tree->n_nodes + 1, n_held = tree->n_sets * N_ATTRIBUTES;
     int done = 0;
     for (int k = 0; k < N_ATTRIBUTES; k++) wanted.name[k] = few_bytes(NAMES[k], strlen(NAMES[k]));
-    if (make_values(&names->values, n_held) < 0) return 0;
+    if (make_strings(&attributes->values, n_held) < 0) return 0;
     wanted.of_set = malloc((size_t)n_held * sizeof(int32_t));
     if (wanted.of_set == NULL) {
         PyErr_NoMemory();
         goto failed;
     }
-    memset(wanted.of_set, 255, (size_t)n_held * sizeof(int32_t)); /* UNKNOWN is all bits */
-    if (!number_nodes(&wanted, tree, tree->reached, tree->n_reached, names->numbers)) goto failed;
-    names->n_values = names->values.n;
-    names->keywords = malloc((size_t)(2 * names->n_values) * sizeof(int64_t));
-    if (names->keywords == NULL) {
+    memset(wanted.of_set, 255, (size_t)n_held * sizeof(int32_t)); /* UNKNOWN, bytewise */
+    if (!number_nodes(&wanted, tree, tree->ancestor_nodes, tree->n_ancestor_nodes, attributes->numbers)) goto failed;
+    attributes->n_values = attributes->values.n;
+    attributes->keywords = malloc((size_t)(2 * attributes->n_values) * sizeof(int64_t));
+    if (attributes->keywords == NULL) {
         PyErr_NoMemory();
         goto failed;
     }
-    names->roles = names->keywords + names->n_values;
-    if (!read_values(names, tables) || !find_siblings(names, tree, tables)) goto failed;
-    memcpy(names->classes, names->numbers + CLASS * size, (size_t)size * sizeof(int32_t));
+    attributes->roles = attributes->keywords + attributes->n_values;
+    if (!read_values(attributes, tables) || !find_siblings(attributes, tree, tables)) goto failed;
+    memcpy(attributes->classes, attributes->numbers + CLASS * size, (size_t)size * sizeof(int32_t));
     wanted.n = 1;
-    if (!number_nodes(&wanted, tree, names->elements, names->n_elements, names->classes)) goto failed;
-    const int64_t *ways = tables->view[WAYS].buf;
+    if (!number_nodes(&wanted, tree, attributes->elements, attributes->n_elements, attributes->classes)) goto failed;
+    const int64_t *groupings = tables->view[GROUPINGS].buf;
     done = 1;
-    for (Py_ssize_t way = 0; done && way < names->n_ways; way++)
-        done = group_blocks(tree, ways[2 * way], ways[2 * way + 1], names->numbers + CLASS * size,
-                            names->groups + way * tree->n) == 0;
+    for (Py_ssize_t grouping = 0; done && grouping < attributes->n_groupings; grouping++)
+        done = group_blocks(tree, groupings[2 * grouping], groupings[2 * grouping + 1],
+                            attributes->numbers + CLASS * size, attributes->groups + grouping * tree->n) == 0;
 failed:
     free(wanted.of_set);
-    free_slots(&names->values);
+    free_slots(&attributes->values);
     return done;
 }
 
-/* page_names(tree, tables): numbers of attributes' values, and groups of blocks. */
-PyObject *page_names(PyObject *module, PyObject *arguments) {
-    PyObject *of_page, *of_all;
+/* new_attribute_values(tree, tables): numbers of the values of attributes, and groups of blocks. */
+PyObject *new_attribute_values(PyObject *module, PyObject *arguments) {
+    PyObject *page_capsule, *tables_capsule;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OO", &of_page, &of_all)) return NULL;
-    const Tree *tree = tree_of(of_page);
-    const Tables *tables = tree == NULL ? NULL : tables_of(of_all);
+    if (!PyArg_ParseTuple(arguments, "OO", &page_capsule, &tables_capsule)) return NULL;
+    const Tree *tree = tree_of(page_capsule);
+    const Tables *tables = tree == NULL ? NULL : tables_of(tables_capsule);
     if (tables == NULL) return NULL;
-    Py_ssize_t n_ways = length_of(tables, WAYS) / 2, size = tree->n_nodes + 1;
-    size_t longs = (size_t)(n_ways * tree->n + tree->n_nodes), shorts = (size_t)((N_ATTRIBUTES + 1) * size);
-    Names *names = calloc(1, sizeof(Names) + longs * sizeof(int64_t) + shorts * sizeof(int32_t));
-    if (names == NULL) return PyErr_NoMemory();
-    names->tree = Py_NewRef(of_page), names->n_ways = n_ways;
-    names->groups = (int64_t *)(names + 1), names->elements = names->groups + n_ways * tree->n;
-    names->numbers = (int32_t *)(names->elements + tree->n_nodes);
-    names->classes = names->numbers + N_ATTRIBUTES * size;
-    PyObject *capsule = read_names(names, tree, tables) ? PyCapsule_New(names, CAPSULE, free_names) : NULL;
-    if (capsule == NULL) drop(names);
+    Py_ssize_t n_groupings = length_of(tables, GROUPINGS) / 2, size = tree->n_nodes + 1;
+    size_t longs = (size_t)(n_groupings * tree->n + tree->n_nodes), shorts = (size_t)((N_ATTRIBUTES + 1) * size);
+    AttributeValues *attributes = calloc(1, sizeof *attributes + longs * sizeof(int64_t) + shorts * sizeof(int32_t));
+    if (attributes == NULL) return PyErr_NoMemory();
+    attributes->tree = Py_NewRef(page_capsule), attributes->n_groupings = n_groupings;
+    attributes->groups = (int64_t *)(attributes + 1), attributes->elements = attributes->groups + n_groupings * tree->n;
+    attributes->numbers = (int32_t *)(attributes->elements + tree->n_nodes);
+    attributes->classes = attributes->numbers + N_ATTRIBUTES * size;
+    PyObject *capsule = NULL;
+    if (read_attributes(attributes, tree, tables)) capsule = PyCapsule_New(attributes, CAPSULE, free_attribute_values);
+    if (capsule == NULL) drop(attributes);
     return capsule;
 }
 
-/* page_groups(names): numbers of the groups of blocks, for each grouping, as bytes of int32. */
-PyObject *page_groups(PyObject *module, PyObject *capsule) {
+/* block_groups(attributes): group numbers of blocks (n_groupings, n) as bytes of int32. */
+PyObject *block_groups(PyObject *module, PyObject *capsule) {
     (void)module;
-    const Names *names = PyCapsule_GetPointer(capsule, CAPSULE);
-    const Tree *tree = names == NULL ? NULL : tree_of(names->tree);
+    const AttributeValues *attributes = PyCapsule_GetPointer(capsule, CAPSULE);
+    const Tree *tree = attributes == NULL ? NULL : tree_of(attributes->tree);
     if (tree == NULL) return NULL;
-    Py_ssize_t n = names->n_ways * tree->n;
+    Py_ssize_t n = attributes->n_groupings * tree->n;
     PyObject *bytes = PyBytes_FromStringAndSize(NULL, n * (Py_ssize_t)sizeof(int32_t));
     if (bytes == NULL) return NULL;
-    int32_t *groups = (int32_t *)PyBytes_AsString(bytes); /* aligned as a bytes object's items are */
-    for (Py_ssize_t i = 0; i < n; i++) groups[i] = (int32_t)names->groups[i];
+    int32_t *groups = (int32_t *)PyBytes_AsString(bytes); /* the data of a bytes object is aligned */
+    for (Py_ssize_t i = 0; i < n; i++) groups[i] = (int32_t)attributes->groups[i];
     return bytes;
 }

@@ -1,10 +1,10 @@
-/* Numbers for keys of 64 bits: equal keys have equal numbers, in the order in which they first come. */
+/* Factorizes 64-bit keys: equal keys have equal numbers, in the order of first occurrence. */
 #include "kernel.h"
 #include <stdlib.h>
 
-/* Slots that are probed; more are a sign of keys made up to collide, and then all keys are sorted. */
+/* Maximum number of probed slots; more indicate keys chosen to collide, and then all keys are sorted. */
 enum { MOST_PROBES = 64 };
-/* Numbers keys with a table of slots; returns how many numbers there are, or -1 if too many keys share a slot. */
+/* Numbers keys with a hash table; returns the number of unique keys, or -1 if too many keys collide. */
 static int64_t number_by_slots(const uint64_t *keys, size_t n, uint64_t *different, uint32_t *slots, int bits,
                                int64_t *number) {
     size_t mask = ((size_t)1 << bits) - 1;
@@ -37,14 +37,14 @@ static int compared(const void *one, const void *other) {
     return a->place < b->place ? -1 : 1;
 }
 
-/* Numbers keys by sorting them; returns how many numbers there are, or -1 without memory. */
+/* Numbers keys by sorting them; returns the number of unique keys, or -1 without memory. */
 static int64_t number_by_order(const uint64_t *keys, size_t n, int64_t *number) {
     Item *items = malloc(n * sizeof(Item));
     int64_t count = 0;
     if (items == NULL) return -1;
     for (size_t i = 0; i < n; i++) items[i] = (Item){keys[i], (int64_t)i}, number[i] = -1;
     qsort(items, n, sizeof(Item), compared);
-    for (size_t i = 1, first = 0; i < n; i++) { /* keys point to the first of their equals */
+    for (size_t i = 1, first = 0; i < n; i++) { /* first the position of the first equal key */
         if (items[i].key != items[first].key) first = i;
         else number[items[i].place] = items[first].place;
     }
@@ -53,7 +53,7 @@ static int64_t number_by_order(const uint64_t *keys, size_t n, int64_t *number) 
     return count;
 }
 
-int64_t number_keys(const uint64_t *keys, size_t n, int64_t *number) {
+int64_t factorize(const uint64_t *keys, size_t n, int64_t *number) {
     int bits = 4;
     while (bits < 31 && (size_t)1 << bits < 2 * n) bits++;
     uint64_t *different = malloc((n + 1) * sizeof(uint64_t));

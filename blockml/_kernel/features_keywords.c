@@ -1,17 +1,17 @@
-/* Words in attributes' values, of ASCII characters only; reference: blockml.features.keywords.keyword_bits. */
+/* Keywords in ASCII values of attributes; reference: blockml.features.keywords.keyword_bits. */
 #include "text_bytes.h"
 #include "features_page_tree.h"
 #include <stdlib.h>
 
-/* The fewest characters of a word, which tell its slot; and bytes, all zero, that may be read behind a text. */
+/* Minimum length of a keyword, whose beginning determines its slot; and number of zero bytes after a text. */
 enum { BEGIN = 3, BEHIND = 8 };
 
 static inline uint32_t slot_of(uint64_t begin) {
     return (((uint32_t)begin & 0xffffff) * 0x9e3779b1u) >> (32 - SLOT_BITS);
 }
 
-/* Whether words are as blockml.features.keywords.words gives them, and groups are bits of a positive number. */
-int are_words(const Tables *tables) {
+/* Tells whether keywords are as blockml.features.keywords.words writes them, with groups below 63. */
+int has_valid_words(const Tables *tables) {
     const uint8_t *lengths = tables->view[WORD_LENGTHS].buf;
     const int8_t *groups = tables->view[WORD_GROUPS].buf;
     Py_ssize_t n = length_of(tables, WORD_LENGTHS), sum = 0;
@@ -26,12 +26,9 @@ int make_words(Tables *tables) {
     const uint8_t *lengths = tables->view[WORD_LENGTHS].buf;
     const int8_t *groups = tables->view[WORD_GROUPS].buf;
     Py_ssize_t n = length_of(tables, WORD_LENGTHS);
-    if ((tables->words = malloc((size_t)n * sizeof(Word))) == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
+    if ((tables->words = malloc((size_t)n * sizeof(Word))) == NULL) return no_memory();
     size_t at = (size_t)length_of(tables, LETTERS);
-    for (Py_ssize_t i = n; i-- > 0;) { /* from the shortest on, each before those of its slot */
+    for (Py_ssize_t i = n; i-- > 0;) { /* shortest first, each inserted before others of its slot */
         size_t length = lengths[i];
         uint64_t begin = few_bytes(text + (at -= length), length < 8 ? length : 8);
         uint16_t *first = &tables->first[slot_of(begin)];
@@ -41,32 +38,29 @@ int make_words(Tables *tables) {
     return 0;
 }
 
-/* The longest word at a place behind which eight bytes can be read; NULL for none. */
+/* Returns the longest keyword at a position, after which eight bytes are readable; NULL without one. */
 static inline const Word *word_at(const Tables *tables, const char *at) {
     uint64_t begin = eight_bytes(at);
     for (unsigned place = tables->first[slot_of(begin)]; place; place = tables->words[place - 1].next) {
         const Word *word = &tables->words[place - 1];
-        int others = word->length < 8 ? 64 - 8 * word->length : 0; /* bits that aren't the word's */
+        int others = word->length < 8 ? 64 - 8 * word->length : 0; /* bits after the keyword */
         if ((begin ^ word->begin) << others) continue;
-        /* What is beyond eight may end where the text does, at a zero, which no word has. */
+        /* The text may end in between, at a zero byte, which differs from any keyword. */
         const char *letters = (const char *)tables->view[LETTERS].buf + word->at;
         if (word->length <= 8 || strncmp(at + 8, letters + 8, word->length - 8u) == 0) return word;
     }
     return NULL;
 }
 
-/* From each place the longest word counts, and the search goes on behind it, as that of a regular expression does. */
-int write_keywords(const Tables *tables, const Values *values, Py_ssize_t n, int64_t *groups) {
+/* The longest keyword at each position counts, and the search continues after it, as with a regular expression. */
+int write_keywords(const Tables *tables, const StringTable *values, Py_ssize_t n, int64_t *groups) {
     size_t longest = 0;
     for (Py_ssize_t i = 0; i < n; i++) longest = values->items[i].length > longest ? values->items[i].length : longest;
     char *text = malloc(longest + BEHIND);
-    if (text == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
+    if (text == NULL) return no_memory();
     for (Py_ssize_t i = 0; i < n; i++) {
-        const Value *value = &values->items[i];
-        if (!value->says_groups || value->other != NULL) continue;
+        const StringEntry *value = &values->items[i];
+        if (!value->may_have_keywords || value->unicode != NULL) continue;
         for (size_t k = 0; k < value->length; k++) text[k] = lower_of(value->text[k]);
         memset(text + value->length, 0, BEHIND);
         for (size_t k = 0; k < value->length;) {

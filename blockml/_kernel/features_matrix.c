@@ -1,4 +1,4 @@
-/* Columns of a page's matrix, written where Python wants them: see blockml.features.kernel_tables. */
+/* Writes columns into a page's matrix: see blockml.features.kernel_tables. */
 #include "features_page_tree.h"
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@ static const Family *const FAMILIES[] = {
 };
 enum { N_FAMILIES = sizeof FAMILIES / sizeof *FAMILIES };
 
-/* family_columns(): what each part of each family needs, the number of its list, and its columns. */
+/* family_columns(): needs, list and columns of each part of each family. */
 PyObject *family_columns(PyObject *module, PyObject *arguments) {
     PyObject *parts = PyList_New(0);
     (void)module, (void)arguments;
@@ -31,7 +31,7 @@ static Py_ssize_t length_of_list(const Tables *tables, int list) {
         case WINDOWS: return length_of(tables, REACHES);
         case ANCESTORS: return length_of(tables, LEVELS);
         case ANCESTORS_OF_ELEMENTS: return length_of(tables, SIBLINGS);
-        case GROUPS: return length_of(tables, WAYS) / 2;
+        case GROUPS: return length_of(tables, GROUPINGS) / 2;
     }
     return 1;
 }
@@ -46,8 +46,8 @@ static Py_ssize_t n_columns_of(const Family *family, const Tables *tables) {
     return n_columns;
 }
 
-/* Writes the columns of all families. `row_of` has the row of the matrix (n_rows, n) for each column, or UNKNOWN for one
-   that isn't asked for. */
+/* Writes the columns of all families. `row_of` is the row in the matrix (n_rows, n) of each column, or UNKNOWN to
+   skip it. */
 static int write_families(Page *page, const int64_t *row_of, Py_ssize_t n_columns, float *matrix, Py_ssize_t n_rows) {
     Py_ssize_t n = page->tree->n;
     float **rows = malloc((size_t)(n_columns + 1) * sizeof(float *)), *unused = malloc((size_t)n * sizeof(float));
@@ -67,33 +67,36 @@ static int write_families(Page *page, const int64_t *row_of, Py_ssize_t n_column
         }
         row_of += its, n_columns -= its;
         if (!n_wanted) continue;
-        if ((family->needs & NEEDS_NAMES) && page->names == NULL) goto wrong;
+        if ((family->needs & NEEDS_VALUES) && page->attributes == NULL) goto wrong;
         if ((family->needs & NEEDS_TITLE) && page->title == NULL) goto wrong;
         if (family->write(page, rows) < 0) goto failed;
     }
     if (n_columns == 0) done = 0;
 wrong:
-    if (done < 0) PyErr_SetString(PyExc_ValueError, "no such columns or rows, or a family misses what it needs");
+    if (done < 0) PyErr_SetString(PyExc_ValueError, "unknown columns or rows, or missing attribute values or titles");
 failed:
     free(rows);
     free(unused);
     return done;
 }
 
-/* page_rows(tree, names, tables, titles, row_of, matrix): writes columns (n,) into rows of a matrix (n_rows, n). `row_of`
-   has the row of each column of each family in their order, or -1; `names`, and `titles` with the page's title and
-   description, may be None where no column needs them. */
-PyObject *page_rows(PyObject *module, PyObject *arguments) {
-    PyObject *of_page, *of_names, *of_all, *titles, *object[2], *result = NULL;
+/* write_columns(tree, attributes, tables, titles, row_of, matrix): writes columns (n,) into rows of a matrix
+   (n_rows, n). `row_of` is the row of each column of each family, or -1; `attributes` and `titles`, the page's title
+   and description, may be None if no column needs them. */
+PyObject *write_columns(PyObject *module, PyObject *arguments) {
+    PyObject *page_capsule, *values_capsule, *tables_capsule, *titles, *object[2], *result = NULL;
     static const Py_ssize_t sizes[2] = {8, 4};
     Py_buffer view[2];
     Page page = {.tree = NULL};
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOOO", &of_page, &of_names, &of_all, &titles, &object[0], &object[1]))
+    if (!PyArg_ParseTuple(arguments, "OOOOOO", &page_capsule, &values_capsule, &tables_capsule, &titles, &object[0],
+                          &object[1]))
         return NULL;
     int opened = open_arrays(object, view, sizes, 2);
-    if (opened < 2 || (page.tree = tree_of(of_page)) == NULL || (page.tables = tables_of(of_all)) == NULL) goto done;
-    if (of_names != Py_None && (page.names = names_of(of_names, of_page)) == NULL) goto done;
+    if (opened < 2 || (page.tree = tree_of(page_capsule)) == NULL) goto done;
+    if ((page.tables = tables_of(tables_capsule)) == NULL) goto done;
+    if (values_capsule != Py_None) page.attributes = attribute_values_of(values_capsule, page_capsule);
+    if (PyErr_Occurred()) goto done;
     if (titles != Py_None && !PyTuple_Check(titles)) {
         PyErr_SetString(PyExc_TypeError, "titles must be a tuple or None");
         goto done;
@@ -101,7 +104,7 @@ PyObject *page_rows(PyObject *module, PyObject *arguments) {
     if (titles != Py_None && !PyArg_ParseTuple(titles, "UU", &page.title, &page.description)) goto done;
     Py_ssize_t n_rows = view[1].len / 4 / page.tree->n;
     if (view[1].len / 4 != n_rows * page.tree->n) {
-        PyErr_SetString(PyExc_ValueError, "rows of the matrix must have as many numbers as the page has blocks");
+        PyErr_SetString(PyExc_ValueError, "rows of the matrix must have one entry per block");
         goto done;
     }
     if ((page.places = places_of(page.tables, page.tree)) == NULL) goto done;

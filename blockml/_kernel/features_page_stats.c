@@ -1,10 +1,11 @@
-/* Statistics of a page as a whole; reference: blockml.features.metadata.page_stats. */
+/* Page statistics; reference: blockml.features.metadata.page_stats. */
 #include "features_page_tree.h"
 
-/* Sums over elements, by bits of a table of tags: words in some, then blocks, then elements themselves. */
+/* Sums over elements, selected by bits of a table of tags: words, then blocks, then elements. */
 enum { N_OF_WORDS = 3, N_OF_BLOCKS = 1, N_OF_NODES = 9, N_SUMS = N_OF_WORDS + N_OF_BLOCKS + N_OF_NODES, N_LONGEST = 5 };
 
-/* Writes columns that are equal for all blocks: amounts of text, the elements that hold it, elements of some kinds, depth. */
+/* Writes columns that are equal for all blocks: amounts of text, elements that contain it, counts of elements,
+   depth. */
 static int write_page_stats(Page *page, float *const *rows) {
     const Tree *tree = page->tree;
     Py_ssize_t n = tree->n;
@@ -15,10 +16,10 @@ static int write_page_stats(Page *page, float *const *rows) {
         for (int k = N_OF_WORDS + N_OF_BLOCKS; bits && k < N_SUMS; k++, bits >>= 1) sums[k] += (double)(bits & 1);
         if (tree->depth[i] > deepest) deepest = tree->depth[i];
     }
-    for (Py_ssize_t i = 0; i < n; i++) { /* whole numbers: sums are exact in any order */
+    for (Py_ssize_t i = 0; i < n; i++) { /* integers: sums are exact in any order */
         double words = tree->amounts[i];
         linked += tree->amounts[n + i];
-        uint64_t bits = (uint64_t)of_tag(page, SUMS, tree->tag[wrapped(tree, tree->holder[i])]);
+        uint64_t bits = (uint64_t)of_tag(page, SUMS, tree->tag[node_or_last(tree, tree->parent_of[i])]);
         for (int k = 0; k < N_OF_WORDS + N_OF_BLOCKS; k++, bits >>= 1)
             if (bits & 1) sums[k] += k < N_OF_WORDS ? words : 1;
         int place = N_LONGEST;
@@ -44,6 +45,7 @@ static int write_page_stats(Page *page, float *const *rows) {
 
 const Family page_stats_family = {
     write_page_stats, 0,
-    {{ONCE, "pagewords pageblocks pagelinks pageprose pageprosewords pageinp pageinli pageintd pagehead pagetop pagetop5 "
-            "pagearticles pagemains pageimages pageforms pageinputs pageh1 pageh2 pagepars pagescripts pagedepth"}},
+    {{ONCE, "pagewords pageblocks pagelinks pageprose pageprosewords pageinp pageinli pageintd pagehead pagetop "
+            "pagetop5 pagearticles pagemains pageimages pageforms pageinputs pageh1 pageh2 pagepars pagescripts "
+            "pagedepth"}},
 };

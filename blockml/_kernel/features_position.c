@@ -14,7 +14,7 @@ static int write_text(Page *page, float *const *rows) {
         const double *count = counts + i;
         double alnum = count[ALNUM * n], letters = at_least(alnum, 1), word = at_least(words[i], 1);
         double sentence = count[SENTENCE * n], clause = count[CLAUSE * n], length = page->texts.lengths[i];
-        double signs = at_least(length - alnum - (count[SPACE * n] - 1), 0); /* the line break is not the text's own */
+        double signs = at_least(length - alnum - (count[SPACE * n] - 1), 0); /* without the line break that was added */
         uint8_t first = page->texts.first[i], last = page->texts.last[i];
         const double values[19] = {
             words[i],
@@ -50,14 +50,13 @@ const Family text_family = {
 
 enum { NO_HEADING = 9, AWAY = -9999 };
 
-/* Writes the heading level of each block, NO_HEADING for others: the smallest one that the tags of the four nearest
-   elements above have. */
+/* Writes the heading level of each block: the smallest one among its four nearest ancestors, or NO_HEADING. */
 static void read_headings(const Page *page, uint8_t *heading) {
     const Tree *tree = page->tree;
     for (Py_ssize_t i = 0; i < tree->n; i++) {
         int64_t least = NO_HEADING;
         for (Py_ssize_t level = 0; level < tree->n_levels && level < 4; level++) {
-            int64_t node = tree->chain[level * tree->n + i];
+            int64_t node = tree->ancestors[level * tree->n + i];
             int64_t code = of_tag(page, HEADING_LEVEL, node < 0 ? tree->n_tags : tree->tag[node]);
             if (code < least) least = code;
         }
@@ -65,17 +64,14 @@ static void read_headings(const Page *page, uint8_t *heading) {
     }
 }
 
-/* Distances from the page's ends, from headings and from running text. */
+/* Writes distances from the page's ends, from headings and from running text. */
 static int write_position(Page *page, float *const *rows) {
     const Tree *tree = page->tree;
     Py_ssize_t n = tree->n;
     const double *words = tree->amounts, *prose = words + 2 * n;
     double n_words = tree->n_words, n_prose = at_least(tree->n_prose, 1);
     uint8_t *heading = malloc((size_t)n);
-    if (heading == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
+    if (heading == NULL) return no_memory();
     read_headings(page, heading);
     double before = 0, prose_before = 0, before_h1 = 0, before_heading = 0;
     Py_ssize_t h1 = -1, any = -1, reading = -1, first_h1 = -1;
@@ -100,7 +96,7 @@ static int write_position(Page *page, float *const *rows) {
             any >= 0 ? (double)(i - any) : -1,
             any >= 0 ? before - before_heading : -1,
             any >= 0 ? heading[any] : 0,
-            0, /* distance to the next heading: written below */
+            0, /* distance to the next heading, computed below */
             reading >= 0 ? (double)(i - reading) : -1,
         };
         for (int k = 0; k < 16; k++) rows[k][i] = (float)values[k];
@@ -124,8 +120,8 @@ const Family position_family = {
             "sinceheading wordssinceheading lastheading untilheading sinceprose untilprose"}},
 };
 
-/* Writes a smooth version of values (n,), none of which counts more than `most`: sums of `width` neighbours with
-   weights, added from the first on. `room` is for n + width values. */
+/* Smooths values (n,), clipped at `most`, by a weighted sum of `width` neighbours, added in order. `room` is a
+   workspace of n + width values. */
 static void smooth(const double *values, Py_ssize_t n, double most, const double *weights, Py_ssize_t width,
                    double *room, double *sums) {
     Py_ssize_t before = width / 2;
@@ -136,8 +132,8 @@ static void smooth(const double *values, Py_ssize_t n, double most, const double
         for (Py_ssize_t i = 0; i < n; i++) sums[i] += weights[k] * room[k + i];
 }
 
-/* Words from so many blocks before to as many after, for each reach; then the share of them that is linked; then both
-   by weights, of blocks of at most so many words. */
+/* Writes words within each reach before and after a block; the share of linked words in these; then both with smooth
+   weights, where blocks are clipped. */
 static int write_around(Page *page, float *const *rows) {
     const Tables *tables = page->tables;
     const int64_t *reaches = tables->view[REACHES].buf;
@@ -146,11 +142,8 @@ static int write_around(Page *page, float *const *rows) {
     Py_ssize_t n = page->tree->n, n_reaches = length_of(tables, REACHES), width = length_of(tables, WEIGHTS);
     const double *linked = words + n;
     double *before = malloc((size_t)(4 * (n + 1) + width) * sizeof(double));
-    if (before == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    double *links_before = before + n + 1, *room = links_before; /* once the sums are not needed any more */
+    if (before == NULL) return no_memory();
+    double *links_before = before + n + 1, *room = links_before; /* once the sums are no longer needed */
     before[0] = links_before[0] = 0;
     for (Py_ssize_t i = 0; i < n; i++) {
         before[i + 1] = before[i] + words[i];

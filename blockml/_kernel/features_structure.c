@@ -1,4 +1,4 @@
-/* Text in the ancestors of blocks; reference: blockml.features.structure.ancestors. */
+/* Text of the ancestors of blocks; reference: blockml.features.structure.ancestors. */
 #include "features_page_tree.h"
 #include <stdlib.h>
 #include <string.h>
@@ -6,19 +6,16 @@
 enum { WORDS, LINKED, PROSE, IN_PARAGRAPHS, SENTENCES, N_VALUES };
 enum { MEASURES = 8 };
 
-/* Values of blocks (N_VALUES, n): amounts, words in paragraphs, ends of sentences. NULL with an exception set. */
+/* Returns values of blocks (N_VALUES, n): amounts, words in paragraphs, sentence ends. */
 static double *values_of(const Page *page) {
-    enum { SENTENCE = 3 }; /* among classes */
+    enum { SENTENCE = 3 }; /* index of a character class */
     const Tree *tree = page->tree;
     Py_ssize_t n = tree->n;
     double *values = malloc((size_t)(N_VALUES * n) * sizeof(double));
-    if (values == NULL) {
-        PyErr_NoMemory();
-        return NULL;
-    }
+    if (values == NULL) return (void *)PyErr_NoMemory();
     memcpy(values, tree->amounts, (size_t)(3 * n) * sizeof(double));
     for (Py_ssize_t i = 0; i < n; i++) {
-        int is_in = of_tag(page, IS_PARAGRAPH, tree->tag[wrapped(tree, tree->holder[i])]) != 0;
+        int is_in = of_tag(page, IS_PARAGRAPH, tree->tag[node_or_last(tree, tree->parent_of[i])]) != 0;
         values[IN_PARAGRAPHS * n + i] = is_in ? tree->amounts[i] : 0;
     }
     memcpy(values + SENTENCES * n, page->texts.counts + SENTENCE * n, (size_t)n * sizeof(double));
@@ -37,11 +34,11 @@ static void measure(const double *low, const double *high, double blocks, double
     measures[7] = (float)((high[SENTENCES] - low[SENTENCES]) / amount);
 }
 
-/* Writes for the ancestor of each block at each level: words, their share of the page, shares of linked words, running
-   text and words in paragraphs, blocks, words per block, sentence ends per word. */
+/* Writes for the ancestor of each block at each level: words, their share of the page, shares of linked words,
+   running text and words in paragraphs, blocks, words per block, sentence ends per word. */
 static int write_ancestors(Page *page, float *const *rows) {
     const Tree *tree = page->tree;
-    const int64_t *levels = page->tables->view[LEVELS].buf, *started = tree->started;
+    const int64_t *levels = page->tables->view[LEVELS].buf, *blocks_before = tree->blocks_before;
     Py_ssize_t n = tree->n;
     if (read_texts(&page->texts, tree, page->tables) < 0) return -1;
     double *values = values_of(page), *before = values == NULL ? NULL : sums_before(values, N_VALUES, n);
@@ -53,7 +50,7 @@ static int write_ancestors(Page *page, float *const *rows) {
         for (Py_ssize_t i = 0; i < n; i++) {
             int64_t node = has_parent_of_last(tree, i) ? last : ancestor(tree, i, levels[k]);
             if (node != last) { /* neighbours mostly have the same ancestors */
-                int64_t low = started[node], high = started[tree->end[node]];
+                int64_t low = blocks_before[node], high = blocks_before[tree->end[node]];
                 measure(before + low * N_VALUES, before + high * N_VALUES, (double)(high - low), tree->n_words,
                         measures);
                 last = node;

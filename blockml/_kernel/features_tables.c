@@ -1,4 +1,4 @@
-/* Constants of all pages: tables that Python makes, opened and checked once per process. */
+/* Constants from Python, opened and checked once per process. */
 #include "features_page_tree.h"
 #include <stdlib.h>
 
@@ -18,26 +18,27 @@ static void drop(Tables *tables) {
 
 static void free_tables(PyObject *capsule) { drop(PyCapsule_GetPointer(capsule, CAPSULE)); }
 
-/* Whether all tables have the lengths that functions rely on. */
-static int are_sound(const Tables *tables) {
+/* Tells whether all tables have the sizes that functions rely on. */
+static int has_valid_tables(const Tables *tables) {
     static const Py_ssize_t least[N_TABLES] = {[CLASSES] = 0x110000, [IN_WORD] = 0x110000 / 8, [CASED] = 0x110000 / 8};
     for (int k = 0; k < N_TABLES; k++)
         if (!tables->view[k].readonly || length_of(tables, k) < least[k]) return 0;
-    const int64_t *ways = tables->view[WAYS].buf;
-    for (Py_ssize_t way = 0; way < length_of(tables, WAYS) / 2; way++)
-        if (ways[2 * way] < 0) return 0;
+    const int64_t *groupings = tables->view[GROUPINGS].buf;
+    for (Py_ssize_t grouping = 0; grouping < length_of(tables, GROUPINGS) / 2; grouping++)
+        if (groupings[2 * grouping] < 0) return 0;
     return length_of(tables, MASKS) == N_CLASSES && length_of(tables, TAGS) == N_TAG_TABLES * tables->n_places &&
-           tables->n_places >= 2 && length_of(tables, FLAGS) == N_FLAGS && length_of(tables, WEIGHTS) % 2 == 1 && length_of(tables, WAYS) % 2 == 0 &&
+           tables->n_places >= 2 && length_of(tables, FLAGS) == N_FLAGS && length_of(tables, WEIGHTS) % 2 == 1 &&
+           length_of(tables, GROUPINGS) % 2 == 0 &&
            length_of(tables, NUMBERS) == N_NUMBERS && number_in(tables, N_LANDMARKS) >= 0 &&
            number_in(tables, N_LANDMARKS) <= 64 && number_in(tables, N_KEYWORDS) >= 0 &&
            number_in(tables, N_ROLES) >= 0 && number_in(tables, N_KEYWORDS) + number_in(tables, N_ROLES) <= 63 &&
-           are_words(tables);
+           has_valid_words(tables);
 }
 
-/* held_tables(tables, places, role_of, keyword_bits, role_bits): read-only arrays in the order of features_page_tree.h; places of
-   tags in them, 0 for all others and 1 for "no node"; bits of words by which roles are said; and what tells the bits
-   of keywords and roles in a value that isn't ASCII. */
-PyObject *held_tables(PyObject *module, PyObject *arguments) {
+/* new_tables(tables, places, role_of, keyword_bits, role_bits): read-only arrays in the order of
+   features_page_tree.h; columns of tags in them, 0 for unknown tags and 1 for a missing node; role bits by word;
+   functions that return the bits of keywords and roles in a value that is not ASCII. */
+PyObject *new_tables(PyObject *module, PyObject *arguments) {
     static const Py_ssize_t sizes[N_TABLES] = {1, 1, 1, 1, 8, 1, 1, 1, 8, 8, 8, 8, 8, 1, 8};
     PyObject *arrays, *places, *role_of, *keyword_bits, *role_bits, *capsule = NULL;
     (void)module;
@@ -54,8 +55,8 @@ PyObject *held_tables(PyObject *module, PyObject *arguments) {
         if (array == NULL || open_array(array, view, sizes[tables->opened], 0) < 0) goto failed;
     }
     tables->n_places = length_of(tables, TAGS) / N_TAG_TABLES;
-    if (!are_sound(tables))
-        PyErr_SetString(PyExc_ValueError, "tables can be written to, or are too short");
+    if (!has_valid_tables(tables))
+        PyErr_SetString(PyExc_ValueError, "tables are writable or have wrong sizes");
     else if (make_words(tables) == 0)
         capsule = PyCapsule_New(tables, CAPSULE, free_tables);
     for (uint32_t byte = 0; byte < 256; byte++) {
@@ -71,12 +72,9 @@ failed:
 
 int32_t *places_of(const Tables *tables, const Tree *tree) {
     int32_t *places = malloc((size_t)(tree->n_tags + 1) * sizeof(int32_t));
-    if (places == NULL) {
-        PyErr_NoMemory();
-        return NULL;
-    }
+    if (places == NULL) return (void *)PyErr_NoMemory();
     for (Py_ssize_t tag = 0; tag < tree->n_tags; tag++) {
-        PyObject *held = PyDict_GetItemWithError(tables->places, PyTuple_GetItem(tree->names, tag));
+        PyObject *held = PyDict_GetItemWithError(tables->places, PyTuple_GetItem(tree->tag_names, tag));
         long place = held == NULL ? 0 : PyLong_AsLong(held);
         if (PyErr_Occurred()) {
             free(places);

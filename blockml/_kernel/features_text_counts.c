@@ -1,4 +1,4 @@
-/* Counts over the texts of blocks; references: blockml.features.page_context.PageContext.characters and
+/* Counts of characters and words of blocks; references: blockml.features.page_context.PageContext.characters and
    blockml.features.density.word_density. */
 #include "features_page_tree.h"
 #include <stdlib.h>
@@ -7,12 +7,12 @@ void free_texts(Texts *texts) { free(texts->counts); }
 
 void count_classes(const uint8_t *masks, uint64_t *counted) {
     for (int kind = 0; kind < N_KINDS; kind++) {
-        counted[kind] = (uint64_t)1 << 8 * N_CLASSES; /* every character counts there */
+        counted[kind] = (uint64_t)1 << 8 * N_CLASSES; /* counts all characters */
         for (int k = 0; k < N_CLASSES; k++) counted[kind] |= (uint64_t)((kind & masks[k]) == masks[k]) << 8 * k;
     }
 }
 
-/* Counts of each character, side by side in bytes; those of ASCII are looked up directly. */
+/* Counts of each kind of character, packed in bytes; those of ASCII characters are looked up directly. */
 typedef struct {
     const uint8_t *kinds;
     const uint64_t *counted;
@@ -25,7 +25,7 @@ static uint32_t count_characters(const Counting *counting, const uint8_t *byte, 
     uint32_t point = '\n';
     while (byte < end) {
         uint64_t counts = 0, eight;
-        const uint8_t *stop = end - byte > 255 ? byte + 255 : end; /* more would overflow a byte of the counts */
+        const uint8_t *stop = end - byte > 255 ? byte + 255 : end; /* more would overflow a byte */
         while (byte < stop) {
             if (stop - byte >= 8 && (memcpy(&eight, byte, 8), !(eight & not_ascii))) {
                 for (int k = 0; k < 8; k++) counts += counting->ascii[byte[k]];
@@ -41,7 +41,7 @@ static uint32_t count_characters(const Counting *counting, const uint8_t *byte, 
     return point;
 }
 
-/* Counts the characters of the text of block i, and of a line break behind it; -1 with an exception set. */
+/* Counts the characters of the text of block i and of a final line break. */
 static int read_text(const Counting *counting, PyObject *text, Py_ssize_t i, Py_ssize_t n, Texts *texts) {
     int64_t sums[N_CLASSES + 1] = {0};
     Py_ssize_t size;
@@ -63,15 +63,12 @@ static int read_text(const Counting *counting, PyObject *text, Py_ssize_t i, Py_
     return 0;
 }
 
-/* Counts the characters of all texts of a page by class, unless that is done already; -1 with an exception set. */
+/* Counts the characters of all texts of a page by class, once. */
 int read_texts(Texts *texts, const Tree *tree, const Tables *tables) {
     Py_ssize_t n = tree->n;
     if (texts->counts != NULL) return 0;
     double *counts = malloc((size_t)n * ((N_CLASSES + 1) * sizeof(double) + 2));
-    if (counts == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
+    if (counts == NULL) return no_memory();
     uint8_t *first = (uint8_t *)(counts + (N_CLASSES + 1) * n);
     Counting counting = {.kinds = tables->view[CLASSES].buf, .counted = tables->counted};
     for (int point = 0; point < 0x80; point++) counting.ascii[point] = counting.counted[counting.kinds[point]];
@@ -81,15 +78,15 @@ int read_texts(Texts *texts, const Tree *tree, const Tables *tables) {
     return 0;
 }
 
-/* Words per full line of the words in [0, n): lines are filled one after the other, and the last one doesn't count. */
+/* Returns the words per full line of n words: lines are filled in order, and the last one doesn't count. */
 static float line_density(const int32_t *lengths, Py_ssize_t n, int64_t line_width) {
     Py_ssize_t word = 0, n_lines = 0;
     for (;;) {
         Py_ssize_t after = word;
-        int64_t used = 0; /* with a blank behind each word */
+        int64_t used = 0; /* with a blank after each word */
         while (after < n && used + lengths[after] <= line_width) used += (int64_t)lengths[after++] + 1;
         if (after == word) { /* a word longer than a line has its own line */
-            n_lines += word == 0; /* and leaves an empty first line behind, as in boilerpipe */
+            n_lines += word == 0; /* after an empty first line, as in boilerpipe */
             after++;
         }
         if (after >= n) break;
@@ -99,8 +96,9 @@ static float line_density(const int32_t *lengths, Py_ssize_t n, int64_t line_wid
     return n_lines ? (float)((double)word / (double)n_lines) : (float)n;
 }
 
-/* line_densities(lengths, counts, line_width, densities): of blocks of so many words each. */
-PyObject *line_densities(PyObject *module, PyObject *arguments) {
+/* word_densities(lengths, counts, line_width, densities): writes the density of each block from the lengths of its
+   words. */
+PyObject *word_densities(PyObject *module, PyObject *arguments) {
     static const Py_ssize_t sizes[3] = {4, 4, 4};
     PyObject *object[3], *result = NULL;
     Py_buffer view[3];
@@ -113,7 +111,7 @@ PyObject *line_densities(PyObject *module, PyObject *arguments) {
     Py_ssize_t n = view[1].len / 4, left = view[0].len / 4;
     for (Py_ssize_t i = 0; i < n; lengths += counts[i], left -= counts[i], i++) {
         if (counts[i] < 0 || counts[i] > left || view[2].len / 4 < n) {
-            PyErr_SetString(PyExc_IndexError, "not as many words as blocks say");
+            PyErr_SetString(PyExc_IndexError, "fewer word lengths than words of the blocks");
             goto done;
         }
         ((float *)view[2].buf)[i] = line_density(lengths, counts[i], line_width);

@@ -5,16 +5,16 @@
 #include <string.h>
 
 enum { TITLE = 1, DESCRIPTION = 2 };
-enum { BEHIND = 8 }; /* zeros behind a text: words are read eight bytes at a time */
+enum { BEHIND = 8 }; /* zero bytes after a text: words are read eight bytes at a time */
 
 typedef struct {
     const char *at;
     uint64_t hash;
     size_t length;
-    uint32_t sets; /* bits of the texts that hold it, of a word of title or description */
+    uint32_t sets; /* bits of the texts that contain it: title or description */
 } Token;
 
-/* Orders words. Hashes come first, as they tell most words apart. */
+/* Order of words, by hash first, which differs for most words. */
 static int compared(const void *one, const void *other) {
     const Token *a = one, *b = other;
     if (a->hash != b->hash) return a->hash < b->hash ? -1 : 1;
@@ -22,11 +22,11 @@ static int compared(const void *one, const void *other) {
     return memcmp(a->at, b->at, a->length);
 }
 
-/* Texts in lower case as UTF-8, zeros in place of characters that no word holds, and a zero behind; and the words of
-   the last one. */
+/* Texts in lower case as UTF-8, with a final zero byte, and zero bytes in place of characters outside words; and the
+   words of the last text. */
 typedef struct {
-    const uint8_t *word_bits, *case_bits; /* for each code point: whether words hold it; whether it has another case */
-    char ascii[2][0x80]; /* what is written for characters of ASCII: in lower case, or as they are */
+    const uint8_t *word_bits, *case_bits; /* by code point: whether it is in words; whether it has another case */
+    char ascii[2][0x80]; /* replacement of ASCII characters: lower case, or unchanged */
     char *text;
     Py_ssize_t length, room;
     Token *words;
@@ -52,10 +52,9 @@ static void clear(Buffer *buffer) {
     free(buffer->number);
 }
 
-/* Makes room for so many bytes more, eight zeros behind them, and their words: each has a byte behind it. -1 with an
-   exception. */
+/* Makes room for `more` bytes, eight zero bytes after them, and their words, each of which is followed by a byte. */
 static int make_room(Buffer *buffer, Py_ssize_t more) {
-    if (more > INT32_MAX - buffer->length) return PyErr_NoMemory() == NULL ? -1 : 0;
+    if (more > INT32_MAX - buffer->length) return no_memory();
     if (buffer->length + more + BEHIND <= buffer->room) return 0;
     Py_ssize_t room = 2 * (buffer->length + more) + 1024;
     size_t n_words = (size_t)room / 2 + 1;
@@ -67,13 +66,13 @@ static int make_room(Buffer *buffer, Py_ssize_t more) {
     if (keys != NULL) buffer->keys = keys;
     int64_t *number = realloc(buffer->number, n_words * sizeof(int64_t));
     if (number != NULL) buffer->number = number;
-    if (text == NULL || words == NULL || keys == NULL || number == NULL) return PyErr_NoMemory() == NULL ? -1 : 0;
+    if (text == NULL || words == NULL || keys == NULL || number == NULL) return no_memory();
     buffer->room = room;
     return 0;
 }
 
-/* Appends UTF-8 that Python made. Unless it is in lower case already, ASCII is changed to it; and the result is 0 if
-   there are other characters that may change, whose lower case only Python knows. */
+/* Appends UTF-8 from Python, and converts ASCII to lower case unless `is_lower`. Returns 0 if other characters may
+   have another case, which only Python knows. */
 static int append_utf8(Buffer *buffer, const char *bytes, Py_ssize_t n, int is_lower) {
     char *out = buffer->text + buffer->length;
     const char *ascii = buffer->ascii[is_lower];
@@ -98,7 +97,7 @@ static int append_utf8(Buffer *buffer, const char *bytes, Py_ssize_t n, int is_l
     return 1;
 }
 
-/* Appends a text in lower case; -1 with an exception. */
+/* Appends a text in lower case. */
 static int append(Buffer *buffer, PyObject *text) {
     Py_ssize_t n;
     const char *bytes = PyUnicode_AsUTF8AndSize(text, &n);
@@ -117,8 +116,7 @@ static int append(Buffer *buffer, PyObject *text) {
     return done;
 }
 
-/* Reads a word up to the zero behind it, eight bytes at a time: without branches that depend on the length of short
-   words. */
+/* Reads a word up to the following zero byte, eight bytes at a time, without branches on the length of short words. */
 static inline Token token_at(const char *at) {
     uint64_t hash = 0, word, zeros;
     const char *from = at;
@@ -128,12 +126,12 @@ static inline Token token_at(const char *at) {
         hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
         hash ^= hash >> 32;
     }
-    int bits = lowest_bit(zeros) & ~7; /* of the characters before the zero */
+    int bits = lowest_bit(zeros) & ~7; /* of the characters before the zero byte */
     hash = (hash ^ (word & (((uint64_t)1 << bits) - 1))) * 0x9e3779b97f4a7c15u;
     return (Token){at, (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u >> 32, (size_t)(from - at) + (size_t)bits / 8, 0};
 }
 
-/* Reads the words of the text from `begin` on; returns how many there are, behind `n` others. */
+/* Reads the words of the text from `begin` on; returns their number plus `n`. */
 static size_t read_words(Buffer *buffer, Py_ssize_t begin, size_t n, uint32_t sets) {
     for (const char *at = buffer->text + begin, *end = buffer->text + buffer->length; at < end; at++) {
         if (*at == 0) continue;
@@ -145,7 +143,7 @@ static size_t read_words(Buffer *buffer, Py_ssize_t begin, size_t n, uint32_t se
     return n;
 }
 
-/* Different words of title and description, in order, and bits of their hashes: few other words pass. */
+/* Unique words of title and description, sorted, and a bit filter of their hashes. */
 typedef struct {
     const Token *words;
     size_t n, n_title;
@@ -155,10 +153,10 @@ typedef struct {
 static uint64_t *row_of(Wanted *wanted, uint64_t hash) { return &wanted->sieve[hash & 63]; }
 static uint64_t bit_of(uint64_t hash) { return (uint64_t)1 << (hash >> 6 & 63); }
 
-/* Reads the words of title and description, which stay in the buffer; -1 with an exception. */
+/* Reads the words of title and description, which stay in the buffer. */
 static int read_wanted(Wanted *wanted, Buffer *buffer, PyObject *title, PyObject *description) {
     if (append(buffer, title) < 0) return -1;
-    Py_ssize_t behind = ++buffer->length; /* a zero parts them */
+    Py_ssize_t behind = ++buffer->length; /* zero byte between them */
     if (append(buffer, description) < 0) return -1;
     Token *words = buffer->words;
     size_t n = read_words(buffer, behind, 0, DESCRIPTION), count = 0;
@@ -179,7 +177,7 @@ static int read_wanted(Wanted *wanted, Buffer *buffer, PyObject *title, PyObject
     return 0;
 }
 
-/* Looks a word up, without branches that depend on it; NULL if it isn't wanted. */
+/* Looks up a word, without unpredictable branches; NULL if it is not wanted. */
 static inline const Token *find(const Wanted *wanted, const Token *word) {
     const Token *at = wanted->words;
     for (size_t n = wanted->n, half; n > 1; n -= half) {
@@ -188,10 +186,10 @@ static inline const Token *find(const Wanted *wanted, const Token *word) {
     }
     if (at->hash != word->hash) return NULL;
     if (at == wanted->words || at[-1].hash != word->hash) return compared(at, word) == 0 ? at : NULL;
-    return bsearch(word, wanted->words, wanted->n, sizeof(Token), compared); /* several words of one hash */
+    return bsearch(word, wanted->words, wanted->n, sizeof(Token), compared); /* several words with the same hash */
 }
 
-/* Different words of a text, and those of them that are of the title and of the description. */
+/* Numbers of unique words of a text, and of those in the title and in the description. */
 typedef struct {
     double all, title, description;
 } Counts;
@@ -202,18 +200,18 @@ static void count_word(Counts *counts, const Token *word) {
     counts->description += (word->sets & DESCRIPTION) > 0;
 }
 
-/* Counts each different one of n words; -1 with an exception. */
+/* Counts the unique words among n words. */
 static int count_different(Buffer *buffer, size_t n, Counts *counts) {
     Token *words = buffer->words;
     int64_t n_different = 0;
     for (size_t i = 0; i < n; i++) buffer->keys[i] = words[i].hash;
-    if (number_keys(buffer->keys, n, buffer->number) < 0) return -1;
-    uint64_t *first = buffer->keys; /* the first word of each number */
+    if (factorize(buffer->keys, n, buffer->number) < 0) return -1;
+    uint64_t *first = buffer->keys; /* position of the first word of each number */
     for (size_t i = 0; i < n; i++) {
         if (buffer->number[i] == n_different) {
             first[n_different++] = i;
             count_word(counts, &words[i]);
-        } else if (compared(&words[i], &words[first[buffer->number[i]]]) != 0) { /* two words of one hash */
+        } else if (compared(&words[i], &words[first[buffer->number[i]]]) != 0) { /* hash collision */
             *counts = (Counts){0, 0, 0};
             qsort(words, n, sizeof(Token), compared);
             for (size_t k = 0; k < n; k++)
@@ -224,7 +222,7 @@ static int count_different(Buffer *buffer, size_t n, Counts *counts) {
     return 0;
 }
 
-/* Counts the different words of a text if one of them is wanted; -1 with an exception. */
+/* Counts the unique words of a text if one of them is wanted. */
 static int count_words(Wanted *wanted, Buffer *buffer, PyObject *text, Counts *counts) {
     buffer->length = 0;
     if (append(buffer, text) < 0) return -1;
@@ -238,8 +236,8 @@ static int count_words(Wanted *wanted, Buffer *buffer, PyObject *text, Counts *c
     return any ? count_different(buffer, n, counts) : 0;
 }
 
-/* Texts without a wanted word, and texts of more than three times as many words as titles have, have 0; the words of a
-   text with more different words than titles have don't count as the title's. */
+/* Texts without a wanted word, or with more than three times the maximum words of titles, get 0. Texts with more
+   unique words than titles may have get 0 for the title. */
 static int write_title_overlap(Page *page, float *const *rows) {
     enum { IN_TITLE, OF_TITLE, IN_DESCRIPTION, SINCE_TITLE };
     const Tables *tables = page->tables;
@@ -269,4 +267,6 @@ static int write_title_overlap(Page *page, float *const *rows) {
     return done;
 }
 
-const Family title_overlap_family = {write_title_overlap, NEEDS_TITLE, {{ONCE, "intitle oftitle indescription sincetitle"}}};
+const Family title_overlap_family = {
+    write_title_overlap, NEEDS_TITLE, {{ONCE, "intitle oftitle indescription sincetitle"}},
+};

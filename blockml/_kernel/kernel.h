@@ -1,4 +1,8 @@
-/* What the parts of the kernel share. Limited API of Python 3.11: one build serves all later versions. */
+/* Declarations shared by the C files. They use the limited API of Python 3.11: one build works with all later
+   versions.
+
+   Unless noted otherwise, functions that return int or a number return -1, and functions that return a pointer NULL,
+   with an exception set. */
 #ifndef BLOCKML_KERNEL_H
 #define BLOCKML_KERNEL_H
 
@@ -7,29 +11,32 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Before a function that goes through many floats: where the machine has wider registers, they are used. */
+/* Compiles a function also for wider vector registers, which are used if the machine has them. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
 #define WIDE __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define WIDE
 #endif
 
-/* What is still to be found out. */
+/* Value of a number that was not determined yet. */
 enum { UNKNOWN = -1 };
 
-/* Has its uppermost bit set if a number isn't in [least, end). Differences are taken of many at once, also on
-   machines that can't compare as many. */
+/* Has its highest bit set if a number is outside [least, end). Unlike comparisons, subtractions are vectorised on
+   all machines. */
 #define OUTSIDE(type, number, least, end) (((type)(number) - (type)(least)) | ((type)(end) - 1 - (type)(number)))
 
-/* Opens the buffer of an array: one-dimensional or flat, contiguous, items of `size` bytes, `writable` or not.
-   Returns 0, or -1 with an exception set. */
+/* Opens the buffer of an array: one-dimensional or flat, contiguous, with items of `size` bytes. Returns 0, or -1
+   with an exception set. */
 int open_array(PyObject *array, Py_buffer *view, Py_ssize_t size, int writable);
 
-/* Opens arrays of items of these sizes, the last one writable. Returns how many, fewer than `n` with an exception
-   set. */
+/* Opens arrays with items of these sizes; only the last one is writable. Returns the number of open arrays, less
+   than `n` with an exception set. */
 int open_arrays(PyObject **array, Py_buffer *view, const Py_ssize_t *sizes, int n);
 
-/* The place of the lowest bit of a number that isn't 0. */
+/* Sets MemoryError and returns -1. */
+static inline int no_memory(void) { return PyErr_NoMemory() == NULL ? -1 : 0; }
+
+/* Returns the position of the lowest bit of a nonzero number. */
 static inline int lowest_bit(uint64_t bits) {
 #if defined(__GNUC__)
     return __builtin_ctzll(bits);
@@ -41,7 +48,7 @@ static inline int lowest_bit(uint64_t bits) {
 #endif
 }
 
-/* The code point at a byte of UTF-8 that Python made, surrogates included; moves on to the next one. */
+/* Decodes a code point of UTF-8 written by Python, surrogates included, and advances the pointer. */
 static inline uint32_t next_point(const uint8_t **byte, const uint8_t *end) {
     uint32_t point = *(*byte)++;
     if (point < 0x80) return point;
@@ -50,7 +57,7 @@ static inline uint32_t next_point(const uint8_t **byte, const uint8_t *end) {
     return point < 0x110000 ? point : 0xfffd;
 }
 
-/* For tables of short texts: eight bytes at a time, the last ones once more where there are fewer. */
+/* Hash of a short string for tables in memory, eight bytes at a time; the last eight may overlap the ones before. */
 static inline uint64_t hash_of_bytes(const char *bytes, size_t length) {
     uint64_t hash = length, word = 0;
     uint32_t half[2] = {0, 0};
@@ -73,14 +80,8 @@ static inline uint64_t hash_of_bytes(const char *bytes, size_t length) {
     return hash >> 32;
 }
 
-/* A letter of ASCII made small. */
+/* Converts an ASCII letter to lower case. */
 static inline char lower_of(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
-
-/* As regular expressions of ASCII have them. */
-static inline int is_blank(char c) { return c == ' ' || (c >= 9 && c <= 13); }
-static inline int is_in_word(char c) {
-    return (lower_of(c) >= 'a' && lower_of(c) <= 'z') || (c >= '0' && c <= '9') || c == '_';
-}
 
 /* predictors_trees.c */
 PyObject *pack_small_trees(PyObject *module, PyObject *arguments);
@@ -97,60 +98,60 @@ typedef struct Builder Builder;
 PyObject *nodes_builder(PyObject *module, PyObject *arguments);
 Builder *builder_of(PyObject *capsule); /* NULL with an exception set */
 
-/* parsing_builder.c. What returns an int returns -1 with an exception set, where it may fail. */
-/* `id` is the name's number or UNKNOWN, and written then; `set` that of the attributes, 0 for none; `hidden` whether
-   they hide the element. */
+/* parsing_builder.c. Functions that return int return -1 with an exception set on failure. */
+/* Opens an element. `id` is the number of the name or UNKNOWN, and is set then; `set` is the number of the attribute
+   set, 0 for none; `hidden` is HIDDEN if the attributes hide the element. */
 int builder_start(Builder *b, PyObject *name, Py_ssize_t *id, int32_t set, int hidden);
 int builder_end(Builder *b, PyObject *name, Py_ssize_t id);
 int builder_data(Builder *b, PyObject *text); /* a str */
-int builder_text(Builder *b, const char *text, size_t length); /* UTF-8, one byte or more */
-size_t builder_mark(const Builder *b); /* where such text ends now */
-void builder_back(Builder *b, size_t mark); /* takes back what came behind */
-int builder_drops(const Builder *b); /* whether what comes now is left out */
+int builder_text(Builder *b, const char *text, size_t length); /* UTF-8, at least one byte */
+size_t builder_text_length(const Builder *b); /* bytes of UTF-8 text since the last tag */
+void builder_truncate_text(Builder *b, size_t mark); /* removes such text after `mark` */
+int builder_is_dropping(const Builder *b); /* whether a dropped element is open */
 int widen(void **array, Py_ssize_t room, size_t size);
 
-/* parsing_attributes.c. Attributes wait until they are a set of their own, whose number is given back, or are forgotten. */
+/* parsing_attributes.c. Attributes of the next tag are pending until they are stored as a set or cleared. */
 int builder_attribute(Builder *b, const char *name, size_t length, const char *value, size_t value_length);
-const char *builder_waiting(const Builder *b, size_t *length); /* name, 0, value, 0 and so on */
-void builder_forget_waiting(Builder *b);
-int32_t builder_keep_waiting(Builder *b, int *hidden);
+const char *builder_pending_attributes(const Builder *b, size_t *length); /* name, 0, value, 0 and so on */
+void builder_clear_attributes(Builder *b);
+int32_t builder_store_attributes(Builder *b, int *hidden);
 const char *builder_pairs(const Builder *b, int32_t set, size_t *length);
 
 /* parsing_libxml2.c */
-PyObject *read_by_libxml2(PyObject *capsule, PyObject *arguments);
+PyObject *parse_libxml2(PyObject *capsule, PyObject *arguments);
 
 /* parsing_lexbor.c */
-PyObject *read_by_lexbor(PyObject *capsule, PyObject *arguments);
+PyObject *parse_lexbor(PyObject *capsule, PyObject *arguments);
 
 /* parsing_characters.c */
 enum { TEXT_CLEAN, TEXT_BLANK, TEXT_CONTROLS };
 int text_kind(PyObject *text);
-enum { BYTES_BEHIND = 15 }; /* must be blanks behind the text */
-int utf8_kind(const char *text, Py_ssize_t length); /* UNKNOWN where the bytes don't tell */
+enum { BYTES_BEHIND = 15 }; /* bytes after the text that must be blanks */
+int utf8_kind(const char *text, Py_ssize_t length); /* UNKNOWN if the bytes don't determine it */
 int style_hides(PyObject *style);
 
 /* parsing_segmentation.c */
-PyObject *cut_blocks(PyObject *module, PyObject *arguments);
+PyObject *segment_nodes(PyObject *module, PyObject *arguments);
 
 /* features_attribute_values.c */
-PyObject *page_names(PyObject *module, PyObject *arguments);
-PyObject *page_groups(PyObject *module, PyObject *capsule);
+PyObject *new_attribute_values(PyObject *module, PyObject *arguments);
+PyObject *block_groups(PyObject *module, PyObject *capsule);
 
 /* features_ancestor_words.c */
-PyObject *page_bags(PyObject *module, PyObject *arguments);
+PyObject *ancestor_words(PyObject *module, PyObject *arguments);
 
 /* features_page_tree.c */
-PyObject *page_tree(PyObject *module, PyObject *arguments);
+PyObject *new_page_tree(PyObject *module, PyObject *arguments);
 
 /* features_tables.c */
-PyObject *held_tables(PyObject *module, PyObject *arguments);
+PyObject *new_tables(PyObject *module, PyObject *arguments);
 
 /* features_matrix.c */
 PyObject *family_columns(PyObject *module, PyObject *arguments);
-PyObject *page_rows(PyObject *module, PyObject *arguments);
+PyObject *write_columns(PyObject *module, PyObject *arguments);
 
 /* features_text_counts.c */
-PyObject *line_densities(PyObject *module, PyObject *arguments);
+PyObject *word_densities(PyObject *module, PyObject *arguments);
 
 /* predictors_log_odds.c */
 PyObject *sigmoid(PyObject *module, PyObject *arguments);
@@ -159,7 +160,8 @@ PyObject *log_odds(PyObject *module, PyObject *arguments);
 /* parsing_utf8.c */
 PyObject *is_utf8(PyObject *module, PyObject *source);
 
-/* features_factorize.c. Numbers (n,) of keys (n,); returns how many numbers there are, or -1 with an exception set. */
-int64_t number_keys(const uint64_t *keys, size_t n, int64_t *number);
+/* features_factorize.c. Writes the number (n,) of each key (n,); returns the number of unique keys, or -1 with an
+   exception set. */
+int64_t factorize(const uint64_t *keys, size_t n, int64_t *number);
 
 #endif

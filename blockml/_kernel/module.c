@@ -1,10 +1,10 @@
-/* The module: its functions, and how arrays come in. */
+/* Functions of the module, and access to arrays. */
 #include "kernel.h"
 
 int open_array(PyObject *array, Py_buffer *view, Py_ssize_t size, int writable) {
     if (PyObject_GetBuffer(array, view, writable ? PyBUF_CONTIG : PyBUF_CONTIG_RO) < 0) return -1;
     if (view->itemsize != size) {
-        PyErr_Format(PyExc_TypeError, "an array of items of %zd bytes was expected, not of %zd", size, view->itemsize);
+        PyErr_Format(PyExc_TypeError, "expected an array with items of %zd bytes, got %zd", size, view->itemsize);
         PyBuffer_Release(view);
         return -1;
     }
@@ -23,18 +23,18 @@ static PyMethodDef functions[] = {
     {"pack_mlp", pack_mlp, METH_VARARGS, NULL},
     {"mlp_probabilities", mlp_probabilities, METH_VARARGS, NULL},
     {"nodes_builder", nodes_builder, METH_VARARGS, NULL},
-    {"cut_blocks", cut_blocks, METH_VARARGS, NULL},
-    {"held_tables", held_tables, METH_VARARGS, NULL},
-    {"page_tree", page_tree, METH_VARARGS, NULL},
-    {"page_names", page_names, METH_VARARGS, NULL},
-    {"page_groups", page_groups, METH_O, NULL},
+    {"segment_nodes", segment_nodes, METH_VARARGS, NULL},
+    {"new_tables", new_tables, METH_VARARGS, NULL},
+    {"new_page_tree", new_page_tree, METH_VARARGS, NULL},
+    {"new_attribute_values", new_attribute_values, METH_VARARGS, NULL},
+    {"block_groups", block_groups, METH_O, NULL},
     {"family_columns", family_columns, METH_NOARGS, NULL},
-    {"page_rows", page_rows, METH_VARARGS, NULL},
-    {"page_bags", page_bags, METH_VARARGS, NULL},
+    {"write_columns", write_columns, METH_VARARGS, NULL},
+    {"ancestor_words", ancestor_words, METH_VARARGS, NULL},
     {"sigmoid", sigmoid, METH_VARARGS, NULL},
     {"log_odds", log_odds, METH_VARARGS, NULL},
     {"is_utf8", is_utf8, METH_O, NULL},
-    {"line_densities", line_densities, METH_VARARGS, NULL},
+    {"word_densities", word_densities, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

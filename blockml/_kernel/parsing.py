@@ -1,27 +1,30 @@
-"""What the compiled kernel does from bytes to blocks."""
+"""Functions of the C extension that parse."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ParsingKernel"]
+__all__ = ["Addresses", "ParsingKernel"]
+
+Addresses: TypeAlias = tuple[int, ...]
+"""Addresses of C functions in this process: see :mod:`blockml.parsing.libraries`."""
 
 
 class ParsingKernel(Protocol):
-    """Functions of the parsing rooms."""
+    """Functions from bytes to blocks."""
 
     @staticmethod
     def is_utf8(source: bytes, /) -> bool:
-        """Tell whether bytes are UTF-8: :func:`blockml.parsing.decoding.decode`."""
+        """Tell whether bytes are valid UTF-8. Reference: ``bytes.decode``."""
 
     @staticmethod
     def nodes_builder(
-        special: Mapping[str, int],
+        name_properties: Mapping[str, int],
         max_nodes: int,
         max_depth: int,
         limit_reached: type[Exception],
@@ -29,18 +32,16 @@ class ParsingKernel(Protocol):
         controls: re.Pattern[str],
         /,
     ) -> tuple[Callable[..., Any], ...]:
-        """Functions of a new builder: start, end, data, close, note_depth, limits_hit, two readers, and the columns.
+        """Return the functions of a new builder. Reference: :func:`blockml.parsing.builder.new_builder`.
 
-        They are what :class:`blockml.parsing.builder.NodesBuilder` offers. The columns come as names, tag, parent,
-        depth, end (bytes of int32), flags (bytes of uint8) and texts; and what
-        :class:`blockml.page.attributes.Attributes` holds, with bytes of int32 and int64 for its arrays.
-
-        ``read_by_libxml2(source, addresses)`` and ``read_by_lexbor(source, addresses)`` give the builder all events of
-        a page in UTF-8, by the functions at these addresses: see :mod:`blockml.parsing.libraries`.
+        They are ``start``, ``end``, ``data``, ``close``, ``note_depth`` and ``limits_hit`` of
+        :class:`~blockml.parsing.builder.NodesBuilder`; ``columns``; ``parse_libxml2`` and ``parse_lexbor``.
+        ``columns()`` returns names, tag, parent, depth, end (bytes of int32), flags (bytes of uint8) and texts of the
+        nodes, then the fields of :class:`blockml.page.attributes.Attributes`, with bytes of int32 and int64 as arrays.
         """
 
     @staticmethod
-    def cut_blocks(
+    def segment_nodes(
         names: tuple[str, ...],
         tag: NDArray[np.int32],
         parent: NDArray[np.int32],
@@ -48,14 +49,14 @@ class ParsingKernel(Protocol):
         end: NDArray[np.int32],
         flags: NDArray[np.uint8],
         texts: list[str],
-        known: Mapping[str, int],
-        others: int,
+        name_properties: Mapping[str, int],
+        default_properties: int,
         classes: NDArray[np.uint8],
         tokenizer: int,
         /,
     ) -> tuple[bytearray, bytearray, bytearray, tuple[str, ...], tuple[str, ...]]:
-        """Columns of the blocks of a page, by properties of names: :func:`blockml.parsing.segmentation.segment`.
+        """Segment the nodes of a page into blocks. Reference: :func:`blockml.parsing.segmentation.segment`.
 
-        Seven columns of int32 from ``n_words`` to ``last_node``, one behind the other; ``flags`` and ``joints``, of
-        uint8; ``word_lengths``, of int32; ``texts``; and ``parents``.
+        Returns the columns of :class:`blockml.page.Blocks`: from ``n_words`` to ``last_node`` (7, n_blocks) as bytes of
+        int32, ``flags`` and ``separators`` (2, n_blocks) of uint8, ``word_lengths`` of int32; ``texts``; ``parents``.
         """

@@ -1,10 +1,10 @@
-/* The text of a block, gathered from the texts of its nodes, and the words in them. */
-#ifndef BLOCKML_GATHERED_H
-#define BLOCKML_GATHERED_H
+/* Text of a block, joined from the texts of its nodes, and its words. */
+#ifndef BLOCKML_BLOCK_TEXT_H
+#define BLOCKML_BLOCK_TEXT_H
 
 #include "kernel.h"
 
-/* Classes in characters.py, and the number of code points that the table has. */
+/* Character classes of characters.py, and the size of their table. */
 enum { SPACE = 1, ALNUM = 2, CJK = 4, JOINER = 8, N_POINTS = 0x110000 };
 
 typedef struct {
@@ -12,27 +12,27 @@ typedef struct {
     int tokenizer;
     int32_t *lengths; /* of all words so far */
     Py_ssize_t n_lengths, lengths_room;
-    /* The text at hand, which is added to a block once it is known which one that is. */
-    const char *ascii;       /* NULL for one of other characters, or where it isn't asked for: then it is in points */
-    const Py_UCS4 *others;
+    /* The current text, which is added once its block is known. */
+    const char *current_ascii; /* NULL if it is not ASCII or was not tested: it is in current_points then */
+    const Py_UCS4 *current_points;
     Py_ssize_t length;
-    Py_UCS4 left, right;     /* its last and its first character; U+0000, which has no class, if it has none */
-    Py_ssize_t n_ascii, n_others; /* texts so far */
+    Py_UCS4 left, right;          /* its last and first character; U+0000, which has no class, if it is empty */
+    Py_ssize_t n_ascii, n_others; /* numbers of texts so far */
     /* The block so far, without white space at its ends. */
-    PyObject *only;          /* its text while it has no other; borrowed */
-    const char *pending;     /* characters of that text which aren't copied, as no other may come; NULL if they are */
-    char *narrow;            /* ASCII characters */
-    Py_UCS4 *points;         /* any: only of a block that is wide */
-    Py_ssize_t n, begin, narrow_room, room; /* `begin`: where its characters are in the only text */
-    int wide, spaced;        /* white space since the last of them */
-    int crooked;             /* whether any between them was no single blank */
-} Gathered;
+    PyObject *single;                      /* its only text, borrowed; NULL if there are several */
+    const char *uncopied;                  /* characters of that text that were not copied; NULL if they were */
+    char *ascii_buffer;                    /* ASCII characters */
+    Py_UCS4 *points;                       /* code points, if is_wide */
+    Py_ssize_t n, begin, ascii_room, room; /* `begin`: offset of its characters in the only text */
+    int is_wide, has_space;                /* white space since the last character */
+    int irregular;                         /* whether it has other white space than single blanks */
+} BlockText;
 
-/* What returns an int or a number returns -1 with an exception set. */
-int gathered_read(Gathered *g, PyObject *text);
-void gathered_begin(Gathered *g, PyObject *text);
-Py_ssize_t gathered_add(Gathered *g); /* the number of words of the text that was read */
-PyObject *gathered_text(Gathered *g); /* a new reference; NULL with an exception set */
-void gathered_free(Gathered *g);
+/* Functions that return int or a number return -1 with an exception set. */
+int block_text_read(BlockText *t, PyObject *text);
+void block_text_begin(BlockText *t, PyObject *text);
+Py_ssize_t block_text_add(BlockText *t); /* returns the number of words of the current text */
+PyObject *block_text_finish(BlockText *t); /* new reference; NULL with an exception set */
+void block_text_free(BlockText *t);
 
 #endif

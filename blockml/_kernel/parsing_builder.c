@@ -1,33 +1,29 @@
-/* Parser events to columns: the twin of the closures in blockml/parsing/builder.py, whose rules these are.
-
-   Numbers and texts go to arrays that grow. Depth and flags of a node follow from its parent's when it is added. */
+/* Builds nodes from parser events; reference: blockml.parsing.builder. Depth and flags of a node follow from its
+   parent's when it is added. */
 #include "parsing_builder.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* As in builder.py. */
+/* Kinds of elements, as in builder.py. */
 enum { PLAIN, VOID_, DROPPED, HEAD, BODY, PREFORMATTED };
-/* What `special` holds for a name: its kind, its flags from bit 8 on, and whether it may stand in a head. */
+/* Name properties: kind in bits 0-7, flags in bits 8-15, and whether head may contain the element in bit 16. */
 enum { KIND = 0xff, FLAGS_AT = 8, HEAD_CONTENT = 1 << 16 };
 
 int widen(void **array, Py_ssize_t room, size_t size) {
     void *wider = (size_t)room > PY_SSIZE_T_MAX / size ? NULL : realloc(*array, (size_t)room * size);
-    if (wider == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
+    if (wider == NULL) return no_memory();
     *array = wider;
     return 0;
 }
 
-/* What `special` holds for a name; -1 with an exception set. */
-static int32_t special_of(Builder *b, PyObject *name) {
-    PyObject *held = PyDict_GetItemWithError(b->special, name);
+/* Returns the properties of a name; -1 with an exception set. */
+static int32_t name_properties_of(Builder *b, PyObject *name) {
+    PyObject *held = PyDict_GetItemWithError(b->name_properties, name);
     if (held == NULL) return PyErr_Occurred() ? -1 : 0;
     return (int32_t)PyLong_AsLong(held);
 }
 
-/* Number of a name, or -1 if it has none yet; -2 with an exception set. */
+/* Returns the number of a name, or -1 without one; -2 with an exception set. */
 static Py_ssize_t id_of(Builder *b, PyObject *name) {
     PyObject *held = PyDict_GetItemWithError(b->ids, name);
     if (held == NULL) return PyErr_Occurred() ? -2 : -1;
@@ -38,17 +34,17 @@ Py_ssize_t builder_new_id(Builder *b, PyObject *name) {
     Py_ssize_t id = PyDict_Size(b->ids);
     if (id >= b->tag_room) {
         Py_ssize_t room = b->tag_room ? 2 * b->tag_room : 64;
-        if (widen((void **)&b->of_tag, room, sizeof(int32_t)) < 0) return -2;
+        if (widen((void **)&b->tag_properties, room, sizeof(int32_t)) < 0) return -2;
         b->tag_room = room;
     }
-    if ((b->of_tag[id] = special_of(b, name)) < 0) return -2;
+    if ((b->tag_properties[id] = name_properties_of(b, name)) < 0) return -2;
     PyObject *number = PyLong_FromSsize_t(id);
     int failed = number == NULL || PyDict_SetItem(b->ids, name, number) < 0;
     Py_XDECREF(number);
     return failed ? -2 : id;
 }
 
-/* Adds a node below the innermost open one, with a text or NULL. Returns its index, or -1 with an exception set. */
+/* Adds a node to the innermost open element, with a text or NULL. Returns its index, or -1 with an exception set. */
 static Py_ssize_t add(Builder *b, PyObject *name, Py_ssize_t id, int32_t set, PyObject *text, int own) {
     Py_ssize_t node = b->n;
     if (node >= b->max_nodes) {
@@ -74,7 +70,7 @@ static Py_ssize_t add(Builder *b, PyObject *name, Py_ssize_t id, int32_t set, Py
     b->end[node] = (int32_t)node + 1;
     b->set[node] = set;
     b->text[node] = text == NULL ? NULL : Py_NewRef(text);
-    b->flags[node] = (uint8_t)((parent < 0 ? 0 : b->flags[parent]) | (b->of_tag[id] >> FLAGS_AT & 0xff) | own);
+    b->flags[node] = (uint8_t)((parent < 0 ? 0 : b->flags[parent]) | (b->tag_properties[id] >> FLAGS_AT & 0xff) | own);
     b->n++;
     return node;
 }
@@ -101,57 +97,57 @@ static int leave_head(Builder *b) {
     return node < 0 ? -1 : open_node(b, node);
 }
 
-static int keep_space(Builder *b, PyObject *text) {
+static int store_space(Builder *b, PyObject *text) {
     if (PyUnicode_GetLength(text) > 0) b->has_space = 1;
     return b->n_preformatted ? PyList_Append(b->spaces, text) : 0;
 }
 
-static int forget(PyObject *list) {
+static int clear_list(PyObject *list) {
     return PyList_Size(list) ? PyList_SetSlice(list, 0, PyList_Size(list), NULL) : 0;
 }
 
-static int forget_space(Builder *b) {
-    if (!b->has_space) return 0; /* what is preformatted of it has no characters */
+static int clear_space(Builder *b) {
+    if (!b->has_space) return 0; /* an empty text may be stored, which changes nothing */
     b->has_space = 0;
-    return forget(b->spaces);
+    return clear_list(b->spaces);
 }
 
-/* The text since the last tag, as a new reference. */
+/* Returns the text since the last tag and clears it; new reference. */
 static PyObject *take_text(Builder *b) {
     PyObject *text = b->piece;
     b->piece = NULL;
     if (PyList_Size(b->pieces)) {
         int failed = PyList_Insert(b->pieces, 0, text) < 0;
         Py_DECREF(text);
-        text = failed ? NULL : PyUnicode_Join(b->nothing, b->pieces);
-        if (forget(b->pieces) < 0) Py_CLEAR(text);
+        text = failed ? NULL : PyUnicode_Join(b->empty_text, b->pieces);
+        if (clear_list(b->pieces) < 0) Py_CLEAR(text);
     }
     return text;
 }
 
-/* Text with the white space before it, as a new reference; takes over `text`. */
+/* Returns a text with the white space before it; a new reference in place of `text`. */
 static PyObject *spaced(Builder *b, PyObject *text) {
-    PyObject *space = b->n_preformatted ? PyUnicode_Join(b->nothing, b->spaces) : Py_NewRef(b->blank);
+    PyObject *space = b->n_preformatted ? PyUnicode_Join(b->empty_text, b->spaces) : Py_NewRef(b->blank);
     PyObject *whole = space == NULL ? NULL : PyUnicode_Concat(space, text);
     Py_XDECREF(space);
     Py_DECREF(text);
-    if (forget_space(b) < 0) Py_CLEAR(whole);
+    if (clear_space(b) < 0) Py_CLEAR(whole);
     return whole;
 }
 
-/* Adds the text since the last tag, which it takes over, or NULL with an exception set. */
+/* Adds a text node; takes over the reference `text`, which is NULL with an exception set. */
 static int add_text(Builder *b, PyObject *text, int kind) {
     if (text == NULL) return -1;
     if (kind == UNKNOWN) kind = text_kind(text);
     if (kind == TEXT_CONTROLS) {
-        PyObject *cleaned = PyObject_CallMethod(b->controls, "sub", "OO", b->nothing, text);
+        PyObject *cleaned = PyObject_CallMethod(b->controls, "sub", "OO", b->empty_text, text);
         Py_DECREF(text);
         if ((text = cleaned) == NULL) return -1;
         kind = PyUnicode_GetLength(text) ? text_kind(text) : TEXT_BLANK;
     }
     int failed = kind < 0;
     if (kind == TEXT_BLANK) {
-        failed = keep_space(b, text) < 0; /* it only parts its neighbours: hand it to the next text */
+        failed = store_space(b, text) < 0; /* it only separates its neighbours and is prepended to the next text */
     } else if (!failed) {
         failed = b->head_level && b->n_open == b->head_level && leave_head(b) < 0;
         if (!failed && b->has_space) failed = (text = spaced(b, text)) == NULL;
@@ -161,33 +157,33 @@ static int add_text(Builder *b, PyObject *text, int kind) {
     return failed ? -1 : 0;
 }
 
-static int take_piece(Builder *b, PyObject *text) {
+static int add_piece(Builder *b, PyObject *text) {
     if (b->piece != NULL) return PyList_Append(b->pieces, text);
     b->piece = Py_NewRef(text);
     return 0;
 }
 
-/* What is pending, with the blank before it or without, as a new reference. */
+/* Decodes the pending text, with a blank before it or without, and clears it; new reference. */
 static PyObject *take_pending(Builder *b, int with_blank) {
     PyObject *text = PyUnicode_DecodeUTF8(b->pending + !with_blank, (Py_ssize_t)b->n_pending + with_blank, NULL);
     b->n_pending = 0;
     return text;
 }
 
-/* Makes what is pending a piece like those that came as texts of Python. */
-static int settle(Builder *b) {
+/* Moves the pending text to the pieces that came as str. */
+static int decode_pending(Builder *b) {
     if (!b->n_pending) return 0;
     PyObject *text = take_pending(b, 0);
-    int failed = text == NULL || take_piece(b, text) < 0;
+    int failed = text == NULL || add_piece(b, text) < 0;
     Py_XDECREF(text);
     return failed ? -1 : 0;
 }
 
 static int has_text(const Builder *b) { return b->piece != NULL || b->n_pending; }
 
-/* Adds the text since the last tag, if there is one. */
+/* Adds the text since the last tag. */
 static int flush(Builder *b) {
-    if (b->piece != NULL) return settle(b) < 0 ? -1 : add_text(b, take_text(b), UNKNOWN);
+    if (b->piece != NULL) return decode_pending(b) < 0 ? -1 : add_text(b, take_text(b), UNKNOWN);
     if (!b->n_pending) return 0;
     memset(b->pending + 1 + b->n_pending, ' ', BYTES_BEHIND);
     int kind = utf8_kind(b->pending + 1, (Py_ssize_t)b->n_pending);
@@ -197,7 +193,7 @@ static int flush(Builder *b) {
         return 0;
     }
     int with_blank = b->has_space;
-    return forget_space(b) < 0 ? -1 : add_text(b, take_pending(b, with_blank), kind);
+    return clear_space(b) < 0 ? -1 : add_text(b, take_pending(b, with_blank), kind);
 }
 
 int builder_start(Builder *b, PyObject *name, Py_ssize_t *id, int32_t set, int own) {
@@ -207,10 +203,10 @@ int builder_start(Builder *b, PyObject *name, Py_ssize_t *id, int32_t set, int o
     }
     if (has_text(b) && flush(b) < 0) return -1;
     if (*id < 0 && (*id = id_of(b, name)) < -1) return -1;
-    int32_t special = *id < 0 ? special_of(b, name) : b->of_tag[*id];
-    if (special < 0) return -1;
-    int kind = special & KIND;
-    if (b->head_level && b->n_open == b->head_level && !(special & HEAD_CONTENT) && leave_head(b) < 0) return -1;
+    int32_t properties = *id < 0 ? name_properties_of(b, name) : b->tag_properties[*id];
+    if (properties < 0) return -1;
+    int kind = properties & KIND;
+    if (b->head_level && b->n_open == b->head_level && !(properties & HEAD_CONTENT) && leave_head(b) < 0) return -1;
     if (kind == BODY && !b->has_head) {
         b->has_head = 1;
         if (add(b, b->head_name, -1, 0, NULL, 0) < 0) return -1;
@@ -218,7 +214,7 @@ int builder_start(Builder *b, PyObject *name, Py_ssize_t *id, int32_t set, int o
     Py_ssize_t node = add(b, name, *id, set, NULL, own);
     if (node < 0) return -1;
     *id = b->tag[node];
-    if (kind == VOID_) return 0; /* libxml2 puts text into those that it doesn't know */
+    if (kind == VOID_) return 0; /* not opened: libxml2 puts text into void elements that it doesn't know */
     if (kind == DROPPED) {
         b->n_dropped = 1;
     } else if (b->n_open >= b->max_depth) {
@@ -231,7 +227,7 @@ int builder_start(Builder *b, PyObject *name, Py_ssize_t *id, int32_t set, int o
             b->head_level = b->n_open;
         } else if (kind == PREFORMATTED) {
             b->n_preformatted++;
-            if (forget_space(b) < 0) return -1;
+            if (clear_space(b) < 0) return -1;
         }
     }
     return 0;
@@ -244,16 +240,16 @@ int builder_end(Builder *b, PyObject *name, Py_ssize_t id) {
     }
     if (has_text(b) && flush(b) < 0) return -1;
     if (id < 0) id = id_of(b, name);
-    int32_t special = id < 0 ? id < -1 ? -1 : special_of(b, name) : b->of_tag[id];
-    if (special < 0) return -1;
-    if ((special & KIND) == VOID_ || !b->n_open) return 0;
+    int32_t properties = id < 0 ? id < -1 ? -1 : name_properties_of(b, name) : b->tag_properties[id];
+    if (properties < 0) return -1;
+    if ((properties & KIND) == VOID_ || !b->n_open) return 0;
     if (b->n_flattened) {
         b->n_flattened--;
-        return builder_text(b, " ", 1); /* its end parts texts all the same */
+        return builder_text(b, " ", 1); /* the end of a flattened element still separates texts */
     }
     if (b->n_open == b->head_level) b->head_level = 0;
     close_node(b);
-    if ((special & KIND) == PREFORMATTED && b->n_preformatted) b->n_preformatted--; /* ends without a start may come */
+    if ((properties & KIND) == PREFORMATTED && b->n_preformatted) b->n_preformatted--; /* ends may exceed starts */
     return 0;
 }
 
@@ -270,19 +266,19 @@ int builder_text(Builder *b, const char *text, size_t length) {
     return 0;
 }
 
-size_t builder_mark(const Builder *b) { return b->n_pending; }
+size_t builder_text_length(const Builder *b) { return b->n_pending; }
 
-void builder_back(Builder *b, size_t mark) { b->n_pending = mark; }
+void builder_truncate_text(Builder *b, size_t mark) { b->n_pending = mark; }
 
 int builder_data(Builder *b, PyObject *text) {
     if (b->n_dropped) return 0;
-    return settle(b) < 0 ? -1 : take_piece(b, text);
+    return decode_pending(b) < 0 ? -1 : add_piece(b, text);
 }
 
-int builder_drops(const Builder *b) { return b->n_dropped > 0; }
+int builder_is_dropping(const Builder *b) { return b->n_dropped > 0; }
 
 int builder_close(Builder *b) {
     int failed = has_text(b) && !b->n_dropped && flush(b) < 0;
-    while (b->n_open) close_node(b); /* also where the text was a node too many */
+    while (b->n_open) close_node(b); /* also if the text exceeds the node limit */
     return failed ? -1 : 0;
 }

@@ -1,11 +1,11 @@
-/* Characters of a text as code points, and the questions that the builder asks about them. */
+/* Classification of texts for the builder. */
 #include "kernel.h"
 
-/* Code points that are looked at together: they fit the first cache. */
+/* Code points per chunk, which fits into the first-level cache. */
 enum { CHUNK = 2048 };
 
-/* Copies up to CHUNK characters from `begin` on. Returns their number, or -1 with an exception set. */
-static Py_ssize_t points_of(PyObject *text, Py_ssize_t begin, Py_ssize_t length, Py_UCS4 *points) {
+/* Copies up to CHUNK characters from `begin`. Returns their number, or -1 with an exception set. */
+static Py_ssize_t copy_points(PyObject *text, Py_ssize_t begin, Py_ssize_t length, Py_UCS4 *points) {
     Py_ssize_t n = length - begin < CHUNK ? length - begin : CHUNK;
     PyObject *part = n == length ? Py_NewRef(text) : PyUnicode_Substring(text, begin, begin + n);
     int failed = part == NULL || PyUnicode_AsUCS4(part, points, CHUNK, 0) == NULL;
@@ -13,21 +13,21 @@ static Py_ssize_t points_of(PyObject *text, Py_ssize_t begin, Py_ssize_t length,
     return failed ? -1 : n;
 }
 
-/* str.isspace of one character. */
+/* str.isspace of one character */
 static int point_is_space(Py_UCS4 c) {
     if (c < 0x80) return c == ' ' || (c >= 9 && c <= 13) || (c >= 0x1c && c <= 0x1f);
     return c == 0x85 || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 ||
            c == 0x202f || c == 0x205f || c == 0x3000;
 }
 
-/* TEXT_BLANK if str.isspace, TEXT_CONTROLS if it is not and holds a control character that is no white space, else
-   TEXT_CLEAN; -1 with an exception set. */
+/* Returns TEXT_BLANK if str.isspace; otherwise TEXT_CONTROLS if there is a control character other than white space,
+   else TEXT_CLEAN. */
 int text_kind(PyObject *text) {
     Py_UCS4 points[CHUNK];
     Py_ssize_t length = PyUnicode_GetLength(text);
     int blank = length > 0;
     for (Py_ssize_t begin = 0; begin < length; begin += CHUNK) {
-        Py_ssize_t n = points_of(text, begin, length, points), i = 0;
+        Py_ssize_t n = copy_points(text, begin, length, points), i = 0;
         if (n < 0) return -1;
         while (blank && i < n) blank = point_is_space(points[i++]);
         unsigned controls = 0;
@@ -40,60 +40,60 @@ int text_kind(PyObject *text) {
     return blank ? TEXT_BLANK : TEXT_CLEAN;
 }
 
-/* The kind of a text that isn't all ASCII, if bytes tell it: it is without C2, the first byte of all control characters
-   behind ASCII's, and has a byte that is part of no white space, whose other first bytes are E1 to E3. */
-static int others_kind(const char *text, Py_ssize_t length) {
-    unsigned char doubts = 0, solids = 0;
+/* Returns TEXT_CLEAN if the bytes of a text that is not ASCII imply it: no byte C2, with which all control
+   characters after ASCII begin, and a byte that is not part of white space, which otherwise begins with E1 to E3. */
+static int non_ascii_kind(const char *text, Py_ssize_t length) {
+    unsigned char undecided = 0, solid = 0;
     for (Py_ssize_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)text[i];
-        doubts |= (c < 9) | ((unsigned char)(c - 0x0e) < 0x0e) | (c == 0x7f) | (c == 0xc2);
-        solids |= ((unsigned char)(c - 0x21) < 0x5e) | ((unsigned char)(c - 0xc3) < 0x1e) | (c > 0xe3);
+        undecided |= (c < 9) | ((unsigned char)(c - 0x0e) < 0x0e) | (c == 0x7f) | (c == 0xc2);
+        solid |= ((unsigned char)(c - 0x21) < 0x5e) | ((unsigned char)(c - 0xc3) < 0x1e) | (c > 0xe3);
     }
-    return doubts || !solids ? UNKNOWN : TEXT_CLEAN;
+    return undecided || !solid ? UNKNOWN : TEXT_CLEAN;
 }
 
 int utf8_kind(const char *text, Py_ssize_t length) {
     unsigned char most = 0, controls = 0;
-    length = (length + BYTES_BEHIND) / (BYTES_BEHIND + 1) * (BYTES_BEHIND + 1); /* so that none is left alone */
-    for (Py_ssize_t i = 0; i < length; i++) { /* bytes all along, so that many are looked at together */
+    length = (length + BYTES_BEHIND) / (BYTES_BEHIND + 1) * (BYTES_BEHIND + 1); /* whole blocks, for vectorisation */
+    for (Py_ssize_t i = 0; i < length; i++) { /* bytes only, for vectorisation */
         unsigned char c = (unsigned char)text[i];
         most = c > most ? c : most;
         controls |= (c < 9) | ((unsigned char)(c - 0x0e) < 0x0e) | (c == 0x7f);
     }
-    if (most >= 0x80) return others_kind(text, length);
+    if (most >= 0x80) return non_ascii_kind(text, length);
     return controls ? TEXT_CONTROLS : most > ' ' ? TEXT_CLEAN : TEXT_BLANK;
 }
 
-/* Behind `word` (lower case) at `begin`, whatever its case; -1 if it is not there. */
-static Py_ssize_t behind(const Py_UCS4 *points, Py_ssize_t n, Py_ssize_t begin, const char *word) {
+/* Returns the position after `word` (lower case) at `begin`, ignoring case; -1 without a match. */
+static Py_ssize_t match_word(const Py_UCS4 *points, Py_ssize_t n, Py_ssize_t begin, const char *word) {
     for (; *word; word++, begin++)
         if (begin >= n || (points[begin] | 0x20) != (Py_UCS4)*word) return -1;
     return begin;
 }
 
-/* Whether `property : value` is at `begin`, with any white space around the colon. */
-static int declared(const Py_UCS4 *points, Py_ssize_t n, Py_ssize_t begin, const char *property, const char *value) {
-    if ((begin = behind(points, n, begin, property)) < 0) return 0;
+/* Tells whether `property : value` is at `begin`, with any white space around the colon. */
+static int is_declared(const Py_UCS4 *points, Py_ssize_t n, Py_ssize_t begin, const char *property, const char *value) {
+    if ((begin = match_word(points, n, begin, property)) < 0) return 0;
     while (begin < n && point_is_space(points[begin])) begin++;
     if (begin >= n || points[begin++] != ':') return 0;
     while (begin < n && point_is_space(points[begin])) begin++;
-    return behind(points, n, begin, value) >= 0;
+    return match_word(points, n, begin, value) >= 0;
 }
 
-/* Whether a style makes an element invisible: 0 or 1; -1 without an exception if it is long or not all ASCII, and the
-   regular expression is to tell; -1 with one if there was an error. */
+/* Tells whether a style hides an element: 0 or 1. Returns -1 without an exception if the style is long or not ASCII,
+   so that the regular expression must be used; -1 with an exception on failure. */
 int style_hides(PyObject *style) {
     Py_UCS4 points[CHUNK];
     Py_ssize_t length = PyUnicode_Check(style) ? PyUnicode_GetLength(style) : CHUNK + 1;
     if (length > CHUNK) return -1;
-    Py_ssize_t n = points_of(style, 0, length, points);
+    Py_ssize_t n = copy_points(style, 0, length, points);
     if (n < 0) return -1;
     for (Py_ssize_t i = 0; i < n; i++)
         if (points[i] >= 0x80) return -1;
     for (Py_ssize_t i = 0; i < n; i++) {
         Py_UCS4 c = points[i] | 0x20;
-        if (c == 'd' && declared(points, n, i, "display", "none")) return 1;
-        if (c == 'v' && declared(points, n, i, "visibility", "hidden")) return 1;
+        if (c == 'd' && is_declared(points, n, i, "display", "none")) return 1;
+        if (c == 'v' && is_declared(points, n, i, "visibility", "hidden")) return 1;
     }
     return 0;
 }

@@ -1,5 +1,5 @@
-/* A builder as Python holds it: a capsule, and the functions that a parser calls, bound to it so that each call finds
-   its state without a look-up. Parsers in C (parsing_libxml2.c, parsing_lexbor.c) call what lies below them, through parsing_tags.c. */
+/* Python interface of a builder: a capsule, and functions bound to it, so that no call looks up its state. The
+   parsers in parsing_libxml2.c and parsing_lexbor.c call the builder through parsing_tags.c instead. */
 #include "parsing_builder.h"
 #include <stdlib.h>
 
@@ -8,12 +8,12 @@ static const char *const CAPSULE = "blockml._kernel.builder";
 static void builder_free(PyObject *capsule) {
     Builder *b = PyCapsule_GetPointer(capsule, CAPSULE);
     if (b == NULL) return;
-    PyObject *held[] = {b->special, b->limit_reached, b->invisible, b->controls,  b->ids,    b->given,
-                        b->piece,   b->pieces,        b->spaces,    b->nothing,   b->blank,  b->text_name,
+    PyObject *held[] = {b->name_properties, b->limit_reached, b->invisible, b->controls,  b->ids,    b->given,
+                        b->piece,   b->pieces,        b->spaces,    b->empty_text,   b->blank,  b->text_name,
                         b->head_name, b->body_name,   b->hidden,    b->style};
     for (size_t i = 0; i < sizeof held / sizeof *held; i++) Py_XDECREF(held[i]);
     for (Py_ssize_t i = 0; i < b->n; i++) Py_XDECREF(b->text[i]);
-    free(b->tag), free(b->parent), free(b->depth), free(b->end), free(b->flags), free(b->path), free(b->of_tag);
+    free(b->tag), free(b->parent), free(b->depth), free(b->end), free(b->flags), free(b->path), free(b->tag_properties);
     free(b->set), free(b->pairs), free(b->set_end), free(b->pending), free(b->text);
     free(b);
 }
@@ -25,14 +25,14 @@ static PyObject *none_unless(int failed) { return failed < 0 ? NULL : Py_NewRef(
 static PyObject *start(PyObject *capsule, PyObject *const *argument, Py_ssize_t n) {
     Builder *b = builder_of(capsule);
     if (b == NULL) return NULL;
-    if (n != 2) return PyErr_Format(PyExc_TypeError, "start takes a tag and its attributes");
+    if (n != 2) return PyErr_Format(PyExc_TypeError, "start needs a tag and attributes");
     if (b->n_dropped) {
         b->n_dropped++;
         return Py_NewRef(Py_None);
     }
     Py_ssize_t id = UNKNOWN;
-    int held = PyObject_IsTrue(argument[1]), hidden = held > 0 ? builder_given_hides(b, argument[1]) : held;
-    int32_t set = held > 0 && hidden >= 0 ? builder_given_set(b, argument[1]) : hidden;
+    int held = PyObject_IsTrue(argument[1]), hidden = held > 0 ? builder_mapping_hides(b, argument[1]) : held;
+    int32_t set = held > 0 && hidden >= 0 ? builder_add_set(b, argument[1]) : hidden;
     return none_unless(set < 0 ? -1 : builder_start(b, argument[0], &id, set, hidden));
 }
 
@@ -44,7 +44,7 @@ static PyObject *end(PyObject *capsule, PyObject *name) {
 static PyObject *data(PyObject *capsule, PyObject *text) {
     Builder *b = builder_of(capsule);
     if (b == NULL) return NULL;
-    if (!PyUnicode_Check(text)) return PyErr_Format(PyExc_TypeError, "data takes a str");
+    if (!PyUnicode_Check(text)) return PyErr_Format(PyExc_TypeError, "data needs a str");
     return none_unless(builder_data(b, text));
 }
 
@@ -72,16 +72,15 @@ static PyObject *bytes_of(const void *array, Py_ssize_t n, Py_ssize_t size) {
     return PyByteArray_FromStringAndSize(array, n * size);
 }
 
-/* A list, so long that it needn't grow. */
+/* Returns a list of all texts, allocated at its final size. */
 static PyObject *texts_of(const Builder *b) {
     PyObject *texts = PyList_New(b->n);
     for (Py_ssize_t i = 0; texts != NULL && i < b->n; i++)
-        if (PyList_SetItem(texts, i, Py_NewRef(b->text[i] == NULL ? b->nothing : b->text[i])) < 0) Py_CLEAR(texts);
+        if (PyList_SetItem(texts, i, Py_NewRef(b->text[i] == NULL ? b->empty_text : b->text[i])) < 0) Py_CLEAR(texts);
     return texts;
 }
 
-/* Names, tag, parent, depth, end, flags, texts: what Nodes holds, but attributes; and what Attributes holds, in its
-   order. */
+/* columns(): names, tag, parent, depth, end, flags and texts of Nodes, then the fields of Attributes. */
 static PyObject *columns(PyObject *capsule, PyObject *none) {
     Builder *b = builder_of(capsule);
     (void)none;
@@ -100,19 +99,19 @@ static PyMethodDef events[] = {
     {"close", close_all, METH_NOARGS, NULL},
     {"note_depth", note_depth, METH_NOARGS, NULL},
     {"limits_hit", limits_hit, METH_NOARGS, NULL},
-    {"read_by_libxml2", read_by_libxml2, METH_VARARGS, NULL},
-    {"read_by_lexbor", read_by_lexbor, METH_VARARGS, NULL},
     {"columns", columns, METH_NOARGS, NULL},
+    {"parse_libxml2", parse_libxml2, METH_VARARGS, NULL},
+    {"parse_lexbor", parse_lexbor, METH_VARARGS, NULL},
 };
 enum { N_EVENTS = sizeof events / sizeof *events };
 
-/* nodes_builder(special, max_nodes, max_depth, limit_reached, invisible, controls): the functions above, bound to a new
-   builder. */
+/* nodes_builder(name_properties, max_nodes, max_depth, limit_reached, invisible, controls): the functions above,
+   bound to a new builder. */
 PyObject *nodes_builder(PyObject *module, PyObject *arguments) {
-    PyObject *special, *limit_reached, *invisible, *controls;
+    PyObject *name_properties, *limit_reached, *invisible, *controls;
     Py_ssize_t max_nodes, max_depth;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "O!nnOOO", &PyDict_Type, &special, &max_nodes, &max_depth, &limit_reached,
+    if (!PyArg_ParseTuple(arguments, "O!nnOOO", &PyDict_Type, &name_properties, &max_nodes, &max_depth, &limit_reached,
                           &invisible, &controls))
         return NULL;
     Builder *b = calloc(1, sizeof(Builder));
@@ -124,23 +123,23 @@ PyObject *nodes_builder(PyObject *module, PyObject *arguments) {
     }
     b->max_nodes = max_nodes < INT32_MAX ? max_nodes : INT32_MAX - 1;
     b->max_depth = max_depth;
-    b->special = Py_NewRef(special), b->limit_reached = Py_NewRef(limit_reached), b->invisible = Py_NewRef(invisible);
-    b->controls = Py_NewRef(controls);
+    b->name_properties = Py_NewRef(name_properties), b->limit_reached = Py_NewRef(limit_reached);
+    b->invisible = Py_NewRef(invisible), b->controls = Py_NewRef(controls);
     b->ids = PyDict_New(), b->given = PyList_New(0);
     b->pieces = PyList_New(0), b->spaces = PyList_New(0);
-    b->nothing = PyUnicode_FromString(""), b->blank = PyUnicode_InternFromString(" ");
+    b->empty_text = PyUnicode_FromString(""), b->blank = PyUnicode_InternFromString(" ");
     b->text_name = PyUnicode_InternFromString("#text"), b->head_name = PyUnicode_InternFromString("head");
     b->body_name = PyUnicode_InternFromString("body");
     b->hidden = PyUnicode_InternFromString("hidden"), b->style = PyUnicode_InternFromString("style");
     PyObject *result = NULL;
-    if (b->ids && b->given && b->pieces && b->spaces && b->nothing && b->blank && b->text_name &&
+    if (b->ids && b->given && b->pieces && b->spaces && b->empty_text && b->blank && b->text_name &&
         b->head_name && b->body_name && b->hidden && b->style && builder_new_id(b, b->text_name) == 0 &&
-        builder_given_set(b, Py_None) == 0)
+        builder_add_set(b, Py_None) == 0)
         result = PyTuple_New(N_EVENTS);
     for (Py_ssize_t i = 0; result != NULL && i < N_EVENTS; i++) {
         PyObject *bound = PyCFunction_New(&events[i], capsule);
         if (bound == NULL || PyTuple_SetItem(result, i, bound) < 0) Py_CLEAR(result);
     }
-    Py_DECREF(capsule); /* the functions hold it */
+    Py_DECREF(capsule); /* the functions hold references */
     return result;
 }

@@ -1,12 +1,11 @@
-/* A page read by libxml2's HTML parser, without a tree, and without Python between its events and the builder: the twin
-   of _lxml_events in blockml/parsing/backends.py.
+/* Parses a page with libxml2 in event mode, without Python objects; reference: blockml.parsing.backends.parse_lxml.
 
-   The functions are those of the libxml2 that lxml brings; what follows is of its public headers parser.h, SAX2.h and
+   The functions are those of the libxml2 inside lxml; declarations follow its public headers parser.h, SAX2.h and
    HTMLparser.h. */
 #include "parsing_tags.h"
 #include <string.h>
 
-typedef char xmlChar; /* unsigned there */
+typedef char xmlChar; /* unsigned in libxml2 */
 
 /* xmlSAXHandler: unchanged since libxml2 2.6. */
 typedef struct {
@@ -18,17 +17,17 @@ typedef struct {
     void (*endElement)(void *, const xmlChar *);
     void *reference;
     void (*characters)(void *, const xmlChar *, int);
-    void *behind[7]; /* ignorableWhitespace ... getParameterEntity */
+    void *match_word[7]; /* ignorableWhitespace ... getParameterEntity */
     void (*cdataBlock)(void *, const xmlChar *, int);
     void *externalSubset;
     unsigned int initialized;
     void *_private, *startElementNs, *endElementNs, *serror;
 } Handler;
 
-/* HTML_PARSE_RECOVER, NOERROR, NOWARNING, NONET, COMPACT and HUGE. Those of lxml, less its log of errors. */
+/* HTML_PARSE_RECOVER, NOERROR, NOWARNING, NONET, COMPACT and HUGE: lxml's options, without its error log. */
 enum { OPTIONS = 1 | 1 << 5 | 1 << 6 | 1 << 11 | 1 << 16 | 1 << 19 };
 
-/* In the order of _libxml2 in blockml/parsing/backends.py. */
+/* In the order of libxml2_addresses in blockml/parsing/backends.py. */
 typedef struct {
     void *(*htmlNewSAXParserCtxt)(const Handler *, void *);
     void *(*htmlCtxtReadMemory)(void *, const char *, int, const char *, const char *, int);
@@ -38,24 +37,24 @@ typedef struct {
     void (*xmlSAX2InternalSubset)(void *, const xmlChar *, const xmlChar *, const xmlChar *);
     const struct Error {
         int domain, code;
-    } *(*xmlCtxtGetLastError)(void *); /* what follows in xmlError isn't read */
+    } *(*xmlCtxtGetLastError)(void *); /* further fields of xmlError are not read */
 } Functions;
 enum { N_FUNCTIONS = sizeof(Functions) / sizeof(void *) };
 
-/* XML_ERR_NO_MEMORY: libxml2 ends the page there. */
+/* XML_ERR_NO_MEMORY: libxml2 silently ends the page there. */
 enum { NO_MEMORY = 2 };
 
 typedef struct {
     Functions call;
     void *parser;
     Tags *tags;
-    int failed; /* with an exception set: what follows is passed over */
-} Reader;
+    int failed; /* with an exception set: later events are ignored */
+} ParserRun;
 
 static void on_start(void *data, const xmlChar *name, const xmlChar **attribute) {
-    Reader *r = data;
+    ParserRun *r = data;
     if (r->failed) return;
-    for (; attribute != NULL && attribute[0] != NULL && !r->failed && !tags_drops(r->tags); attribute += 2) {
+    for (; attribute != NULL && attribute[0] != NULL && !r->failed && !tags_are_dropped(r->tags); attribute += 2) {
         const char *value = attribute[1] != NULL ? attribute[1] : "";
         r->failed = tags_attribute(r->tags, attribute[0], strlen(attribute[0]), value, strlen(value)) < 0;
     }
@@ -63,23 +62,23 @@ static void on_start(void *data, const xmlChar *name, const xmlChar **attribute)
 }
 
 static void on_end(void *data, const xmlChar *name) {
-    Reader *r = data;
+    ParserRun *r = data;
     r->failed = r->failed || tags_end(r->tags, name) < 0;
 }
 
 static void on_text(void *data, const xmlChar *text, int length) {
-    Reader *r = data;
+    ParserRun *r = data;
     r->failed = r->failed || tags_text(r->tags, text, length) < 0;
 }
 
-/* A document without nodes: some versions look at its type to tell which white space counts. */
+/* Starts a document without nodes: some versions decide by its type which white space is significant. */
 static void on_document(void *data) {
-    Reader *r = data;
+    ParserRun *r = data;
     r->call.xmlSAX2StartDocument(r->parser);
 }
 
 static void on_type(void *data, const xmlChar *name, const xmlChar *public_id, const xmlChar *system_id) {
-    Reader *r = data;
+    ParserRun *r = data;
     r->call.xmlSAX2InternalSubset(r->parser, name, public_id, system_id);
 }
 
@@ -89,8 +88,8 @@ static const Handler HANDLER = {
     .initialized = 1,
 };
 
-/* read_by_libxml2(source, addresses): gives the builder all events of a page in UTF-8. */
-PyObject *read_by_libxml2(PyObject *capsule, PyObject *arguments) {
+/* parse_libxml2(source, addresses): sends the events of a page in UTF-8 to the builder. */
+PyObject *parse_libxml2(PyObject *capsule, PyObject *arguments) {
     const char *source;
     Py_ssize_t length;
     PyObject *addresses;
@@ -98,8 +97,8 @@ PyObject *read_by_libxml2(PyObject *capsule, PyObject *arguments) {
     Builder *b = builder_of(capsule);
     if (b == NULL || !PyArg_ParseTuple(arguments, "y#O", &source, &length, &addresses)) return NULL;
     if (read_addresses(addresses, function, N_FUNCTIONS) < 0) return NULL;
-    if (length > INT32_MAX) return PyErr_Format(PyExc_OverflowError, "a page of more than two gigabytes");
-    Reader r = {.tags = tags_new(b, 0)};
+    if (length > INT32_MAX) return PyErr_Format(PyExc_OverflowError, "pages over 2 GB are not supported");
+    ParserRun r = {.tags = tags_new(b, 0)};
     if (r.tags == NULL) return NULL;
     memcpy(&r.call, function, sizeof r.call);
     r.parser = r.call.htmlNewSAXParserCtxt(&HANDLER, &r);

@@ -1,7 +1,6 @@
-/* Tags of a page for a builder. Names and sets of attributes are made once for all that are written alike: pages repeat
-   them, and to find one again costs less than to make it.
+/* Sends the tags of a page to a builder, with caches of names and attribute sets, because pages repeat them.
 
-   Each table has one place for all keys that share a hash, which a later one takes from an earlier one. */
+   Caches are direct-mapped: a new key replaces an earlier one with the same hash. */
 #include "parsing_tags.h"
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +8,9 @@
 enum { N_NAMES = 128, N_ATTRIBUTES = 512 };
 
 typedef struct {
-    uint64_t key; /* its bytes: most names have no more than eight */
+    uint64_t key; /* its bytes: most names have at most eight */
     PyObject *text;
-    Py_ssize_t id; /* the builder's number */
+    Py_ssize_t id; /* number in the builder */
 } Name;
 
 typedef struct {
@@ -21,18 +20,15 @@ typedef struct {
 
 struct Tags {
     Builder *builder;
-    int lowered; /* names are */
-    Name long_name; /* the last one that was too long for a key */
+    int lowered; /* whether names are converted to lower case */
+    Name long_name; /* the last name that was too long for a key */
     Name names[N_NAMES];
     Attributes attributes[N_ATTRIBUTES];
 };
 
 Tags *tags_new(Builder *builder, int lowered) {
     Tags *t = calloc(1, sizeof(Tags));
-    if (t == NULL) {
-        PyErr_NoMemory();
-        return NULL;
-    }
+    if (t == NULL) return (void *)PyErr_NoMemory();
     t->builder = builder, t->lowered = lowered;
     return t;
 }
@@ -43,12 +39,12 @@ void tags_free(Tags *t) {
     free(t);
 }
 
-/* The text of a name in lower case: most are in ASCII and need no method of Python. NULL with an exception set. */
+/* Returns a name in lower case; most are ASCII and need no call of Python. */
 static PyObject *lowered(const char *bytes) {
     char lower[64];
     for (Py_ssize_t i = 0; i < (Py_ssize_t)sizeof lower && (unsigned char)bytes[i] < 0x80; i++) {
         if (!bytes[i]) return PyUnicode_FromStringAndSize(lower, i);
-        lower[i] = (char)(bytes[i] >= 'A' && bytes[i] <= 'Z' ? bytes[i] | 0x20 : bytes[i]);
+        lower[i] = lower_of(bytes[i]);
     }
     PyObject *text = PyUnicode_DecodeUTF8(bytes, (Py_ssize_t)strlen(bytes), NULL);
     PyObject *lower_text = text == NULL ? NULL : PyObject_CallMethod(text, "lower", NULL);
@@ -56,8 +52,8 @@ static PyObject *lowered(const char *bytes) {
     return lower_text;
 }
 
-/* Makes a name's text; NULL with an exception set. */
-static Name *name_made(Tags *t, Name *name, uint64_t key, const char *bytes) {
+/* Stores a new name in a cache entry. */
+static Name *make_name(Tags *t, Name *name, uint64_t key, const char *bytes) {
     PyObject *text = t->lowered ? lowered(bytes) : PyUnicode_FromString(bytes);
     if (text == NULL) return NULL;
     Py_XDECREF(name->text);
@@ -65,23 +61,23 @@ static Name *name_made(Tags *t, Name *name, uint64_t key, const char *bytes) {
     return name;
 }
 
-/* A tag's name; NULL with an exception set. */
+/* Returns the cached name of a tag. */
 static Name *name_of(Tags *t, const char *bytes) {
     uint64_t key = 0;
     int length = 0;
     while (length < 8 && bytes[length]) key = key << 8 | (unsigned char)bytes[length++];
-    if (bytes[length]) return name_made(t, &t->long_name, 0, bytes);
+    if (bytes[length]) return make_name(t, &t->long_name, 0, bytes);
     Name *name = &t->names[(key * 0x9e3779b97f4a7c15u >> 32) % N_NAMES];
-    return name->text != NULL && name->key == key ? name : name_made(t, name, key, bytes);
+    return name->text != NULL && name->key == key ? name : make_name(t, name, key, bytes);
 }
 
-int tags_drops(const Tags *t) { return builder_drops(t->builder); }
+int tags_are_dropped(const Tags *t) { return builder_is_dropping(t->builder); }
 
 int tags_attribute(Tags *t, const char *name, size_t length, const char *value, size_t value_length) {
     return builder_attribute(t->builder, name, length, value, value_length);
 }
 
-/* For the table of attributes: two sums in turns, so that none waits for the other. */
+/* Hash of attributes: two independent sums, which run in parallel. */
 static uint64_t hash_of_pairs(const char *pairs, size_t length) {
     uint64_t one = length, other = 0, word[2];
     if (length < 16) return hash_of_bytes(pairs, length);
@@ -96,21 +92,21 @@ static uint64_t hash_of_pairs(const char *pairs, size_t length) {
     return one * 0x9e3779b97f4a7c15u >> 32;
 }
 
-/* The number of the attributes since the last tag, 0 for none, and whether they hide it; -1 with an exception set. */
+/* Returns the number of the pending attribute set, 0 for none, and whether it hides the element. */
 static int32_t set_of(Tags *t, int *hidden) {
     size_t length, its_length;
-    const char *pairs = builder_waiting(t->builder, &length);
+    const char *pairs = builder_pending_attributes(t->builder, &length);
     if (!length) return 0;
     Attributes *known = &t->attributes[hash_of_pairs(pairs, length) % N_ATTRIBUTES];
     if (known->set) {
         const char *its = builder_pairs(t->builder, known->set, &its_length);
         if (its_length == length && memcmp(its, pairs, length) == 0) {
-            builder_forget_waiting(t->builder);
+            builder_clear_attributes(t->builder);
             *hidden = known->hidden;
             return known->set;
         }
     }
-    int32_t set = builder_keep_waiting(t->builder, hidden);
+    int32_t set = builder_store_attributes(t->builder, hidden);
     if (set > 0) *known = (Attributes){set, *hidden};
     return set;
 }
@@ -141,19 +137,19 @@ int tags_text(Tags *t, const char *text, Py_ssize_t length) {
     return length > 0 ? builder_text(t->builder, text, (size_t)length) : 0;
 }
 
-size_t tags_mark(const Tags *t) { return builder_mark(t->builder); }
+size_t tags_text_length(const Tags *t) { return builder_text_length(t->builder); }
 
-void tags_back(Tags *t, size_t mark) { builder_back(t->builder, mark); }
+void tags_truncate_text(Tags *t, size_t mark) { builder_truncate_text(t->builder, mark); }
 
 int read_addresses(PyObject *addresses, void **function, Py_ssize_t n) {
     if (!PyTuple_Check(addresses) || PyTuple_Size(addresses) != n) {
-        PyErr_Format(PyExc_TypeError, "a tuple of %zd addresses is needed", n);
+        PyErr_Format(PyExc_TypeError, "expected a tuple of %zd addresses", n);
         return -1;
     }
     for (Py_ssize_t i = 0; i < n; i++) {
         function[i] = PyLong_AsVoidPtr(PyTuple_GetItem(addresses, i));
         if (function[i] != NULL) continue;
-        if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "a function has no address");
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "the address of a function is 0");
         return -1;
     }
     return 0;

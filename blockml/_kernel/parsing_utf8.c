@@ -1,14 +1,14 @@
-/* A page's bytes: whether they are UTF-8, without a text being made of them, and how many are the same. */
+/* Validation of UTF-8 without decoding. */
 #include "kernel.h"
 #include <string.h>
 
-/* How many bytes the character at `byte` has, of which there are `left`; 0 if it is none (Unicode standard, table
+/* Returns the length of the character at `byte`, with `left` bytes left; 0 if it is invalid (Unicode standard, table
    3-7). */
 static Py_ssize_t character(const unsigned char *byte, Py_ssize_t left) {
     unsigned char lead = byte[0], least = 0x80, most = 0xbf;
     Py_ssize_t length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
     if (length > left) return 0;
-    if (lead == 0xe0) least = 0xa0; /* shorter forms would do */
+    if (lead == 0xe0) least = 0xa0; /* overlong forms */
     if (lead == 0xf0) least = 0x90;
     if (lead == 0xed) most = 0x9f; /* surrogates */
     if (lead == 0xf4) most = 0x8f; /* beyond the last code point */
@@ -17,7 +17,7 @@ static Py_ssize_t character(const unsigned char *byte, Py_ssize_t left) {
     return length;
 }
 
-/* is_utf8(source). */
+/* is_utf8(source): whether the bytes are valid UTF-8. */
 PyObject *is_utf8(PyObject *module, PyObject *source) {
     Py_buffer view;
     (void)module;

@@ -161,7 +161,7 @@ static int number_groups(const int64_t *numbers, Py_ssize_t n, const int64_t **g
         return 0;
     }
     *group = *memory;
-    *n_groups = (Py_ssize_t)number_keys((const uint64_t *)numbers, (size_t)n, *memory);
+    *n_groups = (Py_ssize_t)factorize((const uint64_t *)numbers, (size_t)n, *memory);
     return *n_groups >= 0;
 }
 

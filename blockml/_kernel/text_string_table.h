@@ -1,36 +1,35 @@
-/* Texts by their numbers, each once: values of attributes, and lines. */
-#ifndef BLOCKML_VALUES_H
-#define BLOCKML_VALUES_H
+/* Table of unique strings and their numbers. */
+#ifndef BLOCKML_STRING_TABLE_H
+#define BLOCKML_STRING_TABLE_H
 
 #include "kernel.h"
 
 typedef struct {
-    const char *text; /* UTF-8, also of lone surrogates */
+    const char *text; /* UTF-8, with surrogates */
     size_t length;
-    PyObject *other;  /* the str of a value with other than ASCII characters; NULL for others */
-    PyObject *owner;  /* of the text; NULL where a tree has it */
-    uint8_t says_groups, says_roles; /* whether it is an attribute's that may */
-} Value;
+    PyObject *unicode;                         /* str of a string that is not ASCII, else NULL */
+    PyObject *owner;                           /* keeps the text alive; NULL if a tree does */
+    uint8_t may_have_keywords, may_have_roles; /* whether it is the value of such an attribute */
+} StringEntry;
 
 typedef struct {
-    Value *items;
+    StringEntry *items;
     Py_ssize_t n, room;
-    int32_t *slots; /* numbers by hash, 0: free */
+    int32_t *slots; /* numbers by hash; 0 for a free slot */
     size_t mask;
-    PyObject *crowded; /* numbers of values, as bytes, that found no slot near theirs; NULL for none */
-} Values;
+    PyObject *overflow; /* numbers by bytes of strings that found no slot; may be NULL */
+} StringTable;
 
-static inline int is_text(const Value *value, const char *text) {
+static inline int equals_text(const StringEntry *value, const char *text) {
     return value->length == strlen(text) && memcmp(value->text, text, value->length) == 0;
 }
 
-/* What returns an int returns -1 with an exception set. `most` values or fewer are to come; the first is the empty one,
-   which is always there. */
-int make_values(Values *values, Py_ssize_t most);
-/* The number of a value, the next one if it has none yet; `owner` keeps the text where it is. */
-int32_t number_of_value(Values *values, const char *text, size_t length, PyObject *owner);
-int32_t number_of_str(Values *values, PyObject *text);
-void free_slots(Values *values); /* no more values will come */
-void free_values(Values *values);
+/* Makes a table for up to `most` strings; number 0 is the empty string. */
+int make_strings(StringTable *values, Py_ssize_t most);
+/* Returns the number of a string and adds it if new; `owner` keeps its memory alive. */
+int32_t number_of_string(StringTable *values, const char *text, size_t length, PyObject *owner);
+int32_t number_of_str(StringTable *values, PyObject *text);
+void free_slots(StringTable *values); /* no more strings will be added */
+void free_strings(StringTable *values);
 
 #endif

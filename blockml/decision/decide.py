@@ -1,4 +1,4 @@
-"""Prediction in, decision out: which blocks of a page are kept, and why."""
+"""Decide which blocks of a page are kept, from the prediction of an extractor and a policy."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.decision.policy import DecisionPolicy
-from blockml.decision.scores import PolicyColumns, score_blocks
+from blockml.decision.policy import REASONS, DecisionPolicy, PolicyColumns, score_blocks
 from blockml.errors import UnknownNameError, UsageError
 from blockml.features.page_context import PageContext
 from blockml.page import Flag, Label, Page, Reason
@@ -20,34 +19,28 @@ from blockml.predictors.block_types import BlockTypeScores
 __all__ = ["Decision", "Prediction", "confidence", "decide", "label_names", "with_threshold"]
 
 _PREFORMATTED = int(Flag.PREFORMATTED)
-#: Fields of a policy that remove blocks, with the reason of what would be kept if the field were 0.
-_RULES: tuple[tuple[str, Reason], ...] = (
-    ("link_penalty", Reason.LINK),
-    ("duplicate_penalty", Reason.DUPLICATE),
-    ("min_content_words", Reason.NO_CONTENT),
-)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prediction:
-    """What an extractor says about the blocks of a page, before any decision."""
+    """Output of an extractor for the blocks of a page, before any decision."""
 
     scores: NDArray[np.float32]
-    """(n_blocks,) in [0, 1], higher for content: raw probabilities where the extractor gives these."""
+    """(n_blocks,) in [0, 1], higher for content: raw probabilities if the extractor computes them."""
     remarks: tuple[str, ...] = ()
-    """About the page as a whole, one sentence each."""
+    """Remarks about the whole page, one sentence each."""
     labels: Sequence[Label] | None = None
-    """(n_blocks,) what each block is, if the extractor says so itself; see also ``block_types``."""
+    """(n_blocks,) labels, from extractors that assign them directly; see also ``block_types``."""
     confidence: float | None = None
-    """Predicted F1 of what is kept, in [0, 1], where the extractor predicts it."""
+    """Predicted F1 of the kept blocks in [0, 1], if the extractor predicts it."""
     removed: NDArray[np.bool_] | None = None
-    """(n_blocks,) what the template of the page's site holds: it is left out whatever it scores."""
+    """(n_blocks,) blocks of the site's template, which are removed regardless of their scores."""
     context: PageContext | None = None
     """The page, for policies with the rule ``expected_f1``."""
     p_article: float | None = None
     """Probability that the page is an article, where it is known."""
     block_types: BlockTypeScores | None = None
-    """Scores of block types, which tell comments and labels."""
+    """Scores of block types, from which labels and comments follow."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,9 +55,9 @@ class Decision:
     reasons: Sequence[Reason]
     """Why each block was kept or removed; computed when it is first looked at."""
     overruled: NDArray[np.bool_]
-    """What the scores keep and another rule removes: comments, labels that were asked to be left out."""
+    """(n_blocks,) blocks that the threshold keeps and another rule removes: comments and excluded labels."""
     labels: Sequence[Label] | None
-    """What each block is; None from extractors that only tell content from the rest."""
+    """(n_blocks,) label of each block; None from extractors without labels."""
     confidence: float
     """Predicted F1, or the expected share of words whose decision is right; in [0, 1]."""
 
@@ -79,19 +72,20 @@ def decide(
 ) -> Decision:
     """Decide which blocks are kept. A lower threshold never keeps less, nor does a larger ``include``.
 
-    Preformatted text is decided as a whole, by the mean score of its words: its pieces are blocks of their own where
-    code is coloured, and code with pieces missing is of no use.
+    A preformatted element is decided as a whole, by the mean score of its words: highlighted code is split into many
+    blocks, and code with missing pieces is useless.
 
     Parameters
     ----------
     policy
-        The numbers of the decision.
+        Parameters of the decision.
     page
         The parsed page.
     prediction
-        What an extractor says about its blocks.
+        The output of an extractor for the page.
     include, exclude
-        Labels whose blocks are kept, or left out, whatever they score; none in both. Need a prediction with labels.
+        Labels whose blocks are kept, or removed, regardless of their scores; they are disjoint and need a prediction
+        with labels.
 
     Examples
     --------
@@ -103,13 +97,13 @@ def decide(
     """
     scorer = _scorer(prediction)
     scores = scorer(policy)
-    # Compared as float32, so that a block which scores exactly the threshold is kept.
+    # Compared as float32, so that a block whose score equals the threshold is kept.
     by_score = _with_code(scores, page) >= np.float32(policy.threshold)
     labels = prediction.labels
     comments = asked_for = excluded = np.zeros(len(scores), dtype=bool)
     if prediction.block_types is not None:
         labels = prediction.block_types.labels(scores >= np.float32(0.5), policy.comment_probability)
-        prose = (page.blocks.flags & _PREFORMATTED) == 0  # a comment in code is no reader's comment
+        prose = (page.blocks.flags & _PREFORMATTED) == 0  # comments in code are not readers' comments
         found = prediction.block_types.comments(by_score & prose, policy.comment_probability)
         comments = comments if found is None else found
     if (include or exclude) and labels is not None:
@@ -117,11 +111,11 @@ def decide(
         excluded = np.array([label in exclude for label in labels], dtype=bool) & (by_score & ~comments)
     kept = (by_score & ~comments & ~excluded) | asked_for
     sure = prediction.confidence
-    if sure is None:  # about content: what was asked for besides says nothing about it
+    if sure is None:  # the confidence is that of the scores, without labels that were included or excluded
         sure = confidence(scores, by_score, page.blocks.n_words)
 
     def reasons() -> tuple[Reason, ...]:
-        """Reason of each block; later ones overrule earlier ones."""
+        """Return the reason of each block; later rules override earlier ones."""
         found = _by_score(policy, page, scorer, scores, by_score)
         if prediction.removed is not None:
             found[prediction.removed & (prediction.scores >= np.float32(policy.threshold))] = Reason.TEMPLATE
@@ -133,7 +127,7 @@ def decide(
 
 
 def _scorer(prediction: Prediction) -> Callable[[DecisionPolicy], NDArray[np.float32]]:
-    """Return a function that scores the blocks by a policy: the model's own, or one without some rule."""
+    """Return a function that scores the blocks by a policy, so that policies without a rule can be compared."""
     columns: PolicyColumns | None = None
 
     def scorer(policy: DecisionPolicy) -> NDArray[np.float32]:
@@ -154,14 +148,11 @@ def _by_score(
     scores: NDArray[np.float32],
     kept: NDArray[np.bool_],
 ) -> NDArray[np.object_]:
-    """(n_blocks,) reasons of the decision by scores alone.
-
-    A rule is the reason if a block would be kept without it.
-    """
+    """Return (n_blocks,) reasons of the decision by scores: a rule is the reason if only it removes the block."""
     bound = np.float32(policy.threshold)
     found: NDArray[np.object_] = np.where(kept, Reason.ABOVE_THRESHOLD, Reason.BELOW_THRESHOLD).astype(object)
     if policy.rule == "expected_f1":
-        for field, reason in _RULES:
+        for field, reason in REASONS:
             if getattr(policy, field) and not kept.all():
                 found[~kept & (_with_code(scorer(_without(policy, field)), page) >= bound)] = reason
     changed = kept != (scores >= bound)
@@ -176,7 +167,7 @@ def _without(policy: DecisionPolicy, field: str) -> DecisionPolicy:
 
 
 def _with_code(scores: NDArray[np.float32], page: Page) -> NDArray[np.float32]:
-    """Scores, with the mean over its words for all blocks of one preformatted element."""
+    """Return the scores, where the blocks of a preformatted element have their mean weighted by words."""
     nodes, blocks = page.nodes, page.blocks
     inside = (blocks.flags & _PREFORMATTED).nonzero()[0]
     if not len(inside):
@@ -184,7 +175,7 @@ def _with_code(scores: NDArray[np.float32], page: Page) -> NDArray[np.float32]:
     marked = (nodes.flags & _PREFORMATTED) > 0
     outermost = np.flatnonzero(marked & ~marked[nodes.parent])  # no root is preformatted
     number = np.searchsorted(outermost, blocks.node[inside], side="right")
-    # Brackets and commas of coloured code are blocks without words: they don't count where there are words.
+    # Highlighted brackets and commas are blocks without words: they count only if the element has no words.
     weight = blocks.n_words[inside].astype(np.float64)
     weight[np.bincount(number, weight)[number] == 0] = 1.0
     pooled = scores.copy()
@@ -193,7 +184,7 @@ def _with_code(scores: NDArray[np.float32], page: Page) -> NDArray[np.float32]:
 
 
 def confidence(scores: NDArray[np.float32], kept: NDArray[np.bool_], n_words: NDArray[np.int32]) -> float:
-    """Compute the expected share of words whose decision is right, if scores are probabilities.
+    """Compute the expected fraction of words decided correctly, if scores are probabilities.
 
     0 for a page without words.
 
@@ -208,7 +199,7 @@ def confidence(scores: NDArray[np.float32], kept: NDArray[np.bool_], n_words: ND
 
 
 def with_threshold(policy: DecisionPolicy, threshold: float | None) -> DecisionPolicy:
-    """Return the policy with another threshold; None for its own.
+    """Return the policy with another threshold, or unchanged for None.
 
     Raises
     ------
@@ -225,14 +216,14 @@ def with_threshold(policy: DecisionPolicy, threshold: float | None) -> DecisionP
 def label_names(
     include: str | Iterable[str], exclude: str | Iterable[str]
 ) -> tuple[frozenset[Label], frozenset[Label]]:
-    """Read names of labels to include and to exclude; a text alone is one name.
+    """Convert names of labels to include and to exclude; a ``str`` is one name.
 
     Raises
     ------
     UnknownNameError
-        No such label.
+        A label is unknown.
     UsageError
-        A label is in both.
+        A label is both included and excluded.
 
     Examples
     --------
@@ -240,7 +231,7 @@ def label_names(
     >>> sorted(map(str, included)), sorted(map(str, excluded))
     (['comment'], ['heading', 'related'])
     """
-    if not include and not exclude:  # as mostly; labels needn't be listed for that
+    if not include and not exclude:  # the usual case, made fast
         return frozenset(), frozenset()
     legal = [str(label) for label in Label]
     chosen: list[frozenset[Label]] = []

@@ -1,23 +1,31 @@
-"""Lines of a page: blocks that run on in one line of text are kept or removed together."""
+"""Lines of a page: the blocks of one line of text are kept or removed together, and duplicated lines once.
+
+Text stands on a page more than once as variants for small and wide screens, quotes, carousels, drawers. A reader sees
+such text once, and a gold text mostly contains it once. Which of the duplicates it was made from is unknown, but one is
+enough: the most probable one, the first of several.
+"""
 
 from __future__ import annotations
+
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.page import Blocks, Separator
+from blockml.page import Blocks, Flag, Separator
 
-__all__ = ["line_means", "line_numbers", "line_weights", "smooth_lines"]
+__all__ = ["duplicate_penalties", "duplicated_lines", "line_means", "line_numbers", "line_weights", "smooth_lines"]
 
 _SAME_LINE = int(Separator.SPACE)
-#: Weight of a block without words in its line: it counts only where no block has words.
+_PREFORMATTED = int(Flag.PREFORMATTED)
+#: Weight of a block without words in its line: negligible unless no block of the line has words.
 _WORDLESS_WEIGHT = 1e-3
 
 
 def line_numbers(blocks: Blocks) -> NDArray[np.intp]:
-    """(n_blocks,) number of the line of each block, from 0 without gaps.
+    """Return (n_blocks,) number of each block's line, from 0 without gaps.
 
-    A sentence with an emphasis in it is three blocks, and a full stop behind the emphasis one more.
+    A sentence with an emphasis in it, for instance, is one line of three blocks.
 
     Examples
     --------
@@ -32,7 +40,7 @@ def line_numbers(blocks: Blocks) -> NDArray[np.intp]:
 
 
 def line_weights(words: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(n_blocks,) weight of each block in its line: its words."""
+    """Return (n_blocks,) weight of each block in its line: its words."""
     return np.maximum(words, _WORDLESS_WEIGHT)
 
 
@@ -64,7 +72,7 @@ def line_means(
 
 
 def smooth_lines(means: NDArray[np.float64], weights: NDArray[np.float64], share: float) -> NDArray[np.float64]:
-    """(n_lines,) log odds of lines, of which a share is the weighted mean of the lines before and after.
+    """Return (n_lines,) log odds, mixed with the weighted mean of the lines before and after by ``share`` in [0, 1].
 
     Examples
     --------
@@ -79,3 +87,103 @@ def smooth_lines(means: NDArray[np.float64], weights: NDArray[np.float64], share
     total[:-1] += weights[1:]
     smoothed: NDArray[np.float64] = (1 - share) * means + share * (around / total)
     return smoothed
+
+
+def duplicated_lines(blocks: Blocks, line: NDArray[np.intp], min_words: int) -> NDArray[np.int64]:
+    """Number the texts of lines that occur more than once on a page.
+
+    Preformatted lines are not compared. Blocks without words are ignored in lines of several blocks.
+
+    Parameters
+    ----------
+    blocks
+        The page's blocks.
+    line
+        (n_blocks,) number of each block's line: see :func:`line_numbers`.
+    min_words
+        Minimum words of a line that is compared.
+
+    Returns
+    -------
+    NDArray[np.int64]
+        (n_blocks,) number of the text of each block's line, below ``n_blocks``; -1 if no other line has it.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> blocks = blockml.parse("<p>Cats are <b>great</b>.<p>Cats are great<p>Cats").blocks
+    >>> duplicated_lines(blocks, line_numbers(blocks), 3).tolist()
+    [0, 0, 0, 0, -1]
+    """
+    n = len(blocks)
+    starts = np.append(0, (line[1:] > line[:-1]).nonzero()[0] + 1)[:n]
+    if not n:
+        return np.full(n, -1, dtype=np.int64)
+    preformatted = np.bincount(line, blocks.flags & _PREFORMATTED)
+    wanted = ((np.bincount(line, blocks.n_words) >= min_words) & (preformatted == 0)).nonzero()[0]
+    texts, first, ends = blocks.texts, starts[wanted], np.append(starts[1:], n)[wanted]
+    chosen = [texts[row] for row in first.tolist()]
+    several = (ends > first + 1).nonzero()[0]
+    if len(several):
+        has_words = (blocks.n_words > 0).tolist()
+        for place, start, end in zip(several.tolist(), first[several].tolist(), ends[several].tolist(), strict=True):
+            chosen[place] = " ".join(compress(texts[start:end], has_words[start:end]))
+    of_line = np.full(len(starts), -1, dtype=np.int64)
+    if len(set(chosen)) < len(chosen):
+        numbers = {text: index for index, text in enumerate(dict.fromkeys(chosen))}
+        of_text = np.array([numbers[text] for text in chosen], dtype=np.int64)
+        of_line[wanted] = np.where(np.bincount(of_text)[of_text] > 1, of_text, -1)
+    return of_line[line]
+
+
+def duplicate_penalties(
+    log_odds: NDArray[np.float64],
+    line: NDArray[np.intp],
+    text: NDArray[np.int64],
+    context: NDArray[np.integer],
+    *,
+    penalty: float,
+    same_context_factor: float,
+) -> NDArray[np.float64] | None:
+    """Compute the penalties of duplicated lines, except for the most probable line of each text.
+
+    Parameters
+    ----------
+    log_odds
+        (n_blocks,) log odds, equal for all blocks of a line.
+    line
+        (n_blocks,) number of the line of each block.
+    text
+        (n_blocks,) number of the line's text: see :func:`duplicated_lines`.
+    context
+        (n_blocks,) number of the group of blocks with equal ancestors further up.
+    penalty, same_context_factor
+        See :class:`blockml.decision.policy.DecisionPolicy`.
+
+    Returns
+    -------
+    NDArray[np.float64] or None
+        (n_blocks,) penalties, 0 or more; None without duplicates.
+
+    Examples
+    --------
+    >>> text, context = np.array([0, -1, 0, 0]), np.array([1, 1, 2, 1])
+    >>> duplicate_penalties(
+    ...     np.array([.1, 0, .9, 2.]), np.arange(4), text, context, penalty=4.0, same_context_factor=.25
+    ... ).tolist()
+    [1.0, 0.0, 4.0, 0.0]
+    """
+    rows = (text >= 0).nonzero()[0]
+    if not len(rows):
+        return None
+    number, its = text[rows], log_odds[rows]
+    best = np.full(int(number.max()) + 1, -np.inf)
+    np.maximum.at(best, number, its)
+    candidates = (its == best[number]).nonzero()[0][::-1]
+    first = np.zeros(len(best), dtype=np.intp)
+    first[number[candidates]] = rows[candidates]  # candidates are reversed: the last write is the first one
+    stays = first[number]
+    elsewhere = np.where(context[rows] == context[stays], same_context_factor * penalty, penalty)
+    penalties = np.zeros(len(log_odds))
+    penalties[rows] = np.where(line[rows] == line[stays], 0.0, elsewhere)
+    return penalties

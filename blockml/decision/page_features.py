@@ -1,4 +1,4 @@
-"""Features of a page as a whole, once its blocks have probabilities: one row a page.
+"""The page as a whole, once its blocks have probabilities: the best expected F1, and one row of features.
 
 Trees over this row tell whether the page is an article, and one of its columns predicts the F1 of the extraction. The
 trees are grown on pages that the block classifier was not trained on, where it is less certain.
@@ -7,57 +7,92 @@ trees are grown on pages that the block classifier was not trained on, where it 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.decision.expected_f1 import expected_f1
 from blockml.predictors.log_odds import log_odds
 
-__all__ = ["PAGE_FEATURES", "PREDICTED_F1", "BlockAmounts", "page_features"]
+__all__ = ["PAGE_FEATURES", "PREDICTED_F1", "BlockAmounts", "expected_f1", "page_features"]
 
 PAGE_FEATURES = (
-    "predicted_f1",  # expected F1 of the blocks that are kept by it
-    "threshold",  # log odds of the least probable of these
-    "kept",  # their words / all words
-    "words",  # logarithm of their words
+    "predicted_f1",  # expected F1 of the blocks that expected F1 keeps
+    "threshold",  # log odds of the least probable kept block
+    "kept",  # words kept / all words
+    "words",  # logarithm of the words kept
     "pagewords",  # logarithm of the words of the page
     "unsure",  # words with a probability from .2 to .8 / words kept
-    "agreement",  # overlap (F1) with the decision of the first predictor alone
+    "agreement",  # F1 of the decision against that by the first predictor alone
     "pieces",  # runs of kept blocks / kept blocks
-    "links",  # linked words / words, of what is kept
-    "prose",  # running text / words, of what is kept
+    "links",  # linked words / words, of kept blocks
+    "prose",  # running text / words, of kept blocks
     "pageprose",  # running text / words, of the page
-    "low",  # overlap (F1) of what is kept with blocks from a probability of .8 on
-    "high",  # the same from .2 on
+    "low",  # F1 of the decision against blocks with a probability of at least .8
+    "high",  # F1 of the decision against blocks with a probability of at least .2
 )
 
-#: The column that predicts the F1 of the page. Trees grown to predict it from all columns ranked pages worse
-#: (docs/default.md).
+#: Index of the feature that predicts the F1 of the page. Trees trained to predict F1 from all features ranked pages
+#: worse (docs/default.md).
 PREDICTED_F1 = PAGE_FEATURES.index("predicted_f1")
 _UNSURE = (np.float32(0.2), np.float32(0.8))
 
 
 class BlockAmounts(NamedTuple):
-    """Words of the blocks of a page, (n_blocks,) each: all, linked, and of running text."""
+    """Numbers of words of the blocks of a page, (n_blocks,) each: all, linked, in running text."""
 
     words: NDArray[np.float64]
     linked: NDArray[np.float64]
     prose: NDArray[np.float64]
 
 
+def expected_f1(probabilities: NDArray[np.floating[Any]], words: NDArray[np.float64]) -> tuple[float, float]:
+    """Find the threshold that maximises the expected F1 of the kept blocks.
+
+    If blocks with ``k`` words and probability ``p`` are kept, expected F1 is approximately
+    ``2 * sum(k * p) / (sum(k) + sum(all * p))`` (Lewis 1995; Ye, Chai, Lee and Chieu 2012, on plug-in rules for F1).
+
+    Parameters
+    ----------
+    probabilities
+        (n_blocks,) probability of being content.
+    words
+        (n_blocks,) words of each block.
+
+    Returns
+    -------
+    threshold, f1
+        The smallest probability of a kept block, and the expected F1 in [0, 1]; 1 and 0 without words.
+
+    Examples
+    --------
+    >>> threshold, f1 = expected_f1(np.array([.9, .4, .1]), np.array([100., 30., 500.]))
+    >>> round(threshold, 2), round(f1, 3)
+    (0.4, 0.723)
+    """
+    order = (-probabilities).argsort(kind="stable")
+    likely = probabilities[order].astype(np.float64)
+    amounts = words[order]
+    # cumsum adds in order; the rounding of pairwise sums would depend on the number of blocks.
+    hits = (amounts * likely).cumsum()
+    if not len(order) or hits[-1] <= 0:
+        return 1.0, 0.0
+    quality = 2 * hits / (amounts.cumsum() + hits[-1])
+    best = int(quality.argmax())
+    return float(likely[best]), float(quality[best])
+
+
 def page_features(
     amounts: BlockAmounts, first: NDArray[np.float32], probabilities: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """Compute the row of one page.
+    """Compute the features of one page.
 
     Parameters
     ----------
     amounts
-        Words of its blocks.
+        Numbers of words of its blocks.
     first, probabilities
-        (n_blocks,) probabilities of the model's first predictor, and of all together.
+        (n_blocks,) probabilities by the model's first predictor, and by the whole ensemble.
 
     Returns
     -------
@@ -71,13 +106,13 @@ def page_features(
     of_first = first >= np.float32(expected_f1(first, words)[0])
     unsure = (probabilities > low) & (probabilities < high)
     choices = np.array([np.ones_like(kept), kept, of_first, probabilities >= high, probabilities >= low, unsure])
-    # Numbers of words are integers, whose sums are exact in any order.
+    # Numbers of words are integers: their sums are exact in any order.
     sums = (choices[:, None] * np.array([words, kept * words, linked, prose])).sum(axis=2)
     (n_all, *_, n_prose), (n_kept, _, kept_links, kept_prose) = sums[:2].tolist()
     blocks = int(np.count_nonzero(kept))
     runs = int(np.count_nonzero(kept[1:] > kept[:-1])) + int(kept[:1].sum())
     least_kept, least_all = max(1.0, n_kept), max(1.0, n_all)
-    # F1 of what is kept, measured by other choices of blocks.
+    # F1 of the decision against other sets of blocks.
     agreement, certain, likely = [2 * both / max(1.0, n_kept + n) for n, both in sums[2:5, :2].tolist()]
     row = (
         *(f1, float(log_odds(np.array([threshold]))[0]), least_kept / least_all),

@@ -1,4 +1,4 @@
-"""The numbers that turn block probabilities into a decision, in one frozen place."""
+"""The decision policy: all numbers between block probabilities and kept blocks, and the scores that they give."""
 
 from __future__ import annotations
 
@@ -7,22 +7,37 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
-from blockml.errors import ModelFormatError, UnknownNameError
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["DecisionPolicy", "Rule"]
+from blockml.decision.lines import (
+    duplicate_penalties,
+    duplicated_lines,
+    line_means,
+    line_numbers,
+    line_weights,
+    smooth_lines,
+)
+from blockml.decision.page_features import BlockAmounts, expected_f1
+from blockml.errors import ModelFormatError, UnknownNameError
+from blockml.features.block_groups import GROUPINGS
+from blockml.features.page_context import PageContext
+from blockml.page import Reason
+from blockml.predictors.log_odds import log_odds, sigmoid
+
+__all__ = ["REASONS", "DecisionPolicy", "PolicyColumns", "Rule", "score_blocks"]
 
 Rule: TypeAlias = Literal["threshold", "expected_f1"]
-"""How scores become a decision. ``threshold``: scores are probabilities, and one threshold serves all pages.
-``expected_f1``: each page has a threshold of its own, where the expected F1 of the kept blocks is best; scores are
-moved so that it lies at 0.5."""
+"""Rule by which blocks are kept. ``threshold``: scores are probabilities, and all pages have the same threshold.
+``expected_f1``: each page has its own threshold, which maximises expected F1; scores are shifted so that it is 0.5."""
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionPolicy:
     """Parameters of a decision; the defaults keep every block whose score reaches 0.5.
 
-    Penalties are subtracted from log odds. Fields below ``threshold`` apply to the rule ``expected_f1`` alone, but for
-    the three penalties of blocks and ``comment_probability``, which any model with the predictors they need may use.
+    Penalties are subtracted from log odds. Fields after ``threshold`` apply to the rule ``expected_f1`` only, except
+    for the three penalties of blocks and ``comment_probability``, which any model with the needed predictors may use.
 
     Examples
     --------
@@ -32,47 +47,47 @@ class DecisionPolicy:
 
     rule: Rule = "threshold"
     threshold: float = 0.5
-    """Score from which on a block is kept, in (0, 1]."""
+    """Smallest score of a kept block, in (0, 1]."""
     min_content_words: float = 0.0
-    """A page whose expected words of content and predicted F1 are both below these two limits has no content: what
-    would be kept is more likely wrong than right."""
+    """Expected words of content below which a page has no content, if ``min_predicted_f1`` is not reached either."""
     min_predicted_f1: float = 0.5
+    """Predicted F1 below which a page has no content, if ``min_content_words`` is not reached either."""
     base_penalty: float = 0.0
     """Penalty of every block."""
     article_penalty: float = 0.0
-    """Additional penalty of every block, times the probability that the page is an article: what counts as the content
-    of an article is clearer than that of a list or a shop."""
+    """Additional penalty of every block, times the probability that the page is an article: the content of articles is
+    more clearly defined than that of lists and shops."""
     link_penalty: float = 0.0
-    """Additional penalty of link blocks (half of their words linked or more) on pages with a certain body of running
-    text. Teasers beside a text are content together or not at all, while expected F1 takes blocks as independent."""
+    """Additional penalty of link blocks (at least half of their words linked) on pages with a body of certain running
+    text. Teasers next to a text are all content or all boilerplate, while expected F1 assumes independent blocks."""
     certain_p: float = 0.9
-    """Probability from which on running text is certain; see ``min_certain_words``."""
+    """Minimum probability of certain running text; see ``min_certain_words``."""
     min_certain_words: float = 120.0
-    """Words of certain running text, without a link block in between, that make the body of a page."""
+    """Minimum words of certain running text, without a link block in between, that form the body of a page."""
     duplicate_penalty: float = 0.0
     """Penalty of lines whose text stands on the page more than once, but for the one that stays: see
-    :mod:`blockml.decision.duplicates`."""
+    :mod:`blockml.decision.lines`."""
     same_context_factor: float = 0.25
-    """Share of ``duplicate_penalty`` for a duplicate within the same elements, such as rows of a table."""
+    """Fraction of ``duplicate_penalty`` for a duplicate within the same elements, such as rows of a table."""
     min_duplicate_words: int = 3
-    """Words of a line from which on it can be a duplicate."""
+    """Minimum words of a line that is compared with others."""
     neighbor_smoothing: float = 0.0
-    """Weight of the neighbouring lines in the log odds of a line, in [0, 1]: content lies together."""
+    """Weight of the neighbouring lines in the log odds of a line, in [0, 1]: content is contiguous."""
     negative_shrinkage: float = 0.0
-    """Share by which negative log odds are shrunk on pages that are no articles, in [0, 1]. Errors on lists and shops
-    are not independent: similar blocks are content together or not at all."""
+    """Fraction by which negative log odds are shrunk on pages that are not articles, in [0, 1]. Errors on lists and
+    shops are dependent: similar blocks are all content or all boilerplate."""
     min_p_article: float = 0.1
-    """Probability of being an article below which a page counts as none, for ``negative_shrinkage``."""
+    """Probability of being an article below which ``negative_shrinkage`` applies."""
     comment_probability: float = 0.5
-    """Probability from which on a block is a reader's comment, which is left out on pages that are no forums."""
+    """Minimum probability of a reader's comment, which is removed on pages that are not forums."""
 
     def check(self) -> DecisionPolicy:
-        """Return the policy itself if every field has a legal value.
+        """Return the policy if every field is in its range.
 
         Raises
         ------
         ModelFormatError
-            A field has another type or is outside its range; the message names both.
+            A field has the wrong type or is out of range; the message names field and range.
         """
         for name, value in asdict(self).items():
             if name == "rule":
@@ -86,24 +101,24 @@ class DecisionPolicy:
 
     @classmethod
     def from_header(cls, values: Mapping[str, Any]) -> DecisionPolicy:
-        """Read the policy that ``dataclasses.asdict`` wrote into a model file.
+        """Read a policy from the header of a model file, written by ``dataclasses.asdict``.
 
-        A field that is newer than the file has its default, with which policies decide as before.
+        Fields that are newer than the file have their defaults, which do not change decisions.
 
         Raises
         ------
         ModelFormatError
-            A field is unknown, or its value is not legal.
+            A field is unknown, or its value is out of range.
         """
         if unknown := sorted({*values} - {*cls.__dataclass_fields__}):
             raise ModelFormatError(f"the policy has unknown fields: {', '.join(unknown)}")
         return cls(**values).check()
 
 
-#: Log odds beyond this change nothing, and larger ones could overflow.
+#: Largest penalty: more changes no decision and could overflow.
 MAX_LOG_ODDS = 1e6
 _SHARE = (0.0, 1.0)
-#: Legal values of fields other than 0 … :data:`MAX_LOG_ODDS`.
+#: Ranges of fields; of others, 0 to :data:`MAX_LOG_ODDS`.
 _RANGES: Mapping[str, tuple[float, float]] = {
     "threshold": (math.ulp(0.0), 1.0),
     "min_content_words": (0.0, math.inf),
@@ -116,3 +131,106 @@ _RANGES: Mapping[str, tuple[float, float]] = {
     "min_p_article": _SHARE,
     "comment_probability": _SHARE,
 }
+#: Fields of a policy that remove blocks, with the reason for blocks that would be kept if the field were 0.
+REASONS: tuple[tuple[str, Reason], ...] = (
+    ("link_penalty", Reason.LINK),
+    ("duplicate_penalty", Reason.DUPLICATE),
+    ("min_content_words", Reason.NO_CONTENT),
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PolicyColumns:
+    """Inputs of the policy beside probabilities: columns of the blocks of a page, (n_blocks,) each."""
+
+    amounts: BlockAmounts
+    line: NDArray[np.intp]
+    """Number of each block's line: see :func:`blockml.decision.lines.line_numbers`."""
+    text: NDArray[np.int64]
+    """Number of the line's text: see :func:`blockml.decision.lines.duplicated_lines`."""
+    context: NDArray[np.integer]
+    """Number of the group of blocks with equal ancestors further up."""
+
+    @classmethod
+    def of(cls, context: PageContext, policy: DecisionPolicy) -> PolicyColumns:
+        """Compute the columns of a page."""
+        line = line_numbers(context.blocks)
+        text = duplicated_lines(context.blocks, line, policy.min_duplicate_words)
+        amounts = BlockAmounts(context.words, context.linked, context.prose)
+        return cls(amounts, line, text, context.block_groups[GROUPINGS.index("far")])
+
+
+def score_blocks(
+    policy: DecisionPolicy, probabilities: NDArray[np.float32], columns: PolicyColumns, p_article: float | None
+) -> NDArray[np.float32]:
+    """Score the blocks of one page by the rule ``expected_f1``.
+
+    Parameters
+    ----------
+    policy
+        Parameters of the rule.
+    probabilities
+        (n_blocks,) probability of being content.
+    columns
+        Other columns of the blocks.
+    p_article
+        Probability that the page is an article; None if not predicted.
+
+    Returns
+    -------
+    NDArray[np.float32]
+        (n_blocks,) scores in [0, 1], with the page's own threshold at 0.5.
+
+    Examples
+    --------
+    >>> amounts = BlockAmounts(np.array([100., 30., 500.]), np.zeros(3), np.zeros(3))
+    >>> columns = PolicyColumns(amounts, np.arange(3), np.full(3, -1), np.zeros(3, int))
+    >>> policy = DecisionPolicy(rule="expected_f1", min_content_words=200)
+    >>> score_blocks(policy, np.array([.9, .4, .1], np.float32), columns, None).round(2).tolist()
+    [0.9300000071525574, 0.5, 0.14000000059604645]
+    >>> bool((score_blocks(policy, np.array([.1, .04, .01], np.float32), columns, None) < 0.5).all())
+    True
+    """
+    if not len(probabilities):
+        return probabilities
+    words = columns.amounts.words
+    penalty = min(policy.base_penalty + policy.article_penalty * (p_article or 0.0), MAX_LOG_ODDS)
+    lowered = log_odds(probabilities) - _with_links(policy, probabilities, columns.amounts, penalty)
+    means, weights = line_means(lowered, line_weights(words), columns.line)
+    final = smooth_lines(means, weights, policy.neighbor_smoothing)[columns.line]
+    if policy.negative_shrinkage and p_article is not None and p_article < policy.min_p_article:
+        against = final + penalty
+        final = np.where(against < 0, against * (1 - policy.negative_shrinkage) - penalty, final)
+    if policy.duplicate_penalty:
+        duplicates = duplicate_penalties(
+            final, columns.line, columns.text, columns.context, penalty=min(policy.duplicate_penalty, MAX_LOG_ODDS),
+            same_context_factor=policy.same_context_factor,
+        )  # fmt: skip
+        if duplicates is not None:
+            final = final - duplicates
+    return sigmoid(final - _page_threshold(policy, final, words))
+
+
+def _with_links(
+    policy: DecisionPolicy, probabilities: NDArray[np.float32], amounts: BlockAmounts, penalty: float
+) -> float | NDArray[np.float64]:
+    """Return the penalty of all blocks, or (n_blocks,) penalties, larger for link blocks next to running text."""
+    words, linked, prose = amounts
+    if not policy.link_penalty:
+        return penalty
+    links = (linked > 0) & (2 * linked >= words)
+    certain = (prose > 0) & (probabilities >= np.float32(policy.certain_p))
+    # Words of certain running text from one link block to the next.
+    if np.bincount(links.cumsum(), words * certain).max() < policy.min_certain_words:
+        return penalty
+    return np.where(links, min(penalty + policy.link_penalty, MAX_LOG_ODDS), penalty)
+
+
+def _page_threshold(policy: DecisionPolicy, final: NDArray[np.float64], words: NDArray[np.float64]) -> float:
+    """Return the log odds threshold that maximises expected F1; above all log odds if the page has no content."""
+    probabilities = sigmoid(final)
+    value, f1 = expected_f1(probabilities, words)
+    beyond = float(final.max()) + 1
+    if f1 < policy.min_predicted_f1 and float((words * probabilities).cumsum()[-1]) < policy.min_content_words:
+        return beyond
+    return min(float(final[probabilities >= value].min(initial=np.inf)), beyond)  # without words no block is kept

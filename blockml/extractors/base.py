@@ -1,14 +1,15 @@
-"""The contract of every extractor: pages in, one score per block out."""
+"""Base class of extractors: page in, one score per block out."""
 
 from __future__ import annotations
 
+import functools
 import inspect
 import numbers
 import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +20,12 @@ from blockml.errors import UnknownNameError, UsageError
 from blockml.page import Page
 from blockml.parsing.options import ParsingOptions
 
-__all__ = ["Between", "Extractor", "Prediction", "Traits"]
+__all__ = ["Between", "Extractor", "Legal", "Prediction", "Traits", "parameter"]
 
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """Legal values of a numeric parameter, both ends included."""
+    """Range of the legal values of a numeric parameter, both ends included."""
 
     low: float
     high: float
@@ -45,38 +46,60 @@ class Between:
         return f"{kind} from {self.low:g} to {self.high:g}"
 
 
+#: Legal values of a parameter: a range, or a tuple of all of them.
+Legal: TypeAlias = Between | tuple[object, ...]
+
+
+def parameter(default: Any, legal: Legal | None = None) -> Any:  # noqa: ANN401 (any parameter)
+    """Declare a parameter of an extractor, a field of a dataclass: its default, and its legal values if limited."""
+    if isinstance(default, bool):
+        legal = (True, False)
+    return field(default=default, metadata={} if legal is None else {"legal": legal})
+
+
+@functools.cache
+def _legal_values(kind: type) -> Mapping[str, Legal]:
+    """Return the legal values of the parameters of a dataclass by name."""
+    declared = fields(kind) if is_dataclass(kind) else ()
+    return {item.name: item.metadata["legal"] for item in declared if "legal" in item.metadata}
+
+
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What an extractor needs and gives."""
+    """Requirements and kind of output of an extractor."""
 
-    needs_training: bool
-    """Labels are needed before it can score."""
-    uses_siblings: bool
-    """It learns from other pages of the same site (:meth:`Extractor.fit`), and does without where there are none."""
-    gives_probabilities: bool
-    """Scores are estimated probabilities; else they only rank, or are 0 and 1."""
     source: str
-    """Where the algorithm was published."""
+    """Publication of the algorithm."""
+    needs_training: bool = False
+    """Labelled pages are needed before it can score."""
+    uses_siblings: bool = False
+    """It learns from other pages of the same site (:meth:`Extractor.fit`), and has a fallback without them."""
+    gives_probabilities: bool = False
+    """Scores are estimated probabilities; otherwise they only rank blocks, or are 0 and 1."""
 
 
 class Extractor(ABC):
     """Scores the blocks of a page.
 
-    A constructor stores its keyword arguments under their names and does nothing else, so that
-    ``get_params`` and ``set_params`` work, and with them scikit-learn's ``clone`` and ``GridSearchCV``.
+    A subclass is a dataclass whose fields are its parameters (see :func:`parameter`), or has a constructor that only
+    stores its arguments under their names. Thus ``get_params`` and ``set_params`` work, and with them scikit-learn's
+    ``clone`` and ``GridSearchCV``.
     """
 
     name: ClassVar[str]
     """Public name."""
     traits: ClassVar[Traits]
-    legal: ClassVar[Mapping[str, Between | tuple[object, ...]]] = {}
-    """Legal values of the constructor's arguments: a range, or all there are."""
     threshold: float | None = None
     """Score from which on a block is kept; None for :attr:`default_threshold`."""
 
     @property
+    def legal(self) -> Mapping[str, Legal]:
+        """Legal values of parameters by name; others are checked by :meth:`check`, or can have any value."""
+        return _legal_values(type(self))
+
+    @property
     def default_threshold(self) -> float:
-        """Threshold that the method comes with."""
+        """Default threshold of the method."""
         return 0.5
 
     @property
@@ -91,23 +114,23 @@ class Extractor(ABC):
 
     @property
     def gives_labels(self) -> bool:
-        """Whether :meth:`judge` tells labels of blocks."""
+        """Whether predictions have labels of blocks."""
         return False
 
     @property
     def id(self) -> str:
-        """Name, and arguments that are not the default, as results carry it."""
+        """Name, with the parameters that differ from their defaults; results carry it."""
         defaults = {name: item.default for name, item in inspect.signature(type(self)).parameters.items()}
         changed = [f"{name}={value}" for name, value in self.get_params().items() if value != defaults[name]]
         return f"{self.name}({', '.join(changed)})" if changed else self.name
 
     @property
     def parsing(self) -> ParsingOptions:
-        """How it wants its pages parsed."""
+        """Options with which pages have to be parsed."""
         return ParsingOptions()
 
     def fit(self, pages: Iterable[Page], labels: object = None) -> Self:  # noqa: ARG002 (the contract's signature)
-        """Learn from pages; nothing to learn unless a subclass says so."""
+        """Learn from pages of a site. Extractors that cannot learn ignore them."""
         return self
 
     @abstractmethod
@@ -117,26 +140,26 @@ class Extractor(ABC):
         Raises
         ------
         UsageError
-            An argument of the constructor is no legal value.
+            The value of a parameter is not legal.
         """
 
     def explain(self, page: Page) -> tuple[str, ...]:
-        """Tell for each block why it scores so, where the score alone doesn't tell; else empty texts."""
+        """Explain the score of each block where it needs an explanation; otherwise return empty texts."""
         return ("",) * len(page.blocks)
 
     def predict(self, page: Page) -> Prediction:
-        """Score each block, and tell what is odd about it.
+        """Score each block, with remarks about the page.
 
         Raises
         ------
         UsageError
-            An argument of the constructor is no legal value.
+            The value of a parameter is not legal.
         """
         return Prediction(self.score(page))
 
     @property
     def policy(self) -> DecisionPolicy:
-        """How its predictions become decisions: by :attr:`effective_threshold`, unless a subclass says otherwise."""
+        """Policy that turns predictions into decisions: by default, one with :attr:`effective_threshold`."""
         return DecisionPolicy(threshold=self.effective_threshold)
 
     def decide(self, page: Page, prediction: Prediction | None = None) -> Decision:
@@ -147,17 +170,17 @@ class Extractor(ABC):
         page
             The parsed page.
         prediction
-            What :meth:`predict` gave for it, if it is there already.
+            Result of :meth:`predict` for it, if already computed.
         """
         return decide(self.policy, page, self.predict(page) if prediction is None else prediction)
 
     def check(self) -> None:
-        """Check the arguments of the constructor, which only stores them.
+        """Check the parameters.
 
         Raises
         ------
         UsageError
-            One is no legal value.
+            A value is not legal.
         """
         for name, legal in self.legal.items():
             value = getattr(self, name)
@@ -167,10 +190,10 @@ class Extractor(ABC):
                 fits = any(type(value) is type(item) and value == item for item in legal)
             if not fits:
                 wanted = legal if isinstance(legal, Between) else "one of " + ", ".join(str(item) for item in legal)
-                raise UsageError(f"parameter {name!r} of {self.name} is {wanted}, not {reprlib.repr(value)}")
+                raise UsageError(f"parameter {name!r} of {self.name} must be {wanted}, got {reprlib.repr(value)}")
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401 (scikit-learn's)
-        """What scikit-learn's model selection asks for."""
+        """Return the tags that scikit-learn's model selection reads."""
         from sklearn.utils import Tags, TargetTags
 
         return Tags(estimator_type=None, target_tags=TargetTags(required=False))
@@ -180,31 +203,27 @@ class Extractor(ABC):
         return [name for name in inspect.signature(cls).parameters if name != "self"]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002, FBT001, FBT002 (scikit-learn's signature)
-        """Arguments of the constructor by name."""
+        """Return the parameters by name."""
         return {name: getattr(self, name) for name in self._parameter_names()}
 
     def set_params(self, **parameters: Any) -> Self:  # noqa: ANN401 (scikit-learn's signature)
-        """Change arguments of the constructor.
+        """Change parameters; all stay as they are if one is not legal.
 
         Raises
         ------
         UnknownNameError
-            No such parameter.
+            There is no parameter of that name.
         UsageError
-            No such value of it.
+            A value is not legal.
         """
         for name in parameters:
             if name not in self._parameter_names():
                 raise UnknownNameError("parameter", name, self._parameter_names())
         before = {name: getattr(self, name) for name in parameters}
+        vars(self).update(parameters)
         try:
-            self._set(parameters)
             self.check()
         except UsageError:
-            self._set(before)
+            vars(self).update(before)
             raise
         return self
-
-    def _set(self, parameters: Mapping[str, Any]) -> None:
-        for name, value in parameters.items():
-            setattr(self, name, value)

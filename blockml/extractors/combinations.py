@@ -10,8 +10,8 @@ import reprlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
-from dataclasses import replace
-from typing import ClassVar, Final, Self
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,32 +39,28 @@ __all__ = [
 #: An extractor, or the name of a method: a key of :data:`blockml.extractors.methods.METHODS`.
 Member = str | Extractor
 
-#: Least threshold of a chain, and with it least score of what is left where the last member keeps all: what earlier
-#: members removed scores 0 and stays removed.
+#: Smallest threshold of a chain, and smallest score of the remaining blocks: blocks that an earlier member removed
+#: score 0 and stay removed, even if the last member keeps everything.
 LEAST_SCORE = 1e-6
-
-_TRAITS: Final = Traits(
-    needs_training=False, uses_siblings=False, gives_probabilities=False, source="Gottron 2008 (CombinE)"
-)
 
 
 def remaining_scores(decision: Decision, member: Extractor) -> NDArray[np.float32]:
-    """(n_blocks,) scores of a member by which another one can decide: 0 for what was removed whatever it scores.
+    """(n_blocks,) scores of a member for the decision of a chain: 0 for blocks that its policy removed.
 
-    What is left scores more than 0 even where the member keeps all.
+    The remaining blocks score above 0 even if the member's threshold is 0.
     """
     scores = np.where(decision.overruled, np.float32(0), decision.scores)
     return np.maximum(scores, np.float32(LEAST_SCORE)) if member.effective_threshold < LEAST_SCORE else scores
 
 
 class Combination(Extractor):
-    """Decides by what its members decide.
+    """Base class of extractors that combine the decisions of others, their members.
 
-    All members see the page as the combination parses it, whatever parsing they would choose for themselves.
-    Extractors that have to learn are given as objects that have learnt.
+    All members score the page as the combination parses it, regardless of their own parsing options. Extractors that
+    learn have to be fitted before.
     """
 
-    traits: ClassVar[Traits] = _TRAITS
+    traits: ClassVar[Traits] = Traits("Gottron 2008 (CombinE)")
     members: Sequence[Member]
     """Names of methods, or extractors: combinations and models may be among them."""
 
@@ -74,9 +70,9 @@ class Combination(Extractor):
         Raises
         ------
         UsageError
-            They are no list of names and extractors, or one of them holds itself.
+            They are not a list of names and extractors, or a combination contains itself.
         UnknownNameError
-            No method has such a name.
+            The name of a member is unknown.
         """
         super().check()
         waiting: list[tuple[Combination, tuple[int, ...]]] = [(self, ())]
@@ -91,20 +87,20 @@ class Combination(Extractor):
                     member.check()
 
     def extractors(self) -> list[Extractor]:
-        """Members as extractors.
+        """Return the members as extractors.
 
         Raises
         ------
         UsageError
-            They are no list of names and extractors.
+            They are not a list of names and extractors.
         UnknownNameError
-            No method has such a name.
+            The name of a member is unknown.
         """
         members = self.members
         is_list = isinstance(members, list | tuple) and len(members) > 0
         if not is_list or not all(isinstance(member, str | Extractor) for member in members):
             raise UsageError(
-                f"parameter 'members' of {self.name} is a list of one or more names or extractors, not {members!r}"
+                f"parameter 'members' of {self.name} must be a list of one or more names or extractors, got {members!r}"
             )
         for member in members:
             if isinstance(member, str) and member not in METHODS:
@@ -113,15 +109,15 @@ class Combination(Extractor):
 
     @property
     def uses_siblings(self) -> bool:
-        """Whether a member does."""
+        """Whether a member uses other pages of the site."""
         return any(member.uses_siblings for member in self.extractors())
 
     def with_members(self, change: Callable[[Extractor], Extractor]) -> Self:
-        """Make the same combination of changed members."""
+        """Return a copy with changed members."""
         return copy(self).set_params(members=[change(member) for member in self.extractors()])
 
     def fit(self, pages: Iterable[Page], labels: object = None) -> Self:
-        """Let each member learn from pages; the ones given stay as they are."""
+        """Fit copies of the members to pages of a site."""
         learnt = list(pages) if self.uses_siblings else []
         if self.uses_siblings:
             self.members = self.with_members(lambda member: copy(member).fit(learnt, labels)).members
@@ -129,7 +125,7 @@ class Combination(Extractor):
 
     @property
     def id(self) -> str:
-        """Name, and arguments that are not the default, members by their ids."""
+        """Name, with the parameters that differ from their defaults, and members by their ids."""
         self.check()  # ids of members that hold each other would never end
         shown, defaults = ({**item.get_params(), "members": _joined(item.members)} for item in (self, type(self)()))
         changed = [f"{name}={value}" for name, value in shown.items() if value != defaults[name]]
@@ -143,18 +139,18 @@ def _joined(members: Sequence[Member]) -> str:
 #: Legal weights of a member's vote.
 _WEIGHTS = Between(0, 1_000_000)
 
-# The default members of each are cheap ones that did well together on pages of WCXB, from one half of its sites.
+# Default members are fast extractors that were good together on half of the sites of WCXB.
 
 
 class _Vote(Combination):
-    """A combination in which each member decides for itself."""
+    """Base class of combinations by voting."""
 
     def score(self, page: Page) -> NDArray[np.float32]:
         """Count the members' decisions."""
         return self.predict(page).scores
 
     def predict(self, page: Page) -> Prediction:
-        """Count the members' decisions, and pass on what the members remark."""
+        """Count the members' decisions and collect their remarks."""
         self.check()
         members = self.extractors()
         found = [member.predict(page) for member in members]
@@ -163,7 +159,7 @@ class _Vote(Combination):
         return Prediction(self.count(np.array(votes)).astype(np.float32), tuple(remarks))
 
     def votes(self, page: Page) -> NDArray[np.bool_]:
-        """Tell what each member decides: (n_members, n_blocks)."""
+        """(n_members, n_blocks) blocks that each member keeps."""
         return np.array([member.decide(page).kept for member in self.extractors()])
 
     @abstractmethod
@@ -171,13 +167,14 @@ class _Vote(Combination):
         """Turn votes into scores, (n_members, n_blocks) into (n_blocks,)."""
 
     def explain(self, page: Page) -> tuple[str, ...]:
-        """Name the members that keep a block."""
+        """Name the members that keep each block."""
         ids = np.array([member.id for member in self.extractors()], dtype=object)
         return tuple([", ".join(ids[column]) for column in self.votes(page).T])
 
 
+@dataclass(eq=False, repr=False)
 class Union(_Vote):
-    """Keeps what any member keeps.
+    """Keeps the blocks that any member keeps.
 
     Parameters
     ----------
@@ -193,17 +190,16 @@ class Union(_Vote):
     """
 
     name: ClassVar[str] = "union"
-
-    def __init__(self, members: Sequence[Member] = ("bte", "numwords")) -> None:
-        self.members = members
+    members: Sequence[Member] = ("bte", "numwords")
 
     def count(self, votes: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Give 1 to a block that any member keeps; what lies between is the score of :class:`Majority`."""
+        """Score blocks that any member keeps 1, others 0."""
         return np.where(votes.any(axis=0), 1.0, 0.0)
 
 
+@dataclass(eq=False, repr=False)
 class Intersection(_Vote):
-    """Keeps what every member keeps.
+    """Keeps the blocks that all members keep.
 
     Parameters
     ----------
@@ -219,24 +215,23 @@ class Intersection(_Vote):
     """
 
     name: ClassVar[str] = "intersection"
-
-    def __init__(self, members: Sequence[Member] = ("lqf", "crunch")) -> None:
-        self.members = members
+    members: Sequence[Member] = ("lqf", "crunch")
 
     def count(self, votes: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Give 1 to a block that every member keeps; what lies between is the score of :class:`Majority`."""
+        """Score blocks that all members keep 1, others 0."""
         return np.where(votes.all(axis=0), 1.0, 0.0)
 
 
+@dataclass(eq=False, repr=False)
 class Majority(_Vote):
-    """Keeps what members with at least half of all weight keep.
+    """Keeps the blocks that members with at least half of the total weight keep.
 
     Parameters
     ----------
     members
         Names or extractors.
     weights
-        Weight of each member's vote, 0 or more; all alike if None.
+        Weight of each member's vote, 0 or more; None for equal weights.
 
     Examples
     --------
@@ -247,14 +242,8 @@ class Majority(_Vote):
     """
 
     name: ClassVar[str] = "majority"
-
-    def __init__(
-        self,
-        members: Sequence[Member] = ("bte", "lqf", "crunch", "kfe", "numwords"),
-        weights: Sequence[float] | None = None,
-    ) -> None:
-        self.members = members
-        self.weights = weights
+    members: Sequence[Member] = ("bte", "lqf", "crunch", "kfe", "numwords")
+    weights: Sequence[float] | None = None
 
     def check(self) -> None:
         """Check members and weights.
@@ -262,7 +251,7 @@ class Majority(_Vote):
         Raises
         ------
         UsageError
-            The weights are no numbers from 0 on, one for each member, some of them positive.
+            The weights are not one non-negative number for each member, some of them positive.
         """
         super().check()
         weights = self.weights
@@ -271,21 +260,22 @@ class Majority(_Vote):
         is_list = isinstance(weights, list | tuple) and len(weights) == len(self.members)
         if not is_list or not all(weight in _WEIGHTS for weight in weights) or not any(weights):
             raise UsageError(
-                f"parameter 'weights' of {self.name} is a list of {_WEIGHTS} for each of the "
-                f"{len(self.members)} members, not all 0; not {reprlib.repr(weights)}"
+                f"parameter 'weights' of {self.name} must be a list of {_WEIGHTS} for each of the "
+                f"{len(self.members)} members, not all 0; got {reprlib.repr(weights)}"
             )
 
     def count(self, votes: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Give each block the share of the weight of those who keep it."""
+        """Score each block by the share of the weight of the members that keep it."""
         weights = np.ones(len(votes)) if self.weights is None else np.array(self.weights, dtype=np.float64)
         share: NDArray[np.float64] = weights @ votes / weights.sum()
         return share
 
 
+@dataclass(eq=False, repr=False)
 class Serial(Combination):
-    """Lets each member work on the page that the members before it have left.
+    """Applies each member to the blocks that the members before it keep.
 
-    Scores, threshold and parsing are the last member's; what an earlier member removes scores 0.
+    Scores, threshold and parsing options are those of the last member; blocks that an earlier member removes score 0.
 
     Parameters
     ----------
@@ -301,9 +291,7 @@ class Serial(Combination):
     """
 
     name: ClassVar[str] = "serial"
-
-    def __init__(self, members: Sequence[Member] = ("crunch", "bte")) -> None:
-        self.members = members
+    members: Sequence[Member] = ("crunch", "bte")
 
     @property
     def default_threshold(self) -> float:
@@ -313,15 +301,15 @@ class Serial(Combination):
 
     @property
     def parsing(self) -> ParsingOptions:
-        """Parsing of the last member: a model's pages have to be cut as in training."""
+        """Parsing options of the last member: pages of a model have to be parsed as in training."""
         return self.extractors()[-1].parsing
 
     def score(self, page: Page) -> NDArray[np.float32]:
-        """Score what is left with the last member."""
+        """Score the remaining blocks by the last member."""
         return self.predict(page).scores
 
     def predict(self, page: Page) -> Prediction:
-        """Score what is left with the last member, and pass on what the members remark."""
+        """Score the remaining blocks by the last member and collect the members' remarks."""
         self.check()
         *_, last = self.extractors()
         stages, remarks = self._stages(page)
@@ -332,7 +320,7 @@ class Serial(Combination):
         return Prediction(scores, (*remarks, *left.remarks))
 
     def explain(self, page: Page) -> tuple[str, ...]:
-        """Name the earlier member that removes a block."""
+        """Name the earlier member that removes each block."""
         notes = np.full(len(page.blocks), "", dtype=object)
         stages, _ = self._stages(page)
         for member, before, after in zip(self.extractors(), stages, stages[1:], strict=False):
@@ -340,7 +328,7 @@ class Serial(Combination):
         return tuple(notes.tolist())
 
     def _stages(self, page: Page) -> tuple[list[NDArray[np.bool_]], list[str]]:
-        """Which blocks each member finds, (n_blocks,) for every one; and what those before the last remark."""
+        """Return (n_blocks,) the blocks that each member is applied to, and remarks of all members but the last."""
         stages, remarks = [np.ones(len(page.blocks), dtype=bool)], list[str]()
         for member in self.extractors()[:-1]:
             left = stages[-1].copy()
@@ -353,16 +341,16 @@ class Serial(Combination):
 
 
 def without_blocks(page: Page, removed: NDArray[np.bool_]) -> Page:
-    """Make the page that is left when blocks are removed: their texts are gone, all elements stay.
+    """Return a page without some of its blocks: their texts are removed, all elements stay.
 
-    Blocks are not cut anew: what is left are the other blocks, in order. Lines are counted anew.
+    The remaining blocks are not segmented again; their line numbers are recomputed.
 
     Parameters
     ----------
     page
         The page.
     removed
-        (n_blocks,) which blocks.
+        (n_blocks,) the blocks to remove.
 
     Examples
     --------
@@ -403,7 +391,7 @@ def _blocks_left(blocks: Blocks, stays: NDArray[np.bool_], number: NDArray[np.in
     lines = line_numbers(left)
     separators = blocks.separators[rows]
     if len(rows):
-        # What is left out before a block parts it from the block before all the same.
+        # A removed block may have carried the line break; blocks around it are separated at least by a space.
         starts = np.append(0, rows[:-1] + 1)
         separators = np.maximum.reduceat(blocks.separators[: rows[-1] + 1], starts)
         separators[rows > starts] = np.maximum(separators[rows > starts], Separator.SPACE)
@@ -425,5 +413,5 @@ def _blocks_left(blocks: Blocks, stays: NDArray[np.bool_], number: NDArray[np.in
 
 
 def _renumbered(parent: NDArray[np.int32], number: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Numbers of parents among the nodes that stay; -1 for none stays -1."""
+    """Renumber parents by the remaining nodes; -1 stays -1."""
     return np.where(parent < 0, np.int32(-1), number[parent])

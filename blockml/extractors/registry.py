@@ -1,4 +1,4 @@
-"""Public names of extractors and released models, in one visible place."""
+"""Registry of extractors and released models by public name."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ SUFFIX = ".blockml"
 
 
 def _model_folder() -> Path:
-    """Where the released models are: inside the installed package, or beside it in a source tree."""
+    """Return the folder of the released models: inside the installed package, or beside it in a source tree."""
     package = Path(__file__).resolve().parent.parent
     installed = package / "models"
     return installed if installed.is_dir() else package.parent / "models"
 
 
 def model_names() -> list[str]:
-    """Names of the released models.
+    """List the names of the released models.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def model_names() -> list[str]:
 
 @functools.cache
 def _released(name: str) -> Model | None:
-    """Read a released model; None if there is none of that name."""
+    """Read a released model; None for other names."""
     return load_model(_model_folder() / f"{name}{SUFFIX}") if name in model_names() else None
 
 
@@ -76,21 +76,21 @@ def load(name_or_path: str | os.PathLike[str] = "default") -> TrainedExtractor:
 
 
 def resolve(name_or_path: str | os.PathLike[str], parameters: Mapping[str, Any] | None = None) -> Extractor:
-    """Extractor of a public name: an untrained method, a released model or a model file.
+    """Look up an extractor: an untrained method, a released model or a model file.
 
     Parameters
     ----------
     name_or_path
         The name or path.
     parameters
-        Arguments of the extractor that are not to have their default.
+        Values of parameters that replace their defaults.
 
     Raises
     ------
     UnknownNameError
-        None of these, or no such parameter.
+        The name or a parameter is unknown.
     UsageError
-        No such value of a parameter.
+        The value of a parameter is not legal.
     """
     name = os.fspath(name_or_path)
     try:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from blockml.decision.decide import with_threshold
 from blockml.decision.policy import DecisionPolicy
 from blockml.errors import UsageError
-from blockml.extractors.base import Between, Extractor, Prediction, Traits
+from blockml.extractors.base import Between, Extractor, Prediction, Traits, parameter
 from blockml.extractors.matrix import page_matrix, uses_siblings
 from blockml.model import Model, score_page
 from blockml.page import Page
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["TrainedExtractor"]
 
 
+@dataclass(eq=False, repr=False)
 class TrainedExtractor(Extractor):
     """Scores blocks by a model.
 
@@ -35,24 +36,15 @@ class TrainedExtractor(Extractor):
     threshold
         Replaces the model's own threshold, if given.
     template
-        What was learnt of the page's site, or the path of its file: used if the model has features of site pages.
+        Template of the page's site, or the path of its file: used if the model has features of site pages.
     """
 
     name: ClassVar[str] = "supervised"
-    traits: ClassVar[Traits] = Traits(
-        needs_training=True, uses_siblings=False, gives_probabilities=True, source="Kim et al. 2013"
-    )
-    legal: ClassVar[Mapping[str, Between | tuple[object, ...]]] = {"threshold": Between(0, 1, optional=True)}
+    traits: ClassVar[Traits] = Traits("Kim et al. 2013", needs_training=True, gives_probabilities=True)
 
-    def __init__(
-        self,
-        model: Model,
-        threshold: float | None = None,
-        template: SiteTemplate | str | os.PathLike[str] | None = None,
-    ) -> None:
-        self.model = model
-        self.threshold = threshold
-        self.template = template
+    model: Model
+    threshold: float | None = parameter(None, Between(0, 1, optional=True))
+    template: SiteTemplate | str | os.PathLike[str] | None = None
 
     @property
     def gives_labels(self) -> bool:
@@ -65,7 +57,7 @@ class TrainedExtractor(Extractor):
         return uses_siblings(self.model.features)
 
     def fit(self, pages: Iterable[Page], labels: object = None) -> Self:  # noqa: ARG002 (the contract's signature)
-        """Learn the site from pages of it, if the model has features of these; the model stays as it is."""
+        """Learn the template of a site from its pages, if the model has features of it; the model does not change."""
         if self.uses_siblings:
             from blockml.templates.site import SiteTemplate
 
@@ -88,13 +80,13 @@ class TrainedExtractor(Extractor):
         Raises
         ------
         UsageError
-            One is no legal value.
+            A value is not legal.
         """
         self._site()
         self._check_rest()
 
     def _site(self) -> SiteTemplate | None:
-        """What was learnt of the site, read from its file if need be."""
+        """Return the template of the site, read from its file if necessary."""
         if self.template is None:
             return None
         from blockml.templates.site import loaded
@@ -102,25 +94,25 @@ class TrainedExtractor(Extractor):
         return loaded(self.template)
 
     def _check_rest(self) -> None:
-        """Check all but the template."""
+        """Check model and threshold."""
         super().check()
         if not isinstance(self.model, Model):
             raise UsageError(f"parameter 'model' of {self.name} must be a loaded model, got {self.model!r}")
 
     @property
     def id(self) -> str:
-        """Name and version of the model, the threshold if it isn't the model's own, and the template if it is used."""
+        """Name and version of the model, with a threshold that replaces the model's own, and a template in use."""
         settings = [] if self.threshold is None else [f"threshold={self.threshold:g}"]
         settings += [f"template={self.template}"] if self.template is not None and self.uses_siblings else []
         return f"{self.model.id} ({', '.join(settings)})" if settings else self.model.id
 
     @property
     def parsing(self) -> ParsingOptions:
-        """How the model's training pages were parsed."""
+        """Parsing options of the model's training pages."""
         return self.model.parsing
 
     def score(self, page: Page) -> NDArray[np.float32]:
-        """Score each block, with the page's own threshold at that of the model."""
+        """Score each block by the policy, (n_blocks,), with the page's own threshold at 0.5."""
         return self.decide(page).scores
 
     def predict(self, page: Page) -> Prediction:

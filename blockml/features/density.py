@@ -36,7 +36,7 @@ def word_density(blocks: Blocks) -> NDArray[np.float32]:
     """
     density = blocks.n_words.astype(np.float32)
     if _kernel.compiled is not None:
-        _kernel.compiled.line_densities(blocks.word_lengths, blocks.n_words, LINE_WIDTH, density)
+        _kernel.compiled.word_densities(blocks.word_lengths, blocks.n_words, LINE_WIDTH, density)
         return density
     # Wrapping is sequential, so only blocks that need a second line are wrapped, with one bisection per line.
     width = np.zeros(len(blocks.word_lengths) + 1, dtype=np.int64)

@@ -45,7 +45,7 @@ class KernelPage:
             np.ascontiguousarray(column, dtype=np.int32) for column in columns
         )
         flags = np.ascontiguousarray(blocks.flags, dtype=np.uint8)
-        self.tree = compiled.page_tree(
+        self.tree = compiled.new_page_tree(
             reach, tuple(nodes.names), tuple(blocks.texts), given, pairs, tag, parent, depth, end, number, holder,
             first, flags, ends, n_words, n_linked,
         )  # fmt: skip
@@ -53,23 +53,25 @@ class KernelPage:
     @cached_property
     def names(self) -> _kernel.AttributeValues:
         """Numbers of attributes' values and of block groups."""
-        return self.compiled.page_names(self.tree, self._tables)
+        return self.compiled.new_attribute_values(self.tree, self._tables)
 
     def write(self, rows: KernelRows, titles: tuple[str, str] | None, matrix: NDArray[np.float32]) -> None:
         """Write columns into rows of a matrix (n_rows, n_blocks); ``titles`` are the page's title and description."""
         values = self.names if rows.need_values else None
-        self.compiled.page_rows(self.tree, values, self._tables, titles, rows.row_of, matrix)
+        self.compiled.write_columns(self.tree, values, self._tables, titles, rows.row_of, matrix)
 
     def groups(self) -> NDArray[np.int32]:
         """(n_groupings, n_blocks) number of each block's group."""
-        return np.frombuffer(self.compiled.page_groups(self.names), dtype=np.int32).reshape(-1, self._n)
+        return np.frombuffer(self.compiled.block_groups(self.names), dtype=np.int32).reshape(-1, self._n)
 
     def ancestor_words(
         self, elsewhere: Callable[[str], bytes], bounds: tuple[int, int, int, int, int]
     ) -> tuple[NDArray[np.intp], NDArray[np.int32], NDArray[np.intp]]:
-        """Fields of :class:`blockml.features.ancestor_words.AncestorWords`; see :meth:`FeatureKernel.page_bags`."""
+        """Return the fields of :class:`blockml.features.ancestor_words.AncestorWords`: starts, words and bags."""
         bag, starts = np.empty(self._n, dtype=np.int64), np.empty(self._n + 1, dtype=np.int64)
-        n_bags, words = self.compiled.page_bags(self.tree, self.names, self._tables, elsewhere, *bounds, bag, starts)
+        n_bags, words = self.compiled.ancestor_words(
+            self.tree, self.names, self._tables, elsewhere, *bounds, bag, starts
+        )
         return starts[: n_bags + 1], np.frombuffer(words, dtype=np.int32), bag
 
 

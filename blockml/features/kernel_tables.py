@@ -75,7 +75,7 @@ def kernel_tables(compiled: _kernel.Compiled) -> _kernel.Tables:
         _constant(numbers, np.int64),
     )  # fmt: skip
     places = {name: place for place, name in enumerate(names, start=2)}
-    return compiled.held_tables(arrays, places, vocabulary.ROLE_BITS, keywords.keyword_bits, vocabulary.role_bits)
+    return compiled.new_tables(arrays, places, vocabulary.ROLE_BITS, keywords.keyword_bits, vocabulary.role_bits)
 
 
 def _constant(values: ArrayLike, dtype: DTypeLike) -> NDArray[Any]:

@@ -8,163 +8,54 @@ from __future__ import annotations
 
 __all__ = ["SHIPPED_SETS"]
 
+#: The parent tag as a code, or as a 0/1 column for each of these values.
+_CODE = ("",)
+_ONE_HOT = tuple(
+    f"={tag}"
+    for tag in "a b blockquote br dd dl dt font h1 h2 h3 h4 h5 h6 img li ol p pre q table ul other none".split()
+)
+
+
+def _kim2013(density: str, parents: tuple[str, ...]) -> str:
+    """Write the paper's attributes of a block and two neighbours on each side, with a column of word density."""
+    return " ".join(
+        f"{density}_{where} ld_{where} {' '.join(f'parent_{where}{value}' for value in parents)} distprev_{where} "
+        f"distnext_{where}"
+        for where in ("m2", "m1", "0", "p1", "p2")
+    )
+
+
 #: Name, version, source and columns of each set, as fields of :class:`~blockml.features.feature_sets.FeatureSet`.
 SHIPPED_SETS: tuple[tuple[str, int, str, str], ...] = (
-    (
-        "kim2013",
-        1,
-        "Kim et al. 2013, section 3.3",
-        """
-        wd_m2 ld_m2 parent_m2 distprev_m2 distnext_m2
-        wd_m1 ld_m1 parent_m1 distprev_m1 distnext_m1
-        wd_0 ld_0 parent_0 distprev_0 distnext_0
-        wd_p1 ld_p1 parent_p1 distprev_p1 distnext_p1
-        wd_p2 ld_p2 parent_p2 distprev_p2 distnext_p2
-        """,
-    ),
-    (
-        "kim2013-onehot",
-        1,
-        "Kim et al. 2013, section 3.3, parent tags one-hot encoded",
-        """
-        wd_m2 ld_m2 parent_m2=a parent_m2=b parent_m2=blockquote parent_m2=br parent_m2=dd parent_m2=dl parent_m2=dt
-        parent_m2=font parent_m2=h1 parent_m2=h2 parent_m2=h3 parent_m2=h4 parent_m2=h5 parent_m2=h6 parent_m2=img
-        parent_m2=li parent_m2=ol parent_m2=p parent_m2=pre parent_m2=q parent_m2=table parent_m2=ul parent_m2=other
-        parent_m2=none distprev_m2 distnext_m2
-        wd_m1 ld_m1 parent_m1=a parent_m1=b parent_m1=blockquote parent_m1=br parent_m1=dd parent_m1=dl parent_m1=dt
-        parent_m1=font parent_m1=h1 parent_m1=h2 parent_m1=h3 parent_m1=h4 parent_m1=h5 parent_m1=h6 parent_m1=img
-        parent_m1=li parent_m1=ol parent_m1=p parent_m1=pre parent_m1=q parent_m1=table parent_m1=ul parent_m1=other
-        parent_m1=none distprev_m1 distnext_m1
-        wd_0 ld_0 parent_0=a parent_0=b parent_0=blockquote parent_0=br parent_0=dd parent_0=dl parent_0=dt
-        parent_0=font parent_0=h1 parent_0=h2 parent_0=h3 parent_0=h4 parent_0=h5 parent_0=h6 parent_0=img
-        parent_0=li parent_0=ol parent_0=p parent_0=pre parent_0=q parent_0=table parent_0=ul parent_0=other
-        parent_0=none distprev_0 distnext_0
-        wd_p1 ld_p1 parent_p1=a parent_p1=b parent_p1=blockquote parent_p1=br parent_p1=dd parent_p1=dl parent_p1=dt
-        parent_p1=font parent_p1=h1 parent_p1=h2 parent_p1=h3 parent_p1=h4 parent_p1=h5 parent_p1=h6 parent_p1=img
-        parent_p1=li parent_p1=ol parent_p1=p parent_p1=pre parent_p1=q parent_p1=table parent_p1=ul parent_p1=other
-        parent_p1=none distprev_p1 distnext_p1
-        wd_p2 ld_p2 parent_p2=a parent_p2=b parent_p2=blockquote parent_p2=br parent_p2=dd parent_p2=dl parent_p2=dt
-        parent_p2=font parent_p2=h1 parent_p2=h2 parent_p2=h3 parent_p2=h4 parent_p2=h5 parent_p2=h6 parent_p2=img
-        parent_p2=li parent_p2=ol parent_p2=p parent_p2=pre parent_p2=q parent_p2=table parent_p2=ul parent_p2=other
-        parent_p2=none distprev_p2 distnext_p2
-        """,
-    ),
-    (
-        "kim2013-80w",
-        1,
-        "Kim et al. 2013, section 3.3, word density read literally",
-        """
-        wd80w_m2 ld_m2 parent_m2 distprev_m2 distnext_m2
-        wd80w_m1 ld_m1 parent_m1 distprev_m1 distnext_m1
-        wd80w_0 ld_0 parent_0 distprev_0 distnext_0
-        wd80w_p1 ld_p1 parent_p1 distprev_p1 distnext_p1
-        wd80w_p2 ld_p2 parent_p2 distprev_p2 distnext_p2
-        """,
-    ),
+    ("kim2013", 1, "Kim et al. 2013, section 3.3", _kim2013("wd", _CODE)),
+    ("kim2013-onehot", 1, "Kim et al. 2013, section 3.3, parent tags one-hot encoded", _kim2013("wd", _ONE_HOT)),
+    ("kim2013-80w", 1, "Kim et al. 2013, section 3.3, word density read literally", _kim2013("wd80w", _CODE)),
     (
         "kim2013-80w-onehot",
         1,
         "Kim et al. 2013, section 3.3, word density read literally, one-hot",
-        """
-        wd80w_m2 ld_m2 parent_m2=a parent_m2=b parent_m2=blockquote parent_m2=br parent_m2=dd parent_m2=dl
-        parent_m2=dt parent_m2=font parent_m2=h1 parent_m2=h2 parent_m2=h3 parent_m2=h4 parent_m2=h5 parent_m2=h6
-        parent_m2=img parent_m2=li parent_m2=ol parent_m2=p parent_m2=pre parent_m2=q parent_m2=table parent_m2=ul
-        parent_m2=other parent_m2=none distprev_m2 distnext_m2
-        wd80w_m1 ld_m1 parent_m1=a parent_m1=b parent_m1=blockquote parent_m1=br parent_m1=dd parent_m1=dl
-        parent_m1=dt parent_m1=font parent_m1=h1 parent_m1=h2 parent_m1=h3 parent_m1=h4 parent_m1=h5 parent_m1=h6
-        parent_m1=img parent_m1=li parent_m1=ol parent_m1=p parent_m1=pre parent_m1=q parent_m1=table parent_m1=ul
-        parent_m1=other parent_m1=none distprev_m1 distnext_m1
-        wd80w_0 ld_0 parent_0=a parent_0=b parent_0=blockquote parent_0=br parent_0=dd parent_0=dl parent_0=dt
-        parent_0=font parent_0=h1 parent_0=h2 parent_0=h3 parent_0=h4 parent_0=h5 parent_0=h6 parent_0=img
-        parent_0=li parent_0=ol parent_0=p parent_0=pre parent_0=q parent_0=table parent_0=ul parent_0=other
-        parent_0=none distprev_0 distnext_0
-        wd80w_p1 ld_p1 parent_p1=a parent_p1=b parent_p1=blockquote parent_p1=br parent_p1=dd parent_p1=dl
-        parent_p1=dt parent_p1=font parent_p1=h1 parent_p1=h2 parent_p1=h3 parent_p1=h4 parent_p1=h5 parent_p1=h6
-        parent_p1=img parent_p1=li parent_p1=ol parent_p1=p parent_p1=pre parent_p1=q parent_p1=table parent_p1=ul
-        parent_p1=other parent_p1=none distprev_p1 distnext_p1
-        wd80w_p2 ld_p2 parent_p2=a parent_p2=b parent_p2=blockquote parent_p2=br parent_p2=dd parent_p2=dl
-        parent_p2=dt parent_p2=font parent_p2=h1 parent_p2=h2 parent_p2=h3 parent_p2=h4 parent_p2=h5 parent_p2=h6
-        parent_p2=img parent_p2=li parent_p2=ol parent_p2=p parent_p2=pre parent_p2=q parent_p2=table parent_p2=ul
-        parent_p2=other parent_p2=none distprev_p2 distnext_p2
-        """,
+        _kim2013("wd80w", _ONE_HOT),
     ),
-    (
-        "kim2013-sentence",
-        1,
-        "Kim et al. 2013, section 3.3, word density per sentence",
-        """
-        wdsent_m2 ld_m2 parent_m2 distprev_m2 distnext_m2
-        wdsent_m1 ld_m1 parent_m1 distprev_m1 distnext_m1
-        wdsent_0 ld_0 parent_0 distprev_0 distnext_0
-        wdsent_p1 ld_p1 parent_p1 distprev_p1 distnext_p1
-        wdsent_p2 ld_p2 parent_p2 distprev_p2 distnext_p2
-        """,
-    ),
+    ("kim2013-sentence", 1, "Kim et al. 2013, section 3.3, word density per sentence", _kim2013("wdsent", _CODE)),
     (
         "kim2013-sentence-onehot",
         1,
         "Kim et al. 2013, section 3.3, word density per sentence, one-hot",
-        """
-        wdsent_m2 ld_m2 parent_m2=a parent_m2=b parent_m2=blockquote parent_m2=br parent_m2=dd parent_m2=dl
-        parent_m2=dt parent_m2=font parent_m2=h1 parent_m2=h2 parent_m2=h3 parent_m2=h4 parent_m2=h5 parent_m2=h6
-        parent_m2=img parent_m2=li parent_m2=ol parent_m2=p parent_m2=pre parent_m2=q parent_m2=table parent_m2=ul
-        parent_m2=other parent_m2=none distprev_m2 distnext_m2
-        wdsent_m1 ld_m1 parent_m1=a parent_m1=b parent_m1=blockquote parent_m1=br parent_m1=dd parent_m1=dl
-        parent_m1=dt parent_m1=font parent_m1=h1 parent_m1=h2 parent_m1=h3 parent_m1=h4 parent_m1=h5 parent_m1=h6
-        parent_m1=img parent_m1=li parent_m1=ol parent_m1=p parent_m1=pre parent_m1=q parent_m1=table parent_m1=ul
-        parent_m1=other parent_m1=none distprev_m1 distnext_m1
-        wdsent_0 ld_0 parent_0=a parent_0=b parent_0=blockquote parent_0=br parent_0=dd parent_0=dl parent_0=dt
-        parent_0=font parent_0=h1 parent_0=h2 parent_0=h3 parent_0=h4 parent_0=h5 parent_0=h6 parent_0=img
-        parent_0=li parent_0=ol parent_0=p parent_0=pre parent_0=q parent_0=table parent_0=ul parent_0=other
-        parent_0=none distprev_0 distnext_0
-        wdsent_p1 ld_p1 parent_p1=a parent_p1=b parent_p1=blockquote parent_p1=br parent_p1=dd parent_p1=dl
-        parent_p1=dt parent_p1=font parent_p1=h1 parent_p1=h2 parent_p1=h3 parent_p1=h4 parent_p1=h5 parent_p1=h6
-        parent_p1=img parent_p1=li parent_p1=ol parent_p1=p parent_p1=pre parent_p1=q parent_p1=table parent_p1=ul
-        parent_p1=other parent_p1=none distprev_p1 distnext_p1
-        wdsent_p2 ld_p2 parent_p2=a parent_p2=b parent_p2=blockquote parent_p2=br parent_p2=dd parent_p2=dl
-        parent_p2=dt parent_p2=font parent_p2=h1 parent_p2=h2 parent_p2=h3 parent_p2=h4 parent_p2=h5 parent_p2=h6
-        parent_p2=img parent_p2=li parent_p2=ol parent_p2=p parent_p2=pre parent_p2=q parent_p2=table parent_p2=ul
-        parent_p2=other parent_p2=none distprev_p2 distnext_p2
-        """,
+        _kim2013("wdsent", _ONE_HOT),
     ),
     (
         "boilerpipe6",
         1,
         "Kim et al. 2013, section 2.2: boilerpipe's six attributes",
-        """
-        wd_m1 ld_m1
-        wd_0 ld_0
-        wd_p1 ld_p1
-        """,
+        "wd_m1 ld_m1 wd_0 ld_0 wd_p1 ld_p1",
     ),
     (
         "kim2013-site",
         1,
-        "Kim et al. 2013, section 3.3, parent tags one-hot encoded; and what other pages of the site say",
-        """
-        wd_m2 ld_m2 parent_m2=a parent_m2=b parent_m2=blockquote parent_m2=br parent_m2=dd parent_m2=dl parent_m2=dt
-        parent_m2=font parent_m2=h1 parent_m2=h2 parent_m2=h3 parent_m2=h4 parent_m2=h5 parent_m2=h6 parent_m2=img
-        parent_m2=li parent_m2=ol parent_m2=p parent_m2=pre parent_m2=q parent_m2=table parent_m2=ul parent_m2=other
-        parent_m2=none distprev_m2 distnext_m2
-        wd_m1 ld_m1 parent_m1=a parent_m1=b parent_m1=blockquote parent_m1=br parent_m1=dd parent_m1=dl parent_m1=dt
-        parent_m1=font parent_m1=h1 parent_m1=h2 parent_m1=h3 parent_m1=h4 parent_m1=h5 parent_m1=h6 parent_m1=img
-        parent_m1=li parent_m1=ol parent_m1=p parent_m1=pre parent_m1=q parent_m1=table parent_m1=ul parent_m1=other
-        parent_m1=none distprev_m1 distnext_m1
-        wd_0 ld_0 parent_0=a parent_0=b parent_0=blockquote parent_0=br parent_0=dd parent_0=dl parent_0=dt
-        parent_0=font parent_0=h1 parent_0=h2 parent_0=h3 parent_0=h4 parent_0=h5 parent_0=h6 parent_0=img
-        parent_0=li parent_0=ol parent_0=p parent_0=pre parent_0=q parent_0=table parent_0=ul parent_0=other
-        parent_0=none distprev_0 distnext_0
-        wd_p1 ld_p1 parent_p1=a parent_p1=b parent_p1=blockquote parent_p1=br parent_p1=dd parent_p1=dl parent_p1=dt
-        parent_p1=font parent_p1=h1 parent_p1=h2 parent_p1=h3 parent_p1=h4 parent_p1=h5 parent_p1=h6 parent_p1=img
-        parent_p1=li parent_p1=ol parent_p1=p parent_p1=pre parent_p1=q parent_p1=table parent_p1=ul parent_p1=other
-        parent_p1=none distprev_p1 distnext_p1
-        wd_p2 ld_p2 parent_p2=a parent_p2=b parent_p2=blockquote parent_p2=br parent_p2=dd parent_p2=dl parent_p2=dt
-        parent_p2=font parent_p2=h1 parent_p2=h2 parent_p2=h3 parent_p2=h4 parent_p2=h5 parent_p2=h6 parent_p2=img
-        parent_p2=li parent_p2=ol parent_p2=p parent_p2=pre parent_p2=q parent_p2=table parent_p2=ul parent_p2=other
-        parent_p2=none distprev_p2 distnext_p2
-        sitepages_0 sitetext_0 siteblock_0 siteentropy_0 sitetree_0 siteibdf_0 sitepath_0 sitenovel_0 sitewords_0
-        sitelinks_0
-        """,
+        "Kim et al. 2013, section 3.3, parent tags one-hot encoded; and columns from other pages of the site",
+        _kim2013("wd", _ONE_HOT)
+        + " sitepages_0 sitetext_0 siteblock_0 siteentropy_0 sitetree_0 siteibdf_0 sitepath_0 sitenovel_0 sitewords_0"
+        + " sitelinks_0",
     ),
     (
         "page",

@@ -27,7 +27,7 @@ MAIN_LABELS = frozenset({Label.MAIN, Label.HEADING, Label.SUPPLEMENT})
 
 
 class Status(StrEnum):
-    """How the extraction of one page ended. A bad page has a status; it never raises."""
+    """Outcome of the extraction of one page. Bad input gives a status and never raises."""
 
     OK = "ok"  #: there is text
     NO_CONTENT = "no_content"  #: the page has blocks, but none was kept

@@ -94,15 +94,16 @@ def parse(
         builder = build(closed.encode(), backend, limits)
         nodes = builder.nodes()
         title, _ = _title(nodes)
-    warnings.extend(builder.remarks)
-    if builder.too_many:
+    warnings.extend(builder.warnings)
+    too_deep, too_many = builder.limits_hit()
+    if too_many:
         warnings.append(f"only the first {limits.nodes} nodes were kept")
-    if builder.too_deep:
+    if too_deep:
         warnings.append(f"elements nested deeper than {limits.depth} levels were flattened")
     blocks = segment(nodes, profile=profile, keep_wordless=keep_wordless, tokenizer=tokenizer)
     if not decoded.is_text:
         status = Status.UNDECODABLE
-    elif cut or builder.too_many or builder.too_deep:
+    elif cut or too_many or too_deep:
         status = Status.TRUNCATED
     else:
         status = Status.OK if len(blocks) else Status.EMPTY_PAGE
@@ -127,7 +128,7 @@ def _title(nodes: Nodes) -> tuple[str, bool]:
     has_markup = any("<" in text for node in titles.tolist() for text in nodes.texts[node + 1 : nodes.end[node]])
     if len(titles) and any(nodes.name(node) == "svg" for node in nodes.ancestors(int(titles[0]))):
         drawings = nodes.indices("svg")
-        last = np.maximum.accumulate(nodes.end[drawings])  # end of the drawings up to each one
+        last = np.maximum.accumulate(nodes.end[drawings])  # drawings may be nested
         n_before = np.searchsorted(drawings, titles)
         titles = titles[(n_before == 0) | (last[n_before - 1] <= titles)]
     if not len(titles):
@@ -139,7 +140,7 @@ def _title(nodes: Nodes) -> tuple[str, bool]:
 def _close_title(text: str) -> str | None:
     """Return the source with its unclosed ``title`` closed; None if all titles are closed.
 
-    By the HTML standard the rest of the page is the title, which no author means.
+    By the HTML standard the rest of the page is the title, which no author intends.
     """
     # Only the last title can be unclosed; comments and scripts contain no elements.
     masked = _NO_MARKUP.sub(lambda match: " " * len(match[0]), text)

@@ -1,7 +1,7 @@
-"""The only caller of an HTML parser: text in, parser events out.
+"""Back ends: functions that parse a page with an HTML parser and feed a :class:`~blockml.parsing.builder.NodesBuilder`.
 
-A back end is a function that feeds a :class:`~blockml.parsing.builder.NodesBuilder`. They differ in how they
-repair broken markup, so a page may be cut differently by each: results name the one that was used.
+No other module calls an HTML parser. Back ends repair broken markup differently, so the blocks of a page depend on the
+back end, whose name is part of every result.
 """
 
 from __future__ import annotations
@@ -15,48 +15,32 @@ from typing import Any
 
 from lxml import etree
 
-from blockml import _kernel
+from blockml._kernel.parsing import Addresses
 from blockml.errors import UnknownNameError
-from blockml.page import Nodes
 from blockml.parsing import lexbor
-from blockml.parsing.builder import DROPPED, LimitReached, NodesBuilder
-from blockml.parsing.libraries import SAMPLE, Addresses, usable_addresses
+from blockml.parsing.builder import DROPPED, LimitReached, NodesBuilder, new_builder
+from blockml.parsing.libraries import usable_addresses
 from blockml.parsing.limits import Limits
 from blockml.parsing.lines import VOID
 
-__all__ = ["BACKENDS", "build", "reads_libxml2"]
+__all__ = ["BACKENDS", "build", "libxml2_addresses", "parse_lxml"]
 
-#: Versions of libxml2 whose structures the C extension was tested with: the first, and the first behind them.
+#: Versions of libxml2 whose data structures the C extension was tested with; the end is excluded.
 _TESTED_LIBXML2 = ((2, 14), (2, 15))
 
 
 def _lxml(source: bytes, builder: NodesBuilder, limits: Limits) -> None:  # noqa: ARG001 (same signature for all)
-    """Feed libxml2's events. In event mode it has no depth limit and keeps what follows the first ``</html>``."""
-    functions = _libxml2() if builder.read_by_libxml2 else None
+    """Parse with libxml2 in event mode, which has no depth limit and keeps text after the first ``</html>``."""
     with suppress(LimitReached):
-        if builder.read_by_libxml2 and functions:
-            builder.read_by_libxml2(source, functions)
+        if builder.parse_libxml2 and (functions := libxml2_addresses()):
+            builder.parse_libxml2(source, functions)
         else:
-            _lxml_events(source, builder)
+            parse_lxml(source, builder)
 
 
 @functools.cache
-def _libxml2() -> Addresses | None:
-    """Functions of libxml2 that the C extension calls, in its order; None if lxml's public interface is to be used."""
-
-    def direct(functions: Addresses) -> Nodes:
-        builder = NodesBuilder(Limits())
-        if builder.read_by_libxml2 is not None:
-            builder.read_by_libxml2(SAMPLE, functions)
-        builder.close()
-        return builder.nodes()
-
-    def public() -> Nodes:
-        builder = NodesBuilder(Limits())
-        _lxml_events(SAMPLE, builder)
-        builder.close()
-        return builder.nodes()
-
+def libxml2_addresses() -> Addresses | None:
+    """Return the functions of libxml2 that the C extension calls; None if it must use lxml's public interface."""
     names = (
         "htmlNewSAXParserCtxt",
         "htmlCtxtReadMemory",
@@ -67,40 +51,38 @@ def _libxml2() -> Addresses | None:
         "xmlCtxtGetLastError",
     )
     version = etree.LIBXML_VERSION
-    return usable_addresses(etree, names, version=version, tested=_TESTED_LIBXML2, direct=direct, public=public)
+    return usable_addresses(
+        etree, names, version=version, tested=_TESTED_LIBXML2, parse="parse_libxml2", parse_public=parse_lxml
+    )
 
 
-def reads_libxml2() -> bool:
-    """Tell whether the C extension reads libxml2's events itself."""
-    return _kernel.compiled is not None and _libxml2() is not None
-
-
-def _lxml_events(source: bytes, target: Any) -> None:  # noqa: ANN401 (anything with start, end, data and close)
-    # A parser per call: a shared one carries state from page to page and between threads. huge_tree lifts the
-    # 10 MB limit on a text node, beyond which the rest of the page would be lost without a word. The encoding is
-    # given because the source may declare another one, which no longer holds.
+def parse_lxml(source: bytes, target: Any) -> None:  # noqa: ANN401 (anything with start, end, data and close)
+    """Parse a page in UTF-8 through lxml's public interface."""
+    # One parser per call: a shared one carries state from page to page and between threads. huge_tree lifts the 10 MB
+    # limit on a text node, beyond which the rest of the page would be lost silently. The encoding is given because the
+    # source may still declare the one it had before it was decoded.
     parser = etree.HTMLParser(target=target, encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
-    etree.fromstring(source, parser)  # which costs less than to feed it
+    etree.fromstring(source, parser)  # faster than parser.feed()
 
 
 def _html5lib(source: bytes, builder: NodesBuilder, limits: Limits) -> None:
-    """Walk the tree that html5lib builds by the HTML standard's algorithm; slow, and the referee."""
-    import html5lib  # a page by lxml needn't load it
+    """Parse with html5lib, the reference implementation of the HTML standard's algorithm."""
+    import html5lib  # slow to load, and rarely needed
 
     text = source.decode("utf-8")
     flattener = _Flattener(limits.depth)
-    _lxml_events(source, flattener)
+    parse_lxml(source, flattener)
     if flattener.too_deep:
         builder.note_depth()
         text = "".join(flattener.markup)
     with warnings.catch_warnings():
-        # html5lib reports names that XML forbids; nothing here becomes XML.
+        # html5lib warns about names that XML forbids, which don't matter here.
         warnings.simplefilter("ignore")
         parser = html5lib.HTMLParser(tree=html5lib.getTreeBuilder("etree"), namespaceHTMLElements=False)
         try:
             root = parser.parse(text)
-        except AssertionError:  # html5lib's own, on drawings in broken tables; a page never raises
-            builder.remarks.append("parsed by lxml: html5lib failed on it")
+        except AssertionError:  # raised by html5lib on svg in broken tables
+            builder.warnings.append("parsed by lxml: html5lib failed on it")
             _lxml(source, builder, limits)
             return
     with suppress(LimitReached):
@@ -108,12 +90,9 @@ def _html5lib(source: bytes, builder: NodesBuilder, limits: Limits) -> None:
 
 
 def _lexbor(source: bytes, builder: NodesBuilder, limits: Limits) -> None:
-    """Read the tree that lexbor builds by the HTML standard's algorithm; an optional package.
-
-    A page that this algorithm could take very long for is left to libxml2, and says so.
-    """
+    """Parse with lexbor, an optional package, by the HTML standard's algorithm; costly pages go to libxml2 instead."""
     if lexbor.is_costly(source):
-        builder.remarks.append("parsed by lxml: it could have taken lexbor very long")
+        builder.warnings.append("parsed by lxml: it could have taken lexbor very long")
         _lxml(source, builder, limits)
         return
     with suppress(LimitReached):
@@ -121,10 +100,9 @@ def _lexbor(source: bytes, builder: NodesBuilder, limits: Limits) -> None:
 
 
 class _Flattener:
-    """Writes the page anew with elements beyond a depth left out.
+    """Parser target that writes markup again, without the tags of elements that are too deep.
 
-    html5lib's time grows with the square of the depth, and its tree builder can't be told to stop at one. Only pages
-    that are too deep go this way.
+    html5lib's time grows with the square of the depth, and its tree builder has no depth limit.
     """
 
     def __init__(self, max_depth: int) -> None:
@@ -152,7 +130,7 @@ class _Flattener:
         self._depth -= 1
 
     def data(self, text: str) -> None:
-        """Add text; that of scripts and styles is of no use."""
+        """Add text outside scripts, styles and similar elements."""
         if not self._raw:
             self.markup.append(escape(text, quote=False))
 
@@ -161,12 +139,12 @@ class _Flattener:
 
 
 def _walk(root: Any, builder: NodesBuilder) -> None:  # noqa: ANN401 (an ElementTree element)
-    """Turn an ElementTree into events, without recursion."""
+    """Send the events of an ElementTree to a builder, without recursion."""
     open_elements: list[tuple[str, Any, Any]] = []
 
     def enter(element: Any) -> None:  # noqa: ANN401
         name = element.tag.lower()
-        if name.startswith("{"):  # html5lib gives drawings and formulas a name space
+        if name.startswith("{"):  # svg and math have an XML namespace
             name = name.partition("}")[2]
         builder.start(name, {str(key): value for key, value in element.attrib.items()})
         if element.text:
@@ -180,7 +158,7 @@ def _walk(root: Any, builder: NodesBuilder) -> None:  # noqa: ANN401 (an Element
         if child is not None:
             if isinstance(child.tag, str):
                 enter(child)
-            elif child.tail:  # a comment: its tail goes on where the text before it ended
+            elif child.tail:  # a comment, whose tail continues the text before it
                 builder.data(child.tail)
             continue
         open_elements.pop()
@@ -198,7 +176,7 @@ BACKENDS: Mapping[str, Callable[[bytes, NodesBuilder, Any], None]] = {
 
 
 def build(source: bytes, backend: str, limits: Limits) -> NodesBuilder:
-    """Parse a page with the named back end.
+    """Parse a page with a back end.
 
     Parameters
     ----------
@@ -212,13 +190,13 @@ def build(source: bytes, backend: str, limits: Limits) -> NodesBuilder:
     Raises
     ------
     UnknownNameError
-        No such back end.
+        The back end is unknown.
     MissingExtraError
         The back end is an optional package that is not installed.
     """
     if backend not in BACKENDS:
         raise UnknownNameError("backend", backend, BACKENDS)
-    builder = NodesBuilder(limits)
+    builder = new_builder(limits)
     BACKENDS[backend](source, builder, limits)
     with suppress(LimitReached):
         builder.close()

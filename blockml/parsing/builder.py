@@ -1,36 +1,35 @@
-"""Parser events in, :class:`~blockml.page.Nodes` out.
+"""Collect parser events into :class:`~blockml.page.Nodes`.
 
-Every back end feeds the same builder with ``start``, ``data`` and ``end``, in document order. So the tree is a few
-plain lists from the first moment on, no parser object outlives the parse, nothing recurses, and lxml needn't build
-a tree of its own, whose depth is limited and whose walk costs more than these calls.
+Every back end calls ``start``, ``data`` and ``end`` of the same builder, in document order. No parser builds a tree of
+its own: lxml's has a depth limit, and to build and walk it costs more than these calls.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml import _kernel
+from blockml._kernel.parsing import Addresses
 from blockml.page import Flag, Nodes
 from blockml.page.attributes import NO_ATTRIBUTES, Attributes
-from blockml.parsing.libraries import Addresses
 from blockml.parsing.limits import Limits
 from blockml.parsing.lines import VOID
 
-__all__ = ["LimitReached", "NodesBuilder"]
+__all__ = ["LimitReached", "NodesBuilder", "new_builder"]
 
-#: Elements whose content is no text of the page: code, or raw markup that a browser shows only in place of
-#: something it lacks. They stay as childless nodes, for they separate texts like any other element.
+#: Elements whose content is not text of the page: code, or markup that browsers show only as a substitute. They are
+#: kept as childless nodes because they separate texts like any other element.
 DROPPED = frozenset({"script", "style", "template", "iframe", "noembed", "noframes"})
 
-#: Elements in which white space is laid out as it stands.
+#: Elements in which white space is significant.
 PREFORMATTED = frozenset({"pre", "textarea", "listing", "xmp"})
 
-#: Elements that flag all they hold.
+#: Elements that set a flag for themselves and their descendants.
 FLAGGED: Mapping[Flag, frozenset[str]] = {
     Flag.HEAD: frozenset({"head", "title"}),
     Flag.LINK: frozenset({"a"}),
@@ -41,19 +40,13 @@ FLAGGED: Mapping[Flag, frozenset[str]] = {
 
 _INVISIBLE = re.compile(r"(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 
-
-#: Elements that may stand in ``head`` (HTML standard, "metadata content"); any other one ends it.
+#: Elements allowed in ``head`` (HTML standard, "metadata content"); any other one ends it.
 _HEAD_CONTENT = frozenset({"base", "basefont", "bgsound", "link", "meta", "noscript", "title"}) | DROPPED
 
-#: Control characters that are no white space; parsers let them through.
+#: Control characters other than white space; parsers pass them on.
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]+")
 
-
-class LimitReached(Exception):  # noqa: N818 (ends a parse early; never seen by callers)
-    """The page has more nodes than the limit allows."""
-
-
-#: Elements that the builder treats in a way of their own.
+#: Kinds of elements that the builder distinguishes.
 _PLAIN, _VOID, _DROPPED, _HEAD, _BODY, _PREFORMATTED = range(6)
 _KINDS: Mapping[str, int] = {
     **dict.fromkeys(VOID, _VOID),
@@ -63,10 +56,9 @@ _KINDS: Mapping[str, int] = {
     "body": _BODY,
 }
 
-
-#: What the compiled builder knows of a name: its kind, its flags from bit 8 on, and in bit 16 whether it may stand in
-#: ``head``.
-_SPECIAL: Mapping[str, int] = {
+#: Properties of element names for the C extension: kind in bits 0-7, flags in bits 8-15, membership of _HEAD_CONTENT in
+#: bit 16.
+_NAME_PROPERTIES: Mapping[str, int] = {
     name: _KINDS.get(name, _PLAIN)
     | sum(flag for flag, names in FLAGGED.items() if name in names) << 8
     | (name in _HEAD_CONTENT) << 16
@@ -74,104 +66,63 @@ _SPECIAL: Mapping[str, int] = {
 }
 
 
-class _Events(NamedTuple):
-    """What a parser calls, and what it led to."""
-
-    start: Callable[[str, Mapping[str, str]], None]
-    end: Callable[[str], None]
-    data: Callable[[str], None]
-    close: Callable[[], None]
-    note_depth: Callable[[], None]
-    limits_hit: Callable[[], tuple[bool, bool]]
-    read_by_libxml2: Callable[[bytes, Addresses], None] | None
-    read_by_lexbor: Callable[[bytes, Addresses], None] | None
-    nodes: Callable[[], Nodes]
+class LimitReached(Exception):  # noqa: N818 (ends a parse early; callers of the package never get it)
+    """The page has more nodes than the limit allows."""
 
 
+@dataclass(slots=True)
 class NodesBuilder:
-    """Collects parser events; :meth:`nodes` turns them into columns.
+    """Functions that collect the parser events of one page; made by :func:`new_builder`.
 
-    Events are balanced: each ``start`` has its ``end``. ``start``, ``end`` and ``data`` are compiled functions, or
-    closures over local lists, instead of methods: they run once per tag, and attribute look-ups on ``self`` would
-    double their cost. None of them refers to ``self``, so that a page is freed as soon as it is let go.
+    They are compiled functions, or closures over local lists, instead of methods: they run once per tag, and attribute
+    look-ups on ``self`` would double their cost. None of them refers to the builder, so a page is freed without a
+    garbage collection.
     """
-
-    __slots__ = (
-        "_limits_hit",
-        "close",
-        "data",
-        "end",
-        "nodes",
-        "note_depth",
-        "read_by_lexbor",
-        "read_by_libxml2",
-        "remarks",
-        "start",
-    )
 
     start: Callable[[str, Mapping[str, str]], None]
     """Open an element with a name and attributes."""
     end: Callable[[str], None]
-    """Close the innermost element, of this name."""
+    """Close the innermost element, which has this name."""
     data: Callable[[str], None]
     """Add text."""
     close: Callable[[], None]
     """End the page; may be called again."""
     note_depth: Callable[[], None]
-    """Note that the back end flattened elements."""
-    read_by_libxml2: Callable[[bytes, Addresses], None] | None
-    """Parse a page in UTF-8 and take all its events, by functions of libxml2; None without the compiled kernel."""
-    read_by_lexbor: Callable[[bytes, Addresses], None] | None
-    """The same by functions of lexbor."""
+    """Record that the back end flattened elements."""
+    limits_hit: Callable[[], tuple[bool, bool]]
+    """Tell whether elements were flattened at the depth limit, and whether nodes were left out at the node limit."""
     nodes: Callable[[], Nodes]
-    """Turn the events into columns, once the page is closed."""
-    remarks: list[str]
-    """What the user of the page should know of how the back end read it."""
-
-    def __init__(self, limits: Limits) -> None:
-        events = _in_python(limits) if _kernel.compiled is None else _compiled(_kernel.compiled, limits)
-        self.start, self.end, self.data = events.start, events.end, events.data
-        self.close, self.note_depth, self._limits_hit = events.close, events.note_depth, events.limits_hit
-        self.read_by_libxml2, self.read_by_lexbor = events.read_by_libxml2, events.read_by_lexbor
-        self.nodes = events.nodes
-        self.remarks = []
-
-    @property
-    def too_deep(self) -> bool:
-        """Whether elements were flattened at the depth limit, here or, as it noted, by the back end."""
-        return self._limits_hit()[0]
-
-    @property
-    def too_many(self) -> bool:
-        """Whether nodes were left out at the node limit."""
-        return self._limits_hit()[1]
+    """Return the nodes of a closed page."""
+    parse_libxml2: Callable[[bytes, Addresses], None] | None = None
+    """Parse a page in UTF-8 by the functions of libxml2 at these addresses; None without the C extension."""
+    parse_lexbor: Callable[[bytes, Addresses], None] | None = None
+    """Parse a page in UTF-8 by the functions of lexbor at these addresses; None without the C extension."""
+    warnings: list[str] = field(default_factory=list)
+    """Warnings of the back end."""
 
 
-def _compiled(compiled: _kernel.Compiled, limits: Limits) -> _Events:
-    """Events to columns by the kernel."""
-    start, end, data, close, note_depth, limits_hit, by_libxml2, by_lexbor, columns = compiled.nodes_builder(
-        _SPECIAL, limits.nodes, limits.depth, LimitReached, _INVISIBLE, _CONTROLS
+def new_builder(limits: Limits) -> NodesBuilder:
+    """Return a builder for one page: compiled if the C extension is there."""
+    if _kernel.compiled is None:
+        return _python_builder(limits)
+    functions = _kernel.compiled.nodes_builder(
+        _NAME_PROPERTIES, limits.nodes, limits.depth, LimitReached, _INVISIBLE, _CONTROLS
     )
+    start, end, data, close, note_depth, limits_hit, columns, parse_libxml2, parse_lexbor = functions
 
     def nodes() -> Nodes:
         names, tag, parent, depth, ends, flags, texts, number, given, pairs, set_ends = columns()
-        attributes = Attributes(np.frombuffer(number, np.int32), given, pairs, np.frombuffer(set_ends, np.int64))
-        return Nodes(
-            names=names,
-            tag=np.frombuffer(tag, np.int32),
-            parent=np.frombuffer(parent, np.int32),
-            depth=np.frombuffer(depth, np.int32),
-            end=np.frombuffer(ends, np.int32),
-            flags=np.frombuffer(flags, np.uint8),
-            attributes=attributes,
-            texts=texts,
+        tag, parent, depth, ends, number = (
+            np.frombuffer(column, np.int32) for column in (tag, parent, depth, ends, number)
         )
+        attributes = Attributes(number, given, pairs, np.frombuffer(set_ends, np.int64))
+        return Nodes(names, tag, parent, depth, ends, np.frombuffer(flags, np.uint8), attributes, texts)
 
-    return _Events(start, end, data, close, note_depth, limits_hit, by_libxml2, by_lexbor, nodes)
+    return NodesBuilder(start, end, data, close, note_depth, limits_hit, nodes, parse_libxml2, parse_lexbor)
 
 
-def _in_python(limits: Limits) -> _Events:
-    """Events to columns by Python's own means."""
+def _python_builder(limits: Limits) -> NodesBuilder:
+    """Return the reference implementation of the builder."""
     tags: list[str] = []
     parents: list[int] = []
     ends: list[int] = []
@@ -203,7 +154,7 @@ def _in_python(limits: Limits) -> _Events:
         return node
 
     def leave_head() -> None:
-        # libxml2 leaves elements it doesn't know in a head without an end tag. The standard begins the body here.
+        # libxml2 keeps unknown elements in a head without an end tag, where the HTML standard begins the body.
         nonlocal head_level
         head_level = 0
         ends[path.pop()] = len(tags)
@@ -214,10 +165,10 @@ def _in_python(limits: Limits) -> _Events:
         text = "".join(pieces)
         pieces.clear()
         if text.isspace():
-            # It only parts its neighbours: hand it to the next text.
+            # White space only separates its neighbours: it is prepended to the next text.
             space += text
             return
-        if not text.isprintable():  # cheap, and mostly enough
+        if not text.isprintable():  # a fast test that most texts pass
             text = _CONTROLS.sub("", text)
             if not text or text.isspace():
                 space += text
@@ -240,12 +191,12 @@ def _in_python(limits: Limits) -> _Events:
             leave_head()
         kind = kind_of(tag, _PLAIN)
         if kind == _BODY and not has_head:
-            # The HTML standard's tree always has a head; libxml2 leaves an empty one out.
+            # The HTML standard's tree always has a head; libxml2 omits an empty one.
             has_head = True
             add("head", NO_ATTRIBUTES, "")
         node = add(tag, attribute, "")
         if kind == _VOID:
-            return  # libxml2 puts text into those that it doesn't know
+            return  # not opened: libxml2 puts text into void elements that it doesn't know
         if kind == _DROPPED:
             dropped.append(tag)
         elif len(path) > max_depth:
@@ -274,19 +225,19 @@ def _in_python(limits: Limits) -> _Events:
             return
         if n_flattened:
             n_flattened -= 1
-            pieces.append(" ")  # its end parts texts all the same
+            pieces.append(" ")  # the end of a flattened element still separates texts
             return
         if len(path) == head_level:
             head_level = 0
         ends[path.pop()] = len(tags)
-        if kind == _PREFORMATTED and n_preformatted:  # ends without a start may come
+        if kind == _PREFORMATTED and n_preformatted:  # there may be more ends than starts
             n_preformatted -= 1
 
     def close() -> None:
         try:
             if pieces and not dropped:
                 flush()
-        finally:  # also where the text was a node too many
+        finally:  # also if the text exceeds the node limit
             for node in path[1:]:
                 ends[node] = len(tags)
             del path[1:]
@@ -299,53 +250,41 @@ def _in_python(limits: Limits) -> _Events:
         ids = {tag: number for number, tag in enumerate(dict.fromkeys(["#text", *tags]))}
         tag_column = np.array([ids[tag] for tag in tags], dtype=np.int32)
         end_column = np.array(ends, dtype=np.int32)
+        n = len(tags)
+        depth = (
+            np.arange(n) - np.bincount(end_column, minlength=n + 1)[:n].cumsum()
+        )  # nodes before it less those closed
         return Nodes(
             names=tuple(ids),
             tag=tag_column,
             parent=np.array(parents, dtype=np.int32),
-            depth=_depths(end_column),
+            depth=depth.astype(np.int32),
             end=end_column,
             flags=_flags(tuple(ids), tag_column, end_column, attributes),
             attributes=attributes,
             texts=texts,
         )
 
-    return _Events(start, end, pieces.append, close, note_depth, lambda: (too_deep, too_many), None, None, nodes)
-
-
-def _depths(end: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Count the ancestors of each node: the nodes opened before it less those closed before it."""
-    n = len(end)
-    closed = np.bincount(end, minlength=n + 1)[:n].cumsum()
-    depth: NDArray[np.int32] = (np.arange(n) - closed).astype(np.int32)
-    return depth
+    return NodesBuilder(start, end, pieces.append, close, note_depth, lambda: (too_deep, too_many), nodes)
 
 
 def _flags(
-    names: tuple[str, ...],
-    tag: NDArray[np.int32],
-    end: NDArray[np.int32],
-    attributes: list[Mapping[str, str]],
+    names: tuple[str, ...], tag: NDArray[np.int32], end: NDArray[np.int32], attributes: list[Mapping[str, str]]
 ) -> NDArray[np.uint8]:
-    """Flags of each node, handed down from its ancestors."""
-    flags = np.zeros(len(tag), dtype=np.uint8)
-    for flag, flagged in FLAGGED.items():
-        if not flagged.isdisjoint(names):
-            wanted = np.array([name in flagged for name in names])[tag]
-            flags[_inside(np.flatnonzero(wanted), end)] |= np.uint8(flag)
+    """Return (n,) :class:`Flag` bits of each node, inherited from its ancestors."""
+    n = len(tag)
     hidden = [
         node
         for node, attribute in enumerate(attributes)
         if attribute
         and ("hidden" in attribute or ("style" in attribute and _INVISIBLE.search(attribute["style"]) is not None))
     ]
-    if hidden:
-        flags[_inside(np.array(hidden), end)] |= np.uint8(Flag.HIDDEN)
+    flagged = {Flag.HIDDEN: np.array(hidden, dtype=np.intp)}
+    for flag, elements in FLAGGED.items():
+        flagged[flag] = np.flatnonzero(np.array([name in elements for name in names])[tag])
+    flags = np.zeros(n, dtype=np.uint8)
+    for flag, nodes in flagged.items():
+        if len(nodes):
+            n_opened = np.bincount(nodes, minlength=n + 1) - np.bincount(end[nodes], minlength=n + 1)
+            flags[n_opened[:n].cumsum() > 0] |= np.uint8(flag)
     return flags
-
-
-def _inside(nodes: NDArray[np.intp], end: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Tell for each node whether it is one of ``nodes`` or below one."""
-    n = len(end)
-    opened = np.bincount(nodes, minlength=n + 1) - np.bincount(end[nodes], minlength=n + 1)
-    return opened[:n].cumsum() > 0

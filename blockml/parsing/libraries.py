@@ -1,8 +1,8 @@
-"""Functions of the C libraries inside lxml and selectolax, through which the C extension parses without Python objects.
+"""Find C functions of the parsers inside lxml and selectolax, so that the C extension parses without Python objects.
 
-Both packages export the public functions of the parser that they contain. The extension uses them only in versions
-whose layout was tested, and only if a sample page gives the same nodes as the packages' public interface; otherwise
-pages go through that interface, which is slower and gives the same.
+Both packages export the public functions of the parser that they contain. The extension calls them only in versions
+whose data structures were tested, and only if a sample page gives the same nodes as the package's public interface.
+Otherwise pages are parsed through that interface, which is slower and gives the same result.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import TypeAlias
+from typing import Literal
 
 import numpy as np
 
+from blockml._kernel.parsing import Addresses
 from blockml.page import Nodes
+from blockml.parsing.builder import NodesBuilder, new_builder
+from blockml.parsing.limits import Limits
 
-__all__ = ["SAMPLE", "Addresses", "addresses", "are_equal", "usable_addresses"]
+__all__ = ["SAMPLE", "addresses", "are_equal", "usable_addresses"]
 
-Addresses: TypeAlias = tuple[int, ...]
-"""Addresses of C functions in this process."""
-
-#: What the self-test parses: attributes, entities, comments, scripts, tables, code, text in two scripts.
+#: Page of the self-test: attributes, entities, comments, scripts, tables, code, text in two writing systems.
 SAMPLE = (
     "<!doctype html><html lang=en><head><title>A &amp; B</title><meta name=x content='y z'><script>if (a < b) c()"
     "</script></head><body class='one two' ID=top><!-- note --><p hidden>Caf\u00e9 &eacute; \u4f60\u597d "
@@ -36,34 +36,42 @@ def usable_addresses(
     *,
     version: tuple[int, ...],
     tested: tuple[tuple[int, ...], tuple[int, ...]],
-    direct: Callable[[Addresses], Nodes],
-    public: Callable[[], Nodes],
+    parse: Literal["parse_libxml2", "parse_lexbor"],
+    parse_public: Callable[[bytes, NodesBuilder], None],
 ) -> Addresses | None:
-    """Find functions of a library and test them once.
+    """Find functions of a library and test them with :data:`SAMPLE`.
 
     Parameters
     ----------
     module
-        A compiled module.
+        A compiled module that contains the library.
     names
         Names of C functions.
     version
         Version of the library.
     tested
-        The first version that was tested, and the first one behind those.
-    direct, public
-        Parse :data:`SAMPLE` by these functions, and by the package's public interface.
+        Range of tested versions, the end excluded.
+    parse
+        Field of :class:`~blockml.parsing.builder.NodesBuilder` that calls the functions.
+    parse_public
+        Parser that uses the package's public interface.
 
     Returns
     -------
     Addresses or None
-        In the order of the names; None if the version was not tested, a function is missing, or the nodes differ.
+        In the order of the names; None without the C extension, if the version was not tested, a function is missing,
+        or the nodes differ.
     """
-    first, behind = tested
-    if not first <= version < behind:
+    found = addresses(module, names) if tested[0] <= version < tested[1] else None
+    direct, public = new_builder(Limits()), new_builder(Limits())
+    parse_direct = getattr(direct, parse)
+    if found is None or parse_direct is None:
         return None
-    found = addresses(module, names)
-    return found if found is not None and are_equal(direct(found), public()) else None
+    parse_direct(SAMPLE, found)
+    parse_public(SAMPLE, public)
+    direct.close()
+    public.close()
+    return found if are_equal(direct.nodes(), public.nodes()) else None
 
 
 def are_equal(one: Nodes, other: Nodes) -> bool:
@@ -78,19 +86,7 @@ def are_equal(one: Nodes, other: Nodes) -> bool:
 
 
 def addresses(module: ModuleType, names: Sequence[str]) -> Addresses | None:
-    """Find functions in the library that a compiled module is.
-
-    Parameters
-    ----------
-    module
-        A compiled module.
-    names
-        Names of C functions.
-
-    Returns
-    -------
-    Addresses or None
-        In the order of the names; None unless all are there.
+    """Return the addresses of C functions in the file of a compiled module; None unless all are found.
 
     Examples
     --------
@@ -101,7 +97,7 @@ def addresses(module: ModuleType, names: Sequence[str]) -> Addresses | None:
     if module.__file__ is None:
         return None
     try:
-        library = ctypes.CDLL(module.__file__)  # is loaded already
+        library = ctypes.CDLL(module.__file__)  # which is loaded already
         found = [ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in names]
     except (AttributeError, OSError):
         return None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import fields
 from typing import Any
 
+from blockml.decision.policy import DecisionPolicy
 from blockml.model import Model
 
 __all__ = ["render_card"]
@@ -46,7 +47,7 @@ def render_card(model: Model) -> str:
                                          for name, item in model.predictors.items())],
                 *(["trees", f"{len(item.trees.roots)}, {len(item.trees.feature)} nodes, depth {item.trees.max_depth()}"]
                   for item in model.ensembles),
-                ["policy", ", ".join(f"{name} {value}" for name, value in asdict(model.policy).items())],
+                ["policy", _policy(model.policy)],
                 ["content labels", ", ".join(model.labels)],
                 ["parsing", f"back end {model.parsing.backend}, profile {model.parsing.profile}, "
                             f"wordless blocks {'kept' if model.parsing.keep_wordless else 'dropped'}, "
@@ -67,6 +68,13 @@ def render_card(model: Model) -> str:
         *(model.notes or ()),
     ]  # fmt: skip
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _policy(policy: DecisionPolicy) -> str:
+    """Name the rule, and every field that differs from its default."""
+    changed = [field.name for field in fields(policy) if getattr(policy, field.name) != field.default]
+    numbers = [f"{name} {getattr(policy, name):g}" for name in changed if name != "rule"]
+    return ", ".join([f"rule {policy.rule}", *numbers])
 
 
 def _measured(metrics: Any, rule: str) -> list[str]:  # noqa: ANN401 (a parsed JSON object)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.decision.page_features import PAGE_FEATURES, PREDICTED_F1, page_features
-from blockml.decision.scores import score_blocks
+from blockml.decision.policy import score_blocks
 from blockml.predictors.log_odds import sigmoid
 from blockml.predictors.tree_ensemble import TreeEnsemble, Trees
 from blockml.training.hist_gradient_boosting import Boosting

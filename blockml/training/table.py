@@ -15,7 +15,7 @@ from blockml.datasets import Dataset, LabelledPage
 from blockml.datasets.gold import block_tokens
 from blockml.datasets.validation import content_hash
 from blockml.decision.page_features import BlockAmounts
-from blockml.decision.scores import PolicyColumns
+from blockml.decision.policy import PolicyColumns
 from blockml.errors import DatasetError
 from blockml.evaluation.site_pages import MAX_SITE_PAGES, group_by_site, parse_pages
 from blockml.extractors.matrix import matrix, uses_siblings

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import blockml
-from blockml.decision.duplicates import duplicate_penalties, duplicated_lines
-from blockml.decision.lines import line_numbers
+from blockml.decision.lines import duplicate_penalties, duplicated_lines, line_numbers
 from tests.strategies import messy_html
 
 

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from blockml.decision.expected_f1 import expected_f1
-from blockml.decision.page_features import PAGE_FEATURES, BlockAmounts, page_features
+from blockml.decision.page_features import PAGE_FEATURES, BlockAmounts, expected_f1, page_features
 
 
 def amounts(words: list[float], linked: list[float], prose: list[float]) -> BlockAmounts:

@@ -10,10 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from blockml.decision.expected_f1 import expected_f1
-from blockml.decision.page_features import BlockAmounts
-from blockml.decision.policy import DecisionPolicy
-from blockml.decision.scores import PolicyColumns, score_blocks
+from blockml.decision.page_features import BlockAmounts, expected_f1
+from blockml.decision.policy import DecisionPolicy, PolicyColumns, score_blocks
 from blockml.predictors.log_odds import log_odds, sigmoid
 
 PLAIN = DecisionPolicy(rule="expected_f1")

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import blockml
 from blockml.decision.decide import confidence
-from blockml.decision.expected_f1 import expected_f1
+from blockml.decision.page_features import expected_f1
 from blockml.decision.policy import DecisionPolicy
 from blockml.errors import FeatureMismatchError, ModelError, ModelFormatError
 from blockml.extract import extract_page

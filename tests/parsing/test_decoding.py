@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from webencodings.labels import LABELS
 
 import blockml
-from blockml import _kernel
 from blockml.page import Status
 from blockml.parsing.decoding import decode
 from tests.strategies import messy_bytes
@@ -267,25 +266,3 @@ def test_no_bytes_raise(source: bytes, charset: str | None) -> None:
 def test_no_str_raises(source: str) -> None:
     """Any str gives itself, but for surrogates and a leading mark."""
     assert decode(source).text == source.removeprefix("\ufeff")
-
-
-#: Pieces of UTF-8 and what looks like it: forms that are too long, surrogates, beyond the last code point, cut off.
-PIECES = (
-    b"a", b"abcdefgh", "é".encode(), "你".encode(), "😀".encode(), b"\x80", b"\xbf", b"\xc0\x80", b"\xc1\xbf", b"\xc2",
-    b"\xe0\x80\x80", b"\xe0\x9f\xbf", b"\xe0\xa0\x80", b"\xed\x9f\xbf", b"\xed\xa0\x80", b"\xef\xbf\xbf",
-    b"\xe4\xbd", b"\xf0\x8f\xbf\xbf", b"\xf0\x90\x80\x80", b"\xf4\x8f\xbf\xbf", b"\xf4\x90\x80\x80",
-    b"\xf5\x80\x80\x80", b"\xf0\x9f\x98", b"\xff", b"\0",
-)  # fmt: skip
-
-
-@given(st.binary(max_size=40) | st.lists(st.sampled_from(PIECES), max_size=12).map(b"".join))
-def test_utf8_is_what_python_takes_for_it(source: bytes) -> None:
-    """Whatever stands where."""
-    if _kernel.compiled is None:
-        pytest.skip("needs the compiled kernel")
-    try:
-        source.decode("utf-8")
-    except UnicodeDecodeError:
-        assert not _kernel.compiled.is_utf8(source)
-    else:
-        assert _kernel.compiled.is_utf8(source)

@@ -10,7 +10,7 @@ import pytest
 
 from blockml.datasets import open_dataset
 from blockml.decision.page_features import BlockAmounts
-from blockml.decision.scores import PolicyColumns
+from blockml.decision.policy import PolicyColumns
 from blockml.errors import UsageError
 from blockml.features import feature_set
 from blockml.predictors import MLP, TreeEnsemble

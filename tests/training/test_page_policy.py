@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 import blockml
 from blockml.datasets import Dataset, open_dataset
 from blockml.decision.page_features import BlockAmounts, page_features
-from blockml.decision.policy import DecisionPolicy
-from blockml.decision.scores import PolicyColumns, score_blocks
+from blockml.decision.policy import DecisionPolicy, PolicyColumns, score_blocks
 from blockml.errors import UsageError
 from blockml.extractors.trained import TrainedExtractor
 from blockml.model import Model, load_model, save_model

@@ -174,7 +174,7 @@ def _rounds(values: _Floats, weights: _Floats, most: int) -> _Floats:
 
 
 class _Inside:
-    """What lies away from the ends, cut into rows that overlap by what their neighbours carry into them."""
+    """The vector away from its ends, as overlapping rows that include everything blurred in from their neighbours."""
 
     def __init__(self, values: _Floats, weights: _Floats, most: int, reach: int, margin: int) -> None:
         radius = len(weights) // 2

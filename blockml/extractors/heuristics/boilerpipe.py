@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.extractors.base import Between, Extractor, Traits
+from blockml.extractors.base import Extractor, Traits, parameter
 from blockml.extractors.heuristics.boilerpipe_rows import Mark, Rows, rows_of
 from blockml.features.density import link_density, word_density
 from blockml.page import Page
@@ -23,31 +24,26 @@ __all__ = ["BoilerpipeArticle", "BoilerpipeDefault", "Density", "NumWords"]
 
 Numbers = NDArray[np.floating[Any]] | NDArray[np.integer[Any]]
 
-_PARSING: Final = ParsingOptions(profile="boilerpipe", keep_wordless=False, tokenizer="boilerpipe")
-_TRAITS: Final = Traits(
-    needs_training=False, uses_siblings=False, gives_probabilities=False, source="Kohlschütter et al. 2010"
-)
-
 
 def _before(column: Numbers) -> Numbers:
-    """Values of the blocks before; 0 where there is none."""
+    """Values of the previous blocks; 0 for the first."""
     values = np.zeros_like(column)
     values[1:] = column[:-1]
     return values
 
 
 def _after(column: Numbers) -> Numbers:
-    """Values of the blocks after; 0 where there is none."""
+    """Values of the next blocks; 0 for the last."""
     values = np.zeros_like(column)
     values[:-1] = column[1:]
     return values
 
 
-# The numbers of both trees are those that C4.8 found (Kohlschütter et al. 2010, algorithms 1 and 2; public source).
+# Constants of both trees: as learnt by C4.8 (Kohlschütter et al. 2010, algorithms 1 and 2; public source).
 
 
 def words_rules(links: Numbers, words: Numbers) -> NDArray[np.bool_]:
-    """Tell content by numbers of words.
+    """Classify rows by numbers of words.
 
     Parameters
     ----------
@@ -63,7 +59,7 @@ def words_rules(links: Numbers, words: Numbers) -> NDArray[np.bool_]:
 
 
 def density_rules(links: Numbers, density: Numbers) -> NDArray[np.bool_]:
-    """Tell content by densities.
+    """Classify rows by densities.
 
     Parameters
     ----------
@@ -78,8 +74,19 @@ def density_rules(links: Numbers, density: Numbers) -> NDArray[np.bool_]:
     return content
 
 
-class NumWords(Extractor):
-    """Boilerpipe's rules on numbers of words: of the block, the one before and the one after.
+class _Boilerpipe(Extractor):
+    """Base class of boilerpipe's extractors, which segment pages in its way."""
+
+    traits: ClassVar[Traits] = Traits("Kohlschütter et al. 2010")
+
+    @property
+    def parsing(self) -> ParsingOptions:
+        """Boilerpipe's blocks: inline tags do not separate, blocks without words are dropped."""
+        return ParsingOptions(profile="boilerpipe", keep_wordless=False, tokenizer="boilerpipe")
+
+
+class NumWords(_Boilerpipe):
+    """Boilerpipe's rules on the numbers of words of a block and its neighbours.
 
     Missing neighbours count as blocks without words.
 
@@ -93,23 +100,17 @@ class NumWords(Extractor):
     """
 
     name: ClassVar[str] = "numwords"
-    traits: ClassVar[Traits] = _TRAITS
-
-    @property
-    def parsing(self) -> ParsingOptions:
-        """Boilerpipe's blocks: inline tags do not separate, blocks without words are dropped."""
-        return _PARSING
 
     def score(self, page: Page) -> NDArray[np.float32]:
         """Give content 1 and the rest 0."""
         return words_rules(link_density(page.blocks), page.blocks.n_words).astype(np.float32)
 
 
-class Density(Extractor):
-    """Boilerpipe's rules on densities: words per line of the block and of both neighbours, and links.
+class Density(_Boilerpipe):
+    """Boilerpipe's rules on the text and link densities of a block and its neighbours.
 
-    Missing neighbours count as blocks without words. So the last block of a page is content only if its lines are
-    short and those before it are not, however long it is: a single block never is.
+    Missing neighbours count as blocks without words. Therefore the last block of a page is content only if its text
+    density is low and that of the block before is high, however long it is; a single block never is.
 
     Examples
     --------
@@ -121,12 +122,6 @@ class Density(Extractor):
     """
 
     name: ClassVar[str] = "density"
-    traits: ClassVar[Traits] = _TRAITS
-
-    @property
-    def parsing(self) -> ParsingOptions:
-        """Boilerpipe's blocks: inline tags do not separate, blocks without words are dropped."""
-        return _PARSING
 
     def score(self, page: Page) -> NDArray[np.float32]:
         """Give content 1 and the rest 0."""
@@ -138,24 +133,24 @@ Step = Callable[[Rows], Rows]
 
 
 def take_the_first_title(rows: Rows) -> Rows:
-    """Take only the first row that repeats the title for one."""
+    """Unmark all titles except the first."""
     return rows.marked(Mark.TITLE, rows.has(Mark.TITLE) & (np.cumsum(rows.has(Mark.TITLE)) == 1))
 
 
 def fuse_equal_densities(rows: Rows) -> Rows:
-    """Fuse neighbours with equally dense lines."""
+    """Fuse neighbours of equal text density."""
     return rows.fused(np.concatenate([[False], rows.density[1:] == rows.density[:-1]]))
 
 
 def _close(rows: Rows) -> NDArray[np.bool_]:
-    """(n,) whether a row is content, and at most one block away from the row before."""
+    """(n,) whether a row is content with at most one block between it and the row before."""
     near = np.concatenate([[False], rows.first[1:] - rows.last[:-1] - 1 <= 1])
     close: NDArray[np.bool_] = rows.has(Mark.CONTENT) & near
     return close
 
 
 def fuse_with_the_row_before(rows: Rows) -> Rows:
-    """Fuse content with the row before, whatever it is, which so becomes content."""
+    """Fuse content with the row before, which becomes content."""
     return rows.fused(_close(rows))
 
 
@@ -185,7 +180,7 @@ def classify_by_density(rows: Rows) -> Rows:
 
 
 def cut_after_the_end(rows: Rows) -> Rows:
-    """Take for no content what follows a mark of the end, if 60 words of dense content come before it."""
+    """Unmark content after an end mark that at least 60 words of dense content precede."""
     content = rows.has(Mark.CONTENT)
     dense_words = np.cumsum(np.where(content & (rows.density >= 9), rows.words, 0))
     ended = np.maximum.accumulate(rows.has(Mark.END) & (dense_words >= 60))
@@ -193,24 +188,24 @@ def cut_after_the_end(rows: Rows) -> Rows:
 
 
 def cut_trailing_headings(rows: Rows) -> Rows:
-    """Take headings at the end of the content for none."""
+    """Unmark headings at the end of the content."""
     body = np.flatnonzero(rows.has(Mark.CONTENT) & ~rows.has(Mark.HEADING))
     last = body[-1] if len(body) else -1
     return rows.marked(Mark.CONTENT, rows.has(Mark.CONTENT) & (np.arange(len(rows)) <= last))
 
 
 def drop_other(rows: Rows) -> Rows:
-    """Drop what is no content."""
+    """Drop rows that are not content."""
     return rows.only(rows.has(Mark.CONTENT))
 
 
 def drop_other_but_titles(rows: Rows) -> Rows:
-    """Drop what is no content and repeats no title."""
+    """Drop rows that are neither content nor titles."""
     return rows.only(rows.has(Mark.CONTENT) | rows.has(Mark.TITLE))
 
 
 def keep_the_largest(rows: Rows) -> Rows:
-    """Keep the content with the most words, the first of several."""
+    """Keep the content row with the most words, the first of equals."""
     if len(rows) < 2:
         return rows
     is_largest = np.zeros(len(rows), dtype=bool)
@@ -221,7 +216,7 @@ def keep_the_largest(rows: Rows) -> Rows:
 
 
 def keep_the_largest_and_its_level(rows: Rows) -> Rows:
-    """Keep the largest content, and rows of 150 words as deep as it, if none between is less deep."""
+    """Keep the largest row, and rows of 150 words at its level without a higher row in between."""
     rows = keep_the_largest(rows)
     largest = np.flatnonzero(rows.has(Mark.LARGEST))
     if not len(largest):
@@ -233,7 +228,7 @@ def keep_the_largest_and_its_level(rows: Rows) -> Rows:
 
 
 def expand_to_the_title(rows: Rows) -> Rows:
-    """Take what stands between the last title and the content after it for content too."""
+    """Mark the rows between the last title and the content after it."""
     content = np.flatnonzero(rows.has(Mark.CONTENT))
     start = content[0] if len(content) else 0
     titles = np.flatnonzero(rows.has(Mark.TITLE)[:start])
@@ -245,14 +240,14 @@ def expand_to_the_title(rows: Rows) -> Rows:
 
 
 def add_large_of_one_level(rows: Rows) -> Rows:
-    """Take rows of 100 words that are as deep as the largest content for content too."""
+    """Mark rows of 100 words at the level of the largest row."""
     largest = np.flatnonzero(rows.has(Mark.LARGEST))
     found = np.isin(rows.level, rows.level[largest]) & (rows.words >= 100)
     return rows.marked(Mark.CONTENT, rows.has(Mark.CONTENT) | found)
 
 
 def add_the_list_at_the_end(rows: Rows) -> Rows:
-    """Take list items without links that follow the largest content, and are deeper, for content too."""
+    """Mark list items without links that directly follow the largest row at a lower level."""
     largest = np.flatnonzero(rows.has(Mark.LARGEST))
     if not len(largest):
         return rows
@@ -262,12 +257,12 @@ def add_the_list_at_the_end(rows: Rows) -> Rows:
     return rows.marked(Mark.CONTENT, rows.has(Mark.CONTENT) | items)
 
 
-#: The chain of boilerpipe's DefaultExtractor. The public source fuses content with the row before as well, ahead of
-#: the rules: nothing is content by then, so that step does nothing.
+#: The chain of boilerpipe's DefaultExtractor, without a step of the public source that has no effect: it fuses content
+#: with the row before when no row is content yet.
 DEFAULT_STEPS: Final[tuple[Step, ...]] = (fuse_equal_densities, classify_by_density)
 
-#: Chains of boilerpipe's ArticleExtractor: that of the releases which its ports follow, and that of the last source.
-#: The steps which find titles and ends are :func:`rows_of`'s.
+#: Chains of boilerpipe's ArticleExtractor: of the releases that its ports follow, and of the latest source. Titles and
+#: end marks are detected by :func:`rows_of`.
 ARTICLE_STEPS: Final[Mapping[str, tuple[Step, ...]]] = {
     "nine": (
         classify_by_words,
@@ -294,15 +289,8 @@ ARTICLE_STEPS: Final[Mapping[str, tuple[Step, ...]]] = {
 }
 
 
-class _Chain(Extractor):
+class _Chain(_Boilerpipe):
     """Scores by steps over rows of fused blocks."""
-
-    traits: ClassVar[Traits] = _TRAITS
-
-    @property
-    def parsing(self) -> ParsingOptions:
-        """Boilerpipe's blocks: inline tags do not separate, blocks without words are dropped."""
-        return _PARSING
 
     @property
     @abstractmethod
@@ -315,7 +303,7 @@ class _Chain(Extractor):
         return content.astype(np.float32)
 
     def explain(self, page: Page) -> tuple[str, ...]:
-        """Name the last step that changed what a block is taken for."""
+        """Name the last step that changed the decision about each block."""
         notes = [""] * len(page.blocks)
         before = np.zeros(len(page.blocks), dtype=bool)
         for step, content in self._decisions(page):
@@ -325,7 +313,7 @@ class _Chain(Extractor):
         return tuple(notes)
 
     def _decisions(self, page: Page) -> Iterator[tuple[Step, NDArray[np.bool_]]]:
-        """Each step, and whether a block is content after it."""
+        """Iterate over the steps with the decision after each, (n_blocks,)."""
         rows = rows_of(page)
         for step in self.chain:
             rows = step(rows) if len(rows) else rows
@@ -333,7 +321,7 @@ class _Chain(Extractor):
 
 
 class BoilerpipeDefault(_Chain):
-    """Boilerpipe's chain for any page: equally dense neighbours are fused, then the rules on densities decide.
+    """Boilerpipe's chain for any page: neighbours of equal density are fused, then classified by the density rules.
 
     Examples
     --------
@@ -352,14 +340,15 @@ class BoilerpipeDefault(_Chain):
         return DEFAULT_STEPS
 
 
+@dataclass(eq=False, repr=False)
 class BoilerpipeArticle(_Chain):
-    """Boilerpipe's chain for news: the largest run of content, with what the title and the levels tell.
+    """Boilerpipe's chain for news: the largest run of content, extended by title and level.
 
     Parameters
     ----------
     steps
-        ``twelve``: the steps of the last public source. ``nine``: those of the earlier releases that ports follow;
-        they know no levels, headings and lists.
+        ``twelve``: the steps of the latest public source. ``nine``: those of the earlier releases that its ports
+        follow, which ignore levels, headings and lists.
 
     Examples
     --------
@@ -372,10 +361,7 @@ class BoilerpipeArticle(_Chain):
     """
 
     name: ClassVar[str] = "boilerpipe-article"
-    legal: ClassVar[Mapping[str, Between | tuple[object, ...]]] = {"steps": tuple(ARTICLE_STEPS)}
-
-    def __init__(self, steps: str = "twelve") -> None:
-        self.steps = steps
+    steps: str = parameter("twelve", tuple(ARTICLE_STEPS))
 
     @property
     def chain(self) -> tuple[Step, ...]:

@@ -22,7 +22,7 @@ __all__ = ["Mark", "Rows", "rows_of"]
 
 
 class Mark(IntFlag):
-    """What the steps of a chain note about a row."""
+    """Marks that the steps of a chain set on rows."""
 
     CONTENT = 1
     TITLE = 2  #: repeats the page's title or a part of it
@@ -111,7 +111,7 @@ _INLINE: Final = PROFILES["boilerpipe"] - {"a"}
 
 
 def rows_of(page: Page) -> Rows:
-    """One row per block that boilerpipe sees, with what is known before any step."""
+    """Make one row per block, with the marks that precede all steps."""
     blocks, nodes = page.blocks, page.nodes
     wrapped, lines = _wrapped_lines(blocks)
     elements = set(nodes.names) - {"#text"}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.extractors.base import Between, Extractor, Traits
+from blockml.extractors.base import Extractor, Traits, parameter
 from blockml.extractors.heuristics.token_stream import VIEWS, Flat, flatten, shares
 from blockml.page import Page
 
@@ -63,6 +63,7 @@ def body_text(is_tag: NDArray[np.bool_]) -> tuple[int, int]:
     return int(before[: last + 1].argmin()), last + 1
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class BTE(Extractor):
     """Body text extraction: keeps one run of the page, from where words begin to outnumber tags to where they cease.
 
@@ -85,14 +86,10 @@ class BTE(Extractor):
     """
 
     name: ClassVar[str] = "bte"
-    traits: ClassVar[Traits] = Traits(
-        needs_training=False, uses_siblings=False, gives_probabilities=False, source="Finn et al. 2001"
-    )
-    legal: ClassVar[Mapping[str, Between | tuple[object, ...]]] = {"body_only": (True, False), "view": tuple(VIEWS)}
+    traits: ClassVar[Traits] = Traits("Finn et al. 2001")
 
-    def __init__(self, *, body_only: bool = True, view: str = "raw") -> None:
-        self.body_only = body_only
-        self.view = view
+    body_only: bool = parameter(default=True)
+    view: str = parameter("raw", tuple(VIEWS))
 
     def score(self, page: Page) -> NDArray[np.float32]:
         """Score each block by the share of its words that are in the run.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.extractors.base import Between, Extractor, Traits
+from blockml.extractors.base import Between, Extractor, Traits, parameter
 from blockml.extractors.heuristics.blurring import blur
 from blockml.extractors.heuristics.token_stream import VIEWS, Flat, Tokens, flatten, majority
 from blockml.page import Page
@@ -19,11 +19,12 @@ __all__ = ["ACCB", "CCB", "TCCB", "THRESHOLD"]
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
 
-#: Content code ratio from which on text is content. Gottron 2008 speaks of a threshold without its value; this one is
-#: that of a public implementation by tokens.
+#: Smallest content code ratio of content. Gottron 2008 does not give the value; this one is from a public
+#: implementation by tokens.
 THRESHOLD = 0.75
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CCB(Extractor):
     """Content code blurring by characters.
 
@@ -69,40 +70,16 @@ class CCB(Extractor):
     """
 
     name: ClassVar[str] = "ccb"
-    traits: ClassVar[Traits] = Traits(
-        needs_training=False, uses_siblings=False, gives_probabilities=False, source="Gottron 2008"
-    )
-    legal: ClassVar[Mapping[str, Between | tuple[object, ...]]] = {
-        "radius": Between(1, 500, whole=True),
-        "sigma": Between(0.1, 1000, optional=True),
-        "eps": Between(1e-4, 1),
-        "max_iter": Between(1, 1000, whole=True),
-        "threshold": Between(0, 1),
-        "keep_blocks": (True, False),
-        "view": tuple(VIEWS),
-        "min_words": Between(0, 1_000_000, whole=True),
-    }
+    traits: ClassVar[Traits] = Traits("Gottron 2008")
 
-    def __init__(
-        self,
-        *,
-        radius: int = 40,
-        sigma: float | None = None,
-        eps: float = 0.01,
-        max_iter: int = 100,
-        threshold: float = THRESHOLD,
-        keep_blocks: bool = True,
-        view: str = "raw",
-        min_words: int = 0,
-    ) -> None:
-        self.radius = radius
-        self.sigma = sigma
-        self.eps = eps
-        self.max_iter = max_iter
-        self.threshold = threshold
-        self.keep_blocks = keep_blocks
-        self.view = view
-        self.min_words = min_words
+    radius: int = parameter(40, Between(1, 500, whole=True))
+    sigma: float | None = parameter(None, Between(0.1, 1000, optional=True))
+    eps: float = parameter(0.01, Between(1e-4, 1))
+    max_iter: int = parameter(100, Between(1, 1000, whole=True))
+    threshold: float = parameter(THRESHOLD, Between(0, 1))
+    keep_blocks: bool = parameter(default=True)
+    view: str = parameter("raw", tuple(VIEWS))
+    min_words: int = parameter(0, Between(0, 1_000_000, whole=True))
 
     @property
     def default_threshold(self) -> float:
@@ -110,7 +87,7 @@ class CCB(Extractor):
         return THRESHOLD
 
     def score(self, page: Page) -> NDArray[np.float32]:
-        """Content code ratio that at least half of a block's words reach."""
+        """Score each block by the content code ratio that at least half of its words reach."""
         self.check()
         flat = self._flat(page)
         tokens = flat.tokens()
@@ -133,7 +110,7 @@ class CCB(Extractor):
         return self._rescued(self._spread(page, scores), n_words)
 
     def _flat(self, page: Page) -> Flat:
-        """Tags and texts that the vector is made of."""
+        """Return the tags and texts of the vector."""
         return flatten(page, self.view)
 
     def _lengths(self, flat: Flat, tokens: Tokens) -> _Ints:  # noqa: ARG002 (subclasses count tokens)
@@ -141,7 +118,7 @@ class CCB(Extractor):
         return flat.n_chars.astype(np.int64)
 
     def _separates(self, flat: Flat) -> NDArray[np.bool_]:
-        """(n,) whether texts before and after a piece are kept or removed each for itself."""
+        """(n,) whether a piece separates texts, which are then kept or removed independently."""
         return flat.is_tag
 
     def _of_words(self, ratios: _Floats, starts: _Ints, flat: Flat, tokens: Tokens) -> _Floats:  # noqa: ARG002
@@ -159,11 +136,11 @@ class CCB(Extractor):
         return np.clip(blurred, 0, 1)  # rounding errors
 
     def _spread(self, page: Page, scores: NDArray[np.float32]) -> NDArray[np.float32]:  # noqa: ARG002 (for subclasses)
-        """(n_blocks,) scores that take the blocks around into account."""
+        """(n_blocks,) scores with the influence of surrounding blocks, in subclasses."""
         return scores
 
     def _rescued(self, scores: NDArray[np.float32], n_words: NDArray[np.intp]) -> NDArray[np.float32]:
-        """Scores, with the threshold for the best block left out if there is too little content."""
+        """Raise the score of the best removed block to the threshold if there is too little content."""
         threshold = np.float32(self.threshold)
         kept = scores >= threshold
         if n_words[kept].sum() < self.min_words and not kept.all():
@@ -171,11 +148,12 @@ class CCB(Extractor):
         return scores
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ACCB(CCB):
     """Content code blurring by characters that ignores anchors.
 
-    Start and end tags of ``a`` are taken out of the vector, as links "have no intentional influence on the format" and
-    code in a text would split it. All else, the parameters too, is as in :class:`CCB`.
+    Start and end tags of ``a`` are left out of the vector, as links "have no intentional influence on the format" and
+    would split texts. Everything else is as in :class:`CCB`, including parameters.
 
     Examples
     --------
@@ -193,11 +171,12 @@ class ACCB(CCB):
         return flat.without(flat.is_anchor)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TCCB(ACCB):
     """Content code blurring by tokens that ignores anchors.
 
-    The vector has one entry per tag and one per word. All else is as in :class:`ACCB`; the radius is in tokens. A text
-    without words has no entries, and the ratio of what follows it.
+    The vector has one entry per tag and one per word. Everything else is as in :class:`ACCB`; the radius is in tokens.
+    A text without words has no entries, and the ratio of the entry after it.
 
     Examples
     --------
@@ -208,29 +187,7 @@ class TCCB(ACCB):
     """
 
     name: ClassVar[str] = "tccb"
-
-    def __init__(
-        self,
-        *,
-        radius: int = 25,
-        sigma: float | None = None,
-        eps: float = 0.01,
-        max_iter: int = 100,
-        threshold: float = THRESHOLD,
-        keep_blocks: bool = True,
-        view: str = "raw",
-        min_words: int = 0,
-    ) -> None:
-        super().__init__(
-            radius=radius,
-            sigma=sigma,
-            eps=eps,
-            max_iter=max_iter,
-            threshold=threshold,
-            keep_blocks=keep_blocks,
-            view=view,
-            min_words=min_words,
-        )
+    radius: int = parameter(25, Between(1, 500, whole=True))
 
     def _lengths(self, flat: Flat, tokens: Tokens) -> _Ints:
         return np.bincount(tokens.piece, minlength=len(flat)).astype(np.int64)
@@ -240,7 +197,7 @@ class TCCB(ACCB):
 
 
 def _largest(vector: _Floats, ratios: _Floats, starts: _Ints, ends: _Ints, runs: _Ints) -> _Floats:
-    """Largest ratio of a content entry in the run of texts that a text belongs to.
+    """Compute the largest ratio of a content entry in each text's run of texts.
 
     Parameters
     ----------

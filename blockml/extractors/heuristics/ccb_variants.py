@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.extractors.base import Between, Traits
-from blockml.extractors.heuristics.ccb import CCB, THRESHOLD
+from blockml.extractors.base import Between, Traits, parameter
+from blockml.extractors.heuristics.ccb import CCB
 from blockml.extractors.heuristics.token_stream import Flat, Tokens
 from blockml.page import Page
 from blockml.page.subtrees import subtree_sums
@@ -24,6 +24,7 @@ INLINE = frozenset(
 )
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class WeightedCCB(CCB):
     """Content code blurring by characters in which inline tags count less than others.
 
@@ -51,41 +52,10 @@ class WeightedCCB(CCB):
     """
 
     name: ClassVar[str] = "wccb"
-    traits: ClassVar[Traits] = Traits(
-        needs_training=False, uses_siblings=False, gives_probabilities=False, source="ours, after Gottron 2008"
-    )
-    legal: ClassVar[Mapping[str, Between | tuple[object, ...]]] = {
-        **CCB.legal,
-        "inline_weight": Between(0, 1),
-        "attributes": (True, False),
-    }
+    traits: ClassVar[Traits] = Traits("ours, after Gottron 2008")
 
-    def __init__(
-        self,
-        *,
-        inline_weight: float = 0.25,
-        attributes: bool = True,
-        radius: int = 40,
-        sigma: float | None = None,
-        eps: float = 0.01,
-        max_iter: int = 100,
-        threshold: float = THRESHOLD,
-        keep_blocks: bool = True,
-        view: str = "raw",
-        min_words: int = 0,
-    ) -> None:
-        super().__init__(
-            radius=radius,
-            sigma=sigma,
-            eps=eps,
-            max_iter=max_iter,
-            threshold=threshold,
-            keep_blocks=keep_blocks,
-            view=view,
-            min_words=min_words,
-        )
-        self.inline_weight = inline_weight
-        self.attributes = attributes
+    inline_weight: float = parameter(0.25, Between(0, 1))
+    attributes: bool = parameter(default=True)
 
     def _lengths(self, flat: Flat, tokens: Tokens) -> NDArray[np.int64]:
         lengths = super()._lengths(flat, tokens)
@@ -98,6 +68,7 @@ class WeightedCCB(CCB):
         return flat.is_tag & ~_is_inline(flat)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TreeCCB(WeightedCCB):
     """Content code blurring by characters, then along the tree.
 
@@ -128,39 +99,7 @@ class TreeCCB(WeightedCCB):
     """
 
     name: ClassVar[str] = "dccb"
-    legal: ClassVar[Mapping[str, Between | tuple[object, ...]]] = {
-        **WeightedCCB.legal,
-        "prior": Between(0, 1_000_000),
-    }
-
-    def __init__(
-        self,
-        *,
-        prior: float = 100,
-        inline_weight: float = 0.25,
-        attributes: bool = True,
-        radius: int = 40,
-        sigma: float | None = None,
-        eps: float = 0.01,
-        max_iter: int = 100,
-        threshold: float = THRESHOLD,
-        keep_blocks: bool = True,
-        view: str = "raw",
-        min_words: int = 0,
-    ) -> None:
-        super().__init__(
-            inline_weight=inline_weight,
-            attributes=attributes,
-            radius=radius,
-            sigma=sigma,
-            eps=eps,
-            max_iter=max_iter,
-            threshold=threshold,
-            keep_blocks=keep_blocks,
-            view=view,
-            min_words=min_words,
-        )
-        self.prior = prior
+    prior: float = parameter(100, Between(0, 1_000_000))
 
     def _spread(self, page: Page, scores: NDArray[np.float32]) -> NDArray[np.float32]:
         if not scores.size:

@@ -4,30 +4,21 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.extractors.base import Between, Extractor, Traits
+from blockml.extractors.base import Between, Extractor, Traits, parameter
 from blockml.extractors.heuristics.source_lines import split_lines
 from blockml.extractors.heuristics.token_stream import flatten, shares
 from blockml.page import Page
 
-__all__ = [
-    "CETR",
-    "CETRTM",
-    "above_deviation",
-    "away_from_origin",
-    "smooth",
-    "steps_ahead",
-]
+__all__ = ["CETR", "CETRTM", "above_deviation", "away_from_origin", "smooth", "steps_ahead"]
 
 #: Rounds of k-means after which it stops anyway (our choice; a few suffice).
 _ROUNDS = 100
-_SIGMA = Between(0.1, 10)
-_TRAITS = Traits(needs_training=False, uses_siblings=False, gives_probabilities=False, source="Weninger et al. 2010")
 
 
 def smooth(values: NDArray[np.float64], sigma: float = 1.0) -> NDArray[np.float64]:
@@ -158,10 +149,14 @@ def _squares(points: NDArray[np.float64], centres: NDArray[np.float64]) -> NDArr
     return squares
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class _TagRatios(Extractor):
-    """What both methods share: lines in, and the share of a block's words on lines of content out."""
+    """Base class of both methods: a block scores the share of its words on lines of content."""
 
-    rewrap: bool
+    traits: ClassVar[Traits] = Traits("Weninger et al. 2010")
+
+    rewrap: bool = parameter(default=True)
+    sigma: float = parameter(1.0, Between(0.1, 10))
 
     @abstractmethod
     def _content(self, ratio: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -183,6 +178,7 @@ class _TagRatios(Extractor):
         return shares(chosen[lines.line][words], lines.block[words], len(page.blocks))
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CETRTM(_TagRatios):
     """Content extraction by tag ratios, with a threshold: keeps lines above the ratios' standard deviation.
 
@@ -207,22 +203,13 @@ class CETRTM(_TagRatios):
     """
 
     name: ClassVar[str] = "cetr-tm"
-    traits: ClassVar[Traits] = _TRAITS
-    legal: ClassVar[Mapping[str, Between | tuple[object, ...]]] = {
-        "rewrap": (True, False),
-        "sigma": _SIGMA,
-        "factor": Between(0, 10),
-    }
-
-    def __init__(self, *, rewrap: bool = True, sigma: float = 1.0, factor: float = 1.0) -> None:
-        self.rewrap = rewrap
-        self.sigma = sigma
-        self.factor = factor
+    factor: float = parameter(1.0, Between(0, 10))
 
     def _content(self, ratio: NDArray[np.float64]) -> NDArray[np.bool_]:
         return above_deviation(ratio, sigma=self.sigma, factor=self.factor)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CETR(_TagRatios):
     """Content extraction by tag ratios, with clusters: keeps lines whose ratios, or steps in them, are large.
 
@@ -255,32 +242,10 @@ class CETR(_TagRatios):
     """
 
     name: ClassVar[str] = "cetr"
-    traits: ClassVar[Traits] = _TRAITS
-    legal: ClassVar[Mapping[str, Between | tuple[object, ...]]] = {
-        "rewrap": (True, False),
-        "sigma": _SIGMA,
-        "ahead": Between(1, 1000, whole=True),
-        "clusters": Between(2, 10, whole=True),
-        "n_init": Between(1, 100, whole=True),
-        "random_state": Between(0, 100_000, whole=True),
-    }
-
-    def __init__(
-        self,
-        *,
-        rewrap: bool = True,
-        sigma: float = 1.0,
-        ahead: int = 3,
-        clusters: int = 3,
-        n_init: int = 3,
-        random_state: int = 0,
-    ) -> None:
-        self.rewrap = rewrap
-        self.sigma = sigma
-        self.ahead = ahead
-        self.clusters = clusters
-        self.n_init = n_init
-        self.random_state = random_state
+    ahead: int = parameter(3, Between(1, 1000, whole=True))
+    clusters: int = parameter(3, Between(2, 10, whole=True))
+    n_init: int = parameter(3, Between(1, 100, whole=True))
+    random_state: int = parameter(0, Between(0, 100_000, whole=True))
 
     def _content(self, ratio: NDArray[np.float64]) -> NDArray[np.bool_]:
         steps = steps_ahead(ratio, self.ahead)

@@ -1,14 +1,14 @@
 """A chain of filters over the elements of a page, after Crunch (Gupta et al. 2003, 2005).
 
-The published idea, not the original program, whose settings depend on the site: each filter strikes elements off
-what the filters before it have left; the text that remains is the content.
+A re-creation of the published idea; the original program has settings for each site. Each filter removes elements from
+the output of the filter before; the remaining text is content.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -17,39 +17,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError
-from blockml.extractors.base import Between, Extractor, Traits
+from blockml.extractors.base import Between, Extractor, Traits, parameter
 from blockml.page import Flag, Nodes, Page
 from blockml.page.subtrees import in_blocks, nearest, nearest_above, subtree_sums
 from blockml.text.words import find_words
 
 __all__ = ["AD_HOSTS", "Crunch"]
 
-#: Elements that hold no prose: code, embedded pages and programs, controls of forms.
+#: Elements without prose: code, embedded pages and programs, form controls.
 _PROSELESS = frozenset("script style iframe object embed applet button select input textarea".split())
 
-#: Elements that hold none either, unless they stand around the whole page.
+#: Elements without prose, unless they contain the whole page.
 _WRAPPERS = frozenset({"form", "noscript"})
 
-#: Words of ``class`` and ``id`` that tell an advertisement; a hyphen or an underscore ends a word as well.
+#: Words of ``class`` and ``id`` of advertisements; hyphens and underscores separate words.
 _AD_WORD = re.compile(
     r"(?<![a-z0-9])(?:ad|ads|advert|advertisement|banner|sponsor|promo|doubleclick)(?![a-z0-9])", re.IGNORECASE
 )
 
 #: Hosts of advertisements; Crunch used a public list of the same kind (Gupta et al. 2003). Sub-domains count too.
 AD_HOSTS = (
-    "2mdn.net",
-    "adnxs.com",
-    "advertising.com",
-    "amazon-adsystem.com",
-    "atdmt.com",
-    "criteo.com",
-    "doubleclick.net",
-    "googleadservices.com",
-    "googlesyndication.com",
-    "outbrain.com",
-    "taboola.com",
-    "zedo.com",
-)
+    "2mdn.net", "adnxs.com", "advertising.com", "amazon-adsystem.com", "atdmt.com", "criteo.com", "doubleclick.net",
+    "googleadservices.com", "googlesyndication.com", "outbrain.com", "taboola.com", "zedo.com",
+)  # fmt: skip
 
 #: Elements that may hold a list of links, or be left empty. Crunch looked at table cells (Gupta et al. 2003).
 _CONTAINERS = frozenset("ul ol table td div p".split())
@@ -59,7 +49,7 @@ _HOST = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*:)?//(?:[^/?#@]*@)?([^/?#:\s]+)", re
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rest:
-    """What the filters so far have left of a page."""
+    """A page after some filters."""
 
     nodes: Nodes
     words: NDArray[np.int64]
@@ -68,22 +58,22 @@ class _Rest:
     """(n_nodes,) whether the node is still there."""
 
 
-#: From what is left to the elements that go, (n_nodes,); all below them goes too.
+#: Returns (n_nodes,) the elements to be removed with their subtrees.
 _Filter = Callable[[_Rest], NDArray[np.bool_]]
 
 
 def _elements(rest: _Rest) -> NDArray[np.bool_]:
-    """Elements that hold no prose, forms, and what is shown without scripts only."""
+    """Elements without prose, forms, and ``noscript`` elements."""
     proseless = rest.nodes.named(_PROSELESS)
     outside = rest.left & (nearest(rest.nodes, proseless) < 0)
     return proseless | (rest.nodes.named(_WRAPPERS) & _is_part(replace(rest, left=outside)))
 
 
 def _is_part(rest: _Rest) -> NDArray[np.bool_]:
-    """Whether a node holds at most half of the words (our choice); else it is taken for the page itself.
+    """(n_nodes,) whether a node has at most half of the remaining words (our choice); others count as the page itself.
 
-    Some frameworks put a whole page into one form or, for those who run no scripts, into one ``noscript``; some
-    pages say in the class of their body that they show advertisements.
+    Some frameworks put a whole page into one form or one ``noscript``, and some pages have a class about advertisements
+    on their body.
     """
     words = rest.words * rest.left
     part: NDArray[np.bool_] = 2 * subtree_sums(rest.nodes, words) <= words.sum()
@@ -91,7 +81,7 @@ def _is_part(rest: _Rest) -> NDArray[np.bool_]:
 
 
 def _adverts(rest: _Rest, hosts: frozenset[str]) -> NDArray[np.bool_]:
-    """Elements that say they are advertisements, or point to a host of such."""
+    """Elements whose class or id names an advertisement, or whose address is on an advertiser's host."""
     struck = np.zeros(len(rest.nodes), dtype=bool)
     for node, attributes in enumerate(rest.nodes.attributes):
         if attributes:
@@ -109,7 +99,7 @@ def _is_on(address: str, hosts: frozenset[str]) -> bool:
 
 
 def _link_lists(rest: _Rest, ratio: float) -> NDArray[np.bool_]:
-    """Containers with two links or more, and more than ``ratio`` of them per word that isn't linked."""
+    """Containers with at least two links and more than ``ratio`` links per unlinked word."""
     nodes = rest.nodes
     unlinked = rest.words * ((nodes.flags & Flag.LINK) == 0)
 
@@ -129,7 +119,7 @@ def _text_lists(rest: _Rest) -> NDArray[np.bool_]:
 
 
 def _empty(rest: _Rest) -> NDArray[np.bool_]:
-    """Containers without a word left, such as the strokes that stood between links."""
+    """Containers without remaining words, such as separators between removed links."""
     wordless: NDArray[np.bool_] = subtree_sums(rest.nodes, rest.words * rest.left) == 0
     return wordless & rest.nodes.named(_CONTAINERS)
 
@@ -141,20 +131,20 @@ def _innermost_first(
     second: NDArray[np.integer[Any]] | NDArray[np.bool_],
     goes: Callable[[int, int], bool],
 ) -> NDArray[np.bool_]:
-    """Strike elements by two counts of what is below them, the inner ones before the outer ones.
+    """Remove elements by two sums over their subtrees, inner elements before outer ones.
 
-    What an inner element took along no longer counts for the outer ones.
+    Subtrees that were removed do not count for outer elements.
 
     Parameters
     ----------
     rest
         What is left.
     names
-        Elements that are judged.
+        Names of the elements that may be removed.
     first, second
-        (n_nodes,) what is counted.
+        (n_nodes,) the counts of single nodes.
     goes
-        Judges an element by its two counts.
+        Whether an element with these two sums is removed.
     """
     nodes = rest.nodes
     judged = rest.left & nodes.named(names)
@@ -171,16 +161,17 @@ def _innermost_first(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Trace:
-    """What each filter did to a page."""
+    """Effect of each filter on a page."""
 
     shares: Sequence[NDArray[np.float32]]
-    """(n_blocks,) share of each block's words that was left, before the first filter and after each."""
+    """(n_blocks,) share of each block's words that remains, before the first filter and after each."""
     taken: Mapping[str, NDArray[np.int64]]
     """By filter, (n_nodes,) the element with which it took a node; -1 for nodes it did not take."""
 
 
+@dataclass(eq=False, repr=False)
 class Crunch(Extractor):
-    """Strikes off, one filter after the other, what is not content.
+    """Removes boilerplate by a chain of filters.
 
     Each filter can be switched off; they run in the order of the parameters.
 
@@ -214,44 +205,24 @@ class Crunch(Extractor):
     """
 
     name: ClassVar[str] = "crunch"
-    traits: ClassVar[Traits] = Traits(
-        needs_training=False,
-        uses_siblings=False,
-        gives_probabilities=False,
-        source="Gupta et al. 2003, 2005 (re-created)",
-    )
-    legal: ClassVar[Mapping[str, Between | tuple[object, ...]]] = {
-        "ratio": Between(0, 100),
-        **dict.fromkeys(("elements", "adverts", "link_lists", "text_lists", "empty", "retain_links"), (False, True)),
-    }
+    traits: ClassVar[Traits] = Traits("Gupta et al. 2003, 2005 (re-created)")
 
-    def __init__(
-        self,
-        ratio: float = 0.25,
-        *,
-        elements: bool = True,
-        adverts: bool = True,
-        link_lists: bool = True,
-        text_lists: bool = False,
-        empty: bool = True,
-        retain_links: bool = False,
-        ad_hosts: tuple[str, ...] = AD_HOSTS,
-    ) -> None:
-        self.ratio = ratio  # 0.25: our choice; the original has a ratio of this kind
-        self.elements = elements
-        self.adverts = adverts
-        self.link_lists = link_lists
-        self.text_lists = text_lists
-        self.empty = empty
-        self.retain_links = retain_links
-        self.ad_hosts = ad_hosts
+    ratio: float = parameter(0.25, Between(0, 100))  # our choice; the original has a ratio of this kind
+    _: KW_ONLY
+    elements: bool = parameter(default=True)
+    adverts: bool = parameter(default=True)
+    link_lists: bool = parameter(default=True)
+    text_lists: bool = parameter(default=False)
+    empty: bool = parameter(default=True)
+    retain_links: bool = parameter(default=False)
+    ad_hosts: tuple[str, ...] = AD_HOSTS
 
     def check(self) -> None:
         """Check the arguments of the constructor."""
         super().check()
         hosts: object = self.ad_hosts
         if not isinstance(hosts, (tuple, list)) or not all(isinstance(host, str) for host in hosts):
-            raise UsageError(f"parameter 'ad_hosts' of {self.name} is a tuple of host names, not {hosts!r}")
+            raise UsageError(f"parameter 'ad_hosts' of {self.name} must be a tuple of host names, got {hosts!r}")
 
     def score(self, page: Page) -> NDArray[np.float32]:
         """Give each block the share of its words that all filters leave."""

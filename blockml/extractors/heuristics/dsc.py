@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.extractors.base import Between, Extractor, Traits
+from blockml.extractors.base import Between, Extractor, Traits, parameter
 from blockml.extractors.heuristics.token_stream import VIEWS, flatten, shares
 from blockml.page import Page
 
@@ -124,6 +123,7 @@ def flat_sections(
     return chosen
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class DSC(Extractor):
     """Document slope curve: keeps the sections of a page that have few tags between their words.
 
@@ -152,24 +152,12 @@ class DSC(Extractor):
     """
 
     name: ClassVar[str] = "dsc"
-    traits: ClassVar[Traits] = Traits(
-        needs_training=False,
-        uses_siblings=False,
-        gives_probabilities=False,
-        source="Pinto et al. 2002; Gottron 2007",
-    )
-    legal: ClassVar[Mapping[str, Between | tuple[object, ...]]] = {
-        "factor": Between(0, 1),
-        "run": Between(1, 1000, whole=True),
-        "window": Between(1, 100_000, whole=True, optional=True),
-        "view": tuple(VIEWS),
-    }
+    traits: ClassVar[Traits] = Traits("Pinto et al. 2002; Gottron 2007")
 
-    def __init__(self, *, factor: float = 0.5, run: int = 3, window: int | None = None, view: str = "raw") -> None:
-        self.factor = factor
-        self.run = run
-        self.window = window
-        self.view = view
+    factor: float = parameter(0.5, Between(0, 1))
+    run: int = parameter(3, Between(1, 1000, whole=True))
+    window: int | None = parameter(None, Between(1, 100_000, whole=True, optional=True))
+    view: str = parameter("raw", tuple(VIEWS))
 
     def score(self, page: Page) -> NDArray[np.float32]:
         """Score each block by the share of its words that are in flat sections.

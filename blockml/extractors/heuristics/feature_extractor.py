@@ -7,12 +7,13 @@ do not compete, for there is nothing to extract from them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.extractors.base import Between, Extractor, Traits
+from blockml.extractors.base import Between, Extractor, Traits, parameter
 from blockml.page import Nodes, Page
 from blockml.page.subtrees import nearest, text_lengths
 
@@ -46,6 +47,7 @@ def _parts(page: Page, feature: str) -> tuple[NDArray[np.intp], NDArray[np.float
     return part, amounts[competing].astype(np.float64)
 
 
+@dataclass(eq=False, repr=False)
 class FE(Extractor):
     """Keeps the part of the page with the largest share of the desired feature.
 
@@ -66,17 +68,13 @@ class FE(Extractor):
     """
 
     name: ClassVar[str] = "fe"
-    traits: ClassVar[Traits] = Traits(
-        needs_training=False, uses_siblings=False, gives_probabilities=False, source="Debnath et al. 2005"
-    )
-    legal: ClassVar[Mapping[str, Between | tuple[object, ...]]] = {"feature": tuple(FEATURES)}
+    traits: ClassVar[Traits] = Traits("Debnath et al. 2005")
 
-    def __init__(self, feature: str = "text") -> None:
-        self.feature = feature
+    feature: str = parameter("text", tuple(FEATURES))
 
     @property
     def default_threshold(self) -> float:
-        """What the first part scores."""
+        """Score of the best part."""
         return 1.0
 
     def score(self, page: Page) -> NDArray[np.float32]:
@@ -88,6 +86,7 @@ class FE(Extractor):
         return shares.astype(np.float32)[part]
 
 
+@dataclass(eq=False, repr=False)
 class KFE(Extractor):
     """Keeps the group of parts with the largest shares of the desired feature, out of ``k`` groups.
 
@@ -111,11 +110,9 @@ class KFE(Extractor):
 
     name: ClassVar[str] = "kfe"
     traits: ClassVar[Traits] = FE.traits
-    legal: ClassVar[Mapping[str, Between | tuple[object, ...]]] = {**FE.legal, "k": Between(1, 10, whole=True)}
 
-    def __init__(self, feature: str = "text", k: int = 3) -> None:
-        self.feature = feature
-        self.k = k  # 3: much, some and little; our choice
+    feature: str = parameter("text", tuple(FEATURES))
+    k: int = parameter(3, Between(1, 10, whole=True))  # much, some and little; our choice
 
     def score(self, page: Page) -> NDArray[np.float32]:
         """Give each block of the first group 1, and all others 0."""

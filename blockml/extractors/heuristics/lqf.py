@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.extractors.base import Between, Extractor, Traits
+from blockml.extractors.base import Between, Extractor, Traits, parameter
 from blockml.page import Flag, Nodes, Page
 from blockml.page.subtrees import nearest, nearest_above, subtree_sums, text_lengths
 
@@ -89,6 +89,7 @@ def _printed_sums(
     return np.array(total[:n]), np.array(links[:n])
 
 
+@dataclass(eq=False, repr=False)
 class LQF(Extractor):
     """Removes the text of block elements that have too much of it in links.
 
@@ -111,26 +112,16 @@ class LQF(Extractor):
     """
 
     name: ClassVar[str] = "lqf"
-    traits: ClassVar[Traits] = Traits(
-        needs_training=False,
-        uses_siblings=False,
-        gives_probabilities=False,
-        source="Gottron 2008, after Mantratzis et al. 2005",
-    )
-    legal: ClassVar[Mapping[str, Between | tuple[object, ...]]] = {
-        "quota": Between(0, 1),
-        "remove_subtree": (False, True),
-        "literal": (False, True),
-    }
+    traits: ClassVar[Traits] = Traits("Gottron 2008, after Mantratzis et al. 2005")
 
-    def __init__(self, quota: float = 0.5, *, remove_subtree: bool = False, literal: bool = False) -> None:
-        self.quota = quota  # 0.5: our choice; Gottron 2008 names no threshold
-        self.remove_subtree = remove_subtree
-        self.literal = literal
+    quota: float = parameter(0.5, Between(0, 1))  # our choice; Gottron 2008 names no threshold
+    _: KW_ONLY
+    remove_subtree: bool = parameter(default=False)
+    literal: bool = parameter(default=False)
 
     @property
     def default_threshold(self) -> float:
-        """What a block with just the largest quota scores."""
+        """Score of a block with the largest quota of content."""
         return 1 - self.quota
 
     def score(self, page: Page) -> NDArray[np.float32]:

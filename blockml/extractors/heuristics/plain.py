@@ -24,9 +24,7 @@ class Plain(Extractor):
     """
 
     name: ClassVar[str] = "plain"
-    traits: ClassVar[Traits] = Traits(
-        needs_training=False, uses_siblings=False, gives_probabilities=False, source="Gottron 2008"
-    )
+    traits: ClassVar[Traits] = Traits("Gottron 2008")
 
     def score(self, page: Page) -> NDArray[np.float32]:
         """Give each block 1."""

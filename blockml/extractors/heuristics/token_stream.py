@@ -1,8 +1,8 @@
-"""A page as one run of tags and texts, and as tokens: what content code vectors, slopes and tag ratios are taken from.
+"""A page as a sequence of tags and texts, and of tokens: the input of content code vectors, slopes and tag ratios.
 
-Two views. ``raw`` reads the tags off the source, as long as they are written there, and takes the texts that the
-parser found too. ``tree`` writes the repaired tree out again. Neither counts a tag whose name the source does not
-contain, so a text without tags stays one.
+There are two views. ``raw`` has the tags as written in the source, and the texts of the source that the parser found
+too. ``tree`` serialises the parsed tree. Both leave out tags whose names do not occur in the source, such as those that
+the parser inserted.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from blockml.text.words import find_words
 
 __all__ = ["VIEWS", "Flat", "Tokens", "flatten", "majority", "shares"]
 
-#: Views of a page as a run of tags and texts, by name.
+#: Views of a page as a sequence of tags and texts, by name.
 VIEWS: Mapping[str, str] = {
     "raw": "tags as the source writes them, attributes and all",
     "tree": "tags of the repaired tree, with its attributes; what the source does not contain is left out",
 }
 
-# Quotes count after "=" only, an unclosed tag or quote reaches to the end (HTML standard, section 13.2.5). "/>" ends an
-# element that holds no markup at once, as libxml2 reads it.
+# Quotes count after "=" only, and an unclosed tag or quote extends to the end (HTML standard, section 13.2.5). "/>"
+# closes raw-text elements, as in libxml2.
 _TAG = r"""</?[a-zA-Z][^\s/>]*+(?:[^>=]++|=\s*+(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z))?+)*+(?:>|\Z)"""
 _MARKUP = re.compile(
     rf"(?P<comment><!--.*?(?:--!?>|\Z)|<[!?][^>]*+(?:>|\Z)|</(?![a-zA-Z])[^>]*+(?:>|\Z))"
@@ -42,11 +42,11 @@ _NAME = re.compile(r"<(/?[^\s/>]+)")
 _SPACE = re.compile(r"\s+")
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]+")
 
-#: How far ahead, in characters, a text of the tree is looked for in the source where the two differ, beside the length
-#: of what was not found before it, which counts up to the second number (our choice).
+#: Where tree and source differ: characters within which the next text of the tree is searched for in the source, in
+#: addition to the length of preceding texts that were not found, up to the second number (our choice).
 _WINDOW, _MOST_MISSED = 2000, 20_000
 
-#: Tags that every tree has, written or not.
+#: Tags that every tree contains.
 _IMPLIED = frozenset({"html", "head", "body", "/html", "/head", "/body"})
 
 
@@ -93,7 +93,7 @@ class Flat:
         return np.array([name in ("a", "/a") for name in self.names], dtype=bool)
 
     def without(self, pieces: NDArray[np.bool_]) -> Flat:
-        """Leave pieces out, as if they had never been there."""
+        """Return the sequence without some pieces."""
         kept = np.flatnonzero(~pieces)
         rows = kept.tolist()
         return Flat(
@@ -122,21 +122,21 @@ class Flat:
 
 
 def flatten(page: Page, view: str = "raw") -> Flat:
-    """Write a page as one run of tags and texts.
+    """Convert a page to a sequence of tags and texts.
 
-    Comments and the contents of scripts and styles are gone, white space between two tags too.
+    Comments, contents of scripts and styles, and white space between two tags are left out.
 
     Parameters
     ----------
     page
-        The page. One without a source (made from another page) has the view ``tree`` only, and is given it.
+        The page. For a page without a source (made from another page) the view is always ``tree``.
     view
         A key of :data:`VIEWS`.
 
     Raises
     ------
     UnknownNameError
-        No such view.
+        The view is unknown.
 
     Examples
     --------
@@ -165,7 +165,7 @@ class _Pieces:
 
 
 def _scan(source: str) -> _Pieces:
-    """Read tags and texts off a source."""
+    """Read tags and texts from a source."""
     names: list[str] = []
     texts: list[str] = []
     n_chars: list[int] = []
@@ -221,7 +221,7 @@ def _scan(source: str) -> _Pieces:
 
 
 def _raw(page: Page, pieces: _Pieces, source: str) -> Flat:
-    """The source's pieces, without texts that the parser did not find."""
+    """Return the pieces of the source, without texts that the parser did not find."""
     is_tag = np.array([text == "" for text in pieces.texts], dtype=bool)
     rows = np.flatnonzero(~is_tag)
     solid = ["".join(pieces.texts[row].split()) for row in rows.tolist()]
@@ -247,12 +247,11 @@ def _raw(page: Page, pieces: _Pieces, source: str) -> Flat:
 
 
 def _locate(pieces: Sequence[str], nodes: Sequence[str]) -> NDArray[np.intp]:
-    """For each text of the source the text node that holds its beginning, or -1; both without white space.
+    """Return the text node at the start of each text of the source, or -1; texts are given without white space.
 
-    The two mostly hold the same characters. Where they don't, each text node is looked for from where the one before
-    ended.
+    Tree and source mostly contain the same characters. If not, each text node is searched for after the one before.
     """
-    # Where the source has a NUL, a parser has this sign or nothing.
+    # Parsers replace NUL by this character or drop it.
     pieces, nodes = ([text.replace("\ufffd", "") for text in texts] for texts in (pieces, nodes))
     written, found = "".join(pieces), "".join(nodes)
     lengths = np.array([len(text) for text in nodes], dtype=np.int64)
@@ -281,7 +280,7 @@ def _locate(pieces: Sequence[str], nodes: Sequence[str]) -> NDArray[np.intp]:
 
 
 def _block_of_node(page: Page) -> NDArray[np.int32]:
-    """(n_nodes,) block of each text node, -1 where it has none."""
+    """(n_nodes,) block of each text node; -1 outside blocks."""
     result = np.full(len(page.nodes), -1, dtype=np.int32)
     blocks = page.blocks
     if len(blocks):
@@ -293,9 +292,9 @@ def _block_of_node(page: Page) -> NDArray[np.int32]:
 
 
 def _tree(page: Page, written: set[str] | None) -> Flat:
-    """The tree written out; of its tags only those whose name the source contains.
+    """Serialise the tree, without tags whose names the source does not contain.
 
-    Without a source all but the bare tags that every tree has.
+    Without a source, only tags without attributes that every tree contains are left out.
     """
     names: list[str] = []
     texts: list[str] = []
@@ -323,7 +322,7 @@ def _tree(page: Page, written: set[str] | None) -> Flat:
 
 
 def _events(nodes: Nodes) -> Iterator[tuple[int, str, str]]:
-    """Node, serialisation and tag name of every tag and text in document order."""
+    """Iterate over tags and texts in document order: node, serialisation and tag name."""
     open_nodes: list[int] = []
     dropped = (nodes.flags & Flag.DROPPED) > 0
     for node in range(len(nodes) + 1):
@@ -343,9 +342,9 @@ def _events(nodes: Nodes) -> Iterator[tuple[int, str, str]]:
 
 
 def majority(scores: NDArray[np.float64], block: NDArray[np.int32], n_blocks: int) -> NDArray[np.float32]:
-    """Score of each block from the scores of its words: what at least half of them reach.
+    """Score blocks by the upper median of the scores of their words.
 
-    So a block reaches a threshold just when at least half of its words do. A block without words has 0.
+    A block reaches a threshold exactly if at least half of its words do. A block without words scores 0.
 
     Parameters
     ----------
@@ -373,7 +372,7 @@ def majority(scores: NDArray[np.float64], block: NDArray[np.int32], n_blocks: in
 
 
 def shares(chosen: NDArray[np.bool_], block: NDArray[np.int32], n_blocks: int) -> NDArray[np.float32]:
-    """Share of each block's words that were chosen; 0 for a block without words.
+    """Compute the share of each block's words that were chosen; 0 for a block without words.
 
     Parameters
     ----------

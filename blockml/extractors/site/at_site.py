@@ -1,11 +1,11 @@
-"""Any extractor in, the same one that knows a site out: from what was learnt before, or from a page's links."""
+"""Add knowledge of a site to any extractor: from a template, or from the links of a page."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -24,16 +24,18 @@ if TYPE_CHECKING:
 __all__ = ["Unrepeated", "at_site", "from_links"]
 
 
+@dataclass(eq=False, repr=False)
 class Unrepeated(Combination):
-    """Keeps what an extractor keeps of a page, less what another one calls repeated.
+    """Keeps the blocks that an extractor keeps, except those that another one finds repeated on the site.
 
-    The extractor sees the whole page: what repeats is context for what doesn't. If nothing that it keeps would be left,
-    its own decision stands.
+    The extractor scores the whole page, since repeated blocks are context for others. If all blocks that it keeps are
+    repeated, its own decision is used.
 
     Parameters
     ----------
     members
-        What tells repeated blocks, such as :class:`~blockml.extractors.site.methods.TextFrequency`; and the extractor.
+        A detector of repeated blocks, such as :class:`~blockml.extractors.site.methods.TextFrequency`, and the
+        extractor.
 
     Examples
     --------
@@ -44,9 +46,7 @@ class Unrepeated(Combination):
     """
 
     name: ClassVar[str] = "unrepeated"
-
-    def __init__(self, members: Sequence[Member] = ("df", "plain")) -> None:
-        self.members = members
+    members: Sequence[Member] = ("df", "plain")
 
     @property
     def default_threshold(self) -> float:
@@ -55,20 +55,20 @@ class Unrepeated(Combination):
 
     @property
     def gives_labels(self) -> bool:
-        """Whether the extractor does."""
+        """Whether the extractor has labels."""
         return self.extractors()[-1].gives_labels
 
     @property
     def parsing(self) -> ParsingOptions:
-        """Parsing of the extractor: a model's pages have to be cut as in training."""
+        """Parsing options of the extractor: pages of a model have to be parsed as in training."""
         return self.extractors()[-1].parsing
 
     def score(self, page: Page) -> NDArray[np.float32]:
-        """Score by the extractor; what repeats scores 0."""
+        """Score by the extractor; repeated blocks score 0."""
         return self.decide(page).scores
 
     def predict(self, page: Page) -> Prediction:
-        """Score by the extractor, and pass on what both remark."""
+        """Score by the extractor, with the remarks of both."""
         self.check()
         site, last = self.extractors()
         rare, found = site.predict(page), last.predict(page)
@@ -80,7 +80,7 @@ class Unrepeated(Combination):
         return left
 
     def explain(self, page: Page) -> tuple[str, ...]:
-        """Name what removes a block, else tell what the extractor tells."""
+        """Explain why a block is repeated, or return the explanation of the extractor."""
         site, last = self.extractors()
         rare = site.decide(page).kept.tolist()
         return tuple(
@@ -92,25 +92,25 @@ class Unrepeated(Combination):
 
 
 def at_site(extractor: Extractor, template: SiteTemplate | str | os.PathLike[str]) -> Extractor:
-    """Let an extractor know a site.
+    """Return an extractor that uses the template of a site.
 
     Parameters
     ----------
     extractor
-        One that knows sites gets the template. Of what any other one keeps, texts that repeat on the site are left
-        out (:class:`Unrepeated`); it stays as it is where too few pages are known.
+        An extractor that uses sites gets the template. Any other one is combined with the removal of repeated texts
+        (:class:`Unrepeated`), which has no effect if the template was learnt from too few pages.
     template
-        What was learnt of the site.
+        Template of the site.
 
     Returns
     -------
     Extractor
-        Another one; the given one isn't changed.
+        A new extractor; the given one does not change.
 
     Raises
     ------
     ModelError
-        The template's file can't be used.
+        The template's file cannot be used.
 
     Examples
     --------
@@ -134,31 +134,31 @@ def from_links(
     source: PageSource,
     **options: Any,  # noqa: ANN401 (those of training_set)
 ) -> tuple[Extractor, TrainingSet]:
-    """Let an extractor know a site from the pages that one page links to (Gottron 2008, *Bridging the gap*).
+    """Return an extractor that uses the pages that one page links to (Gottron 2008, *Bridging the gap*).
 
     Parameters
     ----------
     extractor
         Any: see :func:`at_site`.
     page
-        The page, with a URL and parsed as the extractor wants it.
+        The page, with a URL, parsed by the extractor's options.
     source
-        Where linked pages come from, parsed alike.
+        Source of the linked pages, parsed by the same options.
     **options
         Of :func:`blockml.templates.linked.training_set`: ``max_pages``, ``order``, ``metric`` …
 
     Returns
     -------
     Extractor, TrainingSet
-        The extractor that knows what the page and its template's other pages share, and how these were found. Where
-        too few were, it works by its fallback.
+        The extractor with the template of the page and its linked pages, and how these were found. With too few pages
+        it uses its fallback.
 
     Raises
     ------
     UsageError
-        No such option, or no such value.
+        An option or its value is unknown.
     """
-    from blockml.templates.linked import training_set  # few need it, and importing it takes as long as numpy
+    from blockml.templates.linked import training_set  # slow to import, and rarely needed
 
     found = training_set(page, source, **options)
     template = SiteTemplate.learn(found.pages, name=page.url or "")

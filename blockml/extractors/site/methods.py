@@ -1,21 +1,22 @@
-"""Extractors that know other pages of the site: what repeats there is template, the rest is content.
+"""Extractors that use other pages of the site: repeated text is template, the rest is content.
 
-They learn from pages (``fit``) or are given what was learnt before (``template``). Where there is too little to learn
-from, or the result can't be right, another extractor steps in, and the extraction says so.
+They learn from pages (``fit``) or use a template that was learnt before (``template``). With too few pages, or an
+implausible result, a fallback extractor is used, with a remark.
 """
 
 from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from typing import ClassVar, Final, Self
+from collections.abc import Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError
-from blockml.extractors.base import Between, Extractor, Prediction, Traits
+from blockml.extractors.base import Between, Extractor, Prediction, Traits, parameter
 from blockml.extractors.combinations import Member
 from blockml.extractors.methods import METHODS
 from blockml.page import Page
@@ -36,32 +37,32 @@ from blockml.templates.frequency import (
 from blockml.templates.mapping import template_share
 from blockml.templates.site import SiteTemplate, loaded
 
-__all__ = [
-    "IBDF",
-    "BlockFrequency",
-    "Entropy",
-    "SiteMethod",
-    "TextFrequency",
-    "TreeMapping",
-]
+__all__ = ["IBDF", "BlockFrequency", "Entropy", "SiteMethod", "TextFrequency", "TreeMapping"]
 
 #: A template, or the path of its file.
 Template = SiteTemplate | str | os.PathLike[str]
 
 Scores = tuple[NDArray[np.float32], Sequence[str]]
 
-_SHARE: Final = Between(0, 1)
 
-
+@dataclass(eq=False, repr=False)
 class SiteMethod(Extractor):
-    """Scores blocks by what is known of the page's site."""
+    """Base class of extractors that score blocks by the template of the page's site.
 
-    template: Template | None
-    """What is known of the site."""
-    fallback: Member
-    """Extractor that steps in."""
-    min_train: int
-    """Fewest pages to judge by, the page itself included."""
+    Parameters
+    ----------
+    template
+        The template, or the path of its file; :meth:`fit` sets it.
+    fallback
+        Extractor that is used if there is too little to learn from.
+    min_train
+        Fewest pages of the site, the page itself included, without which the fallback is used.
+    """
+
+    template: Template | None = None
+    _: KW_ONLY
+    fallback: Member = "accb"
+    min_train: int = parameter(MIN_TRAIN, Between(1, 1_000_000, whole=True))
 
     def check(self) -> None:
         """Check the arguments.
@@ -69,9 +70,9 @@ class SiteMethod(Extractor):
         Raises
         ------
         UsageError
-            One is no legal value.
+            A value is not legal.
         ModelError
-            The template's file can't be used.
+            The template's file cannot be used.
         """
         loaded(self.template)
         self._check_rest()
@@ -87,28 +88,26 @@ class SiteMethod(Extractor):
         return self
 
     def score(self, page: Page) -> NDArray[np.float32]:
-        """Score blocks by their site, or by the fallback."""
+        """Score blocks by the template, or by the fallback."""
         return self.predict(page).scores
 
     def predict(self, page: Page) -> Prediction:
-        """Score blocks, and name the fallback if it stepped in."""
-        doubt, scores, _ = self._by_site(page)
-        if doubt is None:
+        """Score blocks, with a remark if the fallback is used."""
+        reason, scores, _ = self._by_site(page)
+        if reason is None:
             return Prediction(scores)
         other = self._fallback()
         found = other.predict(page)
-        kept = other.decide(
-            page, found
-        ).kept  # its scores are compared with another threshold: only the decision counts
-        return Prediction(kept.astype(np.float32), (f"fallback to {other.id}: {doubt}", *found.remarks))
+        kept = other.decide(page, found).kept  # the decision, as its scores have another threshold
+        return Prediction(kept.astype(np.float32), (f"fallback to {other.id}: {reason}", *found.remarks))
 
     def explain(self, page: Page) -> tuple[str, ...]:
-        """Tell on how many pages a block stands, or what the fallback tells."""
-        doubt, _, notes = self._by_site(page)
-        return notes if doubt is None else self._fallback().explain(page)
+        """Name the number of pages with a block, or return the explanations of the fallback."""
+        reason, _, notes = self._by_site(page)
+        return notes if reason is None else self._fallback().explain(page)
 
     def _by_site(self, page: Page) -> tuple[FallbackReason | None, NDArray[np.float32], tuple[str, ...]]:
-        """Scores and notes, and why they should not be used."""
+        """Return the reason for the fallback or None, scores and notes."""
         template = loaded(self.template)  # once: a file takes as long to read as a page
         self._check_rest()
         nothing = np.zeros(len(page.blocks), dtype=np.float32), ("",) * len(page.blocks)
@@ -121,28 +120,24 @@ class SiteMethod(Extractor):
         scores, notes = self._judge(page, template, known)
         return fallback_reason(known, kept_share(page, scores), min_train=self.min_train), scores, tuple(notes)
 
-    include_self: bool = True
+    include_self = True
     _needs_similar: ClassVar[bool] = False
 
     @abstractmethod
     def _judge(self, page: Page, template: SiteTemplate, known: Measures) -> Scores:
-        """Scores with .5 at the border, and a note for each block."""
+        """Return scores with the threshold at .5, and a note for each block."""
 
     def _fallback(self) -> Extractor:
         if isinstance(self.fallback, Extractor):
             return self.fallback
         if self.fallback not in METHODS:
-            raise UsageError(f"parameter 'fallback' of {self.name} is an extractor or one of: {', '.join(METHODS)}")
+            raise UsageError(
+                f"parameter 'fallback' of {self.name} must be an extractor or one of: {', '.join(METHODS)}"
+            )
         return METHODS[self.fallback]()
 
 
-def _traits(source: str) -> Traits:
-    return Traits(needs_training=False, uses_siblings=True, gives_probabilities=False, source=source)
-
-
-_LEGAL: Final = {"min_train": Between(1, 1_000_000, whole=True)}
-
-
+@dataclass(eq=False, repr=False, kw_only=True)
 class TextFrequency(SiteMethod):
     """Removes texts that stand on more than a third of the site's pages.
 
@@ -150,16 +145,12 @@ class TextFrequency(SiteMethod):
 
     Parameters
     ----------
-    template
-        What is known of the site; :meth:`fit` sets it.
     theta
         Share of the pages up to which a text is content.
     include_self
         Count the page itself among the pages, as the paper does.
-    fallback
-        Extractor that steps in.
-    min_train
-        Fewest pages to judge by, the page itself included.
+    template, fallback, min_train
+        See :class:`SiteMethod`.
 
     Examples
     --------
@@ -170,29 +161,15 @@ class TextFrequency(SiteMethod):
     """
 
     name: ClassVar[str] = "df"
-    traits: ClassVar[Traits] = _traits("Gottron 2008, Bridging the gap")
-    legal: ClassVar[Mapping[str, Between | tuple[object, ...]]] = {
-        "theta": _SHARE, "include_self": (True, False), **_LEGAL,
-    }  # fmt: skip
-
-    def __init__(
-        self,
-        template: Template | None = None,
-        theta: float = THETA,
-        include_self: bool = True,  # noqa: FBT001, FBT002 (scikit-learn's style)
-        fallback: Member = "accb",
-        min_train: int = MIN_TRAIN,
-    ) -> None:
-        self.template = template
-        self.theta = theta
-        self.include_self = include_self
-        self.fallback = fallback
-        self.min_train = min_train
+    traits: ClassVar[Traits] = Traits("Gottron 2008, Bridging the gap", uses_siblings=True)
+    theta: float = parameter(THETA, Between(0, 1))
+    include_self: bool = parameter(default=True)
 
     def _judge(self, page: Page, template: SiteTemplate, known: Measures) -> Scores:  # noqa: ARG002 (one signature)
         return text_frequency(known, self.theta)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class BlockFrequency(SiteMethod):
     """Removes blocks that stand on more than a third of the site's pages.
 
@@ -200,30 +177,19 @@ class BlockFrequency(SiteMethod):
 
     Parameters
     ----------
-    template, theta, fallback, min_train
-        See :class:`TextFrequency`.
+    template, fallback, min_train, theta
+        See :class:`SiteMethod` and :class:`TextFrequency`.
     """
 
     name: ClassVar[str] = "blockdf"
-    traits: ClassVar[Traits] = _traits("Gottron 2008, Bridging the gap, on blocks")
-    legal: ClassVar[Mapping[str, Between | tuple[object, ...]]] = {"theta": _SHARE, **_LEGAL}
-
-    def __init__(
-        self,
-        template: Template | None = None,
-        theta: float = THETA,
-        fallback: Member = "accb",
-        min_train: int = MIN_TRAIN,
-    ) -> None:
-        self.template = template
-        self.theta = theta
-        self.fallback = fallback
-        self.min_train = min_train
+    traits: ClassVar[Traits] = Traits("Gottron 2008, Bridging the gap, on blocks", uses_siblings=True)
+    theta: float = parameter(THETA, Between(0, 1))
 
     def _judge(self, page: Page, template: SiteTemplate, known: Measures) -> Scores:  # noqa: ARG002 (one signature)
         return block_frequency(known, self.theta)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Entropy(SiteMethod):
     """Removes blocks whose words are spread evenly over the site's pages.
 
@@ -232,32 +198,21 @@ class Entropy(SiteMethod):
     Parameters
     ----------
     template, fallback, min_train
-        See :class:`TextFrequency`.
+        See :class:`SiteMethod`.
     theta
         Entropy up to which a block is content (our choice); None finds one on each page as InfoDiscoverer does, which
         on most pages stops too early.
     """
 
     name: ClassVar[str] = "entropy"
-    traits: ClassVar[Traits] = _traits("Lin and Ho 2002 (InfoDiscoverer)")
-    legal: ClassVar[Mapping[str, Between | tuple[object, ...]]] = {"theta": Between(0, 1, optional=True), **_LEGAL}
-
-    def __init__(
-        self,
-        template: Template | None = None,
-        theta: float | None = 0.7,
-        fallback: Member = "accb",
-        min_train: int = MIN_TRAIN,
-    ) -> None:
-        self.template = template
-        self.theta = theta
-        self.fallback = fallback
-        self.min_train = min_train
+    traits: ClassVar[Traits] = Traits("Lin and Ho 2002 (InfoDiscoverer)", uses_siblings=True)
+    theta: float | None = parameter(0.7, Between(0, 1, optional=True))
 
     def _judge(self, page: Page, template: SiteTemplate, known: Measures) -> Scores:  # noqa: ARG002 (one signature)
         return entropy_rule(known, self.theta)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class IBDF(SiteMethod):
     """Removes blocks that are similar to blocks of more than a third of the site's other pages.
 
@@ -265,31 +220,20 @@ class IBDF(SiteMethod):
 
     Parameters
     ----------
-    template, theta, fallback, min_train
-        See :class:`TextFrequency`.
+    template, fallback, min_train, theta
+        See :class:`SiteMethod` and :class:`TextFrequency`.
     """
 
     name: ClassVar[str] = "ibdf"
-    traits: ClassVar[Traits] = _traits("Debnath, Mitra and Giles 2005 (ContentExtractor)")
-    legal: ClassVar[Mapping[str, Between | tuple[object, ...]]] = {"theta": _SHARE, **_LEGAL}
+    traits: ClassVar[Traits] = Traits("Debnath, Mitra and Giles 2005 (ContentExtractor)", uses_siblings=True)
+    theta: float = parameter(THETA, Between(0, 1))
     _needs_similar: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        template: Template | None = None,
-        theta: float = THETA,
-        fallback: Member = "accb",
-        min_train: int = MIN_TRAIN,
-    ) -> None:
-        self.template = template
-        self.theta = theta
-        self.fallback = fallback
-        self.min_train = min_train
 
     def _judge(self, page: Page, template: SiteTemplate, known: Measures) -> Scores:  # noqa: ARG002 (one signature)
         return ibdf_rule(known, theta=self.theta)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TreeMapping(SiteMethod):
     """Removes what other pages of the same layout have at the same place.
 
@@ -298,20 +242,13 @@ class TreeMapping(SiteMethod):
 
     Parameters
     ----------
-    template, fallback
-        See :class:`TextFrequency`.
-    min_train
-        Fewest pages to judge by, the page itself included; a subdigraph may be as small as one page besides.
+    template, fallback, min_train
+        See :class:`SiteMethod`; a subdigraph may be as small as one other page.
     """
 
     name: ClassVar[str] = "etdm"
-    traits: ClassVar[Traits] = _traits("Alarte et al. 2014")
-    legal: ClassVar[Mapping[str, Between | tuple[object, ...]]] = _LEGAL
-
-    def __init__(self, template: Template | None = None, fallback: Member = "accb", min_train: int = 2) -> None:
-        self.template = template
-        self.fallback = fallback
-        self.min_train = min_train
+    traits: ClassVar[Traits] = Traits("Alarte et al. 2014", uses_siblings=True)
+    min_train: int = parameter(2, Between(1, 1_000_000, whole=True))
 
     def fit(self, pages: Iterable[Page], labels: object = None) -> Self:  # noqa: ARG002 (the contract's signature)
         """Learn the layouts of the site from pages of it."""

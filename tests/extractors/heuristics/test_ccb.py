@@ -236,7 +236,7 @@ def test_only_counts_matter(elements: list[tuple[str, str]], method: type[CCB], 
 )
 def test_illegal_values_name_the_legal_ones(method: type[CCB], parameter: str, value: Any, legal: str) -> None:
     """When set, and when used after construction."""
-    with pytest.raises(UsageError, match=f"'{parameter}' of {method.name} is {legal}"):
+    with pytest.raises(UsageError, match=f"'{parameter}' of {method.name} must be {legal}"):
         method().set_params(**{parameter: value})
     with pytest.raises(UsageError, match=legal):
         method(**{parameter: value}).score(blockml.parse("<p>text</p>"))

@@ -170,7 +170,7 @@ def test_ratios_of_elements_are_the_slow_ones(html: str, seed: int, prior: float
 )
 def test_illegal_values_name_the_legal_ones(parameter: str, value: Any, legal: str) -> None:
     """When set, and when used after construction."""
-    with pytest.raises(UsageError, match=f"'{parameter}' of dccb is {legal}"):
+    with pytest.raises(UsageError, match=f"'{parameter}' of dccb must be {legal}"):
         TreeCCB().set_params(**{parameter: value})
     with pytest.raises(UsageError, match=legal):
         TreeCCB(**{parameter: value}).score(blockml.parse("<p>text</p>"))
@@ -179,4 +179,4 @@ def test_illegal_values_name_the_legal_ones(parameter: str, value: Any, legal: s
 def test_names() -> None:
     """Public names, and ids that name what was changed."""
     assert [method().id for method in METHODS] == ["wccb", "dccb"]
-    assert TreeCCB(prior=50, radius=30).id == "dccb(prior=50, radius=30)"
+    assert TreeCCB(prior=50, radius=30).id == "dccb(radius=30, prior=50)"

@@ -202,8 +202,8 @@ def test_deep_pages_are_scored(literal: bool) -> None:  # noqa: FBT001
         ({"quota": 1.1}, "a number from 0 to 1"),
         ({"quota": "half"}, "a number from 0 to 1"),
         ({"quota": math.nan}, "a number from 0 to 1"),
-        ({"remove_subtree": "yes"}, "one of False, True"),
-        ({"literal": None}, "one of False, True"),
+        ({"remove_subtree": "yes"}, "one of True, False"),
+        ({"literal": None}, "one of True, False"),
     ],
 )
 def test_illegal_parameters(parameters: dict[str, object], legal: str) -> None:

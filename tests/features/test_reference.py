@@ -1,4 +1,4 @@
-"""Columns, groups and words that the C extension writes, against the reference in Python: equal to the last bit."""
+"""Compiled features against the Python reference: columns, groups and words are equal to the last bit."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ from blockml.features.structure import FAR
 from blockml.features.vocabulary import ROLE_BITS, ROLES, role_bits
 from blockml.page import Blocks, Nodes, Page
 from blockml.page.attributes import Attributes
+from tests.reference import python_reference
 from tests.strategies import messy_html
 
-pytestmark = pytest.mark.skipif(_kernel.compiled is None, reason="needs the compiled kernel")
+pytestmark = pytest.mark.skipif(_kernel.compiled is None, reason="needs the C extension")
 
 #: Characters whose lower case is several, depends on their neighbours or is ASCII; signs in and between words; lone
 #: surrogates.
@@ -66,8 +67,7 @@ def everything(page: Page) -> list[tuple[str, bytes]]:
 def assert_equal_to_reference(page: Page) -> None:
     """Compare all features with those that Python computes."""
     found = everything(page)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_kernel, "compiled", None)
+    with python_reference():
         expected = everything(page)
     assert [name for (name, one), (_, other) in zip(found, expected, strict=True) if one != other] == []
     assert [name for name, _ in found] == [name for name, _ in expected]
@@ -75,7 +75,7 @@ def assert_equal_to_reference(page: Page) -> None:
 
 @given(html=messy_html)
 def test_messy_pages(html: str) -> None:
-    """Any markup."""
+    """Columns, groups and words of any markup."""
     assert_equal_to_reference(blockml.parse(html))
 
 
@@ -229,8 +229,8 @@ def test_attributes_of_any_mapping() -> None:
         levels(page_of([{}, {"role": b"main"}]), ["rolemain"])  # type: ignore[dict-item]
 
 
-def test_values_and_words_made_up_to_collide() -> None:
-    """They cost more, and change nothing: hashes of tables as in ``kernel.h`` and ``features_title_overlap.c``."""
+def test_values_and_words_chosen_to_collide() -> None:
+    """Collisions cost time only: hashes as in ``kernel.h`` and ``features_title_overlap.c``."""
     letters = np.array(np.meshgrid(*[np.arange(97, 123, dtype=np.uint64)] * 4)).reshape(4, -1)
     word = sum((letter << np.uint64(8 * place) for place, letter in enumerate(letters)), np.uint64(0))
     factor, half = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
@@ -245,7 +245,7 @@ def test_values_and_words_made_up_to_collide() -> None:
 
 
 def test_thousands_of_words_in_a_short_block() -> None:
-    """Words that signs join count as one word of the block, and one by one for its likeness to the title."""
+    """Words joined by signs are one word of the block, and single words for the overlap with the title."""
     many = "-".join(f"w{number}" for number in range(20_000))
     assert_equal_to_reference(blockml.parse(f"<title>cat w7</title><p>{many}<p>cat {many}"))
 
@@ -260,12 +260,11 @@ def test_word_densities(lengths: list[list[int]]) -> None:
         np.array([length for words in lengths for length in words], dtype=np.int32), ("",) * len(lengths),
     )  # fmt: skip
     found = word_density(blocks)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_kernel, "compiled", None)
+    with python_reference():
         assert found.tobytes() == word_density(blocks).tobytes()
 
 
-# --- nothing is read or written beyond an array -----------------------------------------------------------------------
+# --- invalid arguments -----------------------------------------------------------------------------------------------
 
 #: A page of two elements and a text, of one block; and changes of it that are no tree.
 A_TREE: dict[str, Any] = {
@@ -293,12 +292,12 @@ def a_tree(**changes: object) -> object:
         held if name in whole or not isinstance(held, list) else np.array(held, TYPES.get(name, np.int32))
         for name, held in (A_TREE | changes).items()
     ]
-    return compiled().page_tree(*arguments)
+    return compiled().new_page_tree(*arguments)
 
 
 @pytest.mark.parametrize(("name", "wrong"), NO_TREES)
 def test_wrong_trees_are_refused(name: str, wrong: object) -> None:
-    """Functions that take a tree trust its numbers."""
+    """Other functions trust the numbers of a tree."""
     a_tree()
     with pytest.raises((IndexError, TypeError, ValueError)):
         a_tree(**{name: wrong})
@@ -317,7 +316,7 @@ def test_wrong_sets_of_attributes_are_refused(pairs: bytes, ends: list[int]) -> 
 
 
 class Recorded:
-    """The C extension, with the arguments of the first call of each function kept."""
+    """The C extension, which records the arguments of the first call of each function."""
 
     def __init__(self, compiled: _kernel.Compiled) -> None:
         self.compiled = compiled
@@ -334,7 +333,7 @@ class Recorded:
 
 
 def recorded(monkeypatch: pytest.MonkeyPatch, html: str) -> dict[str, tuple[Any, ...]]:
-    """Arguments of each function of the features that a page needs."""
+    """Return the arguments of each function of the features for a page."""
     kernel = Recorded(compiled())
     monkeypatch.setattr(_kernel, "compiled", kernel)
     found = matrix(blockml.parse(html), "page")
@@ -342,22 +341,30 @@ def recorded(monkeypatch: pytest.MonkeyPatch, html: str) -> dict[str, tuple[Any,
     assert found.block_groups
     matrix(found.context.page, "kim2013")
     monkeypatch.undo()
-    chosen = ("held_tables", "page_tree", "page_names", "page_groups", "page_rows", "page_bags", "line_densities")
+    chosen = (
+        "new_tables",
+        "new_page_tree",
+        "new_attribute_values",
+        "block_groups",
+        "write_columns",
+        "ancestor_words",
+        "word_densities",
+    )
     return {name: kernel.arguments[name] for name in chosen}
 
 
-def test_only_trees_names_and_tables_are_taken_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not other objects, nor capsules of others; and names are those of the tree."""
+def test_other_capsules_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other objects, capsules of other types, and attribute values of another tree."""
     calls = recorded(monkeypatch, HTML)
-    others: list[Any] = ["tree", dt.datetime_CAPI, *calls["page_rows"][:3], a_tree()]
-    for name in ("page_names", "page_groups", "page_rows", "page_bags"):
+    others: list[Any] = ["tree", dt.datetime_CAPI, *calls["write_columns"][:3], a_tree()]
+    for name in ("new_attribute_values", "block_groups", "write_columns", "ancestor_words"):
         function, arguments = getattr(compiled(), name), calls[name]
         for place, taken in enumerate(arguments):
             if type(taken) is not type(dt.datetime_CAPI):
                 continue
             function(*arguments)
             for other in others:
-                alone = sum(type(held) is type(taken) for held in arguments) == 1 or name == "page_names"
+                alone = sum(type(held) is type(taken) for held in arguments) == 1 or name == "new_attribute_values"
                 if other is taken or (other is others[-1] and alone):  # another tree, and nothing that is of one
                     continue
                 with pytest.raises((TypeError, ValueError)):
@@ -366,20 +373,20 @@ def test_only_trees_names_and_tables_are_taken_as_such(monkeypatch: pytest.Monke
 
 def test_wrong_rows_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows beyond the matrix, other numbers of columns, and columns that need more than is given."""
-    tree, names, tables, titles, row_of, found = recorded(monkeypatch, HTML)["page_rows"]
+    tree, names, tables, titles, row_of, found = recorded(monkeypatch, HTML)["write_columns"]
     rows, none = np.zeros((2, found.shape[1]), dtype=np.float32), np.full_like(row_of, -1)
-    compiled().page_rows(tree, None, tables, None, none, rows)
+    compiled().write_columns(tree, None, tables, None, none, rows)
     place = kernel_tables.kernel_columns(compiled())
     for column, row in (("words", 2), ("words", -2), ("words", 2**62), ("clsnavigation", 0), ("intitle", 0)):
         wrong = none.copy()
         wrong[place[column].place] = row
         with pytest.raises(ValueError, match="rows"):
-            compiled().page_rows(tree, None, tables, None, wrong, rows)
+            compiled().write_columns(tree, None, tables, None, wrong, rows)
     for other in (none[:-1], np.append(none, -1), none[:0]):
         with pytest.raises(ValueError, match="rows"):
-            compiled().page_rows(tree, names, tables, titles, other, rows)
+            compiled().write_columns(tree, names, tables, titles, other, rows)
     with pytest.raises(ValueError, match="rows"):
-        compiled().page_rows(tree, names, tables, titles, none, rows[:, :-1].copy())
+        compiled().write_columns(tree, names, tables, titles, none, rows[:, :-1].copy())
 
 
 #: Tables of which each is wrong in its place.
@@ -396,25 +403,25 @@ WRONG_TABLES: list[tuple[int, Any]] = [
 
 
 def test_wrong_tables_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also tables that can be written to."""
+    """Tables of wrong sizes, types or contents, and writable ones."""
     kernel_tables.kernel_tables.cache_clear()
-    arrays, *rest = recorded(monkeypatch, "<p>one")["held_tables"]
-    compiled().held_tables(arrays, *rest)
+    arrays, *rest = recorded(monkeypatch, "<p>one")["new_tables"]
+    compiled().new_tables(arrays, *rest)
     for place, wrong in WRONG_TABLES:
         wrong.flags.writeable = False
         with pytest.raises((TypeError, ValueError)):
-            compiled().held_tables((*arrays[:place], wrong, *arrays[place + 1 :]), *rest)
+            compiled().new_tables((*arrays[:place], wrong, *arrays[place + 1 :]), *rest)
     for place, array in enumerate(arrays):
-        with pytest.raises(ValueError, match="can be written"):
-            compiled().held_tables((*arrays[:place], array.copy(), *arrays[place + 1 :]), *rest)
+        with pytest.raises(ValueError, match="writable"):
+            compiled().new_tables((*arrays[:place], array.copy(), *arrays[place + 1 :]), *rest)
     few: list[Any] = [arrays[:-1], (), list(arrays)]
     for some in few:
         with pytest.raises((IndexError, TypeError)):
-            compiled().held_tables(some, *rest)
+            compiled().new_tables(some, *rest)
 
 
 def test_no_array_is_read_or_written_beyond_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Arrays that are too short, of other items, or full of wrong indices are refused, or give wrong numbers."""
+    """Arrays that are too short, of other types, or full of wrong indices are refused or give wrong numbers."""
     refused = 0
     for name, arguments in recorded(monkeypatch, HTML).items():
         for place, array in enumerate(arguments):

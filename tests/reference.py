@@ -1,0 +1,18 @@
+"""Runs code with the Python reference in place of the C extension."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from blockml import _kernel
+
+
+@contextmanager
+def python_reference() -> Iterator[None]:
+    """Switch the C extension off."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_kernel, "compiled", None)
+        yield
