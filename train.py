@@ -1,7 +1,7 @@
-"""Trains every released model from the labelled corpora, by the same code as ``blockml train``.
+"""Trains every released model from the labelled corpora, by the code of ``blockml train``.
 
-Needs the folder of corpora in BLOCKML_CORPORA; without it models are trained on the pages in data/, to see that it
-works, and written to out/models. Same pages, same versions and same seed give the same files.
+The environment variable BLOCKML_CORPORA names the folder of corpora; without it models are trained on the pages in
+data/, as a check that training works, and written to out/models. Equal pages, versions and seed give equal files.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from blockml.training.recipes import recipe
 from blockml.training.train import train
 
 ROOT = Path(__file__).parent
-#: Pages whose blocks are labelled, beside those of corpora: they teach block types.
+#: Pages of data/ with labelled blocks, for block types.
 OWN = ("sites", "pages")
-#: Fingerprint of the development split of WCXB 1.0; other pages under its name get no licence of WCXB in their card.
+#: Fingerprint of the development split of WCXB 1.0: only its pages get the licence of WCXB in their card.
 WCXB_CHECKSUM = "97ef152cdfeec3fbbbfee8f37e37a121d0386b658f25588937c0e4aa4611a2fe"
 WCXB_ATTRIBUTION = (
     "annotations of the Web Content eXtraction Benchmark (WCXB) 1.0 by Murrough Foley, 2026, development split, "
@@ -34,16 +34,16 @@ WCXB_ATTRIBUTION = (
 
 @dataclass(frozen=True)
 class Release:
-    """A released model: the recipe of its name holds everything but the data."""
+    """A released model: the data for the recipe of its name."""
 
     name: str
     corpus: str = "wcxb"
     type_corpora: tuple[str, ...] = ()
-    """Corpora in the public domain that teach block types as well."""
+    """Corpora in the public domain with labelled blocks, for block types."""
 
     @property
     def corpora(self) -> tuple[str, ...]:
-        """Names of all corpora that it learns from."""
+        """Names of all its corpora."""
         return (self.corpus, *self.type_corpora)
 
 
@@ -51,14 +51,14 @@ RELEASES = (Release("kim2013"), Release("stacking"), Release("default", type_cor
 
 
 def with_terms(dataset: Dataset) -> Dataset:
-    """Return the data set, with licence and attribution of WCXB if these are its pages."""
+    """Add licence and attribution of WCXB to a data set of its pages."""
     if dataset.checksum() != WCXB_CHECKSUM:
         return dataset
     return replace(dataset, licence="CC-BY-4.0", attribution=WCXB_ATTRIBUTION)
 
 
 def main() -> int:
-    """Train the releases that were asked for."""
+    """Train the releases named in the arguments."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="models to train (default: all)")
     parser.add_argument("--dataset", action="append", default=[], metavar="NAME=DIR", help="folder of a corpus")
@@ -87,7 +87,7 @@ def write(release: Release, folders: Mapping[str, str], seed: int, jobs: int) ->
         datasets = [with_terms(open_dataset(f"{release.corpus}={folders[release.corpus]}"))]
         type_datasets = [*(open_dataset(f"{name}={folders[name]}") for name in release.type_corpora), *own]
     else:
-        note(f"no {' and '.join(release.corpora)}: {release.name} is trained on data/, which shows only that it works")
+        note(f"no {' and '.join(release.corpora)}: {release.name} is trained on data/, as a check only")
         datasets, type_datasets = own, []
     command = [
         "python train.py",

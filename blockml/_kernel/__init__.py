@@ -12,13 +12,13 @@ import os
 from typing import Any, Protocol, cast
 
 from blockml._kernel.features import AttributeValues, FeatureKernel, PageTree, Tables
-from blockml._kernel.judging import JudgingKernel
 from blockml._kernel.parsing import ParsingKernel
+from blockml._kernel.predictors import PredictorKernel
 
 __all__ = ["AttributeValues", "Compiled", "PageTree", "Tables", "compiled", "describe"]
 
 
-class Compiled(ParsingKernel, FeatureKernel, JudgingKernel, Protocol):
+class Compiled(ParsingKernel, FeatureKernel, PredictorKernel, Protocol):
     """Functions of the compiled module. Arrays are contiguous and of the annotated types.
 
     Sizes and indices are checked, so that nothing is read or written beyond an array. Contents of trees are

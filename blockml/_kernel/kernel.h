@@ -84,14 +84,14 @@ static inline uint64_t hash_of_bytes(const char *bytes, size_t length) {
 static inline char lower_of(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
 
 /* predictors_trees.c */
-PyObject *small_trees(PyObject *module, PyObject *arguments);
+PyObject *pack_small_trees(PyObject *module, PyObject *arguments);
 PyObject *tree_sums(PyObject *module, PyObject *arguments);
 
 static inline double at_least(double value, double least) { return value > least ? value : least; }
 
 /* predictors_mlp.c */
-PyObject *held_net(PyObject *module, PyObject *arguments);
-PyObject *net_probabilities(PyObject *module, PyObject *arguments);
+PyObject *pack_mlp(PyObject *module, PyObject *arguments);
+PyObject *mlp_probabilities(PyObject *module, PyObject *arguments);
 
 /* parsing_events.c */
 typedef struct Builder Builder;

@@ -18,10 +18,10 @@ int open_arrays(PyObject **array, Py_buffer *view, const Py_ssize_t *sizes, int 
 }
 
 static PyMethodDef functions[] = {
-    {"small_trees", small_trees, METH_VARARGS, NULL},
+    {"pack_small_trees", pack_small_trees, METH_VARARGS, NULL},
     {"tree_sums", tree_sums, METH_VARARGS, NULL},
-    {"held_net", held_net, METH_VARARGS, NULL},
-    {"net_probabilities", net_probabilities, METH_VARARGS, NULL},
+    {"pack_mlp", pack_mlp, METH_VARARGS, NULL},
+    {"mlp_probabilities", mlp_probabilities, METH_VARARGS, NULL},
     {"nodes_builder", nodes_builder, METH_VARARGS, NULL},
     {"segment_nodes", segment_nodes, METH_VARARGS, NULL},
     {"new_tables", new_tables, METH_VARARGS, NULL},

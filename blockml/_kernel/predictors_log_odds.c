@@ -1,17 +1,17 @@
 /* Log odds and probabilities. Reference: blockml.predictors.log_odds.
 
-   Exponential and logarithm are made of sums, products and quotients, which are the same on every machine; what
-   libraries give for them is not. */
+   Exponential and logarithm are computed by sums, products and quotients, which are equal on every machine; those of
+   mathematical libraries differ in the last bit. */
 #include "predictors_mlp.h"
 
 /* As in log_odds.py. */
 static const double LN2_HIGH = 0x1.62e42fee00000p-1, LN2_LOW = 0x1.a39ef35793c76p-33, PER_LN2 = 0x1.71547652b82fep+0;
-static const double SURE = 1e-6, LARGEST = 700;
-/* Added to a number and taken off again, it leaves the nearest whole one; and what is before the point in its bits. */
+static const double MIN_PROBABILITY = 1e-6, MAX_LOG_ODDS = 700;
+/* Adding and subtracting this rounds to the nearest integer, which stands in the low bits of the sum. */
 static const double ROUNDING = 0x1.8p52;
 enum { EXPONENTIAL_TERMS = 14, LOGARITHM_TERMS = 11 };
 
-/* e to a power within +- LARGEST: a power of two times a Taylor series. */
+/* Returns e ** x for x within +- MAX_LOG_ODDS: a power of two times a Taylor series. */
 static inline double exponential(double x) {
     double shifted = x * PER_LN2 + ROUNDING, whole = shifted - ROUNDING;
     double rest = (x - whole * LN2_HIGH) - whole * LN2_LOW, sum = 1;
@@ -24,16 +24,16 @@ static inline double exponential(double x) {
     return sum * power;
 }
 
-/* The logarithm of a positive number: that of a power of two, and a series for what lies between about half the root of
-   two and the root of two. */
+/* Returns the logarithm of a positive number: that of a power of two, plus a series for the factor between about
+   sqrt(1/2) and sqrt(2). */
 static inline double logarithm(double x) {
-    uint64_t bits, from_least;
+    uint64_t bits, shifted;
     memcpy(&bits, &x, 8);
-    from_least = bits - 0x3fe6a09e00000000 + ((uint64_t)1023 << 52); /* less the root of a half */
-    uint64_t power_bits = from_least >> 52;
+    shifted = bits - 0x3fe6a09e00000000 + ((uint64_t)1023 << 52); /* less the bits of sqrt(1/2) */
+    uint64_t power_bits = shifted >> 52;
     bits -= (power_bits - 1023) << 52;
     memcpy(&x, &bits, 8);
-    /* as a number behind the point of 2 ** 52, for machines that can't turn several whole numbers into floats */
+    /* integer to double by the bits of 2 ** 52, for machines without a vectorised conversion */
     power_bits |= 0x4330000000000000;
     double power;
     memcpy(&power, &power_bits, 8);
@@ -43,66 +43,65 @@ static inline double logarithm(double x) {
     return power * LN2_HIGH + (2 * s * sum + power * LN2_LOW);
 }
 
-/* What is no number becomes `least`: its bits would overflow where they are shifted as those of a power. */
-static inline double within(double least, double x, double most) {
-    x = x > least ? x : least;
-    return x > most ? most : x;
+/* Clips a number. NaN becomes `low`: its bits would overflow in the shift of the exponent. */
+static inline double clip(double low, double x, double high) {
+    x = x > low ? x : low;
+    return x > high ? high : x;
 }
 
-/* So many numbers are brought within bounds before more is done: compilers take several at once then, where they would
-   go another way for those beyond. */
-enum { SOME = 64 };
+/* Numbers in a batch. They are clipped in a loop of their own, so that compilers vectorise instead of branching. */
+enum { BATCH = 64 };
 
-WIDE static void write_log_odds(const double *restrict probabilities, size_t n, double *restrict odds) {
-    double x[SOME];
-    for (size_t i, some; n > 0; n -= some, probabilities += some, odds += some) {
-        some = n < SOME ? n : SOME;
-        for (i = 0; i < some; i++) x[i] = within(SURE, probabilities[i], 1 - SURE);
-        for (i = 0; i < some; i++) odds[i] = logarithm(x[i] / (1 - x[i]));
+WIDE static void write_log_odds(const double *restrict probabilities, size_t n, double *restrict log_odds) {
+    double x[BATCH];
+    for (size_t i, size; n > 0; n -= size, probabilities += size, log_odds += size) {
+        size = n < BATCH ? n : BATCH;
+        for (i = 0; i < size; i++) x[i] = clip(MIN_PROBABILITY, probabilities[i], 1 - MIN_PROBABILITY);
+        for (i = 0; i < size; i++) log_odds[i] = logarithm(x[i] / (1 - x[i]));
     }
 }
 
-WIDE void write_sigmoids(const double *restrict odds, size_t n, float *restrict probabilities) {
-    double x[SOME];
-    for (size_t i, some; n > 0; n -= some, probabilities += some, odds += some) {
-        some = n < SOME ? n : SOME;
-        for (i = 0; i < some; i++) x[i] = within(-LARGEST, odds[i], LARGEST);
-        for (i = 0; i < some; i++) probabilities[i] = (float)(1 / (1 + exponential(-x[i])));
+WIDE void write_sigmoids(const double *restrict log_odds, size_t n, float *restrict probabilities) {
+    double x[BATCH];
+    for (size_t i, size; n > 0; n -= size, probabilities += size, log_odds += size) {
+        size = n < BATCH ? n : BATCH;
+        for (i = 0; i < size; i++) x[i] = clip(-MAX_LOG_ODDS, log_odds[i], MAX_LOG_ODDS);
+        for (i = 0; i < size; i++) probabilities[i] = (float)(1 / (1 + exponential(-x[i])));
     }
 }
 
-/* Opens an array of doubles, and one of as many items of `size` bytes to write into; NULL with an exception set. */
-static PyObject *open_both(PyObject *arguments, Py_buffer *view, Py_ssize_t size) {
+/* Opens an array of doubles, and a writable one of as many items of `size` bytes; NULL with an exception set. */
+static PyObject *open_pair(PyObject *arguments, Py_buffer *view, Py_ssize_t size) {
     PyObject *object[2];
     const Py_ssize_t sizes[2] = {8, size};
     if (!PyArg_ParseTuple(arguments, "OO", &object[0], &object[1])) return NULL;
     int opened = open_arrays(object, view, sizes, 2);
     if (opened == 2 && view[0].len / 8 == view[1].len / size) return Py_None;
-    if (opened == 2) PyErr_SetString(PyExc_ValueError, "columns of blocks differ in length");
+    if (opened == 2) PyErr_SetString(PyExc_ValueError, "arrays differ in length");
     while (opened--) PyBuffer_Release(&view[opened]);
     return NULL;
 }
 
-static PyObject *close_both(Py_buffer *view) {
+static PyObject *close_pair(Py_buffer *view) {
     PyBuffer_Release(&view[1]);
     PyBuffer_Release(&view[0]);
     return Py_NewRef(Py_None);
 }
 
-/* sigmoid(odds, probabilities): writes probabilities (n,) as floats. */
+/* sigmoid(log_odds, probabilities): writes probabilities (n,) as floats. */
 PyObject *sigmoid(PyObject *module, PyObject *arguments) {
     Py_buffer view[2];
     (void)module;
-    if (open_both(arguments, view, 4) == NULL) return NULL;
+    if (open_pair(arguments, view, 4) == NULL) return NULL;
     write_sigmoids(view[0].buf, (size_t)view[0].len / 8, view[1].buf);
-    return close_both(view);
+    return close_pair(view);
 }
 
 /* log_odds(probabilities, odds): writes log odds (n,) as doubles. */
 PyObject *log_odds(PyObject *module, PyObject *arguments) {
     Py_buffer view[2];
     (void)module;
-    if (open_both(arguments, view, 8) == NULL) return NULL;
+    if (open_pair(arguments, view, 8) == NULL) return NULL;
     write_log_odds(view[0].buf, (size_t)view[0].len / 8, view[1].buf);
-    return close_both(view);
+    return close_pair(view);
 }

@@ -1,7 +1,7 @@
 #include "predictors_matmul.h"
 #if defined(__GNUC__) && defined(__x86_64__)
 #include <immintrin.h>
-#define HAS_WIDE
+#define HAS_X86_VECTORS
 #endif
 
 typedef struct {
@@ -14,9 +14,8 @@ typedef struct {
     Py_ssize_t out_step;
 } Product;
 
-#ifdef HAS_WIDE
-/* A block of rows and columns is worked on at once, so many that their sums fit the registers and none waits for the
-   one before it. */
+#ifdef HAS_X86_VECTORS
+/* Products by tiles of rows and columns: as large as fits the registers, so that no sum waits for the one before it. */
 #define PRODUCT(NAME, TARGET, TYPE, OPERATION, ADD_PRODUCTS, LOAD, STORE, VECTORS, ROWS) \
     static inline __attribute__((always_inline, target(TARGET))) void NAME##_tile(const Product *p, Py_ssize_t row, \
                                                                                  Py_ssize_t column, int n) { \
@@ -24,18 +23,18 @@ typedef struct {
         const int16_t *value = p->rows.values + 2 * row * p->rows.row, *weight = p->weights + 2 * column; \
         TYPE sums[ROWS][VECTORS]; \
         for (int j = 0; j < VECTORS; j++) { \
-            TYPE first = OPERATION(set1_epi32)(0); \
-            if (p->begin != NULL) first = LOAD((const void *)(p->begin + column + j * WIDTH)); \
-            for (int i = 0; i < n; i++) sums[i][j] = first; \
+            TYPE initial = OPERATION(set1_epi32)(0); \
+            if (p->begin != NULL) initial = LOAD((const void *)(p->begin + column + j * WIDTH)); \
+            for (int i = 0; i < n; i++) sums[i][j] = initial; \
         } \
         for (Py_ssize_t k = 0; k < p->pairs; k++, value += 2 * p->rows.pair, weight += 2 * p->width) { \
-            TYPE several[VECTORS]; \
-            for (int j = 0; j < VECTORS; j++) several[j] = LOAD((const void *)(weight + 2 * j * WIDTH)); \
+            TYPE weights[VECTORS]; \
+            for (int j = 0; j < VECTORS; j++) weights[j] = LOAD((const void *)(weight + 2 * j * WIDTH)); \
             for (int i = 0; i < n; i++) { \
                 int32_t pair; \
                 memcpy(&pair, value + 2 * i * p->rows.row, sizeof pair); \
                 for (int j = 0; j < VECTORS; j++) \
-                    sums[i][j] = ADD_PRODUCTS(sums[i][j], OPERATION(set1_epi32)(pair), several[j]); \
+                    sums[i][j] = ADD_PRODUCTS(sums[i][j], OPERATION(set1_epi32)(pair), weights[j]); \
             } \
         } \
         int32_t *out = p->out + row * p->out_step + column; \
@@ -54,14 +53,14 @@ typedef struct {
 #define OF_AVX512(name) _mm512_##name
 #define ADD_AVX2(sum, one, other) _mm256_add_epi32(sum, _mm256_madd_epi16(one, other))
 #define ADD_AVX512(sum, one, other) _mm512_add_epi32(sum, _mm512_madd_epi16(one, other))
-PRODUCT(wide_product, "avx2", __m256i, OF_AVX2, ADD_AVX2, _mm256_loadu_si256, _mm256_storeu_si256, 2, 4)
-PRODUCT(wider_product, "avx512f,avx512bw", __m512i, OF_AVX512, ADD_AVX512, _mm512_loadu_si512, _mm512_storeu_si512, 1,
-        12)
-PRODUCT(widest_product, "avx512f,avx512vnni", __m512i, OF_AVX512, _mm512_dpwssd_epi32, _mm512_loadu_si512,
+PRODUCT(product_avx2, "avx2", __m256i, OF_AVX2, ADD_AVX2, _mm256_loadu_si256, _mm256_storeu_si256, 2, 4)
+PRODUCT(product_avx512bw, "avx512f,avx512bw", __m512i, OF_AVX512, ADD_AVX512, _mm512_loadu_si512,
+        _mm512_storeu_si512, 1, 12)
+PRODUCT(product_vnni, "avx512f,avx512vnni", __m512i, OF_AVX512, _mm512_dpwssd_epi32, _mm512_loadu_si512,
         _mm512_storeu_si512, 1, 12)
 #endif
 
-static void usual_product(const Product *p) {
+static void product_scalar(const Product *p) {
     for (Py_ssize_t row = 0; row < p->n; row++) {
         int32_t *out = p->out + row * p->out_step;
         for (Py_ssize_t j = 0; j < p->width; j++) out[j] = p->begin != NULL ? p->begin[j] : 0;
@@ -76,16 +75,16 @@ static void usual_product(const Product *p) {
 void multiply(Factor rows, Py_ssize_t n, const int16_t *weights, Py_ssize_t pairs, Py_ssize_t width,
               const int32_t *begin, int32_t *out, Py_ssize_t out_step) {
     const Product product = {rows, n, weights, pairs, width, begin, out, out_step};
-#ifdef HAS_WIDE
+#ifdef HAS_X86_VECTORS
     if (__builtin_cpu_supports("avx512vnni"))
-        widest_product(&product);
+        product_vnni(&product);
     else if (__builtin_cpu_supports("avx512bw"))
-        wider_product(&product);
+        product_avx512bw(&product);
     else if (__builtin_cpu_supports("avx2"))
-        wide_product(&product);
+        product_avx2(&product);
     else
 #endif
-        usual_product(&product);
+        product_scalar(&product);
 }
 
 enum { STRETCH = 32 };
@@ -93,7 +92,7 @@ enum { STRETCH = 32 };
 WIDE int is_varying(const float *column, Py_ssize_t n) {
     Py_ssize_t i = 0;
     for (; i + STRETCH <= n; i += STRETCH) {
-        int differs = 0; /* no branch for each, so that several are compared at once */
+        int differs = 0; /* branch-free, so that the loop is vectorised */
         for (int k = 0; k < STRETCH; k++) differs |= column[i + k] != column[0];
         if (differs) return 1;
     }

@@ -1,53 +1,48 @@
-/* Small nets and the pages that they judge: predictors_mlp.c, predictors_mlp_layers.c. */
-#ifndef BLOCKML_NET_H
-#define BLOCKML_NET_H
+/* MLPs and their inputs: predictors_mlp.c, predictors_mlp_layers.c. */
+#ifndef BLOCKML_MLP_H
+#define BLOCKML_MLP_H
 
 #include "predictors_matmul.h"
 
-/* Nets as they are kept between pages: those of blockml.predictors.quantized_mlp. Units are padded to whole vectors; what they are
-   padded with is 0 and stays so. Weights lie in pairs of rows, as multiply takes them, but for those of `first`, of
-   which a page chooses. */
+/* A packed blockml.predictors.quantized_mlp.QuantizedMLP. Units are padded with zeros to whole vectors. Weights are
+   stored in pairs of rows, as multiply takes them, except input_u, of which the varying columns of a page are
+   gathered. */
 typedef struct {
-    Py_ssize_t f, m, h, k, d, ways, n_words; /* columns, nets, units of both layers, numbers of a word, ways */
-    Py_ssize_t factors;            /* numbers between the factors of the first layer, 0 where it has none */
-    Py_ssize_t rank, all_h, all_k; /* what the first factor gives, and units of all nets; padded */
-    Py_ssize_t width;              /* of the vectors of words, those of a net an even number */
-    float *centre, *scale;         /* (f,) */
-    float *first_scale, *first_bias, *lift_scale; /* (all_h,) */
-    float *second_scale, *second_bias;            /* (all_k,) */
-    float *out_scale, *out_bias;                  /* (m,) */
-    int16_t *first, *mix;   /* (f, rank); (factors, all_h) */
-    int16_t *words, *known; /* (n_words, width); (n_words,) 1 for words that aren't all zero */
-    int16_t *lift, *own;    /* (m, d, h); (m, h, k) */
-    int16_t *page, *alike;  /* (m, 2, h, k); (m, ways, h, k) */
-    int16_t *out;           /* (all_k,) */
+    Py_ssize_t f, m, h, k, d; /* columns, networks, units of both layers, components of a word vector */
+    Py_ssize_t n_groupings, n_words;
+    Py_ssize_t n_factors;          /* rank of the input layer, 0 without factors */
+    Py_ssize_t rank, all_h, all_k; /* padded: columns of input_u, units of all networks */
+    Py_ssize_t vector_size;        /* of the word vectors of all networks, each padded to an even size */
+    float *center, *scale;         /* (f,) */
+    float *input_scale, *input_bias, *word_scale; /* (all_h,) */
+    float *hidden_scale, *hidden_bias;            /* (all_k,) */
+    float *output_scale, *output_bias;            /* (m,) */
+    int16_t *input_u, *input_v;                   /* (f, rank); (n_factors, all_h) */
+    int16_t *word_vectors, *known_words;          /* (n_words, vector_size); (n_words,) 1 for non-zero vectors */
+    int16_t *word_projection, *self_weights;      /* (m, d, h); (m, h, k) */
+    int16_t *page_weights, *group_weights;        /* (m, 2, h, k); (m, n_groupings, h, k) */
+    int16_t *output_weights;                      /* (all_k,) */
     void *memory;
-} Net;
+} Mlp;
 
-/* What a net sees of a page: n blocks, in groups. */
+/* Inputs for the n blocks of a page. */
 typedef struct {
     Py_ssize_t n, n_bags;
-    const float *columns; /* (f, n) */
-    const int64_t *starts, *bag; /* (n_bags + 1,) where bags begin; (n,) */
-    const int32_t *buckets;      /* words of bags */
-    const int64_t *const *group; /* of each way, (n,) */
-    const Py_ssize_t *n_groups;
-    const double *n_words; /* (n,) */
-} Seen;
+    const float *columns;         /* (f, n) */
+    const int64_t *starts, *bag;  /* (n_bags + 1,) first word of each bag; (n,) bag of each block */
+    const int32_t *hashed_words;  /* words of all bags */
+    const int64_t *const *group;  /* (n_groupings,) arrays (n,) */
+    const Py_ssize_t *n_groups;   /* (n_groupings,) */
+    const double *n_words;        /* (n,) */
+} Inputs;
 
 /* predictors_mlp.c */
-enum { MOST_WAYS = 8 }; /* as Net.check allows */
-const Net *net_of(PyObject *capsule); /* NULL with an exception set */
-/* Whether words and bags are such as there are. */
-int are_bags(const Net *net, const Seen *page, Py_ssize_t n_buckets);
-/* The groups of a way, numbered from 0 on without many gaps; 0 with an exception set. `memory` is for the caller to
-   free. */
-int number_groups(const int64_t *numbers, Py_ssize_t n, const int64_t **group, Py_ssize_t *n_groups, int64_t **memory);
+enum { MAX_GROUPINGS = 8 }; /* as in mlp.py */
 
 /* predictors_mlp_layers.c. Writes the log odds (n,) of blocks; -1 without memory. */
-int write_net_odds(const Net *net, const Seen *page, double *odds);
+int write_mlp_log_odds(const Mlp *mlp, const Inputs *inputs, double *log_odds);
 
 /* predictors_log_odds.c. Writes probabilities (n,) of log odds. */
-void write_sigmoids(const double *odds, size_t n, float *probabilities);
+void write_sigmoids(const double *log_odds, size_t n, float *probabilities);
 
 #endif

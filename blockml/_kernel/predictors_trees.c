@@ -1,92 +1,92 @@
-/* Sums of leaf values of many trees: the twin of blockml.predictors.tree_ensemble.Trees.sums. The values are added tree by tree, as in
-   Python, so the sums are the same to the last bit. */
+/* Sums of the leaf values of trees. Reference: blockml.predictors.tree_ensemble.Trees.sums. Values are added tree by
+   tree, as there, so the sums are bit-identical. */
 #include "predictors_trees.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows that take a step together: each waits for its node and then for its value. A leaf sends its rows to itself, so
-   that they can go on together without a branch. */
-enum { TOGETHER = 8 };
+/* Rows that descend together: the loads of one overlap with those of the others. Leaves are their own children, so that
+   rows in leaves need no branch. */
+enum { BATCH = 8 };
 
-/* Nodes that a row comes to in a tree, about: where all rows together come to less nodes than there are, packing them
-   all would take longer than the walk. */
-enum { USUAL_DEPTH = 6 };
+/* Estimated nodes on the path of a row: if all paths together have fewer nodes than the trees, pruning tests costs more
+   than it saves. */
+enum { TYPICAL_DEPTH = 6 };
 
 typedef struct {
     float threshold;
-    int32_t column; /* where its values begin */
-    int32_t child[2]; /* at most the threshold, more */
-} Node;
+    int32_t column;   /* offset of its values */
+    int32_t child[2]; /* for values up to the threshold, and above */
+} PrunedNode;
 
-/* Between what numbers lie that are `step` apart. Their bits, turned round below zero, are whole numbers that rise as
-   they do: compilers take several of these at once. */
-static inline Column extent_of(const float *numbers, Py_ssize_t n, Py_ssize_t step) {
-    int32_t least = INT32_MAX, most = INT32_MIN, bits;
+/* Returns the range of n numbers that are `step` apart. Bits of floats, inverted below zero, are integers of the same
+   order, whose comparisons compilers vectorise. */
+static inline Range range_of(const float *numbers, Py_ssize_t n, Py_ssize_t step) {
+    int32_t min = INT32_MAX, max = INT32_MIN, bits;
     for (Py_ssize_t i = 0; i < n; i++) {
         memcpy(&bits, numbers + i * step, 4);
         bits ^= -(int32_t)(bits < 0) & INT32_MAX;
-        least = bits < least ? bits : least;
-        most = bits > most ? bits : most;
+        min = bits < min ? bits : min;
+        max = bits > max ? bits : max;
     }
-    least ^= -(int32_t)(least < 0) & INT32_MAX;
-    most ^= -(int32_t)(most < 0) & INT32_MAX;
-    Column extent;
-    memcpy(&extent.least, &least, 4), memcpy(&extent.most, &most, 4);
-    int is_sound = extent.least <= extent.most; /* what is no number lies beyond all others */
-    return is_sound ? extent : (Column){-INFINITY, INFINITY};
+    min ^= -(int32_t)(min < 0) & INT32_MAX;
+    max ^= -(int32_t)(max < 0) & INT32_MAX;
+    Range range;
+    memcpy(&range.min, &min, 4), memcpy(&range.max, &max, 4);
+    int is_ordered = range.min <= range.max; /* NaN lies outside of all other numbers */
+    return is_ordered ? range : (Range){-INFINITY, INFINITY};
 }
 
-WIDE static void look_at_columns(Matrix matrix, Column *columns) {
+WIDE static void find_ranges(Matrix matrix, Range *ranges) {
     for (Py_ssize_t k = 0; k < matrix.n_columns; k++) {
         const float *column = matrix.values + k * matrix.column_step;
-        columns[k] = matrix.row_step == 1 ? extent_of(column, matrix.n_rows, 1)
-                                          : extent_of(column, matrix.n_rows, matrix.row_step);
+        ranges[k] = matrix.row_step == 1 ? range_of(column, matrix.n_rows, 1)
+                                         : range_of(column, matrix.n_rows, matrix.row_step);
     }
 }
 
-/* Nodes of a tree as they stand for one page: a test that is decided for all rows is passed over. `end` has the node
-   where a way that comes to a node goes on. Children come after their parents. */
-static void pack(const Work *work, int32_t root, int32_t stop, Node *nodes, int32_t *end) {
+/* Prunes the tests of a tree that are decided for all rows of the matrix. next[i] is the first node that remains on the
+   path from node i. Children come after their parents. */
+static void prune_tests(const Ensemble *e, int32_t root, int32_t stop, PrunedNode *nodes, int32_t *next) {
     for (int32_t i = stop - 1; i >= root; i--) {
         int32_t here = i - root;
-        end[here] = here;
-        if (work->feature[i] < 0) {
-            nodes[here] = (Node){INFINITY, 0, {here, here}};
+        next[here] = here;
+        if (e->feature[i] < 0) {
+            nodes[here] = (PrunedNode){INFINITY, 0, {here, here}};
             continue;
         }
-        Py_ssize_t column = work->feature[i] * work->matrix.column_step;
-        int32_t left = end[work->left[i] - root], right = end[work->right[i] - root];
-        float threshold = rounded_down(work->threshold[i]);
-        if (all_are_less(work->columns[work->feature[i]], threshold))
-            end[here] = left;
-        else if (all_are_more(work->columns[work->feature[i]], threshold))
-            end[here] = right;
+        Py_ssize_t column = e->feature[i] * e->matrix.column_step;
+        int32_t left = next[e->left[i] - root], right = next[e->right[i] - root];
+        float threshold = rounded_down(e->threshold[i]);
+        if (all_left(e->ranges[e->feature[i]], threshold))
+            next[here] = left;
+        else if (all_right(e->ranges[e->feature[i]], threshold))
+            next[here] = right;
         else
-            nodes[here] = (Node){threshold, (int32_t)column, {left, right}};
+            nodes[here] = (PrunedNode){threshold, (int32_t)column, {left, right}};
     }
 }
 
-/* Adds the values of a packed tree, whose first node is `root`. */
-static void walk(const Node *nodes, int32_t root, const double *value, Matrix matrix, double *out,
-                 Py_ssize_t n_groups) {
+/* Adds the leaf values of a pruned tree. */
+static void traverse(const PrunedNode *nodes, int32_t root, const double *value, Matrix matrix, double *out,
+                     Py_ssize_t n_classes) {
     Py_ssize_t row = 0;
-    for (; row + TOGETHER <= matrix.n_rows; row += TOGETHER) {
-        int32_t at[TOGETHER], moved;
-        const float *rows[TOGETHER];
-        for (int k = 0; k < TOGETHER; k++) {
+    for (; row + BATCH <= matrix.n_rows; row += BATCH) {
+        int32_t at[BATCH], moved;
+        const float *rows[BATCH];
+        for (int k = 0; k < BATCH; k++) {
             at[k] = root;
             rows[k] = matrix.values + (row + k) * matrix.row_step;
         }
         do {
             moved = 0;
-            for (int k = 0; k < TOGETHER; k++) {
-                const Node *node = nodes + at[k];
+            for (int k = 0; k < BATCH; k++) {
+                const PrunedNode *node = nodes + at[k];
                 int32_t next = node->child[!(rows[k][node->column] <= node->threshold)];
                 moved |= next ^ at[k];
                 at[k] = next;
             }
         } while (moved);
-        for (int k = 0; k < TOGETHER; k++) out[(row + k) * n_groups] += value[at[k]];
+        for (int k = 0; k < BATCH; k++) out[(row + k) * n_classes] += value[at[k]];
     }
     for (; row < matrix.n_rows; row++) {
         int32_t at = root, before;
@@ -95,39 +95,38 @@ static void walk(const Node *nodes, int32_t root, const double *value, Matrix ma
             const float *x = matrix.values + row * matrix.row_step + nodes[at].column;
             at = nodes[at].child[!(*x <= nodes[at].threshold)];
         } while (at != before);
-        out[row * n_groups] += value[at];
+        out[row * n_classes] += value[at];
     }
 }
 
-/* Adds the values of all trees, one after another. `nodes` and `end` have room for all nodes. */
-static void score(const Work *work, Node *nodes, int32_t *end) {
-    for (Py_ssize_t tree = 0; tree < work->n_trees; tree++) {
-        int32_t root = work->roots[tree], stop = (int32_t)(tree + 1 < work->n_trees ? work->roots[tree + 1] : work->n);
-        pack(work, root, stop, nodes, end);
-        walk(nodes, end[0], work->value + root, work->matrix, work->sums + work->group[tree], work->n_groups);
+/* Adds the leaf values of all trees, in order. `nodes` and `next` have room for all nodes. */
+static void sum_pruned_trees(const Ensemble *e, PrunedNode *nodes, int32_t *next) {
+    for (Py_ssize_t tree = 0; tree < e->n_trees; tree++) {
+        int32_t root = e->roots[tree], stop = (int32_t)(tree + 1 < e->n_trees ? e->roots[tree + 1] : e->n);
+        prune_tests(e, root, stop, nodes, next);
+        traverse(nodes, next[0], e->value + root, e->matrix, e->sums + e->tree_class[tree], e->n_classes);
     }
 }
 
-/* The same row by row, without looking at each node: for a few rows and many nodes, most of which no row comes to. */
-static void walk_unpacked(const Work *work) {
-    for (Py_ssize_t tree = 0; tree < work->n_trees; tree++)
-        for (Py_ssize_t row = 0; row < work->matrix.n_rows; row++) {
-            const float *x = work->matrix.values + row * work->matrix.row_step;
-            int32_t at = work->roots[tree];
-            while (work->feature[at] >= 0)
-                at = x[work->feature[at] * work->matrix.column_step] <= work->threshold[at] ? work->left[at]
-                                                                                           : work->right[at];
-            work->sums[row * work->n_groups + work->group[tree]] += work->value[at];
+/* Adds the leaf values row by row: for few rows and many nodes, most of which no row reaches. */
+static void traverse_unpruned(const Ensemble *e) {
+    for (Py_ssize_t tree = 0; tree < e->n_trees; tree++)
+        for (Py_ssize_t row = 0; row < e->matrix.n_rows; row++) {
+            const float *x = e->matrix.values + row * e->matrix.row_step;
+            int32_t at = e->roots[tree];
+            while (e->feature[at] >= 0)
+                at = x[e->feature[at] * e->matrix.column_step] <= e->threshold[at] ? e->left[at] : e->right[at];
+            e->sums[row * e->n_classes + e->tree_class[tree]] += e->value[at];
         }
 }
 
-static int in_range(const int32_t *group, Py_ssize_t n, Py_ssize_t n_groups) {
+static int are_classes(const int32_t *tree_class, Py_ssize_t n, Py_ssize_t n_classes) {
     for (Py_ssize_t i = 0; i < n; i++)
-        if (group[i] < 0 || group[i] >= n_groups) return 0;
+        if (tree_class[i] < 0 || tree_class[i] >= n_classes) return 0;
     return 1;
 }
 
-/* Whether roots rise from 0 and lie inside of the nodes. */
+/* Returns whether roots ascend from 0 and are nodes. */
 static int are_roots(const int32_t *roots, Py_ssize_t n_trees, Py_ssize_t n) {
     if (n_trees == 0 || roots[0] != 0 || roots[n_trees - 1] >= n) return 0;
     for (Py_ssize_t i = 1; i < n_trees; i++)
@@ -135,94 +134,97 @@ static int are_roots(const int32_t *roots, Py_ssize_t n_trees, Py_ssize_t n) {
     return 1;
 }
 
-int open_forest(PyObject *arrays, Py_ssize_t n_groups, Forest *forest) {
+/* Opens a tuple of arrays; -1 with an exception set. Close it in any case. */
+static int open_trees(PyObject *arrays, Py_ssize_t n_classes, TreeBuffers *b) {
     PyObject *object[N_TREE_ARRAYS];
     static const Py_ssize_t sizes[N_TREE_ARRAYS] = {4, 8, 4, 4, 8, 4, 4};
-    forest->opened = 0;
-    forest->n_groups = n_groups;
+    b->n_open = 0;
+    b->n_classes = n_classes;
     if (!PyTuple_Check(arrays)) {
         PyErr_SetString(PyExc_TypeError, "trees are a tuple of arrays");
         return -1;
     }
     if (!PyArg_ParseTuple(arrays, "OOOOOOOy#", &object[0], &object[1], &object[2], &object[3], &object[4],
-                          &object[5], &object[6], &forest->kept, &forest->kept_size))
+                          &object[5], &object[6], &b->packed, &b->packed_size))
         return -1;
-    for (; forest->opened < N_TREE_ARRAYS; forest->opened++)
-        if (open_array(object[forest->opened], &forest->view[forest->opened], sizes[forest->opened], 0) < 0) return -1;
-    Py_ssize_t n_trees = forest->view[ROOTS].len / 4, n = forest->view[FEATURE].len / 4;
-    if (!are_roots(forest->view[ROOTS].buf, n_trees, n) || forest->view[LEFT].len / 4 != n ||
-        forest->view[RIGHT].len / 4 != n || forest->view[THRESHOLD].len / 8 != n || forest->view[VALUE].len / 8 != n) {
-        PyErr_SetString(PyExc_ValueError, "roots of trees must rise from 0, and columns of nodes have one length");
+    for (; b->n_open < N_TREE_ARRAYS; b->n_open++)
+        if (open_array(object[b->n_open], &b->view[b->n_open], sizes[b->n_open], 0) < 0) return -1;
+    Py_ssize_t n_trees = b->view[ROOTS].len / 4, n = b->view[FEATURE].len / 4;
+    if (!are_roots(b->view[ROOTS].buf, n_trees, n) || b->view[LEFT].len / 4 != n ||
+        b->view[RIGHT].len / 4 != n || b->view[THRESHOLD].len / 8 != n || b->view[VALUE].len / 8 != n) {
+        PyErr_SetString(PyExc_ValueError, "roots of trees must rise from 0, and arrays of nodes must have one length");
         return -1;
     }
-    if (n_groups <= 0 || forest->view[GROUP].len / 4 != n_trees ||
-        (forest->kept_size > 0 && !is_whole(forest->kept, forest->kept_size, n_trees)) ||
-        !in_range(forest->view[GROUP].buf, n_trees, n_groups)) {
-        PyErr_SetString(PyExc_ValueError, "each tree needs a group, and all are kept or none");
+    if (n_classes <= 0 || b->view[TREE_CLASS].len / 4 != n_trees ||
+        (b->packed_size > 0 && !is_complete(b->packed, b->packed_size, n_trees)) ||
+        !are_classes(b->view[TREE_CLASS].buf, n_trees, n_classes)) {
+        PyErr_SetString(PyExc_ValueError, "each tree needs a class, and all trees must be packed, or none");
         return -1;
     }
     return 0;
 }
 
-void close_forest(Forest *forest) {
-    while (forest->opened) PyBuffer_Release(&forest->view[--forest->opened]);
+static void close_trees(TreeBuffers *b) {
+    while (b->n_open) PyBuffer_Release(&b->view[--b->n_open]);
 }
 
-int sum_trees(const Forest *forest, Matrix matrix, double *sums) {
-    const Py_buffer *view = forest->view;
+/* Adds leaf values to sums (n_rows, n_classes). Returns 0, or -1 without memory. */
+static int sum_ensemble(const TreeBuffers *b, Matrix matrix, double *sums) {
+    const Py_buffer *view = b->view;
     Py_ssize_t n = view[FEATURE].len / 4, n_trees = view[ROOTS].len / 4;
-    int is_walked = forest->kept_size == 0 || matrix.row_step != 1 || matrix.n_rows < LEAST_ROWS, failed = 0;
+    int is_traversed = b->packed_size == 0 || matrix.row_step != 1 || matrix.n_rows < MIN_PACKED_ROWS, failed = 0;
     if (matrix.n_rows == 0) return 0;
-    size_t n_packed = is_walked ? (size_t)n : 0;
-    Node *nodes = malloc(n_packed * (sizeof(Node) + sizeof(int32_t)) + (size_t)matrix.n_columns * sizeof(Column) + 1);
+    size_t n_pruned = is_traversed ? (size_t)n : 0;
+    size_t size = n_pruned * (sizeof(PrunedNode) + sizeof(int32_t)) + (size_t)matrix.n_columns * sizeof(Range);
+    PrunedNode *nodes = malloc(size + 1);
     if (nodes == NULL) return -1;
-    int32_t *end = (int32_t *)(nodes + n_packed);
-    Column *columns = (Column *)(end + n_packed);
-    Work work = {view[FEATURE].buf, view[LEFT].buf, view[RIGHT].buf, view[ROOTS].buf, view[GROUP].buf,
-                 view[THRESHOLD].buf, view[VALUE].buf, n, n_trees, matrix, columns, sums, forest->n_groups};
-    if (n / USUAL_DEPTH > matrix.n_rows * n_trees) {
-        walk_unpacked(&work);
+    int32_t *next = (int32_t *)(nodes + n_pruned);
+    Range *ranges = (Range *)(next + n_pruned);
+    Ensemble ensemble = {view[FEATURE].buf, view[LEFT].buf, view[RIGHT].buf, view[ROOTS].buf, view[TREE_CLASS].buf,
+                         view[THRESHOLD].buf, view[VALUE].buf, n, n_trees, matrix, ranges, sums, b->n_classes};
+    if (n / TYPICAL_DEPTH > matrix.n_rows * n_trees) {
+        traverse_unpruned(&ensemble);
     } else {
-        look_at_columns(matrix, columns);
-        if (is_walked)
-            score(&work, nodes, end);
+        find_ranges(matrix, ranges);
+        if (is_traversed)
+            sum_pruned_trees(&ensemble, nodes, next);
         else
-            failed = score_kept(&work, forest->kept);
+            failed = sum_packed_trees(&ensemble, b->packed);
     }
     free(nodes);
     return failed;
 }
 
-/* tree_sums(trees, n_groups, matrix, by_column, sums): adds the values of tree i to column group[i] of sums. The
-   matrix lies row by row, or column by column. The trees were checked by Trees.check, and the matrix has all columns
-   that they ask for: neither is looked at again. */
+/* tree_sums(trees, n_classes, matrix, by_column, sums): adds the leaf values of tree i to column tree_class[i] of sums.
+   The matrix is row-major or column-major. Callers have checked the trees by Trees.check, and that the matrix has all
+   columns they read. */
 PyObject *tree_sums(PyObject *module, PyObject *arguments) {
     PyObject *trees, *object[2], *result = NULL;
-    Py_ssize_t n_groups;
-    int by_column, opened = 0;
+    Py_ssize_t n_classes;
+    int by_column, n_open = 0;
     Py_buffer view[2];
-    Forest forest = {.opened = 0};
+    TreeBuffers buffers = {.n_open = 0};
     static const Py_ssize_t sizes[2] = {4, 8};
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "O!nOiO", &PyTuple_Type, &trees, &n_groups, &object[0], &by_column, &object[1]))
+    if (!PyArg_ParseTuple(arguments, "O!nOiO", &PyTuple_Type, &trees, &n_classes, &object[0], &by_column, &object[1]))
         return NULL;
-    if (open_forest(trees, n_groups, &forest) < 0 || (opened = open_arrays(object, view, sizes, 2)) < 2) goto done;
-    Py_ssize_t n_rows = view[1].len / 8 / n_groups, n_columns = n_rows > 0 ? view[0].len / 4 / n_rows : 0;
+    if (open_trees(trees, n_classes, &buffers) < 0 || (n_open = open_arrays(object, view, sizes, 2)) < 2) goto done;
+    Py_ssize_t n_rows = view[1].len / 8 / n_classes, n_columns = n_rows > 0 ? view[0].len / 4 / n_rows : 0;
     if (view[0].len / 4 > INT32_MAX) {
-        PyErr_SetString(PyExc_ValueError, "a matrix has less than two billion numbers");
+        PyErr_SetString(PyExc_ValueError, "a matrix must have fewer than 2 ** 31 values");
         goto done;
     }
     Matrix matrix = {view[0].buf, n_rows, n_columns, by_column ? 1 : n_columns, by_column ? n_rows : 1};
     int failed;
     Py_BEGIN_ALLOW_THREADS;
-    failed = sum_trees(&forest, matrix, view[1].buf);
+    failed = sum_ensemble(&buffers, matrix, view[1].buf);
     Py_END_ALLOW_THREADS;
     if (failed < 0)
         PyErr_NoMemory();
     else
         result = Py_NewRef(Py_None);
 done:
-    while (opened > 0) PyBuffer_Release(&view[--opened]);
-    close_forest(&forest);
+    while (n_open > 0) PyBuffer_Release(&view[--n_open]);
+    close_trees(&buffers);
     return result;
 }

@@ -1,65 +1,58 @@
-/* Trees and the rows that go through them: predictors_trees.c, predictors_small_trees.c. */
-#ifndef BLOCKML_ENSEMBLE_H
-#define BLOCKML_ENSEMBLE_H
+/* Sums over trees: predictors_trees.c, predictors_small_trees.c. */
+#ifndef BLOCKML_TREES_H
+#define BLOCKML_TREES_H
 
 #include "predictors_matmul.h"
 #include <math.h>
 
-/* A matrix: where the next row and the next column begin. */
+/* A matrix with the strides of its rows and columns. */
 typedef struct {
     const float *values;
     Py_ssize_t n_rows, n_columns, row_step, column_step;
 } Matrix;
 
-/* Between what the numbers of a column lie: a test whose threshold is beyond them is decided for all rows. */
+/* Smallest and largest value of a column: a test with a threshold outside is decided for all rows. */
 typedef struct {
-    float least, most;
-} Column;
+    float min, max;
+} Range;
 
-static inline int all_are_less(Column column, float threshold) { return column.most <= threshold; }
-static inline int all_are_more(Column column, float threshold) { return column.least > threshold; }
+static inline int all_left(Range range, float threshold) { return range.max <= threshold; }
+static inline int all_right(Range range, float threshold) { return range.min > threshold; }
 
-/* Trees as they come, and the rows that go through them. */
+/* Trees, the matrix they are applied to, and the sums by class. */
 typedef struct {
-    const int32_t *feature, *left, *right, *roots, *group;
+    const int32_t *feature, *left, *right, *roots, *tree_class;
     const double *threshold, *value;
     Py_ssize_t n, n_trees;
     Matrix matrix;
-    const Column *columns;
+    const Range *ranges;
     double *sums;
-    Py_ssize_t n_groups;
-} Work;
+    Py_ssize_t n_classes;
+} Ensemble;
 
-/* Trees as Python has them, for as long as they are open: their columns, the group of each, and what small_trees made
-   of them, or nothing. */
-enum { FEATURE, THRESHOLD, LEFT, RIGHT, VALUE, ROOTS, GROUP, N_TREE_ARRAYS };
+/* Open buffers of the arrays of trees, the class of each tree, and the bytes of pack_small_trees, which may be empty. */
+enum { FEATURE, THRESHOLD, LEFT, RIGHT, VALUE, ROOTS, TREE_CLASS, N_TREE_ARRAYS };
 
 typedef struct {
     Py_buffer view[N_TREE_ARRAYS];
-    int opened;
-    const char *kept;
-    Py_ssize_t kept_size, n_groups;
-} Forest;
+    int n_open;
+    const char *packed;
+    Py_ssize_t packed_size, n_classes;
+} TreeBuffers;
 
-/* predictors_trees.c. Opens a tuple of arrays; -1 with an exception set. It is to be closed in any case. */
-int open_forest(PyObject *arrays, Py_ssize_t n_groups, Forest *forest);
-void close_forest(Forest *forest);
-/* Adds to sums (n_rows, n_groups) the values of the leaves that rows come to. Returns 0, or -1 without memory. */
-int sum_trees(const Forest *forest, Matrix matrix, double *sums);
+/* Matrices of fewer rows are traversed row by row instead of using packed trees. */
+enum { MIN_PACKED_ROWS = 8 };
 
-/* Rows from which on small trees are not walked. */
-enum { LEAST_ROWS = 8 };
-
-/* The largest float that is not larger: for floats, `x <= threshold` is the same as with the double. */
+/* Rounds a threshold down to a float: for floats, `x <= threshold` gives the same as with the double. */
 static inline float rounded_down(double threshold) {
     float rounded = (float)threshold;
     return (double)rounded > threshold ? nextafterf(rounded, -INFINITY) : rounded;
 }
 
-/* predictors_small_trees.c. Whether there are as many kept trees as there should be, and no more. */
-int is_whole(const char *kept, Py_ssize_t size, Py_ssize_t n_trees);
-/* Adds the values of the kept trees, one after another; the matrix lies column by column. Returns 0, or -1 without
+/* predictors_small_trees.c. Returns whether the bytes hold exactly n_trees packed trees. */
+int is_complete(const char *packed, Py_ssize_t size, Py_ssize_t n_trees);
+/* Adds the leaf values of packed trees, in order, to the sums of a column-major matrix. Returns 0, or -1 without
    memory. */
-int score_kept(const Work *work, const char *kept);
+int sum_packed_trees(const Ensemble *ensemble, const char *packed);
 
 #endif

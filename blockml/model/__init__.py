@@ -1,4 +1,4 @@
-"""A trained model: its feature set, predictors and policy, its file, and the prediction that it makes for a page."""
+"""Trained models: feature set, predictors and policy, model files, and prediction for a page."""
 
 from blockml.model.model import Model
 from blockml.model.model_file import load_model, save_model

@@ -1,4 +1,4 @@
-"""A trained model: feature set, predictors, policy, and where they come from."""
+"""Trained models: feature set, predictors, policy and provenance."""
 
 from __future__ import annotations
 
@@ -24,34 +24,34 @@ class Model:
     features: str
     """Name of its feature set."""
     features_hash: str
-    """Fingerprint of that set when the model was trained."""
+    """Fingerprint of the feature set in training."""
     predictors: Mapping[str, Predictor]
-    """Predictors of main content by name; their log odds are averaged. The first one is the reference that
-    :func:`blockml.decision.page_features.page_features` compares the average with."""
+    """Predictors of main content by name, whose log odds are averaged.
+    :func:`blockml.decision.page_features.page_features` compares the average with the first."""
     weights: Mapping[str, float]
     """Weight of each predictor in the average; their sum is 1."""
     policy: DecisionPolicy
-    """How probabilities become a decision."""
+    """Decision policy."""
     article: TreeEnsemble | None = None
-    """Tells whether a page is an article, from :data:`blockml.decision.page_features.PAGE_FEATURES`."""
+    """Predicts P(article) of a page from :data:`blockml.decision.page_features.PAGE_FEATURES`."""
     block_types: BlockTypes | None = None
-    """Predicts what blocks are, beyond main content or not."""
+    """Predicts the types of blocks."""
     parsing: ParsingOptions = field(default_factory=ParsingOptions)
-    """How its pages are parsed."""
+    """Options of parsing."""
     labels: tuple[str, ...] = ("main", "heading", "supplement")
-    """The labels that count as content."""
+    """Labels that count as content."""
     recipe: Mapping[str, Any] = field(default_factory=dict)
     """Name and parameters of the training recipe."""
     training: tuple[Mapping[str, Any], ...] = ()
     """One entry per data set: name, pages, blocks, checksum, licence, attribution."""
     metrics: Mapping[str, Any] = field(default_factory=dict)
-    """Measured quality with intervals."""
+    """Results of cross-validation with intervals."""
     notes: tuple[str, ...] = ()
     """Paragraphs for the card, such as known weaknesses."""
     command: str = ""
-    """The command that trained it."""
+    """Command line of training."""
     seed: int = 0
-    """Seed of every random choice."""
+    """Seed of training."""
 
     @property
     def id(self) -> str:

@@ -1,7 +1,6 @@
-"""The inert model file: a zip of one JSON header and numpy arrays. Reading it runs nothing.
+"""Model files: a zip of one JSON header and numpy arrays, from which no code is run.
 
-Reading has three steps: parse the container, check everything, build the model. A file of a newer format is refused
-with a message.
+Loading parses the container, checks everything and builds the model. Files of newer formats are refused.
 """
 
 from __future__ import annotations
@@ -30,32 +29,32 @@ from blockml.text.words import TOKENIZERS
 
 __all__ = ["FORMAT", "load_model", "save_model"]
 
-#: Number of the format written. Raise it when a reader of the old number would misread the new file.
+#: Version of the format. Increase it when readers of the old version would misread new files.
 FORMAT = 1
-#: By which a header is known as that of a model.
+#: Identifies the header of a model.
 _MARK = {"kind": "model"}
 
-#: Fields of a model that are fields of the header as they are, and their types.
+#: Fields of a model that the header holds unchanged, and their types.
 _PLAIN: Mapping[str, type] = {
     "name": str, "version": str, "features": str, "features_hash": str, "labels": list, "recipe": dict,
     "training": list, "metrics": dict, "notes": list, "command": str, "seed": int,
 }  # fmt: skip
-#: Other fields of the header.
+#: All fields of the header.
 _TYPES: Mapping[str, type] = {**_PLAIN, "predictors": dict, "weights": dict, "policy": dict, "parsing": dict}
 _PARSING_TYPES: Mapping[str, type] = {"backend": str, "profile": str, "keep_wordless": bool, "tokenizer": str}
-#: Predictors that are no predictors of main content, by their names in the header.
+#: Names of predictors of something else than main content.
 _ARTICLE, _BLOCK_TYPES = "article", "block_types"
 
 P = TypeVar("P", bound=Predictor)
 
 
 def save_model(model: Model, path: str | os.PathLike[str]) -> None:
-    """Write a model file. The file appears whole or not at all; the same model gives the same bytes.
+    """Write a model file, atomically; equal models give equal bytes.
 
     Raises
     ------
     ModelError
-        The model could not be loaded again.
+        The model could not be loaded.
     """
     named: dict[str, Predictor] = dict(model.predictors)
     if model.article is not None:
@@ -76,7 +75,7 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
         for name, predictor in named.items()
         for array, values in predictor.to_arrays().items()
     }
-    _build(json.loads(json.dumps(header)), arrays)  # what can't be loaded is not written
+    _build(json.loads(json.dumps(header)), arrays)  # refuses models that could not be loaded
     write_arrays(path, header, arrays)
 
 
@@ -88,7 +87,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     ModelFormatError
         Not a model file, damaged, or of another format.
     FeatureMismatchError
-        Trained on features that this version does not compute, or computes otherwise.
+        Trained on features that this version does not compute, or computes differently.
     """
     try:
         return _build(*read_arrays(path, "model file", FORMAT, _MARK))
@@ -97,7 +96,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
 
 
 def _build(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Model:
-    """Check everything and make the model."""
+    """Check everything, and build the model."""
     for name, expected in _TYPES.items():
         if not isinstance(header.get(name), expected) or isinstance(header[name], bool):
             raise ModelFormatError(f"the header's {name!r} is missing or of the wrong type")
@@ -107,7 +106,7 @@ def _build(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Mod
     if known is None or known.hash != header["features_hash"]:
         raise FeatureMismatchError(
             f"it was trained on feature set {header['features']!r} ({header['features_hash']}), "
-            f"which this version {'does not know' if known is None else 'computes otherwise'}: train it again"
+            f"which this version {'does not know' if known is None else 'computes differently'}: train it again"
         )
     found = _predictors(header["predictors"], arrays, len(known.columns))
     article, types = found.pop(_ARTICLE, None), found.pop(_BLOCK_TYPES, None)
@@ -143,10 +142,10 @@ def _parsing(values: Mapping[str, Any]) -> ParsingOptions:
 
 
 def _check_texts(header: Mapping[str, Any]) -> None:
-    """Check the items of lists."""
+    """Check the items of lists in the header."""
     legal = {str(label) for label in Label}
     if not all(isinstance(label, str) and label in legal for label in header["labels"]):
-        raise ModelFormatError(f"labels are among: {', '.join(sorted(legal))}")
+        raise ModelFormatError(f"labels must be among: {', '.join(sorted(legal))}")
     if not all(isinstance(text, str) for text in header["notes"]):
         raise ModelFormatError("the header's notes must be texts")
     if not all(isinstance(entry, dict) for entry in header["training"]):
@@ -154,13 +153,13 @@ def _check_texts(header: Mapping[str, Any]) -> None:
 
 
 def _predictors(kinds: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], n_columns: int) -> dict[str, Predictor]:
-    """Make the predictors, each checked."""
+    """Build and check the predictors."""
     found: dict[str, Predictor] = {}
     for name, kind in kinds.items():
         if not isinstance(kind, str) or kind not in PREDICTORS:
             raise ModelFormatError(str(UnknownNameError("predictor kind", str(kind), PREDICTORS)))
-        own = {key.removeprefix(f"{name}."): array for key, array in arrays.items() if key.startswith(f"{name}.")}
-        predictor = PREDICTORS[kind].from_arrays(own, len(PAGE_FEATURES) if name == _ARTICLE else n_columns)
+        its_arrays = {key.removeprefix(f"{name}."): a for key, a in arrays.items() if key.startswith(f"{name}.")}
+        predictor = PREDICTORS[kind].from_arrays(its_arrays, len(PAGE_FEATURES) if name == _ARTICLE else n_columns)
         if isinstance(predictor, MLP) and predictor.n_groupings != len(GROUPINGS):
             raise ModelFormatError(f"an MLP must have weights for {len(GROUPINGS)} groupings of blocks")
         found[name] = predictor
@@ -170,7 +169,7 @@ def _predictors(kinds: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], n_
 def _weights(values: Mapping[str, Any], predictors: Mapping[str, Predictor]) -> dict[str, float]:
     """Check that each predictor of main content has a weight, and that their sum is 1."""
     if not predictors or {*values} != {*predictors}:
-        raise ModelFormatError("the header must name a weight for each predictor of main content, one or more")
+        raise ModelFormatError("the header must have a weight for each predictor of main content, one or more")
     numbers = [value for value in values.values() if isinstance(value, int | float) and not isinstance(value, bool)]
     if len(numbers) < len(values) or not all(0 <= value <= 1 for value in numbers):
         raise ModelFormatError("weights of predictors must be between 0 and 1")
@@ -180,7 +179,7 @@ def _weights(values: Mapping[str, Any], predictors: Mapping[str, Predictor]) -> 
 
 
 def _of_kind(predictor: Predictor | None, kind: type[P], name: str) -> P | None:
-    """Check what kind of predictor it is."""
+    """Check the kind of a predictor."""
     if predictor is not None and not isinstance(predictor, kind):
         raise ModelFormatError(f"the predictor {name!r} must be of kind {kind.kind}")
     return predictor

@@ -1,4 +1,4 @@
-"""Feature matrix in, prediction out: the predictors of a model, averaged, and what they tell about the page."""
+"""Prediction for a page: the weighted average of a model's predictors, P(article), confidence and block types."""
 
 from __future__ import annotations
 
@@ -13,14 +13,7 @@ __all__ = ["score_page"]
 
 
 def score_page(model: Model, page: PageMatrix) -> Prediction:
-    """Score the blocks of a page.
-
-    Parameters
-    ----------
-    model
-        The model.
-    page
-        The features that the model was trained on.
+    """Score the blocks of a page by the features that the model was trained on.
 
     Raises
     ------
@@ -39,8 +32,8 @@ def score_page(model: Model, page: PageMatrix) -> Prediction:
     """
     first, *others = model.predictors.values()
     if others:
-        odds = [predictor.log_odds(page) for predictor in model.predictors.values()]
-        alone, probabilities = sigmoid(odds[0]), average_log_odds(odds, list(model.weights.values()))
+        log_odds = [predictor.log_odds(page) for predictor in model.predictors.values()]
+        alone, probabilities = sigmoid(log_odds[0]), average_log_odds(log_odds, list(model.weights.values()))
     else:
         alone = probabilities = first.probabilities(page)
     types = None if model.block_types is None else BlockTypeScores(model.block_types, page)

@@ -1,4 +1,4 @@
-"""Trained predictors of blocks: feature matrix in, log odds out. They know neither pages nor decisions."""
+"""Trained predictors: log odds of blocks from the feature matrix of their page."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ from blockml.predictors.tree_ensemble import MeanTrees, TreeEnsemble
 
 __all__ = ["MLP", "PREDICTORS", "BlockTypes", "MeanTrees", "Predictor", "TreeEnsemble"]
 
-#: Kinds of predictors that a model file can hold, by name.
+#: Kinds of predictors in model files, by name.
 PREDICTORS: Mapping[str, type[Predictor]] = {kind.kind: kind for kind in (TreeEnsemble, MeanTrees, MLP, BlockTypes)}

@@ -1,4 +1,4 @@
-"""The protocol of predictors: a page's feature matrix in, log odds of its blocks out."""
+"""Protocol of predictors: log odds of blocks from the feature matrix of their page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Predictor"]
 
 
 class Predictor(Protocol):
-    """A trained predictor. A model of another kind is one class like this, and one entry of ``PREDICTORS``."""
+    """A trained predictor. A new kind of model is one class like this, and one entry in ``PREDICTORS``."""
 
     kind: ClassVar[str]
     """Name in model files: a key of :data:`blockml.predictors.PREDICTORS`."""
@@ -25,7 +25,7 @@ class Predictor(Protocol):
         Returns
         -------
         NDArray[np.float64]
-            (n_blocks,) of being content, or (n_blocks, n_classes) of each class but for a constant of the row.
+            (n_blocks,) of content, or (n_blocks, n_classes) of each class up to an additive constant per row.
 
         Raises
         ------
@@ -34,21 +34,21 @@ class Predictor(Protocol):
         """
 
     def probabilities(self, page: PageMatrix) -> NDArray[np.float32]:
-        """Predict probabilities: (n_blocks,) of being content, or (n_blocks, n_classes) of each class."""
+        """Predict probabilities: (n_blocks,) of content, or (n_blocks, n_classes) of each class."""
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Arrays by name, as a model file holds them."""
+        """Return the arrays for a model file, by name."""
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], n_columns: int) -> Self:
-        """Make a predictor of arrays that may come from anywhere.
+        """Build a predictor from untrusted arrays.
 
         Parameters
         ----------
         arrays
-            What :meth:`to_arrays` gave.
+            Arrays of :meth:`to_arrays`.
         n_columns
-            Number of columns of the matrices that it will see.
+            Number of columns of the feature matrices.
 
         Raises
         ------

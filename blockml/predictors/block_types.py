@@ -1,4 +1,4 @@
-"""Block types: what each block of a page is, main content or one of the parts beside it."""
+"""Block types: main content, heading, comment, navigation and so on, predicted for each block."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from blockml.features.page_kind import is_forum
 from blockml.features.page_matrix import PageMatrix
 from blockml.page import Label
 from blockml.page.lazy import LazySequence
-from blockml.predictors.tree_ensemble import TreeEnsemble, Trees, side_by_side
+from blockml.predictors.tree_ensemble import TreeEnsemble, Trees, joined_by_class
 
 __all__ = ["BlockTypeScores", "BlockTypes"]
 
-#: By how much log odds must differ before rounding can't turn them.
+#: Difference of log odds beyond which rounding can't change their order.
 _ROUNDING_MARGIN = 1e-3
 _CONTENT = (Label.MAIN, Label.HEADING)
 
@@ -30,12 +30,12 @@ class BlockTypes:
 
     kind: ClassVar[str] = "block_types"
     labels: tuple[Label, ...]
-    """(k,) the types that are told apart, two or more."""
+    """(k,) the types, two or more."""
     trees: tuple[Trees, ...]
-    """(k,) of each type: the sum of a row's leaf values is the logarithm of its probability but for a constant."""
+    """(k,) of each type: the sum of leaf values is the logarithm of its probability up to a constant of the row."""
 
     def log_odds(self, page: PageMatrix) -> NDArray[np.float64]:
-        """Predict the log odds of each type, (n_blocks, k), but for a constant of the row."""
+        """Predict the log odds of each type, (n_blocks, k), up to an additive constant per row."""
         return self.sums(page.values)
 
     def probabilities(self, page: PageMatrix) -> NDArray[np.float32]:
@@ -48,12 +48,12 @@ class BlockTypes:
         Parameters
         ----------
         matrix
-            (n_rows, n_features) without NaN. No rows are allowed.
+            (n_rows, n_features) without NaN; zero rows are allowed.
 
         Returns
         -------
         NDArray[np.float32]
-            (n_rows, k) in [0, 1]; the sum of a row is 1.
+            (n_rows, k) in [0, 1]; rows sum to 1.
 
         Raises
         ------
@@ -71,90 +71,79 @@ class BlockTypes:
         """
         sums = self.sums(matrix)
         odds = np.exp(sums - sums.max(axis=1, keepdims=True, initial=-np.inf))
-        shares: NDArray[np.float32] = (odds / odds.sum(axis=1, keepdims=True)).astype(np.float32)
-        return shares
+        probabilities: NDArray[np.float32] = (odds / odds.sum(axis=1, keepdims=True)).astype(np.float32)
+        return probabilities
 
     def sums(self, matrix: NDArray[np.float32]) -> NDArray[np.float64]:
-        """(n_rows, k) sums of leaf values, those that ``trees[i].predict(matrix)`` gives."""
+        """Sum leaf values by type, (n_rows, k): column ``i`` equals ``trees[i].predict(matrix)``."""
         joint, label = self._joint
         joint.check_width(matrix)
         return joint.sums(matrix, label, len(self.trees))
 
     @cached_property
     def _joint(self) -> tuple[Trees, NDArray[np.int32]]:
-        return side_by_side(self.trees)
+        return joined_by_class(self.trees)
 
     @cached_property
-    def _rivals(self) -> tuple[Trees, NDArray[np.int32]] | None:
-        """Trees of comments and of main content; None where not both are told apart."""
+    def _comment_and_main(self) -> tuple[Trees, NDArray[np.int32]] | None:
+        """Trees of comments and of main content; None without either."""
         if Label.COMMENT not in self.labels or Label.MAIN not in self.labels:
             return None
-        return side_by_side([self.trees[self.labels.index(label)] for label in (Label.COMMENT, Label.MAIN)])
+        return joined_by_class([self.trees[self.labels.index(label)] for label in (Label.COMMENT, Label.MAIN)])
 
     def label(self, matrix: NDArray[np.float32]) -> tuple[Label, ...]:
-        """Return the most probable type of each row; of equally probable ones the first."""
+        """Return the most probable type of each row, the first of equally probable ones."""
         return tuple([self.labels[number] for number in self.predict(matrix).argmax(axis=1).tolist()])
 
     def consistent_labels(
         self, matrix: NDArray[np.float32], kept: NDArray[np.bool_], comment_probability: float
     ) -> tuple[Label, ...]:
-        """Return types that agree with a decision: what is kept is content, unless it is a comment; the rest is not.
+        """Return types that agree with a decision ``kept`` (n_rows,) for the rows of a matrix (n_rows, n_features).
 
-        Parameters
-        ----------
-        matrix
-            (n_rows, n_features).
-        kept
-            (n_rows,) the decision.
-        comment_probability
-            Probability from which on a block is a comment.
+        Kept blocks are content, unless they are comments with a probability of at least ``comment_probability``; all
+        others are not content.
         """
-        shares = self.predict(matrix)
-        content = np.isin(self.labels, _CONTENT)
-        inside = np.where(content, shares, -1.0).argmax(axis=1)
-        outside = np.where(content, -1.0, shares).argmax(axis=1)
-        chosen = np.where(kept & ~self._are_comments(shares, comment_probability), inside, outside)
+        probabilities = self.predict(matrix)
+        is_content = np.isin(self.labels, _CONTENT)
+        content = np.where(is_content, probabilities, -1.0).argmax(axis=1)
+        others = np.where(is_content, -1.0, probabilities).argmax(axis=1)
+        chosen = np.where(kept & ~self._are_comments(probabilities, comment_probability), content, others)
         return tuple([self.labels[number] for number in chosen.tolist()])
 
-    def _are_comments(self, shares: NDArray[np.float32], comment_probability: float) -> NDArray[np.bool_]:
-        """(n_rows,) whether a block is a reader's comment, by its probabilities (n_rows, k)."""
+    def _are_comments(self, probabilities: NDArray[np.float32], comment_probability: float) -> NDArray[np.bool_]:
+        """Test which rows are comments by their probabilities (n_rows, k)."""
         if Label.COMMENT not in self.labels:
-            return np.zeros(len(shares), dtype=bool)
-        found: NDArray[np.bool_] = shares[:, self.labels.index(Label.COMMENT)] >= np.float32(comment_probability)
+            return np.zeros(len(probabilities), dtype=bool)
+        found: NDArray[np.bool_] = probabilities[:, self.labels.index(Label.COMMENT)] >= np.float32(comment_probability)
         return found
 
     def comments(
         self, matrix: NDArray[np.float32], among: NDArray[np.bool_], comment_probability: float = 0.5
     ) -> NDArray[np.bool_] | None:
-        """Find comments among some rows; all trees are walked only for rows where comments may win.
+        """Find comments among some rows, by all trees only for rows where comments may win.
 
         Parameters
         ----------
         matrix
             (n_rows, n_features).
         among
-            (n_rows,) the rows to look at.
+            (n_rows,) rows to search.
         comment_probability
             Probability from which on a block is a comment.
 
         Returns
         -------
         NDArray[np.bool_] or None
-            (n_rows,) which of them are comments; None if there are none.
-
-        Raises
-        ------
-        UsageError
-            The matrix has fewer columns than the trees read.
+            (n_rows,) which of them are comments; None without comments.
         """
         if Label.COMMENT not in self.labels or not among.any():
             return None
         candidates = among
-        if self._rivals is not None and comment_probability >= 0.5:
-            # A block that is likelier main content than a comment has a probability below .5 of being one.
-            trees, group = self._rivals
+        if self._comment_and_main is not None and comment_probability >= 0.5:
+            # A block that is more probably main content than a comment is a comment with a probability below .5.
+            trees, classes = self._comment_and_main
             trees.check_width(matrix)
-            comment, main = trees.sums(matrix, group, 2).T
+            comment, main = trees.sums(matrix, classes, 2).T
             candidates = among & (comment > main - _ROUNDING_MARGIN)
         (rows,) = candidates.nonzero()
         if not len(rows):
@@ -164,14 +153,14 @@ class BlockTypes:
         return found if found.any() else None
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the trees of all types one after another, the number of the type of each, and the types' names."""
+        """Return the trees of all types, the index of the type of each tree, and the names of the types."""
         joint, label = self._joint
         names = np.array([str(name).encode() for name in self.labels])
         return {**TreeEnsemble(joint).to_arrays(), "label": np.asarray(label, np.int32), "names": names}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], n_columns: int) -> Self:
-        """Make block types of the arrays of a model file: see :class:`blockml.predictors.base.Predictor`."""
+        """Build the predictor from the arrays of a model file: see :class:`blockml.predictors.base.Predictor`."""
         for name, dtype in (("label", np.dtype(np.int32)), ("names", None)):
             if name not in arrays or arrays[name].ndim != 1 or dtype not in (None, arrays[name].dtype):
                 raise ModelFormatError(f"block types need an array {name!r} of one dimension")
@@ -184,56 +173,48 @@ class BlockTypes:
             if name not in legal:
                 raise ModelFormatError(str(UnknownNameError("label", name, legal)))
         if len(names) < 2 or len(set(names)) < len(names):
-            raise ModelFormatError("block types need two labels or more, each once")
+            raise ModelFormatError("block types must have two different labels or more")
         in_order = len(label) == len(joint.roots) and (label[0], label[-1]) == (0, len(names) - 1)
         if not in_order or not np.isin(np.diff(label), (0, 1)).all():
-            raise ModelFormatError("trees of block types must be in the order of their labels, one or more for each")
-        return cls(tuple(map(Label, names)), _split(joint, np.searchsorted(label, np.arange(len(names)))))
+            raise ModelFormatError("trees of block types must be in the order of their labels, each with one or more")
+        return cls(tuple(map(Label, names)), _split(joint, label))
 
 
+@dataclass(frozen=True, eq=False)
 class BlockTypeScores:
-    """Block types of one page, computed when they are first looked at: most users want the text alone.
+    """Block types of one page, computed on first use: most users want the text alone."""
 
-    Parameters
-    ----------
-    types
-        The predictor.
-    page
-        The page's features.
-    """
-
-    def __init__(self, types: BlockTypes, page: PageMatrix) -> None:
-        self.types = types
-        self.page = page
+    types: BlockTypes
+    page: PageMatrix
 
     def comments(self, among: NDArray[np.bool_], comment_probability: float) -> NDArray[np.bool_] | None:
-        """Find comments among some blocks; none on forums, where what readers write is the content."""
+        """Find comments among some blocks; None without comments, and on forums, where they are the content."""
         found = self.types.comments(self.page.values, among, comment_probability)
         return None if found is None or is_forum(self.page) else found
 
     def labels(self, kept: NDArray[np.bool_], comment_probability: float) -> Sequence[Label]:
-        """(n_blocks,) the type of each block: see :meth:`BlockTypes.consistent_labels`."""
+        """Return the type of each block, (n_blocks,): see :meth:`BlockTypes.consistent_labels`."""
         compute = partial(self.types.consistent_labels, self.page.values, kept, comment_probability)
         return LazySequence(len(kept), compute)
 
 
-def _split(joint: Trees, first: NDArray[np.intp]) -> tuple[Trees, ...]:
-    """Undo ``side_by_side``: part ``i`` begins with tree ``first[i]``."""
-    roots = joint.roots.astype(np.int64)
-    borders = [*roots[first].tolist(), len(joint.feature)]
-    ends = [*first[1:].tolist(), len(roots)]
+def _split(joint: Trees, label: NDArray[np.int64]) -> tuple[Trees, ...]:
+    """Undo ``joined_by_class``, by the class (n_trees,) of each tree."""
+    stops = np.append(joint.roots, len(joint.feature)).astype(np.int64)[1:]
     parts = []
-    for number, begin in enumerate(first.tolist()):
-        start, stop = borders[number], borders[number + 1]
-        inner = joint.feature[start:stop] >= 0
+    for number in range(int(label[-1]) + 1):
+        (trees,) = np.nonzero(label == number)
+        start = int(joint.roots[trees[0]])
+        nodes = slice(start, int(stops[trees[-1]]))
+        inner = joint.feature[nodes] >= 0
         parts.append(
             Trees(
-                feature=joint.feature[start:stop],
-                threshold=joint.threshold[start:stop],
-                left=np.where(inner, joint.left[start:stop] - start, -1).astype(np.int32),
-                right=np.where(inner, joint.right[start:stop] - start, -1).astype(np.int32),
-                value=joint.value[start:stop],
-                roots=(roots[begin : ends[number]] - start).astype(np.int32),
+                feature=joint.feature[nodes],
+                threshold=joint.threshold[nodes],
+                left=np.where(inner, joint.left[nodes] - start, -1).astype(np.int32),
+                right=np.where(inner, joint.right[nodes] - start, -1).astype(np.int32),
+                value=joint.value[nodes],
+                roots=(joint.roots[trees] - start).astype(np.int32),
             )
         )
     return tuple(parts)

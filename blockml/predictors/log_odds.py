@@ -1,7 +1,7 @@
 """Probabilities and log odds.
 
-Exponentials and logarithms are made of sums, products and quotients alone, which are the same on every machine; those
-of numpy differ from one processor to the next in the last bit.
+Exponentials and logarithms are computed by sums, products and quotients alone, which are equal on every machine; those
+of numpy differ between processors in the last bit.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from blockml import _kernel
 
 __all__ = ["average_log_odds", "log_odds", "sigmoid"]
 
-#: Probabilities nearer to 0 or 1 count as this: log odds stay finite.
+#: Probabilities are clipped to this distance from 0 and 1, so that log odds stay finite.
 _MIN_PROBABILITY = 1e-6
-#: The logarithm of 2 in two parts, of which the first has no low bits: products with small integers are exact.
+#: The logarithm of 2 in two parts. The first lacks low bits, so that products with small integers are exact.
 _LN2_HIGH, _LN2_LOW = float.fromhex("0x1.62e42fee00000p-1"), float.fromhex("0x1.a39ef35793c76p-33")
 _PER_LN2 = float.fromhex("0x1.71547652b82fep+0")
-#: About the root of a half, as the bits of a double; and the number of bits behind its exponent.
+#: The bits of a double of about sqrt(1/2), and the number of mantissa bits.
 _ROOT, _MANTISSA = 0x3FE6A09E00000000, 52
-#: Terms of the series: what is left out is less than the last bit.
+#: Terms of the series: the remainder is below the last bit.
 _EXPONENTIAL_TERMS, _LOGARITHM_TERMS = 14, 11
-#: Log odds beyond this change nothing.
-_LARGEST = 700.0
+#: Log odds are clipped to this absolute value.
+_MAX_LOG_ODDS = 700.0
 
 
 def log_odds(probabilities: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
-    """Compute log odds; probabilities of 0 and 1 count as 1e-6 from there.
+    """Compute log odds of probabilities, clipped to [1e-6, 1 - 1e-6].
 
     Examples
     --------
@@ -46,7 +46,7 @@ def log_odds(probabilities: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
 
 
 def sigmoid(odds: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Compute probabilities of log odds; nothing can overflow.
+    """Compute probabilities of log odds, without overflow.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def sigmoid(odds: NDArray[np.float64]) -> NDArray[np.float32]:
         probabilities = np.empty(odds.shape, dtype=np.float32)
         _kernel.compiled.sigmoid(np.ascontiguousarray(odds, dtype=np.float64), probabilities)
         return probabilities
-    inside = np.fmin(np.fmax(odds, -_LARGEST), _LARGEST)  # NaN: -700
+    inside = np.fmin(np.fmax(odds, -_MAX_LOG_ODDS), _MAX_LOG_ODDS)  # NaN: -700
     return (1 / (1 + _exponential(-inside))).astype(np.float32)
 
 
@@ -67,7 +67,7 @@ def average_log_odds(odds: Sequence[NDArray[np.float64]], weights: Sequence[floa
     Parameters
     ----------
     odds
-        (n_blocks,) log odds by each predictor.
+        Log odds (n_blocks,) of each predictor.
     weights
         Weight of each; their sum is 1.
 
@@ -83,10 +83,7 @@ def average_log_odds(odds: Sequence[NDArray[np.float64]], weights: Sequence[floa
 
 
 def _logarithm(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Natural logarithms of positive numbers.
-
-    Of sums, products and quotients alone, which are the same on every machine; numpy's are not.
-    """
+    """Compute natural logarithms of positive numbers."""
     shift = (x.view(np.int64) - _ROOT) >> _MANTISSA
     rest, power = (x.view(np.int64) - (shift << _MANTISSA)).view(np.float64), shift.astype(np.float64)
     s = (rest - 1) / (rest + 1)
@@ -97,7 +94,7 @@ def _logarithm(x: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _exponential(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Powers of e, of numbers within ± :data:`_LARGEST`; see :func:`_logarithm`."""
+    """Compute exponentials of numbers within ± :data:`_MAX_LOG_ODDS`."""
     whole = np.rint(x * _PER_LN2)
     rest, total = (x - whole * _LN2_HIGH) - whole * _LN2_LOW, np.ones(x.shape)
     for k in range(_EXPONENTIAL_TERMS - 1, 0, -1):

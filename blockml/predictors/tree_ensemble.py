@@ -1,39 +1,45 @@
-"""Decision trees as flat arrays: prediction with numpy alone."""
+"""Decision trees as flat arrays, and predictors made of them: boosted and averaged trees."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml import _kernel
-from blockml._kernel.judging import HeldTrees, TreeColumns
+from blockml._kernel.predictors import TreeColumns
 from blockml.errors import ModelFormatError, UsageError
 from blockml.features.page_matrix import PageMatrix
 from blockml.predictors.log_odds import log_odds, sigmoid
 
-__all__ = ["TREE_ARRAYS", "MeanTrees", "TreeEnsemble", "Trees", "joined", "side_by_side"]
+__all__ = ["TREE_ARRAYS", "MeanTrees", "TreeEnsemble", "Trees", "joined", "joined_by_class"]
 
-#: More than any model here needs; bounds what a damaged or hostile file can make us do.
-MAX_NODES = 50_000_000
-#: Values of a matrix that the compiled twin can count.
-MOST_VALUES = 2**31 - 1
-#: Rows times trees looked at together: bounds memory at some 40 MB.
-_TOGETHER = 1_000_000
+#: Maximum number of nodes, against damaged and hostile model files.
+_MAX_NODES = 50_000_000
+#: Maximum number of matrix values whose offsets fit into the 32-bit integers of the compiled code.
+_MAX_VALUES = 2**31 - 1
+#: Rows times trees of a batch in the reference implementation: bounds its memory at some 40 MB.
+_BATCH = 1_000_000
+
+#: Names and types of the arrays of trees in a model file.
+TREE_ARRAYS: Mapping[str, type[np.generic]] = {
+    "feature": np.int32, "threshold": np.float64, "left": np.int32, "right": np.int32, "value": np.float64,
+    "roots": np.int32,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
 class Trees:
     """One or more binary decision trees.
 
-    Node ``i`` sends a row to ``left[i]`` if its value of column ``feature[i]`` is at most ``threshold[i]``, else to
-    ``right[i]``. A leaf has ``feature[i] == -1`` and gives ``value[i]``. ``roots`` holds the first node of each tree;
-    children come after their parent, inside the same tree. Prediction trusts that: trees from elsewhere are for
-    :meth:`check` first. The arrays are not changed once they are here.
+    Node ``i`` sends a row to ``left[i]`` if its value in column ``feature[i]`` is at most ``threshold[i]``, else to
+    ``right[i]``. A leaf has ``feature[i] == -1`` and the value ``value[i]``. ``roots`` holds the first node of each
+    tree; children come after their parent, inside the same tree. Prediction relies on that: :meth:`check` trees from
+    elsewhere first. The arrays must not change.
     """
 
     feature: NDArray[np.int32]
@@ -44,22 +50,17 @@ class Trees:
     roots: NDArray[np.int32]
 
     def predict(self, matrix: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Sum of the leaf values that each row reaches.
+        """Sum the leaf values that each row reaches, (n_rows,).
 
         Parameters
         ----------
         matrix
-            (n_rows, n_features) float32 without NaN. No rows are allowed.
-
-        Returns
-        -------
-        NDArray[np.float64]
-            (n_rows,).
+            (n_rows, n_features) float32 without NaN; zero rows are allowed.
 
         Raises
         ------
         UsageError
-            The matrix has fewer columns than the trees ask for.
+            The matrix has fewer columns than the trees read.
 
         Examples
         --------
@@ -69,102 +70,77 @@ class Trees:
         [0.1, 0.9]
         """
         self.check_width(matrix)
-        return self.sums(matrix, self._one_group, 1)[:, 0]
+        return self.sums(matrix, np.zeros(len(self.roots), dtype=np.int32), 1)[:, 0]
 
     def check_width(self, matrix: NDArray[np.float32]) -> None:
-        """Check that a matrix of one row or more has all columns that the trees ask for.
-
-        Raises
-        ------
-        UsageError
-            It has fewer.
-        """
+        """Check that a matrix, unless empty, has all columns that the trees read; raises UsageError."""
         if len(matrix) and matrix.shape[1] <= self.last_column:
-            raise UsageError(f"the trees ask for column {self.last_column}; the matrix has {matrix.shape[1]}")
+            raise UsageError(f"the trees read column {self.last_column}; the matrix has {matrix.shape[1]}")
 
-    def sums(self, matrix: NDArray[np.float32], group: NDArray[np.int32], n_groups: int) -> NDArray[np.float64]:
-        """Sums of the leaf values that each row reaches, over groups of trees.
+    def sums(self, matrix: NDArray[np.float32], classes: NDArray[np.int32], n_classes: int) -> NDArray[np.float64]:
+        """Sum the leaf values that each row reaches, by class.
 
         Parameters
         ----------
         matrix
-            (n_rows, n_features) float32 without NaN, with all columns that the trees ask for.
-        group
-            (n_trees,) group of each tree, from 0.
-        n_groups
-            Number of groups.
+            (n_rows, n_features) float32 without NaN, with all columns that the trees read.
+        classes
+            (n_trees,) class of each tree, from 0.
+        n_classes
+            Number of classes.
 
         Returns
         -------
         NDArray[np.float64]
-            (n_rows, n_groups).
+            (n_rows, n_classes).
         """
-        total = np.zeros((len(matrix), n_groups), dtype=np.float64)
-        if _kernel.compiled is not None and matrix.size <= MOST_VALUES:
+        total = np.zeros((len(matrix), n_classes), dtype=np.float64)
+        if _kernel.compiled is not None and matrix.size <= _MAX_VALUES:
             by_column = matrix.flags.f_contiguous
-            laid_out = np.asarray(matrix.T if by_column else matrix, dtype=np.float32, order="C")
-            _kernel.compiled.tree_sums(self.held(group), n_groups, laid_out, int(by_column), total)
+            values = np.asarray(matrix.T if by_column else matrix, dtype=np.float32, order="C")
+            trees = *self._columns, np.ascontiguousarray(classes, np.int32), self._packed
+            _kernel.compiled.tree_sums(trees, n_classes, values, int(by_column), total)
             return total
-        for rows, values in self._leaf_values(matrix):
-            # One after the other: numpy would add up a single row in another order.
-            for number, value in zip(group.tolist(), values, strict=True):
-                total[rows, number] += value
+        for rows, leaf_values in self._leaf_values(matrix):
+            # Tree by tree, in the order of the compiled code: numpy adds up a single row in another order.
+            for tree_class, value in zip(classes.tolist(), leaf_values, strict=True):
+                total[rows, tree_class] += value
         return total
-
-    def held(self, group: NDArray[np.int32] | None = None) -> HeldTrees:
-        """The trees as the compiled kernel takes them, with the group of each; all are of one if it isn't told."""
-        return *self._columns, self._one_group if group is None else np.ascontiguousarray(group, np.int32), self._small
-
-    @cached_property
-    def _one_group(self) -> NDArray[np.int32]:
-        return np.zeros(len(self.roots), dtype=np.int32)
 
     @cached_property
     def _columns(self) -> TreeColumns:
-        """The arrays as the kernel takes them: made by hand or cut out of others, they may be of other types."""
-        return (
-            np.ascontiguousarray(self.feature, dtype=np.int32),
-            np.ascontiguousarray(self.threshold, dtype=np.float64),
-            np.ascontiguousarray(self.left, dtype=np.int32),
-            np.ascontiguousarray(self.right, dtype=np.int32),
-            np.ascontiguousarray(self.value, dtype=np.float64),
-            np.ascontiguousarray(self.roots, dtype=np.int32),
-        )
+        """Arrays of the types that the compiled code requires, which those built by hand may lack."""
+        columns = [np.ascontiguousarray(getattr(self, name), dtype) for name, dtype in TREE_ARRAYS.items()]
+        return cast("TreeColumns", tuple(columns))
 
     @cached_property
-    def _small(self) -> bytes:
-        """The trees as the kernel goes through them fastest, if all are small; made once for all pages."""
-        return _kernel.compiled.small_trees(*self._columns) if _kernel.compiled is not None else b""
+    def _packed(self) -> bytes:
+        """Small trees packed for the compiled code, once for all pages; empty for large trees."""
+        return _kernel.compiled.pack_small_trees(*self._columns) if _kernel.compiled is not None else b""
 
     def __getstate__(self) -> dict[str, NDArray[Any]]:
-        """Pickle the arrays alone: what is kept beside them is for the kernel of this machine."""
+        """Pickle the arrays alone: packed trees depend on the compiled code of this machine."""
         return {item.name: getattr(self, item.name) for item in fields(self)}
 
     @cached_property
     def last_column(self) -> int:
-        """The last column that they ask for; -1 for none."""
+        """Last column that the trees read; -1 if all are leaves."""
         return int(self.feature.max())
 
     def _leaf_values(self, matrix: NDArray[np.float32]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-        """Value of the leaf that each row reaches in each tree, for some rows at a time.
+        """Yield slices of rows, and the values (n_trees, n_rows) of the leaves that these reach in each tree.
 
-        All trees go one level further in a round: hundreds of small trees one by one would cost a page many times what
-        its numbers do.
-
-        Yields
-        ------
-        rows, values
-            Which rows, and (n_trees, n_rows) float64.
+        All trees descend one level per iteration: a loop over hundreds of small trees would cost several times as much.
         """
         n_columns, n_trees = matrix.shape[1], len(self.roots)
-        step = max(1, _TOGETHER // n_trees)
+        step = max(1, _BATCH // n_trees)
         for start in range(0, len(matrix), step):
             part = matrix[start : start + step]
             flat = np.ascontiguousarray(part).ravel()
             node = np.repeat(self.roots, len(part))
             row_start = np.tile(np.arange(len(part)) * n_columns, n_trees)
             active = np.flatnonzero(self.feature[node] >= 0)
-            while len(active):  # rows in leaves drop out
+            while len(active):  # without the rows that have reached a leaf
                 here = node[active]
                 goes_left = flat[row_start[active] + self.feature[here]] <= self.threshold[here]
                 there = np.where(goes_left, self.left[here], self.right[here])
@@ -173,32 +149,25 @@ class Trees:
             yield slice(start, start + len(part)), self.value[node].reshape(n_trees, len(part))
 
     def check(self, n_features: int) -> None:
-        """Check that prediction can neither fail, loop nor read outside the arrays.
-
-        Parameters
-        ----------
-        n_features
-            Number of columns of the matrices it will see.
+        """Check that prediction on matrices of ``n_features`` columns can't fail, loop or read outside of the arrays.
 
         Raises
         ------
         ModelFormatError
-            It says which rule is broken.
+            Names the rule that is broken.
         """
-        if any(
-            column.ndim != 1 for column in (self.feature, self.threshold, self.left, self.right, self.value, self.roots)
-        ):
+        if any(getattr(self, name).ndim != 1 for name in TREE_ARRAYS):
             raise ModelFormatError("tree arrays must have one dimension")
         n = len(self.feature)
         if not n == len(self.threshold) == len(self.left) == len(self.right) == len(self.value):
             raise ModelFormatError("tree arrays differ in length")
-        if not 0 < n <= MAX_NODES:
-            raise ModelFormatError(f"a model has 1 to {MAX_NODES} tree nodes, not {n}")
+        if not 0 < n <= _MAX_NODES:
+            raise ModelFormatError(f"a model must have 1 to {_MAX_NODES} tree nodes, not {n}")
         roots = self.roots.astype(np.int64)  # differences of 32-bit integers could overflow
         if not len(roots) or roots[0] != 0 or roots[-1] >= n or (np.diff(roots) <= 0).any():
-            raise ModelFormatError("tree roots must begin at 0 and rise")
+            raise ModelFormatError("tree roots must begin at 0 and ascend")
         if (self.feature < -1).any() or (self.feature >= n_features).any():
-            raise ModelFormatError(f"a tree asks for a feature outside 0 … {n_features - 1}")
+            raise ModelFormatError(f"a tree reads a feature outside 0 … {n_features - 1}")
         if not (np.isfinite(self.threshold).all() and np.isfinite(self.value).all()):
             raise ModelFormatError("thresholds and values must be finite")
         inner = np.flatnonzero(self.feature >= 0)
@@ -211,23 +180,16 @@ class Trees:
             raise ModelFormatError("a tree node has two parents")
 
     def max_depth(self) -> int:
-        """Number of tests on the longest way from a root to a leaf."""
+        """Count the tests on the longest path from a root to a leaf."""
         depth = np.zeros(len(self.feature), dtype=np.int32)
         for node in np.flatnonzero(self.feature >= 0).tolist():
             depth[self.left[node]] = depth[self.right[node]] = depth[node] + 1
         return int(depth.max())
 
 
-#: Names and types of the arrays of trees in a model file.
-TREE_ARRAYS: Mapping[str, type[np.generic]] = {
-    "feature": np.int32, "threshold": np.float64, "left": np.int32, "right": np.int32, "value": np.float64,
-    "roots": np.int32,
-}  # fmt: skip
-
-
 @dataclass(frozen=True, eq=False)
 class TreeEnsemble:
-    """Boosted trees: the sum of the leaf values that a block reaches is its log odds."""
+    """Boosted trees: the log odds of a block are the sum of the leaf values that it reaches."""
 
     kind: ClassVar[str] = "tree_ensemble"
     trees: Trees
@@ -246,7 +208,7 @@ class TreeEnsemble:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], n_columns: int) -> Self:
-        """Make an ensemble of the arrays of a model file: see :class:`blockml.predictors.base.Predictor`."""
+        """Build the ensemble from the arrays of a model file: see :class:`blockml.predictors.base.Predictor`."""
         for name, dtype in TREE_ARRAYS.items():
             if name not in arrays:
                 raise ModelFormatError(f"not a model file: it holds no {name}.npy of its trees")
@@ -258,7 +220,7 @@ class TreeEnsemble:
 
 
 class MeanTrees(TreeEnsemble):
-    """Decision trees whose leaf values are probabilities; the mean of those that a block reaches is its own."""
+    """Decision trees whose leaf values are probabilities: a block has the mean of those that it reaches."""
 
     kind: ClassVar[str] = "mean_trees"
 
@@ -272,7 +234,7 @@ class MeanTrees(TreeEnsemble):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], n_columns: int) -> Self:
-        """Make an ensemble of the arrays of a model file: see :class:`blockml.predictors.base.Predictor`."""
+        """Build the ensemble from the arrays of a model file: see :class:`blockml.predictors.base.Predictor`."""
         ensemble = super().from_arrays(arrays, n_columns)
         if ((ensemble.trees.value < 0) | (ensemble.trees.value > 1)).any():
             raise ModelFormatError("leaf values that are averaged must be between 0 and 1")
@@ -280,7 +242,7 @@ class MeanTrees(TreeEnsemble):
 
 
 def joined(parts: Sequence[Trees]) -> Trees:
-    """Put the trees of several ensembles into one, in order: its prediction is the sum of theirs.
+    """Concatenate the trees of several ensembles: the prediction is the sum of theirs.
 
     Examples
     --------
@@ -289,23 +251,13 @@ def joined(parts: Sequence[Trees]) -> Trees:
     [0.5]
     """
     starts = np.cumsum([0, *[len(part.feature) for part in parts[:-1]]])
-    return Trees(
-        feature=np.concatenate([part.feature for part in parts]),
-        threshold=np.concatenate([part.threshold for part in parts]),
-        left=_moved([part.left for part in parts], starts),
-        right=_moved([part.right for part in parts], starts),
-        value=np.concatenate([part.value for part in parts]),
-        roots=_moved([part.roots for part in parts], starts),
-    )
+    columns = {name: [getattr(part, name) for part in parts] for name in TREE_ARRAYS}
+    for name in ("left", "right", "roots"):  # node numbers; -1 stays
+        shifted = [np.where(c >= 0, c + start, -1) for c, start in zip(columns[name], starts, strict=True)]
+        columns[name] = [c.astype(np.int32) for c in shifted]
+    return Trees(**{name: np.concatenate(parts_of_column) for name, parts_of_column in columns.items()})
 
 
-def side_by_side(parts: Sequence[Trees]) -> tuple[Trees, NDArray[np.int32]]:
-    """All trees of several ensembles one after another, and for each which of the ensembles it is of."""
-    numbers = np.arange(len(parts), dtype=np.int32)
-    return joined(parts), np.repeat(numbers, [len(trees.roots) for trees in parts])
-
-
-def _moved(columns: Sequence[NDArray[np.int32]], starts: NDArray[np.intp]) -> NDArray[np.int32]:
-    """Node numbers of each part, counted from where it starts; -1 stays."""
-    moved = [np.where(column >= 0, column + start, -1) for column, start in zip(columns, starts, strict=True)]
-    return np.concatenate(moved).astype(np.int32)
+def joined_by_class(parts: Sequence[Trees]) -> tuple[Trees, NDArray[np.int32]]:
+    """Concatenate ensembles, one for each class; the second result is the class of each tree."""
+    return joined(parts), np.repeat(np.arange(len(parts), dtype=np.int32), [len(trees.roots) for trees in parts])

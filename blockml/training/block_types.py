@@ -1,9 +1,10 @@
-"""Labelled pages in, areas out: which rows they are learnt from, and how."""
+"""Training of block types from gold block labels and weak labels."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import compress
 
 import joblib
 import numpy as np
@@ -22,9 +23,9 @@ from blockml.parsing.options import ParsingOptions
 from blockml.predictors.block_types import BlockTypes
 from blockml.training.hist_gradient_boosting import Boosting, fit_boosted_classes
 
-__all__ = ["BLANKED", "BLOCK_TYPES", "GROWTH", "BlockTypeRows", "block_type_rows", "fit_block_types", "merged"]
+__all__ = ["BLOCK_TYPES", "GROWTH", "BlockTypeRows", "block_type_rows", "fit_block_types", "merged"]
 
-#: What areas tell apart. Supplements (captions, bylines) are main content here: few pages tell them.
+#: The types. Supplements (captions, bylines) count as main content: few pages label them.
 BLOCK_TYPES: tuple[Label, ...] = (
     Label.MAIN,
     Label.HEADING,
@@ -35,74 +36,59 @@ BLOCK_TYPES: tuple[Label, ...] = (
     Label.FOOTER,
     Label.OTHER,
 )
-#: Base columns that tell what weak labels are made from.
+#: Base columns with the information that weak labels are derived from.
 BLANKED = frozenset(column.name for column in VOCABULARY) | frozenset(
     "tonav tofooter toheader toaside tomain toarticle".split()
 )
-#: How trees are grown. Measured by ``benchmarks/block_types.py``.
+#: Settings of the trees. Measured by ``benchmarks/block_types.py``.
 GROWTH: Boosting = {
-    "n_trees": 25,
-    "leaves": 24,
-    "rate": 0.25,
-    "min_leaf": 40,
-    "l2": 5.0,
-    "max_features": 0.25,
-    "max_bins": 127,
-}
-#: Most rows of a label that one page gives: a menu of a thousand links teaches no more than one of ten.
+    "n_trees": 25, "leaves": 24, "rate": 0.25, "min_leaf": 40, "l2": 5.0, "max_features": 0.25, "max_bins": 127,
+}  # fmt: skip
+#: Maximum number of rows of a label from one page: a menu of a thousand links teaches no more than one of ten.
 MOST_ROWS = 14
-#: Share of the pages with weak labels of which all :data:`BLANKED` columns are blanked.
+#: Share of the pages with weak labels whose :data:`BLANKED` columns are blanked.
 BLANK = 0.5
-#: Weight of a block that is not main content and has no name, which is learnt as :attr:`Label.OTHER`, beside 1.
+#: Weight of blocks that are only known not to be main content, which train as :attr:`Label.OTHER`, relative to others.
 REST_WEIGHT = 0.6
-#: How far rare labels are made up for: their weight is this power of how rare they are.
+#: Exponent of the inverse frequency of a label in its weight.
 BALANCE = 0.5
-
-_MERGED: Mapping[Label, Label] = {Label.SUPPLEMENT: Label.MAIN}
 
 
 def merged(label: Label) -> Label:
-    """Return the label of :data:`BLOCK_TYPES` that stands for a label.
+    """Return the label of :data:`BLOCK_TYPES` that includes a label.
 
     Examples
     --------
     >>> merged(Label.SUPPLEMENT), merged(Label.FOOTER)
     (<Label.MAIN: 'main'>, <Label.FOOTER: 'footer'>)
     """
-    return _MERGED.get(label, label)
+    return Label.MAIN if label is Label.SUPPLEMENT else label
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BlockTypeRows:
-    """Blocks that areas are learnt from."""
+    """Labelled blocks of pages."""
 
     columns: tuple[str, ...]
     """(n_columns,) names."""
     matrix: NDArray[np.float32]
     """(n_rows, n_columns)."""
     label: NDArray[np.int64]
-    """(n_rows,) place in :data:`BLOCK_TYPES`."""
+    """(n_rows,) index in :data:`BLOCK_TYPES`."""
     rest: NDArray[np.bool_]
-    """(n_rows,) whether all that is known is that it is not main content."""
+    """(n_rows,) whether it is only known not to be main content."""
     weak: NDArray[np.bool_]
-    """(n_rows,) whether its label was told by names in the markup."""
+    """(n_rows,) whether its label is weak, from names in the markup."""
     page: NDArray[np.int64]
     """(n_rows,) number of its page."""
     sites: tuple[str, ...]
     """(n_pages,) data set and site of each page."""
 
     def of_pages(self, wanted: NDArray[np.bool_]) -> BlockTypeRows:
-        """Rows of some pages, ``wanted`` being (n_pages,)."""
+        """Select the rows of pages, ``wanted`` being (n_pages,)."""
         rows = wanted[self.page]
-        return BlockTypeRows(
-            self.columns,
-            self.matrix[rows],
-            self.label[rows],
-            self.rest[rows],
-            self.weak[rows],
-            self.page[rows],
-            self.sites,
-        )
+        columns = {name: getattr(self, name)[rows] for name in ("matrix", "label", "rest", "weak", "page")}
+        return replace(self, **columns)
 
 
 def block_type_rows(
@@ -114,22 +100,11 @@ def block_type_rows(
     seed: int = 0,
     jobs: int = 1,
 ) -> BlockTypeRows:
-    """Parse pages and take rows with labels from each; weak ones where the gold only tells main content.
+    """Parse pages and select labelled rows of each, with weak labels where the gold has only main content.
 
-    Parameters
-    ----------
-    datasets
-        The data sets. Pages whose gold has known defects are left out.
-    features
-        Feature set.
-    parsing
-        How pages are parsed; None: as by default, but words of scripts without spaces counted too.
-    most
-        Most rows of a label from one page, drawn at random; None for all.
-    seed
-        Decides which are drawn.
-    jobs
-        Processes; the result does not depend on it.
+    Leaves out pages whose gold has known defects. Draws at most ``most`` rows of a label from each page (None: all), by
+    the seed. ``parsing`` defaults to the tokenizer ``cjk``; the number of processes, ``jobs``, does not change the
+    result.
 
     Raises
     ------
@@ -158,7 +133,7 @@ _Taken = tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.bool_], NDArra
 def _page_rows(
     labelled: LabelledPage, features: str, parsing: ParsingOptions, most: int | None, seed: tuple[int, int]
 ) -> _Taken:
-    """Matrix, label, whether only "not main" is known, whether weak, of the rows taken from one page."""
+    """Select rows of one page: matrix, label, whether only known not to be main content, whether weak."""
     html, gold = labelled.load()
     page = parse(html, url=labelled.url, charset=labelled.charset, **parsing.options())
     matrix = build(page, features)
@@ -166,15 +141,15 @@ def _page_rows(
     rest = np.zeros(len(code), dtype=bool)
     is_weak = False
     if gold is not None and len(code):
-        told = gold.label(page)
-        is_weak = told.labels is None and bool(told.known.all())  # snippets tell too little
+        gold_labels = gold.label(page)
+        is_weak = gold_labels.labels is None and bool(gold_labels.known.all())  # not snippets, which label too little
         if is_weak:
-            told = weak_labels(page, told, page_type=labelled.page_type)
-            rest = ~told.known & ~told.main & (told.share <= 0.1) & (labelled.page_type != FORUM)
-        if told.labels is not None:
-            code = np.array([BLOCK_TYPES.index(merged(label)) for label in told.labels])
-            code[~told.known & ~rest] = -1
-        if isinstance(gold, RegionGold):  # of home pages, where lists of links are what the page is there for
+            gold_labels = weak_labels(page, gold_labels, page_type=labelled.page_type)
+            rest = ~gold_labels.known & ~gold_labels.main & (gold_labels.share <= 0.1) & (labelled.page_type != FORUM)
+        if gold_labels.labels is not None:
+            code = np.array([BLOCK_TYPES.index(merged(label)) for label in gold_labels.labels])
+            code[~gold_labels.known & ~rest] = -1
+        if isinstance(gold, RegionGold):  # of home pages, whose lists of links may be their content
             code[code == BLOCK_TYPES.index(Label.RELATED)] = -1
     group = np.where(rest, len(BLOCK_TYPES), code)
     rng = np.random.default_rng(seed)
@@ -193,33 +168,16 @@ def fit_block_types(
     growth: Boosting = GROWTH,
     report: Callable[[str], None] = lambda _: None,
 ) -> BlockTypes | None:
-    """Learn block types: those that occur.
+    """Train block types on those that occur; None without main content, or without other blocks.
 
-    A model that saw only pages whose markup names its parts would read nothing but names. So on some of the pages with
-    weak labels it sees no names.
-
-    Parameters
-    ----------
-    rows
-        What to learn from.
-    blank
-        Share of the pages with weak labels whose columns :data:`BLANKED` are blanked, in [0, 1].
-    seed
-        Decides which pages, and the draws of the learner.
-    growth
-        How trees are grown.
-    report
-        Called with a line about types that do not occur.
-
-    Returns
-    -------
-    BlockTypes or None
-        None where there is no main content, or nothing else.
+    With names in the markup for every weak label, the trees would read nothing but names. So the columns of names
+    (:data:`BLANKED`) are blanked on a random share of the pages with weak labels, ``blank`` in [0, 1]. ``report`` is
+    called with a line about types that do not occur.
 
     Raises
     ------
     UsageError
-        A number is outside its range.
+        ``blank`` is out of range.
     """
     if not 0 <= blank <= 1:
         raise UsageError(f"the share of blanked pages must be between 0 and 1, got {blank}")
@@ -232,18 +190,17 @@ def fit_block_types(
         return None
     rarity = counts.sum() / np.maximum(counts, 1)
     weight = (rarity**BALANCE)[rows.label] * np.where(rows.rest, REST_WEIGHT, 1.0)
-    hit = np.random.default_rng(seed).random(len(rows.sites)) < blank
-    matrix = _blanked(rows, hit[rows.page] & rows.weak)
+    is_blanked = np.random.default_rng(seed).random(len(rows.sites)) < blank
+    matrix = blanked(rows, is_blanked[rows.page] & rows.weak)
     chosen: Boosting = {**growth, "seed": seed}
     number = np.cumsum(occurs) - 1
-    labels = tuple([label for label, there in zip(BLOCK_TYPES, occurs.tolist(), strict=True) if there])
+    labels = tuple(compress(BLOCK_TYPES, occurs.tolist()))
     return BlockTypes(labels, fit_boosted_classes(matrix, number[rows.label], weight, **chosen))
 
 
-def _blanked(rows: BlockTypeRows, hit: NDArray[np.bool_]) -> NDArray[np.float32]:
-    """The matrix, with no names known in the rows that are hit."""
+def blanked(rows: BlockTypeRows, chosen: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """Return the matrix with the columns :data:`BLANKED` unknown in the chosen rows (n_rows,)."""
     matrix = rows.matrix.copy()
-    for place, name in enumerate(rows.columns):
-        if name.rpartition("_")[0] in BLANKED:
-            matrix[hit, place] = FAR
+    columns = np.array([name.rpartition("_")[0] in BLANKED for name in rows.columns], dtype=bool)
+    matrix[np.ix_(chosen, columns)] = FAR
     return matrix

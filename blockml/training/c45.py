@@ -1,8 +1,8 @@
-"""The C4.5 decision tree as WEKA's J48 grows it, for two classes.
+"""C4.5 decision trees as of WEKA's J48, for two classes, as a scikit-learn classifier.
 
-What sets it apart from scikit-learn's trees: nominal columns get one branch per value, the test is chosen by gain
-ratio among the tests of at least average gain, numeric tests pay for the number of cuts they could choose from, and
-the grown tree is pruned by error estimates (:mod:`blockml.training.pruning`).
+Unlike scikit-learn's trees, nominal columns get one branch per value, tests are chosen by gain ratio among those of at
+least average gain, numeric tests are charged for the number of their possible cuts, and the grown tree is pruned by
+error estimates (:mod:`blockml.training.pruning`).
 
 Sources: Quinlan 1993, *C4.5: Programs for Machine Learning*; Quinlan 1996, *Improved use of continuous attributes in
 C4.5* (the correction for numeric tests); J48 of WEKA, the learner of Kim et al. 2013, sections 3.3 and 4.3.
@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 
 from blockml.errors import UsageError
 from blockml.training.c45_growing import SLACK, Sample, grow
-from blockml.training.pruning import collapse, prune
+from blockml.training.pruning import check_confidence, collapse, prune
 from blockml.training.tree_arrays import FlatTree
 
 if TYPE_CHECKING:
@@ -39,35 +39,25 @@ Rows: TypeAlias = "NDArray[np.intp]"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MultiwayTree:
-    """A grown and pruned tree as parallel arrays; node 0 is the root, the children of a node follow each other.
-
-    Attributes
-    ----------
-    feature
-        ``(n,)`` int32, the tested column, −1 at leaves.
-    threshold
-        ``(n,)`` float64; NaN at nominal tests and at leaves. The left of two children is taken iff
-        ``value <= threshold``.
-    first_child, n_children
-        ``(n,)`` int32. The branch of code ``k`` is ``first_child + k``.
-    counts
-        ``(n, 2)`` float64, training weight of class 0 and class 1.
-    value
-        ``(n,)`` float64, the share of class 1; at an empty branch the share at its parent.
-    """
+    """A grown and pruned tree as parallel arrays (n_nodes,); node 0 is the root, and siblings are consecutive."""
 
     feature: NDArray[np.int32]
+    """Column of the test, −1 at leaves."""
     threshold: FloatArray
+    """The left of two children is taken iff ``value <= threshold``; NaN at nominal tests and at leaves."""
     first_child: NDArray[np.int32]
+    """The branch of code ``k`` is ``first_child + k``."""
     n_children: NDArray[np.int32]
     counts: FloatArray
+    """(n_nodes, 2) training weight of class 0 and class 1."""
     value: FloatArray
+    """Share of class 1; at an empty branch that at the parent."""
 
     @classmethod
     def from_nodes(cls, root: Node) -> Self:
         """Copy linked nodes, numbered breadth-first."""
         nodes, value, first_child = [root], [root.counts[1] / root.weight], []
-        for at, node in enumerate(nodes):  # the list grows meanwhile
+        for at, node in enumerate(nodes):  # grows in the loop
             first_child.append(len(nodes) if node.children else -1)
             nodes.extend(node.children)
             value.extend(
@@ -83,7 +73,7 @@ class MultiwayTree:
         )
 
     def apply(self, matrix: FloatArray) -> Rows:
-        """Node at which each row ends: a leaf, or the inner node whose column holds a code unknown to it."""
+        """Find the node at which each row ends: a leaf, or an inner node without a branch for the row's code."""
         end = np.zeros(matrix.shape[0], dtype=np.intp)
         active = np.arange(matrix.shape[0])
         while active.size:
@@ -98,7 +88,7 @@ class MultiwayTree:
 
 
 class C45Tree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no type information
-    """C4.5 decision tree of J48's making, for one or two classes and complete data.
+    """C4.5 decision tree as of J48, for one or two classes and complete data.
 
     Parameters
     ----------
@@ -108,14 +98,14 @@ class C45Tree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
         J48's ``confidenceFactor`` in (0, 1]; see :func:`~blockml.training.pruning.added_errors`. Above 0.5 pruning
         compares plain training errors.
     collapse
-        Whether sub-trees that save no training error go before pruning starts.
+        Whether sub-trees that save no training error are removed before pruning.
     subtree_raising
-        Whether pruning may put the largest branch of a node in its place.
+        Whether pruning may replace a node by its largest branch.
     mdl_correction
-        Whether numeric tests pay log2(number of cuts) bits.
+        Whether numeric tests are charged log2(number of cuts) bits.
     nominal
         Indices of the nominal columns. They hold codes 0, 1, …; each test has one branch per code up to the largest
-        one seen in training. Other codes get the distribution of the node that asks for them.
+        in training. Other codes get the distribution of the node.
 
     Attributes
     ----------
@@ -124,11 +114,11 @@ class C45Tree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
     n_features_in_
         Number of columns.
     tree_
-        The pruned tree, a :class:`MultiwayTree`.
+        The pruned :class:`MultiwayTree`.
 
     Notes
     -----
-    Deterministic. Equal scores go to the lowest cut and the lowest column, and an even leaf to the first class.
+    Deterministic: equal scores go to the lowest cut and the lowest column, and an even leaf to the first class.
     Kim et al. 2013 train with ``min_leaf=10, confidence=0.70``.
 
     Examples
@@ -161,28 +151,23 @@ class C45Tree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
         return tags
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:  # noqa: N803
-        """Grow and prune the tree.
+        """Grow and prune the tree; returns itself.
 
         Parameters
         ----------
         X
-            ``(n, f)`` finite numbers.
+            (n, f) finite numbers.
         y
-            ``(n,)`` labels, at most two different ones.
+            (n,) labels, at most two different ones.
         sample_weight
-            ``(n,)`` numbers ≥ 0, by default 1. A weight of k is the same as k equal rows.
-
-        Returns
-        -------
-        C45Tree
-            Itself.
+            (n,) numbers ≥ 0, by default 1. A weight of k equals k copies of the row.
 
         Raises
         ------
         UsageError
-            If a parameter, label, weight or nominal code is outside the range given here.
+            A parameter, label, weight or nominal code is out of range.
         ValueError
-            If scikit-learn finds `X` or `y` unfit: empty, of wrong shape or not finite.
+            scikit-learn refuses `X` or `y`: empty, of wrong shape or not finite.
         """
         matrix = check_array(X, dtype=np.float64)
         labels = column_or_1d(y, warn=True)
@@ -198,48 +183,34 @@ class C45Tree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
             target = np.full(labels.size, self.classes_[0] == 1)
         present = weight > 0.0
         class_weight = np.stack([weight * (target == 0), weight * (target == 1)])
-        root = self._grow(Sample(matrix[present], class_weight[:, present]))
-        self.tree_ = MultiwayTree.from_nodes(root)
-        return self
-
-    def _grow(self, sample: Sample) -> Node:
+        sample = Sample(matrix[present], class_weight[:, present])
         nominal = sorted(set(self.nominal))
         codes = sample.matrix[:, nominal]
         if (codes < 0).any() or (codes != np.floor(codes)).any():
-            raise UsageError("nominal columns hold codes: the whole numbers 0, 1, …")
+            raise UsageError("nominal columns must hold codes: the integers 0, 1, …")
         root = grow(sample, nominal, self.min_leaf, mdl_correction=self.mdl_correction)
         if self.collapse:
             collapse(root)
         prune(root, sample, self.confidence, subtree_raising=self.subtree_raising)
-        return root
+        self.tree_ = MultiwayTree.from_nodes(root)
+        return self
 
     def _check_parameters(self, n_columns: int) -> None:
         if not self.min_leaf >= 1:
-            raise UsageError(f"min_leaf is a number >= 1, got {self.min_leaf!r}")
-        if not 0.0 < self.confidence <= 1.0:
-            raise UsageError(f"confidence lies in (0, 1], got {self.confidence!r}")
+            raise UsageError(f"min_leaf must be a number >= 1, got {self.min_leaf!r}")
+        check_confidence(self.confidence)
         if any(not 0 <= column < n_columns for column in self.nominal):
-            raise UsageError(f"nominal lists column indices 0 … {n_columns - 1}, got {tuple(self.nominal)!r}")
+            raise UsageError(f"nominal must list column indices 0 … {n_columns - 1}, got {tuple(self.nominal)!r}")
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:  # noqa: N803
-        """Class shares of the leaf each row ends in.
-
-        Parameters
-        ----------
-        X
-            ``(n, f)`` finite numbers.
-
-        Returns
-        -------
-        numpy.ndarray
-            ``(n, len(classes_))`` float64; the rows sum to 1.
+        """Predict the probability of each class, (n, len(classes_)), for finite numbers (n, f).
 
         Raises
         ------
         sklearn.exceptions.NotFittedError
             Before :meth:`fit`.
         UsageError
-            If the number of columns is not that of the training matrix.
+            Another number of columns than in training.
         """
         check_is_fitted(self)
         matrix = check_array(X, dtype=np.float64)
@@ -254,45 +225,25 @@ class C45Tree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
         return np.column_stack([1.0 - positive, positive])
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803
-        """Likelier class of each row, the first one where both are equally likely.
-
-        Parameters
-        ----------
-        X
-            As for :meth:`predict_proba`, which names the errors too.
-
-        Returns
-        -------
-        numpy.ndarray
-            ``(n,)`` labels out of ``classes_``.
-        """
-        likelier = np.argmax(self.predict_proba(X), axis=1)
-        labels: NDArray[Any] = self.classes_[likelier]
+        """Predict the more probable class of each row, the first of equally probable ones, (n,)."""
+        most_probable = np.argmax(self.predict_proba(X), axis=1)  # raises before fit
+        labels: NDArray[Any] = self.classes_[most_probable]
         return labels
 
     def to_binary(self, numeric_column: Mapping[int, int], onehot_column: Mapping[tuple[int, int], int]) -> FlatTree:
-        """Rewrite the tree for a matrix in which the nominal columns are one-hot encoded.
+        """Rewrite the tree for a matrix with one-hot encoded nominal columns.
 
         A nominal test becomes a chain of tests ``column <= 0.5``, one for each code with training weight, in
-        ascending order: right means this code, left means another. The left end of the chain is a leaf with the
-        distribution of the node, for all other codes.
+        ascending order: right for this code, left for others. The left end of the chain is a leaf with the
+        distribution of the node, for all other codes. Probabilities are those of :meth:`predict_proba`.
 
-        Parameters
-        ----------
-        numeric_column
-            Column of the other matrix by numeric column of this one.
-        onehot_column
-            Column of the other matrix by nominal column and code of this one.
-
-        Returns
-        -------
-        FlatTree
-            Gives the encoded row the probability that :meth:`predict_proba` gives the row.
+        ``numeric_column`` gives the column of the other matrix for each numeric column of this one, ``onehot_column``
+        that for each nominal column and code.
 
         Raises
         ------
         UsageError
-            If a column that the tree tests is missing in the mappings.
+            The mappings lack a column that the tree reads.
 
         Examples
         --------
@@ -305,7 +256,7 @@ class C45Tree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
         try:
             return _to_binary(self.tree_, numeric_column, onehot_column)
         except KeyError as error:
-            raise UsageError(f"the tree tests column {error.args[0]}, which the mappings do not name") from error
+            raise UsageError(f"the tree reads column {error.args[0]}, which is not in the mappings") from error
 
 
 def _checked_weight(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
@@ -313,59 +264,46 @@ def _checked_weight(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
         return np.ones(n_rows)
     weight = np.asarray(sample_weight, dtype=np.float64)
     if weight.shape != (n_rows,) or not np.isfinite(weight).all() or (weight < 0.0).any() or not weight.any():
-        raise UsageError(f"sample_weight holds {n_rows} finite numbers >= 0, not all of them zero")
+        raise UsageError(f"sample_weight must hold {n_rows} finite numbers >= 0, not all of them zero")
     return weight
-
-
-@dataclass(slots=True)
-class _BinaryNode:
-    """One node of a :class:`FlatTree` in the making."""
-
-    value: float
-    weight: float
-    feature: int = -1
-    threshold: float = 0.0
-    left: int = -1
-    right: int = -1
 
 
 def _to_binary(
     tree: MultiwayTree, numeric_column: Mapping[int, int], onehot_column: Mapping[tuple[int, int], int]
 ) -> FlatTree:
     weight, value = tree.counts.sum(axis=1).tolist(), tree.value.tolist()
-    binary = [_BinaryNode(value[0], weight[0])]
-    stack = [(0, 0)]
+    # Nodes of the binary tree are added as leaves, and turned into tests later.
+    values, weights = [value[0]], [weight[0]]
+    tests: dict[int, tuple[int, float, int]] = {}  # feature, threshold and left child; the right child follows
+    stack = [(0, 0)]  # nodes of both trees
     while stack:
-        at, slot = stack.pop()
+        at, node = stack.pop()
         feature, first = int(tree.feature[at]), int(tree.first_child[at])
         if feature < 0:
             continue
         if math.isnan(tree.threshold[at]):
             codes = [code for code in range(tree.n_children[at]) if weight[first + code] > SLACK]
-            # What is left of the training weight after each test of the chain.
+            # Class weights that remain after each test of the chain.
             rest = np.cumsum(tree.counts[[first + code for code in codes[:0:-1]]], axis=0)[::-1]
             ends = [(float(counts[1] / counts.sum()), float(counts.sum())) for counts in rest] + [(value[at], 0.0)]
             for code, (rest_value, rest_weight) in zip(codes, ends, strict=True):
-                _branch(binary[slot], onehot_column[feature, code], 0.5, len(binary))
-                slot = len(binary)
-                stack.append((first + code, slot + 1))
-                binary.append(_BinaryNode(rest_value, rest_weight))
-                binary.append(_BinaryNode(value[first + code], weight[first + code]))
+                tests[node] = onehot_column[feature, code], 0.5, len(values)
+                node = len(values)
+                stack.append((first + code, node + 1))
+                values += [rest_value, value[first + code]]
+                weights += [rest_weight, weight[first + code]]
         else:
-            _branch(binary[slot], numeric_column[feature], float(tree.threshold[at]), len(binary))
+            tests[node] = numeric_column[feature], float(tree.threshold[at]), len(values)
             for child in (first, first + 1):
-                stack.append((child, len(binary)))
-                binary.append(_BinaryNode(value[child], weight[child]))
+                stack.append((child, len(values)))
+                values.append(value[child])
+                weights.append(weight[child])
+    n = len(values)
     return FlatTree(
-        feature=np.array([node.feature for node in binary], np.int32),
-        threshold=np.array([node.threshold for node in binary], np.float64),
-        left=np.array([node.left for node in binary], np.int32),
-        right=np.array([node.right for node in binary], np.int32),
-        value=np.array([node.value for node in binary], np.float64),
-        weight=np.array([node.weight for node in binary], np.float64),
+        feature=np.array([tests.get(i, (-1,))[0] for i in range(n)], np.int32),
+        threshold=np.array([tests[i][1] if i in tests else 0.0 for i in range(n)], np.float64),
+        left=np.array([tests[i][2] if i in tests else -1 for i in range(n)], np.int32),
+        right=np.array([tests[i][2] + 1 if i in tests else -1 for i in range(n)], np.int32),
+        value=np.array(values, np.float64),
+        weight=np.array(weights, np.float64),
     )
-
-
-def _branch(node: _BinaryNode, feature: int, threshold: float, left: int) -> None:
-    """Give a leaf a test and two neighbouring children."""
-    node.feature, node.threshold, node.left, node.right = feature, threshold, left, left + 1

@@ -1,7 +1,7 @@
-"""Growing a C4.5 decision tree as WEKA's J48 does, for two classes and complete data.
+"""Growing of C4.5 decision trees as in WEKA's J48, for two classes and complete data.
 
 Nominal columns get one branch per code. The test of a node is chosen by gain ratio among the tests of at least average
-information gain, and numeric tests pay for the number of cuts they could choose from.
+information gain, and numeric tests are charged for the number of their possible cuts.
 
 Sources: Quinlan 1993, *C4.5: Programs for Machine Learning*, chapter 2; Quinlan 1996, *Improved use of continuous
 attributes in C4.5* (the charge on numeric tests); J48 of WEKA for every constant.
@@ -25,7 +25,7 @@ __all__ = ["SLACK", "Node", "Sample", "grow", "min_split"]
 FloatArray: TypeAlias = "NDArray[np.float64]"
 Rows: TypeAlias = "NDArray[np.intp]"
 
-# WEKA compares floating-point numbers with this slack.
+# Tolerance of floating-point comparisons (WEKA).
 SLACK = 1e-6
 # Two values closer than this are not separated by a cut (WEKA).
 VALUE_GAP = 1e-5
@@ -37,21 +37,15 @@ GAIN_SLACK = 1e-3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """A two-class training sample.
-
-    Attributes
-    ----------
-    matrix
-        ``(n, f)`` float64; nominal columns hold codes 0, 1, ….
-    class_weight
-        ``(2, n)`` float64, the weight of each row in the row of its class and 0 in the other.
-    """
+    """A two-class training sample."""
 
     matrix: FloatArray
+    """(n, f); nominal columns hold codes 0, 1, …."""
     class_weight: FloatArray
+    """(2, n) weight of each row in the row of its class, and 0 in the other."""
 
     def counts(self, rows: Rows) -> tuple[float, float]:
-        """Return the weight of class 0 and class 1 among the rows.
+        """Sum the weights of class 0 and class 1 over rows.
 
         Examples
         --------
@@ -64,21 +58,7 @@ class Sample:
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A node of a growing or shrinking tree; a leaf as long as it has no children.
-
-    Attributes
-    ----------
-    rows
-        Training rows that reach the node.
-    counts
-        Their weight in class 0 and class 1.
-    feature, threshold
-        The tested column and, for a numeric one, the cut: left child iff ``value <= threshold``. NaN marks a nominal
-        column, which has one child per code.
-    children
-        In the order of the branches.
-    estimate
-        Pessimistic errors of the sub-tree once it is pruned for its present rows, else NaN.
+    """A node of a tree that is grown or pruned; a leaf without children.
 
     Examples
     --------
@@ -87,11 +67,17 @@ class Node:
     """
 
     rows: Rows
+    """Training rows that reach the node."""
     counts: tuple[float, float]
+    """Their weight in class 0 and class 1."""
     feature: int = -1
+    """Column of the test."""
     threshold: float = math.nan
+    """Cut of a numeric test: left child iff ``value <= threshold``. NaN for a nominal test, with one child per code."""
     children: tuple[Node, ...] = ()
+    """In the order of the branches."""
     estimate: float = math.nan
+    """Pessimistic errors of the sub-tree once it is pruned for its present rows, else NaN."""
 
     @property
     def weight(self) -> float:
@@ -100,7 +86,7 @@ class Node:
 
     @property
     def errors(self) -> float:
-        """Training errors of the node if it is a leaf."""
+        """Training errors of the node as a leaf."""
         return min(self.counts)
 
     def branches(self, sample: Sample, rows: Rows) -> list[Rows]:
@@ -112,7 +98,7 @@ class Node:
         return [rows[left], rows[~left]]
 
     def preorder(self) -> list[Node]:
-        """All nodes from here down, parents before children."""
+        """List the nodes of the sub-tree, parents before children."""
         nodes: list[Node] = []
         stack = [self]
         while stack:
@@ -123,23 +109,10 @@ class Node:
 
 
 def grow(sample: Sample, nominal: Sequence[int], min_leaf: float, *, mdl_correction: bool) -> Node:
-    """Grow a tree without pruning it.
+    """Grow an unpruned tree on one row or more, all with weight; returns its root.
 
-    Parameters
-    ----------
-    sample
-        At least one row, all with weight.
-    nominal
-        Ascending indices of the nominal columns, which hold codes 0, 1, …. The others are numeric.
-    min_leaf
-        Training weight that at least two branches of a test must hold, >= 1.
-    mdl_correction
-        Whether numeric tests pay log2(number of cuts) bits.
-
-    Returns
-    -------
-    Node
-        The root.
+    ``nominal`` lists nominal columns in ascending order; at least two branches of a test must hold the training weight
+    ``min_leaf``, from 1; with ``mdl_correction``, numeric tests are charged log2(number of cuts) bits.
 
     Examples
     --------
@@ -148,42 +121,23 @@ def grow(sample: Sample, nominal: Sequence[int], min_leaf: float, *, mdl_correct
     >>> root.threshold, [child.counts for child in root.children]
     (4.0, [(2.0, 0.0), (0.0, 2.0)])
     """
-    numeric = np.setdiff1d(np.arange(sample.matrix.shape[1]), nominal)
-    columns = np.ascontiguousarray(sample.matrix[:, numeric].T)
-    codes = sample.matrix[:, nominal].T.astype(np.intp)
-    return _Grower(
-        sample=sample,
-        numeric=numeric.tolist(),
-        nominal=list(nominal),
-        columns=columns,
-        sorted_columns=np.sort(columns, axis=1),
-        codes=codes,
-        n_codes=[int(column.max()) + 1 for column in codes],
-        min_leaf=min_leaf,
-        mdl_correction=mdl_correction,
-    ).grow()
+    return _Grower(sample, nominal, min_leaf, mdl_correction=mdl_correction).grow()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class _Grower:
-    """What stays the same while a tree grows.
+    """Grows a tree; takes the parameters of :func:`grow`."""
 
-    ``numeric`` and ``nominal`` list the columns; ``columns`` holds the numeric ones as rows, ``sorted_columns`` each of
-    them sorted, ``codes`` the nominal ones as integers and ``n_codes`` how many values each of these has.
-    """
-
-    sample: Sample
-    numeric: list[int]
-    nominal: list[int]
-    columns: FloatArray
-    sorted_columns: FloatArray
-    codes: NDArray[np.intp]
-    n_codes: list[int]
-    min_leaf: float
-    mdl_correction: bool
+    def __init__(self, sample: Sample, nominal: Sequence[int], min_leaf: float, *, mdl_correction: bool) -> None:
+        self.sample, self.min_leaf, self.mdl_correction = sample, min_leaf, mdl_correction
+        self.nominal = list(nominal)
+        self.codes: NDArray[np.intp] = sample.matrix[:, nominal].T.astype(np.intp)
+        self.n_codes = [int(column.max()) + 1 for column in self.codes]
+        self.numeric: list[int] = np.setdiff1d(np.arange(sample.matrix.shape[1]), nominal).tolist()
+        self.columns = np.ascontiguousarray(sample.matrix[:, self.numeric].T)
+        self.sorted_columns = np.sort(self.columns, axis=1)
 
     def grow(self) -> Node:
-        """Grow the whole tree; the sorted order of every numeric column is handed down, never sorted again."""
+        """Grow the tree. Children inherit the sorted order of numeric columns, which are sorted only once."""
         rows = np.arange(self.sample.matrix.shape[0])
         root = Node(rows, self.sample.counts(rows))
         stack = [(root, np.argsort(self.columns, axis=1, kind="stable"))]
@@ -208,7 +162,7 @@ class _Grower:
         return root
 
     def _choose_test(self, node: Node, order: NDArray[np.intp]) -> int:
-        """Write the best test into the node and return its number of branches, 0 if the node stays a leaf."""
+        """Write the best test into the node; returns its number of branches, 0 for a leaf."""
         if node.weight < 2.0 * self.min_leaf - SLACK or node.errors < SLACK:
             return 0
         n_columns = len(self.numeric) + len(self.nominal)
@@ -224,7 +178,7 @@ class _Grower:
         node.feature = best
         if best not in middles:
             return self.n_codes[self.nominal.index(best)]
-        # The largest value of the whole training column up to the mid-point, so that the cut is a value that occurs.
+        # The cut is the largest value of the whole training column up to the mid-point (WEKA).
         values = self.sorted_columns[self.numeric.index(best)]
         node.threshold = float(values[np.searchsorted(values, middles[best], side="right") - 1])
         return 2
@@ -232,7 +186,7 @@ class _Grower:
     def _score_numeric(
         self, node: Node, order: NDArray[np.intp], gains: FloatArray, ratios: FloatArray
     ) -> dict[int, float]:
-        """Score the numeric columns in place; return the mid-points of the best cuts of the valid ones."""
+        """Score the numeric columns in place; returns the mid-points of their best cuts."""
         weight = node.weight
         side = min_split(weight, self.min_leaf)
         if weight < 2.0 * side - SLACK:
@@ -274,19 +228,10 @@ class _Grower:
 
 
 def min_split(weight: float, min_leaf: float) -> float:
-    """Training weight that either side of a numeric cut must hold.
+    """Compute the training weight that either side of a numeric cut must hold, from the weight of the node.
 
-    Parameters
-    ----------
-    weight
-        Training weight at the node.
-    min_leaf
-        The least weight of a branch; asked first, so that a node with `min_leaf` above 25 can come down to 25.
-
-    Returns
-    -------
-    float
-        A tenth of the average weight of the two classes, but `min_leaf` where that is more, and else at most 25.
+    A tenth of the average weight of the two classes, but at least `min_leaf`, and at most 25 beyond that: `min_leaf` is
+    compared first, so that a large node with `min_leaf` above 25 may come down to 25.
 
     Examples
     --------
@@ -302,7 +247,7 @@ def _x_log2_x(x: FloatArray) -> FloatArray:
 
 
 def _information_gain(tables: FloatArray) -> FloatArray:
-    """Information gain in bits of ``(k, branches, 2)`` class weights, all of the same total."""
+    """Compute the information gain in bits of class weights (k, branches, 2) of equal totals."""
     of_class, of_branch = _x_log2_x(tables.sum(axis=1)), _x_log2_x(tables.sum(axis=2))
     total = tables.sum(axis=(1, 2))
     bits = _x_log2_x(total) - of_class.sum(axis=1) - of_branch.sum(axis=1) + _x_log2_x(tables).sum(axis=(1, 2))
@@ -310,14 +255,14 @@ def _information_gain(tables: FloatArray) -> FloatArray:
 
 
 def _split_information(table: FloatArray) -> float:
-    """Entropy in bits of the distribution over branches; two of them hold something."""
+    """Compute the entropy in bits of the distribution over branches, at least two of which hold rows."""
     of_branch = table.sum(axis=1)
     total = of_branch.sum()
     return float((_x_log2_x(total) - _x_log2_x(of_branch).sum()) / total)
 
 
 def _first_best(scores: FloatArray) -> int:
-    """Index of the score that a walk from the left ends at when only clear improvements on 0 count; −1 if none."""
+    """Find the best score from left to right, counting only improvements by more than SLACK; −1 without any above 0."""
     peaks = np.maximum.accumulate(scores)
     best, at = 0.0, -1
     while (index := int(np.searchsorted(peaks, best + SLACK, side="right"))) < scores.size:

@@ -1,4 +1,4 @@
-"""A model in, its card out: what it is, what it was trained on, how good it is, what it must not be trusted with."""
+"""Model cards: training data, contents, measured quality and limits of a model, as Markdown."""
 
 from __future__ import annotations
 
@@ -23,11 +23,7 @@ def render_card(model: Model) -> str:
             ["data set", "pages", "flagged", "sites", "blocks", "content", "licence"],
             [
                 [
-                    entry["name"],
-                    entry["pages"],
-                    entry["flagged_pages"],
-                    entry["sites"],
-                    entry["blocks"],
+                    *(entry[name] for name in ("name", "pages", "flagged_pages", "sites", "blocks")),
                     f"{entry['content_blocks'] / max(1, entry['blocks']):.1%}",
                     entry["licence"] or "not stated",
                 ]
@@ -105,14 +101,9 @@ def _measured(metrics: Any, rule: str) -> list[str]:  # noqa: ANN401 (a parsed J
     if "gaps" in metrics:
         gaps = ", ".join(f"{name} {gap:+.3f}" for name, gap in metrics["gaps"].items())
         parts.append(f"Overestimates of block F1 by the laxer protocol: {gaps}.")
-    by_type = protocols[-1].get("page_bag_f1_by_type")
-    if by_type:
-        parts.append(
-            _table(
-                ["page type", "pages", f"page bag F1, by {protocols[-1]['protocol']}"],
-                [[key, value["pages"], f"{value['f1']:.3f}"] for key, value in by_type.items()],
-            )
-        )
+    if by_type := protocols[-1].get("page_bag_f1_by_type"):
+        head = ["page type", "pages", f"page bag F1, by {protocols[-1]['protocol']}"]
+        parts.append(_table(head, [[key, value["pages"], f"{value['f1']:.3f}"] for key, value in by_type.items()]))
     return parts
 
 
@@ -125,9 +116,8 @@ def _trust(summary: Mapping[str, Any]) -> list[str]:
             f"{usable['mean']:.3f} [{usable['low']:.3f}, {usable['high']:.3f}]."
         )
     if bins := summary.get("reliability"):
-        parts.append("## Calibration")
-        parts.append("Raw probabilities of blocks, by words:")
-        rows = [[f"{said:.3f}", f"{came:.3f}", f"{share:.1%}"] for said, came, share in bins]
+        parts += ["## Calibration", "Raw probabilities of blocks, by words:"]
+        rows = [[f"{predicted:.3f}", f"{observed:.3f}", f"{share:.1%}"] for predicted, observed, share in bins]
         parts.append(_table(["mean probability", "share that is content", "words"], rows))
     if found := summary.get("confidence"):
         parts.append(

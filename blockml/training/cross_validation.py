@@ -1,4 +1,4 @@
-"""Out-of-fold scores of a recipe, with everything that is tuned tuned inside the training folds."""
+"""Cross-validation of recipes, with all tuning inside the training folds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["CrossValidation", "cross_validate", "gaps"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CrossValidation:
-    """What cross-validation found; every number is of blocks or pages that the model had not seen."""
+    """Out-of-fold scores of all blocks."""
 
     protocol: str
     scores: NDArray[np.float32]
@@ -33,75 +33,65 @@ class CrossValidation:
     fold: NDArray[np.int64]
     """(n_rows,) fold in which each row was tested."""
     tunings: tuple[Tuning, ...]
-    """What was tuned for each fold on its training pages; nothing if the protocol is ``block``."""
+    """Parameters tuned on the training pages of each fold; defaults for the protocol ``block``."""
     kept: NDArray[np.bool_]
     """(n_rows,) decision at the fold's threshold."""
     page_policy: PagePolicy | None = None
-    """What was learnt about whole pages, where the recipe does that."""
+    """Policy results of ensembles."""
 
     def block_scores(self, table: BlockTable) -> BlockScores:
-        """Counts at the majority threshold 0.5 pooled over all folds, as WEKA and Kim et al. 2013 report them."""
+        """Count blocks at the threshold 0.5 pooled over all folds, as in WEKA and Kim et al. 2013."""
         known = table.known
         return block_scores(table.main[known], self.scores[known] >= np.float32(0.5))
 
-    def block_scores_per_fold(self, table: BlockTable) -> list[BlockScores]:
-        """Counts at 0.5 of each fold."""
-        rows = [(self.fold == fold) & table.known for fold in range(len(self.tunings))]
-        return [block_scores(table.main[chosen], self.scores[chosen] >= np.float32(0.5)) for chosen in rows]
-
     def page_f1(self, table: BlockTable) -> NDArray[np.float64]:
-        """Bag-of-words F1 of every page with a gold text, at its fold's threshold."""
+        """Compute the bag-of-words F1 of every page with a gold text, at its fold's threshold."""
         return table.page_f1(self.kept, table.pages_with_text())
 
     def summary(self, table: BlockTable) -> dict[str, object]:
-        """Numbers for reports and model files."""
+        """Summarise results, for reports and model files."""
         pooled = self.block_scores(table)
-        per_fold = np.array([scores.f1 for scores in self.block_scores_per_fold(table)])
+        rows = [(self.fold == fold) & table.known for fold in range(len(self.tunings))]
+        per_fold = np.array([block_scores(table.main[r], self.scores[r] >= np.float32(0.5)).f1 for r in rows])
+        names = ("precision", "recall", "f1", "weighted_f1")
         result: dict[str, object] = {
             "protocol": self.protocol,
             "folds": len(self.tunings),
             "block": {
-                "precision": round(pooled.precision, 4),
-                "recall": round(pooled.recall, 4),
-                "f1": round(pooled.f1, 4),
-                "weighted_f1": round(pooled.weighted_f1, 4),
+                **{name: round(getattr(pooled, name), 4) for name in names},
                 "f1_fold_mean": round(float(per_fold.mean()), 4),
                 "f1_fold_sd": round(float(per_fold.std(ddof=1)), 4),
             },
         }
         if self.protocol != "block" and (scored := table.pages_with_text()):
             f1 = self.page_f1(table)
-            interval = bootstrap_mean(f1)
             types = [table.pages[number].page_type or "unknown" for number in scored]
             result["thresholds"] = [tuning.threshold for tuning in self.tunings]
             result["shrinkages"] = [tuning.shrinkage for tuning in self.tunings]
-            result["page_bag_f1"] = {name: round(float(getattr(interval, name)), 4) for name in ("mean", "low", "high")}
+            result["page_bag_f1"] = _interval(f1)
             result["page_bag_f1_by_type"] = {
                 key: {"f1": round(mean, 4), "pages": count}
                 for key, (mean, count) in sorted(means_by(f1, types).items())
             }
             usable = np.array([table.pages[number].usable for number in scored])
             if not usable.all() and usable.any():
-                rest = bootstrap_mean(f1[usable])
-                result["page_bag_f1_usable"] = {
-                    name: round(float(getattr(rest, name)), 4) for name in ("mean", "low", "high")
-                }
+                result["page_bag_f1_usable"] = _interval(f1[usable])
             if self.page_policy is not None:
-                result |= self._trust(table, self.page_policy, f1, scored)
+                # Calibration of block probabilities, by words, and of the predicted F1 of pages.
+                words = np.concatenate([page.words for page in table.pages])
+                known = table.known & (words > 0)
+                bins = reliability(self.page_policy.probabilities[known], table.main[known], words[known])
+                found = routing(self.page_policy.predicted_f1[scored], f1)
+                result["reliability"] = [[round(value, 4) for value in row] for row in bins]
+                columns = ("correlation", "worst", "others")
+                result["confidence"] = {name: round(getattr(found, name), 4) for name in columns}
         return result
 
-    def _trust(
-        self, table: BlockTable, learnt: PagePolicy, f1: NDArray[np.float64], scored: list[int]
-    ) -> dict[str, object]:
-        """How well probabilities of blocks and foretold scores of pages come true."""
-        words = np.concatenate([page.words for page in table.pages])
-        known = table.known & (words > 0)
-        bins = reliability(learnt.probabilities[known], table.main[known], words[known])
-        found = routing(learnt.predicted_f1[scored], f1)
-        return {
-            "reliability": [[round(value, 4) for value in row] for row in bins],
-            "confidence": {name: round(getattr(found, name), 4) for name in ("correlation", "worst", "others")},
-        }
+
+def _interval(f1: NDArray[np.float64]) -> dict[str, float]:
+    """Compute the mean with a 95 % bootstrap interval, for a summary."""
+    interval = bootstrap_mean(f1)
+    return {name: round(float(getattr(interval, name)), 4) for name in ("mean", "low", "high")}
 
 
 def cross_validate(
@@ -109,23 +99,11 @@ def cross_validate(
 ) -> CrossValidation:
     """Cross-validate a recipe.
 
-    Models are trained on the trainable rows of the training folds and tested on all rows of the test fold, so pages
-    with known gold defects count in the result and teach nothing.
+    Trains on the trainable rows of the training folds and tests on all rows of the test fold, so that pages with gold
+    defects are tested but not trained on.
 
-    Parameters
-    ----------
-    table
-        The pages.
-    recipe
-        What is trained.
-    protocol
-        ``block``, ``page`` or ``site``: see :data:`blockml.training.splits.PROTOCOLS`.
-    n_folds
-        Number of folds.
-    seed
-        Decides the folds and ties.
-    jobs
-        Processes; the result does not depend on it.
+    ``protocol`` is ``block``, ``page`` or ``site``, see :data:`blockml.training.splits.PROTOCOLS`. The seed decides
+    folds and training; the number of processes, ``jobs``, does not change the result.
 
     Raises
     ------
@@ -152,46 +130,46 @@ def cross_validate(
 def _cross_validate_ensemble(
     table: BlockTable, recipe: Recipe, protocol: str, fold: NDArray[np.int64], seed: int, jobs: int
 ) -> CrossValidation:
-    """Cross-validate blocks' probabilities first, then what judges whole pages by them."""
+    """Cross-validate probabilities of blocks, then the page policy."""
     if protocol == "block":
-        raise UsageError("boosted trees are tested on whole pages: protocols page and site")
-    of_page = np.zeros(len(table.pages), dtype=np.int64)
-    of_page[table.page_of_row] = fold
+        raise UsageError("ensembles are tested on whole pages: by the protocols page and site")
+    page_fold = np.zeros(len(table.pages), dtype=np.int64)
+    page_fold[table.page_of_row] = fold
     numbers = np.unique(fold).tolist()
     with joblib.Parallel(n_jobs=jobs, max_nbytes="1M") as parallel:
-        parts = parallel(joblib.delayed(_test_ensemble)(table, recipe, of_page, number, seed) for number in numbers)
-    alone, final = np.zeros(len(table.main), dtype=np.float32), np.zeros(len(table.main), dtype=np.float32)
-    for number, (trees, both) in zip(numbers, parts, strict=True):
-        alone[fold == number], final[fold == number] = trees, both
-    learnt = fit_page_policy(table, recipe, HeldOut(alone, final, of_page), seed)
+        results = parallel(joblib.delayed(_test_ensemble)(table, recipe, page_fold, number, seed) for number in numbers)
+    alone, combined = np.zeros(len(table.main), dtype=np.float32), np.zeros(len(table.main), dtype=np.float32)
+    for number, (first, of_all) in zip(numbers, results, strict=True):
+        alone[fold == number], combined[fold == number] = first, of_all
+    policy = fit_page_policy(table, recipe, HeldOut(alone, combined, page_fold), seed)
     tunings = (Tuning(0.5, 0.0),) * len(numbers)
-    return CrossValidation(protocol, learnt.scores, fold, tunings, learnt.scores >= np.float32(0.5), learnt)
+    return CrossValidation(protocol, policy.scores, fold, tunings, policy.scores >= np.float32(0.5), policy)
 
 
 def _test_ensemble(
-    table: BlockTable, recipe: Recipe, of_page: NDArray[np.int64], number: int, seed: int
+    table: BlockTable, recipe: Recipe, page_fold: NDArray[np.int64], number: int, seed: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Probabilities of one test fold's rows: of trees alone, and of all together."""
-    ensemble = fit_ensemble(table, recipe, (of_page[table.page_of_row] != number) & table.trainable, seed)
-    found = [ensemble.probabilities(table, page) for page in np.flatnonzero(of_page == number).tolist()]
-    return np.concatenate([first for first, _ in found]), np.concatenate([both for _, both in found])
+    """Predict probabilities of the rows of a test fold by the first predictor alone, and by the ensemble."""
+    ensemble = fit_ensemble(table, recipe, (page_fold[table.page_of_row] != number) & table.trainable, seed)
+    found = [ensemble.probabilities(table, page) for page in np.flatnonzero(page_fold == number).tolist()]
+    return np.concatenate([first for first, _ in found]), np.concatenate([of_all for _, of_all in found])
 
 
 def _test_fold(
     table: BlockTable, recipe: Recipe, fold: NDArray[np.int64], number: int, protocol: str, seed: int
 ) -> tuple[NDArray[np.float32], Tuning]:
-    """Scores of one test fold, and what was tuned on the other folds."""
+    """Score the rows of a test fold by a tree tuned and grown on the others."""
     training = (fold != number) & table.trainable
-    # Folds over blocks leave no whole pages to tune on; there the leaves vote as in the paper.
+    # Folds over blocks leave no whole pages to tune on: the majority in a leaf decides, as in the paper.
     tuning = Tuning(0.5, 0.0) if protocol == "block" else tune(table, recipe, training, seed)
     trees = to_trees(fit_tree(recipe, table.matrix[training], table.main[training], seed), tuning.shrinkage)
     return trees.predict(table.matrix[fold == number]).astype(np.float32), tuning
 
 
 def gaps(results: Mapping[str, CrossValidation], table: BlockTable) -> dict[str, float]:
-    """How much block F1 each protocol loses against the laxer one before it.
+    """Compute the differences of block F1 between each protocol and the stricter one after it.
 
-    The first gap is what testing on blocks of known pages pretends, the second what unknown templates cost.
+    The first is the optimism of testing on blocks of known pages, the second the cost of unknown templates.
     """
     f1 = {name: result.block_scores(table).f1 for name, result in results.items()}
     pairs = (("block", "page"), ("page", "site"))

@@ -1,4 +1,4 @@
-"""Boosted trees, grown by scikit-learn and written as flat arrays.
+"""Boosted trees, grown by scikit-learn and copied to flat arrays.
 
 Sources: Friedman 2001, *Greedy Function Approximation: A Gradient Boosting Machine*; Ke et al. 2017, *LightGBM*, whose
 binned growing scikit-learn's HistGradientBoostingClassifier follows.
@@ -6,86 +6,66 @@ binned growing scikit-learn's HistGradientBoostingClassifier follows.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from blockml.errors import UnknownNameError, UsageError
-from blockml.predictors.tree_ensemble import Trees
+from blockml.predictors.tree_ensemble import Trees, joined
 
 if TYPE_CHECKING:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-__all__ = ["Boosting", "fit_boosted", "fit_boosted_classes"]
+__all__ = ["Boosting", "bin_edges", "fit_boosted", "fit_boosted_classes"]
 
-#: Most rows that cuts between values are found on: one of 255 quantiles of so many is off by a third of a bin at most
-#: (standard error).
-_SAMPLE = 200_000
+#: Maximum number of rows for finding cuts: the standard error of one of 255 quantiles of so many is a third of a bin.
+MAX_SAMPLE = 200_000
 
 
 class Boosting(TypedDict, total=False):
-    """How boosted trees are grown; what is left out takes scikit-learn's default, which stands behind it."""
+    """Settings of boosted trees, each with its default, that of scikit-learn."""
 
     n_trees: int
-    """Rounds, from 1: one tree each, for several classes one for every class. 100."""
+    """Number of rounds, from 1, of one tree, or of one for each of several classes. 100."""
     leaves: int
-    """Most leaves of a tree, from 2. 31."""
+    """Maximum number of leaves of a tree, from 2. 31."""
     rate: float
-    """Share of each tree's step that is taken, above 0. 0.1."""
+    """Learning rate, above 0. 0.1."""
     min_leaf: int
-    """Fewest rows in a leaf, whatever their weight, from 1. 20."""
+    """Minimum number of rows in a leaf, from 1. 20."""
     l2: float
     """Penalty on the squares of leaf values, in units of the mean row's weight, from 0. 0."""
     max_features: float
-    """Share of the columns that a split chooses from, drawn anew for each, in (0, 1]. 1."""
+    """Share of the columns drawn for each split, in (0, 1]. 1."""
     max_bins: int
-    """Most different values of a column that are told apart, 2 to 255. 255."""
+    """Maximum number of bins of a column, 2 to 255. 255."""
     seed: int
-    """Decides which columns and rows are drawn. 0."""
+    """Seed of draws of columns and rows. 0."""
 
 
 _DEFAULTS: Boosting = {
-    "n_trees": 100,
-    "leaves": 31,
-    "rate": 0.1,
-    "min_leaf": 20,
-    "l2": 0.0,
-    "max_features": 1.0,
-    "max_bins": 255,
+    "n_trees": 100, "leaves": 31, "rate": 0.1, "min_leaf": 20, "l2": 0.0, "max_features": 1.0, "max_bins": 255,
     "seed": 0,
-}
+}  # fmt: skip
 
 
 def fit_boosted(
     matrix: NDArray[np.float32], y: ArrayLike, weight: ArrayLike | None = None, **settings: Unpack[Boosting]
 ) -> Trees:
-    """Grow boosted trees for two classes.
+    """Grow boosted trees for two classes: the sum of leaf values is the log odds of class 1.
 
-    Takes 8 bytes for each value of the matrix besides the matrix, and 8 more for each of at most 200,000 of its rows
-    while it begins. The same trees come out whatever the number of threads.
+    Takes 8 bytes for each value of the matrix besides the matrix, and 8 more for each value of at most 200,000 rows
+    while it finds cuts. The trees do not depend on the number of threads.
 
-    Parameters
-    ----------
-    matrix
-        (n_rows, n_columns) finite numbers.
-    y
-        (n_rows,) 0 and 1, or False and True.
-    weight
-        (n_rows,) how much each row counts, from 0, in any unit; None: all the same.
-    **settings
-        See :class:`Boosting`.
-
-    Returns
-    -------
-    Trees
-        The sum of a row's leaf values is the logarithm of the odds of class 1. The first tree's leaves hold the odds
-        that boosting starts from as well.
+    Takes finite numbers (n_rows, n_columns), classes (n_rows,), 0 or 1, and weights (n_rows,), from 0 in any unit; None
+    for equal weights. For settings see :class:`Boosting`. The leaves of the first tree include the prior log odds.
 
     Raises
     ------
     UsageError
-        A setting is outside its range, shapes differ, a number is not finite, or a class is missing.
+        A setting is out of range, shapes differ, a number is not finite, or a class is missing.
     UnknownNameError
         No such setting.
 
@@ -102,24 +82,9 @@ def fit_boosted(
 def fit_boosted_classes(
     matrix: NDArray[np.float32], y: ArrayLike, weight: ArrayLike | None = None, **settings: Unpack[Boosting]
 ) -> tuple[Trees, ...]:
-    """Grow boosted trees for three classes or more.
+    """Grow boosted trees for three classes or more, one ensemble for each: probabilities are the softmax of their sums.
 
-    Parameters
-    ----------
-    matrix, weight, **settings
-        As in :func:`fit_boosted`.
-    y
-        (n_rows,) numbers of classes from 0, none left out.
-
-    Returns
-    -------
-    tuple[Trees, ...]
-        One per class. Their sums go through softmax to become probabilities.
-
-    Raises
-    ------
-    UsageError, UnknownNameError
-        As in :func:`fit_boosted`.
+    Takes numbers of classes ``y`` (n_rows,), from 0 without gaps; all else is as in :func:`fit_boosted`.
 
     Examples
     --------
@@ -138,20 +103,26 @@ def fit_boosted_classes(
 def _grown(
     matrix: NDArray[np.float32], y: NDArray[np.int64], n_classes: int, weight: ArrayLike | None, settings: Boosting
 ) -> tuple[Trees, ...]:
-    """Trees of each class; of two classes those of the second alone."""
+    """Grow the trees of each class, or those of the second of two classes."""
     chosen = _checked(settings)
     if matrix.ndim != 2 or y.shape != matrix.shape[:1]:
         raise UsageError(f"{y.shape} classes don't fit a matrix of shape {matrix.shape}")
     if not len(y) or y.min() < 0 or y.max() >= n_classes or not np.bincount(y, minlength=n_classes).all():
         raise UsageError(f"training needs rows of each of the {n_classes} classes")
-    weights = None if weight is None else _unit_mean(np.asarray(weight, dtype=np.float64), y, n_classes)
-    edges = [_edges(column, chosen["max_bins"], chosen["seed"]) for column in matrix.T]
-    learner = _learner(chosen).fit(_codes(matrix, edges), y, weights)
-    return _exported(learner, edges)
+    weights = None
+    if weight is not None:
+        weights = np.asarray(weight, dtype=np.float64)
+        if weights.shape != y.shape or not np.isfinite(weights).all() or (weights < 0).any():
+            raise UsageError("weights must be finite numbers from 0 on, one for each row")
+        if not np.bincount(y, weights, minlength=n_classes).all():
+            raise UsageError("training needs rows of each class whose weight is not 0")
+        weights = weights / weights.mean()  # so that l2 has the same effect for any unit
+    edges = [bin_edges(column, chosen["max_bins"], chosen["seed"]) for column in matrix.T]
+    return _copied(_learner(chosen).fit(_codes(matrix, edges), y, weights), edges)
 
 
 def _checked(settings: Boosting) -> Boosting:
-    """All settings, those given inside their ranges."""
+    """Check settings, and add defaults."""
     for name in settings:
         if name not in _DEFAULTS:
             raise UnknownNameError("setting", name, _DEFAULTS)
@@ -163,27 +134,17 @@ def _checked(settings: Boosting) -> Boosting:
     return chosen
 
 
-def _unit_mean(weight: NDArray[np.float64], y: NDArray[np.int64], n_classes: int) -> NDArray[np.float64]:
-    """Weights whose mean is 1, so that l2 and the least weight of a split mean the same in any unit."""
-    if weight.shape != y.shape or not np.isfinite(weight).all() or (weight < 0).any():
-        raise UsageError("weights are finite numbers from 0 on, one for each row")
-    if not np.bincount(y, weight, minlength=n_classes).all():
-        raise UsageError("training needs rows of each class whose weight is not 0")
-    unit: NDArray[np.float64] = weight / weight.mean()
-    return unit
+def bin_edges(column: NDArray[np.float32], max_bins: int, seed: int) -> NDArray[np.float64]:
+    """Find ascending cuts of a column, at most ``max_bins - 1``, each halfway between two values.
 
-
-def _edges(column: NDArray[np.float32], max_bins: int, seed: int) -> NDArray[np.float64]:
-    """Rising cuts between the values of a column, at most ``max_bins - 1``: each halfway between two values.
-
-    A column of few values is cut between all of them, any other into bins of as equal numbers of rows as can be.
+    A column of few values is cut between all of them, others into bins of about equal numbers of rows.
     """
-    if len(column) > _SAMPLE:
-        drawn = np.random.default_rng(seed).choice(len(column), _SAMPLE, replace=False, shuffle=False)
+    if len(column) > MAX_SAMPLE:
+        drawn = np.random.default_rng(seed).choice(len(column), MAX_SAMPLE, replace=False, shuffle=False)
         column = column[drawn]
     values, counts = np.unique(column, return_counts=True)
     if not np.isfinite(values).all():
-        raise UsageError("the matrix holds numbers that are not finite")
+        raise UsageError("the matrix must hold finite numbers")
     below = np.arange(len(values) - 1)
     if len(values) > max_bins:
         wanted = np.arange(1, max_bins) * (len(column) / max_bins)
@@ -194,21 +155,21 @@ def _edges(column: NDArray[np.float32], max_bins: int, seed: int) -> NDArray[np.
 
 
 def _codes(matrix: NDArray[np.float32], edges: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """(n_rows, n_columns) number of the bin that each value is in.
+    """Number the bin of each value, (n_rows, n_columns), in float64 as scikit-learn requires.
 
-    scikit-learn would cut weighted rows by weighted quantiles, one sort for each cut. It takes float64 alone.
+    scikit-learn itself would cut weighted rows by weighted quantiles, with one sort for each cut.
     """
     codes = np.empty(matrix.shape, dtype=np.float64, order="F")
     for number, cuts in enumerate(edges):
         column = matrix[:, number]
         if not np.isfinite(column).all():
-            raise UsageError("the matrix holds numbers that are not finite")
+            raise UsageError("the matrix must hold finite numbers")
         codes[:, number] = np.searchsorted(cuts, column)
     return codes
 
 
 def _learner(settings: Boosting) -> HistGradientBoostingClassifier:
-    """scikit-learn's learner with our names of its arguments."""
+    """Translate settings for scikit-learn's learner."""
     from sklearn.ensemble import HistGradientBoostingClassifier  # over a second to import
 
     return HistGradientBoostingClassifier(
@@ -220,46 +181,39 @@ def _learner(settings: Boosting) -> HistGradientBoostingClassifier:
         l2_regularization=settings["l2"],
         max_features=settings["max_features"],
         max_bins=settings["max_bins"],
-        early_stopping=False,  # it would draw a part of the rows, which may share pages with the others
+        early_stopping=False,  # would validate on rows of training pages
         random_state=settings["seed"],
     )
 
 
-def _exported(learner: HistGradientBoostingClassifier, edges: list[NDArray[np.float64]]) -> tuple[Trees, ...]:
-    """Trees of each class of a learner that was fitted to codes, for the values that the codes stand for."""
+def _copied(learner: HistGradientBoostingClassifier, edges: list[NDArray[np.float64]]) -> tuple[Trees, ...]:
+    """Copy the trees of each class of a learner that was fitted to codes, with thresholds of the original values."""
     fitted: Any = learner
     baseline = np.ravel(fitted._baseline_prediction)  # noqa: SLF001 (no public way to the trees)
     rounds = fitted._predictors  # noqa: SLF001
-    width = max(len(cuts) for cuts in edges)
-    table = np.zeros((len(edges), max(width, 1)))
+    table = np.zeros((len(edges), max([1, *(len(cuts) for cuts in edges)])))
     for number, cuts in enumerate(edges):
         table[number, : len(cuts)] = cuts
-    return tuple(
-        _joined([item[number].nodes for item in rounds], float(baseline[number]), table)
-        for number in range(len(baseline))
-    )
+    classes = []
+    for number, prior in enumerate(baseline.tolist()):
+        first, *others = [_tree(item[number].nodes, table) for item in rounds]
+        # The leaves of the first tree include the prior, so that sums run in the order of scikit-learn's.
+        with_prior = replace(first, value=np.where(first.feature < 0, first.value + prior, 0.0))
+        classes.append(joined([with_prior, *others]))
+    return tuple(classes)
 
 
-def _joined(trees: list[Any], baseline: float, edges: NDArray[np.float64]) -> Trees:
-    """One set of flat arrays; ``baseline`` goes into the leaves of the first tree.
-
-    So the sum over trees runs in the order of scikit-learn's, and is the same to the last bit.
-    """
-    sizes = [len(nodes) for nodes in trees]
-    starts = np.cumsum([0, *sizes[:-1]])
-    shift = np.repeat(starts, sizes)
-    nodes = np.concatenate(trees)
+def _tree(nodes: Any, edges: NDArray[np.float64]) -> Trees:  # noqa: ANN401 (a structured array)
+    """Copy one tree."""
     leaf = nodes["is_leaf"].astype(bool)
     column = np.where(leaf, 0, nodes["feature_idx"]).astype(np.intp)
     # A cut between two codes lies at or above the lower of them and below the upper.
     code = np.where(leaf, 0, np.floor(nodes["num_threshold"])).astype(np.intp)
-    value = np.where(leaf, nodes["value"], 0.0)
-    value[: sizes[0]] += np.where(leaf[: sizes[0]], baseline, 0.0)
     return Trees(
         feature=np.where(leaf, -1, column).astype(np.int32),
         threshold=np.where(leaf, 0.0, edges[column, code]),
-        left=np.where(leaf, -1, nodes["left"] + shift).astype(np.int32),
-        right=np.where(leaf, -1, nodes["right"] + shift).astype(np.int32),
-        value=value,
-        roots=starts.astype(np.int32),
+        left=np.where(leaf, -1, nodes["left"]).astype(np.int32),
+        right=np.where(leaf, -1, nodes["right"]).astype(np.int32),
+        value=np.where(leaf, nodes["value"], 0.0),
+        roots=np.zeros(1, dtype=np.int32),
     )

@@ -1,7 +1,7 @@
-"""Boosted trees, grown by LightGBM and written as flat arrays.
+"""Boosted trees, grown by LightGBM and copied to flat arrays.
 
-Growing them takes a fifth of the time scikit-learn needs for the same rows, which is what makes cross-validating the
-released model affordable. LightGBM is needed to train that model, never to use it.
+Takes a fifth of the time of scikit-learn on the same rows, which makes cross-validation of the released model
+affordable. LightGBM is needed for training only.
 
 Source: Ke et al. 2017, *LightGBM: A Highly Efficient Gradient Boosting Decision Tree*.
 """
@@ -18,20 +18,20 @@ from blockml.errors import UsageError, install_hint
 from blockml.predictors.tree_ensemble import Trees, joined
 from blockml.training.hist_gradient_boosting import Boosting
 
-__all__ = ["fit_leafwise"]
+__all__ = ["fit_lightgbm"]
 
-#: The same trees on every run, whatever the number of threads; no special treatment of zero or of missing values.
+#: Equal trees on every run, for any number of threads; no special treatment of zero or of missing values.
 _FIXED: Mapping[str, Any] = {
     "deterministic": True,
     "force_col_wise": True,
     "num_threads": 1,
     "use_missing": False,
     "verbose": -1,
-    # Stochastic boosting (Friedman 2002): each tree sees a part of the rows.
+    # Stochastic boosting (Friedman 2002): each tree sees a random part of the rows.
     "bagging_fraction": 0.7,
     "bagging_freq": 1,
 }
-#: Our names of its settings.
+#: LightGBM's names of settings.
 _NAMES: Mapping[str, str] = {
     "leaves": "num_leaves",
     "rate": "learning_rate",
@@ -43,7 +43,7 @@ _NAMES: Mapping[str, str] = {
 }
 
 
-def fit_leafwise(
+def fit_lightgbm(
     matrix: NDArray[np.float32],
     target: NDArray[np.generic],
     weight: NDArray[np.float64],
@@ -51,17 +51,8 @@ def fit_leafwise(
 ) -> Trees:
     """Grow boosted trees whose leaf values add up to the log odds of class 1.
 
-    Parameters
-    ----------
-    matrix
-        (n_rows, n_columns) finite numbers.
-    target
-        (n_rows,) 0 and 1.
-    weight
-        (n_rows,) how much each row counts.
-    **settings
-        See :class:`blockml.training.hist_gradient_boosting.Boosting`; columns are drawn for each tree, and 70 % of the
-        rows.
+    Takes finite numbers (n_rows, n_columns), the target (n_rows,), 0 or 1, and weights (n_rows,). For settings see
+    :class:`blockml.training.hist_gradient_boosting.Boosting`; each tree draws its columns, and 70 % of the rows.
 
     Raises
     ------
@@ -71,7 +62,7 @@ def fit_leafwise(
     Examples
     --------
     >>> rows = np.arange(200, dtype=np.float32)[:, None]  # doctest: +SKIP
-    >>> trees = fit_leafwise(rows, rows[:, 0] > 99, np.ones(200), n_trees=5)  # doctest: +SKIP
+    >>> trees = fit_lightgbm(rows, rows[:, 0] > 99, np.ones(200), n_trees=5)  # doctest: +SKIP
     >>> (trees.predict(rows[[3, 180]]) > 0).tolist()  # doctest: +SKIP
     [False, True]
     """
@@ -88,32 +79,21 @@ def fit_leafwise(
     chosen["objective"] = "binary"
     rows = lightgbm.Dataset(matrix, np.asarray(target, dtype=np.float64), weight=weight, params=chosen)
     booster = lightgbm.train(chosen, rows, n_trees)
-    return joined([_flat(tree["tree_structure"]) for tree in booster.dump_model()["tree_info"]])
+    return joined([_copied(tree["tree_structure"]) for tree in booster.dump_model()["tree_info"]])
 
 
-def _flat(root: Mapping[str, Any]) -> Trees:
-    """One tree, its nodes in the order in which they are met from the root on."""
+def _copied(root: Mapping[str, Any]) -> Trees:
+    """Copy one tree, its nodes in breadth-first order."""
     nodes = [root]
-    feature, threshold, left, right, value = [], [], [], [], []
-    for node in nodes:  # grows while it is walked: children come after their parent
+    rows: list[tuple[int, float, int, int, float]] = []
+    for node in nodes:  # grows in the loop: children come after their parent
         if "split_feature" in node:
-            feature.append(node["split_feature"])
-            threshold.append(node["threshold"])
-            left.append(len(nodes))
-            right.append(len(nodes) + 1)
-            value.append(0.0)
+            rows.append((node["split_feature"], node["threshold"], len(nodes), len(nodes) + 1, 0.0))
             nodes += [node["left_child"], node["right_child"]]
         else:
-            feature.append(-1)
-            threshold.append(0.0)
-            left.append(-1)
-            right.append(-1)
-            value.append(node["leaf_value"])
-    return Trees(
-        np.array(feature, dtype=np.int32),
-        np.array(threshold, dtype=np.float64),
-        np.array(left, dtype=np.int32),
-        np.array(right, dtype=np.int32),
-        np.array(value, dtype=np.float64),
-        np.zeros(1, dtype=np.int32),
+            rows.append((-1, 0.0, -1, -1, node["leaf_value"]))
+    types = (np.int32, np.float64, np.int32, np.int32, np.float64)
+    feature, threshold, left, right, value = (
+        np.array(c, dtype=t) for c, t in zip(zip(*rows, strict=True), types, strict=True)
     )
+    return Trees(feature, threshold, left, right, value, np.zeros(1, dtype=np.int32))

@@ -1,9 +1,9 @@
-"""Making decision trees smaller: C4.5's collapsing, pessimistic pruning and sub-tree raising.
+"""Pruning of C4.5 trees: collapsing, pessimistic pruning and sub-tree raising.
 
-The trees are the linked nodes that the learner grows, which still know their training rows and can therefore be raised.
+Works on the nodes of the learner, which hold their training rows and can therefore be raised.
 
-Sources: Quinlan 1993, *C4.5: Programs for Machine Learning*, chapter 4, as carried out by J48 of WEKA, the learner of
-Kim et al. 2013, section 4.3.
+Sources: Quinlan 1993, *C4.5: Programs for Machine Learning*, chapter 4, as in J48 of WEKA, the learner of Kim et al.
+2013, section 4.3.
 """
 
 from __future__ import annotations
@@ -20,21 +20,16 @@ from blockml.training.c45_growing import SLACK
 if TYPE_CHECKING:
     from blockml.training.c45_growing import Node, Rows, Sample
 
-__all__ = [
-    "added_errors",
-    "collapse",
-    "prune",
-]
+__all__ = ["added_errors", "collapse", "prune"]
 
-
-# C4.5 collapses a sub-tree that saves fewer training errors than this ...
+# Sub-trees that save fewer training errors are collapsed (C4.5).
 COLLAPSE_SLACK = 1e-3
-# ... and prefers the smaller tree when it costs at most this many estimated errors.
+# Estimated errors that a smaller tree may cost (C4.5).
 PRUNE_SLACK = 0.1
 
 
 def added_errors(n: float, errors: float, confidence: float) -> float:
-    """Errors to add to the training errors of a leaf so that the sum is an upper confidence limit.
+    """Compute the errors to add to the training errors of a leaf for an upper confidence limit.
 
     Parameters
     ----------
@@ -44,12 +39,7 @@ def added_errors(n: float, errors: float, confidence: float) -> float:
         Training weight it classifies wrongly, 0 … n.
     confidence
         Probability that the true error exceeds the estimate, in (0, 1]: the smaller, the more is added. Above 0.5
-        nothing is added, which is what makes the 0.70 of Kim et al. 2013 compare plain training errors.
-
-    Returns
-    -------
-    float
-        At least 0.
+        nothing is added, so that the 0.70 of Kim et al. 2013 compares plain training errors.
 
     Raises
     ------
@@ -67,7 +57,7 @@ def added_errors(n: float, errors: float, confidence: float) -> float:
     (1.294494, 2.749611, 0.0)
     """
     if not n > 0.0:
-        raise UsageError(f"n is a training weight > 0, got {n!r}")
+        raise UsageError(f"n must be a training weight > 0, got {n!r}")
     check_confidence(confidence)
     if confidence > 0.5:
         return 0.0
@@ -83,23 +73,18 @@ def added_errors(n: float, errors: float, confidence: float) -> float:
 
 
 def check_confidence(confidence: float) -> None:
-    """Refuse a confidence outside (0, 1]."""
+    """Check that a confidence is in (0, 1]; raises UsageError."""
     if not 0.0 < confidence <= 1.0:
-        raise UsageError(f"confidence lies in (0, 1], got {confidence!r}")
+        raise UsageError(f"confidence must be in (0, 1], got {confidence!r}")
 
 
 def estimated_errors(n: float, errors: float, confidence: float) -> float:
-    """Pessimistic errors of one leaf; none where no training weight arrives."""
+    """Estimate the pessimistic errors of a leaf; 0 without training weight."""
     return errors + added_errors(n, errors, confidence) if n > SLACK else 0.0
 
 
 def collapse(root: Node) -> None:
     """Turn every sub-tree that saves no training error into a leaf, in place.
-
-    Parameters
-    ----------
-    root
-        A grown tree.
 
     Examples
     --------
@@ -126,21 +111,7 @@ def prune(root: Node, sample: Sample, confidence: float, *, subtree_raising: boo
     else the largest branch takes its place if that costs at most 0.1 against the sub-tree. A raised branch receives
     the rows of its former siblings and is pruned again.
 
-    Parameters
-    ----------
-    root
-        The tree; its nodes hold their rows.
-    sample
-        What it was grown on.
-    confidence
-        See :func:`added_errors`.
-    subtree_raising
-        Whether branches may be raised.
-
-    Raises
-    ------
-    UsageError
-        If `confidence` lies outside (0, 1].
+    The nodes must hold their rows of ``sample``. For ``confidence``, and UsageError, see :func:`added_errors`.
     """
     check_confidence(confidence)
     stack = [(root, False)]
@@ -171,7 +142,7 @@ def prune(root: Node, sample: Sample, confidence: float, *, subtree_raising: boo
 
 
 def _errors_with(root: Node, rows: Rows, sample: Sample, confidence: float) -> float:
-    """Estimated errors of a pruned sub-tree if these rows came in addition."""
+    """Estimate the errors of a pruned sub-tree with additional rows."""
     total = 0.0
     stack = [(root, rows)]
     while stack:
@@ -188,7 +159,7 @@ def _errors_with(root: Node, rows: Rows, sample: Sample, confidence: float) -> f
 
 
 def _add_rows(root: Node, rows: Rows, sample: Sample) -> None:
-    """Send rows down a sub-tree and forget the estimates they change."""
+    """Send rows down a sub-tree, and reset the estimates they change."""
     stack = [(root, rows)]
     while stack:
         node, extra = stack.pop()

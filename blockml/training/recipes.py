@@ -1,4 +1,4 @@
-"""How a model is trained: features, learner, its parameters, the reading of the labels."""
+"""Recipes: everything that decides how a model is trained from given pages."""
 
 from __future__ import annotations
 
@@ -19,44 +19,43 @@ __all__ = ["RECIPES", "Recipe", "recipe"]
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Everything that decides what is learnt from given pages."""
+    """Everything that decides how a model is trained from given pages."""
 
     name: str
     features: str
-    """Feature set the trees see."""
+    """Name of the feature set."""
     learner: str
-    """``cart``: scikit-learn's entropy tree. ``c45``: the semantics of C4.5 as WEKA's J48 has them. ``boosted``:
-    scikit-learn's histogram boosting. ``lightgbm``: the same by LightGBM, which grows such trees in less time.
-    Otherwise a kind of :data:`blockml.predictors.PREDICTORS` whose class has a method ``fit``."""
+    """``cart``: scikit-learn's entropy tree; ``c45``: C4.5 as WEKA's J48; ``boosted``: scikit-learn's histogram
+    boosting; ``lightgbm``: LightGBM, which is faster. Otherwise a kind of :data:`blockml.predictors.PREDICTORS` whose
+    class has a method ``fit``."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Arguments of the learner. Of a single tree: ``min_leaf`` (rows in a leaf) and ``confidence`` (of pessimistic
-    pruning; above 0.5 it prunes nothing). Of boosted trees: see
+    """Parameters of the learner. Of a single tree: ``min_leaf`` (rows in a leaf) and ``confidence`` (of pessimistic
+    pruning; above 0.5 it prunes nothing). Of boosted trees:
     :class:`blockml.training.hist_gradient_boosting.Boosting`."""
     main: frozenset[Label] = MAIN_LABELS
     """Labels that count as content."""
     parsing: ParsingOptions = field(default_factory=ParsingOptions)
-    """How pages are parsed, in training and afterwards."""
+    """Options of parsing, in training and prediction."""
     threshold: float | None = None
-    """Score from which on a block is kept; None: tuned, see :func:`blockml.training.tuning.tune`."""
+    """Score from which on a block is kept; None: tuned by :func:`blockml.training.tuning.tune`."""
     shrinkage: float | None = None
-    """How strongly leaves are drawn towards their ancestors (:func:`blockml.training.single_tree.shrink`); None:
-    tuned."""
+    """Strength of :func:`blockml.training.single_tree.shrink`; None: tuned."""
     policy: DecisionPolicy = field(default_factory=DecisionPolicy)
-    """How probabilities become a decision; its threshold is that of single trees where it is tuned."""
+    """Decision policy; its threshold is replaced by that of single trees."""
     n_mlps: int = 0
-    """Number of small MLPs that are trained beside boosted trees; see :mod:`blockml.predictors.mlp`."""
+    """Number of small MLPs in the ensemble; see :mod:`blockml.predictors.mlp`."""
     mlp_weight: float = 0.5
-    """Weight of the MLPs beside the trees, in [0, 1]."""
+    """Weight of the MLPs in the ensemble, in [0, 1]."""
     filter_gold: bool = False
-    """Whether pages whose gold our own checks find defective are left out of training too."""
+    """Whether pages with gold defects found by our checks are left out of training too."""
     block_types: bool = False
-    """Whether block types are learnt as well; see :mod:`blockml.training.block_types`."""
+    """Whether block types are trained as well; see :mod:`blockml.training.block_types`."""
     protocols: tuple[str, ...] = ("page", "site")
-    """How a model is measured: see :data:`blockml.training.splits.PROTOCOLS`."""
+    """Protocols of cross-validation: see :data:`blockml.training.splits.PROTOCOLS`."""
     n_folds: int = 5
-    """Folds of each protocol."""
+    """Number of folds of each protocol."""
     notes: tuple[str, ...] = ()
-    """What users of a model should know: paragraphs for its card."""
+    """Paragraphs for the card of the model."""
     source: str = ""
 
     @property
@@ -66,13 +65,13 @@ class Recipe:
 
     @property
     def is_boosted(self) -> bool:
-        """Whether many trees are grown, one on the errors of those before."""
+        """Whether the learner grows boosted trees."""
         return self.learner in ("boosted", "lightgbm")
 
     def but(self, **parameters: Any) -> Recipe:  # noqa: ANN401 (values of any recipe parameter)
-        """Return the recipe with another learner, other parameters of it, feature set, threshold or shrinkage.
+        """Return the recipe with other fields (features, learner, threshold, shrinkage) or parameters of the learner.
 
-        Another learner begins with its own default parameters.
+        Another learner has its own default parameters.
 
         Raises
         ------
@@ -81,35 +80,37 @@ class Recipe:
         UsageError
             A value outside its range.
         """
-        own = {key: parameters.pop(key) for key in _OWN if key in parameters}
-        learner = own.get("learner", self.learner)
+        fields = {key: parameters.pop(key) for key in _SETTABLE if key in parameters}
+        learner = fields.get("learner", self.learner)
         defaults = self.parameters if learner == self.learner else _DEFAULTS.get(learner, {})
         for name in parameters:
             if name not in defaults:
-                raise UnknownNameError("recipe parameter", name, [*defaults, *_OWN])
-        return replace(self, parameters={**defaults, **parameters}, **own).checked()
+                raise UnknownNameError("recipe parameter", name, [*defaults, *_SETTABLE])
+        return replace(self, parameters={**defaults, **parameters}, **fields).checked()
 
     def checked(self) -> Recipe:
-        """Return the recipe itself, if it can be carried out."""
+        """Return the recipe itself after checking it, as in :meth:`but`."""
         learners = [*_DEFAULTS, *(name for name, kind in PREDICTORS.items() if hasattr(kind, "fit"))]
         if self.learner not in learners:
             raise UnknownNameError("learner", str(self.learner), learners)
         columns = feature_set(str(self.features)).columns
         if nominal_columns(columns):
             one_hot = [name for name, item in FEATURE_SETS.items() if not nominal_columns(item.columns)]
-            raise UsageError(f"a tree can't learn from {self.features!r}; choose one of: {', '.join(sorted(one_hot))}")
+            raise UsageError(
+                f"trees need one-hot features, not {self.features!r}; choose one of: {', '.join(sorted(one_hot))}"
+            )
         for name, value, low, high in (
             ("threshold", self.threshold, 0.001, 1),
             ("shrinkage", self.shrinkage, 0, math.inf),
             *((name, self.parameters[name], *_RANGES[name]) for name in self.parameters if name in _RANGES),
         ):
-            optional = value is None and name in _OWN
+            optional = value is None and name in _SETTABLE
             if not optional and not (isinstance(value, int | float) and low <= value <= high):
-                raise UsageError(f"recipe parameter {name!r} is a number from {low} to {high}, not {value!r}")
+                raise UsageError(f"recipe parameter {name!r} must be a number from {low} to {high}, got {value!r}")
         return self
 
 
-#: Legal values of learners' parameters.
+#: Ranges of learners' parameters.
 _RANGES: Mapping[str, tuple[float, float]] = {
     "min_leaf": (1, math.inf),
     "confidence": (0.001, 1),
@@ -122,13 +123,12 @@ _RANGES: Mapping[str, tuple[float, float]] = {
 }
 
 #: Fields of a recipe that may be set like parameters of its learner.
-_OWN = ("features", "learner", "threshold", "shrinkage")
+_SETTABLE = ("features", "learner", "threshold", "shrinkage")
 
-# J48's confidenceFactor is 0.70 in Kim et al. 2013, section 4.3. WEKA adds no errors above 0.5, so the value prunes
-# nothing: what is left is minNumObj, 10 rows in a leaf.
+# Kim et al. 2013, section 4.3: J48's confidenceFactor 0.70, above which WEKA prunes nothing, and minNumObj 10.
 _KIM = {"min_leaf": 10, "confidence": 0.70}
 
-#: Found on WCXB, folds by site (docs/model-log.md).
+#: Tuned on WCXB, folds by site (docs/model-log.md).
 _BOOSTED = {"n_trees": 200, "leaves": 31, "rate": 0.07, "min_leaf": 40, "l2": 5.0, "max_features": 0.2, "max_bins": 63}
 
 #: Default parameters of learners.
@@ -152,9 +152,7 @@ _RECIPES = (
     Recipe("boilerpipe6", "boilerpipe6", "cart", _KIM, source="Kim et al. 2013, section 2.2: the paper's comparison"),
     Recipe("kim2013-c45", "kim2013-onehot", "c45", _KIM, source="Kim et al. 2013 with the learner's own semantics"),
     Recipe("boilerpipe6-c45", "boilerpipe6", "c45", _KIM, source="the same with six attributes"),
-    Recipe(
-        "kim2013-site", "kim2013-site", "cart", _KIM, source="Kim et al. 2013 with what other pages of the site say"
-    ),
+    Recipe("kim2013-site", "kim2013-site", "cart", _KIM, source="Kim et al. 2013 with other pages of the site"),
     Recipe(
         "boosted",
         "page",
@@ -162,7 +160,7 @@ _RECIPES = (
         _BOOSTED,
         parsing=ParsingOptions(tokenizer="cjk"),
         policy=DecisionPolicy(rule="expected_f1", min_content_words=40),
-        source="boosted trees over blocks, expected F1: the pipeline that the default model has to beat",
+        source="boosted trees over blocks, expected F1: the baseline of the default model",
     ),
     Recipe(
         "default",
@@ -186,7 +184,7 @@ _RECIPES = (
         block_types=True,
         protocols=("site",),
         notes=_NOTES,
-        source="boosted trees and small MLPs, and a policy for the page as a whole: docs/model-log.md",
+        source="boosted trees and small MLPs, and a policy for the page: docs/model-log.md",
     ),
     Recipe("stacking", "votes", "cart", _KIM, source="Wolpert 1992, on the extractors that Gottron 2008 compares"),
 )
@@ -196,13 +194,7 @@ RECIPES: Mapping[str, Recipe] = {item.name: item for item in _RECIPES}
 
 
 def recipe(name: str) -> Recipe:
-    """Look a recipe up.
-
-    Raises
-    ------
-    UnknownNameError
-        No such recipe.
-    """
+    """Look up a recipe; raises UnknownNameError."""
     if name not in RECIPES:
         raise UnknownNameError("recipe", name, RECIPES)
     return RECIPES[name]

@@ -1,4 +1,4 @@
-"""Rows in, trees out."""
+"""Training of single trees, by scikit-learn or C4.5."""
 
 from __future__ import annotations
 
@@ -18,76 +18,64 @@ from blockml.training.tree_arrays import FlatTree, pessimistic_prune
 
 __all__ = ["fit_tree", "shrink", "to_trees"]
 
-_SIBLINGS = frozenset(column.name for column in site_pages.COLUMNS)
-#: Known just where siblings are.
+_SITE_COLUMNS = frozenset(column.name for column in site_pages.COLUMNS)
+#: Column that is known where other pages of the site are.
 _GATE = "sitepages_0"
 
 
 def fit_tree(recipe: Recipe, matrix: NDArray[np.float32], main: NDArray[np.bool_], seed: int = 0) -> FlatTree:
     """Grow a tree on block rows.
 
-    Where features tell about siblings the tree has two parts, and its first test is whether any are known. The part for
-    pages without siblings is what would be grown if none were known of any row: so such pages lose nothing. The other
-    part is grown on all rows as they are, for pages with siblings may be few.
+    With features of other pages of the site, the first test is whether these are known. The branch for pages without
+    them is the tree that would be grown if they were unknown for all rows, so that such pages lose nothing. The other
+    branch is grown on all rows, as pages with them may be few.
 
-    Parameters
-    ----------
-    recipe
-        Which learner, with which parameters.
-    matrix
-        (n_rows, n_features) of the recipe's feature set.
-    main
-        (n_rows,) gold.
-    seed
-        Decides between equally good splits.
+    ``matrix`` (n_rows, n_features) has the columns of the recipe's feature set, ``main`` (n_rows,) is the gold. The
+    seed decides between equally good splits.
 
     Raises
     ------
     UsageError
-        The rows are all content, or none is.
+        All of the rows are content, or none.
     """
     if not len(main) or main.all() or not main.any():
         raise UsageError("training needs blocks of both kinds, content and not")
     grow = partial(_cart, seed=seed) if recipe.learner == "cart" else _c45
     columns = feature_set(recipe.features).columns
-    about = np.array([split_name(name)[0] in _SIBLINGS for name in columns])
-    if not (matrix[:, about] != UNKNOWN).any():
+    of_site = np.array([split_name(name)[0] in _SITE_COLUMNS for name in columns])
+    if not (matrix[:, of_site] != UNKNOWN).any():
         return grow(recipe, matrix, main)
-    blind = np.where(about, np.float32(UNKNOWN), matrix)
-    return _forked(grow(recipe, blind, main), grow(recipe, matrix, main), columns.index(_GATE))
+    blanked = np.where(of_site, np.float32(UNKNOWN), matrix)
+    return _gated(grow(recipe, blanked, main), grow(recipe, matrix, main), columns.index(_GATE))
 
 
-def _forked(unknown: FlatTree, known: FlatTree, column: int) -> FlatTree:
-    """One tree of two: rows go to the first where ``column`` is :data:`UNKNOWN`, else to the second.
+def _gated(unknown: FlatTree, known: FlatTree, column: int) -> FlatTree:
+    """Join two trees: rows go to the first where ``column`` is :data:`UNKNOWN`, else to the second.
 
-    The root has the value of the first, which shrinkage then leaves as it is.
+    The root has the value of the first tree, which shrinkage then leaves as it is.
     """
-    n = len(unknown.feature)
-    inner = [
-        np.where(part.feature >= 0, children + shift, -1).astype(np.int32)
-        for part, children, shift in (
-            (unknown, unknown.left, 1),
-            (known, known.left, n + 1),
-            (unknown, unknown.right, 1),
-            (known, known.right, n + 1),
-        )
-    ]
+    second = len(unknown.feature) + 1
+
+    def children(first_root: int, of_unknown: NDArray[np.int32], of_known: NDArray[np.int32]) -> NDArray[np.int32]:
+        shifted = np.where(of_unknown >= 0, of_unknown + 1, -1), np.where(of_known >= 0, of_known + second, -1)
+        return np.concatenate([[first_root], *shifted]).astype(np.int32)
+
     return FlatTree(
         feature=np.concatenate([[column], unknown.feature, known.feature]).astype(np.int32),
         threshold=np.concatenate([[UNKNOWN / 2], unknown.threshold, known.threshold]),
-        left=np.concatenate([[1], *inner[:2]]).astype(np.int32),
-        right=np.concatenate([[n + 1], *inner[2:]]).astype(np.int32),
+        left=children(1, unknown.left, known.left),
+        right=children(second, unknown.right, known.right),
         value=np.concatenate([unknown.value[:1], unknown.value, known.value]),
         weight=np.concatenate([unknown.weight[:1] + known.weight[:1], unknown.weight, known.weight]),
     )
 
 
 def shrink(tree: FlatTree, shrinkage: float) -> FlatTree:
-    """Draw the value of each node towards those of its ancestors, the more the fewer rows it rests on.
+    """Shrink the value of each node towards those of its ancestors, the more the fewer rows it has.
 
-    A leaf of ten rows says little, and a tree grown to such leaves gives scores near 0 and 1 that rank badly. With
-    strength ``s`` a step from a parent of weight ``n`` to its child counts ``1 / (1 + s / n)``; 0 changes nothing
-    (Agarwal, Tan, Ronen, Singh and Yu 2022, *Hierarchical Shrinkage*). The tests in the tree stay as they are.
+    Leaves of ten rows give scores near 0 and 1 that rank badly. With strength ``s`` the difference between a parent of
+    weight ``n`` and its child is multiplied by ``1 / (1 + s / n)`` (Agarwal, Tan, Ronen, Singh and Yu 2022,
+    *Hierarchical Shrinkage*). Tests do not change.
 
     Examples
     --------
@@ -109,13 +97,13 @@ def shrink(tree: FlatTree, shrinkage: float) -> FlatTree:
 
 
 def to_trees(tree: FlatTree, shrinkage: float = 0.0) -> Trees:
-    """Write a fitted tree as the trees of a model."""
+    """Convert a fitted tree to the trees of a model, shrunk."""
     shrunk = shrink(tree, shrinkage)
     return Trees(tree.feature, tree.threshold, tree.left, tree.right, shrunk.value, np.zeros(1, dtype=np.int32))
 
 
 def _cart(recipe: Recipe, matrix: NDArray[np.float32], main: NDArray[np.bool_], seed: int) -> FlatTree:
-    """Fit scikit-learn's tree: binary splits by information gain, where C4.5 branches by value and gain ratio."""
+    """Fit scikit-learn's tree, with binary splits by information gain."""
     from sklearn.tree import DecisionTreeClassifier  # over a second to import
 
     learner = DecisionTreeClassifier(
@@ -123,30 +111,30 @@ def _cart(recipe: Recipe, matrix: NDArray[np.float32], main: NDArray[np.bool_], 
     )
     tree = FlatTree.from_sklearn(learner.fit(matrix, main))
     confidence = float(recipe.parameters["confidence"])
-    # Above 0.5 pruning would only merge leaves that decide alike at 0.5; their different scores are worth keeping.
+    # Above 0.5 pruning would only merge leaves with the same class at 0.5, and lose their different scores.
     return tree if confidence > 0.5 else pessimistic_prune(tree, confidence)
 
 
 def _c45(recipe: Recipe, matrix: NDArray[np.float32], main: NDArray[np.bool_]) -> FlatTree:
-    """Fit C4.5, which sees nominal attributes whole, and write its tree for the one-hot matrix."""
+    """Fit C4.5 on nominal attributes, and rewrite its tree for the one-hot matrix."""
     from blockml.training.c45 import C45Tree
 
     columns = feature_set(recipe.features).columns
     parts = [split_name(name) for name in columns]
     attributes = list(dict.fromkeys((base, offset) for base, offset, _ in parts))
-    whole = np.zeros((len(matrix), len(attributes)))
+    attribute_matrix = np.zeros((len(matrix), len(attributes)))
     numeric: dict[int, int] = {}
     one_hot: dict[tuple[int, int], int] = {}
     for column, (base, offset, code) in enumerate(parts):
         attribute = attributes.index((base, offset))
         if code is None:
             numeric[attribute] = column
-            whole[:, attribute] = matrix[:, column]
+            attribute_matrix[:, attribute] = matrix[:, column]
         else:
             one_hot[attribute, code] = column
-            whole[matrix[:, column] > 0, attribute] = code
+            attribute_matrix[matrix[:, column] > 0, attribute] = code
     nominal = tuple(i for i, (base, _) in enumerate(attributes) if COLUMNS[base].values)
     learner = C45Tree(
         min_leaf=recipe.parameters["min_leaf"], confidence=recipe.parameters["confidence"], nominal=nominal
     )
-    return learner.fit(whole, main).to_binary(numeric, one_hot)
+    return learner.fit(attribute_matrix, main).to_binary(numeric, one_hot)

@@ -1,4 +1,4 @@
-"""Splits that do not leak: folds over blocks (as published, it leaks), over pages and over sites."""
+"""Folds of cross-validation: over blocks (as published, which leaks), over pages and over sites."""
 
 from __future__ import annotations
 
@@ -13,47 +13,44 @@ from blockml.training.table import BlockTable, PageRows
 
 __all__ = ["PROTOCOLS", "duplicate_groups", "fold_pages", "folds", "n_groups"]
 
-#: Cross-validation protocols and what each measures.
+#: Cross-validation protocols.
 PROTOCOLS: Mapping[str, str] = {
-    "block": "folds over all blocks, as Kim et al. 2013 did: neighbours of one page stand on both sides, so it leaks",
-    "page": "folds over pages: the least that is honest",
-    "site": "folds over sites: how well it does on templates it has never seen",
+    "block": "folds over all blocks, as in Kim et al. 2013; leaks, as blocks of a page are in training and test folds",
+    "page": "folds over pages",
+    "site": "folds over sites: performance on unknown templates",
 }
 
-#: Two pages that share this much of their sketches are taken for one (our choice).
+#: Share of common hashes from which on two sketches are those of near duplicates (our choice).
 _NEAR = 0.8
 
 
 def duplicate_groups(pages: Sequence[PageRows], keys: Sequence[str]) -> NDArray[np.int64]:
-    """Number the groups that a split must not part: pages with the same key, and near duplicates.
+    """Number the groups that a split must keep together: pages with equal keys, and near duplicates.
 
     Returns
     -------
     NDArray[np.int64]
         (n_pages,) the index of each group's first page.
     """
-    leader = list(range(len(pages)))
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
 
-    def find(i: int) -> int:
-        while leader[i] != i:
-            leader[i] = leader[leader[i]]
-            i = leader[i]
-        return i
-
-    def join(i: int, j: int) -> None:
-        i, j = sorted((find(i), find(j)))
-        leader[j] = i
-
+    if not pages:
+        return np.zeros(0, dtype=np.int64)
     first_with: dict[str, int] = {}
+    pairs = list(_near_duplicates(pages))
     for i, (page, key) in enumerate(zip(pages, keys, strict=True)):
-        join(i, first_with.setdefault(f"key {key}", i))
-        join(i, first_with.setdefault(f"hash {page.hash}", i))
-    for i, j in _near_duplicates(pages):
-        join(i, j)
-    return np.array([find(i) for i in range(len(pages))], dtype=np.int64)
+        pairs.append((first_with.setdefault(f"key {key}", i), i))
+        pairs.append((first_with.setdefault(f"hash {page.hash}", i), i))
+    rows, columns = np.array(pairs, dtype=np.int32).reshape(-1, 2).T
+    graph = coo_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=(len(pages), len(pages)))
+    _, labels = connected_components(graph, directed=False)
+    _, first, group = np.unique(labels, return_index=True, return_inverse=True)
+    return np.asarray(first[group], dtype=np.int64)
 
 
 def _near_duplicates(pages: Sequence[PageRows]) -> Iterator[tuple[int, int]]:
+    """Yield pairs of near duplicates by index."""
     holders: dict[int, list[int]] = defaultdict(list)
     for i, page in enumerate(pages):
         shared: dict[int, int] = defaultdict(int)
@@ -67,7 +64,7 @@ def _near_duplicates(pages: Sequence[PageRows]) -> Iterator[tuple[int, int]]:
 
 
 def fold_pages(groups: NDArray[np.int64], n_folds: int, seed: int) -> NDArray[np.int64]:
-    """Deal whole groups of pages out to folds of about equal numbers of pages, at random.
+    """Distribute groups of pages at random over folds of about equal numbers of pages.
 
     Returns
     -------
@@ -83,7 +80,7 @@ def fold_pages(groups: NDArray[np.int64], n_folds: int, seed: int) -> NDArray[np
     if not 2 <= n_folds <= len(names):
         raise UsageError(f"{n_folds} folds need at least 2 folds and as many groups; there are {len(names)} groups")
     order = np.random.default_rng(seed).permutation(len(names))
-    order = order[np.argsort(-sizes[order], kind="stable")]  # large ones first, so that the rest evens out
+    order = order[np.argsort(-sizes[order], kind="stable")]  # large ones first, for even folds
     load = np.zeros(n_folds, dtype=np.int64)
     fold_of = {}
     for i in order.tolist():
@@ -94,7 +91,7 @@ def fold_pages(groups: NDArray[np.int64], n_folds: int, seed: int) -> NDArray[np
 
 
 def folds(table: BlockTable, protocol: str, n_folds: int, seed: int = 0) -> NDArray[np.int64]:
-    """Fold of every row.
+    """Choose the fold of every row, (n_rows,).
 
     Raises
     ------
@@ -116,12 +113,12 @@ def _groups(table: BlockTable, protocol: str) -> NDArray[np.int64]:
 
 
 def n_groups(table: BlockTable, protocol: str) -> int:
-    """Most folds that a protocol can have: the number of blocks, of different pages or of sites."""
+    """Count the blocks, different pages or sites: the maximum number of folds of a protocol."""
     return len(table.main) if protocol == "block" else len(np.unique(_groups(table, protocol)))
 
 
 def _stratified(main: NDArray[np.bool_], n_folds: int, seed: int) -> NDArray[np.int64]:
-    """Deal rows out at random, each class evenly."""
+    """Distribute rows at random, each class evenly."""
     random = np.random.default_rng(seed)
     fold = np.empty(len(main), dtype=np.int64)
     for value in (False, True):

@@ -1,10 +1,11 @@
-"""Labelled pages in, one table of block rows out: what learners and cross-validation work on."""
+"""Table of the blocks of labelled pages, for learners and cross-validation."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import joblib
 import numpy as np
@@ -21,7 +22,7 @@ from blockml.extractors.matrix import matrix, uses_siblings
 from blockml.features.ancestor_words import AncestorWords, ancestor_words
 from blockml.features.page_matrix import PageMatrix, page_context
 from blockml.parsing import parse
-from blockml.predictors.mlp import NO_BAGS
+from blockml.predictors.mlp import NO_WORDS
 from blockml.templates.site import SiteTemplate
 from blockml.text.hashing import stable_hash64
 from blockml.text.tokens import metric_tokens
@@ -35,7 +36,7 @@ _SHINGLE, _SKETCH = 8, 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PageRows:
-    """One page as rows of the table, with what is needed to score an extraction of it."""
+    """Rows of one page, with its gold text for scoring extractions."""
 
     id: str
     site: str
@@ -45,29 +46,29 @@ class PageRows:
     matrix: NDArray[np.float32]
     """(n_blocks, n_features)."""
     main: NDArray[np.bool_]
-    """(n_blocks,) gold."""
+    """(n_blocks,) gold labels."""
     known: NDArray[np.bool_]
-    """(n_blocks,) whether there is gold."""
+    """(n_blocks,) whether there is a gold label."""
     owner: NDArray[np.int32]
     """(n_tokens,) block of each metric token."""
     tokens: NDArray[np.int32]
-    """(n_tokens,) number of each token in the page's own vocabulary."""
+    """(n_tokens,) index of each token in the page's vocabulary."""
     gold_counts: NDArray[np.int64] | None
-    """(vocabulary,) occurrences of each token in the gold text; None where the gold is no whole text."""
+    """(vocabulary,) count of each token in the gold text; None if the gold is not a whole text."""
     policy_columns: PolicyColumns
-    """What the policy looks at beside probabilities."""
+    """Inputs of the policy besides probabilities."""
     hash: str
     """Fingerprint of the visible words."""
     sketch: frozenset[int]
     """Smallest hashes of its word shingles."""
     groups: tuple[NDArray[np.int32], ...]
-    """(n_blocks,) number of the group of each block, for each of :data:`blockml.features.block_groups.GROUPINGS`."""
-    bags: AncestorWords | None = None
-    """Hashed words of the tags and attributes above each block, for recipes with MLPs."""
+    """(n_blocks,) group number of each block, for each of :data:`blockml.features.block_groups.GROUPINGS`."""
+    ancestor_words: AncestorWords | None = None
+    """Ancestor words of each block, for recipes with MLPs."""
 
     @property
     def amounts(self) -> BlockAmounts:
-        """Words, linked words and words of running text of each block."""
+        """Words, linked words and words of prose of each block."""
         return self.policy_columns.amounts
 
     @property
@@ -76,9 +77,9 @@ class PageRows:
         return self.amounts.words
 
     def bag_f1(self, kept: NDArray[np.bool_]) -> float:
-        """Bag-of-words F1 of an extraction that keeps these blocks; needs a gold text."""
+        """Compute the bag-of-words F1 of an extraction of these blocks; needs a gold text."""
         if self.gold_counts is None:
-            raise DatasetError("the gold is no whole text", source=self.id)
+            raise DatasetError("the gold is not a whole text", source=self.id)
         n_gold = int(self.gold_counts.sum())
         counts = np.bincount(self.tokens[kept[self.owner]], minlength=len(self.gold_counts))
         n_kept = int(counts.sum())
@@ -88,33 +89,33 @@ class PageRows:
 
 
 class _StoredMatrix(PageMatrix):
-    """Features of a page that is parsed no more."""
+    """Features of a page from the table, without the parsed page."""
+
+    _rows: PageRows
 
     def __init__(self, values: NDArray[np.float32], rows: PageRows) -> None:
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "_rows", rows)
 
-    _rows: PageRows
-
     @property
     def words(self) -> NDArray[np.float64]:
-        """(n_blocks,) words."""
+        """Words of each block, (n_blocks,)."""
         return self._rows.words
 
     @property
     def block_groups(self) -> tuple[NDArray[np.int32], ...]:
-        """(n_blocks,) number of the group of each block, for each grouping."""
+        """Group number of each block, (n_blocks,), for each grouping."""
         return self._rows.groups
 
     @property
     def ancestor_words(self) -> AncestorWords:
-        """Hashed words of the tags and attributes above each block."""
-        return NO_BAGS if self._rows.bags is None else self._rows.bags
+        """Ancestor words of each block."""
+        return NO_WORDS if self._rows.ancestor_words is None else self._rows.ancestor_words
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BlockTable:
-    """All pages stacked: rows ``starts[i] … starts[i + 1] - 1`` belong to ``pages[i]``."""
+    """Stacked pages: rows ``starts[i] … starts[i + 1] - 1`` belong to ``pages[i]``."""
 
     pages: tuple[PageRows, ...]
     matrix: NDArray[np.float32]
@@ -122,13 +123,13 @@ class BlockTable:
     main: NDArray[np.bool_]
     """(n_rows,)."""
     known: NDArray[np.bool_]
-    """(n_rows,) whether there is gold."""
+    """(n_rows,) whether there is a gold label."""
     page_of_row: NDArray[np.int32]
     """(n_rows,)."""
     starts: NDArray[np.int64]
     """(n_pages + 1,)."""
     trainable: NDArray[np.bool_]
-    """(n_rows,) known gold on a page that may be trained on, and no duplicate of an earlier page."""
+    """(n_rows,) blocks with a gold label of usable pages that do not repeat an earlier page."""
 
     @classmethod
     def stack(cls, pages: Sequence[PageRows]) -> BlockTable:
@@ -137,11 +138,11 @@ class BlockTable:
         Raises
         ------
         DatasetError
-            There is no block in any of them.
+            The pages have no blocks.
         """
         sizes = np.array([len(page.main) for page in pages], dtype=np.int64)
         if not sizes.sum():
-            raise DatasetError("the pages hold no text blocks")
+            raise DatasetError("the pages have no text blocks")
         starts = np.concatenate([[0], np.cumsum(sizes)])
         seen: set[str] = set()
         trainable = []
@@ -161,33 +162,24 @@ class BlockTable:
         )
 
     def rows_of(self, page: int) -> slice:
-        """Rows of one page."""
+        """Return the rows of a page."""
         return slice(int(self.starts[page]), int(self.starts[page + 1]))
 
     def page_matrix(self, page: int) -> PageMatrix:
-        """Features of one page, as predictors take them."""
+        """Return the features of a page for predictors."""
         return _StoredMatrix(self.matrix[self.rows_of(page)], self.pages[page])
 
     def pages_with_text(self) -> list[int]:
-        """Pages whose gold is a whole text, so that an extraction of them can be scored."""
+        """List the pages whose gold is a whole text, so that extractions can be scored."""
         return [number for number, page in enumerate(self.pages) if page.gold_counts is not None]
 
     def page_f1(self, kept: NDArray[np.bool_], pages: Iterable[int]) -> NDArray[np.float64]:
-        """Bag-of-words F1 of each of the pages, given the decision for every row."""
+        """Compute the bag-of-words F1 of pages from the decision for every row."""
         return np.array([self.pages[page].bag_f1(kept[self.rows_of(page)]) for page in pages])
 
 
 def page_rows(labelled: LabelledPage, recipe: Recipe, site: SiteTemplate | None = None) -> PageRows:
-    """Parse, label and measure one page.
-
-    Parameters
-    ----------
-    labelled
-        The page.
-    recipe
-        Says how.
-    site
-        What is known of its site, for features that tell about it.
+    """Parse and label one page, and compute the recipe's features, with the template of its site if they need it.
 
     Raises
     ------
@@ -202,13 +194,8 @@ def page_rows(labelled: LabelledPage, recipe: Recipe, site: SiteTemplate | None 
     owner, tokens = block_tokens(page)
     text = gold.text(recipe.main)
     gold_tokens = Counter(metric_tokens(text or ""))
-    numbers: dict[str, int] = {}
-    token_column = np.array([numbers.setdefault(token, len(numbers)) for token in tokens], dtype=np.int32)
-    for token in gold_tokens:
-        numbers.setdefault(token, len(numbers))
-    gold_counts = np.zeros(len(numbers), dtype=np.int64)
-    for token, count in gold_tokens.items():
-        gold_counts[numbers[token]] = count
+    vocabulary = {token: index for index, token in enumerate(dict.fromkeys([*tokens, *gold_tokens]))}
+    gold_counts = np.array([gold_tokens[token] for token in vocabulary], dtype=np.int64)
     context = page_context(page)
     return PageRows(
         id=labelled.id,
@@ -219,42 +206,33 @@ def page_rows(labelled: LabelledPage, recipe: Recipe, site: SiteTemplate | None 
         main=labels.main,
         known=labels.known,
         owner=owner,
-        tokens=token_column,
+        tokens=np.array([vocabulary[token] for token in tokens], dtype=np.int32),
         gold_counts=None if text is None else gold_counts,
         policy_columns=PolicyColumns.of(context, recipe.policy),
         hash=content_hash(page),
         sketch=_sketch(tokens),
         groups=context.block_groups,
-        bags=ancestor_words(context) if recipe.n_mlps and len(context) else None,
+        ancestor_words=ancestor_words(context) if recipe.n_mlps and len(context) else None,
     )
 
 
 def _sketch(tokens: Sequence[str]) -> frozenset[int]:
-    """Smallest hashes of the word shingles: two pages share about as large a part of them as of their shingles."""
+    """Compute the smallest hashes of word shingles, whose overlap estimates that of the shingles of two pages."""
     if len(tokens) < _SHINGLE:
         return frozenset()
-    # A polynomial over token keys.
-    numbers: dict[str, int] = {}
-    places = [numbers.setdefault(token, len(numbers)) for token in tokens]
-    values = stable_hash64(numbers)[places]
+    index = {token: number for number, token in enumerate(dict.fromkeys(tokens))}
+    values = stable_hash64(index)[[index[token] for token in tokens]]
     codes = np.zeros(len(tokens) - _SHINGLE + 1, dtype=np.uint64)
-    for k in range(_SHINGLE):
+    for k in range(_SHINGLE):  # a polynomial over token hashes
         codes = codes * np.uint64(0x9E3779B97F4A7C15) + values[k : k + len(codes)]
     codes ^= codes >> np.uint64(29)
     return frozenset(np.unique(codes * np.uint64(0xBF58476D1CE4E5B9))[:_SKETCH].tolist())
 
 
 def build_table(datasets: Sequence[Dataset], recipe: Recipe, *, jobs: int = 1) -> BlockTable:
-    """Build the table of one or more data sets.
+    """Build the table of data sets; with several, page ids are prefixed by the data set's name.
 
-    Parameters
-    ----------
-    datasets
-        The data sets; page ids get the data set's name in front when there are several.
-    recipe
-        Says how pages are parsed, labelled and measured.
-    jobs
-        Processes; the result does not depend on it.
+    The number of processes, ``jobs``, does not change the result.
 
     Raises
     ------
@@ -268,15 +246,13 @@ def build_table(datasets: Sequence[Dataset], recipe: Recipe, *, jobs: int = 1) -
     ]
     groups = group_by_site(labelled) if uses_siblings(recipe.features) else [[page] for page in labelled]
     with joblib.Parallel(n_jobs=jobs, batch_size=8) as parallel:
-        rows = [
-            row for group in parallel(joblib.delayed(_site_rows)(group, recipe) for group in groups) for row in group
-        ]
+        by_site = parallel(joblib.delayed(_site_rows)(group, recipe) for group in groups)
     place = {page.id: number for number, page in enumerate(labelled)}
-    return BlockTable.stack(sorted(rows, key=lambda row: place[row.id]))
+    return BlockTable.stack(sorted(chain.from_iterable(by_site), key=lambda row: place[row.id]))
 
 
 def _site_rows(pages: Sequence[LabelledPage], recipe: Recipe) -> list[PageRows]:
-    """Rows of the pages of one site, which are learnt from without their gold if the features ask for it."""
+    """Build the rows of the pages of one site, with its template (learnt without gold) if the features need it."""
     site = None
     if uses_siblings(recipe.features):
         site = SiteTemplate.learn(list(parse_pages(pages[:MAX_SITE_PAGES], recipe.parsing)))

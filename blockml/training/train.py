@@ -1,12 +1,10 @@
-"""Labelled pages in, a model with its measured quality out."""
+"""Training of a model from labelled pages, with its cross-validation."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
-
-import numpy as np
 
 import blockml
 from blockml.datasets import Dataset
@@ -41,35 +39,35 @@ def train(
     command: str = "",
     report: Callable[[str], None] = lambda _: None,
 ) -> Model:
-    """Train a model and measure it by cross-validation.
+    """Train a model and cross-validate it.
 
     Parameters
     ----------
     datasets
-        Labelled pages. Pages whose gold is flagged as defective teach nothing but are measured.
+        Labelled pages. Pages with defective gold are tested but not trained on.
     recipe
-        What is trained.
+        The recipe.
     type_datasets
-        More pages to learn block types from, if the recipe has them: pages whose blocks are labelled.
+        Further pages with labelled blocks, for recipes with block types.
     name
         Name of the model; the recipe's by default.
     protocols
-        How it is measured: any of ``block``, ``page``, ``site``; none for no measurement.
+        Cross-validation protocols: any of ``block``, ``page``, ``site``.
     n_folds
-        Folds of each protocol; fewer if there are fewer sites.
+        Maximum number of folds of each protocol.
     seed
-        Decides folds and ties: same pages, recipe and seed give the same model.
+        Seed of folds and training: equal pages, recipe and seed give equal models.
     jobs
-        Processes; the result does not depend on it.
+        Number of processes; the result does not depend on it.
     command
-        What the user ran, for the model's card.
+        Command line, for the model's card.
     report
-        Called with a line of progress now and then.
+        Called with lines of progress.
 
     Raises
     ------
     UsageError
-        There are no content blocks, or nothing else.
+        All of the blocks are content, or none.
     DatasetError
         A page has no gold or can't be read.
     UnknownNameError
@@ -81,16 +79,16 @@ def train(
     table = build_table(used, recipe, jobs=jobs)
     report(
         f"{len(table.pages)} pages, {len(table.main)} blocks, {table.main.mean():.2%} content; "
-        f"{int(table.trainable.sum())} blocks to learn from"
+        f"{int(table.trainable.sum())} blocks to train on"
     )
     metrics, page_policy = measure(table, recipe, protocols, n_folds=n_folds, seed=seed, jobs=jobs, report=report)
-    learnt = _learn(table, recipe, seed, jobs, report)
+    trained = _fit(table, recipe, seed, jobs, report)
     if recipe.block_types:
         report("block types")
         rows = block_type_rows(
             [*type_datasets, *used], features=recipe.features, parsing=recipe.parsing, seed=seed, jobs=jobs
         )
-        learnt["block_types"] = fit_block_types(rows, seed=seed, report=report)
+        trained["block_types"] = fit_block_types(rows, seed=seed, report=report)
     chosen = feature_set(recipe.features)
     return Model(
         name=name or recipe.name,
@@ -105,12 +103,12 @@ def train(
         notes=recipe.notes,
         command=command,
         seed=seed,
-        **learnt,
+        **trained,
     )
 
 
-def _learn(table: BlockTable, recipe: Recipe, seed: int, jobs: int, report: Callable[[str], None]) -> dict[str, Any]:
-    """Train the predictors of main content; fields of a model."""
+def _fit(table: BlockTable, recipe: Recipe, seed: int, jobs: int, report: Callable[[str], None]) -> dict[str, Any]:
+    """Train the predictors of main content; returns fields of the model."""
     described = {"name": recipe.name, "learner": recipe.learner, **recipe.parameters}
     if recipe.is_ensemble:
         ensemble = fit_ensemble(table, recipe, table.trainable, seed, jobs)
@@ -142,12 +140,9 @@ def measure(
     jobs: int = 1,
     report: Callable[[str], None] = lambda _: None,
 ) -> tuple[dict[str, Any], PagePolicy | None]:
-    """Cross-validate by each protocol; ``gaps`` tells what the laxer ones pretend.
+    """Cross-validate by each protocol.
 
-    Returns
-    -------
-    metrics, page_policy
-        A summary per protocol; and what the strictest one learnt about pages as a whole, if the recipe asks for it.
+    Returns a summary per protocol, and the policy results of the strictest one, for ensembles.
     """
     if protocols and n_folds < 2:
         raise UsageError(f"cross-validation needs at least 2 folds, not {n_folds}")
@@ -156,20 +151,19 @@ def measure(
     for protocol in [name for name in PROTOCOLS if name in protocols]:
         k = min(n_folds, n_groups(table, protocol))
         if k < 2:
-            report(f"by {protocol}: there is only one, so this was not measured")
+            report(f"by {protocol}: not measured, as there is only one {protocol}")
             continue
         if k < n_folds:
-            report(f"by {protocol}: {k} folds, for there are no more {protocol}s")
+            report(f"by {protocol}: using {k} folds (only {k} {protocol}s)")
         results[protocol] = cross_validate(table, recipe, protocol, n_folds=k, seed=seed, jobs=jobs)
         metrics[protocol] = results[protocol].summary(table)
         report(_line(metrics[protocol]))
     if len(results) > 1:
         metrics["gaps"] = gaps(results, table)
-        report(
-            "block F1 that the laxer protocol gains: " + ", ".join(f"{k} {v:+.3f}" for k, v in metrics["gaps"].items())
-        )
-    learnt = [result.page_policy for result in results.values() if result.page_policy is not None]
-    return metrics, learnt[-1] if learnt else None
+        differences = ", ".join(f"{k} {v:+.3f}" for k, v in metrics["gaps"].items())
+        report(f"overestimates of block F1 by the laxer protocol: {differences}")
+    policies = [result.page_policy for result in results.values() if result.page_policy is not None]
+    return metrics, policies[-1] if policies else None
 
 
 def _line(summary: dict[str, Any]) -> str:
@@ -188,20 +182,20 @@ def _provenance(datasets: Sequence[Dataset], table: BlockTable) -> tuple[dict[st
     entries = []
     first = 0
     for dataset in datasets:
-        rows = slice(int(table.starts[first]), int(table.starts[first + len(dataset)]))
-        pages = table.pages[first : first + len(dataset)]
+        last = first + len(dataset)
+        rows, pages = slice(int(table.starts[first]), int(table.starts[last])), table.pages[first:last]
         entries.append(
             {
                 "name": dataset.name,
                 "pages": len(dataset),
                 "flagged_pages": sum(not page.usable for page in pages),
                 "sites": len({page.site for page in pages}),
-                "blocks": int(np.diff(table.starts)[first : first + len(dataset)].sum()),
+                "blocks": rows.stop - rows.start,
                 "content_blocks": int(table.main[rows].sum()),
                 "checksum": dataset.checksum(),
                 "licence": dataset.licence,
                 "attribution": dataset.attribution,
             }
         )
-        first += len(dataset)
+        first = last
     return tuple(entries)

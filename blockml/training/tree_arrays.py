@@ -1,6 +1,6 @@
-"""Fitted trees as flat arrays, whatever learner grew them, and their pruning.
+"""Fitted single trees as flat arrays, and their pruning.
 
-Sources: Quinlan 1993, *C4.5: Programs for Machine Learning*, chapter 4, as carried out by J48 of WEKA.
+Source: Quinlan 1993, *C4.5: Programs for Machine Learning*, chapter 4, as in J48 of WEKA.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from blockml.training.pruning import PRUNE_SLACK, check_confidence, estimated_er
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeClassifier
 
-__all__ = ["FlatTree", "collapse_equal_leaves", "pessimistic_prune"]
+__all__ = ["FlatTree", "pessimistic_prune"]
 
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int32]
@@ -26,52 +26,37 @@ IntArray: TypeAlias = NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FlatTree:
-    """A binary two-class decision tree as parallel arrays; node 0 is the root, children come after their parent.
+    """A binary two-class decision tree as parallel arrays (n_nodes,).
 
-    A row goes to the left child iff ``row[feature] <= threshold``.
-
-    Attributes
-    ----------
-    feature
-        ``(n,)`` int32, the tested column, −1 at leaves.
-    threshold
-        ``(n,)`` float64, 0 at leaves.
-    left, right
-        ``(n,)`` int32, the children, −1 at leaves.
-    value
-        ``(n,)`` float64, the probability of class 1, at inner nodes too: the share of class 1 in the training weight
-        that reaches the node. Where none does, the share at the parent.
-    weight
-        ``(n,)`` float64, the training weight that reaches the node.
+    Node 0 is the root, and children come after their parent. A row goes left iff ``row[feature] <= threshold``.
     """
 
     feature: IntArray
+    """Column of the test, −1 at leaves."""
     threshold: FloatArray
+    """Threshold of the test, 0 at leaves."""
     left: IntArray
+    """Left child, −1 at leaves."""
     right: IntArray
+    """Right child, −1 at leaves."""
     value: FloatArray
+    """Probability of class 1, also at inner nodes: its share of the training weight at the node or, where that is 0, at
+    the parent."""
     weight: FloatArray
+    """Training weight at the node."""
 
     @classmethod
     def from_sklearn(cls, estimator: DecisionTreeClassifier) -> Self:
-        """Copy a fitted scikit-learn decision tree.
+        """Copy a scikit-learn decision tree, fitted for one output and at most two classes.
 
-        Parameters
-        ----------
-        estimator
-            Fitted for one output and at most two classes. The second class is class 1; a single class is class 1 iff
-            it equals 1.
-
-        Returns
-        -------
-        FlatTree
-            Gives every float64 matrix the probabilities scikit-learn gives it: scikit-learn rounds features to
-            float32 before it compares them, so each threshold is moved to where that rounding changes sides.
+        The second class is class 1; a single class is class 1 iff it equals 1. Probabilities are those of scikit-learn
+        for every float64 matrix: it rounds features to float32 before comparing them, so thresholds move to where that
+        rounding changes sides.
 
         Raises
         ------
         UsageError
-            If there are more than two classes or several outputs.
+            More than two classes, or several outputs.
 
         Examples
         --------
@@ -96,7 +81,7 @@ class FlatTree:
 
 
 def _undo_float32(threshold: FloatArray) -> FloatArray:
-    """Return the largest float64 that is at most the threshold after rounding to float32."""
+    """Find the largest float64 that is at most the threshold after rounding to float32."""
     below = threshold.astype(np.float32)
     below = np.where(below > threshold, np.nextafter(below, np.float32(-np.inf)), below)
     above = np.nextafter(below, np.float32(np.inf))
@@ -104,51 +89,11 @@ def _undo_float32(threshold: FloatArray) -> FloatArray:
     return np.where(middle.astype(np.float32) == below, middle, np.nextafter(middle, -np.inf))
 
 
-def collapse_equal_leaves(tree: FlatTree) -> FlatTree:
-    """Merge sibling leaves that predict the same class, bottom-up.
-
-    Parameters
-    ----------
-    tree
-        Any tree.
-
-    Returns
-    -------
-    FlatTree
-        Predicts the same class everywhere, whichever class a probability of exactly 0.5 is taken for: a leaf with
-        0.5 merges only with another. The probabilities become coarser.
-
-    Examples
-    --------
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> tree = FlatTree.from_sklearn(DecisionTreeClassifier(max_depth=1).fit([[0]] * 9 + [[1]] * 9, [0] * 14 + [1] * 4))
-    >>> tree.value.size, collapse_equal_leaves(tree).value.size
-    (3, 1)
-    """
-    side = np.sign(tree.value - 0.5)
-    leaf = tree.left < 0
-    for node in reversed(range(leaf.size)):
-        if not leaf[node]:
-            left, right = tree.left[node], tree.right[node]
-            leaf[node] = leaf[left] and leaf[right] and side[left] == side[right]
-    return _cut(tree, leaf)
-
-
 def pessimistic_prune(tree: FlatTree, confidence: float = 0.25) -> FlatTree:
-    """Replace sub-trees by leaves where the pessimistic error estimate does not get worse by more than 0.1.
+    """Replace sub-trees by leaves where the pessimistic error estimate grows by at most 0.1.
 
-    Parameters
-    ----------
-    tree
-        Any tree with its training weights.
-    confidence
-        See :func:`added_errors`. 0.25 is J48's default; the 0.70 of Kim et al. 2013 gives up nothing but splits that
-        save no training error (whole-numbered weights taken for granted).
-
-    Returns
-    -------
-    FlatTree
-        A tree with the same root and a subset of the nodes.
+    For ``confidence`` see :func:`blockml.training.pruning.added_errors`: 0.25 is J48's default; the 0.70 of Kim et al.
+    2013 removes only splits that save no training error.
 
     Raises
     ------
@@ -172,24 +117,18 @@ def pessimistic_prune(tree: FlatTree, confidence: float = 0.25) -> FlatTree:
             as_tree = estimate[tree.left[node]] + estimate[tree.right[node]]
             leaf[node] = estimate[node] <= as_tree + PRUNE_SLACK + SLACK
             estimate[node] = estimate[node] if leaf[node] else as_tree
-    return _cut(tree, leaf)
-
-
-def _cut(tree: FlatTree, leaf: NDArray[np.bool_]) -> FlatTree:
-    """Make the marked nodes leaves, drop what hangs below them and renumber."""
     kept = np.zeros(leaf.size, dtype=np.bool_)
     kept[0] = True
     for node in range(leaf.size):
         if kept[node] and not leaf[node]:
             kept[[tree.left[node], tree.right[node]]] = True
     number = np.cumsum(kept, dtype=np.int32) - np.int32(1)
-    ends = leaf[kept]
-    minus_one = np.int32(-1)
+    is_leaf, none = leaf[kept], np.int32(-1)
     return FlatTree(
-        feature=np.where(ends, minus_one, tree.feature[kept]),
-        threshold=np.where(ends, 0.0, tree.threshold[kept]),
-        left=np.where(ends, minus_one, number[tree.left[kept]]),
-        right=np.where(ends, minus_one, number[tree.right[kept]]),
+        feature=np.where(is_leaf, none, tree.feature[kept]),
+        threshold=np.where(is_leaf, 0.0, tree.threshold[kept]),
+        left=np.where(is_leaf, none, number[tree.left[kept]]),
+        right=np.where(is_leaf, none, number[tree.right[kept]]),
         value=tree.value[kept],
         weight=tree.weight[kept],
     )

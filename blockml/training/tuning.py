@@ -1,4 +1,4 @@
-"""What a recipe leaves open, chosen on folds inside the training pages."""
+"""Tuning of threshold and shrinkage of single trees, on folds inside the training pages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from blockml.training.table import BlockTable
 
 __all__ = ["Tuning", "tune"]
 
-#: Thresholds and shrinkages that are tried.
+#: Candidates.
 THRESHOLDS = np.round(np.arange(0.05, 0.96, 0.025), 3)
 SHRINKAGES = (0.0, 30.0, 100.0, 300.0, 1000.0)
 #: Folds inside the training pages.
@@ -23,7 +23,7 @@ _INNER_FOLDS = 3
 
 
 class Tuning(NamedTuple):
-    """What was chosen."""
+    """Chosen parameters."""
 
     threshold: float
     """Score from which on a block is kept."""
@@ -32,25 +32,11 @@ class Tuning(NamedTuple):
 
 
 def tune(table: BlockTable, recipe: Recipe, training: NDArray[np.bool_], seed: int = 0) -> Tuning:
-    """Choose threshold and shrinkage with the best mean page F1 on inner folds, by site, of the training pages.
+    """Choose threshold and shrinkage by the mean page F1 on inner folds by site of the training rows (n_rows,).
 
-    What the recipe fixes is not tuned. With pages of one site only, or with gold that is no whole text, there is
-    nothing to tune on: the majority in a leaf decides then.
-
-    Parameters
-    ----------
-    table
-        All pages.
-    recipe
-        What is trained.
-    training
-        (n_rows,) rows that may be looked at.
-    seed
-        Decides the inner folds.
+    Values set in the recipe are not tuned. With pages of one site only, or without gold texts, the defaults are the
+    majority in a leaf, 0.5, and no shrinkage.
     """
-    majority = Tuning(
-        0.5 if recipe.threshold is None else recipe.threshold, 0.0 if recipe.shrinkage is None else recipe.shrinkage
-    )
     thresholds = THRESHOLDS.tolist() if recipe.threshold is None else [recipe.threshold]
     shrinkages = SHRINKAGES if recipe.shrinkage is None else [recipe.shrinkage]
     pages = np.intersect1d(table.page_of_row[training], table.pages_with_text())
@@ -58,7 +44,7 @@ def tune(table: BlockTable, recipe: Recipe, training: NDArray[np.bool_], seed: i
     groups = duplicate_groups(chosen, [page.site for page in chosen])
     n_folds = min(_INNER_FOLDS, len(np.unique(groups)))
     if n_folds < 2:
-        return majority
+        return Tuning(0.5 if recipe.threshold is None else recipe.threshold, shrinkages[0])  # the first is 0 or set
     if len(thresholds) == len(shrinkages) == 1:
         return Tuning(thresholds[0], shrinkages[0])
     inner = np.full(len(table.pages), -1, dtype=np.int64)

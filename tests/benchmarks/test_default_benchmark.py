@@ -26,7 +26,7 @@ from blockml.predictors import MLP
 from blockml.predictors.log_odds import log_odds, sigmoid
 from blockml.training.cross_validation import cross_validate
 from blockml.training.ensemble import fit_ensemble
-from blockml.training.lightgbm_trees import fit_leafwise
+from blockml.training.lightgbm_trees import fit_lightgbm
 from blockml.training.recipes import recipe
 
 DATA = Path(__file__).parents[2] / "data"
@@ -93,9 +93,9 @@ def test_a_joined_net_can_be_split(study: Study) -> None:
     net = fit_ensemble(study.table, TINY, training_rows(study.table, study.folds(0), 0)).predictors["mlp"]
     assert isinstance(net, MLP)
     page, rows = study.table.pages[0], study.table.matrix[study.table.rows_of(0)]
-    said = [part.predict(rows, page.groups, page.words, page.bags) for part in split(net)]
+    said = [part.predict(rows, page.groups, page.words, page.ancestor_words) for part in split(net)]
     together = sigmoid(np.mean([log_odds(p) for p in said], axis=0))
-    np.testing.assert_allclose(together, net.predict(rows, page.groups, page.words, page.bags), atol=1e-5)
+    np.testing.assert_allclose(together, net.predict(rows, page.groups, page.words, page.ancestor_words), atol=1e-5)
     assert np.abs(said[0] - said[1]).max() > 0.001
 
 
@@ -146,7 +146,7 @@ def test_a_blank_column_is_as_good_as_none() -> None:
     blank[:, [2, 3]] = 0
     without = np.delete(rows, [2, 3], axis=1)
     first, second = [
-        fit_leafwise(matrix, target, weight, n_trees=10, max_features=0.5, seed=3).predict(matrix)
+        fit_lightgbm(matrix, target, weight, n_trees=10, max_features=0.5, seed=3).predict(matrix)
         for matrix in (blank, without)
     ]
     np.testing.assert_allclose(first, second)

@@ -29,7 +29,7 @@ from blockml.model.model_file import FORMAT
 from blockml.page import Label
 from blockml.predictors import MLP, BlockTypes, Predictor, TreeEnsemble
 from blockml.predictors.tree_ensemble import Trees
-from blockml.training.mlp_fit import NetOptions, NetPages, fit_net
+from blockml.training.mlp_fit import MLPOptions, TrainingPages, fit_mlp
 from tests.models import scores_of, small_model, small_trees
 
 ARRAYS = ("feature", "threshold", "left", "right", "value", "roots")
@@ -494,7 +494,7 @@ def test_parsing_option_names_the_legal_values(place: Path, whole: bytes) -> Non
 
 @pytest.mark.parametrize("changes", [{"features": "kim1999"}, {"features": "kim2013"}, {"features_hash": "0" * 16}])
 def test_other_features(place: Path, whole: bytes, changes: dict[str, object]) -> None:
-    """A model of columns that this version computes otherwise, or not at all, is refused."""
+    """A model of columns that this version computes differently, or not at all, is refused."""
     with pytest.raises(FeatureMismatchError, match="train it again"):
         load_bytes(place, with_header(whole, **changes))
 
@@ -515,7 +515,7 @@ PAGE = blockml.parse(f"<nav><a>Home</a> <p>x</nav><h1>Cats</h1><p>{LONG}<p><a>{L
 
 
 def some_net(*, columns: int = 6, ways: int = 2, reads_words: bool = False) -> MLP:
-    """A net that was hardly trained."""
+    """An MLP after one epoch."""
     rng = np.random.default_rng(0)
     n = 40
     main = np.arange(n) % 2 > 0
@@ -523,8 +523,8 @@ def some_net(*, columns: int = 6, ways: int = 2, reads_words: bool = False) -> M
     words = AncestorWords(np.arange(n + 1), rng.integers(0, N_HASHED_WORDS, n).astype(np.int32), np.arange(n))
     bags = words if reads_words else None
     groups = [rng.integers(0, 3, n) for _ in range(ways)]
-    pages = NetPages(matrix, main, np.ones(n), np.arange(0, n + 1, 10), groups, bags)
-    return fit_net(pages, options=NetOptions(units=4, vector=2, epochs=1, min_pages=1))
+    pages = TrainingPages(matrix, main, np.ones(n), np.arange(0, n + 1, 10), groups, bags)
+    return fit_mlp(pages, options=MLPOptions(units=4, vector=2, epochs=1, min_pages=1))
 
 
 def page_trees(low: float, high: float, column: int = 3) -> Trees:
@@ -612,7 +612,7 @@ def test_confidence_is_the_expected_f1() -> None:
     assert TrainedExtractor(small_model()).predict(PAGE).confidence is None
 
 
-def test_an_extraction_has_the_confidence_of_its_judge() -> None:
+def test_an_extraction_has_the_confidence_of_its_policy() -> None:
     """Where there is none, the share of words whose decision is right."""
     whole = TrainedExtractor(whole_model())
     result = extract_page(PAGE, whole)

@@ -1,4 +1,4 @@
-"""Labels of blocks: from trees, into arrays and back, and what becomes of them in an extraction."""
+"""Block types: prediction by trees, arrays of model files, and labels of an extraction."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from blockml.extract import extract_page
 from blockml.extractors import Extractor, Plain
 from blockml.extractors.base import Prediction, Traits
 from blockml.page import Label, Page, Reason
-from blockml.predictors import tree_ensemble as walking
 from blockml.predictors.block_types import BlockTypes, BlockTypeScores
 from blockml.predictors.tree_ensemble import TREE_ARRAYS, Trees
 from blockml.training.hist_gradient_boosting import fit_boosted_classes
@@ -40,20 +39,18 @@ def rows(seed: int, n_rows: int) -> NDArray[np.float32]:
 
 @pytest.fixture(scope="module")
 def learnt() -> BlockTypes:
-    """Areas learnt from made-up rows."""
+    """Block types learnt from synthetic rows."""
     matrix = rows(1, 600)
     y = (matrix[:, 0] > 5) + (matrix[:, 2] > 0.3).astype(int)
     return BlockTypes(LABELS, fit_boosted_classes(matrix, y, n_trees=7, leaves=6, min_leaf=5))
 
 
 @settings(max_examples=30)
-@given(seed=st.integers(0, 2**32 - 1), n_rows=st.integers(0, 40), together=st.sampled_from([1, 50, 10**6]))
-def test_prediction_is_the_softmax_of_the_trees(learnt: BlockTypes, seed: int, n_rows: int, together: int) -> None:
-    """However many rows are looked at together, sums are those of the trees one by one, to the last bit."""
+@given(seed=st.integers(0, 2**32 - 1), n_rows=st.integers(0, 40))
+def test_prediction_is_the_softmax_of_the_trees(learnt: BlockTypes, seed: int, n_rows: int) -> None:
+    """Sums of all types together are bit-identical to those of each type alone."""
     matrix = rows(seed, n_rows)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(walking, "_TOGETHER", together)
-        sums, shares = learnt.sums(matrix), learnt.predict(matrix)
+    sums, shares = learnt.sums(matrix), learnt.predict(matrix)
     assert np.array_equal(sums, np.stack([trees.predict(matrix) for trees in learnt.trees], axis=1))
     expected = np.exp(sums) / np.exp(sums).sum(axis=1, keepdims=True)
     assert shares.dtype == np.float32
@@ -64,7 +61,7 @@ def test_prediction_is_the_softmax_of_the_trees(learnt: BlockTypes, seed: int, n
 
 @given(seed=st.integers(0, 2**32 - 1), n_rows=st.integers(0, 40))
 def test_comments_are_found_by_few_of_the_trees(learnt: BlockTypes, seed: int, n_rows: int) -> None:
-    """The same as by all of them; and where main content, or comments, are no labels."""
+    """With the result of all trees, also without main content or comments among the labels."""
     matrix, among = rows(seed, n_rows), np.random.default_rng(seed).random(n_rows) < 0.7
     without_main = dataclasses.replace(learnt, labels=(Label.OTHER, Label.COMMENT, Label.FOOTER))
     for types in (learnt, without_main):
@@ -215,16 +212,16 @@ def test_labels_outside_both_sets_change_nothing(blocks: list[tuple[Label, float
         assert after == (label in include or (before and label not in exclude))
 
 
-def test_json_tells_labels() -> None:
-    """None from extractors without areas."""
+def test_json_has_labels() -> None:
+    """None of extractors without block types."""
     for model, expected in ((Named(), "main"), ("plain", None)):
         record = json.loads(blockml.render(blockml.extract(PAGE, model=model), "json"))
         assert record["blocks"][0]["label"] == expected
 
 
 @pytest.mark.parametrize("arguments", [{"include": "comment"}, {"exclude": ["comment"]}])
-def test_extractors_without_areas_refuse_labels(arguments: dict[str, Any]) -> None:
-    """Rather than leaving them out without a word, in a page and in many."""
+def test_extractors_without_block_types_refuse_labels(arguments: dict[str, Any]) -> None:
+    """An error instead of ignoring them, for one page and for many."""
     with pytest.raises(UsageError, match="plain has no block labels"):
         blockml.extract(PAGE, model="plain", **arguments)
     with pytest.raises(UsageError, match="has no block labels"):

@@ -1,11 +1,12 @@
-"""Nets: prediction against one block at a time, files, and what is refused."""
+"""MLPs: prediction against one block at a time, model files, and refusal of damaged ones."""
 
 from __future__ import annotations
 
 import copy
 import math
+import pickle
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,14 @@ from blockml.features.ancestor_words import N_HASHED_WORDS, AncestorWords
 from blockml.predictors.mlp import MLP, join
 from blockml.storage.arrays import read_arrays, write_arrays
 from blockml.training.group_means import RowGroups
-from blockml.training.mlp_fit import factored
+from blockml.training.mlp_fit import factorize_input
 
 COLUMNS, UNITS, VECTOR = 5, 3, 2
-#: By how much probabilities may differ because nets predict in whole numbers.
+#: Tolerance of probabilities for int16 quantisation.
 ROUNDING = 2e-3
 
 
-def net_of(seed: int, members: int, units: tuple[int, int], vector: int, ways: int, rank: int) -> MLP:
+def random_mlp(seed: int, members: int, units: tuple[int, int], vector: int, n_groupings: int, rank: int) -> MLP:
     """Random weights of any sizes; a third of the words are unknown."""
     rng, (h, k) = np.random.default_rng(seed), units
 
@@ -36,37 +37,36 @@ def net_of(seed: int, members: int, units: tuple[int, int], vector: int, ways: i
 
     words = normal(N_HASHED_WORDS if vector else 0, members * vector)
     words[::3] = 0
-    return MLP._of_arrays(
-        {
-            "center": rng.normal(size=COLUMNS).astype(np.float32),
-            "scale": np.array([0.5, 2, 1, 30, 0], np.float32),
-            "input_u": normal(COLUMNS, rank or members * h),
-            "input_bias": normal(members * h),
-            "word_vectors": words,
-            "word_projection": normal(members, vector, h),
-            "self_weights": normal(members, h, k),
-            "page_weights": normal(members, 2 * h, k),
-            "group_weights": normal(members, ways * h, k),
-            "hidden_bias": normal(members, 1, k),
-            "output_weights": normal(members, k, 1),
-            "output_bias": normal(members, 1, 1),
-            "input_v": normal(rank, members * h if rank else 0),
-        }
-    )
+    arrays = {
+        "center": rng.normal(size=COLUMNS).astype(np.float32),
+        "scale": np.array([0.5, 2, 1, 30, 0], np.float32),
+        "input_u": normal(COLUMNS, rank or members * h),
+        "input_bias": normal(members * h),
+        "word_vectors": words,
+        "word_projection": normal(members, vector, h),
+        "self_weights": normal(members, h, k),
+        "page_weights": normal(members, 2 * h, k),
+        "group_weights": normal(members, n_groupings * h, k),
+        "hidden_bias": normal(members, 1, k),
+        "output_weights": normal(members, k, 1),
+        "output_bias": normal(members, 1, 1),
+        "input_v": normal(rank, members * h if rank else 0),
+    }
+    return MLP(**{name: array.astype(np.float32) for name, array in arrays.items()})
 
 
-def some_net(seed: int = 0, members: int = 1, ways: int = 2, *, reads_words: bool = True) -> MLP:
+def small_mlp(seed: int = 0, members: int = 1, n_groupings: int = 2, *, reads_words: bool = True) -> MLP:
     """Random weights; the last column isn't used."""
-    net = net_of(seed, members, (UNITS, UNITS), VECTOR if reads_words else 0, ways, 0)
+    mlp = random_mlp(seed, members, (UNITS, UNITS), VECTOR if reads_words else 0, n_groupings, 0)
     return replace(
-        net,
+        mlp,
         center=np.array([1, 0.5, -2, 0, 3], np.float32),
         scale=np.array([0.5, 2, 1, 30, 0], np.float32),
     )
 
 
 def some_page(seed: int, n: int) -> tuple[Any, list[Any], Any, AncestorWords]:
-    """Matrix, two ways to be alike, words, and a bag of one to four words for each block."""
+    """Matrix, two groupings, words, and a bag of one to four words for each block."""
     rng = np.random.default_rng(seed)
     starts = np.concatenate([[0], np.cumsum(rng.integers(1, 5, n))])
     bags = AncestorWords(starts, rng.integers(0, N_HASHED_WORDS, starts[-1]).astype(np.int32), rng.permutation(n))
@@ -74,28 +74,28 @@ def some_page(seed: int, n: int) -> tuple[Any, list[Any], Any, AncestorWords]:
     return matrix, [rng.integers(0, 3, n), rng.integers(5, 50, n)], rng.integers(0, 30, n), bags
 
 
-def slow_odds(net: MLP, matrix: Any, groups: list[Any], n_words: Any, bags: AncestorWords) -> list[float]:
-    """Log odds of a net of one member, one block after the other."""
+def slow_odds(mlp: MLP, matrix: Any, groups: list[Any], n_words: Any, bags: AncestorWords) -> list[float]:
+    """Log odds of an MLP of one member, one block after the other."""
     h = UNITS
     hidden = []
     for row, bag in zip(matrix.tolist(), bags.bag.tolist(), strict=True):
         values = [math.copysign(math.log1p(abs(x)), x) for x in row]
-        ready = np.clip((np.array(values) - net.center) * net.scale, -4, 4)
-        seen = [net.word_vectors[word] for word in bags.hashed_words[bags.starts[bag] : bags.starts[bag + 1]]]
+        ready = np.clip((np.array(values) - mlp.center) * mlp.scale, -4, 4)
+        seen = [mlp.word_vectors[word] for word in bags.hashed_words[bags.starts[bag] : bags.starts[bag + 1]]]
         known = [vector for vector in seen if vector.any()]
-        first = ready @ net.input_u + net.input_bias
+        first = ready @ mlp.input_u + mlp.input_bias
         if known:
-            first = first + np.mean(known, axis=0) @ net.word_projection[0]
+            first = first + np.mean(known, axis=0) @ mlp.word_projection[0]
         hidden.append(np.maximum(first, 0))
     over_words = sum((w * x for w, x in zip(n_words, hidden, strict=True)), np.zeros(h)) / max(n_words.sum(), 1)
     odds = []
     for block, own in enumerate(hidden):
-        second = own @ net.self_weights[0] + np.concatenate([np.mean(hidden, axis=0), over_words]) @ net.page_weights[0]
-        for way, numbers in enumerate(groups):
+        second = own @ mlp.self_weights[0] + np.concatenate([np.mean(hidden, axis=0), over_words]) @ mlp.page_weights[0]
+        for grouping, numbers in enumerate(groups):
             mean = np.mean([x for x, number in zip(hidden, numbers, strict=True) if number == numbers[block]], axis=0)
-            second = second + mean @ net.group_weights[0, way * h : (way + 1) * h]
+            second = second + mean @ mlp.group_weights[0, grouping * h : (grouping + 1) * h]
         odds.append(
-            float((np.maximum(second + net.hidden_bias[0], 0) @ net.output_weights[0] + net.output_bias[0]).item())
+            float((np.maximum(second + mlp.hidden_bias[0], 0) @ mlp.output_weights[0] + mlp.output_bias[0]).item())
         )
     return odds
 
@@ -103,173 +103,176 @@ def slow_odds(net: MLP, matrix: Any, groups: list[Any], n_words: Any, bags: Ance
 @settings(max_examples=30)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 40))
 def test_prediction_is_that_of_one_block_at_a_time(seed: int, n: int) -> None:
-    """Scaling, words, page, words of the page and both ways to be alike all count as described, but for rounding."""
-    net, page = some_net(seed), some_page(seed, n)
-    expected = 1 / (1 + np.exp(-np.array(slow_odds(net, *page))))
-    assert net.predict(*page) == pytest.approx(expected, abs=ROUNDING)
+    """Scaling, words, page, words of the page and both groupings all count as described, but for rounding."""
+    mlp, page = small_mlp(seed), some_page(seed, n)
+    expected = 1 / (1 + np.exp(-np.array(slow_odds(mlp, *page))))
+    assert mlp.predict(*page) == pytest.approx(expected, abs=ROUNDING)
 
 
 def test_the_order_of_groups_and_their_numbers_do_not_matter() -> None:
     """Only who is with whom does."""
-    net, (matrix, groups, words, bags) = some_net(), some_page(1, 30)
+    mlp, (matrix, groups, words, bags) = small_mlp(), some_page(1, 30)
     renamed = [1000 - numbers for numbers in groups]
-    scores = net.predict(matrix, groups, words, bags)
+    scores = mlp.predict(matrix, groups, words, bags)
     assert scores.std() > 0.01
-    assert net.predict(matrix, renamed, words, bags) == pytest.approx(scores, abs=1e-6)
+    assert mlp.predict(matrix, renamed, words, bags) == pytest.approx(scores, abs=1e-6)
     order = np.random.default_rng(0).permutation(30)
-    shuffled = net.predict(matrix[order], [numbers[order] for numbers in groups], words[order], bags.take(order))
+    shuffled = mlp.predict(matrix[order], [numbers[order] for numbers in groups], words[order], bags.take(order))
     assert shuffled == pytest.approx(scores[order], abs=1e-6)
 
 
 def test_scores_are_probabilities_of_any_finite_matrix() -> None:
     """Values far beyond those of training are held in bounds; a page without blocks or words is fine."""
-    net = some_net()
+    mlp = small_mlp()
     matrix, groups, words, bags = some_page(2, 4)
     matrix[:] = np.float32(1e30) * np.array([[1], [-1], [0], [1]], np.float32)
-    scores = net.predict(matrix, groups, words * 0, bags)
+    scores = mlp.predict(matrix, groups, words * 0, bags)
     assert scores.dtype == np.float32
     assert ((scores >= 0) & (scores <= 1)).all()
     empty = AncestorWords(np.zeros(1, np.intp), np.zeros(0, np.int32), np.zeros(0, np.intp))
-    assert net.predict(matrix[:0], [numbers[:0] for numbers in groups], words[:0], empty).shape == (0,)
+    assert mlp.predict(matrix[:0], [numbers[:0] for numbers in groups], words[:0], empty).shape == (0,)
 
 
 @pytest.mark.parametrize("reads_words", [True, False])
-def test_joined_nets_average_their_log_odds(reads_words: bool) -> None:  # noqa: FBT001
-    """Three nets in one give the mean of the three."""
+def test_joined_mlps_average_their_log_odds(reads_words: bool) -> None:  # noqa: FBT001
+    """One of three MLPs gives the mean of the three."""
     page = some_page(3, 25)
-    nets = [some_net(seed, reads_words=reads_words) for seed in range(3)]
-    nets = [replace(net, scale=nets[0].scale) for net in nets]
-    odds = [np.log(p / (1 - p)) for p in (net.predict(*page).astype(np.float64) for net in nets)]
-    joined = join(nets)
+    mlps = [small_mlp(seed, reads_words=reads_words) for seed in range(3)]
+    mlps = [replace(mlp, scale=mlps[0].scale) for mlp in mlps]
+    odds = [np.log(p / (1 - p)) for p in (mlp.predict(*page).astype(np.float64) for mlp in mlps)]
+    joined = join(mlps)
     joined.check(COLUMNS)
     assert joined.predict(*page) == pytest.approx(1 / (1 + np.exp(-np.mean(odds, axis=0))), abs=1e-4)
-    assert join([joined, nets[0]]).self_weights.shape[0] == 4
+    assert join([joined, mlps[0]]).self_weights.shape[0] == 4
 
 
 def in_two_factors(members: int) -> tuple[MLP, MLP]:
-    """A net whose first layer has two factors, and the same with their product."""
+    """An MLP whose first layer has two factors, and the same with their product."""
     rng = np.random.default_rng(4)
-    net = some_net(1, members)
+    mlp = small_mlp(1, members)
     shapes = ((COLUMNS, 2), (2, members * UNITS))
     first, mix = [rng.normal(size=shape).astype(np.float16).astype(np.float32) for shape in shapes]
-    return replace(net, input_u=first, input_v=mix), replace(net, input_u=first @ mix)
+    return replace(mlp, input_u=first, input_v=mix), replace(mlp, input_u=first @ mix)
 
 
 @pytest.mark.parametrize("members", [1, 3])
 def test_two_factors_give_what_their_product_gives(members: int) -> None:
     """In prediction, but for rounding; and they are kept in files."""
-    net, whole = in_two_factors(members)
-    net.check(COLUMNS)
+    mlp, whole = in_two_factors(members)
+    mlp.check(COLUMNS)
     page = some_page(5, 30)
-    assert net.predict(*page) == pytest.approx(whole.predict(*page), abs=ROUNDING)
-    assert np.array_equal(MLP.from_arrays(net.to_arrays(), COLUMNS).predict(*page), net.predict(*page))
+    assert mlp.predict(*page) == pytest.approx(whole.predict(*page), abs=ROUNDING)
+    assert np.array_equal(MLP.from_arrays(mlp.to_arrays(), COLUMNS).predict(*page), mlp.predict(*page))
     with pytest.raises(ModelFormatError, match="'input_v' has the shape"):
-        replace(net, input_v=net.input_v[:, 1:]).check(COLUMNS)
+        replace(mlp, input_v=mlp.input_v[:, 1:]).check(COLUMNS)
     with pytest.raises(UsageError):
-        join([net, net])
+        join([mlp, mlp])
 
 
 def test_factors_are_found_again() -> None:
     """Where two components are all there is, none is lost; where nothing would be saved, nothing is changed."""
     _, whole = in_two_factors(3)
     matrix = some_page(6, 300)[0]
-    found, page = factored(whole, matrix, 2), some_page(7, 40)
+    found, page = factorize_input(whole, matrix, 2), some_page(7, 40)
     found.check(COLUMNS)
     assert found.input_u.shape == (COLUMNS, 2)
     assert found.predict(*page) == pytest.approx(whole.predict(*page), abs=0.02)
-    assert factored(whole, matrix, COLUMNS) is whole
-    for net, rows in ((found, matrix), (whole, matrix[:1])):
+    assert factorize_input(whole, matrix, COLUMNS) is whole
+    for mlp, rows in ((found, matrix), (whole, matrix[:1])):
         with pytest.raises(UsageError):
-            factored(net, rows, 2)
+            factorize_input(mlp, rows, 2)
 
 
-def test_nets_that_differ_in_their_inputs_are_not_joined() -> None:
+def test_mlps_that_differ_in_their_inputs_are_not_joined() -> None:
     """Nor are none."""
-    net = some_net()
-    for others in ([], [net, replace(net, center=net.center + 1)], [net, some_net(ways=1)]):
+    mlp = small_mlp()
+    for others in ([], [mlp, replace(mlp, center=mlp.center + 1)], [mlp, small_mlp(n_groupings=1)]):
         with pytest.raises(UsageError):
             join(others)
 
 
 def test_calibration_moves_the_log_odds() -> None:
     """Slope and offset act on log odds, up to rounding of the weights."""
-    net, page = some_net(), some_page(4, 20)
-    before, after = (np.log(p / (1 - p)) for p in (net.predict(*page), net.calibrated(0.5, 1.0).predict(*page)))
+    mlp, page = small_mlp(), some_page(4, 20)
+    before, after = (np.log(p / (1 - p)) for p in (mlp.predict(*page), mlp.calibrated(0.5, 1.0).predict(*page)))
     assert after == pytest.approx(before * 0.5 + 1, abs=0.02)
 
 
-def test_a_saved_net_is_the_same(tmp_path: Path) -> None:
+def test_a_saved_mlp_is_the_same(tmp_path: Path) -> None:
     """Through a file and back every score is equal, bit for bit; weights take two bytes."""
-    net, page = some_net(members=2), some_page(5, 20)
-    write_arrays(tmp_path / "net", {"format": 1}, net.to_arrays())
-    again = MLP.from_arrays(read_arrays(tmp_path / "net", "net", 1)[1], COLUMNS)
-    assert np.array_equal(again.predict(*page), net.predict(*page))
-    assert net.to_arrays()["word_vectors"].dtype == np.float16
+    mlp, page = small_mlp(members=2), some_page(5, 20)
+    write_arrays(tmp_path / "mlp", {"format": 1}, mlp.to_arrays())
+    again = MLP.from_arrays(read_arrays(tmp_path / "mlp", "mlp", 1)[1], COLUMNS)
+    assert np.array_equal(again.predict(*page), mlp.predict(*page))
+    assert mlp.to_arrays()["word_vectors"].dtype == np.float16
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda net: {"input_u": net.input_u[:, 1:]}, "'input_u' has the shape"),
-        (lambda net: {"word_vectors": net.word_vectors[1:]}, "'word_vectors' has the shape"),
-        (lambda net: {"self_weights": net.self_weights[0]}, "three dimensions"),
-        (lambda net: {"self_weights": net.self_weights[:, :0]}, "three dimensions"),
-        (lambda net: {"group_weights": net.group_weights[:, 1:]}, "'group_weights' has the shape"),
-        (lambda net: {"input_v": net.input_v.sum()}, "two dimensions"),
-        (lambda net: {"output_weights": net.output_weights * np.nan}, "finite"),
-        (lambda net: {"center": net.center + np.float32(np.inf)}, "finite"),
-        (lambda net: {"scale": net.scale - 1}, "not negative"),
+        (lambda mlp: {"input_u": mlp.input_u[:, 1:]}, "'input_u' has the shape"),
+        (lambda mlp: {"word_vectors": mlp.word_vectors[1:]}, "'word_vectors' has the shape"),
+        (lambda mlp: {"self_weights": mlp.self_weights[0]}, "three dimensions"),
+        (lambda mlp: {"self_weights": mlp.self_weights[:, :0]}, "three dimensions"),
+        (lambda mlp: {"group_weights": mlp.group_weights[:, 1:]}, "'group_weights' has the shape"),
+        (lambda mlp: {"input_v": mlp.input_v.sum()}, "two dimensions"),
+        (lambda mlp: {"output_weights": mlp.output_weights * np.nan}, "finite"),
+        (lambda mlp: {"center": mlp.center + np.float32(np.inf)}, "finite"),
+        (lambda mlp: {"scale": mlp.scale - 1}, "not negative"),
     ],
 )
-def test_broken_nets_are_refused(change: Callable[[MLP], dict[str, Any]], message: str) -> None:
+def test_broken_mlps_are_refused(change: Callable[[MLP], dict[str, Any]], message: str) -> None:
     """The message says which rule is broken."""
-    net = some_net()
-    net.check(COLUMNS)
+    mlp = small_mlp()
+    mlp.check(COLUMNS)
     with pytest.raises(ModelFormatError, match=message):
-        replace(net, **change(net)).check(COLUMNS)
+        replace(mlp, **change(mlp)).check(COLUMNS)
     with pytest.raises(ModelFormatError, match="shape"):
-        net.check(COLUMNS + 1)
+        mlp.check(COLUMNS + 1)
 
 
 def test_missing_and_wrongly_typed_arrays_are_refused() -> None:
-    """Before a net is made of them."""
-    arrays = some_net().to_arrays()
+    """Before an MLP is made of them."""
+    arrays = small_mlp().to_arrays()
     with pytest.raises(ModelFormatError, match="lacks the array 'output_weights'"):
         MLP.from_arrays({name: array for name, array in arrays.items() if name != "output_weights"}, COLUMNS)
     with pytest.raises(ModelFormatError, match="wrong type"):
         MLP.from_arrays(arrays | {"scale": np.zeros(5, np.float64)}, COLUMNS)
 
 
-def test_nets_that_the_kernel_would_not_take_are_refused() -> None:
-    """Before they are asked for anything."""
-    for net, columns in ((some_net(ways=9), COLUMNS), (replace(some_net(), center=np.zeros(0, np.float32)), 0)):
-        with pytest.raises(ModelFormatError, match=r"at most 8 ways|shape"):
-            net.check(columns)
+def test_too_many_groupings_and_no_columns_are_refused() -> None:
+    """By the check of model files, as the compiled code refuses them too."""
+    for mlp, columns in (
+        (small_mlp(n_groupings=9), COLUMNS),
+        (replace(small_mlp(), center=np.zeros(0, np.float32)), 0),
+    ):
+        with pytest.raises(ModelFormatError, match=r"at most 8 groupings|shape"):
+            mlp.check(columns)
 
 
-@pytest.mark.parametrize(("h", "ways"), [(2**14, 1), (2**14, 8), (2**13, 2)])
-def test_nets_whose_sums_would_not_fit_are_refused(h: int, ways: int) -> None:
-    """Sums of whole numbers have 32 bits: of very many terms none but weights of 0 would fit."""
-    net = net_of(0, 1, (h, 1), 0, ways, 0)
+@pytest.mark.parametrize(("h", "n_groupings"), [(2**14, 1), (2**14, 8), (2**13, 2)])
+def test_mlps_whose_sums_would_not_fit_are_refused(h: int, n_groupings: int) -> None:
+    """Of too many terms, only weights of 0 would fit into sums of 32 bits."""
+    mlp = random_mlp(0, 1, (h, 1), 0, n_groupings, 0)
     with pytest.raises(ModelFormatError, match="at most"):
-        net.check(COLUMNS)
-    net_of(0, 1, (2**15 // (3 + ways), 1), 0, ways, 0).check(COLUMNS)
+        mlp.check(COLUMNS)
+    random_mlp(0, 1, (2**15 // (3 + n_groupings), 1), 0, n_groupings, 0).check(COLUMNS)
 
 
 def test_other_columns_ways_or_no_words_are_refused() -> None:
     """With a message that tells the numbers."""
-    net, (matrix, groups, words, bags) = some_net(), some_page(6, 3)
-    with pytest.raises(UsageError, match="takes 5 columns and 2 ways"):
-        net.predict(matrix[:, 1:], groups, words, bags)
-    with pytest.raises(UsageError, match="2 ways to be alike, not 5 and 1"):
-        net.predict(matrix, groups[:1], words, bags)
-    with pytest.raises(UsageError, match="words of tags"):
-        net.predict(matrix, groups, words)
-    assert len(some_net(reads_words=False).predict(matrix, groups, words)) == 3
+    mlp, (matrix, groups, words, bags) = small_mlp(), some_page(6, 3)
+    with pytest.raises(UsageError, match="takes 5 columns and 2 groupings"):
+        mlp.predict(matrix[:, 1:], groups, words, bags)
+    with pytest.raises(UsageError, match="2 groupings, not 5 and 1"):
+        mlp.predict(matrix, groups[:1], words, bags)
+    with pytest.raises(UsageError, match="ancestor words"):
+        mlp.predict(matrix, groups, words)
+    assert len(small_mlp(reads_words=False).predict(matrix, groups, words)) == 3
 
 
 def test_pools_of_nothing_and_runs() -> None:
-    """No rows make no groups; rows side by side are the same groups by either way."""
+    """No rows make no groups; rows side by side are the same groups by either grouping."""
     assert RowGroups.of(np.zeros(0, dtype=np.intp)).size.shape == (0, 1)
     rows = np.arange(12, dtype=np.float32).reshape(6, 2)
     runs, numbered = RowGroups.runs(np.array([1, 3, 2])), RowGroups.of(np.array([0, 1, 1, 1, 2, 2]))
@@ -285,80 +288,79 @@ def test_pools_of_nothing_and_runs() -> None:
     members=st.integers(1, 3),
     units=st.sampled_from([(1, 1), (3, 3), (16, 5), (17, 64)]),
     vector=st.sampled_from([0, 2, 17]),
-    ways=st.integers(0, 3),
+    n_groupings=st.integers(0, 3),
     rank=st.sampled_from([0, 1, 20]),
 )
-def test_a_compiled_net_is_that_of_numpy(
-    seed: int, n: int, members: int, units: tuple[int, int], vector: int, ways: int, rank: int
+def test_compiled_prediction_is_that_of_the_reference(
+    seed: int, n: int, members: int, units: tuple[int, int], vector: int, n_groupings: int, rank: int
 ) -> None:
-    """To the last bit, whatever its sizes: with columns that are the same in all rows, and with and without words."""
+    """Bit for bit, for all sizes, with constant columns, and with and without ancestor words."""
     if _kernel.compiled is None:
         pytest.skip("needs the compiled kernel")
-    net = net_of(seed, members, units, vector, ways, rank)
-    net.check(COLUMNS)
+    mlp = random_mlp(seed, members, units, vector, n_groupings, rank)
+    mlp.check(COLUMNS)
     matrix, groups, words, bags = some_page(seed, n)
     matrix[:, 1] = matrix[0, 1]
-    groups = [*groups, np.arange(n) - n // 2][:ways]
+    groups = [*groups, np.arange(n) - n // 2][:n_groupings]
     both = [matrix, np.asfortranarray(matrix)]
-    found = [net.predict(one, groups, words, bags) for one in both]
+    found = [mlp.predict(one, groups, words, bags) for one in both]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_kernel, "compiled", None)
-        expected = [net.predict(one, groups, words, bags) for one in both]
+        expected = [mlp.predict(one, groups, words, bags) for one in both]
     for numbers, same in zip(found, expected, strict=True):
         np.testing.assert_array_equal(numbers, same)
 
 
-def test_sums_on_any_machine_are_the_same(compiled: _kernel.Compiled) -> None:
-    """What the widest registers give is what a loop over single numbers gives: a row alone, or among many."""
-    net, (matrix, groups, words, bags) = net_of(3, 2, (17, 5), 2, 2, 3), some_page(4, 60)
-    whole = net.predict(matrix, groups, words, bags)
-    assert compiled is _kernel.compiled
-    again = net.predict(np.concatenate([matrix, matrix]), [np.tile(group, 2) for group in groups], np.tile(words, 2),
+def test_prediction_does_not_depend_on_the_place_of_a_row() -> None:
+    """Vectorised loops and their remainders give equal results."""
+    mlp, (matrix, groups, words, bags) = random_mlp(3, 2, (17, 5), 2, 2, 3), some_page(4, 60)
+    once = mlp.predict(matrix, groups, words, bags)
+    twice = mlp.predict(np.concatenate([matrix, matrix]), [np.tile(group, 2) for group in groups], np.tile(words, 2),
                         AncestorWords(bags.starts, bags.hashed_words, np.tile(bags.bag, 2)))  # fmt: skip
-    assert again[:60] == pytest.approx(whole, abs=1e-6)
-    assert np.array_equal(again[:60], again[60:])
+    assert twice[:60] == pytest.approx(once, abs=1e-6)
+    assert np.array_equal(twice[:60], twice[60:])
 
 
-def test_a_net_is_copied_without_what_the_kernel_made_of_it() -> None:
-    """After use too: as for other processes."""
-    net, page = some_net(), some_page(7, 9)
-    scores = net.predict(*page)
-    assert np.array_equal(copy.deepcopy(net).predict(*page), scores)
-    assert set(net.__getstate__()) == {item.name for item in fields(MLP)}
+def test_an_mlp_is_copied_and_pickled_by_its_arrays() -> None:
+    """Also after prediction has packed it for the compiled code."""
+    mlp, page = small_mlp(), some_page(7, 9)
+    scores = mlp.predict(*page)
+    assert np.array_equal(copy.deepcopy(mlp).predict(*page), scores)
+    assert len(pickle.dumps(mlp)) == len(pickle.dumps(small_mlp()))
 
 
-def test_the_compiled_net_refuses_arrays_that_do_not_fit(compiled: _kernel.Compiled) -> None:
-    """Sizes and numbers from elsewhere must not read or write elsewhere."""
-    net = some_net(ways=1)
-    arrays: tuple[Any, ...] = tuple(net._whole)
+def test_the_compiled_mlp_refuses_arrays_that_do_not_fit(compiled: _kernel.Compiled) -> None:
+    """Wrong sizes and indices must not read or write outside of the arrays."""
+    mlp = small_mlp(n_groupings=1)
+    arrays: tuple[Any, ...] = tuple(mlp.quantized)
     sizes = (COLUMNS, 1, UNITS, UNITS, VECTOR, 1, N_HASHED_WORDS, 0)
     for place in range(len(sizes)):
         for other in (sizes[place] + 1, -1):
             wrong: Any = (*sizes[:place], other, *sizes[place + 1 :])
             with pytest.raises(ValueError, match="fit together"):
-                compiled.held_net(wrong, arrays)
+                compiled.pack_mlp(wrong, arrays)
     with pytest.raises(ValueError, match="not the arrays"):
-        compiled.held_net(sizes, arrays[1:])
+        compiled.pack_mlp(sizes, arrays[1:])
     with pytest.raises(ValueError, match="fit together"):  # a product of sizes that would be 0 in 64 bits
-        compiled.held_net(
+        compiled.pack_mlp(
             (1, 4, 2**62, 1, 0, 0, 0, 0),
             tuple(np.ones(int(place < 2), array.dtype) for place, array in enumerate(arrays)),
         )
-    held = compiled.held_net(sizes, arrays)
+    packed = compiled.pack_mlp(sizes, arrays)
     n = 3
     good: dict[str, Any] = {
-        "net": held, "columns": np.ones((COLUMNS, n), np.float32),
+        "mlp": packed, "columns": np.ones((COLUMNS, n), np.float32),
         "starts": np.array([0, 2, 3]), "hashed_words": np.zeros(3, np.int32), "bag": np.array([0, 1, 0]),
         "groups": (np.array([0, 0, 1]),), "n_words": np.ones(n), "probabilities": np.empty(n, np.float32),
     }  # fmt: skip
-    compiled.net_probabilities(*good.values())
+    compiled.mlp_probabilities(*good.values())
     narrow, wide = np.array([0, 1]), np.ones((COLUMNS, n + 1), np.float32)
     bad: dict[str, list[Any]] = {
         "columns": [wide],
         "starts": [
             np.array(starts, np.int64) for starts in ([0, 3, 2], [0, 2, 4], [-1, 2, 3], [], [0, 3, -(2**63), -1, 3])
         ],
-        "hashed_words": [np.full(n, bucket, np.int32) for bucket in (N_HASHED_WORDS, -1)],
+        "hashed_words": [np.full(n, word, np.int32) for word in (N_HASHED_WORDS, -1)],
         "bag": [np.array([0, 2, 0]), np.array([0, -1, 0]), narrow],
         "groups": [(), (narrow,)],
         "n_words": [np.ones(n + 1)],
@@ -366,5 +368,5 @@ def test_the_compiled_net_refuses_arrays_that_do_not_fit(compiled: _kernel.Compi
     }
     for name, values in bad.items():
         for value in values:
-            with pytest.raises(ValueError, match="no such columns"):
-                compiled.net_probabilities(*(good | {name: value}).values())
+            with pytest.raises(ValueError, match="out of range"):
+                compiled.mlp_probabilities(*(good | {name: value}).values())

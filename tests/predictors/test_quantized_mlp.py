@@ -1,4 +1,4 @@
-"""Nets in whole numbers: against plain loops, and whatever comes in, no sum is too large."""
+"""Quantised MLPs: against plain loops, and without overflow for any input."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blockml import _kernel
 from blockml.errors import UsageError
 from blockml.features.ancestor_words import N_HASHED_WORDS, AncestorWords
-from blockml.predictors.mlp import MLP
 from blockml.predictors.quantized_mlp import (
     BOUND,
     INPUT_STEPS,
@@ -24,15 +22,10 @@ from blockml.predictors.quantized_mlp import (
     quantize_weights,
     quantized_log_odds,
 )
-from tests.predictors.test_mlp import COLUMNS, net_of, some_page
+from tests.predictors.test_mlp import COLUMNS, random_mlp, some_page
 
 #: What a sum may be.
 MOST = 2**31 - 1
-
-
-def whole(net: MLP) -> QuantizedMLP:
-    """The net in whole numbers."""
-    return net._whole
 
 
 def unit(value: float) -> int:
@@ -55,56 +48,56 @@ def scaled(total: int, scale: Any, bias: Any = 0.0) -> float:
     return float32(float32(float32(total) * float(scale)) + float(bias))
 
 
-def first_layer(net: QuantizedMLP, row: Any, seen: list[int]) -> list[int]:
+def first_layer(mlp: QuantizedMLP, row: Any, seen: list[int]) -> list[int]:
     """Units of one block with these words above it."""
-    h, d = net.self_weights.shape[1], net.word_projection.shape[1]
+    h, d = mlp.self_weights.shape[1], mlp.word_projection.shape[1]
     ready = [round(float32(value * INPUT_STEPS)) for value in row.tolist()]
-    sums = [dot(ready, column) for column in net.input_u.T]
-    if len(net.input_v):
-        sums = [dot([(total + 2**15) >> 16 for total in sums], column) for column in net.input_v.T]
-    known = max(1, sum(int(net.known_words[word]) for word in seen)) if d else 1
-    means = [round(float32(float32(sum(column)) / known)) for column in net.word_vectors[seen].T.tolist()] if d else []
+    sums = [dot(ready, column) for column in mlp.input_u.T]
+    if len(mlp.input_v):
+        sums = [dot([(total + 2**15) >> 16 for total in sums], column) for column in mlp.input_v.T]
+    known = max(1, sum(int(mlp.known_words[word]) for word in seen)) if d else 1
+    means = [round(float32(float32(sum(column)) / known)) for column in mlp.word_vectors[seen].T.tolist()] if d else []
     units = []
     for place, total in enumerate(sums):
         member, of = divmod(place, h)
-        value = scaled(total, net.input_scale[place], net.input_bias[place])
+        value = scaled(total, mlp.input_scale[place], mlp.input_bias[place])
         if d:
-            lifted = dot(means[member * d : (member + 1) * d], net.word_projection[member, :, of])
-            value = float32(value + scaled(lifted, net.word_scale[place]))
+            lifted = dot(means[member * d : (member + 1) * d], mlp.word_projection[member, :, of])
+            value = float32(value + scaled(lifted, mlp.word_scale[place]))
         units.append(unit(value))
     return units
 
 
-def second_layer(net: QuantizedMLP, member: int, taken: list[int]) -> float:
-    """Log odds of a net from the units of a block, of the page over blocks and words, and of groups."""
-    weights = np.concatenate([net.self_weights[member], net.page_weights[member], net.group_weights[member]])
-    worth = zip(weights.T, net.hidden_scale[member, 0], net.hidden_bias[member, 0], strict=True)
+def second_layer(mlp: QuantizedMLP, member: int, taken: list[int]) -> float:
+    """Log odds of an MLP from the units of a block, of the page over blocks and words, and of groups."""
+    weights = np.concatenate([mlp.self_weights[member], mlp.page_weights[member], mlp.group_weights[member]])
+    worth = zip(weights.T, mlp.hidden_scale[member, 0], mlp.hidden_bias[member, 0], strict=True)
     second = [unit(scaled(dot(taken, column), scale, bias)) for column, scale, bias in worth]
     return scaled(
-        dot(second, net.output_weights[member, :, 0]), net.output_scale[member, 0, 0], net.output_bias[member, 0, 0]
+        dot(second, mlp.output_weights[member, :, 0]), mlp.output_scale[member, 0, 0], mlp.output_bias[member, 0, 0]
     )
 
 
-def slow_odds(net: QuantizedMLP, inputs: Any, groups: list[Any], n_words: Any, bags: AncestorWords) -> list[float]:
+def slow_odds(mlp: QuantizedMLP, inputs: Any, groups: list[Any], n_words: Any, bags: AncestorWords) -> list[float]:
     """Log odds with Python's own numbers, one sum at a time; floats are quantize to single precision at each step."""
-    members, h = net.self_weights.shape[:2]
+    members, h = mlp.self_weights.shape[:2]
     seen = [bags.hashed_words[bags.starts[bag] : bags.starts[bag + 1]].tolist() for bag in bags.bag.tolist()]
-    hidden = [first_layer(net, row, its) for row, its in zip(inputs, seen, strict=True)]
+    hidden = [first_layer(mlp, row, its) for row, its in zip(inputs, seen, strict=True)]
     words = [round(amount) for amount in n_words.tolist()]
     columns = list(zip(*hidden, strict=True))
     over_blocks = [round(sum(column) / len(hidden)) for column in columns]
     over_words = [round(dot(words, column) / max(1, sum(words))) for column in columns]
     odds = []
     for block, row in enumerate(hidden):
-        alike = []
+        group_means = []
         for group in groups:
             rows = [other for other, number in zip(hidden, group, strict=True) if number == group[block]]
-            alike.append([round(float32(float32(sum(column)) / len(rows))) for column in zip(*rows, strict=True)])
+            group_means.append([round(float32(float32(sum(column)) / len(rows))) for column in zip(*rows, strict=True)])
         total = 0.0
         for member in range(members):
             part = slice(member * h, (member + 1) * h)
-            taken = [units[part] for units in (row, over_blocks, over_words, *alike)]
-            total = float32(total + second_layer(net, member, [number for units in taken for number in units]))
+            taken = [units[part] for units in (row, over_blocks, over_words, *group_means)]
+            total = float32(total + second_layer(mlp, member, [number for units in taken for number in units]))
         odds.append(float32(total / members))
     return odds
 
@@ -116,18 +109,18 @@ def slow_odds(net: QuantizedMLP, inputs: Any, groups: list[Any], n_words: Any, b
     members=st.integers(1, 2),
     units=st.sampled_from([(1, 1), (3, 2)]),
     vector=st.sampled_from([0, 1, 4]),
-    ways=st.integers(0, 2),
+    n_groupings=st.integers(0, 2),
     rank=st.sampled_from([0, 1, 3]),
 )
-def test_odds_are_those_of_plain_loops(
-    seed: int, n: int, members: int, units: tuple[int, int], vector: int, ways: int, rank: int
+def test_log_odds_are_those_of_plain_loops(
+    seed: int, n: int, members: int, units: tuple[int, int], vector: int, n_groupings: int, rank: int
 ) -> None:
-    """To the last bit."""
-    net = net_of(seed, members, units, vector, ways, rank)
+    """Bit for bit."""
+    mlp = random_mlp(seed, members, units, vector, n_groupings, rank)
     matrix, groups, words, bags = some_page(seed, n)
-    inputs = net.scaled(matrix.copy())
-    found = quantized_log_odds(whole(net), inputs, groups[:ways], words.astype(np.float64), bags)
-    assert found.tolist() == slow_odds(whole(net), inputs, groups[:ways], words, bags)
+    inputs = mlp.scaled(matrix.copy())
+    found = quantized_log_odds(mlp.quantized, inputs, groups[:n_groupings], words.astype(np.float64), bags)
+    assert found.tolist() == slow_odds(mlp.quantized, inputs, groups[:n_groupings], words, bags)
 
 
 @given(
@@ -147,52 +140,48 @@ def test_no_sum_of_products_needs_more_than_32_bits(weights: list[float], most: 
         assert finer.sum() > (2**31 - 2**16) / most - len(weights) or finer.max() > LARGEST - 1
 
 
-def test_the_largest_numbers_there_are_do_not_overflow() -> None:
-    """Weights, columns and words all as large as they may be: units stay at their bound, compiled and in Python."""
-    full = net_of(0, 2, (3, 3), 4, 2, 5)
+def test_the_largest_numbers_do_not_overflow() -> None:
+    """Weights, columns and words at their bounds: units stay at theirs, compiled and in the reference."""
+    full = random_mlp(0, 2, (3, 3), 4, 2, 5)
     arrays = {name: np.full_like(array, 1e6) for name, array in vars(full).items() if name not in {"center", "scale"}}
-    net = replace(full, **arrays, center=np.zeros(COLUMNS, np.float32), scale=np.ones(COLUMNS, np.float32))
-    net.check(COLUMNS)
+    mlp = replace(full, **arrays, center=np.zeros(COLUMNS, np.float32), scale=np.ones(COLUMNS, np.float32))
+    mlp.check(COLUMNS)
     matrix, groups, words, bags = some_page(1, 50)
     for sign in (1, -1):
         large = np.full_like(matrix, sign * 1e30)
-        for compiled in {None, _kernel.compiled}:
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(_kernel, "compiled", compiled)
-                assert net.predict(large, groups, words, bags).tolist() == [1.0] * 50
+        assert mlp.predict(large, groups, words, bags).tolist() == [1.0] * 50
+        found = quantized_log_odds(mlp.quantized, mlp.scaled(large), groups, words.astype(np.float64), bags)
+        assert (found > 100).all()
 
 
 def test_many_rows_and_many_words_are_added_up() -> None:
-    """More of both than sums of 32 bits have room for."""
-    net, n = net_of(3, 1, (3, 3), 2, 2, 0), 2**16 + 9
+    """More of both than sums of 32 bits have room for, as in double precision."""
+    mlp, n = random_mlp(3, 1, (3, 3), 2, 2, 0), 2**16 + 9
     matrix, groups, words, bags = some_page(2, n)
     words[:3] = 10**6
     groups[0][:] = 7
-    found = net.predict(matrix, groups, words, bags)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_kernel, "compiled", None)
-        assert np.array_equal(net.predict(matrix, groups, words, bags), found)
+    found = quantized_log_odds(mlp.quantized, mlp.scaled(matrix), groups, words.astype(np.float64), bags)
+    assert mlp.predict(matrix, groups, words, bags) == pytest.approx(1 / (1 + np.exp(-found)), abs=2e-3)
 
 
 def test_a_bag_of_too_many_words_is_refused() -> None:
-    """Their sum might not fit."""
-    net = net_of(0, 1, (3, 3), 2, 0, 0)
+    """Their sum might not fit into 32 bits."""
+    mlp = random_mlp(0, 1, (3, 3), 2, 0, 0)
     matrix, _, words, _ = some_page(2, 1)
-    for size, errors in ((2**16, ()), (2**16 + 1, (UsageError, ValueError))):
-        bags = AncestorWords(np.array([0, size]), np.full(size, N_HASHED_WORDS - 1, np.int32), np.zeros(1, np.int64))
-        for compiled in {None, _kernel.compiled}:
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(_kernel, "compiled", compiled)
-                if not errors:
-                    assert net.predict(matrix, [], words, bags).shape == (1,)
-                    continue
-                with pytest.raises(errors):
-                    net.predict(matrix, [], words, bags)
+    few, many = (
+        AncestorWords(np.array([0, size]), np.full(size, N_HASHED_WORDS - 1, np.int32), np.zeros(1, np.int64))
+        for size in (2**16, 2**16 + 1)
+    )
+    assert mlp.predict(matrix, [], words, few).shape == (1,)
+    with pytest.raises((UsageError, ValueError)):
+        mlp.predict(matrix, [], words, many)
+    with pytest.raises(UsageError, match="at most 65536"):
+        quantized_log_odds(mlp.quantized, mlp.scaled(matrix), [], words.astype(np.float64), many)
 
 
-def test_rounding_a_net_of_zeros_gives_zeros() -> None:
-    """Nothing is divided by nothing."""
-    net = net_of(0, 1, (3, 3), 2, 1, 4)
-    zeros = quantize(**{name: np.zeros_like(array) for name, array in vars(net).items() if name != "_whole"})
+def test_quantizing_zeros_gives_zeros() -> None:
+    """Without division by zero."""
+    mlp = random_mlp(0, 1, (3, 3), 2, 1, 4)
+    zeros = quantize({name: np.zeros_like(array) for name, array in vars(mlp).items() if name != "quantized"})
     assert all(np.isfinite(np.asarray(array, np.float64)).all() for array in zeros)
     assert not any(array.any() for name, array in zeros._asdict().items() if array.dtype == np.int16)

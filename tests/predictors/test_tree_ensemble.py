@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from blockml import _kernel
 from blockml.errors import ModelFormatError
-from blockml.predictors.tree_ensemble import Trees
+from blockml.predictors.tree_ensemble import TREE_ARRAYS, Trees
 from blockml.training.tree_arrays import FlatTree
 from tests.models import small_trees
 
@@ -234,7 +234,7 @@ def test_compiled_prediction_is_that_of_python(
 
 
 def test_a_used_ensemble_is_pickled_as_it_was() -> None:
-    """What is kept beside it for the kernel is not."""
+    """Without the packed trees of the compiled code."""
     trees, matrix = small_trees(), np.zeros((40, 30), np.float32, order="F")
     before = pickle.dumps(trees)
     expected = trees.predict(matrix)
@@ -242,11 +242,12 @@ def test_a_used_ensemble_is_pickled_as_it_was() -> None:
     assert np.array_equal(pickle.loads(before).predict(matrix), expected)  # noqa: S301 (our own)
 
 
-def test_kept_trees_that_are_not_whole_are_refused(compiled: _kernel.Compiled) -> None:
-    """Cut off, or more than there are."""
+def test_incomplete_packed_trees_are_refused(compiled: _kernel.Compiled) -> None:
+    """Truncated, or with trailing bytes."""
     trees = small_trees()
-    kept = compiled.small_trees(*trees._columns)
-    group, matrix, sums = np.zeros(len(trees.roots), np.int32), np.zeros((30, 40), np.float32), np.zeros((40, 1))
-    for wrong in (kept[:-1], kept[: len(kept) // 2], kept * 2, b"\xff" * len(kept)):
-        with pytest.raises(ValueError, match="all are kept or none"):
-            compiled.tree_sums((*trees._columns, group, wrong), 1, matrix, 1, sums)
+    columns: Any = [getattr(trees, name) for name in TREE_ARRAYS]
+    packed = compiled.pack_small_trees(*columns)
+    classes, matrix, sums = np.zeros(len(trees.roots), np.int32), np.zeros((30, 40), np.float32), np.zeros((40, 1))
+    for wrong in (packed[:-1], packed[: len(packed) // 2], packed * 2, b"\xff" * len(packed)):
+        with pytest.raises(ValueError, match="all trees must be packed"):
+            compiled.tree_sums((*columns, classes, wrong), 1, matrix, 1, sums)

@@ -1,4 +1,4 @@
-"""Areas learnt from our own pages, and which rows they are learnt from."""
+"""Training of block types, and the selection of its rows."""
 
 from __future__ import annotations
 
@@ -15,8 +15,15 @@ from blockml.errors import DatasetError, UsageError
 from blockml.features.structure import FAR
 from blockml.page import Label
 from blockml.predictors import BlockTypes
-from blockml.training import block_types as learning
-from blockml.training.block_types import BLANKED, BLOCK_TYPES, BlockTypeRows, block_type_rows, fit_block_types
+from blockml.training.block_types import (
+    BLANKED,
+    BLOCK_TYPES,
+    MOST_ROWS,
+    BlockTypeRows,
+    blanked,
+    block_type_rows,
+    fit_block_types,
+)
 from blockml.training.hist_gradient_boosting import Boosting
 
 DATA = Path(__file__).parents[2] / "data"
@@ -45,7 +52,7 @@ def written(folder: Path, html: str, content: str, page_type: str = "article") -
     return open_dataset(f"small={folder}")
 
 
-def told(rows: BlockTypeRows) -> list[tuple[str, bool]]:
+def labels_of(rows: BlockTypeRows) -> list[tuple[str, bool]]:
     """Label, and whether only "not main" is known, of each row."""
     return [(str(BLOCK_TYPES[i]), rest) for i, rest in zip(rows.label.tolist(), rows.rest.tolist(), strict=True)]
 
@@ -54,7 +61,7 @@ def test_each_page_gives_a_few_rows_of_each_label(rows: BlockTypeRows, own: Data
     """So that a long menu doesn't outweigh everything."""
     counts = np.zeros((len(own), len(BLOCK_TYPES)), dtype=int)
     np.add.at(counts, (rows.page, rows.label), 1)
-    assert counts.max() == learning.MOST_ROWS
+    assert counts.max() == MOST_ROWS
     assert (counts.sum(axis=0) > 0).all()
     assert not rows.weak.any()
     assert not rows.rest.any()
@@ -84,7 +91,7 @@ HTML = "<h1>Cats rule</h1><p>They do.<div class=comments><p>They don't, though.<
 def test_weak_labels_stand_in(tmp_path: Path, page_type: str, expected: list[tuple[str, bool]]) -> None:
     """Where gold only tells content: of a forum nothing is known of what isn't."""
     found = block_type_rows([written(tmp_path, HTML, "Cats rule They do.", page_type)])
-    assert told(found) == expected
+    assert labels_of(found) == expected
     assert found.weak.all()
 
 
@@ -94,8 +101,8 @@ def test_pages_without_labels_are_no_data(tmp_path: Path) -> None:
         block_type_rows([written(tmp_path, "<title>x</title>", "")])
 
 
-def test_areas_learn(rows: BlockTypeRows) -> None:
-    """Made pages are easy: most blocks of sites not learnt from are told right."""
+def test_block_types_are_learnt(rows: BlockTypeRows) -> None:
+    """Most blocks of a held-out synthetic site are predicted correctly."""
     held = np.array(rows.sites) == "sites/patient-crumb"
     learnt = fit_block_types(rows.of_pages(~held), growth=QUICK)
     assert learnt is not None
@@ -109,7 +116,7 @@ def test_names_are_hidden_on_weak_pages_alone(rows: BlockTypeRows) -> None:
     """All columns that a weak label may come from, and no others."""
     weak = rows.page % 2 == 0
     half = replace(rows, weak=weak)
-    hidden = learning._blanked(half, weak & (rows.page % 4 == 0))
+    hidden = blanked(half, weak & (rows.page % 4 == 0))
     columns = np.array([name.rpartition("_")[0] in BLANKED for name in rows.columns])
     touched = rows.page % 4 == 0
     assert columns.sum() > 40

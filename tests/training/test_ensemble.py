@@ -16,7 +16,7 @@ from blockml.features import feature_set
 from blockml.predictors import MLP, TreeEnsemble
 from blockml.predictors.log_odds import log_odds, sigmoid
 from blockml.predictors.tree_ensemble import TREE_ARRAYS, Trees
-from blockml.training.ensemble import MOST_ROWS, Ensemble, fit_ensemble, learning_rows, net_pages
+from blockml.training.ensemble import MOST_ROWS, Ensemble, fit_ensemble, learning_rows, training_pages
 from blockml.training.recipes import Recipe, recipe
 from blockml.training.table import BlockTable, PageRows, build_table
 
@@ -96,13 +96,13 @@ def test_of_long_pages_some_rows_stand_for_all() -> None:
     assert not np.array_equal(rows, other)
 
 
-def test_nets_see_the_pages_of_the_table(table: BlockTable) -> None:
+def test_mlps_see_the_pages_of_the_table(table: BlockTable) -> None:
     """Row by row."""
-    pages = net_pages(table)
+    pages = training_pages(table)
     assert np.array_equal(pages.matrix, table.matrix)
     assert np.array_equal(pages.starts, table.starts)
-    assert pages.bags is not None
-    assert [len(column) for column in (pages.n_words, *pages.groups, pages.bags.bag)] == [len(table.main)] * 4
+    assert pages.words is not None
+    assert [len(column) for column in (pages.n_words, *pages.groups, pages.words.bag)] == [len(table.main)] * 4
     for number, item in enumerate(table.pages):
         assert np.array_equal(pages.groups[1][table.rows_of(number)], item.groups[1])
 
@@ -143,7 +143,7 @@ def test_trees_and_an_mlp(table: BlockTable) -> None:
         here = table.rows_of(number)
         alone, final = ensemble.probabilities(table, number)
         odds = trees_of(ensemble).predict(table.matrix[here])
-        other = log_odds(mlp.predict(table.matrix[here], item.groups, item.words, item.bags))
+        other = log_odds(mlp.predict(table.matrix[here], item.groups, item.words, item.ancestor_words))
         assert np.array_equal(alone, sigmoid(odds))
         assert np.array_equal(final, sigmoid(0.25 * odds + 0.75 * other))
         scores[here] = final
@@ -161,7 +161,7 @@ def test_a_page_without_blocks(table: BlockTable) -> None:
         known=nothing.astype(bool),
         policy_columns=PolicyColumns(BlockAmounts(nothing, nothing, nothing), *[nothing.astype(np.int64)] * 3),
         groups=(np.zeros(0, np.int32),) * 2,
-        bags=None,
+        ancestor_words=None,
         hash="none",
     )
     with_none = BlockTable.stack([*table.pages[:4], none, *table.pages[4:8]])

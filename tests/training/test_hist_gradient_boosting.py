@@ -1,4 +1,4 @@
-"""Boosted trees: against scikit-learn, to the last bit."""
+"""Boosted trees: bit for bit those of scikit-learn."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from blockml.errors import UnknownNameError, UsageError
 from blockml.predictors.tree_ensemble import Trees
-from blockml.training import hist_gradient_boosting
-from blockml.training.hist_gradient_boosting import fit_boosted, fit_boosted_classes
+from blockml.training.hist_gradient_boosting import MAX_SAMPLE, bin_edges, fit_boosted, fit_boosted_classes
 
 
 def rows(seed: int, n_rows: int, n_columns: int, *, whole: bool) -> NDArray[np.float32]:
@@ -40,6 +39,12 @@ def plain(chosen: dict[str, Any]) -> HistGradientBoostingClassifier:
         early_stopping=False,
         random_state=chosen["seed"],
     )
+
+
+def bins_of(matrix: NDArray[np.float32], edges: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Number of the bin of each value."""
+    columns = [np.searchsorted(cuts, column) for cuts, column in zip(edges, matrix.T, strict=True)]
+    return np.column_stack(columns).astype(np.float64)
 
 
 some_settings = st.fixed_dictionaries(
@@ -97,14 +102,14 @@ def test_many_values_give_the_decision_function_on_their_bins(seed: int, max_bin
     y = matrix[:, 0] + matrix[:, 1] ** 2 > 0.7
     y[:2] = [False, True]
     chosen = {"n_trees": 4, "leaves": 8, "rate": 0.3, "min_leaf": 3, "l2": 0.0, "max_features": 1.0, "seed": 1}
-    edges = [hist_gradient_boosting._edges(column, max_bins, 1) for column in matrix.T]
-    codes = hist_gradient_boosting._codes(matrix, edges)
+    edges = [bin_edges(column, max_bins, 1) for column in matrix.T]
+    codes = bins_of(matrix, edges)
     assert codes.max() <= max_bins - 1
     expected = plain(chosen).fit(codes, y).decision_function(codes)
     trees = fit_boosted(matrix, y, max_bins=max_bins, **chosen)  # type: ignore[arg-type]
     assert np.array_equal(trees.predict(matrix), expected)
     fresh = rows(seed + 1, 200, 4, whole=False)
-    on_bins = plain(chosen).fit(codes, y).decision_function(hist_gradient_boosting._codes(fresh, edges))
+    on_bins = plain(chosen).fit(codes, y).decision_function(bins_of(fresh, edges))
     assert np.array_equal(trees.predict(fresh), on_bins)
 
 
@@ -116,7 +121,7 @@ def test_many_values_give_the_decision_function_on_their_bins(seed: int, max_bin
 def test_cuts_part_values(values: list[float], max_bins: int) -> None:
     """Cuts rise, are no more than asked for, and each has values on either side."""
     column = np.array(values, np.float32)
-    edges = hist_gradient_boosting._edges(column, max_bins, 0)
+    edges = bin_edges(column, max_bins, 0)
     distinct = np.unique(column)
     assert len(edges) <= min(max_bins, len(distinct)) - 1
     assert len(edges) >= min(1, len(distinct) - 1)
@@ -127,19 +132,17 @@ def test_cuts_part_values(values: list[float], max_bins: int) -> None:
 def test_bins_hold_equal_numbers_of_rows() -> None:
     """Of a column without repeated values."""
     column = np.random.default_rng(3).permutation(1000).astype(np.float32)
-    bins = np.searchsorted(hist_gradient_boosting._edges(column, 10, 0), column)
+    bins = np.searchsorted(bin_edges(column, 10, 0), column)
     assert set(np.bincount(bins).tolist()) == {100}
 
 
-def test_cuts_of_many_rows_come_from_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The seed says which."""
-    column = np.random.default_rng(0).normal(size=2000).astype(np.float32)
-    whole = hist_gradient_boosting._edges(column, 20, 0)
-    monkeypatch.setattr(hist_gradient_boosting, "_SAMPLE", 500)
-    part, again, other = (hist_gradient_boosting._edges(column, 20, seed) for seed in (0, 0, 1))
+def test_cuts_of_many_rows_come_from_a_sample() -> None:
+    """The seed decides which rows it holds; cuts are near those of all rows."""
+    column = np.random.default_rng(0).normal(size=MAX_SAMPLE + 20_000).astype(np.float32)
+    part, again, other = (bin_edges(column, 20, seed) for seed in (0, 0, 1))
     assert np.array_equal(part, again)
     assert not np.array_equal(part, other)
-    assert np.abs(part - whole).max() < 0.6
+    assert np.abs(part - np.quantile(column, np.arange(1, 20) / 20)).max() < 0.02
 
 
 def same(one: Trees, other: Trees) -> bool:
@@ -222,11 +225,12 @@ def test_classes_are_three_or_more_without_gaps(y: NDArray[np.int64]) -> None:
         fit_boosted_classes(rows(0, 40, 2, whole=True), y, n_trees=1)
 
 
-def test_not_finite_beyond_the_part_that_cuts_come_from(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every row is looked at."""
-    monkeypatch.setattr(hist_gradient_boosting, "_SAMPLE", 5)
-    for place in range(40):
-        matrix = rows(0, 40, 2, whole=True)
-        matrix[place, 1] = np.inf
+def test_numbers_outside_of_the_sample_must_be_finite() -> None:
+    """Every row is checked."""
+    matrix = np.zeros((MAX_SAMPLE + 40, 1), np.float32)
+    matrix[:20] = 1
+    for place in range(MAX_SAMPLE, MAX_SAMPLE + 40, 13):
+        broken = matrix.copy()
+        broken[place] = np.inf
         with pytest.raises(UsageError, match="finite"):
-            fit_boosted(matrix, np.arange(40) > 30, n_trees=1)
+            fit_boosted(broken, matrix[:, 0] > 0, n_trees=1)

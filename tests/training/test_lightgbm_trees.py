@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError
-from blockml.training.lightgbm_trees import _FIXED, _NAMES, fit_leafwise
+from blockml.training.lightgbm_trees import fit_lightgbm
 
 
 @pytest.fixture(scope="module")
@@ -30,10 +30,15 @@ def rows(seed: int, n_rows: int = 300) -> NDArray[np.float32]:
 
 def plain(lightgbm: Any, matrix: Any, target: Any, weight: Any, chosen: dict[str, Any]) -> Any:
     """LightGBM, called as its own users call it."""
-    n_trees = chosen["n_trees"]
-    own = {_NAMES[name]: value for name, value in chosen.items() if name != "n_trees"}
-    parameters = {**_FIXED, **own, "objective": "binary"}
-    return lightgbm.train(parameters, lightgbm.Dataset(matrix, target, weight=weight, params=parameters), n_trees)
+    parameters = {
+        "objective": "binary", "deterministic": True, "force_col_wise": True, "num_threads": 1, "use_missing": False,
+        "verbose": -1, "bagging_fraction": 0.7, "bagging_freq": 1,
+        "num_leaves": chosen["leaves"], "learning_rate": chosen["rate"], "min_data_in_leaf": chosen["min_leaf"],
+        "lambda_l2": chosen["l2"], "feature_fraction": chosen["max_features"], "max_bin": chosen["max_bins"],
+        "seed": chosen["seed"],
+    }  # fmt: skip
+    dataset = lightgbm.Dataset(matrix, target, weight=weight, params=parameters)
+    return lightgbm.train(parameters, dataset, chosen["n_trees"])
 
 
 @settings(max_examples=20)
@@ -52,7 +57,7 @@ def test_arrays_say_what_the_learner_says(lightgbm: Any, seed: int, **chosen: An
     weight = np.random.default_rng(seed).uniform(0.1, 3, len(matrix))
     chosen |= {"rate": 0.3, "l2": 1.0, "seed": seed % 100}
     target = (target > np.median(target)).astype(np.float32)
-    trees = fit_leafwise(matrix, target, weight, **chosen)
+    trees = fit_lightgbm(matrix, target, weight, **chosen)
     trees.check(matrix.shape[1])
     assert 1 <= len(trees.roots) <= chosen["n_trees"]
     booster = plain(lightgbm, matrix, target, weight, chosen)
@@ -66,7 +71,7 @@ def test_it_learns() -> None:
     """A border."""
     matrix = rows(0, 2000)
     ones = np.ones(len(matrix))
-    odds = fit_leafwise(matrix, matrix[:, 3] > 0.5, ones, n_trees=60, seed=1).predict(rows(1))
+    odds = fit_lightgbm(matrix, matrix[:, 3] > 0.5, ones, n_trees=60, seed=1).predict(rows(1))
     assert ((odds > 0) == (rows(1)[:, 3] > 0.5)).mean() > 0.98
 
 
@@ -76,7 +81,7 @@ def test_weights_count() -> None:
     matrix = rows(3, 600)
     target = matrix[:, 3] > 0
     wrong = np.arange(len(matrix)) % 2 > 0
-    trees = fit_leafwise(matrix, target ^ wrong, np.where(wrong, 1e-9, 1.0), n_trees=30)
+    trees = fit_lightgbm(matrix, target ^ wrong, np.where(wrong, 1e-9, 1.0), n_trees=30)
     assert ((trees.predict(matrix) > 0) == target).mean() > 0.95
 
 
@@ -86,7 +91,7 @@ def test_the_same_seed_gives_the_same_trees() -> None:
     matrix = rows(5)
     target = matrix[:, 3] + matrix[:, 4] > 0
     chosen: Any = {"n_trees": 5, "max_features": 0.5}
-    one, again, other = (fit_leafwise(matrix, target, np.ones(300), seed=seed, **chosen) for seed in (1, 1, 2))
+    one, again, other = (fit_lightgbm(matrix, target, np.ones(300), seed=seed, **chosen) for seed in (1, 1, 2))
     assert np.array_equal(one.predict(matrix), again.predict(matrix))
     assert not np.array_equal(one.predict(matrix), other.predict(matrix))
 
@@ -94,7 +99,7 @@ def test_the_same_seed_gives_the_same_trees() -> None:
 @pytest.mark.usefixtures("lightgbm")
 def test_where_nothing_can_be_split_all_get_the_mean() -> None:
     """Leaves would need more rows than there are."""
-    trees = fit_leafwise(rows(0, 60), np.arange(60) % 3 > 0, np.ones(60), n_trees=4, min_leaf=50)
+    trees = fit_lightgbm(rows(0, 60), np.arange(60) % 3 > 0, np.ones(60), n_trees=4, min_leaf=50)
     trees.check(5)
     said = trees.predict(rows(1, 9))
     assert len(set(said.tolist())) == 1
@@ -105,7 +110,7 @@ def test_where_nothing_can_be_split_all_get_the_mean() -> None:
 @pytest.mark.parametrize("one_class", [0, 1])
 def test_one_class_alone_is_certain(one_class: int) -> None:
     """No error: a fold may hold pages of one kind only."""
-    said = fit_leafwise(rows(0), np.full(300, one_class), np.ones(300), n_trees=3).predict(rows(1))
+    said = fit_lightgbm(rows(0), np.full(300, one_class), np.ones(300), n_trees=3).predict(rows(1))
     assert ((said > 9) if one_class else (said < -9)).all()
 
 
@@ -115,14 +120,14 @@ def test_what_cannot_be_learnt_from_is_refused() -> None:
     matrix = rows(0, 9)
     for target, weight in ((np.ones(8), np.ones(9)), (np.ones(9), np.ones(10))):
         with pytest.raises(UsageError, match="for 9 rows"):
-            fit_leafwise(matrix, target, weight)
+            fit_lightgbm(matrix, target, weight)
     for n in (0, 1):
         with pytest.raises(UsageError, match="two rows"):
-            fit_leafwise(matrix[:n], np.ones(n), np.ones(n))
+            fit_lightgbm(matrix[:n], np.ones(n), np.ones(n))
 
 
 def test_without_lightgbm(monkeypatch: pytest.MonkeyPatch) -> None:
     """The message says what to install."""
     monkeypatch.setitem(sys.modules, "lightgbm", None)
     with pytest.raises(UsageError, match=r"\[boost\]"):
-        fit_leafwise(rows(0), np.ones(300), np.ones(300))
+        fit_lightgbm(rows(0), np.ones(300), np.ones(300))

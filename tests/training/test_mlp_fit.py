@@ -1,4 +1,4 @@
-"""Training of nets: gradient, what they can learn, and that they learn it again alike."""
+"""Training of MLPs: gradient, generalisation, determinism and calibration."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from blockml.errors import UsageError
 from blockml.features.ancestor_words import N_HASHED_WORDS, AncestorWords
 from blockml.predictors.mlp import MLP, join
 from blockml.training.group_means import RowGroups
-from blockml.training.mlp_fit import NetOptions, NetPages, calibration, fit_net
+from blockml.training.mlp_fit import MLPOptions, TrainingPages, calibration, fit_mlp
 from blockml.training.mlp_loss import Batch, Masks, loss
 
-QUICK = NetOptions(units=16, vector=4, epochs=30, pages=5, min_pages=2)
+QUICK = MLPOptions(units=16, vector=4, epochs=30, pages=5, min_pages=2)
 
 
-def made_up(seed: int = 0, n_pages: int = 40, *, with_bags: bool = False) -> NetPages:
+def made_up(seed: int = 0, n_pages: int = 40, *, with_bags: bool = False) -> TrainingPages:
     """Pages on which no block tells by itself whether it is content.
 
     It is if the mean of column 0 over its group is above that over its page; words of its bag, if any, tell the same.
@@ -36,15 +36,15 @@ def made_up(seed: int = 0, n_pages: int = 40, *, with_bags: bool = False) -> Net
     if with_bags:
         hashed_words = np.stack([rng.integers(0, 50, n), 100 + main], axis=1).astype(np.int32)
         bags = AncestorWords(np.arange(0, 2 * n + 1, 2), hashed_words.ravel(), np.arange(n))
-    return NetPages(matrix, main, rng.integers(0, 20, n), starts, [group], bags)
+    return TrainingPages(matrix, main, rng.integers(0, 20, n), starts, [group], bags)
 
 
-def scores_of(net: MLP, pages: NetPages) -> Any:
+def scores_of(net: MLP, pages: TrainingPages) -> Any:
     """Predictions page by page."""
     parts = []
     for first, last in zip(pages.starts[:-1].tolist(), pages.starts[1:].tolist(), strict=True):
         rows = slice(first, last)
-        bags = None if pages.bags is None else pages.bags.take(np.arange(first, last))
+        bags = None if pages.words is None else pages.words.take(np.arange(first, last))
         parts.append(net.predict(pages.matrix[rows], [way[rows] for way in pages.groups], pages.n_words[rows], bags))
     return np.concatenate(parts)
 
@@ -85,7 +85,7 @@ def test_the_gradient_is_that_of_small_steps() -> None:
 @pytest.mark.parametrize("with_bags", [True, False])
 def test_it_learns_what_only_the_page_tells(with_bags: bool) -> None:  # noqa: FBT001
     """On other pages than those it saw, and far better than any threshold on a block's own column."""
-    net = fit_net(made_up(0, 120, with_bags=with_bags), skip=[1], options=QUICK)
+    net = fit_mlp(made_up(0, 120, with_bags=with_bags), skip=[1], options=QUICK)
     net.check(2)
     assert net.reads_words == with_bags
     other = made_up(1, 60, with_bags=with_bags)
@@ -98,14 +98,14 @@ def test_it_learns_what_only_the_page_tells(with_bags: bool) -> None:  # noqa: F
 def test_the_same_seed_gives_the_same_net() -> None:
     """And another one another, which can be joined with it; skipped columns count for nothing."""
     pages = made_up(0, with_bags=True)
-    options = NetOptions(units=8, epochs=2, most_blocks=10)
-    one, again, other = (fit_net(pages, skip=[1], seed=seed, options=options) for seed in (4, 4, 5))
+    options = MLPOptions(units=8, epochs=2, most_blocks=10)
+    one, again, other = (fit_mlp(pages, skip=[1], seed=seed, options=options) for seed in (4, 4, 5))
     scores = scores_of(one, pages)
     assert np.array_equal(scores, scores_of(again, pages))
     assert not np.array_equal(scores, scores_of(other, pages))
     assert join([one, other]).self_weights.shape[0] == 2
-    changed = NetPages(pages.matrix * np.array([1, -5], np.float32), *(getattr(pages, name) for name in
-                       ("labels", "n_words", "starts", "groups", "bags")))  # fmt: skip
+    changed = TrainingPages(pages.matrix * np.array([1, -5], np.float32), *(getattr(pages, name) for name in
+                       ("labels", "n_words", "starts", "groups", "words")))  # fmt: skip
     assert np.array_equal(scores, scores_of(one, changed))
 
 
@@ -114,19 +114,21 @@ def test_pages_that_are_not_chosen_do_not_count() -> None:
     pages = made_up(0)
     chosen = np.arange(0, 40, 2)
     flipped = np.where(np.repeat(np.arange(40) % 2, np.diff(pages.starts)) > 0, pages.labels == 0, pages.labels)
-    options = NetOptions(units=8, epochs=2)
-    one = fit_net(pages, chosen, options=options)
-    two = fit_net(NetPages(pages.matrix, flipped, pages.n_words, pages.starts, pages.groups), chosen, options=options)
+    options = MLPOptions(units=8, epochs=2)
+    one = fit_mlp(pages, chosen, options=options)
+    two = fit_mlp(
+        TrainingPages(pages.matrix, flipped, pages.n_words, pages.starts, pages.groups), chosen, options=options
+    )
     assert np.array_equal(one.input_u, two.input_u)
-    assert not np.array_equal(one.input_u, fit_net(pages, options=options).input_u)
+    assert not np.array_equal(one.input_u, fit_mlp(pages, options=options).input_u)
 
 
 def test_rare_words_stay_without_a_vector() -> None:
     """A word on fewer pages than asked for is as good as none."""
     pages = made_up(0, with_bags=True)
-    assert pages.bags is not None
-    pages.bags.hashed_words[0] = 7000
-    net = fit_net(pages, options=NetOptions(units=8, epochs=1, min_pages=2))
+    assert pages.words is not None
+    pages.words.hashed_words[0] = 7000
+    net = fit_mlp(pages, options=MLPOptions(units=8, epochs=1, min_pages=2))
     assert not net.word_vectors[7000].any()
     assert net.word_vectors[101].any()
 
@@ -135,9 +137,9 @@ def test_nothing_to_learn_from_is_refused() -> None:
     """As are columns of different lengths."""
     pages = made_up(0)
     with pytest.raises(UsageError, match="no block"):
-        fit_net(pages, np.zeros(0, dtype=np.intp))
+        fit_mlp(pages, np.zeros(0, dtype=np.intp))
     with pytest.raises(UsageError, match="one entry for each"):
-        fit_net(NetPages(pages.matrix, pages.labels[1:], pages.n_words, pages.starts, pages.groups))
+        fit_mlp(TrainingPages(pages.matrix, pages.labels[1:], pages.n_words, pages.starts, pages.groups))
 
 
 def test_calibration_finds_slope_and_offset() -> None:

@@ -214,7 +214,7 @@ def test_models_are_the_same_after_saving(model: Model, dataset: Dataset, tmp_pa
 
 
 def test_models_extract(model: Model, dataset: Dataset, tmp_path: Path) -> None:
-    """Any page; the confidence is a share, and what is foretold one too."""
+    """For any page; confidence and predicted F1 are in [0, 1]."""
     save_model(model, tmp_path / "m.blockml")
     extractor = blockml.load(tmp_path / "m.blockml")
     found = [blockml.extract(item.load()[0], model=extractor) for item in dataset.pages]
@@ -271,14 +271,14 @@ def test_jobs_do_not_change_results(dataset: Dataset) -> None:
 
 
 def test_folds_over_blocks_are_refused(dataset: Dataset) -> None:
-    """Whole pages are judged."""
+    """Ensembles are tested on whole pages."""
     table = build_table([replace(dataset, pages=dataset.pages[:3])], QUICK["boosted"])
     with pytest.raises(UsageError, match="page and site"):
         cross_validate(table, QUICK["boosted"], "block", n_folds=2)
 
 
 def test_training_is_deterministic_to_the_byte(dataset: Dataset, tmp_path: Path) -> None:
-    """Same pages, recipe and seed, same file; and models of pages that weren't measured have no judges of pages."""
+    """Equal pages, recipe and seed give equal files; without cross-validation there are no trees of P(article)."""
     few = replace(dataset, pages=dataset.pages[:5])
     made = [train([few], QUICK["default"], protocols=(), seed=3) for _ in range(2)]
     for number, item in enumerate(made):

@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 from blockml.errors import UsageError
 from blockml.training.c45_growing import Node, Sample, grow
 from blockml.training.pruning import added_errors, collapse, prune
-from blockml.training.tree_arrays import FlatTree, collapse_equal_leaves, pessimistic_prune
+from blockml.training.tree_arrays import FlatTree, pessimistic_prune
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -128,34 +128,6 @@ def test_only_two_class_trees_are_copied(target: Any) -> None:
     """More classes or outputs do not fit the form."""
     with pytest.raises(UsageError, match="two classes"):
         FlatTree.from_sklearn(DecisionTreeClassifier().fit([[0], [1], [2]], target))
-
-
-@settings(max_examples=15, deadline=None)
-@given(seed=SEEDS, min_leaf=st.sampled_from([1, 2, 5, 10]))
-def test_collapsing_equal_leaves_changes_no_prediction(seed: int, min_leaf: int) -> None:
-    """For p > 0.5 as for p >= 0.5, on rows never seen; and no two sibling leaves are left on one side of 0.5."""
-    _, tree = fitted(seed, min_samples_leaf=min_leaf)
-    small = collapse_equal_leaves(tree)
-    rows = problem(seed + 1)[0]
-    before, after = tree.value[leaves(tree, rows)], small.value[leaves(small, rows)]
-    assert (np.sign(before - 0.5) == np.sign(after - 0.5)).all()
-    inner = np.flatnonzero(small.feature >= 0)
-    left, right = small.left[inner], small.right[inner]
-    both_leaves = (small.feature[left] < 0) & (small.feature[right] < 0)
-    sides = np.sign(small.value - 0.5)
-    assert (sides[left] != sides[right])[both_leaves].all()
-
-
-def test_collapsing_equal_leaves_makes_a_coarse_tree_smaller() -> None:
-    """With ten rows a leaf many siblings agree."""
-    _, tree = fitted(0, min_samples_leaf=10)
-    assert collapse_equal_leaves(tree).value.size < tree.value.size
-
-
-def test_an_even_leaf_is_not_merged_with_either_class() -> None:
-    """0.5 and 0.25 fall on different sides as soon as p >= 0.5 counts as class 1."""
-    estimator = DecisionTreeClassifier(max_depth=1).fit([[0]] * 4 + [[1]] * 4, [0, 0, 1, 1, 0, 0, 0, 1])
-    assert collapse_equal_leaves(FlatTree.from_sklearn(estimator)).value.tolist() == [0.375, 0.5, 0.25]
 
 
 def slow_prune(tree: FlatTree, node: int, confidence: float) -> tuple[float, list[int]]:

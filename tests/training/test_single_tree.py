@@ -10,8 +10,8 @@ from blockml.training.recipes import recipe
 from blockml.training.single_tree import fit_tree, to_trees
 
 
-def test_without_siblings_a_tree_is_as_if_none_had_been_known() -> None:
-    """With features about siblings, rows that know none go to a tree of their own."""
+def test_without_other_pages_a_tree_is_as_if_they_were_unknown() -> None:
+    """With features of other pages of the site, rows without them go to a tree of their own."""
     chosen = recipe("kim2013-site")
     columns = feature_set(chosen.features).columns
     about = np.array([name.startswith("site") for name in columns])
