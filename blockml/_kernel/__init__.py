@@ -1,4 +1,4 @@
-"""Optional C extension that speeds up parsing, features and predictors.
+"""Optional C extension that speeds up parsing, features, predictors and decisions.
 
 It is compiled when blockml is installed, if there is a C compiler. Each function has a reference implementation in
 Python, which is used without the extension and gives identical results. ``BLOCKML_PURE=1`` in the environment disables
@@ -11,6 +11,7 @@ import importlib
 import os
 from typing import Any, Protocol, cast
 
+from blockml._kernel.decision import DecisionKernel
 from blockml._kernel.features import AttributeValues, FeatureKernel, PageTree, Tables
 from blockml._kernel.parsing import ParsingKernel
 from blockml._kernel.predictors import PredictorKernel
@@ -18,7 +19,7 @@ from blockml._kernel.predictors import PredictorKernel
 __all__ = ["AttributeValues", "Compiled", "PageTree", "Tables", "compiled", "describe"]
 
 
-class Compiled(ParsingKernel, FeatureKernel, PredictorKernel, Protocol):
+class Compiled(ParsingKernel, FeatureKernel, PredictorKernel, DecisionKernel, Protocol):
     """Functions of the compiled module. Arrays are contiguous and of the annotated types.
 
     Sizes and indices are checked, so that nothing is read or written beyond an array. Contents of trees are

@@ -153,9 +153,15 @@ PyObject *write_columns(PyObject *module, PyObject *arguments);
 /* features_text_counts.c */
 PyObject *word_densities(PyObject *module, PyObject *arguments);
 
-/* predictors_log_odds.c */
+/* predictors_log_odds.c. Both write n numbers. */
+void compute_log_odds(const double *probabilities, size_t n, double *log_odds);
+void write_sigmoids(const double *log_odds, size_t n, float *probabilities);
 PyObject *sigmoid(PyObject *module, PyObject *arguments);
 PyObject *log_odds(PyObject *module, PyObject *arguments);
+
+/* decision.c */
+PyObject *page_features(PyObject *module, PyObject *arguments);
+PyObject *policy_scores(PyObject *module, PyObject *arguments);
 
 /* parsing_utf8.c */
 PyObject *is_utf8(PyObject *module, PyObject *source);

@@ -52,7 +52,7 @@ static inline double clip(double low, double x, double high) {
 /* Numbers in a batch. They are clipped in a loop of their own, so that compilers vectorise instead of branching. */
 enum { BATCH = 64 };
 
-WIDE static void write_log_odds(const double *restrict probabilities, size_t n, double *restrict log_odds) {
+WIDE void compute_log_odds(const double *restrict probabilities, size_t n, double *restrict log_odds) {
     double x[BATCH];
     for (size_t i, size; n > 0; n -= size, probabilities += size, log_odds += size) {
         size = n < BATCH ? n : BATCH;
@@ -102,6 +102,6 @@ PyObject *log_odds(PyObject *module, PyObject *arguments) {
     Py_buffer view[2];
     (void)module;
     if (open_pair(arguments, view, 8) == NULL) return NULL;
-    write_log_odds(view[0].buf, (size_t)view[0].len / 8, view[1].buf);
+    compute_log_odds(view[0].buf, (size_t)view[0].len / 8, view[1].buf);
     return close_pair(view);
 }

@@ -42,7 +42,4 @@ enum { MAX_GROUPINGS = 8 }; /* as in mlp.py */
 /* predictors_mlp_layers.c. Writes the log odds (n,) of blocks; -1 without memory. */
 int write_mlp_log_odds(const Mlp *mlp, const Inputs *inputs, double *log_odds);
 
-/* predictors_log_odds.c. Writes probabilities (n,) of log odds. */
-void write_sigmoids(const double *log_odds, size_t n, float *probabilities);
-
 #endif

@@ -19,7 +19,7 @@ __all__ = ["duplicate_penalties", "duplicated_lines", "line_means", "line_number
 _SAME_LINE = int(Separator.SPACE)
 _PREFORMATTED = int(Flag.PREFORMATTED)
 #: Weight of a block without words in its line: negligible unless no block of the line has words.
-_WORDLESS_WEIGHT = 1e-3
+WORDLESS_WEIGHT = 1e-3
 
 
 def line_numbers(blocks: Blocks) -> NDArray[np.intp]:
@@ -41,7 +41,7 @@ def line_numbers(blocks: Blocks) -> NDArray[np.intp]:
 
 def line_weights(words: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return (n_blocks,) weight of each block in its line: its words."""
-    return np.maximum(words, _WORDLESS_WEIGHT)
+    return np.maximum(words, WORDLESS_WEIGHT)
 
 
 def line_means(
@@ -115,20 +115,21 @@ def duplicated_lines(blocks: Blocks, line: NDArray[np.intp], min_words: int) -> 
     >>> duplicated_lines(blocks, line_numbers(blocks), 3).tolist()
     [0, 0, 0, 0, -1]
     """
-    n = len(blocks)
-    starts = np.append(0, (line[1:] > line[:-1]).nonzero()[0] + 1)[:n]
-    if not n:
-        return np.full(n, -1, dtype=np.int64)
-    preformatted = np.bincount(line, blocks.flags & _PREFORMATTED)
-    wanted = ((np.bincount(line, blocks.n_words) >= min_words) & (preformatted == 0)).nonzero()[0]
-    texts, first, ends = blocks.texts, starts[wanted], np.append(starts[1:], n)[wanted]
-    chosen = [texts[row] for row in first.tolist()]
-    several = (ends > first + 1).nonzero()[0]
+    n_blocks, n_words = np.bincount(line), np.bincount(line, blocks.n_words).astype(np.int64)
+    # Only lines with the same number of words can have the same text.
+    is_candidate = (n_words >= min_words) & (np.bincount(n_words)[n_words] > 1)
+    if (preformatted := blocks.flags & _PREFORMATTED).any():
+        is_candidate &= np.bincount(line, preformatted) == 0
+    wanted = is_candidate.nonzero()[0]
+    ends = n_blocks.cumsum()[wanted]
+    starts, texts = ends - n_blocks[wanted], blocks.texts
+    chosen = [texts[row] for row in starts.tolist()]
+    several = (n_blocks[wanted] > 1).nonzero()[0]
     if len(several):
         has_words = (blocks.n_words > 0).tolist()
-        for place, start, end in zip(several.tolist(), first[several].tolist(), ends[several].tolist(), strict=True):
+        for place, start, end in zip(several.tolist(), starts[several].tolist(), ends[several].tolist(), strict=True):
             chosen[place] = " ".join(compress(texts[start:end], has_words[start:end]))
-    of_line = np.full(len(starts), -1, dtype=np.int64)
+    of_line = np.full(len(n_blocks), -1, dtype=np.int64)
     if len(set(chosen)) < len(chosen):
         numbers = {text: index for index, text in enumerate(dict.fromkeys(chosen))}
         of_text = np.array([numbers[text] for text in chosen], dtype=np.int64)

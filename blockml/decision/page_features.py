@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml import _kernel
 from blockml.predictors.log_odds import log_odds
 
 __all__ = ["PAGE_FEATURES", "PREDICTED_F1", "BlockAmounts", "expected_f1", "page_features"]
@@ -99,6 +100,11 @@ def page_features(
     NDArray[np.float32]
         (len(PAGE_FEATURES),).
     """
+    if _kernel.compiled is not None:
+        features = np.empty(len(PAGE_FEATURES), dtype=np.float32)
+        columns = np.ascontiguousarray(first), np.ascontiguousarray(probabilities)
+        _kernel.compiled.page_features(*amounts, *columns, features)
+        return features
     words, linked, prose = amounts
     threshold, f1 = expected_f1(probabilities, words)
     low, high = _UNSURE

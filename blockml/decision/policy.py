@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml import _kernel
 from blockml.decision.lines import (
+    WORDLESS_WEIGHT,
     duplicate_penalties,
     duplicated_lines,
     line_means,
@@ -195,6 +197,8 @@ def score_blocks(
         return probabilities
     words = columns.amounts.words
     penalty = min(policy.base_penalty + policy.article_penalty * (p_article or 0.0), MAX_LOG_ODDS)
+    if _kernel.compiled is not None and all(getattr(policy, name) == default for name, default in _NOT_COMPILED):
+        return _compiled(_kernel.compiled, policy, probabilities, columns, penalty, p_article)
     lowered = log_odds(probabilities) - _with_links(policy, probabilities, columns.amounts, penalty)
     means, weights = line_means(lowered, line_weights(words), columns.line)
     final = smooth_lines(means, weights, policy.neighbor_smoothing)[columns.line]
@@ -209,6 +213,42 @@ def score_blocks(
         if duplicates is not None:
             final = final - duplicates
     return sigmoid(final - _page_threshold(policy, final, words))
+
+
+#: Fields that the compiled scoring implements, or that other steps use. Policies that set another field are scored in
+#: Python.
+_COMPILED = frozenset(
+    "rule threshold min_content_words min_predicted_f1 base_penalty article_penalty link_penalty certain_p "
+    "min_certain_words duplicate_penalty same_context_factor min_duplicate_words neighbor_smoothing negative_shrinkage "
+    "min_p_article comment_probability".split()
+)
+_NOT_COMPILED = [(field.name, field.default) for field in fields(DecisionPolicy) if field.name not in _COMPILED]
+
+
+def _compiled(
+    compiled: _kernel.Compiled,
+    policy: DecisionPolicy,
+    probabilities: NDArray[np.float32],
+    columns: PolicyColumns,
+    penalty: float,
+    p_article: float | None,
+) -> NDArray[np.float32]:
+    """Score blocks by the C extension."""
+    not_article = p_article is not None and p_article < policy.min_p_article
+    duplicate_penalty = min(policy.duplicate_penalty, MAX_LOG_ODDS)
+    numbers = (
+        *(penalty, min(penalty + policy.link_penalty, MAX_LOG_ODDS), policy.certain_p, policy.min_certain_words),
+        *(WORDLESS_WEIGHT, policy.neighbor_smoothing, policy.negative_shrinkage if not_article else 0.0),
+        *(duplicate_penalty, policy.same_context_factor * duplicate_penalty),
+        *(policy.min_content_words, policy.min_predicted_f1),
+    )
+    line, text, context = (
+        np.ascontiguousarray(group, np.int64) for group in (columns.line, columns.text, columns.context)
+    )
+    scores = np.empty(len(probabilities), dtype=np.float32)
+    chosen = np.ascontiguousarray(probabilities)
+    compiled.policy_scores(chosen, *columns.amounts, line, text, context, numbers, scores)
+    return scores
 
 
 def _with_links(

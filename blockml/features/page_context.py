@@ -38,6 +38,9 @@ REACH = 32
 COUNTED = np.array([ALNUM, SPACE, DIGIT, SENTENCE, CLAUSE, UPPER | ALNUM, CJK | ALNUM], dtype=np.uint8)
 _ROW_OF = {mask: row for row, mask in enumerate(COUNTED.tolist())}
 
+#: Names and properties of ``meta`` elements that features read, in lower case.
+META = frozenset({"description", "og:description", "og:title", "og:type", "og:url"})
+
 
 class PageContext:
     """A page and its intermediate results.
@@ -235,13 +238,15 @@ class PageContext:
 
     @cached_property
     def meta(self) -> Mapping[str, str]:
-        """Contents of the page's ``meta`` elements by name or property in lower case; the first of a name counts."""
+        """Contents of the page's ``meta`` elements with a name or property in :data:`META`; the first of each."""
         found: dict[str, str] = {}
-        attributes_of = self.nodes.attributes
-        for node in self.nodes.indices("meta").tolist():
-            attributes = attributes_of[node]
-            if name := attributes.get("property") or attributes.get("name"):
-                found.setdefault(name.lower(), attributes.get("content") or "")
+        of_node = self.nodes.attributes.__getitem__
+        for attributes in map(of_node, self.nodes.indices("meta").tolist()):
+            name = (attributes.get("property") or attributes.get("name") or "").lower()
+            if name in META and name not in found:
+                found[name] = attributes.get("content") or ""
+                if len(found) == len(META):
+                    break
         return found
 
     @cached_property

@@ -67,6 +67,6 @@ class Attributes(Sequence[Mapping[str, str]]):
             return NO_ATTRIBUTES
         held = self.given[number]
         if held is None:
-            parts = self.pairs[self.ends[number - 1] : self.ends[number]].decode().split("\0")
-            held = self.given[number] = dict(zip(parts[:-1:2], parts[1::2], strict=True))
+            parts = iter(self.pairs[self.ends.item(number - 1) : self.ends.item(number)].decode().split("\0"))
+            held = self.given[number] = dict(zip(parts, parts, strict=False))  # the last part is empty
         return held

@@ -38,6 +38,7 @@ def render_text(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str:
     verbatim = set(preformatted.tolist())
     n_cells: list[int] = []  # cells that begin before the end of each block, computed if needed
     pieces: list[str] = []
+    append = pieces.append
     before = -1
     for row in np.flatnonzero(np.asarray(kept, dtype=bool)).tolist():
         separator = separators[row]
@@ -49,13 +50,13 @@ def render_text(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str:
         elif separator <= _SPACE and row in verbatim and before in verbatim:
             if before + 1 < row:
                 removed = "".join(_sources(page, np.arange(before + 1, row)))
-                pieces.append("\n" if "\n" in removed else " " if removed else "")
+                append("\n" if "\n" in removed else " " if removed else "")
         elif separator == _CELL:
             n_cells = n_cells or np.cumsum(page.nodes.named({"td", "th"}))[blocks.node].tolist()
-            pieces.append("\t" * max(1, n_cells[row] - n_cells[before]))  # one more for each empty cell
+            append("\t" * max(1, n_cells[row] - n_cells[before]))  # one more for each empty cell
         else:
-            pieces.append(_SEPARATORS[separator])
-        pieces.append(texts[row])
+            append(_SEPARATORS[separator])
+        append(texts[row])
         before = row
     return "".join(pieces).strip("\n")
 

@@ -1,0 +1,250 @@
+/* Page features and scores of blocks by a decision policy. References: blockml.decision.page_features,
+   blockml.decision.policy.
+
+   Numbers are computed in the order of the references, which gives the same results to the last bit. */
+#include "kernel.h"
+#include <math.h>
+#include <stdlib.h>
+
+/* Columns of the blocks of a page, (n,) each. */
+typedef struct {
+    size_t n;
+    const double *words, *linked, *prose;
+} Amounts;
+
+typedef struct {
+    uint32_t key;
+    uint32_t block;
+} Item;
+
+/* Key that falls as the number rises. */
+static uint32_t falling_key(float number) {
+    uint32_t bits;
+    number += 0.0f; /* no negative zero */
+    memcpy(&bits, &number, 4);
+    return bits >> 31 ? bits : ~bits & 0x7fffffff;
+}
+
+enum { DIGIT_BITS = 11, N_DIGITS = 3, N_BUCKETS = 1 << DIGIT_BITS };
+
+/* Sorts items by their keys, stably, by three digits; `items` and `spare` have n items. Returns the sorted ones. */
+static Item *sort_items(Item *items, Item *spare, size_t n) {
+    for (int digit = 0; digit < N_DIGITS; digit++) {
+        uint32_t starts[N_BUCKETS + 1] = {0};
+        int shift = digit * DIGIT_BITS;
+        for (size_t i = 0; i < n; i++) starts[(items[i].key >> shift & (N_BUCKETS - 1)) + 1]++;
+        for (int bucket = 0; bucket < N_BUCKETS; bucket++) starts[bucket + 1] += starts[bucket];
+        for (size_t i = 0; i < n; i++) spare[starts[items[i].key >> shift & (N_BUCKETS - 1)]++] = items[i];
+        Item *sorted = spare;
+        spare = items;
+        items = sorted;
+    }
+    return items;
+}
+
+/* Threshold with the best expected F1, which is stored in `f1`: expected_f1. `items` has room for 2 n items. */
+static double best_threshold(const float *probabilities, const double *words, size_t n, Item *items, double *f1) {
+    double all = 0, kept = 0, hits = 0, best = -1, threshold = 1;
+    for (size_t i = 0; i < n; i++) items[i] = (Item){falling_key(probabilities[i]), (uint32_t)i};
+    const Item *sorted = sort_items(items, items + n, n);
+    for (size_t i = 0; i < n; i++) all += words[sorted[i].block] * (double)probabilities[sorted[i].block];
+    *f1 = 0;
+    if (!(all > 0)) return 1;
+    for (size_t i = 0; i < n; i++) {
+        double p = probabilities[sorted[i].block];
+        kept += words[sorted[i].block];
+        hits += words[sorted[i].block] * p;
+        double quality = 2 * hits / (kept + all);
+        if (quality > best) best = quality, threshold = p;
+    }
+    *f1 = best;
+    return threshold;
+}
+
+enum { N_PAGE_FEATURES = 13 };
+
+/* Writes the features of a page; `items` has room for 2 n items. */
+static void write_page_features(const Amounts *page, const float *first, const float *probabilities, Item *items,
+                                float *features) {
+    enum { ALL, KEPT, FIRST, CERTAIN, LIKELY, UNSURE, N_CHOICES };
+    double words[N_CHOICES] = {0}, shared[N_CHOICES] = {0}, links = 0, prose = 0, all_prose = 0, f1, unused, log_odds;
+    double threshold = best_threshold(probabilities, page->words, page->n, items, &f1);
+    float of_first = (float)best_threshold(first, page->words, page->n, items, &unused), least = (float)threshold;
+    Py_ssize_t n_kept = 0, runs = 0;
+    for (size_t i = 0, before = 0; i < page->n; i++) {
+        float p = probabilities[i];
+        const int chosen[N_CHOICES] = {1, p >= least, first[i] >= of_first, p >= 0.8f, p >= 0.2f, p > 0.2f && p < 0.8f};
+        for (int choice = 0; choice < N_CHOICES; choice++) {
+            words[choice] += chosen[choice] ? page->words[i] : 0;
+            shared[choice] += chosen[choice] && chosen[KEPT] ? page->words[i] : 0;
+        }
+        links += chosen[KEPT] ? page->linked[i] : 0;
+        prose += chosen[KEPT] ? page->prose[i] : 0;
+        all_prose += page->prose[i];
+        n_kept += chosen[KEPT];
+        runs += chosen[KEPT] && !before;
+        before = (size_t)chosen[KEPT];
+    }
+    double some_kept = at_least(words[KEPT], 1), some = at_least(words[ALL], 1), overlap[N_CHOICES];
+    for (int choice = 0; choice < N_CHOICES; choice++)
+        overlap[choice] = 2 * shared[choice] / at_least(words[KEPT] + words[choice], 1);
+    compute_log_odds(&threshold, 1, &log_odds);
+    const double values[N_PAGE_FEATURES] = {
+        f1, log_odds, some_kept / some, log1p(some_kept), log1p(some), words[UNSURE] / some_kept, overlap[FIRST],
+        (double)runs / (double)(n_kept > 1 ? n_kept : 1), links / some_kept, prose / some_kept, all_prose / some,
+        overlap[CERTAIN], overlap[LIKELY],
+    };
+    for (int k = 0; k < N_PAGE_FEATURES; k++) features[k] = (float)values[k];
+}
+
+/* page_features(words, linked, prose, first, probabilities, features): writes the features (13,) of a page. */
+PyObject *page_features(PyObject *module, PyObject *arguments) {
+    enum { WORDS, LINKED, PROSE, FIRST, PROBABILITIES, FEATURES, N };
+    static const Py_ssize_t sizes[N] = {8, 8, 8, 4, 4, 4};
+    PyObject *object[N], *result = NULL;
+    Py_buffer view[N];
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "OOOOOO", &object[0], &object[1], &object[2], &object[3], &object[4], &object[5]))
+        return NULL;
+    int n_open = open_arrays(object, view, sizes, N), sound = n_open == N;
+    Item *items = NULL;
+    if (!sound) goto done;
+    Amounts page = {(size_t)view[WORDS].len / 8, view[WORDS].buf, view[LINKED].buf, view[PROSE].buf};
+    for (int k = 0; k < FEATURES; k++) sound &= (size_t)(view[k].len / sizes[k]) == page.n;
+    if (!sound || view[FEATURES].len != N_PAGE_FEATURES * 4 || page.n > INT32_MAX)
+        PyErr_SetString(PyExc_ValueError, "columns of blocks differ in length");
+    else if ((items = malloc((2 * page.n + 1) * sizeof(Item))) == NULL)
+        PyErr_NoMemory();
+    else {
+        write_page_features(&page, view[FIRST].buf, view[PROBABILITIES].buf, items, view[FEATURES].buf);
+        result = Py_NewRef(Py_None);
+    }
+done:
+    free(items);
+    while (n_open--) PyBuffer_Release(&view[n_open]);
+    return result;
+}
+
+/* Numbers of a policy for one page, and groups of blocks, (n,) each. */
+typedef struct {
+    double penalty, link_penalty, certain_p, min_certain_words, wordless_weight, smoothing, shrinkage, duplicate_penalty,
+        same_context_penalty, min_content_words, min_f1;
+    const int64_t *line, *text, *context;
+} Policy;
+
+/* Lowers log odds by penalties, and replaces those of each line by their weighted mean; `weights` (n,) gets the sums of
+   weights by line, `sums` is working memory. Both are zero before. */
+static void pool_lines(const Amounts *page, const float *probabilities, const Policy *policy, double *log_odds,
+                       double *sums, double *weights) {
+    double most = 0, sum = 0, of_links = policy->link_penalty;
+    float certain = (float)policy->certain_p;
+    for (size_t i = 0; i < page->n; i++) { /* most words of certain running text without a link block in between */
+        if (page->linked[i] > 0 && 2 * page->linked[i] >= page->words[i]) sum = 0;
+        if (page->prose[i] > 0 && probabilities[i] >= certain) sum += page->words[i];
+        most = at_least(sum, most);
+    }
+    if (most < policy->min_certain_words) of_links = policy->penalty;
+    for (size_t i = 0; i < page->n; i++) {
+        int is_link = page->linked[i] > 0 && 2 * page->linked[i] >= page->words[i];
+        double weight = at_least(page->words[i], policy->wordless_weight);
+        sums[policy->line[i]] += weight * (log_odds[i] - (is_link ? of_links : policy->penalty));
+        weights[policy->line[i]] += weight;
+    }
+    for (size_t i = 0; i < page->n; i++) log_odds[i] = sums[policy->line[i]] / weights[policy->line[i]];
+}
+
+/* Smooths log odds, which are equal within lines, over neighbouring lines. */
+static void smooth_lines(const int64_t *line, const double *weights, size_t n, double share, double *log_odds) {
+    double before = 0, weight_before = 0;
+    for (size_t begin = 0, end; begin < n; begin = end) {
+        for (end = begin; end < n && line[end] == line[begin];) end++;
+        double value = log_odds[begin], around = before, total = weight_before;
+        before = weights[line[begin]] * value, weight_before = weights[line[begin]];
+        if (end < n) around += weights[line[end]] * log_odds[end], total += weights[line[end]];
+        if (total > 0) value = (1 - share) * value + share * (around / total);
+        for (size_t i = begin; i < end; i++) log_odds[i] = value;
+    }
+}
+
+/* Lowers the log odds of duplicated lines except the best; `best` and `stays` (n,) are working memory. */
+static void lower_duplicates(const Policy *policy, size_t n, double *log_odds, double *best, int64_t *stays) {
+    const int64_t *text = policy->text;
+    for (size_t i = 0; i < n; i++) best[i] = -INFINITY, stays[i] = 0;
+    for (size_t i = 0; i < n; i++)
+        if (text[i] >= 0) best[text[i]] = at_least(log_odds[i], best[text[i]]);
+    for (size_t i = n; i-- > 0;)
+        if (text[i] >= 0 && log_odds[i] == best[text[i]]) stays[text[i]] = (int64_t)i;
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] < 0) continue;
+        int64_t other = stays[text[i]];
+        if (policy->line[i] != policy->line[other])
+            log_odds[i] -= policy->context[i] == policy->context[other] ? policy->same_context_penalty
+                                                                        : policy->duplicate_penalty;
+    }
+}
+
+/* Writes scores (n,): score_blocks. `memory` has room for 4 n doubles, all zero. */
+static void write_scores(const Amounts *page, const float *probabilities, const Policy *policy, double *memory,
+                         float *scores) {
+    size_t n = page->n;
+    double *log_odds = memory, *sums = memory + n, *weights = memory + 2 * n, *spare = memory + 3 * n;
+    for (size_t i = 0; i < n; i++) spare[i] = probabilities[i];
+    compute_log_odds(spare, n, log_odds);
+    pool_lines(page, probabilities, policy, log_odds, sums, weights);
+    if (policy->smoothing > 0 && policy->line[n - 1] > 0)
+        smooth_lines(policy->line, weights, n, policy->smoothing, log_odds);
+    for (size_t i = 0; policy->shrinkage > 0 && i < n; i++) {
+        double against = log_odds[i] + policy->penalty;
+        if (against < 0) log_odds[i] = against * (1 - policy->shrinkage) - policy->penalty;
+    }
+    if (policy->duplicate_penalty > 0) lower_duplicates(policy, n, log_odds, sums, (int64_t *)spare);
+    write_sigmoids(log_odds, n, scores);
+    double f1, expected = 0, least = INFINITY, most = -INFINITY;
+    float threshold = (float)best_threshold(scores, page->words, n, (Item *)sums, &f1); /* 2 n items of 8 bytes */
+    for (size_t i = 0; i < n; i++) {
+        if (scores[i] >= threshold && log_odds[i] < least) least = log_odds[i];
+        if (log_odds[i] > most) most = log_odds[i];
+        expected += page->words[i] * (double)scores[i];
+    }
+    if (least > most + 1 || (f1 < policy->min_f1 && expected < policy->min_content_words)) least = most + 1;
+    for (size_t i = 0; i < n; i++) log_odds[i] -= least;
+    write_sigmoids(log_odds, n, scores);
+}
+
+/* policy_scores(probabilities, words, linked, prose, line, text, context, numbers, scores): writes scores (n,). Lines
+   are numbered without gaps; `numbers` are the first fields of Policy. */
+PyObject *policy_scores(PyObject *module, PyObject *arguments) {
+    enum { PROBABILITIES, WORDS, LINKED, PROSE, LINE, TEXT, CONTEXT, SCORES, N };
+    static const Py_ssize_t sizes[N] = {4, 8, 8, 8, 8, 8, 8, 4};
+    PyObject *object[N], *result = NULL;
+    Py_buffer view[N];
+    Policy p;
+    double *memory = NULL;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "OOOOOOO(ddddddddddd)O", &object[0], &object[1], &object[2], &object[3],
+                          &object[4], &object[5], &object[6], &p.penalty, &p.link_penalty, &p.certain_p,
+                          &p.min_certain_words, &p.wordless_weight, &p.smoothing, &p.shrinkage, &p.duplicate_penalty,
+                          &p.same_context_penalty, &p.min_content_words, &p.min_f1, &object[7]))
+        return NULL;
+    int n_open = open_arrays(object, view, sizes, N), sound = n_open == N;
+    if (!sound) goto done;
+    Amounts page = {(size_t)view[SCORES].len / 4, view[WORDS].buf, view[LINKED].buf, view[PROSE].buf};
+    p.line = view[LINE].buf, p.text = view[TEXT].buf, p.context = view[CONTEXT].buf;
+    for (int k = 0; k < N; k++) sound &= (size_t)(view[k].len / sizes[k]) == page.n;
+    sound &= page.n > 0 && page.n <= INT32_MAX;
+    for (size_t i = 0; sound && i < page.n; i++)
+        sound = p.line[i] >= 0 && p.line[i] <= (i ? p.line[i - 1] + 1 : 0) && p.line[i] >= (i ? p.line[i - 1] : 0) &&
+                p.text[i] < (int64_t)page.n;
+    if (!sound)
+        PyErr_SetString(PyExc_ValueError, "no such line or text, or columns of blocks differ in length");
+    else if ((memory = calloc(4 * page.n, sizeof(double))) == NULL)
+        PyErr_NoMemory();
+    else {
+        write_scores(&page, view[PROBABILITIES].buf, &p, memory, view[SCORES].buf);
+        result = Py_NewRef(Py_None);
+    }
+done:
+    free(memory);
+    while (n_open--) PyBuffer_Release(&view[n_open]);
+    return result;
+}

@@ -1,0 +1,96 @@
+"""Compiled page features and scores against the Python reference."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from blockml import _kernel
+from blockml.decision.page_features import BlockAmounts, page_features
+from blockml.decision.policy import DecisionPolicy, PolicyColumns, score_blocks
+from tests.reference import python_reference
+
+policies = st.builds(
+    DecisionPolicy,
+    rule=st.just("expected_f1"),
+    min_content_words=st.sampled_from([0.0, 40.0, 1e9]),
+    min_predicted_f1=st.sampled_from([0.0, 0.5, 1.0]),
+    base_penalty=st.sampled_from([0.0, 0.2, 3.0]),
+    article_penalty=st.sampled_from([0.0, 0.6]),
+    link_penalty=st.sampled_from([0.0, 1.0, 1e6]),
+    certain_p=st.sampled_from([0.0, 0.5, 0.9]),
+    min_certain_words=st.sampled_from([0.0, 10.0, 120.0]),
+    duplicate_penalty=st.sampled_from([0.0, 4.0]),
+    same_context_factor=st.sampled_from([0.0, 0.25, 1.0]),
+    neighbor_smoothing=st.sampled_from([0.0, 0.05, 1.0]),
+    negative_shrinkage=st.sampled_from([0.0, 0.2, 1.0]),
+    min_p_article=st.sampled_from([0.0, 0.1, 1.0]),
+)
+
+
+@st.composite
+def pages(
+    draw: st.DrawFn, least: int = 0
+) -> tuple[BlockAmounts, PolicyColumns, NDArray[np.float32], NDArray[np.float32]]:
+    """Blocks in lines, some of them duplicates, and two probabilities of each."""
+    n = draw(st.integers(least, 40))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    words = rng.integers(0, 60, n) * rng.integers(0, 2, n)
+    linked = words * rng.integers(0, 2, n) // rng.integers(1, 4, n)
+    amounts = BlockAmounts(*(column.astype(np.float64) for column in (words, linked, np.where(words > 9, words, 0))))
+    line = np.cumsum(np.append(0, rng.integers(0, 2, n))[:n], dtype=np.int64)
+    of_line = rng.integers(-1, 4, n + 1)
+    columns = PolicyColumns(amounts, line, np.minimum(of_line[line], n - 1), rng.integers(0, 3, n))
+    first, all_together = (rng.choice([0, 0.2, 0.5, 0.8, 1, *rng.random(9)], n).astype(np.float32) for _ in range(2))
+    return amounts, columns, first, all_together
+
+
+@given(pages())
+def test_page_features_are_those_of_the_reference(page: Blocks) -> None:
+    """Bit for bit."""
+    amounts, _, first, probabilities = page
+    found = page_features(amounts, first, probabilities)
+    with python_reference():
+        expected = page_features(amounts, first, probabilities)
+    assert found.tobytes() == expected.tobytes()
+
+
+@settings(max_examples=300)
+@given(policies, pages(), st.none() | st.floats(0, 1))
+def test_scores_are_those_of_the_reference(policy: DecisionPolicy, page: Blocks, p_article: float | None) -> None:
+    """Bit for bit, whatever the policy."""
+    _, columns, _, probabilities = page
+    found = score_blocks(policy, probabilities, columns, p_article)
+    with python_reference():
+        expected = score_blocks(policy, probabilities, columns, p_article)
+    assert found.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("place", range(7))
+@pytest.mark.parametrize("wrong", ["length", "type", "values"])
+def test_columns_that_do_not_fit_are_refused(place: int, wrong: str) -> None:
+    """Nothing is read or written beyond an array."""
+    if _kernel.compiled is None:
+        pytest.skip("needs the compiled kernel")
+    compiled: Any = _kernel.compiled
+    two = np.array([0, 1])
+    columns: list[Any] = [two.astype(np.float32), *(two.astype(np.float64),) * 3, two, two, two]
+    numbers, scores = (0.0,) * 11, np.empty(2, np.float32)
+    compiled.policy_scores(*columns, numbers, scores)
+    if wrong == "length":
+        columns[place] = columns[place][:1]
+    elif wrong == "type":
+        columns[place] = columns[place].astype(np.int8)
+    elif place in (4, 5):
+        columns[place] = two + 1
+    else:
+        columns[place] = None
+    with pytest.raises((ValueError, TypeError)):
+        compiled.policy_scores(*columns, numbers, scores)
+    with pytest.raises((ValueError, TypeError)):
+        compiled.page_features(*(two.astype(np.float64),) * 3, *(scores,) * 2, np.empty(12, np.float32))
