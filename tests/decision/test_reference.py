@@ -33,12 +33,14 @@ policies = st.builds(
 )
 
 
+#: Amounts, columns, and two probabilities of each block.
+Blocks = tuple[BlockAmounts, PolicyColumns, NDArray[np.float32], NDArray[np.float32]]
+
+
 @st.composite
-def pages(
-    draw: st.DrawFn, least: int = 0
-) -> tuple[BlockAmounts, PolicyColumns, NDArray[np.float32], NDArray[np.float32]]:
-    """Blocks in lines, some of them duplicates, and two probabilities of each."""
-    n = draw(st.integers(least, 40))
+def pages(draw: st.DrawFn) -> Blocks:
+    """Blocks in lines, some of them duplicates."""
+    n = draw(st.integers(0, 40))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     words = rng.integers(0, 60, n) * rng.integers(0, 2, n)
     linked = words * rng.integers(0, 2, n) // rng.integers(1, 4, n)
