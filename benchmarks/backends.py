@@ -1,4 +1,4 @@
-"""What the choice of the parser changes: speed, blocks, extractions, and models trained on pages of another one.
+"""Effects of the choice of the HTML parser: speed, blocks, extractions, and models trained on pages of another parser.
 
 Needs BLOCKML_CORPORA and selectolax. Back ends are always compared on the same pages, and the interval is of the
 difference: the released models know the pages of WCXB, so how good they are there means nothing, but what another
@@ -134,7 +134,7 @@ def is_far(a: int, b: int) -> bool:
 
 
 def prediction(study: Study) -> Iterator[Row]:
-    """What another parser at prediction does to the released models, which were trained on pages of lxml."""
+    """Compare the released models, which were trained with lxml, on pages of other parsers."""
     for name, model in product(study.datasets, MODELS):
         alone = scores(study.pages(name), model, FAST)
         sample = {page.id for page in study.pages(name, SLOW)}

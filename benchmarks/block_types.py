@@ -1,7 +1,7 @@
-"""How well the released model tells blocks apart by what they are, and what it is worth to know readers' comments.
+"""Quality of the released model's block types, and their effect on extraction.
 
-Needs BLOCKML_CORPORA. The model's areas are learnt from dataset-popular, WCXB (weak labels) and the made pages in
-``data``. They are measured on L3S-GN1, whose labels people gave and which nothing is learnt from.
+Needs BLOCKML_CORPORA. Block types are learnt from dataset-popular, WCXB (weak labels) and the synthetic pages in
+``data``. They are measured on the manual labels of L3S-GN1, which is not used in training.
 """
 
 from __future__ import annotations
@@ -81,9 +81,9 @@ def table_of(what: str, table: Confusion) -> Iterator[dict[str, Any]]:
     return ({"measured on": what} | row for row in table.rows())
 
 
-def on_l3s(areas: BlockTypes, measured: Measured, name: str = "l3s-gn1") -> list[dict[str, Any]]:
+def on_l3s(types: BlockTypes, measured: Measured, name: str = "l3s-gn1") -> list[dict[str, Any]]:
     """Confusion by blocks and by words."""
-    predicted = np.array([str(label) for label in areas.label(measured.matrix)])
+    predicted = np.array([str(label) for label in types.label(measured.matrix)])
     labels = [*map(str, L3S), REST]
     truth, said = as_l3s(measured.names), as_l3s(predicted)
     return [
@@ -93,9 +93,9 @@ def on_l3s(areas: BlockTypes, measured: Measured, name: str = "l3s-gn1") -> list
     ]
 
 
-def comments(areas: BlockTypes, measured: Measured) -> list[dict[str, Any]]:
-    """What leaving out blocks by the probability of a comment costs and gains, on pages with comments and without."""
-    probability = areas.predict(measured.matrix)[:, areas.labels.index(Label.COMMENT)]
+def comments(types: BlockTypes, measured: Measured) -> list[dict[str, Any]]:
+    """Measure leaving out blocks by their probability of being comments, on pages with comments and without."""
+    probability = types.predict(measured.matrix)[:, types.labels.index(Label.COMMENT)]
     truth, words = measured.names, measured.words
     has = np.bincount(measured.page, truth == "comment") > 0
     rows = []
@@ -121,7 +121,7 @@ def comments(areas: BlockTypes, measured: Measured) -> list[dict[str, Any]]:
 
 
 def leaving_out(model: Model, corpora: Path, jobs: int) -> list[dict[str, Any]]:
-    """Page F1 with comments left out, and as if the model knew no areas, on collections it never saw."""
+    """Page F1 with comments left out, and without block types, on collections that the model was not trained on."""
     rows = []
     for name in UNSEEN:
         dataset = open_dataset(corpora / name)
@@ -151,13 +151,13 @@ def leaving_out(model: Model, corpora: Path, jobs: int) -> list[dict[str, Any]]:
 
 
 def blanking(rows: BlockTypeRows, measured: Measured) -> list[dict[str, Any]]:
-    """What it is worth to hide names in the markup from a part of the weakly labelled pages."""
+    """Measure hiding names in the markup of some weakly labelled pages."""
     result: list[dict[str, Any]] = []
     for share in BLANKS:
-        areas = fit_block_types(rows, blank=share)
-        if areas is None:
+        types = fit_block_types(rows, blank=share)
+        if types is None:
             continue
-        table = on_l3s(areas, measured, f"l3s-gn1, names hidden in {share:.0%} of pages")
+        table = on_l3s(types, measured, f"l3s-gn1, names hidden in {share:.0%} of pages")
         result += [{key: row[key] for key in ("measured on", "label", "precision", "recall", "f1")} for row in table]
     return result
 
@@ -172,7 +172,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     corpora = Path(os.environ["BLOCKML_CORPORA"])
     model = blockml.load("default").model
     if model.block_types is None:
-        parser.error("the released model has no areas")
+        parser.error("the released model has no block types")
     for part in arguments.part:
         if part == "l3s":
             result = on_l3s(model.block_types, l3s(corpora))

@@ -1,11 +1,11 @@
-"""What the model recipe `default` is made of: its parts, families of features, pages, and how far to trust it.
+"""Measurements of the model recipe `default`: its parts, families of features, number of pages, calibration.
 
 Needs the folder of labelled corpora. Everything is measured on WCXB by folds over sites: page bag F1, averaged over
 pages, with 95 % bootstrap intervals; differences are paired over pages. Sections that are run together share their
 work.
 
 ``parts``        trees, nets, and rules by which blocks are kept
-``calibration``  probabilities of blocks, and the foretold F1 of pages
+``calibration``  probabilities of blocks, and the predicted F1 of pages
 ``fresh``        the same recipe on folds of another seed
 ``learning``     training on an eighth, a quarter, half and all of the sites
 ``texts``        what is extracted from unseen pages, as files for ``blockml compare --outputs``
@@ -71,7 +71,7 @@ def score(value: float, sign: str = "-") -> str:
 
 
 def plain(value: object) -> object:
-    """What JSON can hold; intervals by the names of their parts."""
+    """Convert values for JSON; intervals become mappings."""
     if isinstance(value, Interval | Difference):
         return {name: plain(part) for name, part in value._asdict().items()}
     return value.item() if isinstance(value, np.generic) else value

@@ -1,4 +1,4 @@
-"""What each part of the default model is worth, how much it gains from more pages, and what other folds say."""
+"""Gain of each part of the default model and of more training pages, and results on other folds."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Measured:
         return self.name.endswith(_RECIPE)
 
 
-def judges(study: Study, judged: Judged, seed: int) -> list[Measured]:
+def predictors(study: Study, judged: Judged, seed: int) -> list[Measured]:
     """Measure trees and nets, alone and together, all else as the recipe has it; the last one is the recipe's own."""
     trees, recipe, numbers = judged.trees, study.recipe, judged.all_nets
     n = len(numbers)
@@ -146,13 +146,13 @@ def by_type(study: Study, variants: Sequence[Measured], last: Measured) -> tuple
 
 
 def parts(study: Study) -> dict[str, Table]:
-    """What judges and rules are worth."""
+    """Measure predictors and rules."""
     judged = study.judged(study.seed, study.recipe.n_mlps)
-    first, second = judges(study, judged, study.seed), rules(study, judged, study.seed)
+    first, second = predictors(study, judged, study.seed), rules(study, judged, study.seed)
     last = first[-1]
     means, differences = by_type(study, [*first, *[item for item in second if not item.is_recipe]], last)
     return {
-        "Judges of blocks": compared(study, first, last),
+        "Predictors of blocks": compared(study, first, last),
         "Rules": compared(study, [last if item.is_recipe else item for item in second], last),
         "By page type": means,
         "By page type, difference to the default": differences,
@@ -174,10 +174,10 @@ def fresh(study: Study) -> dict[str, Table]:
         }
         for name, pages in study.groups.items()
     ]
-    by_judge = judges(study, both[1][1], seed)
+    by_predictor = predictors(study, both[1][1], seed)
     return {
         "The same recipe on other folds": rows,
-        f"Judges of blocks on folds of seed {seed}": compared(study, by_judge, by_judge[-1]),
+        f"Predictors of blocks on folds of seed {seed}": compared(study, by_predictor, by_predictor[-1]),
         f"Rules on folds of seed {seed}": compared(study, second, last),
     }
 

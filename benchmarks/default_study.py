@@ -1,7 +1,7 @@
-"""What all sections of the default model's measurements work on: its pages, and judges of blocks that are new to them.
+"""Data of all measurements of the default model: labelled pages, and predictions out of fold.
 
 Trees and nets are grown once for each fold and say what they think of the pages that they have not seen. From that
-every variant follows: which judges have a say, and by what rule blocks are kept.
+every variant follows: the predictors that are averaged, and the rule by which blocks are kept.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Probabilities = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judged:
-    """What trees and nets say of blocks of pages that they have not seen."""
+    """Predictions of trees and MLPs for blocks of pages that they were not trained on."""
 
     fold: NDArray[np.int64]
     """(n_pages,)."""
@@ -74,7 +74,7 @@ class Study:
     seed: int
     jobs: int
     known: dict[tuple[int, int, float], Judged] = field(default_factory=dict)
-    """What was cross-validated already, by seed, number of nets and share of the sites."""
+    """Results of cross-validation by seed, number of MLPs and share of the sites."""
 
     @classmethod
     def opened(cls, dataset: Dataset, recipe: Recipe, *, n_folds: int, seed: int, jobs: int) -> Study:
@@ -103,7 +103,7 @@ class Study:
     def whole(
         self, judged: Judged, recipe: Recipe, alone: Probabilities, final: Probabilities, seed: int
     ) -> PagePolicy:
-        """What a recipe makes of probabilities: scores of blocks, and a foretold F1 for each page."""
+        """Apply the policy of a recipe to probabilities: scores of blocks, and a predicted F1 for each page."""
         return fit_page_policy(self.table, recipe, HeldOut(alone, final, judged.fold), seed)
 
     def f1(self, kept: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -138,7 +138,7 @@ def measured_groups(
 def cross_judged(
     table: BlockTable, recipe: Recipe, fold: NDArray[np.int64], *, seed: int, jobs: int, share: float = 1.0
 ) -> Judged:
-    """Grow the recipe's judges for each fold on the pages of the others, or on a share of their sites."""
+    """Train the recipe's predictors for each fold on the pages of the others, or on a share of their sites."""
     numbers = np.unique(fold).tolist()
     with joblib.Parallel(n_jobs=jobs, max_nbytes="1M") as parallel:
         parts = parallel(joblib.delayed(_judge_fold)(table, recipe, fold, number, seed, share) for number in numbers)
@@ -152,7 +152,7 @@ def cross_judged(
 def training_rows(
     table: BlockTable, fold: NDArray[np.int64], number: int, seed: int = 0, share: float = 1.0
 ) -> NDArray[np.bool_]:
-    """(n_rows,) rows that the judges of a fold learn from. A smaller share of the sites is part of a larger one."""
+    """(n_rows,) training rows of a fold. A smaller share of the sites is part of a larger one."""
     outside = fold != number
     if share < 1:
         sites = sorted({page.site for page, chosen in zip(table.pages, outside.tolist(), strict=True) if chosen})
@@ -166,7 +166,7 @@ def training_rows(
 def _judge_fold(
     table: BlockTable, recipe: Recipe, fold: NDArray[np.int64], number: int, seed: int, share: float
 ) -> tuple[NDArray[np.float64], Probabilities]:
-    """What trees, and each net, say of one fold's rows."""
+    """Predict the rows of one fold by trees and each MLP."""
     ensemble = fit_ensemble(table, recipe, training_rows(table, fold, number, seed, share), seed)
     mlp = ensemble.predictors.get("mlp")
     members = split(mlp) if isinstance(mlp, MLP) else []

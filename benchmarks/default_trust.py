@@ -1,4 +1,4 @@
-"""How far probabilities of blocks, and the foretold F1 of pages, can be trusted."""
+"""How far probabilities of blocks, and the predicted F1 of pages, can be trusted."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from blockml.evaluation.bootstrap import Resampled, bootstrap_systems
 from blockml.predictors.log_odds import log_odds
 from blockml.training.mlp_fit import calibration as best_line
 
-#: Bins of probabilities, and groups of pages by their foretold F1.
+#: Bins of probabilities, and groups of pages by their predicted F1.
 N_BINS = 10
-#: Shares of the pages that are sent elsewhere, those with the lowest foretold F1.
+#: Shares of the pages that are sent elsewhere, those with the lowest predicted F1.
 SENT = (0.05, 0.1, 0.2)
 
 Floats = NDArray[np.float64]
 
 
 def trust(study: Study, figures: str) -> dict[str, Table]:
-    """Reliability of blocks' probabilities and of the foretold F1, with pictures."""
+    """Reliability of blocks' probabilities and of the predicted F1, with pictures."""
     judged = study.judged(study.seed, study.recipe.n_mlps)
     n = len(judged.nets)
     final = judged.both(*judged.all_nets)
@@ -51,9 +51,9 @@ def trust(study: Study, figures: str) -> dict[str, Table]:
     tenths, lines = by_tenths(study, f1, guesses)
     write_output(
         chart(
-            "F1 of pages, by the F1 foretold (tenths of the pages)",
+            "F1 of pages, by the predicted F1 (tenths of the pages)",
             lines,
-            x_name="mean foretold F1",
+            x_name="mean predicted F1",
             y_name="mean F1",
             diagonal=True,
         ),
@@ -63,8 +63,8 @@ def trust(study: Study, figures: str) -> dict[str, Table]:
     return {
         "Probabilities of blocks, by tenths": bins,
         "Probabilities of blocks": summary,
-        "Foretold F1, by tenths of the pages": tenths,
-        "Foretold F1": agreement(study, f1, guesses),
+        "Predicted F1, by tenths of the pages": tenths,
+        "Predicted F1": agreement(study, f1, guesses),
         "Pages sent elsewhere": routes,
     }
 
@@ -81,13 +81,13 @@ def words_right(study: Study, scores: Probabilities) -> Floats:
 def reliability(
     study: Study, said: Mapping[str, Probabilities]
 ) -> tuple[Table, Table, dict[str, list[tuple[float, float]]]]:
-    """Compare what judges say of the words with what these are, on pages whose gold is fit for training."""
+    """Compare predicted and true content of words, on pages with valid gold."""
     table = study.table
     usable = np.array([page.usable for page in table.pages])
     rows = table.known & usable[table.page_of_row]
     words = np.concatenate([page.words for page in table.pages])[rows]
     main, page = table.main[rows].astype(np.float64), table.page_of_row[rows]
-    # For each page, judge and bin: words, their probabilities, their content; and in a last place the squared error.
+    # For each page, predictor and bin: words, their probabilities, their content, and the squared error.
     sums = np.zeros((len(table.pages), len(said), N_BINS, 4))
     lines = []
     for place, probabilities in enumerate(said.values()):
@@ -134,7 +134,7 @@ def share(value: float) -> str:
 def by_tenths(
     study: Study, f1: Floats, guesses: Mapping[str, Floats]
 ) -> tuple[Table, dict[str, list[tuple[float, float]]]]:
-    """Mean foretold F1 and mean F1 of tenths of the pages, from the worst foretold on."""
+    """Mean predicted F1 and mean F1 of tenths of the pages, from the lowest predicted F1 on."""
     pages = np.flatnonzero(study.groups["all"])
     parts = {
         name: np.array_split(pages[np.argsort(guess[pages], kind="stable")], 10) for name, guess in guesses.items()
@@ -144,7 +144,7 @@ def by_tenths(
         row: dict[str, object] = {"tenth": i + 1}
         for name, guess in guesses.items():
             here = parts[name][i]
-            row |= {f"{name}: foretold": guess[here].mean() if len(here) else None}
+            row |= {f"{name}: predicted": guess[here].mean() if len(here) else None}
             row |= {f"{name}: F1": bootstrap_mean(f1[here]) if len(here) else None}
         rows.append(row)
     lines = {
@@ -155,7 +155,7 @@ def by_tenths(
 
 
 def agreement(study: Study, f1: Floats, guesses: Mapping[str, Floats]) -> Table:
-    """How well foretold F1 goes with F1, over pages."""
+    """How well predicted F1 goes with F1, over pages."""
     rows: Table = []
     for group in ("all", "fit"):
         pages = np.flatnonzero(study.groups[group])
@@ -164,10 +164,10 @@ def agreement(study: Study, f1: Floats, guesses: Mapping[str, Floats]) -> Table:
             rows.append(
                 {
                     "pages": f"{group}, {len(pages)}",
-                    "foretold": name,
+                    "prediction": name,
                     "Spearman": ranks.intervals()[place],
                     "lost against the first": ranks.differences().get((0, place)),
-                    "mean foretold - F1": bootstrap_mean(guess[pages] - f1[pages]),
+                    "mean predicted - F1": bootstrap_mean(guess[pages] - f1[pages]),
                     "mean absolute error": bootstrap_mean(np.abs(guess[pages] - f1[pages])),
                 }
             )
@@ -190,7 +190,7 @@ def spearman(f1: Floats, guesses: list[Floats], resamples: int = 1000, seed: int
 
 
 def routing(study: Study, f1: Floats, name: str, guess: Floats) -> Table:
-    """What is gained at most where the pages with the lowest foretold F1 are extracted by something else."""
+    """Compute the largest possible gain from extracting the pages with the lowest predicted F1 otherwise."""
     rows: Table = []
     for group in ("all", "fit"):
         pages = np.flatnonzero(study.groups[group])
@@ -202,7 +202,7 @@ def routing(study: Study, f1: Floats, name: str, guess: Floats) -> Table:
             lost = float((1 - f1[sent]).sum())
             rows.append(
                 {
-                    "foretold": name,
+                    "prediction": name,
                     "pages": f"{group}, {len(pages)}",
                     "sent": f"{part:.0%}, {n}",
                     "their F1": bootstrap_mean(f1[sent]),

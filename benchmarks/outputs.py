@@ -1,4 +1,4 @@
-"""Records what extractors make of every page of the labelled corpora, and compares two such records.
+"""Records the outputs of extractors for every page of the labelled corpora, and compares two such records.
 
 ``python -m benchmarks.outputs record FILE`` writes one line a page: status, and fingerprints of scores, kept blocks and
 text, by extractor. ``python -m benchmarks.outputs compare BEFORE AFTER`` counts, for each corpus and extractor, the
@@ -31,7 +31,7 @@ def main() -> int:
     """Record, or compare two records."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
-    recording = commands.add_parser("record", help="write what extractors make of every page")
+    recording = commands.add_parser("record", help="write the outputs of extractors for every page")
     recording.add_argument("output", type=Path)
     recording.add_argument("--corpora", type=Path, default=os.environ.get("BLOCKML_CORPORA"))
     recording.add_argument("--only", nargs="*", help="names of corpora (default: all)")
@@ -69,7 +69,7 @@ def record(paths: Sequence[Path], names: Sequence[str], output: Path, jobs: int)
 
 
 def outcomes(work: tuple[Path, Sequence[str]]) -> dict[str, Any]:
-    """What each extractor makes of one page."""
+    """Run each extractor on one page."""
     path, names = work
     source = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     results: dict[str, Outcome] = {}

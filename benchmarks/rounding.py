@@ -1,4 +1,4 @@
-"""What it costs that nets predict in whole numbers: ``python -m benchmarks.rounding DATASET``.
+"""Effect of 16-bit integer weights of MLPs on their predictions: ``python -m benchmarks.rounding DATASET``.
 
 Log odds and probabilities of the nets of a model on the blocks of real pages, against the same weights in floats.
 """

@@ -1,4 +1,4 @@
-"""What other pages of a site are worth: frequency-based extraction, its parameters, and models with their columns.
+"""Gain from other pages of a site: frequency-based extraction, its parameters, and models with their columns.
 
 Needs BLOCKML_CORPORA: pages with gold of which a data set holds several of one template, CleanPortalEval (a portal) and
 the Big9 half of ir-research-big9-chaos (a site in a year). Models are trained on these and on ``data/sites``, by
@@ -107,7 +107,7 @@ def compared(datasets: Mapping[str, Dataset], jobs: int) -> Iterator[dict[str, o
 
 
 def by_parameter(datasets: Mapping[str, Dataset]) -> Iterator[dict[str, object]]:
-    """What threshold and number of pages do to the rule of document frequency."""
+    """Measure the rule of document frequency by threshold and number of pages."""
     for name, dataset in datasets.items():
         found: dict[tuple[str, float, float], list[tuple[float, float, float]]] = {}
         for group in group_by_site(dataset.pages):
@@ -159,7 +159,7 @@ def folded(datasets: Mapping[str, Dataset], jobs: int, n_folds: int) -> Iterator
 
 
 def transferred(datasets: Mapping[str, Dataset], corpora: Path, jobs: int) -> Iterator[dict[str, object]]:
-    """The same, trained on WCXB and ``data/sites``: few of whose pages have siblings."""
+    """Measure models trained on WCXB and ``data/sites``, where few pages have others of their site."""
     sources = [open_dataset(f"wcxb={corpora / 'wcxb'}"), open_dataset(f"data={ROOT / 'data' / 'sites'}")]
     kept: dict[str, NDArray[np.bool_]] = {}
     tests = {}

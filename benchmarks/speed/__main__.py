@@ -1,7 +1,7 @@
-"""What an extraction costs, as a multiple of lxml's parse of the same page.
+"""Cost of an extraction, as a multiple of lxml's parse of the same page.
 
-Needs the folder of labelled corpora. CPU time of one process with one thread. All that is measured on pages takes turns
-on each page, and the least of several rounds counts, so ratios hold on a busy machine where absolute times do not.
+Needs the folder of labelled corpora. CPU time of one process with one thread. Subjects that are measured on pages take
+turns on each page, and the minimum of several rounds counts, so that ratios hold on a busy machine.
 
 ``floor``       lxml's parse to a tree, and lexbor's
 ``stages``      the route of the models named, stage by stage: compiled, in Python alone, and on lexbor
@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 3
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # scikit-learn brings it
 
-    logging.disable(logging.CRITICAL)  # other people's tools are told of many faults of real pages
+    logging.disable(logging.CRITICAL)  # other tools log many faults of real pages
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         _run(options, options.sections or list(SECTIONS))
@@ -123,7 +123,7 @@ def _run(options: argparse.Namespace, sections: Sequence[str]) -> None:
 
 
 def _interleaved(options: argparse.Namespace, sections: Sequence[str], sources: Sequence[Source]) -> dict[str, Tables]:
-    """All that is measured page by page, in one run; every table has the floor."""
+    """Measure everything that is measured page by page, in one run; every table includes the floor."""
     start = time.perf_counter()
     asked: dict[str, list[Subject]] = {"floor": subjects.floor()}
     fast = [name for name in subjects.backends() if name != "html5lib"]

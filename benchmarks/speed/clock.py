@@ -68,11 +68,11 @@ class Subject:
 
 @dataclass(slots=True)
 class Times:
-    """What was measured."""
+    """Results of a measurement."""
 
     n_pages: int
     seconds: dict[tuple[str, str], NDArray[np.float64]] = field(default_factory=dict)
-    """(n_pages,) least CPU seconds of each lap, by the names of subject and lap; NaN where there are none."""
+    """(n_pages,) least CPU seconds of each lap, by the names of subject and lap; NaN for laps that did not occur."""
     failures: dict[str, dict[str, int]] = field(default_factory=dict)
     """Pages that a subject failed on, by its name and the error's."""
 
@@ -131,7 +131,7 @@ def measured(
     for subject in subjects:  # what is loaded when it is first needed must not count
         _run(subject, smallest)
     gc.collect()
-    gc.freeze()  # else every collection would look through all that is loaded, and its owner pay by chance
+    gc.freeze()  # otherwise collections of loaded objects would add to the time of random subjects
     for page, source in enumerate(progress(sources)):
         failed: set[str] = set()
         for _ in range(rounds):

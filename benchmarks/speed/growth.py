@@ -43,9 +43,9 @@ class Growth:
 
     title: str
     amount: str
-    """What grows."""
+    """Name of the quantity that grows."""
     unit: str
-    """What the time is told for."""
+    """Unit for which time is given."""
     curves: list[Curve]
     fitted: bool = True
     """Whether an exponent is told."""

@@ -1,4 +1,4 @@
-"""What is extracted while the clock runs: a sample of real pages, and pages of any size, width and depth."""
+"""Pages of the measurements: a sample of real pages, and pages of any size, width and depth."""
 
 from __future__ import annotations
 

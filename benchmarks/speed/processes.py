@@ -1,4 +1,4 @@
-"""What a process costs: time to import, memory at its height, and modules that are loaded."""
+"""Costs of a process: import time, peak memory, and loaded modules."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def child(program: str, *arguments: str, environment: Mapping[str, str] | None =
 
 
 def import_table(models: Sequence[str], page: Source, rounds: int) -> Table:
-    """What it takes to begin: least CPU and wall time of some rounds, in turns."""
+    """Measure start-up: minimum CPU and wall time over some rounds, in turns."""
     programs = {
         "Python alone": "",
         "import lxml.etree": "import lxml.etree",

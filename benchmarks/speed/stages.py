@@ -1,8 +1,8 @@
 """The route of a page, stage by stage: ``blockml.extract`` itself, with a clock at the doors between its rooms.
 
 Each function of :data:`DOORS`, each family of features and each part of the shared view has the time that is spent in
-it and not in another of them. So the stages add up to the whole, whatever calls what. What the kernel does in one go is
-done step by step here, families of features and what leads to scores, which costs a little more.
+it and not in another of them. So the stages add up to the whole, whatever calls what. Steps that
+the extension does in one call are done one by one here (families of features, scores), which costs a little more.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def _stage(function: Callable[..., object] | None) -> str:
 
 
 def _building(build: Work, watch: Stopwatch) -> Work:
-    """What gives a builder of nodes, with the clock in that builder too."""
+    """Return a factory of node builders that are measured too."""
 
     class Watched:
         """A builder whose last step is timed."""

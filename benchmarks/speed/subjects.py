@@ -1,4 +1,4 @@
-"""Whatever turns a page into something as a whole: parsers, models, extractors, other people's tools."""
+"""Subjects that process whole pages: parsers, models, extractors, other tools."""
 
 from __future__ import annotations
 

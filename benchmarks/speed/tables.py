@@ -89,7 +89,7 @@ def _columns(ms: Mapping[str, float | None], floor: float) -> dict[str, object]:
 
 
 def failed(times: Times) -> Table:
-    """What failed on how many pages."""
+    """Count failures by subject."""
     return [
         {"": name, "error": kind, "pages": count}
         for name, kinds in times.failures.items()

@@ -53,20 +53,20 @@ def run(capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
     return found
 
 
-def test_parts_and_calibration_share_their_judges(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_parts_and_calibration_share_their_predictors(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Every variant has its row, differences are of the means; the pictures can be read."""
     found = run(capsys, "parts", "calibration", "--figures", str(tmp_path))
     tables = found["parts"]
     title = "all, 87 pages"
-    last = tables["Judges of blocks"][-1]
+    last = tables["Predictors of blocks"][-1]
     assert last[""] == "trees + 2 nets (default)"
     assert last["difference, all"] is None
-    for row in [*tables["Judges of blocks"][:-1], *tables["Rules"]]:
+    for row in [*tables["Predictors of blocks"][:-1], *tables["Rules"]]:
         if row["difference, all"]:
             assert row["difference, all"]["mean"] == pytest.approx(row[title]["mean"] - last[title]["mean"])
     assert sum(int(name.split()[1]) for name in tables["By page type"][0] if name) == 87
-    tenths = found["calibration"]["Foretold F1, by tenths of the pages"]
-    guesses = [row["expected F1: foretold"] for row in tenths]
+    tenths = found["calibration"]["Predicted F1, by tenths of the pages"]
+    guesses = [row["expected F1: predicted"] for row in tenths]
     assert guesses == sorted(guesses)
     for name in ("calibration.svg", "confidence.svg"):
         curves = etree.fromstring((tmp_path / name).read_bytes()).findall("{*}polyline")
