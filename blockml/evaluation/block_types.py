@@ -26,10 +26,8 @@ class Confusion:
     (0.5, 1.0, 0.667)
     """
 
-    labels: tuple[str, ...]
-    """(k,) labels of the rows and columns."""
-    counts: NDArray[np.float64]
-    """(k, k) weight of the blocks by true label (row) and predicted label (column)."""
+    labels: tuple[str, ...]  #: (k,) labels of the rows and columns
+    counts: NDArray[np.float64]  #: (k, k) weight of the blocks by true label (row) and predicted label (column)
 
     def of(self, label: str) -> BlockScores:
         """Return the scores of one label against all others.

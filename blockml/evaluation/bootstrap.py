@@ -134,10 +134,8 @@ def paired_difference(
 class Resampled:
     """Scores of several systems on the same documents, and on every bootstrap sample of these documents."""
 
-    estimates: _Floats
-    """(n_systems,) score of each system on all documents."""
-    samples: _Floats
-    """(resamples, n_systems) score on each sample; all systems of a row have the same documents."""
+    estimates: _Floats  #: (n_systems,) score of each system on all documents
+    samples: _Floats  #: (resamples, n_systems) score on each sample; all systems of a row have the same documents
 
     def intervals(self, level: float = 0.95) -> list[Interval]:
         """Return the score of each system with the percentiles that enclose ``level`` of its sampled scores."""

@@ -66,12 +66,9 @@ def rank_correlation(first: NDArray[np.generic], second: NDArray[np.generic]) ->
 class Routing:
     """Usefulness of a predicted score for picking out the worst pages."""
 
-    correlation: float
-    """Rank correlation of predicted and actual score."""
-    worst: float
-    """Mean actual score of the pages with the lowest predicted score."""
-    others: float
-    """Mean actual score of the other pages."""
+    correlation: float  #: Rank correlation of predicted and actual score
+    worst: float  #: Mean actual score of the pages with the lowest predicted score
+    others: float  #: Mean actual score of the other pages
 
 
 def routing(predicted: NDArray[np.floating[Any]], actual: NDArray[np.floating[Any]], share: float = 0.1) -> Routing:

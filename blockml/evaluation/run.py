@@ -36,20 +36,15 @@ class PageResult:
     site: str
     page_type: str | None
     status: Status
-    flagged: bool
-    """Whether the gold has a known defect."""
-    bag: WordScores | None
-    """None where the gold isn't a full text."""
+    flagged: bool  #: Whether the gold has a known defect
+    bag: WordScores | None  #: None where the gold isn't a full text
     lcs: WordScores | None
     shingle: WordScores | None
     with_rate: float | None
     without_rate: float | None
-    block: BlockScores
-    """Counts over the blocks with gold."""
-    seconds: float
-    """CPU time of the extraction."""
-    peak_megabytes: float | None
-    """Peak memory of the process so far; None where the system doesn't report it."""
+    block: BlockScores  #: Counts over the blocks with gold
+    seconds: float  #: CPU time of the extraction
+    peak_megabytes: float | None  #: Peak memory of the process so far; None where the system doesn't report it
 
     def metric(self, name: str) -> float | None:
         """Return the value of one of :data:`METRICS`; None if the page's gold has no such information."""

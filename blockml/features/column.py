@@ -28,24 +28,16 @@ Family: TypeAlias = Callable[
 class Column:
     """A base column: a number per block, from which columns of neighbours are made."""
 
-    name: str
-    """Letters and digits; feature sets append the neighbour and the value."""
-    unit: str
-    """Unit of its values."""
-    low: float
-    """Smallest possible value."""
-    high: float
-    """Largest possible value."""
-    empty: float
-    """Value of neighbours beyond either end of the page."""
-    source: str
-    """Paper and section."""
+    name: str  #: Letters and digits; feature sets append the neighbour and the value
+    unit: str  #: Unit of its values
+    low: float  #: Smallest possible value
+    high: float  #: Largest possible value
+    empty: float  #: Value of neighbours beyond either end of the page
+    source: str  #: Paper and section
+    #: Function from blocks to (n_blocks,) float32; None if a family computes the column or the caller gives it
     compute: Callable[[Blocks], NDArray[np.float32]] | None
-    """Function from blocks to (n_blocks,) float32; None if a family computes the column or the caller gives it."""
-    values: tuple[str, ...] = ()
-    """Names of the codes 0, 1, 2 … of a nominal column; empty for a numeric one."""
-    family: Family | None = None
-    """Function that computes it, together with others, from the page."""
+    values: tuple[str, ...] = ()  #: Names of the codes 0, 1, 2 … of a nominal column; empty for a numeric one
+    family: Family | None = None  #: Function that computes it, together with others, from the page
 
 
 def columns_of(

@@ -111,10 +111,8 @@ class _Masses(NamedTuple):
 
     words: NDArray[np.float64]
     prose: NDArray[np.float64]
-    any: NDArray[np.float64]
-    """Running text, or words on pages without running text."""
-    others: NDArray[np.float64]
-    """(n, n_reached) sums of other values."""
+    any: NDArray[np.float64]  #: Running text, or words on pages without running text
+    others: NDArray[np.float64]  #: (n, n_reached) sums of other values
 
 
 def _masses(context: PageContext, *others: NDArray[np.float64]) -> _Masses:

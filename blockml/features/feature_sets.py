@@ -57,9 +57,9 @@ class FeatureSet:
     """A named, versioned, explicit tuple of columns."""
 
     name: str
+    #: Rises whenever a column of the set is computed differently; models of another version are refused. Columns that
+    #: are scores of extractors change with these extractors and their default parameters.
     version: int
-    """Rises whenever a column of the set is computed differently; models of another version are refused. Columns that
-    are scores of extractors change with these extractors and their default parameters."""
     columns: tuple[str, ...]
     source: str
 

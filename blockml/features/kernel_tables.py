@@ -35,10 +35,8 @@ _LISTS: tuple[Iterable[object], ...] = (
 class KernelColumn(NamedTuple):
     """A column that the C extension writes."""
 
-    place: int
-    """Its number among all of them."""
-    needs: int
-    """Bits: 1 for attributes of elements, 2 for title and description."""
+    place: int  #: Its number among all of them
+    needs: int  #: Bits: 1 for attributes of elements, 2 for title and description
 
 
 @functools.cache

@@ -24,10 +24,8 @@ class Axis:
 
     low: float
     high: float
-    start: float
-    """Coordinate of ``low``."""
-    stop: float
-    """Coordinate of ``high``."""
+    start: float  #: Coordinate of ``low``
+    stop: float  #: Coordinate of ``high``
     step: float
 
     def at(self, value: float) -> float:

@@ -153,10 +153,8 @@ class PageLine:
     """A page in the list of its cluster."""
 
     about: Row
-    link: str | None
-    """Its URL, if it is safe to open."""
-    distance: float | None
-    """Distance to the medoid page."""
+    link: str | None  #: Its URL, if it is safe to open
+    distance: float | None  #: Distance to the medoid page
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,13 +164,10 @@ class Cluster:
     number: int
     about: Row
     style: Style
-    pages: tuple[PageLine, ...]
-    """The medoid page, then the others by their distance to it, if known."""
+    pages: tuple[PageLine, ...]  #: The medoid page, then the others by their distance to it, if known
     medoid: Row
-    n_subclusters: int | None
-    """None if subclusters were not computed."""
-    truth: str
-    """Known groups of its pages, most frequent first."""
+    n_subclusters: int | None  #: None if subclusters were not computed
+    truth: str  #: Known groups of its pages, most frequent first
 
 
 def _clusters(result: Row, matrix: NDArray[np.float64] | None, order: Sequence[int]) -> tuple[Cluster, ...]:

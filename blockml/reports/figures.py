@@ -33,8 +33,7 @@ class DotRow:
 class Dot:
     """Coordinates of a mean and its interval; None if unknown."""
 
-    y: float
-    """Middle of the row."""
+    y: float  #: Middle of the row
     x: float | None
     left: float | None
     right: float | None
@@ -47,15 +46,11 @@ class DotPlot:
     width: float
     height: float
     axis: Axis
-    top: float
-    """Upper border of the first row."""
-    bottom: float
-    """Lower border of the last row."""
-    row: float
-    """Height of a row."""
+    top: float  #: Upper border of the first row
+    bottom: float  #: Lower border of the last row
+    row: float  #: Height of a row
     dots: tuple[Dot, ...]
-    shades: tuple[tuple[float, float], ...]
-    """Upper border and height of each run of shaded rows."""
+    shades: tuple[tuple[float, float], ...]  #: Upper border and height of each run of shaded rows
 
 
 def dot_plot(rows: Sequence[DotRow]) -> DotPlot:
@@ -83,16 +78,12 @@ def dot_plot(rows: Sequence[DotRow]) -> DotPlot:
 class Histogram:
     """Coordinates of one small histogram."""
 
-    y: float
-    """Middle of the row."""
-    path: str
-    """SVG path of the bars."""
-    baseline: float
-    """Lower end of the bars."""
+    y: float  #: Middle of the row
+    path: str  #: SVG path of the bars
+    baseline: float  #: Lower end of the bars
     low: float | None
     median: float | None
-    high: float | None
-    """First, fifth and ninth decile; None if unknown."""
+    high: float | None  #: First, fifth and ninth decile; None if unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +141,9 @@ class Point:
     x: float
     y: float
     text: str
-    text_x: float
-    """Left end of the label."""
-    text_y: float
-    """Baseline of the label."""
-    leader: str
-    """SVG path from the point to a distant label; empty if the label is adjacent."""
+    text_x: float  #: Left end of the label
+    text_y: float  #: Baseline of the label
+    leader: str  #: SVG path from the point to a distant label; empty if the label is adjacent
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +155,8 @@ class Scatter:
     x: Axis
     y: Axis
     points: tuple[Point, ...]
+    #: Lines of equal F1: SVG path, label, and the right end of the label
     iso: tuple[tuple[str, str, float, float], ...]
-    """Lines of equal F1: SVG path, label, and the right end of the label."""
 
 
 _SCATTER_HEIGHT = 320.0
@@ -255,10 +243,8 @@ class Profile:
 
     width: float
     height: float
-    paths: Mapping[str, str]
-    """SVG path of the bars of each group."""
-    threshold: float | None
-    """Vertical coordinate of the threshold's line."""
+    paths: Mapping[str, str]  #: SVG path of the bars of each group
+    threshold: float | None  #: Vertical coordinate of the threshold's line
 
 
 def profile(scores: Sequence[float], groups: Sequence[str], threshold: float | None) -> Profile:

@@ -40,10 +40,8 @@ _N_STYLES = 3 * _N_COLOURS
 class Style:
     """Colour and shape of a cluster's marks."""
 
-    colour: str
-    """Class of the style sheet: ``k0`` to ``k5``, or ``other``."""
-    shape: str
-    """SVG path of the mark, to follow a move to its centre."""
+    colour: str  #: Class of the style sheet: ``k0`` to ``k5``, or ``other``
+    shape: str  #: SVG path of the mark, to follow a move to its centre
 
 
 def styles(clusters: Sequence[int]) -> dict[int, Style]:
@@ -110,11 +108,9 @@ class Band:
     """The pages of one cluster along a side of the heat map."""
 
     cluster: int
-    start: float
-    """Distance from the upper left corner."""
+    start: float  #: Distance from the upper left corner
     length: float
-    named: bool
-    """Whether its number fits."""
+    named: bool  #: Whether its number fits
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +121,10 @@ class HeatMap:
     height: float
     left: float
     top: float
-    side: float
-    """Side length of the drawn image."""
+    side: float  #: Side length of the drawn image
     image: str
-    strip: str
-    """The image, and the colours from near to far, as ``data:`` URIs."""
-    high: float
-    """Distance of the darkest colour; 0 has the lightest."""
+    strip: str  #: The image, and the colours from near to far, as ``data:`` URIs
+    high: float  #: Distance of the darkest colour; 0 has the lightest
     bands: tuple[Band, ...]
 
 
@@ -228,8 +221,7 @@ class DistanceHistogram:
     y_ticks: tuple[tuple[float, str], ...]
     top: float
     baseline: float
-    path: str
-    """SVG path of the bars."""
+    path: str  #: SVG path of the bars
     threshold: float | None
 
 

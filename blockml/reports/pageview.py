@@ -34,9 +34,9 @@ class PagePredictions:
 
     dataset: str
     page: LabelledPage
+    #: System to the indices of the blocks that it kept, or (n_blocks,) whether it kept each, of the page as
+    #: :func:`blockml.parse` segments it by default; or to the extracted text
     systems: Mapping[str, Sequence[int] | NDArray[np.bool_] | str]
-    """System to the indices of the blocks that it kept, or (n_blocks,) whether it kept each, of the page as
-    :func:`blockml.parse` segments it by default; or to the extracted text."""
 
 
 def view_name(dataset: str, page_id: str) -> str:

@@ -34,10 +34,9 @@ _N_MATRIX = 8
 class HeatTable:
     """A table of systems by columns, with coloured cells."""
 
-    columns: tuple[tuple[str, int | None], ...]
-    """Heading and number of pages."""
+    columns: tuple[tuple[str, int | None], ...]  #: Heading and number of pages
+    #: System, and value and colour strength, in [0, 1], of each cell
     rows: tuple[tuple[Standing, tuple[tuple[float | None, float | None], ...]], ...]
-    """System, and value and colour strength, in [0, 1], of each cell."""
 
 
 def panel(tables: Mapping[str, Any], index: Index, about: Row, anchor: str, folder: Path) -> dict[str, Any]:

@@ -50,16 +50,12 @@ class PageScore:
     id: str
     site: str
     page_type: str | None
+    #: Primary subtag of the ``lang`` attribute of the ``html`` element, else that of the data set, else ``unknown``
     language: str
-    """Primary subtag of the ``lang`` attribute of the ``html`` element, else that of the data set, else ``unknown``."""
-    script: str
-    """Script of most letters of the gold text, or of the page if the gold has no letters."""
-    gold_words: int
-    """Number of words of the gold text; 0 if the gold isn't a text."""
-    flagged: bool
-    """Whether the gold has a known defect."""
-    outcome: str
-    """See :class:`blockml.evaluation.comparison.workers.Result`."""
+    script: str  #: Script of most letters of the gold text, or of the page if the gold has no letters
+    gold_words: int  #: Number of words of the gold text; 0 if the gold isn't a text
+    flagged: bool  #: Whether the gold has a known defect
+    outcome: str  #: See :class:`blockml.evaluation.comparison.workers.Result`
     bag_f1: float | None
     bag_precision: float | None
     bag_recall: float | None
@@ -72,12 +68,9 @@ class PageScore:
     tp: int
     fp: int
     fn: int
-    tn: int
-    """Counts over the blocks with gold; positive is main content."""
-    seconds: float | None
-    """CPU time of the extraction, if it ended."""
-    approximate: bool
-    """Whether the texts were too long for an exact LCS: its scores are then lower bounds."""
+    tn: int  #: Counts over the blocks with gold; positive is main content
+    seconds: float | None  #: CPU time of the extraction, if it ended
+    approximate: bool  #: Whether the texts were too long for an exact LCS: its scores are then lower bounds
 
 
 class TextScores(NamedTuple):

@@ -51,22 +51,17 @@ Run = Callable[[str, str | None], Output]
 class System:
     """A text extractor, in a form that can be pickled: worker processes construct it from name and parameters."""
 
-    name: str
-    """Name in results; unique in a comparison."""
+    name: str  #: Name in results; unique in a comparison
     kind: Literal["own", "peer", "outputs"]
     version: str
+    #: Constructs it from ``source``, ``parameters`` and pages of a site; a module-level function, for pickling
     maker: Callable[[str, Mapping[str, Any], Sequence[LabelledPage]], Run]
-    """Constructs it from ``source``, ``parameters`` and pages of a site; a module-level function, for pickling."""
-    source: str
-    """Public name or path, for the maker."""
-    parameters: tuple[tuple[str, Any], ...] = ()
-    """Name and value of the parameters that differ from their default."""
+    source: str  #: Public name or path, for the maker
+    parameters: tuple[tuple[str, Any], ...] = ()  #: Name and value of the parameters that differ from their default
+    #: ParsingOptions options of the pages whose blocks it keeps
     parsing: ParsingOptions = field(default_factory=ParsingOptions)
-    """ParsingOptions options of the pages whose blocks it keeps."""
-    uses_siblings: bool = False
-    """Whether it learns from other pages of the same site."""
-    trained_on: frozenset[str] = frozenset()
-    """Checksums of its training data sets."""
+    uses_siblings: bool = False  #: Whether it learns from other pages of the same site
+    trained_on: frozenset[str] = frozenset()  #: Checksums of its training data sets
 
     def make(self, site_pages: Sequence[LabelledPage] = ()) -> Run:
         """Construct it, fitted to the pages of a site if it uses them; costly steps run here once, not per page."""
@@ -77,8 +72,7 @@ class Chosen(NamedTuple):
     """Systems that can be compared, and those that can't be run here."""
 
     systems: list[System]
-    missing: dict[str, str]
-    """Install instructions by name."""
+    missing: dict[str, str]  #: Install instructions by name
 
 
 def choose(specs: Iterable[str], outputs: Iterable[str] = ()) -> Chosen:

@@ -65,18 +65,15 @@ class Result:
     """Outcome of running a system on one page."""
 
     id: str
+    #: ``ok`` (text with a word), ``empty``, ``error`` (it raised), ``crash`` (its process ended), ``timeout``, or
+    #: ``missing`` (the page is not in a file of outputs)
     outcome: str
-    """``ok`` (text with a word), ``empty``, ``error`` (it raised), ``crash`` (its process ended), ``timeout``, or
-    ``missing`` (the page is not in a file of outputs)."""
     text: str = ""
-    seconds: float | None = None
-    """CPU time of the call."""
-    wall: float | None = None
-    """Wall-clock time; the limit if it was reached."""
+    seconds: float | None = None  #: CPU time of the call
+    wall: float | None = None  #: Wall-clock time; the limit if it was reached
     error: str | None = None
     kept: list[int] | None = None
-    status: str | None = None
-    """See :class:`blockml.evaluation.comparison.systems.Output`."""
+    status: str | None = None  #: See :class:`blockml.evaluation.comparison.systems.Output`
 
 
 def run_pages(
