@@ -122,11 +122,7 @@ _PATH: dict[str, Row] = {
 }
 _TREE = "the tree above a block: Kim et al. 2013, section 3.1, taken further"
 COLUMNS = (
-    *columns_of(
-        path,
-        _TREE,
-        _PATH,
-    ),
+    *columns_of(path, _TREE, _PATH),
     *columns_of(
         ancestors,
         "text and links of elements above a block, as CETR and link quotas count them for lines and elements",

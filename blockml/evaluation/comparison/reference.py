@@ -90,7 +90,7 @@ class Reference:
     labelled
         A page with gold; DatasetError is raised if it has none or can't be read.
     parsings
-        ParsingOptions options of the systems that return kept blocks.
+        Options of parsing for the systems that return kept blocks.
 
     Examples
     --------
@@ -163,7 +163,7 @@ class Reference:
         row
             ``text``, ``kept`` (indices of blocks), ``outcome`` and ``seconds``.
         parsing
-            ParsingOptions options of the system whose blocks are kept; None if it returns text only.
+            Options of parsing for the system whose blocks are kept; None if it returns text only.
         """
         text = row["text"]
         if parsing is None:

@@ -58,7 +58,7 @@ class System:
     maker: Callable[[str, Mapping[str, Any], Sequence[LabelledPage]], Run]
     source: str  #: Public name or path, for the maker
     parameters: tuple[tuple[str, Any], ...] = ()  #: Name and value of the parameters that differ from their default
-    #: ParsingOptions options of the pages whose blocks it keeps
+    #: Options of parsing the pages whose blocks it keeps
     parsing: ParsingOptions = field(default_factory=ParsingOptions)
     uses_siblings: bool = False  #: Whether it learns from other pages of the same site
     trained_on: frozenset[str] = frozenset()  #: Checksums of its training data sets

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -14,7 +13,15 @@ from blockml.errors import InputError, UnknownNameError, UsageError
 from blockml.page import Page
 from blockml.parsing import Limits, parse
 from blockml.templates.linked.archive import ArchiveSource
-from blockml.templates.linked.layouts import DAMAGED, PageFile, is_inside, page_files, read_file, read_layout
+from blockml.templates.linked.layouts import (
+    DAMAGED,
+    PageFile,
+    is_inside,
+    open_by_content,
+    page_files,
+    read_file,
+    read_layout,
+)
 from blockml.templates.linked.links import PageSource
 from blockml.templates.linked.urls import normalise
 
@@ -247,9 +254,7 @@ def _kind_of(path: Path) -> str:
     if not path.is_file():
         return ""
     try:
-        with path.open("rb") as stream:
-            zipped = stream.read(2) == b"\x1f\x8b"
-        with gzip.open(path) if zipped else path.open("rb") as stream:
+        with open_by_content(path) as stream:
             start = stream.readline(_MAX_LINE)
     except DAMAGED:
         return ""
