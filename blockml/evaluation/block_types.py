@@ -32,10 +32,7 @@ class Confusion:
     def of(self, label: str) -> BlockScores:
         """Return the scores of one label against all others.
 
-        Raises
-        ------
-        UsageError
-            The label is not in :attr:`labels`.
+        Raises UsageError for a label that is not in :attr:`labels`.
         """
         if label not in self.labels:
             raise UsageError(f"unknown label {label!r}; the labels are {', '.join(self.labels)}")
@@ -82,6 +79,9 @@ class Confusion:
 def confusion(truth: ArrayLike, predicted: ArrayLike, labels: ArrayLike, weights: ArrayLike | None = None) -> Confusion:
     """Count blocks by true and predicted label.
 
+    Raises UsageError if the arrays differ in length, a label isn't among ``labels``, or a weight is negative or not
+    finite.
+
     Parameters
     ----------
     truth, predicted
@@ -90,11 +90,6 @@ def confusion(truth: ArrayLike, predicted: ArrayLike, labels: ArrayLike, weights
         (k,) all labels, in the order of the table.
     weights
         (n_blocks,) finite, non-negative weight of each block, such as its number of words; None: all 1.
-
-    Raises
-    ------
-    UsageError
-        The arrays differ in length, a label isn't among ``labels``, or a weight is negative or not finite.
     """
     names, true, found = (tuple(map(str, np.asarray(given).tolist())) for given in (labels, truth, predicted))
     if len(true) != len(found):

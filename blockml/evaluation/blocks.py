@@ -80,6 +80,8 @@ class BlockScores:
 def block_scores(truth: ArrayLike, predicted: ArrayLike, weights: ArrayLike | None = None) -> BlockScores:
     """Count the blocks by true and predicted class.
 
+    Raises UsageError if the arrays differ in length, are not one-dimensional, or hold other values than described.
+
     Parameters
     ----------
     truth, predicted
@@ -87,11 +89,6 @@ def block_scores(truth: ArrayLike, predicted: ArrayLike, weights: ArrayLike | No
     weights
         (n_blocks,) finite, non-negative weight of each block, such as its number of words; the counts are then sums of
         weights, as floats.
-
-    Raises
-    ------
-    UsageError
-        The arrays differ in length, are not one-dimensional, or hold other values than described.
 
     Examples
     --------

@@ -204,10 +204,7 @@ def bootstrap_systems(
 def means_by(values: ArrayLike, keys: Sequence[_Key]) -> dict[_Key, tuple[float, int]]:
     """Average the values, (n_documents,), with the same key, as for a mean per site.
 
-    Returns
-    -------
-    dict
-        Mean and count of each key, in the order in which the keys first occur.
+    Returns mean and count by key, in the order in which the keys first occur.
 
     Examples
     --------

@@ -73,6 +73,9 @@ def matrix(
 ) -> PageMatrix:
     """Compute the features of every block of a page.
 
+    A page without blocks gives no rows. Raises UnknownNameError for an unknown feature set, and UsageError if a column
+    that has to be given is not.
+
     Parameters
     ----------
     page
@@ -86,18 +89,6 @@ def matrix(
         call :func:`blockml.extractors.matrix.page_matrix`, which computes them.
     context
         The page's context, if it was made before.
-
-    Returns
-    -------
-    PageMatrix
-        A page without blocks gives no rows.
-
-    Raises
-    ------
-    UnknownNameError
-        No such feature set.
-    UsageError
-        A column that has to be given is not.
 
     Examples
     --------

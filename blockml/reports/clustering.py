@@ -64,6 +64,9 @@ _CLUSTER_OPTIONAL = ("median", "within", "largest", "common_words", "truth")
 def write_clustering(result: Row, path: str | os.PathLike[str]) -> Path:
     """Write the report of a clustering as a self-contained HTML file.
 
+    Raises UsageError if matrix, merges, map or histogram don't fit the pages or one another, or a page is of an
+    unlisted cluster, and the errors of :func:`blockml.reports.templating.write_html`.
+
     Parameters
     ----------
     result
@@ -92,13 +95,6 @@ def write_clustering(result: Row, path: str | os.PathLike[str]) -> Path:
             Name to value.
     path
         The file; missing folders are created.
-
-    Raises
-    ------
-    UsageError
-        Matrix, merges, map or histogram don't fit the pages or one another, or a page is of an unlisted cluster.
-    MissingExtraError, OSError
-        See :func:`blockml.reports.templating.write_html`.
     """
     result = {
         **dict.fromkeys(_OPTIONAL),

@@ -113,20 +113,10 @@ def dendrogram(
 ) -> Dendrogram:
     """Draw a tree of merges; if it has many leaves, lower branches are drawn as single leaves.
 
-    The branch with the highest merge is split first, until the maximum number of leaves is reached.
-
-    Parameters
-    ----------
-    merges
-        (n - 1, 4) linkage matrix as in scipy.
-    labels
-        (n,) cluster of each page.
-    most
-        Maximum number of leaves.
-    whole
-        Whether branches within one cluster are never split.
-    threshold
-        Distance at which the tree was cut, if known.
+    The branch with the highest merge is split first, until the maximum number of leaves is reached. ``merges`` is a
+    linkage matrix as in scipy, (n - 1, 4), ``labels`` the (n,) cluster of each page, ``most`` the maximum number of
+    leaves. ``whole`` tells whether branches within one cluster are never split; ``threshold`` is the distance at which
+    the tree was cut, if known.
 
     Examples
     --------

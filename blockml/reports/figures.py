@@ -101,10 +101,7 @@ class Histograms:
 def histograms(rows: Sequence[tuple[Sequence[float], Sequence[float | None]]]) -> Histograms:
     """Lay out small histograms, one row each; the height of a bar is its share of the row's pages.
 
-    Parameters
-    ----------
-    rows
-        Counts of bins of equal width over [0, 1], and the 11 deciles, which may be empty.
+    Each row has the counts of bins of equal width over [0, 1], and the 11 deciles, which may be empty.
 
     Examples
     --------
@@ -168,12 +165,8 @@ _Box = tuple[float, float, float, float]
 def scatter(points: Sequence[tuple[float, float, Sequence[str]]]) -> Scatter:
     """Lay out points and their labels.
 
-    Labels are placed greedily, those of the first points first, where they cover neither a point nor a label.
-
-    Parameters
-    ----------
-    points
-        Recall, precision, and the labels to try, best first.
+    Labels are placed greedily, those of the first points first, where they cover neither a point nor a label. Each
+    point has recall, precision, and the labels to try, best first.
 
     Examples
     --------
@@ -250,12 +243,8 @@ class Profile:
 def profile(scores: Sequence[float], groups: Sequence[str], threshold: float | None) -> Profile:
     """Lay out scores in [0, 1] as bars, one per block.
 
-    Parameters
-    ----------
-    scores, groups
-        (n_blocks,) score and colour group of each block.
-    threshold
-        Minimum score of a kept block, if known.
+    ``scores`` and ``groups`` are the (n_blocks,) score and colour group of each block; ``threshold`` is the minimum
+    score of a kept block, if known.
 
     Examples
     --------

@@ -42,16 +42,8 @@ class HeatTable:
 def panel(tables: Mapping[str, Any], index: Index, about: Row, anchor: str, folder: Path) -> dict[str, Any]:
     """Return the template variables of one data set. Pairs are for the systems shown first and for all systems.
 
-    Parameters
-    ----------
-    tables, index
-        The comparison's tables, and their index.
-    about
-        The data set's row.
-    anchor
-        Prefix of the ids of its figures, unique in the report.
-    folder
-        Directory of the report, to find the views of its pages.
+    ``about`` is the data set's row, ``anchor`` the prefix of the ids of its figures, unique in the report, and
+    ``folder`` the directory of the report, to find the views of its pages.
     """
     name = about["name"]
     metric = index.ranking_metric(name)

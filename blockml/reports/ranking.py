@@ -78,10 +78,7 @@ class Index:
 def index_tables(tables: Mapping[str, Any]) -> Index:
     """Index the rows of a comparison's tables.
 
-    Raises
-    ------
-    UsageError
-        The tables are of another version.
+    Raises UsageError for tables of another version.
     """
     if tables.get("schema_version") != SCHEMA_VERSION:
         raise UsageError(f"tables of schema {SCHEMA_VERSION} are needed, not of {tables.get('schema_version')!r}")

@@ -73,15 +73,8 @@ class Grid:
 def fill_grid(dataset: str, scores: Mapping[str, Sequence[PageScore]]) -> Grid:
     """Arrange the page scores of one data set.
 
-    Parameters
-    ----------
-    dataset, scores
-        Name of the data set, and page scores by system, in any order of pages.
-
-    Raises
-    ------
-    UsageError
-        A system has two scores of a page, or an outcome is not one of :data:`OUTCOMES`.
+    ``scores`` are the page scores by system, in any order of pages. Raises UsageError if a system has two scores of a
+    page, or an outcome is not one of :data:`OUTCOMES`.
     """
     cells: dict[tuple[str, str], PageScore] = {}
     first: dict[str, PageScore] = {}

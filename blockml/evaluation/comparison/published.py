@@ -52,10 +52,7 @@ class Claim:
     def holds(self, scores: Mapping[str, Mapping[str, float]]) -> bool | None:
         """Test the claim; None if columns or rows are missing.
 
-        Parameters
-        ----------
-        scores
-            Value by column and row. The rows need not be the paper's own unless the claim names them.
+        ``scores`` are values by column and row. The rows need not be the paper's own unless the claim names them.
 
         Examples
         --------
@@ -173,19 +170,11 @@ def _table(entry: Mapping[str, Any], source: str) -> PublishedTable:
 def compare_with_published(measured: Mapping[str, Mapping[str, Mapping[str, float]]]) -> list[dict[str, Any]]:
     """Return the published tables as plain data, with measured scores of the same methods and metrics.
 
-    Parameters
-    ----------
-    measured
-        Means by metric, system and data set.
-
-    Returns
-    -------
-    list of dict
-        For each table its fields and :data:`NOTE`; ``metric`` of all rows, empty if they differ; ``derived``, with
-        ``means``, ``weighted_means`` (None if sizes are unknown) and ``best_counts`` by column, or None if the rows are
-        different measures; ``ours``, with ``column``, ``system``, ``dataset``, ``metric`` and ``mean`` of the measured
-        columns; ``claims``, with ``text`` and whether it holds for the ``published`` numbers and for ``ours`` (None if
-        unknown).
+    ``measured`` are means by metric, system and data set. Each table has its fields and :data:`NOTE`; ``metric`` of all
+    rows, empty if they differ; ``derived``, with ``means``, ``weighted_means`` (None if sizes are unknown) and
+    ``best_counts`` by column, or None if the rows are different measures; ``ours``, with ``column``, ``system``,
+    ``dataset``, ``metric`` and ``mean`` of the measured columns; ``claims``, with ``text`` and whether it holds for the
+    ``published`` numbers and for ``ours`` (None if unknown).
 
     Examples
     --------

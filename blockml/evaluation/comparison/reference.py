@@ -85,12 +85,8 @@ class TextScores(NamedTuple):
 class Reference:
     """Gold and derived data of one page, to score outputs against.
 
-    Parameters
-    ----------
-    labelled
-        A page with gold; DatasetError is raised if it has none or can't be read.
-    parsings
-        Options of parsing for the systems that return kept blocks.
+    ``labelled`` is a page with gold: raises DatasetError if it has none or can't be read. ``parsings`` are the parsing
+    options of the systems that return kept blocks.
 
     Examples
     --------
@@ -158,12 +154,8 @@ class Reference:
     def score(self, row: Mapping[str, Any], parsing: ParsingOptions | None = None) -> PageScore:
         """Score a row of outputs.
 
-        Parameters
-        ----------
-        row
-            ``text``, ``kept`` (indices of blocks), ``outcome`` and ``seconds``.
-        parsing
-            Options of parsing for the system whose blocks are kept; None if it returns text only.
+        ``row`` has ``text``, ``kept`` (indices of blocks), ``outcome`` and ``seconds``. ``parsing`` are the parsing
+        options of the system whose blocks are kept; None if it returns text only.
         """
         text = row["text"]
         if parsing is None:

@@ -78,6 +78,9 @@ class Chosen(NamedTuple):
 def choose(specs: Iterable[str], outputs: Iterable[str] = ()) -> Chosen:
     """Find systems by name; each is returned once, in the order of the names.
 
+    Raises UnknownNameError for an unknown system or parameter, ModelError if a model file can't be used, and UsageError
+    if two systems would have one name, a parameter value is invalid, or a file of outputs is missing.
+
     Parameters
     ----------
     specs
@@ -86,13 +89,6 @@ def choose(specs: Iterable[str], outputs: Iterable[str] = ()) -> Chosen:
     outputs
         ``NAME=FILE`` for outputs of any other tool: a line ``{"id": …, "text": …}`` for each page, gzipped if the
         file's name ends in ``.gz``.
-
-    Raises
-    ------
-    UnknownNameError, ModelError
-        No system or parameter of this name, or a model file can't be used.
-    UsageError
-        Two systems would have one name, a parameter value is invalid, or a file of outputs is missing.
 
     Examples
     --------

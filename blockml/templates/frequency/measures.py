@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,8 +97,9 @@ def measure(
     others = tables.paths.without(own.paths, contents.path_keys)
     vectors = contents.tables.vectors
     block_pages = _on_others(tables.blocks, own.blocks, contents.block_keys) + added
-    texts = (column[contents.text_blocks >= 0] for column in (contents.text_blocks, contents.text_words, text_pages))
-    sums, weights = weighted_sums(*texts, len(page.blocks))
+    inside = contents.text_blocks >= 0
+    block, words, pages = (column[inside] for column in (contents.text_blocks, contents.text_words, text_pages))
+    sums, weights = weighted_sums(block, words, pages, len(page.blocks))
     return Measures(
         n_others=n_others,
         include_self=include_self,
@@ -130,13 +132,14 @@ def _ratio(part: NDArray[np.int64], whole: NDArray[np.int64], otherwise: float) 
 
 
 def weighted_sums(
-    block: NDArray[np.int32], words: NDArray[np.int64], values: NDArray[np.generic], n_blocks: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    block: NDArray[Any], words: NDArray[Any], values: NDArray[Any], n_blocks: int
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return (n_blocks,) sums of the values of each block's texts and of their weights: words, or 1 if it has none.
 
     Takes the (n_texts,) block, words and value of each text.
     """
     wordless = np.bincount(block, weights=words, minlength=n_blocks) == 0
     weight = np.where(wordless[block], 1, words)
-    sums, weights = (np.bincount(block, column, minlength=n_blocks) for column in (weight * values, weight))
+    columns = (weight * values, weight)
+    sums, weights = (np.bincount(block, weights=column, minlength=n_blocks) for column in columns)
     return sums, weights

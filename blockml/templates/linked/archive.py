@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 from blockml.errors import InputError, MissingExtraError, UsageError
 from blockml.page import Page
 from blockml.parsing import Limits, parse
-from blockml.templates.linked.layouts import DAMAGED, GZIP_MAGIC, open_by_content
+from blockml.templates.linked.layouts import DAMAGED, GZIP_MAGIC, open_detected
 from blockml.templates.linked.links import PageSource
 from blockml.templates.linked.urls import join, normalise
 
@@ -64,7 +64,9 @@ class ArchiveSource(PageSource):
     Construction reads the files once for an index; pages are read when requested. That is fast if each record is a gzip
     member of its own, as the WARC standard recommends, or if the file isn't compressed; in a file compressed as a
     whole, everything before the page is decompressed again. A damaged file is read up to the damage, see ``warnings``.
-    Links to pages that the archive lacks resolve to None.
+    Links to pages that the archive lacks resolve to None. ``warnings`` lists file, byte offset and reason of each
+    unreadable part. Raises InputError if there is no such file or folder, or no page in it; MissingExtraError for a
+    WARC file without fastwarc installed; and UsageError for a negative ``max_redirects``.
 
     Parameters
     ----------
@@ -74,20 +76,6 @@ class ArchiveSource(PageSource):
         Maximum number of consecutive redirects.
     parsing
         Options for :func:`blockml.parse`.
-
-    Attributes
-    ----------
-    warnings
-        File, byte offset and reason of each unreadable part.
-
-    Raises
-    ------
-    InputError
-        No such file or folder, or no page in it.
-    MissingExtraError
-        A WARC file without fastwarc installed.
-    UsageError
-        Negative ``max_redirects``.
 
     Examples
     --------
@@ -147,9 +135,7 @@ class ArchiveSource(PageSource):
         try:
             body: bytes | str
             if _start_of(file).startswith(_STARTS[0]):
-                body, charset = _read_record(
-                    file, capture, known, limits.bytes + 1
-                )  # so that parsing notices the limit
+                body, charset = _read_record(file, capture, known, limits.bytes + 1)  # so parsing sees the limit
             else:
                 body, charset = _read_line(file, capture, known)
         except DAMAGED:  # the file may have changed, too
@@ -185,7 +171,7 @@ class ArchiveSource(PageSource):
     def _index_lines(self, number: int, file: Path) -> None:
         offset = 0
         try:
-            with open_by_content(file) as stream:
+            with open_detected(file) as stream:
                 for line in stream:
                     if line.strip():
                         row = _row(line)
@@ -311,7 +297,7 @@ def _read_record(file: Path, capture: _Capture, url: str, limit: int) -> tuple[b
 
 def _read_line(file: Path, capture: _Capture, url: str) -> tuple[str, str | None]:
     """Read page and charset of a JSON line; raise OSError if it has changed."""
-    with open_by_content(file) as stream:
+    with open_detected(file) as stream:
         stream.seek(capture.offset)
         row = _row(stream.readline())
     if row is None or normalise(row["url"]) != url:
@@ -332,7 +318,7 @@ def _row(line: bytes) -> dict[str, Any] | None:
 
 def _start_of(file: Path) -> bytes:
     try:
-        with open_by_content(file) as stream:
+        with open_detected(file) as stream:
             return stream.read(8).removeprefix(b"\xef\xbb\xbf")
     except DAMAGED:
         return b""

@@ -17,7 +17,7 @@ from blockml.templates.linked.layouts import (
     DAMAGED,
     PageFile,
     is_inside,
-    open_by_content,
+    open_detected,
     page_files,
     read_file,
     read_layout,
@@ -64,7 +64,9 @@ class FolderSource(PageSource):
 
     Files that end in ``.gz`` are decompressed. Nothing outside the folder is read: URLs are looked up in a list made on
     construction, and symbolic links that leave the folder are ignored. Links to pages that the folder lacks resolve to
-    None.
+    None. The attribute ``layout`` is ``site``, ``map`` or ``described``, and ``base`` the normalised base URL with a
+    final slash. Raises InputError if there is no such folder, no page in it, or an unusable map or ``meta.json``, and
+    UsageError if the base is no web URL, the site is unknown, or the layout assigns no sites.
 
     Parameters
     ----------
@@ -78,20 +80,6 @@ class FolderSource(PageSource):
         Keep only pages of this ``site``, where the files name sites.
     parsing
         Options for :func:`blockml.parse`.
-
-    Attributes
-    ----------
-    layout
-        ``site``, ``map`` or ``described``.
-    base
-        Normalised base URL with a final slash.
-
-    Raises
-    ------
-    InputError
-        No such folder, no page in it, or an unusable map or ``meta.json``.
-    UsageError
-        The base is no web URL, the site is unknown, or the layout assigns no sites.
 
     Examples
     --------
@@ -254,7 +242,7 @@ def _kind_of(path: Path) -> str:
     if not path.is_file():
         return ""
     try:
-        with open_by_content(path) as stream:
+        with open_detected(path) as stream:
             start = stream.readline(_MAX_LINE)
     except DAMAGED:
         return ""

@@ -14,10 +14,7 @@ from typing import Any, BinaryIO
 
 from blockml.errors import InputError, UnknownNameError, UsageError
 
-__all__ = [
-    *("DAMAGED", "GZIP_MAGIC", "PageFile", "is_inside", "is_page_name", "open_by_content", "open_file", "page_files"),
-    *("read_file", "read_layout"),
-]
+__all__ = ["DAMAGED", "GZIP_MAGIC", "PageFile", "is_inside", "open_detected", "page_files", "read_file", "read_layout"]
 
 #: Exceptions of reading a missing or damaged file.
 DAMAGED = (OSError, EOFError, zlib.error)
@@ -102,7 +99,7 @@ def open_file(path: Path) -> BinaryIO:
     return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
 
 
-def open_by_content(path: Path) -> BinaryIO:
+def open_detected(path: Path) -> BinaryIO:
     """Open a file, decompressing if its content is compressed, whatever its name."""
     with path.open("rb") as stream:
         zipped = stream.read(2) == GZIP_MAGIC
