@@ -16,15 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from blockml.errors import UsageError
 
 __all__ = [
-    "Difference",
-    "Interval",
-    "Resampled",
-    "bootstrap_mean",
-    "bootstrap_systems",
-    "mean_of_means",
-    "means_by",
+    "Difference", "Interval", "Resampled", "bootstrap_mean", "bootstrap_systems", "mean_of_means", "means_by",
     "paired_difference",
-]
+]  # fmt: skip
 
 # Maximum number of drawn indices held in memory at once (8 MB).
 _CHUNK = 1_000_000
@@ -155,11 +149,7 @@ class Resampled:
 
 
 def bootstrap_systems(
-    values: ArrayLike,
-    pooled: Callable[[_Floats], _Floats] | None = None,
-    *,
-    resamples: int = 1000,
-    seed: int = 0,
+    values: ArrayLike, pooled: Callable[[_Floats], _Floats] | None = None, *, resamples: int = 1000, seed: int = 0
 ) -> Resampled:
     """Resample the documents once for many systems.
 

@@ -16,16 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 __all__ = [
-    "SnippetRates",
-    "WordScores",
-    "bag_scores",
-    "lcs_scores",
-    "scores_from_counts",
-    "shingle_corpus_scores",
-    "shingle_scores",
-    "shingles",
-    "snippet_rates",
-]
+    "SnippetRates", "WordScores", "bag_scores", "lcs_scores", "scores_from_counts", "shingle_corpus_scores",
+    "shingle_scores", "shingles", "snippet_rates",
+]  # fmt: skip
 
 
 class WordScores(NamedTuple):

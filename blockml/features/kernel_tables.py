@@ -10,16 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from blockml import _kernel
-from blockml.features import (
-    block_groups,
-    container,
-    keywords,
-    metadata,
-    position,
-    repetition,
-    structure,
-    vocabulary,
-)
+from blockml.features import block_groups, container, keywords, metadata, position, repetition, structure, vocabulary
 from blockml.features.page_context import COUNTED
 from blockml.text.characters import class_table
 
