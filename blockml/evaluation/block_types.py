@@ -80,16 +80,9 @@ def confusion(truth: ArrayLike, predicted: ArrayLike, labels: ArrayLike, weights
     """Count blocks by true and predicted label.
 
     Raises UsageError if the arrays differ in length, a label isn't among ``labels``, or a weight is negative or not
-    finite.
-
-    Parameters
-    ----------
-    truth, predicted
-        (n_blocks,) names of labels.
-    labels
-        (k,) all labels, in the order of the table.
-    weights
-        (n_blocks,) finite, non-negative weight of each block, such as its number of words; None: all 1.
+    finite. ``truth`` and ``predicted`` are (n_blocks,) names of labels, ``labels`` the (k,) labels in the order of the
+    table, and ``weights`` the (n_blocks,) finite, non-negative weight of each block, such as its number of words; None:
+    all 1.
     """
     names, true, found = (tuple(map(str, np.asarray(given).tolist())) for given in (labels, truth, predicted))
     if len(true) != len(found):

@@ -102,14 +102,8 @@ def paired_difference(
     """Return the mean of ``a`` minus the mean of ``b``, two methods on the same documents.
 
     Every bootstrap sample draws the same documents for both methods, so only their difference varies. Call one method
-    better only if the difference is significant.
-
-    Parameters
-    ----------
-    a, b
-        (n_documents,) scores of either method, in the same order.
-    resamples, seed, level, groups
-        See :func:`bootstrap_mean`.
+    better only if the difference is significant. ``a`` and ``b`` are (n_documents,) scores of the same documents in the
+    same order; for the other parameters see :func:`bootstrap_mean`.
 
     Examples
     --------
