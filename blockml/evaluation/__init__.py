@@ -31,21 +31,7 @@ from blockml.evaluation.words import (
 )
 
 __all__ = [
-    "BlockScores",
-    "Difference",
-    "Interval",
-    "Resampled",
-    "SnippetRates",
-    "WordScores",
-    "bag_scores",
-    "block_scores",
-    "bootstrap_mean",
-    "bootstrap_systems",
-    "lcs_scores",
-    "mean_of_means",
-    "means_by",
-    "paired_difference",
-    "shingle_corpus_scores",
-    "shingle_scores",
-    "snippet_rates",
-]
+    "BlockScores", "Difference", "Interval", "Resampled", "SnippetRates", "WordScores", "bag_scores", "block_scores",
+    "bootstrap_mean", "bootstrap_systems", "lcs_scores", "mean_of_means", "means_by", "paired_difference",
+    "shingle_corpus_scores", "shingle_scores", "snippet_rates",
+]  # fmt: skip

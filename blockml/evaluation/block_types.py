@@ -26,18 +26,13 @@ class Confusion:
     (0.5, 1.0, 0.667)
     """
 
-    labels: tuple[str, ...]
-    """(k,) labels of the rows and columns."""
-    counts: NDArray[np.float64]
-    """(k, k) weight of the blocks by true label (row) and predicted label (column)."""
+    labels: tuple[str, ...]  #: (k,) labels of the rows and columns
+    counts: NDArray[np.float64]  #: (k, k) weight of the blocks by true label (row) and predicted label (column)
 
     def of(self, label: str) -> BlockScores:
         """Return the scores of one label against all others.
 
-        Raises
-        ------
-        UsageError
-            The label is not in :attr:`labels`.
+        Raises UsageError for a label that is not in :attr:`labels`.
         """
         if label not in self.labels:
             raise UsageError(f"unknown label {label!r}; the labels are {', '.join(self.labels)}")
@@ -84,19 +79,10 @@ class Confusion:
 def confusion(truth: ArrayLike, predicted: ArrayLike, labels: ArrayLike, weights: ArrayLike | None = None) -> Confusion:
     """Count blocks by true and predicted label.
 
-    Parameters
-    ----------
-    truth, predicted
-        (n_blocks,) names of labels.
-    labels
-        (k,) all labels, in the order of the table.
-    weights
-        (n_blocks,) finite, non-negative weight of each block, such as its number of words; None: all 1.
-
-    Raises
-    ------
-    UsageError
-        The arrays differ in length, a label isn't among ``labels``, or a weight is negative or not finite.
+    Raises UsageError if the arrays differ in length, a label isn't among ``labels``, or a weight is negative or not
+    finite. ``truth`` and ``predicted`` are (n_blocks,) names of labels, ``labels`` the (k,) labels in the order of the
+    table, and ``weights`` the (n_blocks,) finite, non-negative weight of each block, such as its number of words; None:
+    all 1.
     """
     names, true, found = (tuple(map(str, np.asarray(given).tolist())) for given in (labels, truth, predicted))
     if len(true) != len(found):

@@ -20,12 +20,8 @@ class BlockScores:
     """Confusion counts of blocks (or of their words) and the scores that follow from them.
 
     The counts of several pages are pooled by adding: ``sum(scores, BlockScores())``. Every score lies in [0, 1]; it is
-    1 where nothing is predicted and nothing is relevant, and 0 for any other 0/0.
-
-    Parameters
-    ----------
-    tp, fp, fn, tn
-        True positives, false positives, false negatives and true negatives; positive is main content.
+    1 where nothing is predicted and nothing is relevant, and 0 for any other 0/0. The fields count true positives,
+    false positives, false negatives and true negatives; positive is main content.
 
     Examples
     --------
@@ -80,18 +76,9 @@ class BlockScores:
 def block_scores(truth: ArrayLike, predicted: ArrayLike, weights: ArrayLike | None = None) -> BlockScores:
     """Count the blocks by true and predicted class.
 
-    Parameters
-    ----------
-    truth, predicted
-        (n_blocks,) booleans, or 0 and 1; true means main content.
-    weights
-        (n_blocks,) finite, non-negative weight of each block, such as its number of words; the counts are then sums of
-        weights, as floats.
-
-    Raises
-    ------
-    UsageError
-        The arrays differ in length, are not one-dimensional, or hold other values than described.
+    Raises UsageError if the arrays differ in length, are not one-dimensional, or hold other values than described.
+    Takes (n_blocks,) booleans, or 0 and 1; true means main content. With ``weights``, (n_blocks,) finite and
+    non-negative, such as numbers of words, the counts are sums of weights, as floats.
 
     Examples
     --------

@@ -16,15 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from blockml.errors import UsageError
 
 __all__ = [
-    "Difference",
-    "Interval",
-    "Resampled",
-    "bootstrap_mean",
-    "bootstrap_systems",
-    "mean_of_means",
-    "means_by",
+    "Difference", "Interval", "Resampled", "bootstrap_mean", "bootstrap_systems", "mean_of_means", "means_by",
     "paired_difference",
-]
+]  # fmt: skip
 
 # Maximum number of drawn indices held in memory at once (8 MB).
 _CHUNK = 1_000_000
@@ -108,14 +102,8 @@ def paired_difference(
     """Return the mean of ``a`` minus the mean of ``b``, two methods on the same documents.
 
     Every bootstrap sample draws the same documents for both methods, so only their difference varies. Call one method
-    better only if the difference is significant.
-
-    Parameters
-    ----------
-    a, b
-        (n_documents,) scores of either method, in the same order.
-    resamples, seed, level, groups
-        See :func:`bootstrap_mean`.
+    better only if the difference is significant. ``a`` and ``b`` are (n_documents,) scores of the same documents in the
+    same order; for the other parameters see :func:`bootstrap_mean`.
 
     Examples
     --------
@@ -134,10 +122,8 @@ def paired_difference(
 class Resampled:
     """Scores of several systems on the same documents, and on every bootstrap sample of these documents."""
 
-    estimates: _Floats
-    """(n_systems,) score of each system on all documents."""
-    samples: _Floats
-    """(resamples, n_systems) score on each sample; all systems of a row have the same documents."""
+    estimates: _Floats  #: (n_systems,) score of each system on all documents
+    samples: _Floats  #: (resamples, n_systems) score on each sample; all systems of a row have the same documents
 
     def intervals(self, level: float = 0.95) -> list[Interval]:
         """Return the score of each system with the percentiles that enclose ``level`` of its sampled scores."""
@@ -157,11 +143,7 @@ class Resampled:
 
 
 def bootstrap_systems(
-    values: ArrayLike,
-    pooled: Callable[[_Floats], _Floats] | None = None,
-    *,
-    resamples: int = 1000,
-    seed: int = 0,
+    values: ArrayLike, pooled: Callable[[_Floats], _Floats] | None = None, *, resamples: int = 1000, seed: int = 0
 ) -> Resampled:
     """Resample the documents once for many systems.
 
@@ -206,10 +188,7 @@ def bootstrap_systems(
 def means_by(values: ArrayLike, keys: Sequence[_Key]) -> dict[_Key, tuple[float, int]]:
     """Average the values, (n_documents,), with the same key, as for a mean per site.
 
-    Returns
-    -------
-    dict
-        Mean and count of each key, in the order in which the keys first occur.
+    Returns mean and count by key, in the order in which the keys first occur.
 
     Examples
     --------

@@ -19,17 +19,8 @@ def reliability(
 ) -> list[tuple[float, float, float]]:
     """Compare predicted probabilities with observed frequencies in bins of equal width (reliability diagram).
 
-    Parameters
-    ----------
-    probabilities, outcome, weight
-        (n,) predicted probability, observed outcome in [0, 1], and weight of each entry, such as its number of words.
-    n_bins
-        Number of bins.
-
-    Returns
-    -------
-    list of (mean probability, mean outcome, share of the weight)
-        One entry per non-empty bin, in order.
+    Takes the (n,) predicted probability, the observed outcome in [0, 1], and the weight of each entry, such as its
+    number of words. Returns mean probability, mean outcome and share of the weight of each non-empty bin, in order.
 
     Examples
     --------
@@ -66,12 +57,9 @@ def rank_correlation(first: NDArray[np.generic], second: NDArray[np.generic]) ->
 class Routing:
     """Usefulness of a predicted score for picking out the worst pages."""
 
-    correlation: float
-    """Rank correlation of predicted and actual score."""
-    worst: float
-    """Mean actual score of the pages with the lowest predicted score."""
-    others: float
-    """Mean actual score of the other pages."""
+    correlation: float  #: Rank correlation of predicted and actual score
+    worst: float  #: Mean actual score of the pages with the lowest predicted score
+    others: float  #: Mean actual score of the other pages
 
 
 def routing(predicted: NDArray[np.floating[Any]], actual: NDArray[np.floating[Any]], share: float = 0.1) -> Routing:

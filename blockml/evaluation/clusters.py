@@ -23,16 +23,8 @@ _NORMALISATIONS = ("strehl", "gottron", "log_kg", "nats")
 def dunn(matrix: ArrayLike, truth: ArrayLike) -> float:
     """Compute the Dunn index: smallest distance between true groups by largest distance within one (Gottron 2008).
 
-    Parameters
-    ----------
-    matrix
-        (n, n) distances.
-
-    Returns
-    -------
-    float
-        At least 0; above 1 the groups are separate. Infinite if all distances within groups are 0 but none between
-        them is; NaN if both are 0, or if there are fewer than two groups.
+    ``matrix`` are (n, n) distances. The result is at least 0; above 1 the groups are separate. It is infinite if all
+    distances within groups are 0 but none between them is; NaN if both are 0, or if there are fewer than two groups.
 
     Examples
     --------
@@ -55,16 +47,9 @@ def dunn(matrix: ArrayLike, truth: ArrayLike) -> float:
 def rand(clusters: ArrayLike, truth: ArrayLike, pairs: str = "unordered") -> float:
     """Compute the Rand index: share of document pairs on which clusters and truth agree, in [0, 1] (Rand 1971).
 
-    Parameters
-    ----------
-    pairs
-        ``"unordered"``, the standard: each two documents once. ``"ordered"``: all n² pairs, including those of a
-        document with itself; only this reproduces the published values of Gottron 2008.
-
-    Raises
-    ------
-    UnknownNameError
-        ``pairs`` is unknown.
+    ``pairs`` is ``"unordered"``, the standard: each two documents once; or ``"ordered"``: all n² pairs, including those
+    of a document with itself, which alone reproduces the published values of Gottron 2008. Raises UnknownNameError for
+    other pairs.
 
     Examples
     --------
@@ -86,10 +71,7 @@ def rand(clusters: ArrayLike, truth: ArrayLike, pairs: str = "unordered") -> flo
 def purity(clusters: ArrayLike, truth: ArrayLike, *, weighted: bool = False) -> float:
     """Compute the mean share of a cluster's documents in its most frequent true group, in (0, 1].
 
-    Parameters
-    ----------
-    weighted
-        Weight clusters by their size. The averages published by Gottron 2008 are unweighted.
+    ``weighted`` weights clusters by their size. The averages published by Gottron 2008 are unweighted.
 
     Examples
     --------
@@ -107,18 +89,10 @@ def purity(clusters: ArrayLike, truth: ArrayLike, *, weighted: bool = False) -> 
 def mutual_information(clusters: ArrayLike, truth: ArrayLike, normalise: str = "strehl") -> float:
     """Compute the mutual information of clusters and truth: at least 0; NaN for a single cluster of one group.
 
-    Parameters
-    ----------
-    normalise
-        With k clusters and g groups: ``"nats"`` is the information I itself; ``"log_kg"`` is I / ln(k g), that is, a
-        logarithm to the base k g; ``"strehl"`` is 2 I / ln(k g) (Strehl et al. 2000), which is 1 for the right
-        clusters of groups of equal size; ``"gottron"`` is I / ln(k g)², which reproduces the values published by
-        Gottron 2008.
-
-    Raises
-    ------
-    UnknownNameError
-        ``normalise`` is unknown.
+    ``normalise``, with k clusters and g groups: ``"nats"`` is the information I itself; ``"log_kg"`` is I / ln(k g),
+    that is, a logarithm to the base k g; ``"strehl"`` is 2 I / ln(k g) (Strehl et al. 2000), which is 1 for the right
+    clusters of groups of equal size; ``"gottron"`` is I / ln(k g)², which reproduces the values published by Gottron
+    2008. Raises UnknownNameError for other normalisations.
 
     Examples
     --------
@@ -167,16 +141,9 @@ def nmi(clusters: ArrayLike, truth: ArrayLike) -> float:
 def cluster_scores(clusters: ArrayLike, truth: ArrayLike, matrix: ArrayLike | None = None) -> dict[str, float]:
     """Compute all metrics of a clustering.
 
-    Parameters
-    ----------
-    matrix
-        (n, n) distances, to add the Dunn index of the true groups.
-
-    Returns
-    -------
-    dict[str, float]
-        Counts of ``documents``, ``clusters`` and ``groups``, and metrics by name. ``rand_ordered``, ``purity`` and
-        ``mutual_information_gottron`` are comparable with Gottron 2008; ``mutual_information`` is Strehl's.
+    Returns counts of ``documents``, ``clusters`` and ``groups``, and metrics by name. ``rand_ordered``, ``purity`` and
+    ``mutual_information_gottron`` are comparable with Gottron 2008; ``mutual_information`` is Strehl's. With
+    ``matrix``, (n, n) distances, there is also the Dunn index of the true groups.
 
     Examples
     --------

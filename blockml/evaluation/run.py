@@ -36,20 +36,15 @@ class PageResult:
     site: str
     page_type: str | None
     status: Status
-    flagged: bool
-    """Whether the gold has a known defect."""
-    bag: WordScores | None
-    """None where the gold isn't a full text."""
+    flagged: bool  #: Whether the gold has a known defect
+    bag: WordScores | None  #: None where the gold isn't a full text
     lcs: WordScores | None
     shingle: WordScores | None
     with_rate: float | None
     without_rate: float | None
-    block: BlockScores
-    """Counts over the blocks with gold."""
-    seconds: float
-    """CPU time of the extraction."""
-    peak_megabytes: float | None
-    """Peak memory of the process so far; None where the system doesn't report it."""
+    block: BlockScores  #: Counts over the blocks with gold
+    seconds: float  #: CPU time of the extraction
+    peak_megabytes: float | None  #: Peak memory of the process so far; None where the system doesn't report it
 
     def metric(self, name: str) -> float | None:
         """Return the value of one of :data:`METRICS`; None if the page's gold has no such information."""
@@ -69,18 +64,9 @@ def evaluate_extractor(
 ) -> list[PageResult]:
     """Extract every page of a data set and score the results.
 
-    An extractor that uses site pages is first fitted on the pages of each site, without their gold.
-
-    Parameters
-    ----------
-    extractor, dataset
-        What to evaluate, and the labelled pages; pages without gold are skipped.
-    jobs
-        Number of processes.
-    progress
-        Wraps the iteration over results, to show progress.
-
-    DatasetError is raised if no page has gold, or a page can't be read.
+    An extractor that uses site pages is first fitted on the pages of each site, without their gold. Pages without gold
+    are skipped. ``jobs`` is the number of processes; ``progress`` wraps the iteration over results, to show progress.
+    Raises DatasetError if no page has gold, or a page can't be read.
     """
     groups = group_by_site(dataset.pages) if extractor.uses_siblings else [[page] for page in dataset.pages]
     tasks = (joblib.delayed(_evaluate_site)(extractor, group) for group in groups)
@@ -128,12 +114,9 @@ def _evaluate_page(extractor: Extractor, labelled: LabelledPage) -> PageResult |
 def summarise(results: Sequence[PageResult], metrics: Sequence[str] = METRICS) -> dict[str, Any]:
     """Average the scores of pages, with 95 % bootstrap intervals, per page type and over sites; pool block counts.
 
-    Returns
-    -------
-    dict
-        ``pages``, ``statuses``, ``metrics`` (name to mean, low, high, pages, site_mean, clean_mean), ``by_type``,
-        ``block`` (pooled precision, recall, f1), ``ms_per_page``, ``peak_megabytes``. ``clean_mean`` excludes pages
-        whose gold has a known defect; ``site_mean`` is the mean over sites of the means of their pages.
+    Returns ``pages``, ``statuses``, ``metrics`` (name to mean, low, high, pages, site_mean, clean_mean), ``by_type``,
+    ``block`` (pooled precision, recall, f1), ``ms_per_page``, ``peak_megabytes``. ``clean_mean`` excludes pages whose
+    gold has a known defect; ``site_mean`` is the mean over sites of the means of their pages.
     """
     summary: dict[str, Any] = {
         "pages": len(results),

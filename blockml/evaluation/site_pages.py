@@ -29,13 +29,8 @@ def group_by_site(pages: Iterable[LabelledPage]) -> list[list[LabelledPage]]:
 def fit_to_site(extractor: Extractor, pages: Sequence[LabelledPage]) -> Extractor:
     """Return a copy of an extractor that was fitted on pages of one site, without using their gold.
 
-    Parameters
-    ----------
-    extractor
-        Any extractor; one that doesn't use site pages is returned unchanged.
-    pages
-        Pages of one site, of which the first :data:`MAX_SITE_PAGES` are used. They may include the page to extract
-        from. DatasetError is raised if one can't be read.
+    An extractor that doesn't use site pages is returned unchanged. The first :data:`MAX_SITE_PAGES` of the pages are
+    used; they may include the page to extract from. Raises DatasetError if one can't be read.
     """
     if not extractor.uses_siblings:
         return extractor

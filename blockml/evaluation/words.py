@@ -16,16 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 __all__ = [
-    "SnippetRates",
-    "WordScores",
-    "bag_scores",
-    "lcs_scores",
-    "scores_from_counts",
-    "shingle_corpus_scores",
-    "shingle_scores",
-    "shingles",
-    "snippet_rates",
-]
+    "SnippetRates", "WordScores", "bag_scores", "lcs_scores", "scores_from_counts", "shingle_corpus_scores",
+    "shingle_scores", "shingles", "snippet_rates",
+]  # fmt: skip
 
 
 class WordScores(NamedTuple):
@@ -54,14 +47,8 @@ def lcs_scores(gold: str, extracted: str, mode: str = "w") -> WordScores:
     """Score the words that gold text and extracted text share in the same order (Gottron 2007).
 
     With k the length of the longest common subsequence (LCS) of words, precision is k by the number of extracted words
-    and recall k by the number of gold words.
-
-    Parameters
-    ----------
-    gold, extracted
-        The texts.
-    mode
-        Token mode of :func:`blockml.text.tokens.metric_tokens`, which raises if it is unknown.
+    and recall k by the number of gold words. ``mode`` is the token mode of :func:`blockml.text.tokens.metric_tokens`,
+    which raises if it is unknown.
 
     Examples
     --------
@@ -91,21 +78,8 @@ def bag_scores(gold: str, extracted: str, mode: str = "w") -> WordScores:
 def shingles(text: str, size: int = 4, *, lower: bool = False) -> Counter[tuple[str, ...]]:
     r"""Count the word n-grams (shingles) of a text.
 
-    A text of fewer than ``size`` words forms one shorter shingle, a text without words none.
-
-    Parameters
-    ----------
-    text
-        The text; its words are the matches of ``\w+``.
-    size
-        Words per shingle, at least 1.
-    lower
-        Convert to lower case.
-
-    Raises
-    ------
-    UsageError
-        ``size`` is below 1.
+    A text of fewer than ``size`` words forms one shorter shingle, a text without words none. The words are the matches
+    of ``\w+``, with ``lower`` in lower case. Raises UsageError for a ``size`` below 1.
     """
     if size < 1:
         raise UsageError(f"a shingle has at least 1 word, not {size}")
@@ -134,19 +108,8 @@ def shingle_corpus_scores(pairs: Iterable[tuple[str, str]], size: int = 4, *, lo
     """Score the shingles of a corpus as the public article extraction benchmark of Scrapinghub does.
 
     Precision is the mean over the documents with extracted shingles, recall the mean over the documents with gold
-    shingles, and F1 the harmonic mean of these two means.
-
-    Parameters
-    ----------
-    pairs
-        Gold text and extracted text of each document.
-    size, lower
-        See :func:`shingles`.
-
-    Raises
-    ------
-    UsageError
-        There are no documents, or ``size`` is below 1.
+    shingles, and F1 the harmonic mean of these two means. ``pairs`` are gold text and extracted text of each document;
+    for ``size`` and ``lower`` see :func:`shingles`. Raises UsageError without documents, or for a ``size`` below 1.
 
     Examples
     --------
@@ -169,16 +132,8 @@ def shingle_corpus_scores(pairs: Iterable[tuple[str, str]], size: int = 4, *, lo
 def snippet_rates(extracted: str, with_: Sequence[str], without: Sequence[str]) -> SnippetRates:
     """Compute the shares of the required and of the forbidden snippets that occur in an extracted text.
 
-    Texts are compared in lower case, every run of white space as one space. Blank snippets are not counted.
-
-    Parameters
-    ----------
-    extracted
-        The text.
-    with_
-        Snippets of the main content; the best rate is 1.
-    without
-        Snippets of the surroundings; the best rate is 0.
+    Texts are compared in lower case, every run of white space as one space. Blank snippets are not counted. The best
+    rate is 1 for ``with_``, snippets of the main content, and 0 for ``without``, snippets of the surroundings.
 
     Examples
     --------

@@ -40,12 +40,10 @@ _FAR = 0x1C15
 class AncestorWords:
     """A bag of words for each block. Blocks with equal words share one."""
 
-    starts: NDArray[np.intp]
-    """(n_bags + 1,) bag ``i`` has the words ``starts[i] … starts[i + 1] - 1``, at least one."""
+    starts: NDArray[np.intp]  #: (n_bags + 1,) bag ``i`` has the words ``starts[i] … starts[i + 1] - 1``, at least one
+    #: (n_words,) words as numbers below :data:`N_HASHED_WORDS`; a bag may hold a number twice
     hashed_words: NDArray[np.int32]
-    """(n_words,) words as numbers below :data:`N_HASHED_WORDS`; a bag may hold a number twice."""
-    bag: NDArray[np.intp]
-    """(n_blocks,) bag of each block."""
+    bag: NDArray[np.intp]  #: (n_blocks,) bag of each block
 
     def take(self, blocks: NDArray[np.intp]) -> Self:
         """Select blocks, in the order given."""

@@ -21,14 +21,11 @@ ATTRIBUTES = ("class", "role", "id", "itemprop", "property")
 class AttributeValues:
     """Unique values of :data:`ATTRIBUTES`, and the number of each element's value."""
 
-    values: tuple[str, ...]
-    """Value of each number, in document order; the first is empty."""
+    values: tuple[str, ...]  #: Value of each number, in document order; the first is empty
+    #: (n_attributes, n_nodes + 1) number of each element's value; 0 without one, and at the end for "no node"
     columns: NDArray[np.int32]
-    """(n_attributes, n_nodes + 1) number of each element's value; 0 without one, and at the end for "no node"."""
-    of: Mapping[str, NDArray[np.int32]]
-    """Rows of :attr:`columns` by attribute."""
-    numbers: dict[str, int]
-    """Number of each value."""
+    of: Mapping[str, NDArray[np.int32]]  #: Rows of :attr:`columns` by attribute
+    numbers: dict[str, int]  #: Number of each value
 
     @classmethod
     def of_nodes(cls, nodes: Nodes, chosen: NDArray[np.int64]) -> Self:

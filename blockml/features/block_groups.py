@@ -37,20 +37,11 @@ def group_blocks(
 ) -> NDArray[np.int64]:
     """Number the groups of blocks whose ancestors at some levels have equal tags, and equal classes.
 
-    Parameters
-    ----------
-    chain, nodes
-        (levels, n_blocks) the nodes above each block, and all nodes. See
-        :class:`blockml.features.page_context.PageContext`.
-    levels
-        Ancestors to compare, for each grouping. Without ancestors all blocks are one group.
-    classes
-        (n_nodes + 1,) numbers of values of ``class``, the last one for "no node"; without them tags alone count.
-
-    Returns
-    -------
-    NDArray[np.int64]
-        (len(levels), n_blocks), numbered in the order of their first blocks.
+    ``chain`` holds the (levels, n_blocks) nodes above each block, see
+    :class:`blockml.features.page_context.PageContext`; ``levels`` the ancestors to compare, for each grouping: without
+    ancestors all blocks are one group. ``classes`` are (n_nodes + 1,) numbers of values of ``class``, the last one for
+    "no node"; without them tags alone count. Returns (len(levels), n_blocks) groups, numbered in the order of their
+    first blocks.
     """
     codes = np.zeros(len(nodes) + 1, dtype=np.uint64)
     codes[:-1] = nodes.tag

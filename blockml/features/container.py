@@ -111,10 +111,8 @@ class _Masses(NamedTuple):
 
     words: NDArray[np.float64]
     prose: NDArray[np.float64]
-    any: NDArray[np.float64]
-    """Running text, or words on pages without running text."""
-    others: NDArray[np.float64]
-    """(n, n_reached) sums of other values."""
+    any: NDArray[np.float64]  #: Running text, or words on pages without running text
+    others: NDArray[np.float64]  #: (n, n_reached) sums of other values
 
 
 def _masses(context: PageContext, *others: NDArray[np.float64]) -> _Masses:
@@ -125,11 +123,7 @@ def _masses(context: PageContext, *others: NDArray[np.float64]) -> _Masses:
     return _Masses(words, prose, prose if context.prose.any() else words, sums[2:])
 
 
-def _around(
-    context: PageContext,
-    masses: _Masses,
-    found: Mapping[str, int],
-) -> dict[str, NDArray[np.generic] | float]:
+def _around(context: PageContext, masses: _Masses, found: Mapping[str, int]) -> dict[str, NDArray[np.generic] | float]:
     """Compute columns of candidates, given as indices into ``PageContext.reached`` or -1."""
     columns: dict[str, NDArray[np.generic] | float] = {}
     for name, place in found.items():

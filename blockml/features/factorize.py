@@ -11,11 +11,8 @@ __all__ = ["factorize", "number_keys"]
 def factorize(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Sort keys and rank the unique ones.
 
-    Returns
-    -------
-    order, starts, rank
-        (n,) indices of the keys in rising order, equal keys in their own order; (n_unique,) where each unique key
-        begins in that order; (n,) rank of each key.
+    Returns the (n,) indices of the keys in rising order, equal keys in their own order; the (n_unique,) places where
+    each unique key begins in that order; and the (n,) rank of each key.
 
     Examples
     --------

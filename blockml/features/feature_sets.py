@@ -57,9 +57,9 @@ class FeatureSet:
     """A named, versioned, explicit tuple of columns."""
 
     name: str
+    #: Rises whenever a column of the set is computed differently; models of another version are refused. Columns that
+    #: are scores of extractors change with these extractors and their default parameters.
     version: int
-    """Rises whenever a column of the set is computed differently; models of another version are refused. Columns that
-    are scores of extractors change with these extractors and their default parameters."""
     columns: tuple[str, ...]
     source: str
 
@@ -84,10 +84,7 @@ def one_hot_name(column: str, value: str) -> str:
 def split_name(name: str) -> tuple[str, int, int | None]:
     """Split a column name into base, offset and the code of the value (None for the plain column).
 
-    Raises
-    ------
-    UnknownNameError
-        No such column.
+    Raises UnknownNameError for an unknown column.
 
     Examples
     --------
@@ -117,10 +114,7 @@ FEATURE_SETS: Mapping[str, FeatureSet] = {
 def feature_set(name: str) -> FeatureSet:
     """Look a feature set up.
 
-    Raises
-    ------
-    UnknownNameError
-        No such set.
+    Raises UnknownNameError for an unknown set.
     """
     if name not in FEATURE_SETS:
         raise UnknownNameError("feature set", name, FEATURE_SETS)

@@ -19,12 +19,9 @@ __all__ = ["KernelPage", "KernelRows"]
 class KernelRows(NamedTuple):
     """Columns that the C extension writes into a matrix."""
 
-    row_of: NDArray[np.int64]
-    """(n_columns,) row of each column that it knows; -1 for columns that are not asked for."""
-    need_values: bool
-    """Whether a column reads ``class``, ``id`` or roles of elements."""
-    need_titles: bool
-    """Whether a column compares texts with the page's title and description."""
+    row_of: NDArray[np.int64]  #: (n_columns,) row of each column that it knows; -1 for columns that are not asked for
+    need_values: bool  #: Whether a column reads ``class``, ``id`` or roles of elements
+    need_titles: bool  #: Whether a column compares texts with the page's title and description
 
 
 class KernelPage:

@@ -10,16 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from blockml import _kernel
-from blockml.features import (
-    block_groups,
-    container,
-    keywords,
-    metadata,
-    position,
-    repetition,
-    structure,
-    vocabulary,
-)
+from blockml.features import block_groups, container, keywords, metadata, position, repetition, structure, vocabulary
 from blockml.features.page_context import COUNTED
 from blockml.text.characters import class_table
 
@@ -35,10 +26,8 @@ _LISTS: tuple[Iterable[object], ...] = (
 class KernelColumn(NamedTuple):
     """A column that the C extension writes."""
 
-    place: int
-    """Its number among all of them."""
-    needs: int
-    """Bits: 1 for attributes of elements, 2 for title and description."""
+    place: int  #: Its number among all of them
+    needs: int  #: Bits: 1 for attributes of elements, 2 for title and description
 
 
 @functools.cache

@@ -77,10 +77,7 @@ def keyword_bits(value: str) -> int:
 def words() -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.int8]]:
     """Return all words, longer ones first, for the C extension.
 
-    Returns
-    -------
-    letters, lengths, groups
-        The ASCII characters of all words, one word after the other; (n_words,) the length of each, and its group.
+    Returns the ASCII characters of all words, one word after the other, and the (n_words,) length and group of each.
     """
     longest_first = sorted(_GROUP_OF, key=len, reverse=True)
     letters = np.frombuffer("".join(longest_first).encode("ascii"), dtype=np.uint8)

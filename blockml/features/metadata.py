@@ -113,10 +113,8 @@ _LAST_CASED = 0x1F200
 def word_bits() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """Return a bit for each code point, low bits first.
 
-    Returns
-    -------
-    in_word, cased
-        Whether words of :func:`blockml.text.tokens.metric_tokens` hold it; whether its lower case may differ.
+    The first array tells whether words of :func:`blockml.text.tokens.metric_tokens` hold the code point, the second
+    whether its lower case may differ.
     """
     points = np.arange(0x110000, dtype=np.uint32)
     in_word = (classes(points) & ALNUM > 0) | (points == ord("_"))

@@ -16,17 +16,7 @@ from blockml.features.kernel_page import KernelPage
 from blockml.features.keywords import keyword_bits
 from blockml.features.tags import TagTable
 from blockml.page import Blocks, Nodes, Page
-from blockml.text.characters import (
-    ALNUM,
-    CJK,
-    CLAUSE,
-    DIGIT,
-    SENTENCE,
-    SPACE,
-    UPPER,
-    classes,
-    code_points,
-)
+from blockml.text.characters import ALNUM, CJK, CLAUSE, DIGIT, SENTENCE, SPACE, UPPER, classes, code_points
 
 __all__ = ["COUNTED", "REACH", "PageContext"]
 

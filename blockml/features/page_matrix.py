@@ -30,10 +30,8 @@ _NOTHING: Mapping[str, NDArray[np.float32]] = MappingProxyType({})
 class PageMatrix:
     """Features of the blocks of a page, and what predictors ask about the page besides."""
 
-    values: NDArray[np.float32]
-    """(n_blocks, n_columns), column by column in memory."""
-    columns: tuple[str, ...]
-    """Names of the columns."""
+    values: NDArray[np.float32]  #: (n_blocks, n_columns), column by column in memory
+    columns: tuple[str, ...]  #: Names of the columns
     context: PageContext
 
     @property
@@ -75,6 +73,9 @@ def matrix(
 ) -> PageMatrix:
     """Compute the features of every block of a page.
 
+    A page without blocks gives no rows. Raises UnknownNameError for an unknown feature set, and UsageError if a column
+    that has to be given is not.
+
     Parameters
     ----------
     page
@@ -88,18 +89,6 @@ def matrix(
         call :func:`blockml.extractors.matrix.page_matrix`, which computes them.
     context
         The page's context, if it was made before.
-
-    Returns
-    -------
-    PageMatrix
-        A page without blocks gives no rows.
-
-    Raises
-    ------
-    UnknownNameError
-        No such feature set.
-    UsageError
-        A column that has to be given is not.
 
     Examples
     --------
@@ -176,16 +165,15 @@ class _Plan:
     """
 
     n_rows: int
-    kernel: KernelRows | None
-    """Base columns that the C extension writes; None without any."""
+    kernel: KernelRows | None  #: Base columns that the C extension writes; None without any
+    #: Families in Python, with name and row of each base column that is taken from them
     families: tuple[tuple[Family, tuple[tuple[str, int], ...]], ...]
-    """Families in Python, with name and row of each base column that is taken from them."""
     of_blocks: tuple[tuple[Callable[[Blocks], NDArray[np.float32]], int], ...]
     given: tuple[tuple[str, int], ...]
+    #: Columns of neighbours: row of the base column, offset, value beyond the ends, row
     shifted: tuple[tuple[int, int, float, int], ...]
-    """Columns of neighbours: row of the base column, offset, value beyond the ends, row."""
+    #: Columns of single values: as above, with the row for each code, or -1
     one_hot: tuple[tuple[int, int, float, NDArray[np.intp]], ...]
-    """Columns of single values: as above, with the row for each code, or -1."""
 
 
 @functools.cache

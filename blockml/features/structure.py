@@ -62,14 +62,8 @@ def path(context: PageContext) -> Mapping[str, NDArray[np.generic]]:
 def nearest_levels(context: PageContext, bits: NDArray[np.integer[Any]], levels: NDArray[np.float32]) -> None:
     """Write the levels from each block's parent up to the nearest ancestor in a group; :data:`FAR` without one.
 
-    Parameters
-    ----------
-    context
-        The page.
-    bits
-        (n_nodes + 1,) groups of each node, bit ``1 << i`` for group ``i``; the last entry is for "no node".
-    levels
-        (n_groups, n_blocks) output; contiguous, at most 64 groups.
+    ``bits`` are the (n_nodes + 1,) groups of each node, bit ``1 << i`` for group ``i``; the last entry is for "no
+    node". ``levels`` is the contiguous (n_groups, n_blocks) output, of at most 64 groups.
     """
     chain, n_groups = context.chain, len(levels)
     # A row of Booleans for each node; levels from the top down, so that the nearest ancestor is written last.
@@ -122,11 +116,7 @@ _PATH: dict[str, Row] = {
 }
 _TREE = "the tree above a block: Kim et al. 2013, section 3.1, taken further"
 COLUMNS = (
-    *columns_of(
-        path,
-        _TREE,
-        _PATH,
-    ),
+    *columns_of(path, _TREE, _PATH),
     *columns_of(
         ancestors,
         "text and links of elements above a block, as CETR and link quotas count them for lines and elements",

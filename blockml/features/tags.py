@@ -22,10 +22,8 @@ class TagTable:
     """
 
     codes: Mapping[str, int]
-    other: int = 0
-    """Code of all other names."""
-    none: int = 0
-    """Code of "no node"."""
+    other: int = 0  #: Code of all other names
+    none: int = 0  #: Code of "no node"
     dtype: DTypeLike = np.int64
 
     def of(self, names: Sequence[str]) -> NDArray[np.generic]:

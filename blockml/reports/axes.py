@@ -24,10 +24,8 @@ class Axis:
 
     low: float
     high: float
-    start: float
-    """Coordinate of ``low``."""
-    stop: float
-    """Coordinate of ``high``."""
+    start: float  #: Coordinate of ``low``
+    stop: float  #: Coordinate of ``high``
     step: float
 
     def at(self, value: float) -> float:
@@ -56,16 +54,9 @@ class Axis:
 def axis_over(values: Iterable[float], start: float, stop: float, *, most: int = 5, least: float = 0.0) -> Axis:
     """Return an axis over scores in [0, 1] whose ends are round numbers.
 
-    Parameters
-    ----------
-    values
-        Values to cover; values outside of [0, 1] are clipped.
-    start, stop
-        Coordinates of its ends.
-    most
-        Maximum number of steps, at least 5 if it has to cover [0, 1].
-    least
-        Minimum length, so that small differences don't look large.
+    Values outside of [0, 1] are clipped; ``start`` and ``stop`` are the coordinates of the ends. There are at most
+    ``most`` steps, which must be 5 or more to cover [0, 1]; ``least`` is the minimum length, so that small differences
+    don't look large.
 
     Examples
     --------

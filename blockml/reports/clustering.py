@@ -64,6 +64,9 @@ _CLUSTER_OPTIONAL = ("median", "within", "largest", "common_words", "truth")
 def write_clustering(result: Row, path: str | os.PathLike[str]) -> Path:
     """Write the report of a clustering as a self-contained HTML file.
 
+    Raises UsageError if matrix, merges, map or histogram don't fit the pages or one another, or a page is of an
+    unlisted cluster, and the errors of :func:`blockml.reports.templating.write_html`.
+
     Parameters
     ----------
     result
@@ -92,13 +95,6 @@ def write_clustering(result: Row, path: str | os.PathLike[str]) -> Path:
             Name to value.
     path
         The file; missing folders are created.
-
-    Raises
-    ------
-    UsageError
-        Matrix, merges, map or histogram don't fit the pages or one another, or a page is of an unlisted cluster.
-    MissingExtraError, OSError
-        See :func:`blockml.reports.templating.write_html`.
     """
     result = {
         **dict.fromkeys(_OPTIONAL),
@@ -153,10 +149,8 @@ class PageLine:
     """A page in the list of its cluster."""
 
     about: Row
-    link: str | None
-    """Its URL, if it is safe to open."""
-    distance: float | None
-    """Distance to the medoid page."""
+    link: str | None  #: Its URL, if it is safe to open
+    distance: float | None  #: Distance to the medoid page
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,13 +160,10 @@ class Cluster:
     number: int
     about: Row
     style: Style
-    pages: tuple[PageLine, ...]
-    """The medoid page, then the others by their distance to it, if known."""
+    pages: tuple[PageLine, ...]  #: The medoid page, then the others by their distance to it, if known
     medoid: Row
-    n_subclusters: int | None
-    """None if subclusters were not computed."""
-    truth: str
-    """Known groups of its pages, most frequent first."""
+    n_subclusters: int | None  #: None if subclusters were not computed
+    truth: str  #: Known groups of its pages, most frequent first
 
 
 def _clusters(result: Row, matrix: NDArray[np.float64] | None, order: Sequence[int]) -> tuple[Cluster, ...]:

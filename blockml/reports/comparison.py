@@ -18,20 +18,9 @@ __all__ = ["write_comparison"]
 def write_comparison(tables: Mapping[str, Any], directory: str | os.PathLike[str]) -> Path:
     """Write the report of a comparison to ``report.html`` in a directory, as a self-contained HTML file.
 
-    Parameters
-    ----------
-    tables
-        The comparison's tables, of schema version 1.
-    directory
-        The directory. Pages are linked if :func:`blockml.reports.write_page_views` has already written their views to
-        the same directory.
-
-    Raises
-    ------
-    UsageError
-        The tables are of another version.
-    MissingExtraError, OSError
-        See :func:`blockml.reports.templating.write_html`.
+    ``tables`` are the comparison's tables, of schema version 1; UsageError is raised for another version. Pages are
+    linked if :func:`blockml.reports.write_page_views` has already written their views to the directory. For other
+    errors see :func:`blockml.reports.templating.write_html`.
     """
     folder = Path(directory)
     index = index_tables(tables)

@@ -20,14 +20,11 @@ class _Tree:
     """A linkage matrix prepared for drawing; node ``i < n`` is page ``i``, node ``n + j`` results from merge ``j``."""
 
     n: int
-    children: list[tuple[int, int]]
-    """(n - 1,) children of each merge in drawing order: the larger one first."""
+    children: list[tuple[int, int]]  #: (n - 1,) children of each merge in drawing order: the larger one first
     heights: list[float]
     sizes: list[int]
-    starts: list[int]
-    """(2 n - 1,) index of each node's first page among the leaves."""
-    leaves: list[int]
-    """(n,) pages in drawing order."""
+    starts: list[int]  #: (2 n - 1,) index of each node's first page among the leaves
+    leaves: list[int]  #: (n,) pages in drawing order
 
 
 def _tree(merges: ArrayLike) -> _Tree:
@@ -89,10 +86,8 @@ class Leaf:
 
     y: float
     pages: tuple[int, ...]
-    cluster: int | None
-    """Common cluster of its pages; None if there are several."""
-    wedge: str
-    """SVG path that represents the branch, up to its last merge; empty for a page."""
+    cluster: int | None  #: Common cluster of its pages; None if there are several
+    wedge: str  #: SVG path that represents the branch, up to its last merge; empty for a page
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +100,9 @@ class Dendrogram:
     top: float
     bottom: float
     leaves: tuple[Leaf, ...]
+    #: SVG path of the branches within each cluster; None: between clusters
     branches: tuple[tuple[int | None, str], ...]
-    """SVG path of the branches within each cluster; None: between clusters."""
-    threshold: float | None
-    """Coordinate of the threshold."""
+    threshold: float | None  #: Coordinate of the threshold
 
 
 _TREE_LEFT, _TREE_RIGHT, _TREE_TOP, _TREE_ROW = 150.0, 358.0, 24.0, 15.0
@@ -119,20 +113,10 @@ def dendrogram(
 ) -> Dendrogram:
     """Draw a tree of merges; if it has many leaves, lower branches are drawn as single leaves.
 
-    The branch with the highest merge is split first, until the maximum number of leaves is reached.
-
-    Parameters
-    ----------
-    merges
-        (n - 1, 4) linkage matrix as in scipy.
-    labels
-        (n,) cluster of each page.
-    most
-        Maximum number of leaves.
-    whole
-        Whether branches within one cluster are never split.
-    threshold
-        Distance at which the tree was cut, if known.
+    The branch with the highest merge is split first, until the maximum number of leaves is reached. ``merges`` is a
+    linkage matrix as in scipy, (n - 1, 4), ``labels`` the (n,) cluster of each page, ``most`` the maximum number of
+    leaves. ``whole`` tells whether branches within one cluster are never split; ``threshold`` is the distance at which
+    the tree was cut, if known.
 
     Examples
     --------

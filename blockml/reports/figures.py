@@ -33,8 +33,7 @@ class DotRow:
 class Dot:
     """Coordinates of a mean and its interval; None if unknown."""
 
-    y: float
-    """Middle of the row."""
+    y: float  #: Middle of the row
     x: float | None
     left: float | None
     right: float | None
@@ -47,15 +46,11 @@ class DotPlot:
     width: float
     height: float
     axis: Axis
-    top: float
-    """Upper border of the first row."""
-    bottom: float
-    """Lower border of the last row."""
-    row: float
-    """Height of a row."""
+    top: float  #: Upper border of the first row
+    bottom: float  #: Lower border of the last row
+    row: float  #: Height of a row
     dots: tuple[Dot, ...]
-    shades: tuple[tuple[float, float], ...]
-    """Upper border and height of each run of shaded rows."""
+    shades: tuple[tuple[float, float], ...]  #: Upper border and height of each run of shaded rows
 
 
 def dot_plot(rows: Sequence[DotRow]) -> DotPlot:
@@ -83,16 +78,12 @@ def dot_plot(rows: Sequence[DotRow]) -> DotPlot:
 class Histogram:
     """Coordinates of one small histogram."""
 
-    y: float
-    """Middle of the row."""
-    path: str
-    """SVG path of the bars."""
-    baseline: float
-    """Lower end of the bars."""
+    y: float  #: Middle of the row
+    path: str  #: SVG path of the bars
+    baseline: float  #: Lower end of the bars
     low: float | None
     median: float | None
-    high: float | None
-    """First, fifth and ninth decile; None if unknown."""
+    high: float | None  #: First, fifth and ninth decile; None if unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +101,7 @@ class Histograms:
 def histograms(rows: Sequence[tuple[Sequence[float], Sequence[float | None]]]) -> Histograms:
     """Lay out small histograms, one row each; the height of a bar is its share of the row's pages.
 
-    Parameters
-    ----------
-    rows
-        Counts of bins of equal width over [0, 1], and the 11 deciles, which may be empty.
+    Each row has the counts of bins of equal width over [0, 1], and the 11 deciles, which may be empty.
 
     Examples
     --------
@@ -150,12 +138,9 @@ class Point:
     x: float
     y: float
     text: str
-    text_x: float
-    """Left end of the label."""
-    text_y: float
-    """Baseline of the label."""
-    leader: str
-    """SVG path from the point to a distant label; empty if the label is adjacent."""
+    text_x: float  #: Left end of the label
+    text_y: float  #: Baseline of the label
+    leader: str  #: SVG path from the point to a distant label; empty if the label is adjacent
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +152,8 @@ class Scatter:
     x: Axis
     y: Axis
     points: tuple[Point, ...]
+    #: Lines of equal F1: SVG path, label, and the right end of the label
     iso: tuple[tuple[str, str, float, float], ...]
-    """Lines of equal F1: SVG path, label, and the right end of the label."""
 
 
 _SCATTER_HEIGHT = 320.0
@@ -180,12 +165,8 @@ _Box = tuple[float, float, float, float]
 def scatter(points: Sequence[tuple[float, float, Sequence[str]]]) -> Scatter:
     """Lay out points and their labels.
 
-    Labels are placed greedily, those of the first points first, where they cover neither a point nor a label.
-
-    Parameters
-    ----------
-    points
-        Recall, precision, and the labels to try, best first.
+    Labels are placed greedily, those of the first points first, where they cover neither a point nor a label. Each
+    point has recall, precision, and the labels to try, best first.
 
     Examples
     --------
@@ -255,21 +236,15 @@ class Profile:
 
     width: float
     height: float
-    paths: Mapping[str, str]
-    """SVG path of the bars of each group."""
-    threshold: float | None
-    """Vertical coordinate of the threshold's line."""
+    paths: Mapping[str, str]  #: SVG path of the bars of each group
+    threshold: float | None  #: Vertical coordinate of the threshold's line
 
 
 def profile(scores: Sequence[float], groups: Sequence[str], threshold: float | None) -> Profile:
     """Lay out scores in [0, 1] as bars, one per block.
 
-    Parameters
-    ----------
-    scores, groups
-        (n_blocks,) score and colour group of each block.
-    threshold
-        Minimum score of a kept block, if known.
+    ``scores`` and ``groups`` are the (n_blocks,) score and colour group of each block; ``threshold`` is the minimum
+    score of a kept block, if known.
 
     Examples
     --------

@@ -40,10 +40,8 @@ _N_STYLES = 3 * _N_COLOURS
 class Style:
     """Colour and shape of a cluster's marks."""
 
-    colour: str
-    """Class of the style sheet: ``k0`` to ``k5``, or ``other``."""
-    shape: str
-    """SVG path of the mark, to follow a move to its centre."""
+    colour: str  #: Class of the style sheet: ``k0`` to ``k5``, or ``other``
+    shape: str  #: SVG path of the mark, to follow a move to its centre
 
 
 def styles(clusters: Sequence[int]) -> dict[int, Style]:
@@ -66,12 +64,7 @@ def styles(clusters: Sequence[int]) -> dict[int, Style]:
 def png(pixels: NDArray[np.uint8], palette: NDArray[np.uint8]) -> bytes:
     """Encode an image with a palette (ISO/IEC 15948), without an imaging library.
 
-    Parameters
-    ----------
-    pixels
-        (height, width) palette index of each pixel.
-    palette
-        (n ≤ 256, 3) red, green and blue of each colour.
+    ``pixels`` are (height, width) indices of colours, ``palette`` the (n ≤ 256, 3) red, green and blue of each colour.
 
     Examples
     --------
@@ -110,11 +103,9 @@ class Band:
     """The pages of one cluster along a side of the heat map."""
 
     cluster: int
-    start: float
-    """Distance from the upper left corner."""
+    start: float  #: Distance from the upper left corner
     length: float
-    named: bool
-    """Whether its number fits."""
+    named: bool  #: Whether its number fits
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +116,10 @@ class HeatMap:
     height: float
     left: float
     top: float
-    side: float
-    """Side length of the drawn image."""
+    side: float  #: Side length of the drawn image
     image: str
-    strip: str
-    """The image, and the colours from near to far, as ``data:`` URIs."""
-    high: float
-    """Distance of the darkest colour; 0 has the lightest."""
+    strip: str  #: The image, and the colours from near to far, as ``data:`` URIs
+    high: float  #: Distance of the darkest colour; 0 has the lightest
     bands: tuple[Band, ...]
 
 
@@ -142,14 +130,8 @@ _MAP_LEFT, _MAP_TOP = 26.0, 18.0
 def heat_map(matrix: ArrayLike, order: Sequence[int], labels: Sequence[int]) -> HeatMap:
     """Draw a distance matrix.
 
-    Parameters
-    ----------
-    matrix
-        (n, n) distances, n at least 1.
-    order
-        (n,) indices of the pages from the top and from the left; pages of a cluster are adjacent.
-    labels
-        (n,) cluster of each page.
+    ``matrix`` are (n, n) distances, n at least 1; ``order`` the (n,) indices of the pages from the top and from the
+    left, pages of a cluster being adjacent; ``labels`` the (n,) cluster of each page.
 
     Examples
     --------
@@ -198,10 +180,7 @@ _MARGIN, _MAX_HEIGHT = 12.0, 366.0
 def point_map(points: ArrayLike) -> PointMap:
     """Lay out points.
 
-    Parameters
-    ----------
-    points
-        (n, 2) coordinates, the second upwards.
+    Takes (n, 2) coordinates, the second upwards.
 
     Examples
     --------
@@ -228,8 +207,7 @@ class DistanceHistogram:
     y_ticks: tuple[tuple[float, str], ...]
     top: float
     baseline: float
-    path: str
-    """SVG path of the bars."""
+    path: str  #: SVG path of the bars
     threshold: float | None
 
 
@@ -239,14 +217,8 @@ _BARS_LEFT, _BARS_RIGHT, _BARS_TOP, _BARS_BASE = 46.0, 358.0, 18.0, 190.0
 def distance_histogram(edges: Sequence[float], counts: Sequence[float], threshold: float | None) -> DistanceHistogram:
     """Lay out a histogram of the distances of all pairs of pages.
 
-    Parameters
-    ----------
-    edges
-        (n + 1,) bin edges, increasing.
-    counts
-        (n,) number of pairs in each bin.
-    threshold
-        Distance at which clusters were cut, if known.
+    ``edges`` are (n + 1,) increasing bin edges, ``counts`` the (n,) numbers of pairs; ``threshold`` is the distance at
+    which clusters were cut, if known.
 
     Examples
     --------

@@ -34,9 +34,9 @@ class PagePredictions:
 
     dataset: str
     page: LabelledPage
+    #: System to the indices of the blocks that it kept, or (n_blocks,) whether it kept each, of the page as
+    #: :func:`blockml.parse` segments it by default; or to the extracted text
     systems: Mapping[str, Sequence[int] | NDArray[np.bool_] | str]
-    """System to the indices of the blocks that it kept, or (n_blocks,) whether it kept each, of the page as
-    :func:`blockml.parse` segments it by default; or to the extracted text."""
 
 
 def view_name(dataset: str, page_id: str) -> str:
@@ -73,6 +73,9 @@ def write_view(
 ) -> Path:
     """Write why each block of a page was kept or dropped, as a self-contained HTML file.
 
+    Raises UsageError if the numbers of notes and blocks differ, and the errors of
+    :func:`blockml.reports.templating.write_html`.
+
     Parameters
     ----------
     result
@@ -87,13 +90,6 @@ def write_view(
         The decision threshold, to be drawn.
     title
         Heading; the page's title or URL if None.
-
-    Raises
-    ------
-    UsageError
-        The numbers of notes and blocks differ.
-    MissingExtraError, OSError
-        See :func:`blockml.reports.templating.write_html`.
     """
     page, blocks = result.page, result.page.blocks
     if explain and len(explain) != len(blocks):
@@ -148,28 +144,10 @@ def _agreements(labels: BlockLabels | None, kept: NDArray[np.bool_]) -> list[str
 def write_page_views(items: Iterable[PagePredictions], directory: str | os.PathLike[str]) -> list[Path]:
     """Write which system keeps which block, one self-contained HTML file per page.
 
-    The files contain the text of the pages, and are subject to the terms of the data set.
-
-    Parameters
-    ----------
-    items
-        Labelled pages with the predictions of systems. Pages are read and parsed one after the other.
-    directory
-        Directory of the report; files are named by :func:`view_name`.
-
-    Returns
-    -------
-    list of Path
-        The files.
-
-    Raises
-    ------
-    UsageError
-        The number of predictions of a system differs from the number of blocks.
-    DatasetError
-        A page can't be read.
-    MissingExtraError, OSError
-        See :func:`blockml.reports.templating.write_html`.
+    The files contain the text of the pages, and are subject to the terms of the data set. Pages are read and parsed one
+    after the other. Files are written to the directory of the report, named by :func:`view_name`, and returned. Raises
+    UsageError if the number of predictions of a system differs from the number of blocks, DatasetError if a page can't
+    be read, and the errors of :func:`blockml.reports.templating.write_html`.
     """
     return [_write_page_view(item, Path(directory)) for item in items]
 

@@ -34,25 +34,16 @@ _N_MATRIX = 8
 class HeatTable:
     """A table of systems by columns, with coloured cells."""
 
-    columns: tuple[tuple[str, int | None], ...]
-    """Heading and number of pages."""
+    columns: tuple[tuple[str, int | None], ...]  #: Heading and number of pages
+    #: System, and value and colour strength, in [0, 1], of each cell
     rows: tuple[tuple[Standing, tuple[tuple[float | None, float | None], ...]], ...]
-    """System, and value and colour strength, in [0, 1], of each cell."""
 
 
 def panel(tables: Mapping[str, Any], index: Index, about: Row, anchor: str, folder: Path) -> dict[str, Any]:
     """Return the template variables of one data set. Pairs are for the systems shown first and for all systems.
 
-    Parameters
-    ----------
-    tables, index
-        The comparison's tables, and their index.
-    about
-        The data set's row.
-    anchor
-        Prefix of the ids of its figures, unique in the report.
-    folder
-        Directory of the report, to find the views of its pages.
+    ``about`` is the data set's row, ``anchor`` the prefix of the ids of its figures, unique in the report, and
+    ``folder`` the directory of the report, to find the views of its pages.
     """
     name = about["name"]
     metric = index.ranking_metric(name)

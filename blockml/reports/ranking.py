@@ -26,13 +26,11 @@ Row = Mapping[str, Any]
 class PairwiseResult:
     """One system against another on the pages that both have."""
 
-    mean: float | None
-    """Difference of the means; positive if the first is better."""
+    mean: float | None  #: Difference of the means; positive if the first is better
     low: float | None
     high: float | None
     significant: bool
-    win_rate: float | None
-    """Share of the pages on which the first has the better score; None if not counted."""
+    win_rate: float | None  #: Share of the pages on which the first has the better score; None if not counted
     loss_rate: float | None
 
     @property
@@ -55,18 +53,14 @@ class PairwiseResult:
 class Index:
     """Rows of the tables by the keys they are looked up with."""
 
-    kinds: Mapping[str, str]
-    """System to one of :data:`KINDS`, in the order of the tables."""
-    trained_on: Mapping[str, frozenset[str]]
-    """System to its training data sets."""
-    better: Mapping[str, str]
-    """Metric to ``high`` or ``low``."""
-    titles: Mapping[str, str]
-    """Metric to its title."""
+    kinds: Mapping[str, str]  #: System to one of :data:`KINDS`, in the order of the tables
+    trained_on: Mapping[str, frozenset[str]]  #: System to its training data sets
+    better: Mapping[str, str]  #: Metric to ``high`` or ``low``
+    titles: Mapping[str, str]  #: Metric to its title
+    #: Data set, metric and kind of slice to slice to system to row
     means: Mapping[tuple[str, str, str], Mapping[str, Mapping[str, Row]]]
-    """Data set, metric and kind of slice to slice to system to row."""
+    #: Data set, metric, system and system to their result, in both directions
     pairwise: Mapping[tuple[str, str, str, str], PairwiseResult]
-    """Data set, metric, system and system to their result, in both directions."""
 
     def whole(self, dataset: str, metric: str) -> Mapping[str, Row]:
         """Return each system's row over all pages."""
@@ -84,10 +78,7 @@ class Index:
 def index_tables(tables: Mapping[str, Any]) -> Index:
     """Index the rows of a comparison's tables.
 
-    Raises
-    ------
-    UsageError
-        The tables are of another version.
+    Raises UsageError for tables of another version.
     """
     if tables.get("schema_version") != SCHEMA_VERSION:
         raise UsageError(f"tables of schema {SCHEMA_VERSION} are needed, not of {tables.get('schema_version')!r}")
@@ -124,15 +115,13 @@ class Standing:
 
     system: str
     kind: str
-    rank: int | None
-    """From 1 for the best; None for a system that was trained on the data set or has no value."""
+    rank: int | None  #: From 1 for the best; None for a system that was trained on the data set or has no value
     in_sample: bool
     mean: float | None
     low: float | None = None
     high: float | None = None
     pages: int = 0
-    tied_with_best: bool = False
-    """Whether it is the best, or the best is not significantly better."""
+    tied_with_best: bool = False  #: Whether it is the best, or the best is not significantly better
 
 
 def standings(index: Index, dataset: str, metric: str) -> tuple[Standing, ...]:
@@ -165,15 +154,11 @@ def standings(index: Index, dataset: str, metric: str) -> tuple[Standing, ...]:
 class RankingSummary:
     """Best systems on one data set."""
 
-    best: Standing | None = None
-    """None if no system has a value, or all were trained on the data set."""
+    best: Standing | None = None  #: None if no system has a value, or all were trained on the data set
     second: Standing | None = None
-    result: PairwiseResult | None = None
-    """The best against the second; None if not tested."""
-    tied: tuple[Standing, ...] = ()
-    """Other systems that the best is not significantly better than."""
-    better_in_sample: tuple[Standing, ...] = ()
-    """Systems with higher scores that were trained on these pages."""
+    result: PairwiseResult | None = None  #: The best against the second; None if not tested
+    tied: tuple[Standing, ...] = ()  #: Other systems that the best is not significantly better than
+    better_in_sample: tuple[Standing, ...] = ()  #: Systems with higher scores that were trained on these pages
 
 
 def summarise_ranking(index: Index, dataset: str, metric: str) -> RankingSummary:

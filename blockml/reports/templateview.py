@@ -39,7 +39,8 @@ def write_template_view(
 ) -> Path:
     """Write which blocks of a page are in its template, and the template itself, as a self-contained HTML file.
 
-    The template is rendered in a sandboxed frame that runs and loads nothing.
+    The template is rendered in a sandboxed frame that runs and loads nothing. Raises UsageError if ``in_template``
+    doesn't fit the nodes, or ``shares`` the blocks, and the errors of :func:`blockml.reports.templating.write_html`.
 
     Parameters
     ----------
@@ -60,13 +61,6 @@ def write_template_view(
         nodes of the template.
     info
         Additional facts to show, by name.
-
-    Raises
-    ------
-    UsageError
-        ``in_template`` doesn't fit the nodes, or ``shares`` the blocks.
-    MissingExtraError, OSError
-        See :func:`blockml.reports.templating.write_html`.
     """
     mask = np.asarray(in_template, dtype=bool)
     if mask.shape != (len(page.nodes),):

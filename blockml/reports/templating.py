@@ -22,14 +22,8 @@ NONE = "–"
 def write_html(template: str, path: str | os.PathLike[str], **data: object) -> Path:
     """Render a template of this package to a file; missing folders are created; return its path.
 
-    Every value is escaped, so no text of a page or name of a system can become markup.
-
-    Raises
-    ------
-    MissingExtraError
-        jinja2 is not installed.
-    OSError
-        The file can't be written.
+    Every value is escaped, so no text of a page or name of a system can become markup. Raises MissingExtraError without
+    jinja2, and OSError if the file can't be written.
     """
     text = _environment().get_template(template).render(**data)
     target = Path(path)

@@ -63,28 +63,18 @@ class Grid:
 
     dataset: str
     systems: tuple[str, ...]
-    pages: tuple[PageScore, ...]
-    """(n_pages,) any one score of each page, for facts about the page; ordered by id."""
-    cells: Mapping[tuple[str, str], PageScore]
-    """Score by page id and system."""
+    pages: tuple[PageScore, ...]  #: (n_pages,) any one score of each page, for facts about the page; ordered by id
+    cells: Mapping[tuple[str, str], PageScore]  #: Score by page id and system
+    #: (n_pages, n_systems) value of each page by metric; for block metrics that of the single page
     values: Mapping[str, _Floats]
-    """(n_pages, n_systems) value of each page by metric; for block metrics that of the single page."""
-    counts: _Floats
-    """(n_pages, n_systems, 3) true positives, false positives and false negatives of the blocks."""
+    counts: _Floats  #: (n_pages, n_systems, 3) true positives, false positives and false negatives of the blocks
 
 
 def fill_grid(dataset: str, scores: Mapping[str, Sequence[PageScore]]) -> Grid:
     """Arrange the page scores of one data set.
 
-    Parameters
-    ----------
-    dataset, scores
-        Name of the data set, and page scores by system, in any order of pages.
-
-    Raises
-    ------
-    UsageError
-        A system has two scores of a page, or an outcome is not one of :data:`OUTCOMES`.
+    ``scores`` are the page scores by system, in any order of pages. Raises UsageError if a system has two scores of a
+    page, or an outcome is not one of :data:`OUTCOMES`.
     """
     cells: dict[tuple[str, str], PageScore] = {}
     first: dict[str, PageScore] = {}
@@ -127,8 +117,7 @@ class Slice(NamedTuple):
 
     kind: str
     name: str
-    rows: NDArray[np.intp]
-    """Indices of its pages."""
+    rows: NDArray[np.intp]  #: Indices of its pages
 
 
 def slice_pages(pages: Sequence[PageScore]) -> Iterator[Slice]:

@@ -27,13 +27,10 @@ Adapter = Callable[[str, str | None], str]
 class Peer:
     """A third-party extractor."""
 
-    package: str
-    """Distribution name on PyPI."""
+    package: str  #: Distribution name on PyPI
     adapter: Adapter
-    python: tuple[int, int] = (3, 11)
-    """Minimum Python version."""
-    gives_html: bool = False
-    """Whether it returns HTML, which blockml converts to text."""
+    python: tuple[int, int] = (3, 11)  #: Minimum Python version
+    gives_html: bool = False  #: Whether it returns HTML, which blockml converts to text
 
     @property
     def version(self) -> str | None:

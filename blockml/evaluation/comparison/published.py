@@ -31,14 +31,11 @@ _FOLDER = Path(__file__).with_name("papers")
 class Row:
     """One row of a published table, as printed."""
 
-    name: str
-    """Collection of pages, site or measure."""
+    name: str  #: Collection of pages, site or measure
     values: tuple[float, ...]
-    metric: str = ""
-    """Name of the same metric in blockml's own tables; empty if there is no such metric."""
+    metric: str = ""  #: Name of the same metric in blockml's own tables; empty if there is no such metric
     size: int | None = None
-    site: str = ""
-    """Number and source of the pages, if the paper reports them."""
+    site: str = ""  #: Number and source of the pages, if the paper reports them
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +45,14 @@ class Claim:
     text: str
     better: tuple[str, ...]
     worse: tuple[str, ...]
-    rows: tuple[str, ...] = ()
-    """Names of the rows it is about; all if empty."""
-    every: bool = False
-    """Whether it is about every single row instead of the mean over rows."""
-    relation: str = ">"
-    """``>`` or ``>=``."""
+    rows: tuple[str, ...] = ()  #: Names of the rows it is about; all if empty
+    every: bool = False  #: Whether it is about every single row instead of the mean over rows
+    relation: str = ">"  #: ``>`` or ``>=``
 
     def holds(self, scores: Mapping[str, Mapping[str, float]]) -> bool | None:
         """Test the claim; None if columns or rows are missing.
 
-        Parameters
-        ----------
-        scores
-            Value by column and row. The rows need not be the paper's own unless the claim names them.
+        ``scores`` are values by column and row. The rows need not be the paper's own unless the claim names them.
 
         Examples
         --------
@@ -90,16 +81,14 @@ class PublishedTable:
 
     name: str
     title: str
-    source: str
-    """Citation of the paper."""
-    place: str
-    """Table number or section in the paper."""
+    source: str  #: Citation of the paper
+    place: str  #: Table number or section in the paper
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
+    #: Name in blockml by column, for methods that blockml implements
     systems: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), hash=False)
-    """Name in blockml by column, for methods that blockml implements."""
+    #: Experimental conditions
     facts: Mapping[str, int | float | str] = field(default_factory=lambda: MappingProxyType({}), hash=False)
-    """Experimental conditions."""
     claims: tuple[Claim, ...] = ()
 
     @property
@@ -181,19 +170,11 @@ def _table(entry: Mapping[str, Any], source: str) -> PublishedTable:
 def compare_with_published(measured: Mapping[str, Mapping[str, Mapping[str, float]]]) -> list[dict[str, Any]]:
     """Return the published tables as plain data, with measured scores of the same methods and metrics.
 
-    Parameters
-    ----------
-    measured
-        Means by metric, system and data set.
-
-    Returns
-    -------
-    list of dict
-        For each table its fields and :data:`NOTE`; ``metric`` of all rows, empty if they differ; ``derived``, with
-        ``means``, ``weighted_means`` (None if sizes are unknown) and ``best_counts`` by column, or None if the rows are
-        different measures; ``ours``, with ``column``, ``system``, ``dataset``, ``metric`` and ``mean`` of the measured
-        columns; ``claims``, with ``text`` and whether it holds for the ``published`` numbers and for ``ours`` (None if
-        unknown).
+    ``measured`` are means by metric, system and data set. Each table has its fields and :data:`NOTE`; ``metric`` of all
+    rows, empty if they differ; ``derived``, with ``means``, ``weighted_means`` (None if sizes are unknown) and
+    ``best_counts`` by column, or None if the rows are different measures; ``ours``, with ``column``, ``system``,
+    ``dataset``, ``metric`` and ``mean`` of the measured columns; ``claims``, with ``text`` and whether it holds for the
+    ``published`` numbers and for ``ours`` (None if unknown).
 
     Examples
     --------

@@ -50,16 +50,12 @@ class PageScore:
     id: str
     site: str
     page_type: str | None
+    #: Primary subtag of the ``lang`` attribute of the ``html`` element, else that of the data set, else ``unknown``
     language: str
-    """Primary subtag of the ``lang`` attribute of the ``html`` element, else that of the data set, else ``unknown``."""
-    script: str
-    """Script of most letters of the gold text, or of the page if the gold has no letters."""
-    gold_words: int
-    """Number of words of the gold text; 0 if the gold isn't a text."""
-    flagged: bool
-    """Whether the gold has a known defect."""
-    outcome: str
-    """See :class:`blockml.evaluation.comparison.workers.Result`."""
+    script: str  #: Script of most letters of the gold text, or of the page if the gold has no letters
+    gold_words: int  #: Number of words of the gold text; 0 if the gold isn't a text
+    flagged: bool  #: Whether the gold has a known defect
+    outcome: str  #: See :class:`blockml.evaluation.comparison.workers.Result`
     bag_f1: float | None
     bag_precision: float | None
     bag_recall: float | None
@@ -72,12 +68,9 @@ class PageScore:
     tp: int
     fp: int
     fn: int
-    tn: int
-    """Counts over the blocks with gold; positive is main content."""
-    seconds: float | None
-    """CPU time of the extraction, if it ended."""
-    approximate: bool
-    """Whether the texts were too long for an exact LCS: its scores are then lower bounds."""
+    tn: int  #: Counts over the blocks with gold; positive is main content
+    seconds: float | None  #: CPU time of the extraction, if it ended
+    approximate: bool  #: Whether the texts were too long for an exact LCS: its scores are then lower bounds
 
 
 class TextScores(NamedTuple):
@@ -92,12 +85,8 @@ class TextScores(NamedTuple):
 class Reference:
     """Gold and derived data of one page, to score outputs against.
 
-    Parameters
-    ----------
-    labelled
-        A page with gold; DatasetError is raised if it has none or can't be read.
-    parsings
-        ParsingOptions options of the systems that return kept blocks.
+    ``labelled`` is a page with gold: raises DatasetError if it has none or can't be read. ``parsings`` are the parsing
+    options of the systems that return kept blocks.
 
     Examples
     --------
@@ -165,12 +154,8 @@ class Reference:
     def score(self, row: Mapping[str, Any], parsing: ParsingOptions | None = None) -> PageScore:
         """Score a row of outputs.
 
-        Parameters
-        ----------
-        row
-            ``text``, ``kept`` (indices of blocks), ``outcome`` and ``seconds``.
-        parsing
-            ParsingOptions options of the system whose blocks are kept; None if it returns text only.
+        ``row`` has ``text``, ``kept`` (indices of blocks), ``outcome`` and ``seconds``. ``parsing`` are the parsing
+        options of the system whose blocks are kept; None if it returns text only.
         """
         text = row["text"]
         if parsing is None:

@@ -44,7 +44,9 @@ def compare(
 ) -> dict[str, Any]:
     """Run every system on every data set, score the outputs, and write and return the tables.
 
-    A system that can't be run is skipped and listed in the tables with the reason.
+    A system that can't be run is skipped and listed in the tables with the reason. Raises UsageError if no system can
+    be run, two data sets have the same name, pebble is not installed, or an option is out of range; DatasetError or
+    OSError if a page or a file of outputs can't be read, or the directory can't be written to.
 
     Parameters
     ----------
@@ -62,13 +64,6 @@ def compare(
         Wraps iterations over pages, to show progress.
     report
         Receives messages about the progress.
-
-    Raises
-    ------
-    UsageError
-        No system can be run, two data sets have the same name, pebble is not installed, or an option is out of range.
-    DatasetError, OSError
-        A page or a file of outputs can't be read, or the directory can't be written to.
     """
     names = [sample.dataset.name for sample in samples]
     if len(set(names)) < len(names):
@@ -126,14 +121,10 @@ def run_system(
     """Run a system on a data set and store its outputs, unless current outputs are stored already.
 
     Outputs are current if they are undamaged and system, version, parameters, pages and time limit are unchanged.
-    Parameters and errors are those of :func:`compare`, which handles :class:`CannotRunError`.
-
-    Returns
-    -------
-    dict
-        Description of the outputs: ``system``, ``kind``, ``version``, ``parameters``, ``dataset``, ``checksum``,
-        ``pages``, ``timeout``, ``in_sample``, ``outcomes``, ``peak_megabytes``, ``python``, ``platform``, ``created``,
-        ``sha256``. Memory is that of a whole worker, including Python and blockml, which reads the pages.
+    Parameters and errors are those of :func:`compare`, which handles :class:`CannotRunError`. Returns the description
+    of the outputs: ``system``, ``kind``, ``version``, ``parameters``, ``dataset``, ``checksum``, ``pages``,
+    ``timeout``, ``in_sample``, ``outcomes``, ``peak_megabytes``, ``python``, ``platform``, ``created``, ``sha256``.
+    Memory is that of a whole worker, including Python and blockml, which reads the pages.
     """
     name, dataset = system.name, sample.dataset.name
     wanted = {

@@ -41,12 +41,9 @@ class PageSample:
     """Pages of a data set to compare on, with digests that reveal changes."""
 
     dataset: Dataset
-    checksum: str
-    """Checksum of the whole data set."""
-    pages: str
-    """SHA-256 of ids, URLs and encodings, in order."""
-    gold: str
-    """SHA-256 of everything else that the scores depend on."""
+    checksum: str  #: Checksum of the whole data set
+    pages: str  #: SHA-256 of ids, URLs and encodings, in order
+    gold: str  #: SHA-256 of everything else that the scores depend on
 
 
 def draw_sample(dataset: Dataset, limit: int | None = None, seed: int = 0) -> PageSample:

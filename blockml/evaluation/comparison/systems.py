@@ -51,22 +51,17 @@ Run = Callable[[str, str | None], Output]
 class System:
     """A text extractor, in a form that can be pickled: worker processes construct it from name and parameters."""
 
-    name: str
-    """Name in results; unique in a comparison."""
+    name: str  #: Name in results; unique in a comparison
     kind: Literal["own", "peer", "outputs"]
     version: str
+    #: Constructs it from ``source``, ``parameters`` and pages of a site; a module-level function, for pickling
     maker: Callable[[str, Mapping[str, Any], Sequence[LabelledPage]], Run]
-    """Constructs it from ``source``, ``parameters`` and pages of a site; a module-level function, for pickling."""
-    source: str
-    """Public name or path, for the maker."""
-    parameters: tuple[tuple[str, Any], ...] = ()
-    """Name and value of the parameters that differ from their default."""
+    source: str  #: Public name or path, for the maker
+    parameters: tuple[tuple[str, Any], ...] = ()  #: Name and value of the parameters that differ from their default
+    #: Options of parsing the pages whose blocks it keeps
     parsing: ParsingOptions = field(default_factory=ParsingOptions)
-    """ParsingOptions options of the pages whose blocks it keeps."""
-    uses_siblings: bool = False
-    """Whether it learns from other pages of the same site."""
-    trained_on: frozenset[str] = frozenset()
-    """Checksums of its training data sets."""
+    uses_siblings: bool = False  #: Whether it learns from other pages of the same site
+    trained_on: frozenset[str] = frozenset()  #: Checksums of its training data sets
 
     def make(self, site_pages: Sequence[LabelledPage] = ()) -> Run:
         """Construct it, fitted to the pages of a site if it uses them; costly steps run here once, not per page."""
@@ -77,12 +72,14 @@ class Chosen(NamedTuple):
     """Systems that can be compared, and those that can't be run here."""
 
     systems: list[System]
-    missing: dict[str, str]
-    """Install instructions by name."""
+    missing: dict[str, str]  #: Install instructions by name
 
 
 def choose(specs: Iterable[str], outputs: Iterable[str] = ()) -> Chosen:
     """Find systems by name; each is returned once, in the order of the names.
+
+    Raises UnknownNameError for an unknown system or parameter, ModelError if a model file can't be used, and UsageError
+    if two systems would have one name, a parameter value is invalid, or a file of outputs is missing.
 
     Parameters
     ----------
@@ -92,13 +89,6 @@ def choose(specs: Iterable[str], outputs: Iterable[str] = ()) -> Chosen:
     outputs
         ``NAME=FILE`` for outputs of any other tool: a line ``{"id": …, "text": …}`` for each page, gzipped if the
         file's name ends in ``.gz``.
-
-    Raises
-    ------
-    UnknownNameError, ModelError
-        No system or parameter of this name, or a model file can't be used.
-    UsageError
-        Two systems would have one name, a parameter value is invalid, or a file of outputs is missing.
 
     Examples
     --------

@@ -71,8 +71,9 @@ def build_tables(
 ) -> dict[str, Any]:
     """Compute the tables of a comparison.
 
-    Means exclude pages whose gold lacks the metric; pages on which a system failed count as 0. Differences are over
-    the pages that both systems have. Block metrics are pooled over pages. All numbers are rounded to six decimals.
+    Means exclude pages whose gold lacks the metric; pages on which a system failed count as 0. Differences are over the
+    pages that both systems have. Block metrics are pooled over pages. All numbers are rounded to six decimals. Raises
+    UsageError if a system has two scores of a page, an outcome is unknown, or an option is out of range.
 
     Parameters
     ----------
@@ -116,11 +117,6 @@ def build_tables(
             none of them.
         ``published``
             See :func:`blockml.evaluation.comparison.published.compare_with_published`.
-
-    Raises
-    ------
-    UsageError
-        A system has two scores of a page, an outcome is unknown, or an option is out of range.
 
     Examples
     --------

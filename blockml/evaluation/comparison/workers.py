@@ -65,18 +65,15 @@ class Result:
     """Outcome of running a system on one page."""
 
     id: str
+    #: ``ok`` (text with a word), ``empty``, ``error`` (it raised), ``crash`` (its process ended), ``timeout``, or
+    #: ``missing`` (the page is not in a file of outputs)
     outcome: str
-    """``ok`` (text with a word), ``empty``, ``error`` (it raised), ``crash`` (its process ended), ``timeout``, or
-    ``missing`` (the page is not in a file of outputs)."""
     text: str = ""
-    seconds: float | None = None
-    """CPU time of the call."""
-    wall: float | None = None
-    """Wall-clock time; the limit if it was reached."""
+    seconds: float | None = None  #: CPU time of the call
+    wall: float | None = None  #: Wall-clock time; the limit if it was reached
     error: str | None = None
     kept: list[int] | None = None
-    status: str | None = None
-    """See :class:`blockml.evaluation.comparison.systems.Output`."""
+    status: str | None = None  #: See :class:`blockml.evaluation.comparison.systems.Output`
 
 
 def run_pages(
@@ -89,21 +86,10 @@ def run_pages(
 ) -> Iterator[Result]:
     """Run a system on pages in worker processes; results are yielded in the order of the pages.
 
-    Parameters
-    ----------
-    system, pages, jobs
-        The system, the pages to run it on, and the number of processes.
-    timeout
-        Maximum wall-clock seconds per page.
-    peaks
-        Receives the peak memory of the worker in megabytes after each page, where the platform reports it.
-
-    Raises
-    ------
-    CannotRunError, DatasetError
-        The system can't be started, or a page can't be read.
-    UsageError
-        pebble is not installed, or an option is out of range.
+    ``jobs`` is the number of processes, ``timeout`` the maximum wall-clock time per page in seconds. ``peaks`` receives
+    the peak memory of the worker in megabytes after each page, where the platform reports it. Raises CannotRunError if
+    the system can't be started, DatasetError if a page can't be read, and UsageError if pebble is not installed or an
+    option is out of range.
     """
     if jobs < 1 or not timeout > 0:
         raise UsageError(f"jobs must be at least 1 and timeout more than 0, got {jobs} and {timeout}")

@@ -16,27 +16,8 @@ from blockml.templates.clustering.thresholds import (
 )
 
 __all__ = [
-    "PRESETS",
-    "Clustering",
-    "DistanceHistogram",
-    "Embedding",
-    "MedoidRun",
-    "MedoidRuns",
-    "Merge",
-    "Subclusters",
-    "Threshold",
-    "auto_threshold",
-    "average_linkage",
-    "distance_histogram",
-    "find_subclusters",
-    "gap_threshold",
-    "histogram_threshold",
-    "k_medoids",
-    "k_medoids_runs",
-    "mds",
-    "merge_list",
-    "minhash_linkage",
-    "silhouette_threshold",
-    "single_linkage",
-    "two_level_labels",
-]
+    "PRESETS", "Clustering", "DistanceHistogram", "Embedding", "MedoidRun", "MedoidRuns", "Merge", "Subclusters",
+    "Threshold", "auto_threshold", "average_linkage", "distance_histogram", "find_subclusters", "gap_threshold",
+    "histogram_threshold", "k_medoids", "k_medoids_runs", "mds", "merge_list", "minhash_linkage",
+    "silhouette_threshold", "single_linkage", "two_level_labels",
+]  # fmt: skip

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from blockml.errors import MissingExtraError, UsageError
 from blockml.templates.clustering.linkage import Clustering
 from blockml.templates.clustering.matrices import as_threshold, numbered
+from blockml.templates.distances.hashing import mix
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -26,7 +27,6 @@ _RECALL = 0.5
 _TRIES = 8
 
 # Entries of a product of matrices held in memory at once, about 50 MB.
-_CHUNK = 4_000_000
 _CHUNK = 4_000_000
 
 
@@ -169,11 +169,8 @@ def _bands(n_permutations: int, similarity: float) -> tuple[int, int]:
 
 
 def _hashed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Spread numbers over the 32-bit range of the signatures (SplitMix64; Steele et al. 2014)."""
-    mixed = values + np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    spread: NDArray[np.uint64] = (mixed ^ (mixed >> np.uint64(31))) >> np.uint64(32)
+    """Spread numbers over the 32-bit range of the signatures."""
+    spread: NDArray[np.uint64] = mix(np.ones_like(values), values) >> np.uint64(32)
     return spread
 
 

@@ -19,20 +19,6 @@ from blockml.templates.frequency.rules import (
 from blockml.templates.frequency.site import SiteCounts
 
 __all__ = [
-    "MIN_TRAIN",
-    "THETA",
-    "Counts",
-    "FallbackReason",
-    "Measures",
-    "SiteCounts",
-    "block_frequency",
-    "dynamic_theta",
-    "entropy_rule",
-    "fallback_reason",
-    "ibdf_rule",
-    "kept_share",
-    "kept_texts",
-    "measure",
-    "text_frequency",
-    "too_few",
-]
+    "MIN_TRAIN", "THETA", "Counts", "FallbackReason", "Measures", "SiteCounts", "block_frequency", "dynamic_theta",
+    "entropy_rule", "fallback_reason", "ibdf_rule", "kept_share", "kept_texts", "measure", "text_frequency", "too_few",
+]  # fmt: skip

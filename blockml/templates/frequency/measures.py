@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page import Page
-from blockml.templates.frequency.contents import Contents
 from blockml.templates.frequency.counts import Counts
 from blockml.templates.frequency.site import SiteCounts
 from blockml.templates.frequency.tables import Tables
 
-__all__ = ["Measures", "measure"]
+__all__ = ["Measures", "measure", "weighted_sums"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,6 +97,9 @@ def measure(
     others = tables.paths.without(own.paths, contents.path_keys)
     vectors = contents.tables.vectors
     block_pages = _on_others(tables.blocks, own.blocks, contents.block_keys) + added
+    inside = contents.text_blocks >= 0
+    block, words, pages = (column[inside] for column in (contents.text_blocks, contents.text_words, text_pages))
+    sums, weights = weighted_sums(block, words, pages, len(page.blocks))
     return Measures(
         n_others=n_others,
         include_self=include_self,
@@ -104,7 +107,7 @@ def measure(
         text_blocks=contents.text_blocks,
         text_words=contents.text_words,
         text_pages=text_pages,
-        text_share=_text_share(contents, text_pages, n_pages, len(page.blocks)),
+        text_share=sums / (weights * max(n_pages, 1)),
         block_pages=block_pages,
         block_share=block_pages / max(n_pages, 1),
         path_share=others["pages"] / max(n_others, 1),
@@ -128,11 +131,15 @@ def _ratio(part: NDArray[np.int64], whole: NDArray[np.int64], otherwise: float) 
     return np.where(whole > 0, part / np.maximum(whole, 1), otherwise)
 
 
-def _text_share(contents: Contents, text_pages: NDArray[np.int64], n_pages: int, n_blocks: int) -> NDArray[np.float64]:
-    inside = contents.text_blocks >= 0
-    block = contents.text_blocks[inside]
-    words = contents.text_words[inside]
+def weighted_sums(
+    block: NDArray[Any], words: NDArray[Any], values: NDArray[Any], n_blocks: int
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return (n_blocks,) sums of the values of each block's texts and of their weights: words, or 1 if it has none.
+
+    Takes the (n_texts,) block, words and value of each text.
+    """
     wordless = np.bincount(block, weights=words, minlength=n_blocks) == 0
     weight = np.where(wordless[block], 1, words)
-    pages = np.bincount(block, weights=weight * text_pages[inside], minlength=n_blocks)
-    return pages / (np.bincount(block, weights=weight, minlength=n_blocks) * max(n_pages, 1))
+    columns = (weight * values, weight)
+    sums, weights = (np.bincount(block, weights=column, minlength=n_blocks) for column in columns)
+    return sums, weights

@@ -14,23 +14,13 @@ from numpy.typing import NDArray
 
 from blockml.errors import UsageError
 from blockml.page import Page
-from blockml.templates.frequency.measures import Measures
+from blockml.templates.frequency.measures import Measures, weighted_sums
 from blockml.templates.frequency.site import SiteCounts
 
 __all__ = [
-    "MIN_TRAIN",
-    "THETA",
-    "FallbackReason",
-    "block_frequency",
-    "dynamic_theta",
-    "entropy_rule",
-    "fallback_reason",
-    "ibdf_rule",
-    "kept_share",
-    "kept_texts",
-    "text_frequency",
-    "too_few",
-]
+    "MIN_TRAIN", "THETA", "FallbackReason", "block_frequency", "dynamic_theta", "entropy_rule", "fallback_reason",
+    "ibdf_rule", "kept_share", "kept_texts", "text_frequency", "too_few",
+]  # fmt: skip
 
 #: "More than a third" of the pages (Gottron 2008, section 7).
 THETA = 1 / 3
@@ -75,15 +65,11 @@ def text_frequency(measures: Measures, theta: float = THETA) -> Scores:
     words count equally. :func:`kept_texts` is the original method, for single texts. Returns (n_blocks,) float32 scores
     and (n_blocks,) reasons such as ``on 9 of 10 pages``. Raises UsageError unless ``theta`` is in [0, 1].
     """
-    n_blocks = len(measures.text_share)
     inside = measures.text_blocks >= 0
     columns = (measures.text_blocks, measures.text_words, measures.text_pages)
     block, words, pages = (column[inside] for column in columns)
-    wordless = np.bincount(block, weights=words, minlength=n_blocks) == 0
-    weight = np.where(wordless[block], 1, words)
     stays = ~_exceeds(pages, measures.n_pages, theta)
-    kept = np.bincount(block, weights=weight * stays, minlength=n_blocks)
-    scores = kept / np.bincount(block, weights=weight, minlength=n_blocks)
+    kept, weights = weighted_sums(block, words, stays, len(measures.text_share))
     starts = np.flatnonzero(np.diff(block, prepend=-1))
     low = np.minimum.reduceat(pages, starts) if len(starts) else pages
     high = np.maximum.reduceat(pages, starts) if len(starts) else pages
@@ -92,7 +78,7 @@ def text_frequency(measures: Measures, theta: float = THETA) -> Scores:
         f"on {least} of {n_pages} pages" if least == most else f"its texts on {least} to {most} of {n_pages} pages"
         for least, most in zip(low.tolist(), high.tolist(), strict=True)
     ]
-    return scores.astype(np.float32), tuple(reasons)
+    return (kept / weights).astype(np.float32), tuple(reasons)
 
 
 def block_frequency(measures: Measures, theta: float = THETA) -> Scores:

@@ -36,7 +36,6 @@ def element_counts(page: Page) -> NDArray[np.int64]:
 
     Most elements end a block, so only links lie within one; elements before it lead up to it, such as its list item and
     icon (our choice). Elements after the last text and those of ``head`` don't count. Returns (n_blocks, 5).
-        (n_blocks, 5).
 
     Examples
     --------

@@ -11,22 +11,7 @@ from blockml.templates.linked.training import Lack, TrainingSet, training_set
 from blockml.templates.linked.urls import normalise, resolve, same_site
 
 __all__ = [
-    "ORDERS",
-    "Candidate",
-    "Lack",
-    "Link",
-    "Menu",
-    "PageSource",
-    "Subdigraph",
-    "TrainingSet",
-    "find_menu",
-    "find_subdigraph",
-    "is_page",
-    "links",
-    "menu_candidates",
-    "normalise",
-    "ordered",
-    "resolve",
-    "same_site",
+    "ORDERS", "Candidate", "Lack", "Link", "Menu", "PageSource", "Subdigraph", "TrainingSet", "find_menu",
+    "find_subdigraph", "is_page", "links", "menu_candidates", "normalise", "ordered", "resolve", "same_site",
     "training_set",
-]
+]  # fmt: skip

@@ -16,16 +16,9 @@ from collections.abc import Callable, Sequence
 from blockml.templates.linked.urls import normalise
 
 __all__ = [
-    "FetchError",
-    "RefusedError",
-    "Resolver",
-    "checked_url",
-    "has_credentials",
-    "host_and_port",
-    "look_up",
-    "refusal",
+    "FetchError", "RefusedError", "Resolver", "checked_url", "has_credentials", "host_and_port", "look_up", "refusal",
     "system_resolver",
-]
+]  # fmt: skip
 
 #: Returns the addresses of a host, best first; raises OSError if it has none.
 Resolver = Callable[[str, int], Sequence[str]]

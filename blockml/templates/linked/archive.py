@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import re
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 from blockml.errors import InputError, MissingExtraError, UsageError
 from blockml.page import Page
 from blockml.parsing import Limits, parse
+from blockml.templates.linked.layouts import DAMAGED, GZIP_MAGIC, open_detected
 from blockml.templates.linked.links import PageSource
 from blockml.templates.linked.urls import join, normalise
 
@@ -31,15 +31,11 @@ HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 #: Status codes of redirects (RFC 9110, section 15.4).
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
-#: Exceptions of reading a damaged file.
-_DAMAGED = (OSError, EOFError, zlib.error)
-
 #: Maximum number of warnings (our choice).
 _MAX_WARNINGS = 100
 
 _CHUNK = 1 << 20  # bytes read at a time
 _LENGTH = re.compile(rb"^content-length:[ \t]*([0-9]{1,18})", re.IGNORECASE | re.MULTILINE)
-_GZIP_MAGIC = b"\x1f\x8b"
 #: First bytes, decompressed, of WARC files and of JSON lines.
 _STARTS = (b"WARC/", b"{")
 
@@ -68,7 +64,9 @@ class ArchiveSource(PageSource):
     Construction reads the files once for an index; pages are read when requested. That is fast if each record is a gzip
     member of its own, as the WARC standard recommends, or if the file isn't compressed; in a file compressed as a
     whole, everything before the page is decompressed again. A damaged file is read up to the damage, see ``warnings``.
-    Links to pages that the archive lacks resolve to None.
+    Links to pages that the archive lacks resolve to None. ``warnings`` lists file, byte offset and reason of each
+    unreadable part. Raises InputError if there is no such file or folder, or no page in it; MissingExtraError for a
+    WARC file without fastwarc installed; and UsageError for a negative ``max_redirects``.
 
     Parameters
     ----------
@@ -78,21 +76,6 @@ class ArchiveSource(PageSource):
         Maximum number of consecutive redirects.
     parsing
         Options for :func:`blockml.parse`.
-
-    Attributes
-    ----------
-    warnings
-        File, byte offset and reason of each unreadable part.
-        What couldn't be read: which file, from which byte on, and why.
-
-    Raises
-    ------
-    InputError
-        No such file or folder, or no page in it.
-    MissingExtraError
-        A WARC file without fastwarc installed.
-    UsageError
-        Negative ``max_redirects``.
 
     Examples
     --------
@@ -152,12 +135,10 @@ class ArchiveSource(PageSource):
         try:
             body: bytes | str
             if _start_of(file).startswith(_STARTS[0]):
-                body, charset = _read_record(
-                    file, capture, known, limits.bytes + 1
-                )  # one more, so that parsing notices
+                body, charset = _read_record(file, capture, known, limits.bytes + 1)  # so parsing sees the limit
             else:
                 body, charset = _read_line(file, capture, known)
-        except _DAMAGED:  # the file may have changed, too
+        except DAMAGED:  # the file may have changed, too
             return None
         return parse(body, url=known, charset=charset, **self._parsing)
 
@@ -190,7 +171,7 @@ class ArchiveSource(PageSource):
     def _index_lines(self, number: int, file: Path) -> None:
         offset = 0
         try:
-            with _open(file) as stream:
+            with open_detected(file) as stream:
                 for line in stream:
                     if line.strip():
                         row = _row(line)
@@ -199,7 +180,7 @@ class ArchiveSource(PageSource):
                         else:
                             self._add(normalise(row["url"]), _Capture(number, offset, 0, ""))
                     offset += len(line)
-        except _DAMAGED as error:
+        except DAMAGED as error:
             self._warn(file, offset, f"reading stopped here ({error})")
 
     def _index_records(self, number: int, file: Path, start: int) -> int | None:
@@ -215,7 +196,7 @@ class ArchiveSource(PageSource):
                     if found:
                         url, date, target = found
                         self._add(url, _Capture(number, records.offset, records.skip, date, target))
-            except _DAMAGED as error:
+            except DAMAGED as error:
                 self._warn(file, records.reached(), f"reading stopped here ({error})")
                 return None
         if not records.zipped:
@@ -235,7 +216,7 @@ class _Records:
 
         self._stream = stream
         stream.seek(start)
-        self.zipped = stream.read(2) == _GZIP_MAGIC
+        self.zipped = stream.read(2) == GZIP_MAGIC
         stream.seek(start)
         self._reader: GzipReader | BinaryIO = GzipReader(stream) if self.zipped else stream
         self._start = start
@@ -309,14 +290,14 @@ def _read_record(file: Path, capture: _Capture, url: str, limit: int) -> tuple[b
             except OSError:
                 continue
             body = b"".join(pieces)
-            if not body.startswith(_GZIP_MAGIC):  # else still compressed: damaged
+            if not body.startswith(GZIP_MAGIC):  # else still compressed: damaged
                 return body, (record.http_charset or "").strip("\"' ") or None
     raise OSError("damaged, or changed since it was indexed")
 
 
 def _read_line(file: Path, capture: _Capture, url: str) -> tuple[str, str | None]:
     """Read page and charset of a JSON line; raise OSError if it has changed."""
-    with _open(file) as stream:
+    with open_detected(file) as stream:
         stream.seek(capture.offset)
         row = _row(stream.readline())
     if row is None or normalise(row["url"]) != url:
@@ -337,17 +318,10 @@ def _row(line: bytes) -> dict[str, Any] | None:
 
 def _start_of(file: Path) -> bytes:
     try:
-        with _open(file) as stream:
+        with open_detected(file) as stream:
             return stream.read(8).removeprefix(b"\xef\xbb\xbf")
-    except _DAMAGED:
+    except DAMAGED:
         return b""
-
-
-def _open(file: Path) -> BinaryIO:
-    """Open a file, decompressing if its content is compressed."""
-    with file.open("rb") as stream:
-        zipped = stream.read(2) == _GZIP_MAGIC
-    return gzip.open(file, "rb") if zipped else file.open("rb")  # type: ignore[return-value]
 
 
 def _record_end(stream: BinaryIO, offset: int) -> int:

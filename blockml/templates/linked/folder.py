@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -14,7 +13,15 @@ from blockml.errors import InputError, UnknownNameError, UsageError
 from blockml.page import Page
 from blockml.parsing import Limits, parse
 from blockml.templates.linked.archive import ArchiveSource
-from blockml.templates.linked.layouts import DAMAGED, PageFile, is_inside, page_files, read_file, read_layout
+from blockml.templates.linked.layouts import (
+    DAMAGED,
+    PageFile,
+    is_inside,
+    open_detected,
+    page_files,
+    read_file,
+    read_layout,
+)
 from blockml.templates.linked.links import PageSource
 from blockml.templates.linked.urls import normalise
 
@@ -57,7 +64,9 @@ class FolderSource(PageSource):
 
     Files that end in ``.gz`` are decompressed. Nothing outside the folder is read: URLs are looked up in a list made on
     construction, and symbolic links that leave the folder are ignored. Links to pages that the folder lacks resolve to
-    None.
+    None. The attribute ``layout`` is ``site``, ``map`` or ``described``, and ``base`` the normalised base URL with a
+    final slash. Raises InputError if there is no such folder, no page in it, or an unusable map or ``meta.json``, and
+    UsageError if the base is no web URL, the site is unknown, or the layout assigns no sites.
 
     Parameters
     ----------
@@ -71,20 +80,6 @@ class FolderSource(PageSource):
         Keep only pages of this ``site``, where the files name sites.
     parsing
         Options for :func:`blockml.parse`.
-
-    Attributes
-    ----------
-    layout
-        ``site``, ``map`` or ``described``.
-    base
-        Normalised base URL with a final slash.
-
-    Raises
-    ------
-    InputError
-        No such folder, no page in it, or an unusable map or ``meta.json``.
-    UsageError
-        The base is no web URL, the site is unknown, or the layout assigns no sites.
 
     Examples
     --------
@@ -247,9 +242,7 @@ def _kind_of(path: Path) -> str:
     if not path.is_file():
         return ""
     try:
-        with path.open("rb") as stream:
-            zipped = stream.read(2) == b"\x1f\x8b"
-        with gzip.open(path) if zipped else path.open("rb") as stream:
+        with open_detected(path) as stream:
             start = stream.readline(_MAX_LINE)
     except DAMAGED:
         return ""

@@ -14,10 +14,13 @@ from typing import Any, BinaryIO
 
 from blockml.errors import InputError, UnknownNameError, UsageError
 
-__all__ = ["DAMAGED", "PageFile", "is_inside", "is_page_name", "open_file", "page_files", "read_file", "read_layout"]
+__all__ = ["DAMAGED", "GZIP_MAGIC", "PageFile", "is_inside", "open_detected", "page_files", "read_file", "read_layout"]
 
 #: Exceptions of reading a missing or damaged file.
 DAMAGED = (OSError, EOFError, zlib.error)
+
+#: First bytes of a gzip file.
+GZIP_MAGIC = b"\x1f\x8b"
 
 #: Page file within a page folder.
 _PAGE_NAMES = frozenset({"page.html", "page.html.gz", "page.htm"})
@@ -94,6 +97,13 @@ def is_inside(path: Path, root: Path) -> bool:
 def open_file(path: Path) -> BinaryIO:
     """Open a file, decompressing if its name ends in ``.gz``."""
     return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
+
+
+def open_detected(path: Path) -> BinaryIO:
+    """Open a file, decompressing if its content is compressed, whatever its name."""
+    with path.open("rb") as stream:
+        zipped = stream.read(2) == GZIP_MAGIC
+    return gzip.open(path, "rb") if zipped else path.open("rb")  # type: ignore[return-value]
 
 
 def read_file(path: Path, limit: int = -1) -> bytes:

@@ -61,6 +61,9 @@ class WebSource(PageSource):
     * URLs with a user name or password are refused. Cookies and proxies of the environment are not used.
     * Requests are sequential, also with several threads.
 
+    Raises MissingExtraError without httpx or protego, and UsageError if a limit is out of range or the user agent
+    contains no name.
+
     Parameters
     ----------
     max_pages
@@ -87,13 +90,6 @@ class WebSource(PageSource):
         TLS settings, such as certificates of the local network; by default certifi's.
     parsing
         Options for :func:`blockml.parse`.
-
-    Raises
-    ------
-    MissingExtraError
-        httpx or protego is not installed.
-    UsageError
-        A limit is out of range, or the user agent contains no name.
 
     Examples
     --------

@@ -15,23 +15,7 @@ from blockml.templates.mapping.template import (
 from blockml.templates.mapping.tree import Tree, tree_of
 
 __all__ = [
-    "MATCHINGS",
-    "PRESETS",
-    "NodeEquality",
-    "NodeScores",
-    "PageTemplate",
-    "Tree",
-    "content_blocks",
-    "content_text_nodes",
-    "learnt_tree",
-    "main_container",
-    "map_trees",
-    "membership",
-    "node_scores",
-    "page_template",
-    "similarities",
-    "similarity",
-    "template_html",
-    "template_share",
-    "tree_of",
-]
+    "MATCHINGS", "PRESETS", "NodeEquality", "NodeScores", "PageTemplate", "Tree", "content_blocks",
+    "content_text_nodes", "learnt_tree", "main_container", "map_trees", "membership", "node_scores", "page_template",
+    "similarities", "similarity", "template_html", "template_share", "tree_of",
+]  # fmt: skip
