@@ -13,12 +13,7 @@ _LEFT, _TOP, _RIGHT, _BOTTOM = 60.0, 40.0, 460.0, 340.0
 
 
 def chart(
-    title: str,
-    curves: Mapping[str, Sequence[tuple[float, ...]]],
-    *,
-    x_name: str,
-    y_name: str,
-    diagonal: bool = False,
+    title: str, curves: Mapping[str, Sequence[tuple[float, ...]]], *, x_name: str, y_name: str, diagonal: bool = False
 ) -> str:
     """Draw curves of shares against shares.
 

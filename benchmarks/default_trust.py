@@ -44,10 +44,7 @@ def trust(study: Study, figures: str) -> dict[str, Table]:
     )
     whole = study.whole(judged, study.recipe, judged.trees, final, study.seed)
     f1 = study.f1(whole.scores >= np.float32(0.5))
-    guesses = {
-        "expected F1": whole.predicted_f1,
-        "words right, by scores": words_right(study, whole.scores),
-    }
+    guesses = {"expected F1": whole.predicted_f1, "words right, by scores": words_right(study, whole.scores)}
     tenths, lines = by_tenths(study, f1, guesses)
     write_output(
         chart(

@@ -103,10 +103,7 @@ def in_python(wanted: bool = True) -> Iterator[None]:  # noqa: FBT001, FBT002 (a
 
 
 def measured(
-    sources: Sequence[Source],
-    subjects: Sequence[Subject],
-    rounds: int,
-    progress: Callable[[Any], Any] = iter,
+    sources: Sequence[Source], subjects: Sequence[Subject], rounds: int, progress: Callable[[Any], Any] = iter
 ) -> Times:
     """Time all subjects on all pages, one after the other on each page, in several rounds.
 

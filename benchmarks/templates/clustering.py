@@ -176,10 +176,7 @@ def clustering_section(corpora: Path, options: argparse.Namespace) -> Row:
         if len(pages) > LARGE:
             groups = [group_of(page, truths[0]) for page in pages]
             some = sorted(stratified(groups, options.seed)[: options.sample])
-            parts = {
-                name: (range(len(pages)), LINEAR),
-                f"{name}, a sample": (some, tuple(METRICS)),
-            }
+            parts = {name: (range(len(pages)), LINEAR), f"{name}, a sample": (some, tuple(METRICS))}
         for part, (places, metrics) in parts.items():
             matrices = {}
             for metric in metrics:

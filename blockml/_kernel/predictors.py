@@ -11,12 +11,7 @@ __all__ = ["PackedMLP", "PredictorKernel", "TreeArguments", "TreeColumns"]
 
 #: Arrays of trees in the order of :data:`blockml.predictors.tree_ensemble.TREE_ARRAYS`.
 TreeColumns: TypeAlias = tuple[
-    NDArray[np.int32],
-    NDArray[np.float64],
-    NDArray[np.int32],
-    NDArray[np.int32],
-    NDArray[np.float64],
-    NDArray[np.int32],
+    NDArray[np.int32], NDArray[np.float64], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]
 ]
 #: Arrays of trees, the class of each tree, and the result of ``pack_small_trees``.
 TreeArguments: TypeAlias = tuple[*TreeColumns, NDArray[np.int32], bytes]

@@ -29,17 +29,14 @@ class Item:
     """One page to extract. It is read by the process that extracts it."""
 
     id: str
-    path: Path | None = None
-    """File with the page, gzipped if it ends in ``.gz``."""
-    html: bytes | str | None = None
-    """The page itself, if it came in a record."""
+    path: Path | None = None  #: File with the page, gzipped if it ends in ``.gz``.
+    html: bytes | str | None = None  #: The page itself, if it came in a record.
     url: str | None = None
     charset: str | None = None
+    #: Name of the site: a record's ``site``, else the host of its URL; for a file, the subfolder of the input folder
+    #: that contains it, or the input folder itself.
     site: str = ""
-    """Name of the site: a record's ``site``, else the host of its URL; for a file, the subfolder of the input folder
-    that contains it, or the input folder itself."""
-    error: str | None = None
-    """Reason why the record is invalid."""
+    error: str | None = None  #: Reason why the record is invalid.
 
     def read(self, limit: int = -1) -> bytes | str:
         """Read the page, at most ``limit`` bytes of a file.

@@ -34,10 +34,9 @@ _CHUNK = 16
 class Summary:
     """Number of pages of a run by outcome."""
 
+    #: Pages by status; ``error`` for those that could not be read or failed.
     statuses: Counter[str] = field(default_factory=Counter)
-    """Pages by status; ``error`` for those that could not be read or failed."""
-    skipped: int = 0
-    """Pages done in an earlier run."""
+    skipped: int = 0  #: Pages done in an earlier run.
 
     @property
     def n_pages(self) -> int:

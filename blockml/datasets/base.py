@@ -34,24 +34,19 @@ _OWN_FIELDS = frozenset("id url site page_type encoding main_content with withou
 class LabelledPage:
     """One page with its gold. Bytes are read on demand, so a data set needs little memory."""
 
-    id: str
-    """Unique in its data set."""
-    site: str
-    """Site of the page; splits are grouped by it."""
-    path: Path
-    """File with the page, gzipped if it ends in ``.gz``."""
-    gold: Gold | None = None
-    """None for a page without gold, or if ``reader`` extracts the gold from the page file."""
+    id: str  #: Unique in its data set.
+    site: str  #: Site of the page; splits are grouped by it.
+    path: Path  #: File with the page, gzipped if it ends in ``.gz``.
+    gold: Gold | None = None  #: None for a page without gold, or if ``reader`` extracts the gold from the page file.
+    #: Reads page and gold from a file that holds both.
     reader: Callable[[Path], tuple[bytes, Gold | None]] | None = None
-    """Reads page and gold from a file that holds both."""
     url: str | None = None
-    charset: str | None = None
-    """Encoding label, if the data set gives one."""
+    charset: str | None = None  #: Encoding label, if the data set gives one.
     page_type: str | None = None
+    #: Known defects of the gold. Flagged pages are left out of training and kept in evaluation.
     flags: tuple[str, ...] = ()
-    """Known defects of the gold. Flagged pages are left out of training and kept in evaluation."""
+    #: Further fields of the data set: template, links, language …
     extra: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}), hash=False, compare=False)
-    """Further fields of the data set: template, links, language …"""
 
     def load(self) -> tuple[bytes, Gold | None]:
         """Read the page and its gold.
@@ -83,8 +78,7 @@ class Dataset:
 
     name: str
     path: Path
-    format: str
-    """Layout: a key of :data:`blockml.datasets.FORMATS`."""
+    format: str  #: Layout: a key of :data:`blockml.datasets.FORMATS`.
     pages: tuple[LabelledPage, ...]
     licence: str = ""
     attribution: str = ""

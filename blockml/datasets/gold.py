@@ -34,14 +34,11 @@ MATCHED_SHARE = 0.5
 class BlockLabels:
     """Labels of the blocks of one page."""
 
-    main: NDArray[np.bool_]
-    """(n_blocks,) whether the block is main content."""
-    share: NDArray[np.float32]
-    """(n_blocks,) share of the block's words that are main content, in [0, 1]."""
-    known: NDArray[np.bool_]
-    """(n_blocks,) whether the gold covers the block."""
+    main: NDArray[np.bool_]  #: (n_blocks,) whether the block is main content.
+    share: NDArray[np.float32]  #: (n_blocks,) share of the block's words that are main content, in [0, 1].
+    known: NDArray[np.bool_]  #: (n_blocks,) whether the gold covers the block.
+    #: (n_blocks,) label of each block; None if the gold only separates main content from the rest.
     labels: tuple[Label, ...] | None = None
-    """(n_blocks,) label of each block; None if the gold only separates main content from the rest."""
 
 
 class Gold(Protocol):

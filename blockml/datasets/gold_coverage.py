@@ -47,8 +47,7 @@ class UncoveredText(NamedTuple):
     """Running text after the last block that the gold covers."""
 
     words: int
-    begins: str
-    """First words of the text."""
+    begins: str  #: First words of the text.
 
 
 def uncovered_text(page: Page, owner: NDArray[np.int32], tokens: list[str], gold: list[str]) -> UncoveredText:

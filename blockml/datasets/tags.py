@@ -25,12 +25,9 @@ _MIN_COUNT = 10
 class TagPoints(NamedTuple):
     """Points of the paper's figure 2 for one page: one per start tag in ``body``."""
 
-    line: NDArray[np.int32]
-    """(n,) line in the refined document."""
-    tag: tuple[str, ...]
-    """(n,) name of the element."""
-    inside: NDArray[np.bool_]
-    """(n,) whether the tag is between the first and the last block of the main content."""
+    line: NDArray[np.int32]  #: (n,) line in the refined document.
+    tag: tuple[str, ...]  #: (n,) name of the element.
+    inside: NDArray[np.bool_]  #: (n,) whether the tag is between the first and the last block of the main content.
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +35,13 @@ class TagRow:
     """Counts of one tag over labelled pages."""
 
     tag: str
-    inside: int
-    """Start tags between the first and the last content block of their page."""
-    outside: int
-    """Other start tags."""
-    parent_of_main: int
-    """Content blocks with this parent tag."""
-    parent_of_other: int
-    """Other blocks with this parent tag."""
-    in_paper: bool
-    """Whether the tag is one of the paper's 22."""
+    inside: int  #: Start tags between the first and the last content block of their page.
+    outside: int  #: Other start tags.
+    parent_of_main: int  #: Content blocks with this parent tag.
+    parent_of_other: int  #: Other blocks with this parent tag.
+    in_paper: bool  #: Whether the tag is one of the paper's 22.
+    #: Whether the tag occurs 10 times or more, and inside the main content more often than the average tag.
     suggested: bool
-    """Whether the tag occurs 10 times or more, and inside the main content more often than the average tag."""
 
 
 def tag_points(page: Page, labels: BlockLabels) -> TagPoints:

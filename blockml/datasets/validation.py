@@ -79,10 +79,7 @@ class Finding:
 
 
 def validate(
-    dataset: Dataset,
-    *,
-    jobs: int = 1,
-    progress: Callable[[Iterable[LabelledPage]], Iterable[LabelledPage]] = iter,
+    dataset: Dataset, *, jobs: int = 1, progress: Callable[[Iterable[LabelledPage]], Iterable[LabelledPage]] = iter
 ) -> list[Finding]:
     """Check the gold of every page of a data set.
 

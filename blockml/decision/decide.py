@@ -25,41 +25,31 @@ _PREFORMATTED = int(Flag.PREFORMATTED)
 class Prediction:
     """Output of an extractor for the blocks of a page, before any decision."""
 
+    #: (n_blocks,) in [0, 1], higher for content: raw probabilities if the extractor computes them.
     scores: NDArray[np.float32]
-    """(n_blocks,) in [0, 1], higher for content: raw probabilities if the extractor computes them."""
-    remarks: tuple[str, ...] = ()
-    """Remarks about the whole page, one sentence each."""
+    remarks: tuple[str, ...] = ()  #: Remarks about the whole page, one sentence each.
+    #: (n_blocks,) labels, from extractors that assign them directly; see also ``block_types``.
     labels: Sequence[Label] | None = None
-    """(n_blocks,) labels, from extractors that assign them directly; see also ``block_types``."""
-    confidence: float | None = None
-    """Predicted F1 of the kept blocks in [0, 1], if the extractor predicts it."""
+    confidence: float | None = None  #: Predicted F1 of the kept blocks in [0, 1], if the extractor predicts it.
+    #: (n_blocks,) blocks of the site's template, which are removed regardless of their scores.
     removed: NDArray[np.bool_] | None = None
-    """(n_blocks,) blocks of the site's template, which are removed regardless of their scores."""
-    context: PageContext | None = None
-    """The page, for policies with the rule ``expected_f1``."""
-    p_article: float | None = None
-    """Probability that the page is an article, where it is known."""
-    block_types: BlockTypeScores | None = None
-    """Scores of block types, from which labels and comments follow."""
+    context: PageContext | None = None  #: The page, for policies with the rule ``expected_f1``.
+    p_article: float | None = None  #: Probability that the page is an article, where it is known.
+    block_types: BlockTypeScores | None = None  #: Scores of block types, from which labels and comments follow.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decision:
     """The decision about each block of a page; columns are (n_blocks,)."""
 
-    probabilities: NDArray[np.float32]
-    """Scores before the policy."""
-    scores: NDArray[np.float32]
-    """Scores that the threshold was compared with."""
+    probabilities: NDArray[np.float32]  #: Scores before the policy.
+    scores: NDArray[np.float32]  #: Scores that the threshold was compared with.
     kept: NDArray[np.bool_]
-    reasons: Sequence[Reason]
-    """Why each block was kept or removed; computed when it is first looked at."""
+    reasons: Sequence[Reason]  #: Why each block was kept or removed; computed when it is first looked at.
+    #: (n_blocks,) blocks that the threshold keeps and another rule removes: comments and excluded labels.
     overruled: NDArray[np.bool_]
-    """(n_blocks,) blocks that the threshold keeps and another rule removes: comments and excluded labels."""
-    labels: Sequence[Label] | None
-    """(n_blocks,) label of each block; None from extractors without labels."""
-    confidence: float
-    """Predicted F1, or the expected share of words whose decision is right; in [0, 1]."""
+    labels: Sequence[Label] | None  #: (n_blocks,) label of each block; None from extractors without labels.
+    confidence: float  #: Predicted F1, or the expected share of words whose decision is right; in [0, 1].
 
 
 def decide(

@@ -48,40 +48,35 @@ class DecisionPolicy:
     """
 
     rule: Rule = "threshold"
-    threshold: float = 0.5
-    """Smallest score of a kept block, in (0, 1]."""
+    threshold: float = 0.5  #: Smallest score of a kept block, in (0, 1].
+    #: Expected words of content below which a page has no content, if ``min_predicted_f1`` is not reached either.
     min_content_words: float = 0.0
-    """Expected words of content below which a page has no content, if ``min_predicted_f1`` is not reached either."""
+    #: Predicted F1 below which a page has no content, if ``min_content_words`` is not reached either.
     min_predicted_f1: float = 0.5
-    """Predicted F1 below which a page has no content, if ``min_content_words`` is not reached either."""
-    base_penalty: float = 0.0
-    """Penalty of every block."""
+    base_penalty: float = 0.0  #: Penalty of every block.
+    #: Additional penalty of every block, times the probability that the page is an article: the content of articles is
+    #: more clearly defined than that of lists and shops.
     article_penalty: float = 0.0
-    """Additional penalty of every block, times the probability that the page is an article: the content of articles is
-    more clearly defined than that of lists and shops."""
+    #: Additional penalty of link blocks (at least half of their words linked) on pages with a body of certain running
+    #: text. Teasers next to a text are all content or all boilerplate, while expected F1 assumes independent blocks.
     link_penalty: float = 0.0
-    """Additional penalty of link blocks (at least half of their words linked) on pages with a body of certain running
-    text. Teasers next to a text are all content or all boilerplate, while expected F1 assumes independent blocks."""
-    certain_p: float = 0.9
-    """Minimum probability of certain running text; see ``min_certain_words``."""
+    certain_p: float = 0.9  #: Minimum probability of certain running text; see ``min_certain_words``.
+    #: Minimum words of certain running text, without a link block in between, that form the body of a page.
     min_certain_words: float = 120.0
-    """Minimum words of certain running text, without a link block in between, that form the body of a page."""
+    #: Penalty of lines whose text stands on the page more than once, but for the one that stays: see
+    #: :mod:`blockml.decision.lines`.
     duplicate_penalty: float = 0.0
-    """Penalty of lines whose text stands on the page more than once, but for the one that stays: see
-    :mod:`blockml.decision.lines`."""
+    #: Fraction of ``duplicate_penalty`` for a duplicate within the same elements, such as rows of a table.
     same_context_factor: float = 0.25
-    """Fraction of ``duplicate_penalty`` for a duplicate within the same elements, such as rows of a table."""
-    min_duplicate_words: int = 3
-    """Minimum words of a line that is compared with others."""
+    min_duplicate_words: int = 3  #: Minimum words of a line that is compared with others.
+    #: Weight of the neighbouring lines in the log odds of a line, in [0, 1]: content is contiguous.
     neighbor_smoothing: float = 0.0
-    """Weight of the neighbouring lines in the log odds of a line, in [0, 1]: content is contiguous."""
+    #: Fraction by which negative log odds are shrunk on pages that are not articles, in [0, 1]. Errors on lists and
+    #: shops are dependent: similar blocks are all content or all boilerplate.
     negative_shrinkage: float = 0.0
-    """Fraction by which negative log odds are shrunk on pages that are not articles, in [0, 1]. Errors on lists and
-    shops are dependent: similar blocks are all content or all boilerplate."""
-    min_p_article: float = 0.1
-    """Probability of being an article below which ``negative_shrinkage`` applies."""
+    min_p_article: float = 0.1  #: Probability of being an article below which ``negative_shrinkage`` applies.
+    #: Minimum probability of a reader's comment, which is removed on pages that are not forums.
     comment_probability: float = 0.5
-    """Minimum probability of a reader's comment, which is removed on pages that are not forums."""
 
     def check(self) -> DecisionPolicy:
         """Return the policy if every field is in its range.
@@ -146,12 +141,9 @@ class PolicyColumns:
     """Inputs of the policy beside probabilities: columns of the blocks of a page, (n_blocks,) each."""
 
     amounts: BlockAmounts
-    line: NDArray[np.intp]
-    """Number of each block's line: see :func:`blockml.decision.lines.line_numbers`."""
-    text: NDArray[np.int64]
-    """Number of the line's text: see :func:`blockml.decision.lines.duplicated_lines`."""
-    context: NDArray[np.integer]
-    """Number of the group of blocks with equal ancestors further up."""
+    line: NDArray[np.intp]  #: Number of each block's line: see :func:`blockml.decision.lines.line_numbers`.
+    text: NDArray[np.int64]  #: Number of the line's text: see :func:`blockml.decision.lines.duplicated_lines`.
+    context: NDArray[np.integer]  #: Number of the group of blocks with equal ancestors further up.
 
     @classmethod
     def of(cls, context: PageContext, policy: DecisionPolicy) -> PolicyColumns:

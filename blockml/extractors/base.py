@@ -29,10 +29,8 @@ class Between:
 
     low: float
     high: float
-    whole: bool = False
-    """Whether it must be a whole number."""
-    optional: bool = False
-    """Whether None is legal too."""
+    whole: bool = False  #: Whether it must be a whole number.
+    optional: bool = False  #: Whether None is legal too.
 
     def __contains__(self, value: object) -> bool:
         if value is None:
@@ -68,14 +66,12 @@ def _legal_values(kind: type) -> Mapping[str, Legal]:
 class Traits:
     """Requirements and kind of output of an extractor."""
 
-    source: str
-    """Publication of the algorithm."""
-    needs_training: bool = False
-    """Labelled pages are needed before it can score."""
+    source: str  #: Publication of the algorithm.
+    needs_training: bool = False  #: Labelled pages are needed before it can score.
+    #: It learns from other pages of the same site (:meth:`Extractor.fit`), and has a fallback without them.
     uses_siblings: bool = False
-    """It learns from other pages of the same site (:meth:`Extractor.fit`), and has a fallback without them."""
+    #: Scores are estimated probabilities; otherwise they only rank blocks, or are 0 and 1.
     gives_probabilities: bool = False
-    """Scores are estimated probabilities; otherwise they only rank blocks, or are 0 and 1."""
 
 
 class Extractor(ABC):
@@ -86,11 +82,9 @@ class Extractor(ABC):
     ``clone`` and ``GridSearchCV``.
     """
 
-    name: ClassVar[str]
-    """Public name."""
+    name: ClassVar[str]  #: Public name.
     traits: ClassVar[Traits]
-    threshold: float | None = None
-    """Score from which on a block is kept; None for :attr:`default_threshold`."""
+    threshold: float | None = None  #: Score from which on a block is kept; None for :attr:`default_threshold`.
 
     @property
     def legal(self) -> Mapping[str, Legal]:

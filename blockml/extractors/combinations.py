@@ -61,8 +61,7 @@ class Combination(Extractor):
     """
 
     traits: ClassVar[Traits] = Traits("Gottron 2008 (CombinE)")
-    members: Sequence[Member]
-    """Names of methods, or extractors: combinations and models may be among them."""
+    members: Sequence[Member]  #: Names of methods, or extractors: combinations and models may be among them.
 
     def check(self) -> None:
         """Check the members, and the members of members.

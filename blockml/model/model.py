@@ -17,41 +17,27 @@ __all__ = ["Model"]
 class Model:
     """A trained block classifier and its provenance."""
 
-    name: str
-    """Public name, such as ``kim2013``."""
-    version: str
-    """Version of the model."""
-    features: str
-    """Name of its feature set."""
-    features_hash: str
-    """Fingerprint of the feature set in training."""
+    name: str  #: Public name, such as ``kim2013``.
+    version: str  #: Version of the model.
+    features: str  #: Name of its feature set.
+    features_hash: str  #: Fingerprint of the feature set in training.
+    #: Predictors of main content by name, whose log odds are averaged.
+    #: :func:`blockml.decision.page_features.page_features` compares the average with the first.
     predictors: Mapping[str, Predictor]
-    """Predictors of main content by name, whose log odds are averaged.
-    :func:`blockml.decision.page_features.page_features` compares the average with the first."""
-    weights: Mapping[str, float]
-    """Weight of each predictor in the average; their sum is 1."""
-    policy: DecisionPolicy
-    """Decision policy."""
+    weights: Mapping[str, float]  #: Weight of each predictor in the average; their sum is 1.
+    policy: DecisionPolicy  #: Decision policy.
+    #: Predicts P(article) of a page from :data:`blockml.decision.page_features.PAGE_FEATURES`.
     article: TreeEnsemble | None = None
-    """Predicts P(article) of a page from :data:`blockml.decision.page_features.PAGE_FEATURES`."""
-    block_types: BlockTypes | None = None
-    """Predicts the types of blocks."""
-    parsing: ParsingOptions = field(default_factory=ParsingOptions)
-    """Options of parsing."""
-    labels: tuple[str, ...] = ("main", "heading", "supplement")
-    """Labels that count as content."""
-    recipe: Mapping[str, Any] = field(default_factory=dict)
-    """Name and parameters of the training recipe."""
+    block_types: BlockTypes | None = None  #: Predicts the types of blocks.
+    parsing: ParsingOptions = field(default_factory=ParsingOptions)  #: Options of parsing.
+    labels: tuple[str, ...] = ("main", "heading", "supplement")  #: Labels that count as content.
+    recipe: Mapping[str, Any] = field(default_factory=dict)  #: Name and parameters of the training recipe.
+    #: One entry per data set: name, pages, blocks, checksum, licence, attribution.
     training: tuple[Mapping[str, Any], ...] = ()
-    """One entry per data set: name, pages, blocks, checksum, licence, attribution."""
-    metrics: Mapping[str, Any] = field(default_factory=dict)
-    """Results of cross-validation with intervals."""
-    notes: tuple[str, ...] = ()
-    """Paragraphs for the card, such as known weaknesses."""
-    command: str = ""
-    """Command line of training."""
-    seed: int = 0
-    """Seed of training."""
+    metrics: Mapping[str, Any] = field(default_factory=dict)  #: Results of cross-validation with intervals.
+    notes: tuple[str, ...] = ()  #: Paragraphs for the card, such as known weaknesses.
+    command: str = ""  #: Command line of training.
+    seed: int = 0  #: Seed of training.
 
     @property
     def id(self) -> str:

@@ -45,9 +45,5 @@ def score_page(model: Model, page: PageMatrix) -> Prediction:
     if model.article is not None:
         p_article = float(sigmoid(model.article.trees.predict(row[None]))[0])
     return Prediction(
-        probabilities,
-        confidence=float(row[PREDICTED_F1]),
-        context=context,
-        p_article=p_article,
-        block_types=types,
+        probabilities, confidence=float(row[PREDICTED_F1]), context=context, p_article=p_article, block_types=types
     )

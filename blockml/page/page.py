@@ -41,29 +41,22 @@ class Page:
 class Extraction:
     """The result of an extraction: text, scores, decision and reasons."""
 
-    status: Status
-    """How the extraction ended. The text is empty only under a status that explains it."""
-    text: str
-    """The main content as plain text."""
-    page: Page
-    """The parsed page."""
+    status: Status  #: How the extraction ended. The text is empty only under a status that explains it.
+    text: str  #: The main content as plain text.
+    page: Page  #: The parsed page.
+    #: (n_blocks,) output of the extractor in [0, 1] before the policy: the raw probabilities of a model.
     probabilities: NDArray[np.float32]
-    """(n_blocks,) output of the extractor in [0, 1] before the policy: the raw probabilities of a model."""
+    #: (n_blocks,) scores in [0, 1] as adjusted by the policy; the threshold applies to these.
     scores: NDArray[np.float32]
-    """(n_blocks,) scores in [0, 1] as adjusted by the policy; the threshold applies to these."""
-    kept: NDArray[np.bool_]
-    """(n_blocks,) decision: whether each block is kept."""
-    reasons: Sequence[Reason]
-    """(n_blocks,) reason of each decision."""
+    kept: NDArray[np.bool_]  #: (n_blocks,) decision: whether each block is kept.
+    reasons: Sequence[Reason]  #: (n_blocks,) reason of each decision.
+    #: Expected quality in [0, 1]: the F1 that a model predicts for its own decision; for other extractors with
+    #: probabilities as scores, the expected fraction of words decided correctly.
     confidence: float
-    """Expected quality in [0, 1]: the F1 that a model predicts for its own decision; for other extractors with
-    probabilities as scores, the expected fraction of words decided correctly."""
-    model: str
-    """Name and version of the model or extractor."""
-    remarks: tuple[str, ...] = ()
-    """Remarks of the extractor about the whole page."""
+    model: str  #: Name and version of the model or extractor.
+    remarks: tuple[str, ...] = ()  #: Remarks of the extractor about the whole page.
+    #: (n_blocks,) predicted label of each block; None if the extractor predicts only content or boilerplate.
     labels: Sequence[Label] | None = None
-    """(n_blocks,) predicted label of each block; None if the extractor predicts only content or boilerplate."""
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -79,26 +79,19 @@ class NodesBuilder:
     garbage collection.
     """
 
-    start: Callable[[str, Mapping[str, str]], None]
-    """Open an element with a name and attributes."""
-    end: Callable[[str], None]
-    """Close the innermost element, which has this name."""
-    data: Callable[[str], None]
-    """Add text."""
-    close: Callable[[], None]
-    """End the page; may be called again."""
-    note_depth: Callable[[], None]
-    """Record that the back end flattened elements."""
+    start: Callable[[str, Mapping[str, str]], None]  #: Open an element with a name and attributes.
+    end: Callable[[str], None]  #: Close the innermost element, which has this name.
+    data: Callable[[str], None]  #: Add text.
+    close: Callable[[], None]  #: End the page; may be called again.
+    note_depth: Callable[[], None]  #: Record that the back end flattened elements.
+    #: Tell whether elements were flattened at the depth limit, and whether nodes were left out at the node limit.
     limits_hit: Callable[[], tuple[bool, bool]]
-    """Tell whether elements were flattened at the depth limit, and whether nodes were left out at the node limit."""
-    nodes: Callable[[], Nodes]
-    """Return the nodes of a closed page."""
+    nodes: Callable[[], Nodes]  #: Return the nodes of a closed page.
+    #: Parse a page in UTF-8 by the functions of libxml2 at these addresses; None without the C extension.
     parse_libxml2: Callable[[bytes, Addresses], None] | None = None
-    """Parse a page in UTF-8 by the functions of libxml2 at these addresses; None without the C extension."""
+    #: Parse a page in UTF-8 by the functions of lexbor at these addresses; None without the C extension.
     parse_lexbor: Callable[[bytes, Addresses], None] | None = None
-    """Parse a page in UTF-8 by the functions of lexbor at these addresses; None without the C extension."""
-    warnings: list[str] = field(default_factory=list)
-    """Warnings of the back end."""
+    warnings: list[str] = field(default_factory=list)  #: Warnings of the back end.
 
 
 def new_builder(limits: Limits) -> NodesBuilder:

@@ -50,16 +50,13 @@ _DECLARATIONS = frozenset({"transport", "meta", "late meta", "xml declaration"})
 class Decoded:
     """Text of a page and the rule by which it was decoded."""
 
-    utf8: bytes
-    """The text in UTF-8, the input of the parsers."""
-    encoding: str
-    """Name by the WHATWG's encoding standard, lower case."""
+    utf8: bytes  #: The text in UTF-8, the input of the parsers.
+    encoding: str  #: Name by the WHATWG's encoding standard, lower case.
+    #: ``str``, ``bom``, ``transport``, ``meta``, ``late meta``, ``xml declaration``, ``utf-16 pattern``, ``valid
+    #: utf-8``, ``detector`` or ``fallback``.
     source: str
-    """``str``, ``bom``, ``transport``, ``meta``, ``late meta``, ``xml declaration``, ``utf-16 pattern``,
-    ``valid utf-8``, ``detector`` or ``fallback``."""
     warnings: tuple[str, ...] = ()
-    is_text: bool = True
-    """False for binary formats, such as images and archives; the text is then empty."""
+    is_text: bool = True  #: False for binary formats, such as images and archives; the text is then empty.
 
     @property
     def text(self) -> str:

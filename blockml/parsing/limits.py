@@ -19,12 +19,10 @@ class Limits:
         A limit is not an integer or below 1.
     """
 
-    bytes: int = 64 * 2**20
-    """Bytes of the source (characters of a ``str``) that are parsed; the rest is ignored."""
-    nodes: int = 4_000_000
-    """Elements and text nodes; later ones are left out."""
+    bytes: int = 64 * 2**20  #: Bytes of the source (characters of a ``str``) that are parsed; the rest is ignored.
+    nodes: int = 4_000_000  #: Elements and text nodes; later ones are left out.
+    #: Nesting levels; deeper elements are flattened into their ancestor at this level, with their text.
     depth: int = 4_000
-    """Nesting levels; deeper elements are flattened into their ancestor at this level, with their text."""
 
     def __post_init__(self) -> None:
         for name in ("bytes", "nodes", "depth"):

@@ -16,8 +16,7 @@ __all__ = ["Predictor"]
 class Predictor(Protocol):
     """A trained predictor. A new kind of model is one class like this, and one entry in ``PREDICTORS``."""
 
-    kind: ClassVar[str]
-    """Name in model files: a key of :data:`blockml.predictors.PREDICTORS`."""
+    kind: ClassVar[str]  #: Name in model files: a key of :data:`blockml.predictors.PREDICTORS`.
 
     def log_odds(self, page: PageMatrix) -> NDArray[np.float64]:
         """Predict the log odds of each block.

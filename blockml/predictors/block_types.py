@@ -29,10 +29,9 @@ class BlockTypes:
     """Predicts the type of blocks."""
 
     kind: ClassVar[str] = "block_types"
-    labels: tuple[Label, ...]
-    """(k,) the types, two or more."""
+    labels: tuple[Label, ...]  #: (k,) the types, two or more.
+    #: (k,) of each type: the sum of leaf values is the logarithm of its probability up to a constant of the row.
     trees: tuple[Trees, ...]
-    """(k,) of each type: the sum of leaf values is the logarithm of its probability up to a constant of the row."""
 
     def log_odds(self, page: PageMatrix) -> NDArray[np.float64]:
         """Predict the log odds of each type, (n_blocks, k), up to an additive constant per row."""

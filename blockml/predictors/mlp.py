@@ -71,34 +71,24 @@ class MLP:
     """
 
     kind: ClassVar[str] = "mlp"
-    center: FloatArray
-    """(f,) subtracted from the signed logarithm of each column."""
-    scale: FloatArray
-    """(f,) factors that follow, from 0; 0 for unused columns."""
-    input_u: FloatArray
-    """(f, m · h) weights of the input layer; (f, r) with a second factor :attr:`input_v`."""
-    input_bias: FloatArray
-    """(m · h,)."""
+    center: FloatArray  #: (f,) subtracted from the signed logarithm of each column.
+    scale: FloatArray  #: (f,) factors that follow, from 0; 0 for unused columns.
+    input_u: FloatArray  #: (f, m · h) weights of the input layer; (f, r) with a second factor :attr:`input_v`.
+    input_bias: FloatArray  #: (m · h,).
+    #: (:data:`~blockml.features.ancestor_words.N_HASHED_WORDS`, m · d) a vector for each hashed word, 0 for words that
+    #: were rare in training; (0, 0) for MLPs that read no words.
     word_vectors: FloatArray
-    """(:data:`~blockml.features.ancestor_words.N_HASHED_WORDS`, m · d) a vector for each hashed word, 0 for words that
-    were rare in training; (0, 0) for MLPs that read no words."""
+    #: (m, d, h) weights of the input layer for the mean vector of a block's ancestor words.
     word_projection: FloatArray
-    """(m, d, h) weights of the input layer for the mean vector of a block's ancestor words."""
-    self_weights: FloatArray
-    """(m, h, k) weights of the hidden layer for the block itself."""
-    page_weights: FloatArray
-    """(m, 2 · h, k) for the means over the page's blocks and over its words."""
-    group_weights: FloatArray
-    """(m, n_groupings · h, k) for the means over the block's group in each grouping."""
-    hidden_bias: FloatArray
-    """(m, 1, k)."""
-    output_weights: FloatArray
-    """(m, k, 1) weights of the log odds."""
-    output_bias: FloatArray
-    """(m, 1, 1)."""
+    self_weights: FloatArray  #: (m, h, k) weights of the hidden layer for the block itself.
+    page_weights: FloatArray  #: (m, 2 · h, k) for the means over the page's blocks and over its words.
+    group_weights: FloatArray  #: (m, n_groupings · h, k) for the means over the block's group in each grouping.
+    hidden_bias: FloatArray  #: (m, 1, k).
+    output_weights: FloatArray  #: (m, k, 1) weights of the log odds.
+    output_bias: FloatArray  #: (m, 1, 1).
+    #: (r, m · h) second factor of the input weights; (0, 0) without factors. Units of the input layer are correlated,
+    #: so a product of low rank approximates their weights with fewer multiplications.
     input_v: FloatArray = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
-    """(r, m · h) second factor of the input weights; (0, 0) without factors. Units of the input layer are correlated,
-    so a product of low rank approximates their weights with fewer multiplications."""
 
     @property
     def n_groupings(self) -> int:

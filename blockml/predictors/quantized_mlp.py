@@ -49,24 +49,19 @@ class QuantizedMLP(NamedTuple):
     scale: FloatArray
     input_u: Int16
     input_v: Int16
-    input_scale: FloatArray
-    """(m · h,) value of one step of the sums of input columns."""
+    input_scale: FloatArray  #: (m · h,) value of one step of the sums of input columns.
     input_bias: FloatArray
     word_vectors: Int16
-    known_words: NDArray[np.uint8]
-    """(n_words,) 1 for non-zero vectors."""
+    known_words: NDArray[np.uint8]  #: (n_words,) 1 for non-zero vectors.
     word_projection: Int16
-    word_scale: FloatArray
-    """(m · h,) value of one step of the sums of word vectors."""
+    word_scale: FloatArray  #: (m · h,) value of one step of the sums of word vectors.
     self_weights: Int16
     page_weights: Int16
     group_weights: Int16
-    hidden_scale: FloatArray
-    """(m, 1, k) value of one step of the sums of the hidden layer."""
+    hidden_scale: FloatArray  #: (m, 1, k) value of one step of the sums of the hidden layer.
     hidden_bias: FloatArray
     output_weights: Int16
-    output_scale: FloatArray
-    """(m, 1, 1) value of one step of the sums of the output."""
+    output_scale: FloatArray  #: (m, 1, 1) value of one step of the sums of the output.
     output_bias: FloatArray
 
 

@@ -287,7 +287,4 @@ def _shifted(last: _Run, run: _Run, page: list[int], gold: list[int]) -> tuple[_
     squares = (last.length - dropped) ** 2 + (run.length + taken) ** 2
     if dropped and squares <= last.length**2 + (run.length + free) ** 2:
         taken, dropped = free, 0
-    return (
-        last._replace(length=last.length - dropped),
-        _Run(run.page - taken, run.gold - taken, run.length + taken),
-    )
+    return (last._replace(length=last.length - dropped), _Run(run.page - taken, run.gold - taken, run.length + taken))

@@ -69,20 +69,13 @@ def merged(label: Label) -> Label:
 class BlockTypeRows:
     """Labelled blocks of pages."""
 
-    columns: tuple[str, ...]
-    """(n_columns,) names."""
-    matrix: NDArray[np.float32]
-    """(n_rows, n_columns)."""
-    label: NDArray[np.int64]
-    """(n_rows,) index in :data:`BLOCK_TYPES`."""
-    rest: NDArray[np.bool_]
-    """(n_rows,) whether it is only known not to be main content."""
-    weak: NDArray[np.bool_]
-    """(n_rows,) whether its label is weak, from names in the markup."""
-    page: NDArray[np.int64]
-    """(n_rows,) number of its page."""
-    sites: tuple[str, ...]
-    """(n_pages,) data set and site of each page."""
+    columns: tuple[str, ...]  #: (n_columns,) names.
+    matrix: NDArray[np.float32]  #: (n_rows, n_columns).
+    label: NDArray[np.int64]  #: (n_rows,) index in :data:`BLOCK_TYPES`.
+    rest: NDArray[np.bool_]  #: (n_rows,) whether it is only known not to be main content.
+    weak: NDArray[np.bool_]  #: (n_rows,) whether its label is weak, from names in the markup.
+    page: NDArray[np.int64]  #: (n_rows,) number of its page.
+    sites: tuple[str, ...]  #: (n_pages,) data set and site of each page.
 
     def of_pages(self, wanted: NDArray[np.bool_]) -> BlockTypeRows:
         """Select the rows of pages, ``wanted`` being (n_pages,)."""

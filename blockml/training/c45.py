@@ -41,17 +41,13 @@ Rows: TypeAlias = "NDArray[np.intp]"
 class MultiwayTree:
     """A grown and pruned tree as parallel arrays (n_nodes,); node 0 is the root, and siblings are consecutive."""
 
-    feature: NDArray[np.int32]
-    """Column of the test, −1 at leaves."""
+    feature: NDArray[np.int32]  #: Column of the test, −1 at leaves.
+    #: The left of two children is taken iff ``value <= threshold``; NaN at nominal tests and at leaves.
     threshold: FloatArray
-    """The left of two children is taken iff ``value <= threshold``; NaN at nominal tests and at leaves."""
-    first_child: NDArray[np.int32]
-    """The branch of code ``k`` is ``first_child + k``."""
+    first_child: NDArray[np.int32]  #: The branch of code ``k`` is ``first_child + k``.
     n_children: NDArray[np.int32]
-    counts: FloatArray
-    """(n_nodes, 2) training weight of class 0 and class 1."""
-    value: FloatArray
-    """Share of class 1; at an empty branch that at the parent."""
+    counts: FloatArray  #: (n_nodes, 2) training weight of class 0 and class 1.
+    value: FloatArray  #: Share of class 1; at an empty branch that at the parent.
 
     @classmethod
     def from_nodes(cls, root: Node) -> Self:

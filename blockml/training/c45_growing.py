@@ -39,10 +39,8 @@ GAIN_SLACK = 1e-3
 class Sample:
     """A two-class training sample."""
 
-    matrix: FloatArray
-    """(n, f); nominal columns hold codes 0, 1, …."""
-    class_weight: FloatArray
-    """(2, n) weight of each row in the row of its class, and 0 in the other."""
+    matrix: FloatArray  #: (n, f); nominal columns hold codes 0, 1, ….
+    class_weight: FloatArray  #: (2, n) weight of each row in the row of its class, and 0 in the other.
 
     def counts(self, rows: Rows) -> tuple[float, float]:
         """Sum the weights of class 0 and class 1 over rows.
@@ -66,18 +64,13 @@ class Node:
     1.0
     """
 
-    rows: Rows
-    """Training rows that reach the node."""
-    counts: tuple[float, float]
-    """Their weight in class 0 and class 1."""
-    feature: int = -1
-    """Column of the test."""
+    rows: Rows  #: Training rows that reach the node.
+    counts: tuple[float, float]  #: Their weight in class 0 and class 1.
+    feature: int = -1  #: Column of the test.
+    #: Cut of a numeric test: left child iff ``value <= threshold``. NaN for a nominal test, with one child per code.
     threshold: float = math.nan
-    """Cut of a numeric test: left child iff ``value <= threshold``. NaN for a nominal test, with one child per code."""
-    children: tuple[Node, ...] = ()
-    """In the order of the branches."""
-    estimate: float = math.nan
-    """Pessimistic errors of the sub-tree once it is pruned for its present rows, else NaN."""
+    children: tuple[Node, ...] = ()  #: In the order of the branches.
+    estimate: float = math.nan  #: Pessimistic errors of the sub-tree once it is pruned for its present rows, else NaN.
 
     @property
     def weight(self) -> float:

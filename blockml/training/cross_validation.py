@@ -28,16 +28,12 @@ class CrossValidation:
     """Out-of-fold scores of all blocks."""
 
     protocol: str
-    scores: NDArray[np.float32]
-    """(n_rows,) out-of-fold scores."""
-    fold: NDArray[np.int64]
-    """(n_rows,) fold in which each row was tested."""
+    scores: NDArray[np.float32]  #: (n_rows,) out-of-fold scores.
+    fold: NDArray[np.int64]  #: (n_rows,) fold in which each row was tested.
+    #: Parameters tuned on the training pages of each fold; defaults for the protocol ``block``.
     tunings: tuple[Tuning, ...]
-    """Parameters tuned on the training pages of each fold; defaults for the protocol ``block``."""
-    kept: NDArray[np.bool_]
-    """(n_rows,) decision at the fold's threshold."""
-    page_policy: PagePolicy | None = None
-    """Policy results of ensembles."""
+    kept: NDArray[np.bool_]  #: (n_rows,) decision at the fold's threshold.
+    page_policy: PagePolicy | None = None  #: Policy results of ensembles.
 
     def block_scores(self, table: BlockTable) -> BlockScores:
         """Count blocks at the threshold 0.5 pooled over all folds, as in WEKA and Kim et al. 2013."""

@@ -20,12 +20,9 @@ FloatArray = NDArray[np.float32]
 class RowGroups:
     """Rows in groups."""
 
-    order: NDArray[np.intp] | None
-    """(n,) rows sorted by group; None if they are."""
-    starts: NDArray[np.intp]
-    """(n_groups,) start of each group in that order; no group is empty."""
-    group: NDArray[np.intp]
-    """(n,) group of each row."""
+    order: NDArray[np.intp] | None  #: (n,) rows sorted by group; None if they are.
+    starts: NDArray[np.intp]  #: (n_groups,) start of each group in that order; no group is empty.
+    group: NDArray[np.intp]  #: (n,) group of each row.
 
     @classmethod
     def of(cls, numbers: NDArray[np.integer[Any]]) -> RowGroups:

@@ -27,22 +27,14 @@ MAX_SAMPLE = 200_000
 class Boosting(TypedDict, total=False):
     """Settings of boosted trees, each with its default, that of scikit-learn."""
 
-    n_trees: int
-    """Number of rounds, from 1, of one tree, or of one for each of several classes. 100."""
-    leaves: int
-    """Maximum number of leaves of a tree, from 2. 31."""
-    rate: float
-    """Learning rate, above 0. 0.1."""
-    min_leaf: int
-    """Minimum number of rows in a leaf, from 1. 20."""
-    l2: float
-    """Penalty on the squares of leaf values, in units of the mean row's weight, from 0. 0."""
-    max_features: float
-    """Share of the columns drawn for each split, in (0, 1]. 1."""
-    max_bins: int
-    """Maximum number of bins of a column, 2 to 255. 255."""
-    seed: int
-    """Seed of draws of columns and rows. 0."""
+    n_trees: int  #: Number of rounds, from 1, of one tree, or of one for each of several classes. 100.
+    leaves: int  #: Maximum number of leaves of a tree, from 2. 31.
+    rate: float  #: Learning rate, above 0. 0.1.
+    min_leaf: int  #: Minimum number of rows in a leaf, from 1. 20.
+    l2: float  #: Penalty on the squares of leaf values, in units of the mean row's weight, from 0. 0.
+    max_features: float  #: Share of the columns drawn for each split, in (0, 1]. 1.
+    max_bins: int  #: Maximum number of bins of a column, 2 to 255. 255.
+    seed: int  #: Seed of draws of columns and rows. 0.
 
 
 _DEFAULTS: Boosting = {

@@ -44,10 +44,7 @@ _NAMES: Mapping[str, str] = {
 
 
 def fit_lightgbm(
-    matrix: NDArray[np.float32],
-    target: NDArray[np.generic],
-    weight: NDArray[np.float64],
-    **settings: Unpack[Boosting],
+    matrix: NDArray[np.float32], target: NDArray[np.generic], weight: NDArray[np.float64], **settings: Unpack[Boosting]
 ) -> Trees:
     """Grow boosted trees whose leaf values add up to the log odds of class 1.
 

@@ -35,28 +35,17 @@ _WARM_UP, _FINAL_RATE = 50, 0.02
 class MLPOptions:
     """Architecture and training of an MLP. Defaults: our choice, by cross-validation by site on 1,357 pages."""
 
-    units: int = 64
-    """Units of either layer."""
-    vector: int = 16
-    """Components of word vectors."""
-    epochs: int = 9
-    """Passes over the pages."""
-    pages: int = 12
-    """Pages in a batch."""
-    most_blocks: int = 400
-    """Maximum number of blocks of a page in a batch, drawn anew each time."""
-    rate: float = 0.003
-    """Maximum learning rate."""
-    decay: float = 0.5
-    """Weight decay, in units of the learning rate."""
-    dropout: float = 0.3
-    """Share of units, and of words, dropped in each step (Srivastava et al. 2014)."""
-    column_dropout: float = 0.1
-    """Share of columns dropped in each step."""
-    cross_entropy: float = 0.5
-    """Weight of the cross entropy in the loss."""
-    min_pages: int = 5
-    """Words on fewer training pages are ignored."""
+    units: int = 64  #: Units of either layer.
+    vector: int = 16  #: Components of word vectors.
+    epochs: int = 9  #: Passes over the pages.
+    pages: int = 12  #: Pages in a batch.
+    most_blocks: int = 400  #: Maximum number of blocks of a page in a batch, drawn anew each time.
+    rate: float = 0.003  #: Maximum learning rate.
+    decay: float = 0.5  #: Weight decay, in units of the learning rate.
+    dropout: float = 0.3  #: Share of units, and of words, dropped in each step (Srivastava et al. 2014).
+    column_dropout: float = 0.1  #: Share of columns dropped in each step.
+    cross_entropy: float = 0.5  #: Weight of the cross entropy in the loss.
+    min_pages: int = 5  #: Words on fewer training pages are ignored.
 
 
 _DEFAULTS = MLPOptions()
@@ -66,18 +55,14 @@ _DEFAULTS = MLPOptions()
 class TrainingPages:
     """Stacked pages: page ``i`` has the rows ``starts[i] … starts[i + 1] - 1``."""
 
-    matrix: FloatArray
-    """(n_rows, n_columns) finite numbers."""
+    matrix: FloatArray  #: (n_rows, n_columns) finite numbers.
+    #: (n_rows,) share of each block that is content, in [0, 1], or whether it is content.
     labels: NDArray[np.number[Any] | np.bool_]
-    """(n_rows,) share of each block that is content, in [0, 1], or whether it is content."""
-    n_words: NDArray[np.number[Any]]
-    """(n_rows,) words of each block's text, from 0."""
-    starts: NDArray[np.integer[Any]]
-    """(n_pages + 1,)."""
+    n_words: NDArray[np.number[Any]]  #: (n_rows,) words of each block's text, from 0.
+    starts: NDArray[np.integer[Any]]  #: (n_pages + 1,).
+    #: (n_rows,) number of the block's group within its page, for each grouping.
     groups: Sequence[NDArray[np.integer[Any]]]
-    """(n_rows,) number of the block's group within its page, for each grouping."""
-    words: AncestorWords | None = None
-    """Ancestor words of each block; None for an MLP that reads none."""
+    words: AncestorWords | None = None  #: Ancestor words of each block; None for an MLP that reads none.
 
     def rows_of(self, page: int) -> NDArray[np.intp]:
         """Return the row numbers of a page."""

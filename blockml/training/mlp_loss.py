@@ -36,12 +36,9 @@ class Batch(NamedTuple):
 class Masks(NamedTuple):
     """Dropout of one step, as factors."""
 
-    words: FloatArray
-    """(hashed_words, 1) 1 for words that count, else 0."""
-    hidden: FloatArray
-    """(n, h) 0 for dropped units of the first layer, else slightly above 1 to compensate."""
-    last: FloatArray
-    """(n, h) of units of the second layer."""
+    words: FloatArray  #: (hashed_words, 1) 1 for words that count, else 0.
+    hidden: FloatArray  #: (n, h) 0 for dropped units of the first layer, else slightly above 1 to compensate.
+    last: FloatArray  #: (n, h) of units of the second layer.
 
 
 def loss(weights: Mapping[str, FloatArray], batch: Batch, masks: Masks, cross_entropy: float) -> tuple[float, Weights]:

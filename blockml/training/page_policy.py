@@ -27,12 +27,9 @@ _ARTICLE = "article"
 class HeldOut:
     """Probabilities of blocks by predictors that were not trained on their page."""
 
-    first: NDArray[np.float32]
-    """(n_rows,) by the first predictor alone."""
-    probabilities: NDArray[np.float32]
-    """(n_rows,) by the ensemble."""
-    fold: NDArray[np.int64]
-    """(n_pages,) fold of each page."""
+    first: NDArray[np.float32]  #: (n_rows,) by the first predictor alone.
+    probabilities: NDArray[np.float32]  #: (n_rows,) by the ensemble.
+    fold: NDArray[np.int64]  #: (n_pages,) fold of each page.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,14 +37,10 @@ class PagePolicy:
     """Trees of P(article), and the policy's results for the training pages by trees of the other folds."""
 
     article: TreeEnsemble | None
-    p_article: NDArray[np.float32]
-    """(n_pages,) probability of an article."""
-    probabilities: NDArray[np.float32]
-    """(n_rows,) held-out probabilities of content."""
-    scores: NDArray[np.float32]
-    """(n_rows,) scores of blocks."""
-    predicted_f1: NDArray[np.float64]
-    """(n_pages,) F1 predicted from the probabilities."""
+    p_article: NDArray[np.float32]  #: (n_pages,) probability of an article.
+    probabilities: NDArray[np.float32]  #: (n_rows,) held-out probabilities of content.
+    scores: NDArray[np.float32]  #: (n_rows,) scores of blocks.
+    predicted_f1: NDArray[np.float64]  #: (n_pages,) F1 predicted from the probabilities.
 
 
 def fit_page_policy(table: BlockTable, recipe: Recipe, held_out: HeldOut, seed: int = 0) -> PagePolicy:

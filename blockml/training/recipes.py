@@ -22,40 +22,30 @@ class Recipe:
     """Everything that decides how a model is trained from given pages."""
 
     name: str
-    features: str
-    """Name of the feature set."""
+    features: str  #: Name of the feature set.
+    #: ``cart``: scikit-learn's entropy tree; ``c45``: C4.5 as WEKA's J48; ``boosted``: scikit-learn's histogram
+    #: boosting; ``lightgbm``: LightGBM, which is faster. Otherwise a kind of :data:`blockml.predictors.PREDICTORS`
+    #: whose class has a method ``fit``.
     learner: str
-    """``cart``: scikit-learn's entropy tree; ``c45``: C4.5 as WEKA's J48; ``boosted``: scikit-learn's histogram
-    boosting; ``lightgbm``: LightGBM, which is faster. Otherwise a kind of :data:`blockml.predictors.PREDICTORS` whose
-    class has a method ``fit``."""
+    #: Parameters of the learner. Of a single tree: ``min_leaf`` (rows in a leaf) and ``confidence`` (of pessimistic
+    #: pruning; above 0.5 it prunes nothing). Of boosted trees:
+    #: :class:`blockml.training.hist_gradient_boosting.Boosting`.
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Parameters of the learner. Of a single tree: ``min_leaf`` (rows in a leaf) and ``confidence`` (of pessimistic
-    pruning; above 0.5 it prunes nothing). Of boosted trees:
-    :class:`blockml.training.hist_gradient_boosting.Boosting`."""
-    main: frozenset[Label] = MAIN_LABELS
-    """Labels that count as content."""
-    parsing: ParsingOptions = field(default_factory=ParsingOptions)
-    """Options of parsing, in training and prediction."""
+    main: frozenset[Label] = MAIN_LABELS  #: Labels that count as content.
+    parsing: ParsingOptions = field(default_factory=ParsingOptions)  #: Options of parsing, in training and prediction.
+    #: Score from which on a block is kept; None: tuned by :func:`blockml.training.tuning.tune`.
     threshold: float | None = None
-    """Score from which on a block is kept; None: tuned by :func:`blockml.training.tuning.tune`."""
-    shrinkage: float | None = None
-    """Strength of :func:`blockml.training.single_tree.shrink`; None: tuned."""
+    shrinkage: float | None = None  #: Strength of :func:`blockml.training.single_tree.shrink`; None: tuned.
+    #: Decision policy; its threshold is replaced by that of single trees.
     policy: DecisionPolicy = field(default_factory=DecisionPolicy)
-    """Decision policy; its threshold is replaced by that of single trees."""
-    n_mlps: int = 0
-    """Number of small MLPs in the ensemble; see :mod:`blockml.predictors.mlp`."""
-    mlp_weight: float = 0.5
-    """Weight of the MLPs in the ensemble, in [0, 1]."""
-    filter_gold: bool = False
-    """Whether pages with gold defects found by our checks are left out of training too."""
-    block_types: bool = False
-    """Whether block types are trained as well; see :mod:`blockml.training.block_types`."""
+    n_mlps: int = 0  #: Number of small MLPs in the ensemble; see :mod:`blockml.predictors.mlp`.
+    mlp_weight: float = 0.5  #: Weight of the MLPs in the ensemble, in [0, 1].
+    filter_gold: bool = False  #: Whether pages with gold defects found by our checks are left out of training too.
+    block_types: bool = False  #: Whether block types are trained as well; see :mod:`blockml.training.block_types`.
+    #: Protocols of cross-validation: see :data:`blockml.training.splits.PROTOCOLS`.
     protocols: tuple[str, ...] = ("page", "site")
-    """Protocols of cross-validation: see :data:`blockml.training.splits.PROTOCOLS`."""
-    n_folds: int = 5
-    """Number of folds of each protocol."""
-    notes: tuple[str, ...] = ()
-    """Paragraphs for the card of the model."""
+    n_folds: int = 5  #: Number of folds of each protocol.
+    notes: tuple[str, ...] = ()  #: Paragraphs for the card of the model.
     source: str = ""
 
     @property

@@ -41,30 +41,20 @@ class PageRows:
     id: str
     site: str
     page_type: str | None
-    usable: bool
-    """Whether it may be trained on."""
-    matrix: NDArray[np.float32]
-    """(n_blocks, n_features)."""
-    main: NDArray[np.bool_]
-    """(n_blocks,) gold labels."""
-    known: NDArray[np.bool_]
-    """(n_blocks,) whether there is a gold label."""
-    owner: NDArray[np.int32]
-    """(n_tokens,) block of each metric token."""
-    tokens: NDArray[np.int32]
-    """(n_tokens,) index of each token in the page's vocabulary."""
+    usable: bool  #: Whether it may be trained on.
+    matrix: NDArray[np.float32]  #: (n_blocks, n_features).
+    main: NDArray[np.bool_]  #: (n_blocks,) gold labels.
+    known: NDArray[np.bool_]  #: (n_blocks,) whether there is a gold label.
+    owner: NDArray[np.int32]  #: (n_tokens,) block of each metric token.
+    tokens: NDArray[np.int32]  #: (n_tokens,) index of each token in the page's vocabulary.
+    #: (vocabulary,) count of each token in the gold text; None if the gold is not a whole text.
     gold_counts: NDArray[np.int64] | None
-    """(vocabulary,) count of each token in the gold text; None if the gold is not a whole text."""
-    policy_columns: PolicyColumns
-    """Inputs of the policy besides probabilities."""
-    hash: str
-    """Fingerprint of the visible words."""
-    sketch: frozenset[int]
-    """Smallest hashes of its word shingles."""
+    policy_columns: PolicyColumns  #: Inputs of the policy besides probabilities.
+    hash: str  #: Fingerprint of the visible words.
+    sketch: frozenset[int]  #: Smallest hashes of its word shingles.
+    #: (n_blocks,) group number of each block, for each of :data:`blockml.features.block_groups.GROUPINGS`.
     groups: tuple[NDArray[np.int32], ...]
-    """(n_blocks,) group number of each block, for each of :data:`blockml.features.block_groups.GROUPINGS`."""
-    ancestor_words: AncestorWords | None = None
-    """Ancestor words of each block, for recipes with MLPs."""
+    ancestor_words: AncestorWords | None = None  #: Ancestor words of each block, for recipes with MLPs.
 
     @property
     def amounts(self) -> BlockAmounts:
@@ -118,18 +108,13 @@ class BlockTable:
     """Stacked pages: rows ``starts[i] … starts[i + 1] - 1`` belong to ``pages[i]``."""
 
     pages: tuple[PageRows, ...]
-    matrix: NDArray[np.float32]
-    """(n_rows, n_features)."""
-    main: NDArray[np.bool_]
-    """(n_rows,)."""
-    known: NDArray[np.bool_]
-    """(n_rows,) whether there is a gold label."""
-    page_of_row: NDArray[np.int32]
-    """(n_rows,)."""
-    starts: NDArray[np.int64]
-    """(n_pages + 1,)."""
+    matrix: NDArray[np.float32]  #: (n_rows, n_features).
+    main: NDArray[np.bool_]  #: (n_rows,).
+    known: NDArray[np.bool_]  #: (n_rows,) whether there is a gold label.
+    page_of_row: NDArray[np.int32]  #: (n_rows,).
+    starts: NDArray[np.int64]  #: (n_pages + 1,).
+    #: (n_rows,) blocks with a gold label of usable pages that do not repeat an earlier page.
     trainable: NDArray[np.bool_]
-    """(n_rows,) blocks with a gold label of usable pages that do not repeat an earlier page."""
 
     @classmethod
     def stack(cls, pages: Sequence[PageRows]) -> BlockTable:

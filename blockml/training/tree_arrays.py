@@ -31,19 +31,14 @@ class FlatTree:
     Node 0 is the root, and children come after their parent. A row goes left iff ``row[feature] <= threshold``.
     """
 
-    feature: IntArray
-    """Column of the test, −1 at leaves."""
-    threshold: FloatArray
-    """Threshold of the test, 0 at leaves."""
-    left: IntArray
-    """Left child, −1 at leaves."""
-    right: IntArray
-    """Right child, −1 at leaves."""
+    feature: IntArray  #: Column of the test, −1 at leaves.
+    threshold: FloatArray  #: Threshold of the test, 0 at leaves.
+    left: IntArray  #: Left child, −1 at leaves.
+    right: IntArray  #: Right child, −1 at leaves.
+    #: Probability of class 1, also at inner nodes: its share of the training weight at the node or, where that is 0, at
+    #: the parent.
     value: FloatArray
-    """Probability of class 1, also at inner nodes: its share of the training weight at the node or, where that is 0, at
-    the parent."""
-    weight: FloatArray
-    """Training weight at the node."""
+    weight: FloatArray  #: Training weight at the node.
 
     @classmethod
     def from_sklearn(cls, estimator: DecisionTreeClassifier) -> Self:

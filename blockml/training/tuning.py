@@ -25,10 +25,8 @@ _INNER_FOLDS = 3
 class Tuning(NamedTuple):
     """Chosen parameters."""
 
-    threshold: float
-    """Score from which on a block is kept."""
-    shrinkage: float
-    """Strength of :func:`blockml.training.single_tree.shrink`."""
+    threshold: float  #: Score from which on a block is kept.
+    shrinkage: float  #: Strength of :func:`blockml.training.single_tree.shrink`.
 
 
 def tune(table: BlockTable, recipe: Recipe, training: NDArray[np.bool_], seed: int = 0) -> Tuning:

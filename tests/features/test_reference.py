@@ -79,11 +79,7 @@ def test_messy_pages(html: str) -> None:
     assert_equal_to_reference(blockml.parse(html))
 
 
-@given(
-    title=texts,
-    description=texts,
-    blocks=st.lists(st.tuples(names, names, names, texts), min_size=1, max_size=6),
-)
+@given(title=texts, description=texts, blocks=st.lists(st.tuples(names, names, names, texts), min_size=1, max_size=6))
 def test_odd_attributes_and_texts(title: str, description: str, blocks: list[tuple[str, str, str, str]]) -> None:
     """Any characters in classes, ids, roles, texts and titles that pass the parser."""
 

@@ -349,10 +349,7 @@ def assert_built_equal(sequence: list[Event], limits: Limits = Limits()) -> Node
     return nodes
 
 
-@example(
-    sequence=[("start", ("html", {})), ("data", (" ",)), ("end", ("pre",)), ("data", ("",))],
-    limits=Limits(),
-)
+@example(sequence=[("start", ("html", {})), ("data", (" ",)), ("end", ("pre",)), ("data", ("",))], limits=Limits())
 @settings(max_examples=400)
 @given(sequence=events, limits=some_limits)
 def test_any_events(sequence: list[Event], limits: Limits) -> None:

@@ -58,11 +58,7 @@ def random_mlp(seed: int, members: int, units: tuple[int, int], vector: int, n_g
 def small_mlp(seed: int = 0, members: int = 1, n_groupings: int = 2, *, reads_words: bool = True) -> MLP:
     """Random weights; the last column isn't used."""
     mlp = random_mlp(seed, members, (UNITS, UNITS), VECTOR if reads_words else 0, n_groupings, 0)
-    return replace(
-        mlp,
-        center=np.array([1, 0.5, -2, 0, 3], np.float32),
-        scale=np.array([0.5, 2, 1, 30, 0], np.float32),
-    )
+    return replace(mlp, center=np.array([1, 0.5, -2, 0, 3], np.float32), scale=np.array([0.5, 2, 1, 30, 0], np.float32))
 
 
 def some_page(seed: int, n: int) -> tuple[Any, list[Any], Any, AncestorWords]:

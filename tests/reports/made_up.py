@@ -122,10 +122,7 @@ def _page_scores(
 
 
 def _means(
-    dataset: str,
-    system: str,
-    scores: NDArray[np.float64],
-    slices: dict[str, NDArray[np.str_]],
+    dataset: str, system: str, scores: NDArray[np.float64], slices: dict[str, NDArray[np.str_]]
 ) -> list[dict[str, Any]]:
     rows = []
     for metric in METRICS:

@@ -262,10 +262,7 @@ def test_real_tables_can_be_reported(tmp_path: Path) -> None:
         scores = {**dict.fromkeys(METRICS, f1), "with_rate": None, "without_rate": None}
         return SimpleNamespace(**facts, **scores, outcome="ok", tp=number, fp=1, fn=1, tn=2, seconds=0.01)
 
-    runs = {
-        "good": [scored(i, 0.9) for i in range(12)],
-        "bad": [scored(i, 0.2 + i / 50) for i in range(12)],
-    }
+    runs = {"good": [scored(i, 0.9) for i in range(12)], "bad": [scored(i, 0.2 + i / 50) for i in range(12)]}
     metas = {"news": {"good": {"kind": "own", "version": "1"}, "bad": {"kind": "peer"}}}
     tables = build_tables({"news": runs, "blogs": {"good": runs["good"][:1]}}, metas)
     page = read_page(write_comparison(tables, tmp_path))

@@ -10,15 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blockml.reports.axes import axis_over
-from blockml.reports.figures import (
-    DotRow,
-    Scatter,
-    dot_plot,
-    heat,
-    histograms,
-    profile,
-    scatter,
-)
+from blockml.reports.figures import DotRow, Scatter, dot_plot, heat, histograms, profile, scatter
 
 shares = st.floats(0, 1)
 

@@ -173,10 +173,7 @@ def dataset() -> Dataset:
     return open_dataset(DATA / "pages")
 
 
-QUICK = {
-    "boosted": BOOSTED.but(n_trees=5),
-    "default": replace(DEFAULT, n_mlps=1).but(n_trees=5),
-}
+QUICK = {"boosted": BOOSTED.but(n_trees=5), "default": replace(DEFAULT, n_mlps=1).but(n_trees=5)}
 
 
 @pytest.fixture(scope="module", params=sorted(QUICK))

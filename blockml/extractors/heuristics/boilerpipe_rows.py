@@ -37,24 +37,16 @@ class Mark(IntFlag):
 class Rows:
     """The blocks of a page, some of them fused, as columns of ``n`` rows in document order."""
 
-    first: NDArray[np.int64]
-    """(n,) number of the row's first block, counted over the blocks that boilerpipe sees."""
-    last: NDArray[np.int64]
-    """(n,) number of its last block."""
-    words: NDArray[np.int64]
-    """(n,) words."""
-    linked: NDArray[np.int64]
-    """(n,) linked words."""
-    wrapped: NDArray[np.int64]
-    """(n,) words on full lines; all words of a block without such."""
-    lines: NDArray[np.int64]
-    """(n,) full lines; 1 for a block without such."""
+    first: NDArray[np.int64]  #: (n,) number of the row's first block, counted over the blocks that boilerpipe sees.
+    last: NDArray[np.int64]  #: (n,) number of its last block.
+    words: NDArray[np.int64]  #: (n,) words.
+    linked: NDArray[np.int64]  #: (n,) linked words.
+    wrapped: NDArray[np.int64]  #: (n,) words on full lines; all words of a block without such.
+    lines: NDArray[np.int64]  #: (n,) full lines; 1 for a block without such.
+    #: (n,) open elements that are not inline, at the first text of any of its blocks: the smallest number.
     level: NDArray[np.int64]
-    """(n,) open elements that are not inline, at the first text of any of its blocks: the smallest number."""
-    marks: NDArray[np.uint8]
-    """(n,) :class:`Mark` bits."""
-    row_of_block: NDArray[np.int64]
-    """(n_blocks,) row that a block is part of; -1 for none."""
+    marks: NDArray[np.uint8]  #: (n,) :class:`Mark` bits.
+    row_of_block: NDArray[np.int64]  #: (n_blocks,) row that a block is part of; -1 for none.
 
     def __len__(self) -> int:
         return len(self.first)

@@ -52,10 +52,8 @@ class _Rest:
     """A page after some filters."""
 
     nodes: Nodes
-    words: NDArray[np.int64]
-    """(n_nodes,) words of each text."""
-    left: NDArray[np.bool_]
-    """(n_nodes,) whether the node is still there."""
+    words: NDArray[np.int64]  #: (n_nodes,) words of each text.
+    left: NDArray[np.bool_]  #: (n_nodes,) whether the node is still there.
 
 
 #: Returns (n_nodes,) the elements to be removed with their subtrees.

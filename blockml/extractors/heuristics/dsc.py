@@ -19,12 +19,9 @@ __all__ = ["DSC", "Windows", "flat_sections", "slope_curve", "slope_windows", "w
 class Windows:
     """Windows over a token sequence, as columns of ``n`` entries."""
 
-    start: NDArray[np.int64]
-    """(n,) first token."""
-    end: NDArray[np.int64]
-    """(n,) one past the last token."""
-    n_tags: NDArray[np.int64]
-    """(n,) tags in the window."""
+    start: NDArray[np.int64]  #: (n,) first token.
+    end: NDArray[np.int64]  #: (n,) one past the last token.
+    n_tags: NDArray[np.int64]  #: (n,) tags in the window.
 
     @property
     def slope(self) -> NDArray[np.float64]:

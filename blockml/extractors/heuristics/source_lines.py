@@ -31,16 +31,11 @@ _COMMENT = re.compile(r"<!--.*?(?:--!?>|\Z)|<[!?/][^>]*+(?:>|\Z)", re.DOTALL)
 class Lines:
     """The lines of a page that are not empty, and the stretches of text on them."""
 
-    n_chars: NDArray[np.int64]
-    """(n_lines,) characters of text."""
-    n_tags: NDArray[np.int64]
-    """(n_lines,) tags that begin there."""
-    line: NDArray[np.int64]
-    """(n_stretches,) line of each stretch of text."""
-    block: NDArray[np.int32]
-    """(n_stretches,) its block; -1 for none."""
-    n_words: NDArray[np.int64]
-    """(n_stretches,) its words."""
+    n_chars: NDArray[np.int64]  #: (n_lines,) characters of text.
+    n_tags: NDArray[np.int64]  #: (n_lines,) tags that begin there.
+    line: NDArray[np.int64]  #: (n_stretches,) line of each stretch of text.
+    block: NDArray[np.int32]  #: (n_stretches,) its block; -1 for none.
+    n_words: NDArray[np.int64]  #: (n_stretches,) its words.
 
     @property
     def ratio(self) -> NDArray[np.float64]:

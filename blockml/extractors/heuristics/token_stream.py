@@ -54,12 +54,10 @@ _IMPLIED = frozenset({"html", "head", "body", "/html", "/head", "/body"})
 class Tokens:
     """Tags and words in document order, as columns of ``n`` entries."""
 
-    is_tag: NDArray[np.bool_]
-    """(n,) whether it is a tag; else it is a word."""
-    piece: NDArray[np.int32]
-    """(n,) index of its piece in the :class:`Flat` that it comes from."""
+    is_tag: NDArray[np.bool_]  #: (n,) whether it is a tag; else it is a word.
+    piece: NDArray[np.int32]  #: (n,) index of its piece in the :class:`Flat` that it comes from.
+    #: (n,) block of a word; -1 for tags and for words outside the blocks, such as the title's.
     block: NDArray[np.int32]
-    """(n,) block of a word; -1 for tags and for words outside the blocks, such as the title's."""
 
     def __len__(self) -> int:
         return len(self.piece)
@@ -69,20 +67,13 @@ class Tokens:
 class Flat:
     """Tags and texts of a page in document order, as columns of ``n`` pieces."""
 
-    names: tuple[str, ...]
-    """(n,) name of a tag in lower case, ``/`` in front for end tags; empty for texts."""
-    texts: tuple[str, ...]
-    """(n,) a text, each run of white space as one blank; empty for tags."""
-    n_chars: NDArray[np.int32]
-    """(n,) characters of the text, or of the tag with its attributes and brackets."""
-    is_tag: NDArray[np.bool_]
-    """(n,) whether it is a tag; else it is a text."""
-    block: NDArray[np.int32]
-    """(n,) block of a text; -1 for tags and for texts outside the blocks, such as the title."""
-    start: NDArray[np.int64]
-    """(n,) where it starts in ``source``."""
-    source: str
-    """The source, or the tree written out."""
+    names: tuple[str, ...]  #: (n,) name of a tag in lower case, ``/`` in front for end tags; empty for texts.
+    texts: tuple[str, ...]  #: (n,) a text, each run of white space as one blank; empty for tags.
+    n_chars: NDArray[np.int32]  #: (n,) characters of the text, or of the tag with its attributes and brackets.
+    is_tag: NDArray[np.bool_]  #: (n,) whether it is a tag; else it is a text.
+    block: NDArray[np.int32]  #: (n,) block of a text; -1 for tags and for texts outside the blocks, such as the title.
+    start: NDArray[np.int64]  #: (n,) where it starts in ``source``.
+    source: str  #: The source, or the tree written out.
 
     def __len__(self) -> int:
         return len(self.names)

@@ -61,8 +61,7 @@ def test_of_equal_runs_it_is_the_first_that_a_scan_meets(tokens: list[bool]) -> 
 
 
 @pytest.mark.parametrize(
-    ("html", "scores"),
-    [("", []), ("<p></p><br>", []), ("a b c", [1]), ("你好" * 40, [1]), ("<p>one block</p>", [1])],
+    ("html", "scores"), [("", []), ("<p></p><br>", []), ("a b c", [1]), ("你好" * 40, [1]), ("<p>one block</p>", [1])]
 )
 def test_edges(html: str, scores: list[float]) -> None:
     """No text gives nothing, no tags everything, and the only block is the body."""

@@ -13,14 +13,7 @@ from hypothesis import strategies as st
 import blockml
 from blockml.errors import UsageError
 from blockml.extractors import Extractor
-from blockml.extractors.heuristics.cetr import (
-    CETR,
-    CETRTM,
-    above_deviation,
-    away_from_origin,
-    smooth,
-    steps_ahead,
-)
+from blockml.extractors.heuristics.cetr import CETR, CETRTM, above_deviation, away_from_origin, smooth, steps_ahead
 from blockml.extractors.heuristics.source_lines import LINE_LENGTH, Lines, split_lines
 from blockml.extractors.heuristics.token_stream import flatten
 from tests.extractors.heuristics.test_dsc import LETTERS

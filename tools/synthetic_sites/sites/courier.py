@@ -5,18 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from tools.synthetic_sites.html import (
-    Site,
-    SourcePage,
-    esc,
-    inline,
-    items,
-    json_script,
-    links,
-    noise,
-    slug,
-    stylesheet,
-)
+from tools.synthetic_sites.html import Site, SourcePage, esc, inline, items, json_script, links, noise, slug, stylesheet
 from tools.synthetic_sites.prose import Writer, load_grammar, plain
 
 __all__ = ["pages"]
