@@ -1,8 +1,7 @@
-"""Effects of the choice of the HTML parser: speed, blocks, extractions, and models trained on pages of another parser.
+"""Effects of the choice of the HTML parser: speed, blocks, extractions, and models trained with another parser.
 
-Needs BLOCKML_CORPORA and selectolax. Back ends are always compared on the same pages, and the interval is of the
-difference: the released models know the pages of WCXB, so how good they are there means nothing, but what another
-parser does to them does. html5lib is too slow for all pages; a fixed sample stands for them.
+Needs BLOCKML_CORPORA and selectolax. Back ends are compared on equal pages, with intervals of paired differences:
+released models were trained on WCXB, so only differences count there. html5lib is slow and runs on a fixed sample.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ Row = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """Pages, and which of them the slow back end sees."""
+    """Pages of a data set, and those on which the slow back end runs."""
 
     datasets: Mapping[str, Dataset]
     sample: int
@@ -58,7 +57,7 @@ class Study:
     seed: int
 
     def pages(self, name: str, *backends: str) -> list[LabelledPage]:
-        """Pages of a data set that these back ends are compared on."""
+        """Return the pages on which the given back ends are compared."""
         pages = list(self.datasets[name].pages)
         if SLOW not in backends or len(pages) <= self.sample:
             return pages
@@ -66,7 +65,7 @@ class Study:
 
 
 def speed(study: Study) -> Iterator[Row]:
-    """CPU time from text to nodes; back ends take turns page by page, and the least of several rounds counts."""
+    """Measure CPU time from text to nodes, in turns page by page; the minimum of several rounds counts."""
     pages = study.pages("wcxb", SLOW)
     best: dict[str, list[float]] = {}
     for labelled in pages:
@@ -87,19 +86,19 @@ def speed(study: Study) -> Iterator[Row]:
 
 
 def tree(source: bytes) -> object:
-    """Parse as every lxml user does: the floor."""
+    """Parse to lxml's tree: the floor."""
     return etree.fromstring(source, etree.HTMLParser(encoding="utf-8", huge_tree=True))
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """CPU time of one call."""
+    """Measure the CPU time of one call."""
     start = time.process_time()
     work()
     return time.process_time() - start
 
 
 def agreement(study: Study) -> Iterator[Row]:
-    """On how many pages two back ends give other blocks."""
+    """Count the pages on which the blocks of two back ends differ."""
     for name, pair in product(study.datasets, ((*FAST,), ("lxml", SLOW), ("lexbor", SLOW))):
         counts = {"count": 0, "count by > 5 %": 0, "texts": 0, "length by > 5 %": 0}
         pages = study.pages(name, *pair)
@@ -118,7 +117,7 @@ def parsed(labelled: LabelledPage, backend: str) -> Page:
 
 
 def difference(a: Page, b: Page) -> dict[str, bool]:
-    """In what two pages differ."""
+    """Compare two parses of a page: number of blocks, texts, length of text."""
     lengths = [sum(len(text) for text in page.blocks.texts) for page in (a, b)]
     return {
         "count": len(a.blocks) != len(b.blocks),
@@ -129,12 +128,12 @@ def difference(a: Page, b: Page) -> dict[str, bool]:
 
 
 def is_far(a: int, b: int) -> bool:
-    """Tell whether two counts differ by more than one in twenty of the larger."""
+    """Return whether two counts differ by more than 5 % of the larger."""
     return abs(a - b) > 0.05 * max(a, b)
 
 
 def prediction(study: Study) -> Iterator[Row]:
-    """Compare the released models, which were trained with lxml, on pages of other parsers."""
+    """Compare predictions of the released models, which were trained with lxml, on pages of other parsers."""
     for name, model in product(study.datasets, MODELS):
         alone = scores(study.pages(name), model, FAST)
         sample = {page.id for page in study.pages(name, SLOW)}
@@ -157,7 +156,7 @@ def prediction(study: Study) -> Iterator[Row]:
 
 
 def scores(pages: Sequence[LabelledPage], model: str, backends: Sequence[str]) -> dict[str, dict[str, float]]:
-    """Bag-of-words F1 of each page with a gold text, by back end."""
+    """Compute the bag-of-words F1 of each page with a gold text, by back end."""
     trained = blockml.load(model)
     if not isinstance(trained, TrainedExtractor):
         raise TypeError(model)
@@ -178,12 +177,12 @@ def scores(pages: Sequence[LabelledPage], model: str, backends: Sequence[str]) -
 
 
 def signed(found: tuple[float, ...]) -> str:
-    """A difference with its interval."""
+    """Format a difference and its interval."""
     return f"{found[0]:+.4f} [{found[1]:+.4f}, {found[2]:+.4f}]"
 
 
 def training(study: Study) -> Iterator[Row]:
-    """Train on pages of one parser and test on pages of the other: folds by site, the same for all four."""
+    """Train on pages of one parser and test on pages of another, with equal folds by site."""
     chosen = recipe("kim2013")
     tables = {
         backend: build_table([study.datasets["wcxb"]], replace(chosen, parsing=ParsingOptions(backend=backend)))
@@ -201,8 +200,8 @@ def training(study: Study) -> Iterator[Row]:
         trees = to_trees(fit_tree(chosen, table.matrix[rows], table.main[rows], study.seed), tuning.shrinkage)
         for tested in FAST:
             here = fold[tables[tested].page_of_row] == number
-            judged = trees.predict(tables[tested].matrix[here]).astype(np.float32)
-            kept[learnt, tested][here] = judged >= np.float32(tuning.threshold)
+            probabilities = trees.predict(tables[tested].matrix[here]).astype(np.float32)
+            kept[learnt, tested][here] = probabilities >= np.float32(tuning.threshold)
     f1 = {pair: page_f1(tables[pair[1]], kept[pair]) for pair in kept}
     sites = [first.pages[page].site for page in first.pages_with_text()]
     for learnt, tested in kept:
@@ -219,7 +218,7 @@ def training(study: Study) -> Iterator[Row]:
 
 
 def page_f1(table: BlockTable, kept: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Bag-of-words F1 of each page with a gold text."""
+    """Compute the bag-of-words F1 of each page with a gold text."""
     return table.page_f1(kept, table.pages_with_text())
 
 

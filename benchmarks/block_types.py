@@ -35,16 +35,16 @@ from blockml.training.recipes import recipe
 ROOT = Path(__file__).resolve().parent.parent
 
 REST = "rest"
-#: What people told apart in L3S-GN1; all else is one.
+#: Labels that L3S-GN1 distinguishes; all others are merged.
 L3S = (Label.MAIN, Label.HEADING, Label.COMMENT, Label.RELATED)
 THRESHOLDS = (0.3, 0.5, 0.6, 0.7, 0.8, 0.9)
 BLANKS = (0.0, 0.5, 0.8)
-#: Collections that the model never saw, by folder.
+#: Held-out collections, by folder.
 UNSEEN = ("l3s-gn1", "cleaneval", "ir-research-big9-chaos", "cleanportaleval")
 
 
 class Measured:
-    """Pages with whole labels: gold names, words, page numbers, and a matrix of all blocks."""
+    """Pages whose blocks are all labelled: gold labels, words, page numbers, and a matrix of all blocks."""
 
     def __init__(self, dataset: Dataset) -> None:
         parsing = ParsingOptions(tokenizer="cjk").options()
@@ -66,23 +66,23 @@ class Measured:
 
 
 def l3s(corpora: Path) -> Measured:
-    """The pages that are only measured on."""
+    """Open L3S-GN1, on which nothing was trained."""
     return Measured(open_dataset(f"l3s={corpora / 'l3s-gn1' / 'pages_annotated'}", layout="annotated"))
 
 
 def as_l3s(names: NDArray[np.str_]) -> list[str]:
-    """Names of labels that L3S-GN1 doesn't tell apart become one."""
+    """Merge labels that L3S-GN1 does not distinguish."""
     wanted = {str(label) for label in L3S}
     return [name if name in wanted else REST for name in names.tolist()]
 
 
 def table_of(what: str, table: Confusion) -> Iterator[dict[str, Any]]:
-    """Rows to print."""
+    """Format rows for printing."""
     return ({"measured on": what} | row for row in table.rows())
 
 
 def on_l3s(types: BlockTypes, measured: Measured, name: str = "l3s-gn1") -> list[dict[str, Any]]:
-    """Confusion by blocks and by words."""
+    """Compute the confusion by blocks and by words."""
     predicted = np.array([str(label) for label in types.label(measured.matrix)])
     labels = [*map(str, L3S), REST]
     truth, said = as_l3s(measured.names), as_l3s(predicted)
@@ -94,7 +94,7 @@ def on_l3s(types: BlockTypes, measured: Measured, name: str = "l3s-gn1") -> list
 
 
 def comments(types: BlockTypes, measured: Measured) -> list[dict[str, Any]]:
-    """Measure leaving out blocks by their probability of being comments, on pages with comments and without."""
+    """Evaluate thresholds on the probability of comments, on pages with comments and without."""
     probability = types.predict(measured.matrix)[:, types.labels.index(Label.COMMENT)]
     truth, words = measured.names, measured.words
     has = np.bincount(measured.page, truth == "comment") > 0
@@ -121,7 +121,7 @@ def comments(types: BlockTypes, measured: Measured) -> list[dict[str, Any]]:
 
 
 def leaving_out(model: Model, corpora: Path, jobs: int) -> list[dict[str, Any]]:
-    """Page F1 with comments left out, and without block types, on collections that the model was not trained on."""
+    """Compute page F1 with removal of comments, and without block types, on held-out collections."""
     rows = []
     for name in UNSEEN:
         dataset = open_dataset(corpora / name)
@@ -151,7 +151,7 @@ def leaving_out(model: Model, corpora: Path, jobs: int) -> list[dict[str, Any]]:
 
 
 def blanking(rows: BlockTypeRows, measured: Measured) -> list[dict[str, Any]]:
-    """Measure hiding names in the markup of some weakly labelled pages."""
+    """Evaluate training with hidden names in the markup of some weakly labelled pages."""
     result: list[dict[str, Any]] = []
     for share in BLANKS:
         types = fit_block_types(rows, blank=share)
@@ -163,7 +163,7 @@ def blanking(rows: BlockTypeRows, measured: Measured) -> list[dict[str, Any]]:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Print the tables asked for."""
+    """Print the selected tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("part", choices=["l3s", "comments", "leaving-out", "blanking"], nargs="+")
     parser.add_argument("--format", choices=["table", "json"], default="table")

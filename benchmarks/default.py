@@ -4,12 +4,12 @@ Needs the folder of labelled corpora. Everything is measured on WCXB by folds ov
 pages, with 95 % bootstrap intervals; differences are paired over pages. Sections that are run together share their
 work.
 
-``parts``        trees, nets, and rules by which blocks are kept
+``parts``        trees, MLPs, and rules by which blocks are kept
 ``calibration``  probabilities of blocks, and the predicted F1 of pages
-``fresh``        the same recipe on folds of another seed
+``fresh``        results on folds of another seed
 ``learning``     training on an eighth, a quarter, half and all of the sites
-``texts``        what is extracted from unseen pages, as files for ``blockml compare --outputs``
-``ablation``     families of features: what each is worth, and what it costs
+``texts``        out-of-fold texts, as files for ``blockml compare --outputs``
+``ablation``     gain and cost of each family of features
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ SECTIONS: Mapping[str, Section] = {
 
 
 def markdown(rows: Table) -> str:
-    """Rows as a Markdown table."""
+    """Format rows as a Markdown table."""
     names = list(rows[0])
     lines = [names, ["---"] * len(names), *([cell(row[name]) for name in names] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def cell(value: object) -> str:
-    """One value as people read it; scores without the zero before the point."""
+    """Format one value; scores have no zero before the point."""
     if isinstance(value, Difference):
         return f"{score(value.mean, '+')} [{score(value.low, '+')}, {score(value.high, '+')}]"
     if isinstance(value, Interval):
@@ -65,7 +65,7 @@ def cell(value: object) -> str:
 
 
 def score(value: float, sign: str = "-") -> str:
-    """Three decimals, and no zero before the point."""
+    """Format three decimals, without the zero before the point."""
     value = round(value, 3) or 0.0  # no negative zero
     return f"{value:{sign}.3f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:{sign}.3f}"
 
@@ -78,22 +78,22 @@ def plain(value: object) -> object:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the sections that were asked for."""
+    """Run the selected sections."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=f"of {', '.join(SECTIONS)} (default: all)")
     parser.add_argument("--corpora", default=os.environ.get("BLOCKML_CORPORA", ""))
-    parser.add_argument("--dataset", default="wcxb", help="folder in it (default: %(default)s)")
-    parser.add_argument("--pages", type=int, help="only so many pages, drawn at random: for trying")
+    parser.add_argument("--dataset", default="wcxb", help="folder of the data set within it (default: %(default)s)")
+    parser.add_argument("--pages", type=int, help="number of pages, drawn at random, for a trial")
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--trees", type=int, help="trees instead of the recipe's own number")
-    parser.add_argument("--nets", type=int, help="nets instead of the recipe's own number, from 1")
-    parser.add_argument("--full", action="store_true", help="ablation with nets and all trees")
-    parser.add_argument("--timed", type=int, default=60, help="pages that computing is timed on (default: %(default)s)")
+    parser.add_argument("--mlps", type=int, help="MLPs instead of the recipe's own number, from 1")
+    parser.add_argument("--full", action="store_true", help="ablation with MLPs and all trees")
+    parser.add_argument("--timed", type=int, default=60, help="pages for timing (default: %(default)s)")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--format", choices=("table", "json"), default="table")
-    parser.add_argument("--figures", default="docs", help="folder of the pictures (default: %(default)s)")
-    parser.add_argument("--texts", default="out/unseen", help="folder of the texts (default: %(default)s)")
+    parser.add_argument("--figures", default="docs", help="folder of the figures (default: %(default)s)")
+    parser.add_argument("--texts", default="out/held-out", help="folder of the texts (default: %(default)s)")
     options = parser.parse_args(argv)
     if unknown := set(options.sections) - set(SECTIONS):
         parser.error(f"no such section: {', '.join(sorted(unknown))}; choose from {', '.join(SECTIONS)}")
@@ -128,7 +128,7 @@ def opened(options: argparse.Namespace) -> Study:
         drawn = np.random.default_rng(options.seed).permutation(len(dataset))[: options.pages]
         dataset = replace(dataset, pages=tuple([dataset.pages[i] for i in sorted(drawn.tolist())]))
     chosen = recipe("default")
-    chosen = replace(chosen, n_mlps=chosen.n_mlps if options.nets is None else options.nets)
+    chosen = replace(chosen, n_mlps=chosen.n_mlps if options.mlps is None else options.mlps)
     if options.trees is not None:
         chosen = chosen.but(n_trees=options.trees)
     study = Study.opened(dataset, chosen, n_folds=options.folds, seed=options.seed, jobs=options.jobs)

@@ -1,4 +1,4 @@
-"""One chart: curves over two axes of shares, as SVG."""
+"""Draws curves over two axes of shares, as SVG."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from html import escape
 
 from blockml.reports.axes import Axis, axis_over
 
-#: Colours that stay apart for the colour-blind (Okabe and Ito 2008).
+#: Colours for the colour-blind (Okabe and Ito 2008).
 _COLOURS = ("#999999", "#56b4e9", "#0072b2", "#d55e00")
 _LEFT, _TOP, _RIGHT, _BOTTOM = 60.0, 40.0, 460.0, 340.0
 
@@ -15,7 +15,7 @@ _LEFT, _TOP, _RIGHT, _BOTTOM = 60.0, 40.0, 460.0, 340.0
 def chart(
     title: str, curves: Mapping[str, Sequence[tuple[float, ...]]], *, x_name: str, y_name: str, diagonal: bool = False
 ) -> str:
-    """Draw curves of shares against shares.
+    """Draw curves of scores over shares in [0, 1].
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def chart(
 
 
 def _curve(curve: Sequence[tuple[float, ...]], x: Axis, y: Axis, colour: str) -> list[str]:
-    """One curve with its points and intervals."""
+    """Draw one curve with its points and intervals."""
     line = " ".join(f"{x.at(point[0]):g},{y.at(point[1]):g}" for point in curve)
     drawn = [f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="1.5"/>']
     for point in curve:

@@ -29,13 +29,13 @@ from blockml.training.ensemble import fit_ensemble
 from blockml.training.recipes import RECIPES, Recipe
 from blockml.training.table import BlockTable
 
-#: Columns of the blocks on both sides; they cost next to nothing.
+#: Name for columns of neighbouring blocks, whose cost is negligible.
 NEIGHBOURS = "neighbours"
-#: Families that don't look at the tree.
+#: Families that do not use the tree.
 CHEAP = ("text", "position")
-#: Fewer trees that take larger steps: half the time (our choice).
+#: Parameters that halve the time: fewer trees, higher learning rate (our choice).
 QUICK = {"n_trees": 100, "rate": 0.12}
-#: How often computing is timed; the least time of a page counts.
+#: Rounds of timing; the minimum of a page counts.
 ROUNDS = 3
 
 
@@ -88,8 +88,8 @@ def ablation(study: Study, *, full: bool, timed: int) -> dict[str, Table]:
                 None if item is found[0] else paired_difference(item.f1[pages], found[0].f1[pages])
             )
         rows.append(row)
-    learnt = "trees and nets" if full else f"{recipe.parameters['n_trees']} trees alone"
-    return {f"Families of features ({learnt})": rows, "What families cost": costs(study, families, timed)}
+    learnt = "trees and MLPs" if full else f"{recipe.parameters['n_trees']} trees alone"
+    return {f"Families of features ({learnt})": rows, "Cost of families of features": costs(study, families, timed)}
 
 
 def quicker(recipe: Recipe) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def judge_without(
 ) -> Probabilities:
     """Predict the rows of a fold by a model that was trained with some columns set to 0.
 
-    A column that is always the same is as good as none: trees can't split it and don't draw it, nets scale it to 0.
+    A column that is always the same is as good as none: trees can't split it and don't draw it, mlps scale it to 0.
     """
     matrix = table.matrix.copy()
     matrix[:, list(places)] = 0
@@ -130,7 +130,7 @@ def costs(study: Study, families: Mapping[str, Sequence[int]], timed: int) -> Ta
         for name, places in families.items()
         if name != NEIGHBOURS
     }
-    work["words and groups for nets"] = (ancestor_words, lambda context: context.block_groups)
+    work["words and groups for MLPs"] = (ancestor_words, lambda context: context.block_groups)
     pages = list(study.dataset.pages)
     random.Random(study.seed).shuffle(pages)  # noqa: S311 (a sample, no secret)
     each = (seconds_of(page, study.recipe, work) for page in pages)
@@ -158,7 +158,7 @@ def compute(columns: FeatureSet, context: PageContext) -> None:
 def seconds_of(
     labelled: LabelledPage, recipe: Recipe, work: Mapping[str, Sequence[Callable[[PageContext], object]]]
 ) -> dict[str, float]:
-    """Measure CPU time of a page for each family, all, all but each, and lxml's parse; empty without blocks."""
+    """Measure CPU time of a page: each family, all, all without each, lxml's parse; empty without blocks."""
     html, _ = labelled.load()
     page = parse(html, url=labelled.url, charset=labelled.charset, **recipe.parsing.options())
     if not len(page.blocks):

@@ -10,58 +10,58 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.default_chart import chart
-from benchmarks.default_study import Judged, Probabilities, Study, Table, training_rows
+from benchmarks.default_study import Predictions, Probabilities, Study, Table, training_rows
 from blockml.cli.output import write_output
 from blockml.decision.policy import DecisionPolicy
 from blockml.evaluation import bootstrap_mean, paired_difference
 from blockml.training.recipes import RECIPES, Recipe
 
-#: Single thresholds that are tried.
+#: Candidates for a single threshold.
 THRESHOLDS = tuple([round(0.05 + 0.025 * i, 3) for i in range(37)])
 #: Shares of the training sites.
 SHARES = (0.125, 0.25, 0.5, 1.0)
-#: How names of the variant end that is the recipe as it stands.
+#: Suffix of the name of the unchanged recipe.
 _RECIPE = "(default)"
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One variant on all pages."""
+    """Results of one variant on all pages."""
 
     name: str
     f1: NDArray[np.float64]
-    """(n_pages,) NaN where there is no gold text."""
+    """(n_pages,) bag-of-words F1; NaN without gold text."""
     n_empty: int
-    """Pages of which nothing is kept."""
+    """Number of pages of which nothing is kept."""
 
     @property
     def is_recipe(self) -> bool:
-        """Whether it is the recipe as it stands."""
+        """Whether it is the unchanged recipe."""
         return self.name.endswith(_RECIPE)
 
 
-def predictors(study: Study, judged: Judged, seed: int) -> list[Measured]:
-    """Measure trees and nets, alone and together, all else as the recipe has it; the last one is the recipe's own."""
-    trees, recipe, numbers = judged.trees, study.recipe, judged.all_nets
+def predictors(study: Study, predictions: Predictions, seed: int) -> list[Measured]:
+    """Evaluate trees and MLPs alone and together, with the rest of the recipe unchanged; the last row is the recipe."""
+    trees, recipe, numbers = predictions.trees, study.recipe, predictions.all_mlps
     n = len(numbers)
     found = [
-        measured(study, judged, "recipe boosted", RECIPES["boosted"], trees, trees, seed),
-        measured(study, judged, "trees alone", recipe, trees, trees, seed),
+        measured(study, predictions, "recipe boosted", RECIPES["boosted"], trees, trees, seed),
+        measured(study, predictions, "trees alone", recipe, trees, trees, seed),
     ]
-    for name, chosen in {"one net alone": (0,), f"{n} nets alone": numbers}.items():
-        net = judged.net(*chosen)
-        found.append(measured(study, judged, name, recipe, net, net, seed))
-    even = judged.both(*numbers, net_share=0.5)
-    found.append(measured(study, judged, f"trees + {n} nets, equal weights", recipe, trees, even, seed))
-    single = {f"trees + net {number + 1}": (number,) for number in numbers}
-    for name, chosen in {**single, f"trees + {n} nets {_RECIPE}": numbers}.items():
-        found.append(measured(study, judged, name, recipe, trees, judged.both(*chosen), seed))
+    for name, chosen in {"one MLP alone": (0,), f"{n} MLPs alone": numbers}.items():
+        mlp = predictions.mlp(*chosen)
+        found.append(measured(study, predictions, name, recipe, mlp, mlp, seed))
+    even = predictions.both(*numbers, mlp_weight=0.5)
+    found.append(measured(study, predictions, f"trees + {n} MLPs, equal weights", recipe, trees, even, seed))
+    single = {f"trees + MLP {number + 1}": (number,) for number in numbers}
+    for name, chosen in {**single, f"trees + {n} MLPs {_RECIPE}": numbers}.items():
+        found.append(measured(study, predictions, name, recipe, trees, predictions.both(*chosen), seed))
     return found
 
 
-def rules(study: Study, judged: Judged, seed: int) -> list[Measured]:
-    """Measure rules on what trees and all nets say, from the plainest to the recipe's own; then that less one part."""
-    trees, final, recipe = judged.trees, judged.both(*judged.all_nets), study.recipe
+def rules(study: Study, predictions: Predictions, seed: int) -> list[Measured]:
+    """Evaluate rules on the full ensemble, from the simplest to the recipe's, then the recipe without single rules."""
+    trees, final, recipe = predictions.trees, predictions.both(*predictions.all_mlps), study.recipe
     policy = recipe.policy
     alone = replace(policy, neighbor_smoothing=0.0, negative_shrinkage=0.0)
     plain = DecisionPolicy(rule="expected_f1")
@@ -82,38 +82,44 @@ def rules(study: Study, judged: Judged, seed: int) -> list[Measured]:
         "default, article penalty for all pages": replace(policy, base_penalty=articles, article_penalty=0.0),
     }
     tried = {name: replace(recipe, policy=variant) for name, variant in policies.items()}
-    found = [measured(study, judged, name, variant, trees, final, seed) for name, variant in tried.items()]
-    return [found[0], best_threshold(study, judged, final), *found[1:]]
+    found = [measured(study, predictions, name, variant, trees, final, seed) for name, variant in tried.items()]
+    return [found[0], best_threshold(study, predictions, final), *found[1:]]
 
 
 def measured(
-    study: Study, judged: Judged, name: str, recipe: Recipe, alone: Probabilities, final: Probabilities, seed: int
+    study: Study,
+    predictions: Predictions,
+    name: str,
+    recipe: Recipe,
+    alone: Probabilities,
+    final: Probabilities,
+    seed: int,
 ) -> Measured:
-    """Measure one variant."""
-    return kept_by(study, name, study.whole(judged, recipe, alone, final, seed).scores >= np.float32(0.5))
+    """Evaluate one variant."""
+    return kept_by(study, name, study.whole(predictions, recipe, alone, final, seed).scores >= np.float32(0.5))
 
 
 def kept_by(study: Study, name: str, kept: NDArray[np.bool_]) -> Measured:
-    """Measure a decision for every row."""
+    """Evaluate kept blocks, (n_rows,)."""
     some = np.bincount(study.table.page_of_row, kept, minlength=len(study.table.pages)) > 0
     return Measured(name, study.f1(kept), int((study.groups["all"] & ~some).sum()))
 
 
-def best_threshold(study: Study, judged: Judged, final: Probabilities) -> Measured:
-    """Measure the threshold with which the pages of the other folds are best, for each fold."""
+def best_threshold(study: Study, predictions: Predictions, final: Probabilities) -> Measured:
+    """Evaluate a single threshold, tuned for each fold on the pages of the other folds."""
     each = np.array([study.f1(final >= np.float32(threshold)) for threshold in THRESHOLDS])
     teaches = study.groups["all"] & np.array([page.usable for page in study.table.pages])
     chosen = np.zeros(len(study.table.pages))
-    for number in np.unique(judged.fold).tolist():
-        others = teaches & (judged.fold != number)
-        chosen[judged.fold == number] = THRESHOLDS[int(each[:, others].mean(axis=1).argmax())]
+    for number in np.unique(predictions.fold).tolist():
+        others = teaches & (predictions.fold != number)
+        chosen[predictions.fold == number] = THRESHOLDS[int(each[:, others].mean(axis=1).argmax())]
     values = np.unique(chosen)
     name = f"one threshold for all ({', '.join(f'{value:.3f}'[1:] for value in values)})"
     return kept_by(study, name, final >= chosen[study.table.page_of_row].astype(np.float32))
 
 
 def compared(study: Study, variants: Sequence[Measured], last: Measured) -> Table:
-    """Mean F1 of each variant, and how far it is from that of one of them, on each group of pages."""
+    """Compute the mean F1 of each variant and its difference from a reference variant, on each group of pages."""
     rows: Table = []
     for variant in variants:
         row: dict[str, object] = {"": variant.name}
@@ -128,7 +134,7 @@ def compared(study: Study, variants: Sequence[Measured], last: Measured) -> Tabl
 
 
 def by_type(study: Study, variants: Sequence[Measured], last: Measured) -> tuple[Table, Table]:
-    """Mean F1 of each variant on the pages of each type, and how far it is from that of one of them."""
+    """Compute the mean F1 of each variant by page type, and its difference from a reference variant."""
     kinds = np.array([page.page_type or "unknown" for page in study.table.pages])
     of_kind = {kind: study.groups["all"] & (kinds == kind) for kind in np.unique(kinds).tolist()}
     named = {f"{kind}, {int(pages.sum())} pages": pages for kind, pages in of_kind.items() if pages.any()}
@@ -146,9 +152,9 @@ def by_type(study: Study, variants: Sequence[Measured], last: Measured) -> tuple
 
 
 def parts(study: Study) -> dict[str, Table]:
-    """Measure predictors and rules."""
-    judged = study.judged(study.seed, study.recipe.n_mlps)
-    first, second = predictors(study, judged, study.seed), rules(study, judged, study.seed)
+    """Evaluate predictors and rules."""
+    predictions = study.predictions(study.seed, study.recipe.n_mlps)
+    first, second = predictors(study, predictions, study.seed), rules(study, predictions, study.seed)
     last = first[-1]
     means, differences = by_type(study, [*first, *[item for item in second if not item.is_recipe]], last)
     return {
@@ -160,10 +166,10 @@ def parts(study: Study) -> dict[str, Table]:
 
 
 def fresh(study: Study) -> dict[str, Table]:
-    """The recipe on folds of another seed, which nothing was chosen on."""
+    """Evaluate the recipe on folds of another seed, on which nothing was chosen."""
     seed = study.seed + 1
-    both = [(number, study.judged(number, study.recipe.n_mlps)) for number in (study.seed, seed)]
-    first, second = [rules(study, judged, number) for number, judged in both]
+    both = [(number, study.predictions(number, study.recipe.n_mlps)) for number in (study.seed, seed)]
+    first, second = [rules(study, predictions, number) for number, predictions in both]
     before, last = [next(item for item in found if item.is_recipe) for found in (first, second)]
     rows: Table = [
         {
@@ -176,20 +182,22 @@ def fresh(study: Study) -> dict[str, Table]:
     ]
     by_predictor = predictors(study, both[1][1], seed)
     return {
-        "The same recipe on other folds": rows,
+        "Recipe on other folds": rows,
         f"Predictors of blocks on folds of seed {seed}": compared(study, by_predictor, by_predictor[-1]),
         f"Rules on folds of seed {seed}": compared(study, second, last),
     }
 
 
 def learning(study: Study, figures: str) -> dict[str, Table]:
-    """Let trees and one net learn from a share of the training sites; articles are not told from other pages."""
+    """Train trees and one MLP on shares of the training sites, without P(article)."""
     recipe = replace(study.recipe, policy=replace(study.recipe.policy, article_penalty=0.0))
     found = []
     for share in SHARES:
-        judged = study.judged(study.seed, 1, share)
-        pairs = [("trees", judged.trees), ("trees + 1 net", judged.both(0))]
-        found.append([measured(study, judged, name, recipe, judged.trees, p, study.seed) for name, p in pairs])
+        predictions = study.predictions(study.seed, 1, share)
+        pairs = [("trees", predictions.trees), ("trees + 1 MLP", predictions.both(0))]
+        found.append(
+            [measured(study, predictions, name, recipe, predictions.trees, p, study.seed) for name, p in pairs]
+        )
     fold = study.folds(study.seed)
     rows: Table = []
     for share, variants in zip(SHARES, found, strict=True):
@@ -209,7 +217,7 @@ def learning(study: Study, figures: str) -> dict[str, Table]:
 
 
 def _curves(found: list[list[Measured]], pages: NDArray[np.bool_]) -> str:
-    """Draw F1 by the share of the sites."""
+    """Draw F1 against the share of the sites."""
     lines: dict[str, list[tuple[float, ...]]] = {}
     for share, variants in zip(SHARES, found, strict=True):
         for variant in variants:
@@ -218,7 +226,7 @@ def _curves(found: list[list[Measured]], pages: NDArray[np.bool_]) -> str:
 
 
 def training_pages(study: Study, fold: NDArray[np.int64], share: float) -> int:
-    """Pages that are learnt from, averaged over folds."""
+    """Return the number of training pages, averaged over folds."""
     table = study.table
     counts = [
         len(np.unique(table.page_of_row[training_rows(table, fold, number, study.seed, share)]))

@@ -1,7 +1,7 @@
-"""Texts that models extract from pages of sites they have not seen, for `blockml compare --outputs`.
+"""Out-of-fold texts by site, for `blockml compare --outputs`.
 
-A released model has seen the pages it was trained on, so a comparison on them flatters it. Here each page is extracted
-by what was learnt from the other folds.
+A comparison of a released model on its training pages is optimistic. Here each page is extracted by a model that was
+trained on the other folds.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from blockml.training.recipes import recipe
 def texts(study: Study, folder: Path) -> dict[str, Table]:
     """Write ``default.jsonl`` and ``boosted.jsonl``, a line ``{"id", "text"}`` for each page."""
     folder.mkdir(parents=True, exist_ok=True)
-    judged = study.judged(study.seed, study.recipe.n_mlps)
-    both = judged.both(*judged.all_nets)
+    predictions = study.predictions(study.seed, study.recipe.n_mlps)
+    both = predictions.both(*predictions.all_mlps)
     scores = {
-        "default": study.whole(judged, study.recipe, judged.trees, both, study.seed).scores,
-        "boosted": study.whole(judged, recipe("boosted"), judged.trees, judged.trees, study.seed).scores,
+        "default": study.whole(predictions, study.recipe, predictions.trees, both, study.seed).scores,
+        "boosted": study.whole(predictions, recipe("boosted"), predictions.trees, predictions.trees, study.seed).scores,
     }
     lines: dict[str, list[str]] = {name: [] for name in scores}
     for number, labelled in enumerate(study.dataset.pages):
@@ -38,4 +38,4 @@ def texts(study: Study, folder: Path) -> dict[str, Table]:
     for name, rows in lines.items():
         with atomic_write(folder / f"{name}.jsonl") as stream:
             stream.write("".join(f"{row}\n" for row in rows).encode())
-    return {"Texts of unseen pages": [{"file": f"{folder}/{name}.jsonl", "pages": len(lines[name])} for name in lines]}
+    return {"Out-of-fold texts": [{"file": f"{folder}/{name}.jsonl", "pages": len(lines[name])} for name in lines]}

@@ -1,4 +1,4 @@
-"""How far probabilities of blocks, and the predicted F1 of pages, can be trusted."""
+"""Calibration of block probabilities and of the predicted F1 of pages."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from blockml.evaluation.bootstrap import Resampled, bootstrap_systems
 from blockml.predictors.log_odds import log_odds
 from blockml.training.mlp_fit import calibration as best_line
 
-#: Bins of probabilities, and groups of pages by their predicted F1.
+#: Number of bins of probabilities, and of groups of pages by predicted F1.
 N_BINS = 10
-#: Shares of the pages that are sent elsewhere, those with the lowest predicted F1.
+#: Shares of the pages, lowest predicted F1 first, that another extractor gets.
 SENT = (0.05, 0.1, 0.2)
 
 Floats = NDArray[np.float64]
 
 
 def trust(study: Study, figures: str) -> dict[str, Table]:
-    """Reliability of blocks' probabilities and of the predicted F1, with pictures."""
-    judged = study.judged(study.seed, study.recipe.n_mlps)
-    n = len(judged.nets)
-    final = judged.both(*judged.all_nets)
-    said = {"trees": judged.trees, "one net": judged.net(0), f"trees + {n} nets": final}
+    """Evaluate calibration of probabilities and of the predicted F1, with figures."""
+    predictions = study.predictions(study.seed, study.recipe.n_mlps)
+    n = len(predictions.mlps)
+    final = predictions.both(*predictions.all_mlps)
+    said = {"trees": predictions.trees, "one MLP": predictions.mlp(0), f"trees + {n} MLPs": final}
     bins, summary, curves = reliability(study, said)
     write_output(
         chart(
@@ -42,7 +42,7 @@ def trust(study: Study, figures: str) -> dict[str, Table]:
         ),
         str(Path(figures) / "calibration.svg"),
     )
-    whole = study.whole(judged, study.recipe, judged.trees, final, study.seed)
+    whole = study.whole(predictions, study.recipe, predictions.trees, final, study.seed)
     f1 = study.f1(whole.scores >= np.float32(0.5))
     guesses = {"expected F1": whole.predicted_f1, "words right, by scores": words_right(study, whole.scores)}
     tenths, lines = by_tenths(study, f1, guesses)
@@ -58,16 +58,16 @@ def trust(study: Study, figures: str) -> dict[str, Table]:
     )
     routes = [row for name, guess in guesses.items() for row in routing(study, f1, name, guess)]
     return {
-        "Probabilities of blocks, by tenths": bins,
+        "Calibration of blocks by bin": bins,
         "Probabilities of blocks": summary,
-        "Predicted F1, by tenths of the pages": tenths,
+        "Predicted F1 by decile": tenths,
         "Predicted F1": agreement(study, f1, guesses),
-        "Pages sent elsewhere": routes,
+        "Routing by predicted F1": routes,
     }
 
 
 def words_right(study: Study, scores: Probabilities) -> Floats:
-    """(n_pages,) share of the words of each page whose decision is right, if scores are probabilities."""
+    """(n_pages,) expected share of the words of each page with a right decision, if scores are probabilities."""
     found = []
     for i, page in enumerate(study.table.pages):
         here = scores[study.table.rows_of(i)]
@@ -118,20 +118,20 @@ def reliability(
 
 
 def against_last(resampled: Resampled, place: int) -> object:
-    """How far one system is from the last one; None for that itself."""
+    """Compute the difference of one system from the last one; None for the last one."""
     last = resampled.estimates.size - 1
     return None if place == last else resampled.differences()[place, last]
 
 
 def share(value: float) -> str:
-    """A share as people read it."""
+    """Format a share."""
     return f"{value:.1%}"
 
 
 def by_tenths(
     study: Study, f1: Floats, guesses: Mapping[str, Floats]
 ) -> tuple[Table, dict[str, list[tuple[float, float]]]]:
-    """Mean predicted F1 and mean F1 of tenths of the pages, from the lowest predicted F1 on."""
+    """Compute mean predicted F1 and mean F1 of deciles of the pages by predicted F1."""
     pages = np.flatnonzero(study.groups["all"])
     parts = {
         name: np.array_split(pages[np.argsort(guess[pages], kind="stable")], 10) for name, guess in guesses.items()
@@ -152,7 +152,7 @@ def by_tenths(
 
 
 def agreement(study: Study, f1: Floats, guesses: Mapping[str, Floats]) -> Table:
-    """How well predicted F1 goes with F1, over pages."""
+    """Compare predicted F1 and F1 over pages."""
     rows: Table = []
     for group in ("all", "fit"):
         pages = np.flatnonzero(study.groups[group])
@@ -172,12 +172,12 @@ def agreement(study: Study, f1: Floats, guesses: Mapping[str, Floats]) -> Table:
 
 
 def spearman(f1: Floats, guesses: list[Floats], resamples: int = 1000, seed: int = 0) -> Resampled:
-    """Rank correlation of each guess with F1, on all pages and on bootstrap samples of them."""
+    """Compute the rank correlation of each prediction with F1, on all pages and on bootstrap samples."""
     from scipy.stats import rankdata
 
     def correlations(drawn: NDArray[np.int64]) -> Floats:
         ranks = [rankdata(values[drawn]) for values in (f1, *guesses)]
-        with np.errstate(invalid="ignore"):  # all alike in one sample: no correlation
+        with np.errstate(invalid="ignore"):  # correlation is undefined if all values of a sample are equal
             found: Floats = np.nan_to_num(np.corrcoef(ranks)[0, 1:])
         return found
 
@@ -187,7 +187,7 @@ def spearman(f1: Floats, guesses: list[Floats], resamples: int = 1000, seed: int
 
 
 def routing(study: Study, f1: Floats, name: str, guess: Floats) -> Table:
-    """Compute the largest possible gain from extracting the pages with the lowest predicted F1 otherwise."""
+    """Compute the largest possible gain from routing the pages with the lowest predicted F1 to another extractor."""
     rows: Table = []
     for group in ("all", "fit"):
         pages = np.flatnonzero(study.groups[group])
@@ -214,6 +214,6 @@ def routing(study: Study, f1: Floats, name: str, guess: Floats) -> Table:
 
 
 def best_possible(f1: Floats, n: int) -> float:
-    """Mean F1 if the n pages with the lowest F1 were perfect."""
+    """Compute the mean F1 if the n pages with the lowest F1 were perfect."""
     ordered = np.sort(f1)
     return float((n + ordered[n:].sum()) / len(ordered))

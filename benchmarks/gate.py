@@ -1,9 +1,9 @@
-"""The quality gate: no extractor may get worse on the pages that come with the code.
+"""Quality gate: no extractor may get worse on the pages in the repository.
 
 ``gate.json`` pins, for each extractor and released model, page-averaged word F1 and pooled block F1 on ``data/``, and
-the fingerprint of these pages. A run fails where a score falls below its floor, where the pages are not those that
-were pinned, and where an extractor has no floor. ``--pin`` raises floors to what was measured; it lowers one only if
-``--lower NAME`` names it, and takes new pages only with ``--new-pages``, which lowers none by itself.
+the fingerprint of these pages. A run fails if a score is below its floor, if the pages differ from the pinned ones, or
+if an extractor has no floor. ``--pin`` raises floors to the measured scores; it lowers only those that ``--lower NAME``
+names, and accepts new pages only with ``--new-pages``, which lowers no floor by itself.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from blockml.storage.atomic import atomic_write
 ROOT = Path(__file__).resolve().parent.parent
 FLOORS = Path(__file__).with_name("gate.json")
 
-#: Scores are pinned to four decimals; other machines and library versions may round otherwise.
+#: Tolerance: scores are pinned to four decimals, and other machines and library versions may round differently.
 TOLERANCE = 0.0005
 
 Scores = Mapping[str, Mapping[str, float]]
 
 
 def fingerprint(datasets: Collection[Dataset]) -> str:
-    """Tell the pages and their gold: ids, page bytes and whatever lies beside them."""
+    """Compute a fingerprint of pages and gold, from ids and the bytes of all files."""
     digest = hashlib.sha256()
     for dataset in datasets:
         digest.update(f"{dataset.name} {len(dataset)} {dataset.checksum()}".encode())
@@ -43,7 +43,7 @@ def fingerprint(datasets: Collection[Dataset]) -> str:
 
 
 def measure(names: Collection[str], datasets: Collection[Dataset], jobs: int) -> dict[str, dict[str, float]]:
-    """Score extractors: mean word F1 over the pages of all data sets, and their pooled block F1."""
+    """Score extractors: mean bag-of-words F1 over the pages of all data sets, and pooled block F1."""
     scores = {}
     for name in names:
         extractor = resolve(name)
@@ -55,7 +55,7 @@ def measure(names: Collection[str], datasets: Collection[Dataset], jobs: int) ->
 
 
 def shortfalls(measured: Scores, floors: Scores) -> list[str]:
-    """Say what is below its floor, and what has none or is gone."""
+    """List extractors below their floor, without a floor, or missing."""
     problems = [f"{name} has no floor: pin it" for name in measured if name not in floors]
     problems += [f"{name} is pinned but no longer there" for name in floors if name not in measured]
     for name, scores in measured.items():
@@ -66,7 +66,7 @@ def shortfalls(measured: Scores, floors: Scores) -> list[str]:
 
 
 def pinned(measured: Scores, floors: Scores, lower: Collection[str] = ()) -> dict[str, dict[str, float]]:
-    """Floors from what was measured; a floor goes down only for the names in ``lower``.
+    """Compute floors from scores; a floor is lowered only for the names in ``lower``.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def pinned(measured: Scores, floors: Scores, lower: Collection[str] = ()) -> dic
 
 
 def main() -> int:
-    """Check or pin; 1 if the gate is shut."""
+    """Check or pin; return 1 if a check fails."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--pin", action="store_true", help="write what was measured as new floors")

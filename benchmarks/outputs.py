@@ -28,7 +28,7 @@ PARTS = ("status", "scores", "kept", "text")
 
 
 def main() -> int:
-    """Record, or compare two records."""
+    """Record outputs, or compare two records."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
     recording = commands.add_parser("record", help="write the outputs of extractors for every page")
@@ -59,7 +59,7 @@ def main() -> int:
 
 
 def record(paths: Sequence[Path], names: Sequence[str], output: Path, jobs: int) -> None:
-    """Write one JSON line a page."""
+    """Write one JSON line per page."""
     work = [(path, names) for path in paths]
     with ProcessPoolExecutor(jobs) as pool, gzip.open(output, "wt", encoding="utf-8") as stream:
         for number, row in enumerate(pool.map(outcomes, work, chunksize=8), start=1):
@@ -83,13 +83,13 @@ def outcomes(work: tuple[Path, Sequence[str]]) -> dict[str, Any]:
 
 
 def rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Lines of a record."""
+    """Read the lines of a record."""
     with gzip.open(path, "rt", encoding="utf-8") as stream:
         yield from map(json.loads, stream)
 
 
 def compare(before: Path, after: Path, n_texts: int) -> int:
-    """Print the pages that differ, by corpus and extractor; 1 if any does."""
+    """Print the pages that differ, by corpus and extractor; return 1 if any differs."""
     old = {(row["corpus"], row["page"]): row["results"] for row in rows(before)}
     counts: Counter[tuple[str, str]] = Counter()
     different: Counter[tuple[str, str, str]] = Counter()

@@ -1,4 +1,4 @@
-"""The experiment of Kim et al. 2013 on L3S-GN1, under every reading of what the paper leaves open.
+"""Experiment of Kim et al. 2013 on L3S-GN1, for every interpretation of what the paper leaves open.
 
 Needs BLOCKML_CORPORA. The paper: 84,198 blocks, 13,209 of them main content (15.69 %), 10 folds over blocks,
 F .849 with 25 attributes and .816 with boilerpipe's 6 (tables 2 and 3).
@@ -23,7 +23,7 @@ from blockml.training.table import build_table
 
 @dataclass(frozen=True)
 class Reading:
-    """One way to read the paper."""
+    """One interpretation of the paper."""
 
     name: str
     features: str = "kim2013-onehot"
@@ -60,7 +60,7 @@ def measure(dataset: Dataset, chosen: Recipe, protocol: str, jobs: int) -> dict[
 
 
 def main() -> int:
-    """Print the table of readings, then the table of learners and protocols."""
+    """Print the table of interpretations, then the table of learners and protocols."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--jobs", type=int, default=1)
     arguments = parser.parse_args()

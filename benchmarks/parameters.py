@@ -1,8 +1,8 @@
-"""How much the parameters of the untrained extractors matter, and what the best of them would bring.
+"""Effect of the parameters of untrained extractors, and gain from tuning them.
 
-Needs BLOCKML_CORPORA. Every setting of a grid is scored on the same pages of WCXB (page-averaged word F1). The best
-setting is chosen on four fifths of the sites and scored on the fifth it has not seen, in turn: that is what tuning
-brings. Written: a picture of each parameter's effect with the others at their default, and all numbers as JSON.
+Needs BLOCKML_CORPORA. Every setting of a grid is scored on equal pages of WCXB (page-averaged bag-of-words F1).
+Tuning is evaluated by cross-validation: settings are chosen on four fifths of the sites and scored on the remaining
+fifth. Output: a figure of the effect of each parameter, with the others at their defaults, and all numbers as JSON.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _BLURRING: Mapping[str, Sequence[Any]] = {
     "eps": (0.1, 0.03, 0.01, 0.003),
     "threshold": (0.5, 0.6, 0.7, 0.75, 0.8, 0.9),
 }
-#: Values of each parameter that are tried, in all combinations.
+#: Grid of each extractor's parameters.
 GRIDS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "ccb": _BLURRING,
     "accb": _BLURRING,
@@ -48,13 +48,13 @@ Setting = tuple[tuple[str, Any], ...]
 
 
 def settings_of(name: str) -> list[Setting]:
-    """All combinations of an extractor's grid."""
+    """Return all combinations of an extractor's grid."""
     grid = GRIDS[name]
     return [tuple(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
 
 
 def page_scores(labelled: LabelledPage) -> dict[str, list[float]]:
-    """Word F1 of one page under every setting of every extractor."""
+    """Compute the bag-of-words F1 of one page for every setting of every extractor."""
     html, gold = labelled.load()
     text = gold.text() if gold else None
     if text is None:
@@ -75,7 +75,7 @@ def page_scores(labelled: LabelledPage) -> dict[str, list[float]]:
     for name in GRIDS:
         raw: dict[Setting, NDArray[np.float32]] = {}
         for setting in settings_of(name):
-            # The threshold changes the decision alone: score once for all of them.
+            # The threshold affects only the decision: compute scores once.
             scored = tuple(pair for pair in setting if pair[0] != "threshold")
             extractor = resolve(name, dict(setting))
             if scored not in raw:
@@ -86,7 +86,7 @@ def page_scores(labelled: LabelledPage) -> dict[str, list[float]]:
 
 
 def folds_of(sites: Sequence[str], n_folds: int, seed: int) -> NDArray[np.intp]:
-    """(n_pages,) fold of each page; pages of a site stay together."""
+    """Return (n_pages,) fold of each page, grouped by site."""
     names = np.random.default_rng(seed).permutation(sorted(set(sites))).tolist()
     fold = {site: number % n_folds for number, site in enumerate(names)}
     return np.array([fold[site] for site in sites])
@@ -178,7 +178,7 @@ def picture(studies: Sequence[Mapping[str, Any]]) -> str:
 
 
 def main() -> int:
-    """Run the study."""
+    """Run the grid searches and write tables and figure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pages", type=int, default=500, help="pages, drawn at random (default: %(default)s)")
     parser.add_argument("--folds", type=int, default=5)
@@ -205,7 +205,7 @@ def main() -> int:
             {
                 "extractor": item["extractor"],
                 "default": f"{item['default']:.3f}",
-                "tuned, unseen sites": f"{item['tuned']:.3f}",
+                "tuned, held-out sites": f"{item['tuned']:.3f}",
                 "gain": "{:+.3f} [{:+.3f}, {:+.3f}]".format(*item["gain"]),
                 "chosen": "; ".join(
                     sorted({", ".join(f"{k}={v}" for k, v in choice.items()) for choice in item["chosen"]})

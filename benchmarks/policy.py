@@ -1,9 +1,9 @@
-"""Ablation of the decision policy of the model ``default``: what each field brings in page F1.
+"""Ablation of the decision policy of the model ``default``: gain of each field in page F1.
 
-Each field is set to the value at which its rule does nothing, with everything else unchanged, and the page F1
-(bag of words, as in ``blockml evaluate``) with the field is compared with that without it, paired by page. On WCXB,
-from which the model learns, blocks are scored out of fold, folds by site; on the collections that it does not learn
-from the released model scores them. A field is kept if it brings at least .001 on any of them.
+Each field is set to the value that disables its rule, all other fields unchanged; page F1 (bag of words, as in
+``blockml evaluate``) with and without the field is compared, paired by page. Blocks of WCXB, the training collection,
+are scored out of fold, with folds by site; those of held-out collections by the released model. A field is kept if it
+brings at least .001 on any collection.
 
 ``python -m benchmarks.policy`` needs the folder of corpora in BLOCKML_CORPORA. Cross-validation on WCXB takes about 25
 minutes on two cores; ``--dataset`` chooses collections.
@@ -36,13 +36,13 @@ from blockml.parsing import parse
 from blockml.rendering.text import render_text
 from blockml.training.recipes import recipe
 
-#: The collection that the model learns from, and those that it does not.
+#: Training collection, and held-out collections.
 TRAINING = "wcxb"
 TRANSFER = (
     "l3s-gn1", "cleaneval", "cleanportaleval", "ir-research-big9-chaos", "fundus", "magic-html", "mercury",
     "chinese-web-content", "dragnet-2012", "forums", "outline-annotated", "ftr-articles",
 )  # fmt: skip
-#: Values of fields at which their rules do nothing.
+#: Values of fields that disable their rules.
 NEUTRAL: Mapping[str, float] = {
     "min_content_words": 0,
     "min_predicted_f1": 1,
@@ -58,9 +58,9 @@ NEUTRAL: Mapping[str, float] = {
     "min_p_article": 1,
     "comment_probability": 1,
 }
-#: Gain in page F1 for which a field is kept.
+#: Minimum gain in page F1 for which a field is kept.
 MIN_GAIN = 0.001
-#: Probabilities of a page's blocks, (n_blocks,), and of the page being an article, where others than the model's count.
+#: Out-of-fold probabilities of a page's blocks, (n_blocks,), and P(article) of the page.
 OutOfFold = tuple[NDArray[np.float32], float]
 
 
@@ -102,16 +102,16 @@ def page_f1s(folder: Path, jobs: int) -> NDArray[np.float64]:
 
 
 def out_of_fold(study: Study) -> Iterator[OutOfFold]:
-    """Yield, page by page, what models say that were trained on the other folds."""
-    judged = study.judged(study.seed, study.recipe.n_mlps)
-    final = judged.both(*judged.all_nets)
-    p_article = study.whole(judged, study.recipe, judged.trees, final, study.seed).p_article
+    """Yield out-of-fold probabilities page by page."""
+    predictions = study.predictions(study.seed, study.recipe.n_mlps)
+    final = predictions.both(*predictions.all_mlps)
+    p_article = study.whole(predictions, study.recipe, predictions.trees, final, study.seed).p_article
     for page in range(len(study.table.pages)):
         yield final[study.table.rows_of(page)], float(p_article[page])
 
 
 def f1_of_page(labelled: LabelledPage, model: Model, out_of_fold: OutOfFold | None) -> list[float]:
-    """Compute F1 by the model's policy and without each field; nothing where the gold is no whole text."""
+    """Compute F1 with the model's policy and without each field; nothing without a complete gold text."""
     html, gold = labelled.load()
     text = None if gold is None else gold.text()
     if text is None:
@@ -126,13 +126,13 @@ def f1_of_page(labelled: LabelledPage, model: Model, out_of_fold: OutOfFold | No
         model.policy,
         *(replace(model.policy, **{name: value}) for name, value in NEUTRAL.items()),  # type: ignore[arg-type]
     ]
-    # Most fields change nothing on most pages, and scoring a text costs more than deciding.
+    # Most fields change nothing on most pages, and scoring a text is more expensive than a decision.
     f1_of: dict[bytes, float] = {}
     return [f1_of_kept(page, text, decide(policy, page, prediction).kept, f1_of) for policy in policies]
 
 
 def f1_of_kept(page: blockml.Page, gold: str, kept: NDArray[np.bool_], known: dict[bytes, float]) -> float:
-    """Compute F1 of the text of kept blocks, once for equal choices."""
+    """Compute F1 of the text of kept blocks, once for equal sets."""
     key = kept.tobytes()
     if key not in known:
         known[key] = bag_scores(gold, render_text(page, kept)).f1

@@ -1,6 +1,6 @@
 """Effect of 16-bit integer weights of MLPs on their predictions: ``python -m benchmarks.rounding DATASET``.
 
-Log odds and probabilities of the nets of a model on the blocks of real pages, against the same weights in floats.
+Compares log odds and probabilities of a model's MLPs on the blocks of real pages with those of floating-point weights.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def in_floats(
     n_words: NDArray[np.float64],
     words: AncestorWords,
 ) -> NDArray[np.float64]:
-    """(n,) log odds by the net's weights as they are."""
+    """Compute (n,) log odds with floating-point weights."""
     members, units = net.self_weights.shape[:2]
     first = net.scaled(rows.copy()).astype(np.float64) @ net.input_u
     first = (first @ net.input_v if len(net.input_v) else first) + net.input_bias
@@ -56,7 +56,7 @@ def in_floats(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print how far the two are apart."""
+    """Print the differences between both."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("dataset", help="name of a folder in BLOCKML_CORPORA, or a path")
     parser.add_argument("--model", default="default")
@@ -78,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         found.append((in_floats(net, *given), net.predict(*given)))
     floats, whole = (np.concatenate(column) for column in zip(*found, strict=True))
     likely = np.abs(1 / (1 + np.exp(-floats)) - whole)
-    inside = np.abs(floats) < 10  # probabilities of single precision tell no more
+    inside = np.abs(floats) < 10  # beyond this, probabilities in single precision are too coarse
     apart = np.abs(floats - log_odds(whole))[inside]
     print(f"{len(found)} pages, {len(floats):,} blocks")
     print(f"log odds: {apart.mean():.5f} in the mean, {apart.max():.4f} at most")

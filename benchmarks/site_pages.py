@@ -1,8 +1,8 @@
 """Gain from other pages of a site: frequency-based extraction, its parameters, and models with their columns.
 
-Needs BLOCKML_CORPORA: pages with gold of which a data set holds several of one template, CleanPortalEval (a portal) and
-the Big9 half of ir-research-big9-chaos (a site in a year). Models are trained on these and on ``data/sites``, by
-folds over sites, or on WCXB alone. Only word F1 of pages with a gold text is counted; intervals draw whole sites.
+Needs BLOCKML_CORPORA: labelled pages with several pages per template, CleanPortalEval (by portal) and the Big9 half of
+ir-research-big9-chaos (by site and year). Models are trained on these and on ``data/sites``, by folds over sites, or
+on WCXB and ``data/sites``. Scores are bag-of-words F1 of pages with a gold text; intervals resample whole sites.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 _COLUMNS = feature_set("kim2013-site").columns
 
-#: Fewest pages of a template: with fewer there is only the fallback.
+#: Minimum number of pages of a template; with fewer only the fallback applies.
 LEAST = 4
 
 SYSTEMS = ("plain", "accb", "dsc", "kim2013", "df", "blockdf", "entropy", "ibdf", "etdm")
@@ -55,13 +55,13 @@ SIZES = (4, 5, 6, 8, 10, 15, 30)
 
 
 def siblings_only(dataset: Dataset) -> Dataset:
-    """The pages of which the data set holds enough of one template."""
+    """Return the pages of templates with enough pages."""
     groups = [group for group in group_by_site(dataset.pages) if len(group) >= LEAST]
     return replace(dataset, pages=tuple(page for group in groups for page in group))
 
 
 def read(corpora: Path) -> dict[str, Dataset]:
-    """The two data sets by name."""
+    """Return the data sets by name."""
     portals = open_dataset(f"cleanportaleval={corpora / 'cleanportaleval'}")
     both = open_dataset(f"big9={corpora / 'ir-research-big9-chaos'}")
     return {
@@ -71,7 +71,7 @@ def read(corpora: Path) -> dict[str, Dataset]:
 
 
 def systems() -> dict[str, Extractor]:
-    """Extractors by name."""
+    """Return the extractors by name."""
     named = {name: resolve(name) for name in SYSTEMS}
     named["entropy, theta by page"] = resolve("entropy", {"theta": None})
     for name in ("accb", "kim2013", "stacking"):
@@ -80,7 +80,7 @@ def systems() -> dict[str, Extractor]:
 
 
 def compared(datasets: Mapping[str, Dataset], jobs: int) -> Iterator[dict[str, object]]:
-    """Word scores of every system, and its difference to two that know one page."""
+    """Compute word scores of every system, and differences from two single-page extractors."""
     for name, dataset in datasets.items():
         results: dict[str, list[PageResult]] = {}
         for system, extractor in systems().items():
@@ -107,7 +107,7 @@ def compared(datasets: Mapping[str, Dataset], jobs: int) -> Iterator[dict[str, o
 
 
 def by_parameter(datasets: Mapping[str, Dataset]) -> Iterator[dict[str, object]]:
-    """Measure the rule of document frequency by threshold and number of pages."""
+    """Evaluate the document-frequency rule by threshold and number of pages."""
     for name, dataset in datasets.items():
         found: dict[tuple[str, float, float], list[tuple[float, float, float]]] = {}
         for group in group_by_site(dataset.pages):
@@ -141,12 +141,12 @@ def by_parameter(datasets: Mapping[str, Dataset]) -> Iterator[dict[str, object]]
 
 
 def rarely(table: BlockTable) -> NDArray[np.bool_]:
-    """(n_rows,) blocks that the rule of document frequency keeps, from a table that tells it."""
+    """Return (n_rows,) blocks that the document-frequency rule keeps, from a table with these columns."""
     return np.asarray(table.matrix[:, _COLUMNS.index("sitetext_0")] <= np.float32(THETA))
 
 
 def folded(datasets: Mapping[str, Dataset], jobs: int, n_folds: int) -> Iterator[dict[str, object]]:
-    """Models with and without the columns about siblings, on pages of sites that they haven't seen."""
+    """Cross-validate models with and without columns about the site, by site."""
     pages = [*datasets.values(), open_dataset(f"data={ROOT / 'data' / 'sites'}")]
     tables = {name: build_table(pages, recipe(name), jobs=jobs) for name in ("kim2013", "kim2013-site")}
     kept = {}
@@ -159,7 +159,7 @@ def folded(datasets: Mapping[str, Dataset], jobs: int, n_folds: int) -> Iterator
 
 
 def transferred(datasets: Mapping[str, Dataset], corpora: Path, jobs: int) -> Iterator[dict[str, object]]:
-    """Measure models trained on WCXB and ``data/sites``, where few pages have others of their site."""
+    """Evaluate models trained on WCXB and ``data/sites``, where few pages have other pages of their site."""
     sources = [open_dataset(f"wcxb={corpora / 'wcxb'}"), open_dataset(f"data={ROOT / 'data' / 'sites'}")]
     kept: dict[str, NDArray[np.bool_]] = {}
     tests = {}
@@ -176,7 +176,7 @@ def transferred(datasets: Mapping[str, Dataset], corpora: Path, jobs: int) -> It
             unknown = tests[name].matrix.copy()
             unknown[:, [name.startswith("site") for name in _COLUMNS]] = UNKNOWN
             scores = trees.predict(unknown).astype(np.float32)
-            kept["kim2013-site, no siblings known"] = scores >= np.float32(tuning.threshold)
+            kept["kim2013-site, no site pages given"] = scores >= np.float32(tuning.threshold)
     rare = rarely(tests["kim2013-site"])
     kept |= {f"{name}, less what repeats": kept[name] & rare for name in ("kim2013", "kim2013-site")}
     yield from _rows("trained on WCXB", kept, tests["kim2013"])
@@ -203,7 +203,7 @@ def _rows(training: str, kept: Mapping[str, NDArray[np.bool_]], table: BlockTabl
 
 
 def linked(jobs: int) -> Iterator[dict[str, object]]:
-    """The whole way from one page: its links, the pages of its template, content. On the sites in ``data/sites``."""
+    """Evaluate the procedure that starts from one page: links, pages of its template, content; on ``data/sites``."""
     dataset = open_dataset(f"data={ROOT / 'data' / 'sites'}")
     runs: dict[str, dict[str, object]] = {f"df, {metric}": {"metric": metric} for metric in ("cp", "cps", "ctss")}
     runs |= {f"df, at most {n} pages": {"max_pages": n} for n in (4, 8, 16, 32)}
@@ -228,7 +228,7 @@ def linked(jobs: int) -> Iterator[dict[str, object]]:
 def _linked(
     site: Sequence[LabelledPage], runs: Mapping[str, Mapping[str, Any]]
 ) -> list[tuple[str, float, float, float, float, float, float]]:
-    """Scores of each run on each page of a site: precision, recall, F1, pages loaded, pages learnt from, fallback."""
+    """Score each run on each page of a site: precision, recall, F1, pages loaded, pages learnt from, fallback."""
     source = FolderSource(site[0].path.parent.parent)
     rows: list[tuple[str, float, float, float, float, float, float]] = []
     for labelled in site:
@@ -264,7 +264,7 @@ def show(rows: Sequence[dict[str, object]]) -> None:
 
 
 def main() -> int:
-    """Print the tables that are asked for."""
+    """Print the selected tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "parts", nargs="*", metavar="PART", help="systems, parameters, links, folds, transfer (default: all)"

@@ -3,13 +3,13 @@
 Needs the folder of labelled corpora. CPU time of one process with one thread. Subjects that are measured on pages take
 turns on each page, and the minimum of several rounds counts, so that ratios hold on a busy machine.
 
-``floor``       lxml's parse to a tree, and lexbor's
-``stages``      the route of the models named, stage by stage: compiled, in Python alone, and on lexbor
-``models``      each released model as a whole on each back end, compiled and in Python alone
-``extractors``  each extractor that is not trained
-``peers``       other people's tools that are installed, on the page already decoded
-``memory``      time to import, threads for matrix products, memory at its height, large modules loaded
-``growth``      with the size of a page, its blocks, its depth, pages, threads and processes; and a picture of it
+``floor``       lxml's and lexbor's parse to a tree
+``stages``      stages of the given models: compiled, without the C extension, and with lexbor
+``models``      whole extractions of each released model on each back end, compiled and without the C extension
+``extractors``  each untrained extractor
+``peers``       other tools that are installed, on decoded pages
+``memory``      import time, BLAS threads, peak memory, large modules loaded
+``growth``      growth with size, blocks and depth of a page, pages, threads and processes; and a figure of it
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ Tables = dict[str, Table]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the sections that were asked for."""
+    """Run the selected sections."""
     options = _arguments(argv)
     if not options.corpora:
         note("BLOCKML_CORPORA names no folder of corpora")
         return 3
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # scikit-learn brings it
 
-    logging.disable(logging.CRITICAL)  # other tools log many faults of real pages
+    logging.disable(logging.CRITICAL)  # other tools log many errors of real pages
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         _run(options, options.sections or list(SECTIONS))
@@ -65,7 +65,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=f"of {', '.join(SECTIONS)} (default: all)")
     parser.add_argument("--corpora", default=os.environ.get("BLOCKML_CORPORA", ""))
-    parser.add_argument("--dataset", default="wcxb", help="folder in it (default: %(default)s)")
+    parser.add_argument("--dataset", default="wcxb", help="folder of the data set within it (default: %(default)s)")
     parser.add_argument("--pages", type=int, default=60, help="drawn at random (default: %(default)s)")
     parser.add_argument(
         "--few",
@@ -73,16 +73,16 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         default=20,
         help="pages for extractors and peers; html5lib gets a quarter (default: %(default)s)",
     )
-    parser.add_argument("--rounds", type=int, default=5, help="of which the least counts (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds; the minimum counts (default: %(default)s)")
     parser.add_argument(
         "--kilobytes", type=float, nargs=2, default=(0, 10**6), metavar=("FROM", "TO"), help="page sizes"
     )
     parser.add_argument("--model", nargs="+", default=["default", "kim2013"], help="for stages, memory and growth")
     parser.add_argument(
-        "--share", type=float, default=1.0, help="memory and growth up to this share of the largest, for trying"
+        "--share", type=float, default=1.0, help="memory and growth up to this share of the largest size, for a trial"
     )
     parser.add_argument("-o", "--output", help="all numbers as JSON")
-    parser.add_argument("--figures", default="docs", help="folder of the picture (default: %(default)s)")
+    parser.add_argument("--figures", default="docs", help="folder of the figure (default: %(default)s)")
     options = parser.parse_args(argv)
     if unknown := set(options.sections) - set(SECTIONS):
         parser.error(f"no such section: {', '.join(sorted(unknown))}; choose from {', '.join(SECTIONS)}")
@@ -123,7 +123,7 @@ def _run(options: argparse.Namespace, sections: Sequence[str]) -> None:
 
 
 def _interleaved(options: argparse.Namespace, sections: Sequence[str], sources: Sequence[Source]) -> dict[str, Tables]:
-    """Measure everything that is measured page by page, in one run; every table includes the floor."""
+    """Measure all sections with page-by-page times in one run; every table includes the floor."""
     start = time.perf_counter()
     asked: dict[str, list[Subject]] = {"floor": subjects.floor()}
     fast = [name for name in subjects.backends() if name != "html5lib"]
@@ -147,7 +147,7 @@ def _interleaved(options: argparse.Namespace, sections: Sequence[str], sources: 
 
 
 def _columns(model: str, found: Sequence[Subject]) -> Mapping[str, str]:
-    """Names of a model's routes by what their columns are called."""
+    """Return the names of a model's subjects by column title."""
     return {subject.name.removeprefix(f"stages of {model}, "): subject.name for subject in found}
 
 

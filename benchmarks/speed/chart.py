@@ -1,4 +1,4 @@
-"""The picture of growth: a panel for each curve's kind, logarithmic both ways, so that what is linear lies flat."""
+"""Draws growth curves as SVG: one log-log panel per family of curves; linear cost is a horizontal line."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from benchmarks.speed.growth import Curve, Growth
 
 __all__ = ["picture"]
 
-#: Size of a panel's plot, and what is around it.
+#: Size of the plot of a panel, and its margins, in pixels.
 _WIDTH, _HEIGHT = 268.0, 170.0
 _LEFT, _TOP, _RIGHT, _BOTTOM = 58.0, 34.0, 16.0, 44.0
 _COLUMNS = 2
 _LEGEND = 46.0
 #: Round numbers in a decade: 1, 2 and 5.
 _DECADE = 3
-#: Colours that stay apart for the colour-blind (Okabe and Ito 2008), on white and on black; and how lines are broken.
+#: Colours for the colour-blind (Okabe and Ito 2008), on white and on black; and dash patterns.
 _STYLE = """
 .ground { fill: #ffffff } .text { fill: #1f2328 } .faint { fill: #59636e } .grid { stroke: #e5e5e5 }
 .c0 { --c: #0072b2 } .c1 { --c: #d55e00 } .c2 { --c: #009e73 } .c3 { --c: #a0568c } .c4 { --c: #59636e }
@@ -28,9 +28,9 @@ _STYLE = """
 }
 """
 _COLOURS = 4
-#: Amounts that are named one by one on the axis.
+#: Maximum number of amounts that each have a tick label.
 _FEW = 6
-#: Curves whose name ends so are drawn in the colour of the one without, broken.
+#: Suffix of dashed curves, which have the colour of the curve without the suffix.
 _BROKEN, _WHOLE = ", wall", ", CPU"
 
 
@@ -67,7 +67,7 @@ def _colour_name(curve: Curve) -> str:
 
 
 def _legend(names: Sequence[str], *, broken: bool) -> Iterator[str]:
-    """Name the colours in a row."""
+    """Draw the legend in a row."""
     x = _LEFT
     for number, name in enumerate(names):
         yield f'<path class="line c{number % _COLOURS}" d="M{x:g} 34h18"/>'
@@ -79,7 +79,7 @@ def _legend(names: Sequence[str], *, broken: bool) -> Iterator[str]:
 
 
 def _panel(growth: Growth, names: Sequence[str]) -> Iterator[str]:
-    """One plot with its axes; the origin is its upper left corner."""
+    """Draw one plot with its axes; the origin is its upper left corner."""
     amounts = [amount for curve in growth.curves for amount in curve.amounts]
     times = [1000 * second for curve in growth.curves for second in curve.seconds]
     low_x, high_x = math.log10(min(amounts)), max(math.log10(max(amounts)), math.log10(min(amounts)) + 0.1)
@@ -108,7 +108,7 @@ def _panel(growth: Growth, names: Sequence[str]) -> Iterator[str]:
 
 
 def _line(curve: Curve, points: Sequence[tuple[float, float]], colour: str) -> Iterator[str]:
-    """One curve through its points, which tell their values."""
+    """Draw one curve through its points, whose tooltips have the values."""
     broken = " dashed" if curve.name.endswith(_BROKEN) else ""
     yield f'<polyline class="line {colour}{broken}" points="{" ".join(f"{x:g},{y:g}" for x, y in points)}"/>'
     for (x, y), amount, seconds in zip(points, curve.amounts, curve.seconds, strict=True):
@@ -121,7 +121,7 @@ def _text(x: float, y: float, text: str, look: str = "text", anchor: str = "star
 
 
 def _decade(low: float, high: float) -> tuple[float, float]:
-    """Logarithms of round numbers (1, 2 or 5 times a power of ten) around all values, a decade apart or more."""
+    """Return logarithms of round numbers (1, 2 or 5 times a power of ten) around all values, at least 1 apart."""
     steps = [math.log10(factor * 10.0**power) for power in range(-6, 9) for factor in (1, 2, 5)]
     first = max(place for place, step in enumerate(steps) if step <= math.log10(low) + 1e-9)
     last = min(place for place, step in enumerate(steps) if step >= math.log10(high) - 1e-9)
@@ -132,7 +132,7 @@ def _decade(low: float, high: float) -> tuple[float, float]:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Powers of ten between two logarithms; also twice and five times those where there are few."""
+    """Return tick values between two logarithms: powers of ten, and also 2 and 5 times these if there are few."""
     factors = (1, 2, 5) if high - low < 2.1 else (1,)
     powers = range(math.floor(low), math.ceil(high) + 1)
     values = [factor * 10.0**power for power in powers for factor in factors]
@@ -140,7 +140,7 @@ def _ticks(low: float, high: float) -> list[float]:
 
 
 def _short(value: float) -> str:
-    """A number as an axis tells it.
+    """Format a number for an axis.
 
     Examples
     --------

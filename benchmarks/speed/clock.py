@@ -1,4 +1,4 @@
-"""CPU time of several things in turns, page by page: ratios hold on a busy machine where absolute times do not."""
+"""Measures CPU time of several subjects in turns, page by page, so that ratios hold on a busy machine."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from blockml import _kernel
 
 __all__ = ["FLOOR", "WHOLE", "Laps", "Subject", "Times", "cpu_seconds", "in_python", "measured"]
 
-#: The subject that all others are compared with.
+#: Subject that all others are compared with.
 FLOOR = "lxml's parse"
-#: The lap of a subject that has but one.
+#: Lap name of a subject with a single lap.
 WHOLE = ""
 
 
 def cpu_seconds(work: Callable[[], object]) -> float:
-    """CPU time of one call, in all threads of the process, until its result is gone.
+    """Measure the CPU time of one call in all threads of the process, including freeing its result.
 
-    A tree of lxml takes a fifth as long to free as to make.
+    Freeing lxml's tree takes a fifth as long as building it.
     """
     start = time.process_time()
     work()
@@ -34,7 +34,7 @@ def cpu_seconds(work: Callable[[], object]) -> float:
 
 
 class Laps:
-    """CPU seconds of the parts of one piece of work, by name.
+    """CPU seconds of named parts of a subject's work on a page.
 
     Examples
     --------
@@ -47,52 +47,52 @@ class Laps:
         self.seconds: dict[str, float] = {}
 
     def __call__(self, name: str, work: Callable[[], object]) -> None:
-        """Do a part, and let go of what came out, which costs time too; a name that comes again is added to."""
+        """Time a part, including freeing its result; times of equal names are added up."""
         self.seconds[name] = self.seconds.get(name, 0.0) + cpu_seconds(work)
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Something that is measured."""
+    """A measured subject, such as a parser or an extractor."""
 
     name: str
     run: Callable[[Laps, Source], object]
-    """Does it for one page, and says what is timed."""
+    """Function that processes one page and times its parts by the laps."""
     most: int | None = None
-    """It is measured on the first so many pages; None for all."""
+    """Maximum number of pages, from the first on; None for all."""
     compiled: bool = True
-    """Whether it may use the compiled kernel."""
+    """Whether the C extension is used."""
     may_fail: bool = False
-    """Whether it is counted if it raises; else the run ends."""
+    """Whether exceptions are counted; otherwise they end the run."""
 
 
 @dataclass(slots=True)
 class Times:
-    """Results of a measurement."""
+    """Times of all subjects on all pages."""
 
     n_pages: int
     seconds: dict[tuple[str, str], NDArray[np.float64]] = field(default_factory=dict)
-    """(n_pages,) least CPU seconds of each lap, by the names of subject and lap; NaN for laps that did not occur."""
+    """(n_pages,) minimum CPU seconds of each lap, by names of subject and lap; NaN for laps that did not occur."""
     failures: dict[str, dict[str, int]] = field(default_factory=dict)
-    """Pages that a subject failed on, by its name and the error's."""
+    """Numbers of the pages that a subject failed on, by names of subject and exception."""
 
     def put(self, subject: str, lap: str, page: int, seconds: float) -> None:
-        """Keep the time of a page, if it is the least so far."""
+        """Record the time of a page if it is the minimum so far."""
         times = self.seconds.setdefault((subject, lap), np.full(self.n_pages, np.nan))
         times[page] = np.fmin(times[page], seconds)
 
     def whole(self, subject: str) -> NDArray[np.float64]:
-        """(n_pages,) seconds of a subject that has one lap."""
+        """Return (n_pages,) seconds of a subject with a single lap."""
         return self.seconds[subject, WHOLE]
 
     def laps(self, subject: str) -> Mapping[str, NDArray[np.float64]]:
-        """(n_pages,) seconds of each lap of a subject, in the order in which they came first."""
+        """Return (n_pages,) seconds of each lap of a subject, in order of first occurrence."""
         return {lap: times for (name, lap), times in self.seconds.items() if name == subject}
 
 
 @contextmanager
 def in_python(wanted: bool = True) -> Iterator[None]:  # noqa: FBT001, FBT002 (a switch is what it is)
-    """Do without the compiled kernel for a while."""
+    """Disable the C extension in this context."""
     before = _kernel.compiled
     if wanted:
         _kernel.compiled = None
@@ -105,7 +105,7 @@ def in_python(wanted: bool = True) -> Iterator[None]:  # noqa: FBT001, FBT002 (a
 def measured(
     sources: Sequence[Source], subjects: Sequence[Subject], rounds: int, progress: Callable[[Any], Any] = iter
 ) -> Times:
-    """Time all subjects on all pages, one after the other on each page, in several rounds.
+    """Time all subjects in turns on each page, in several rounds.
 
     Parameters
     ----------
@@ -125,17 +125,17 @@ def measured(
     """
     times = Times(len(sources))
     smallest = min(sources, key=lambda source: len(source.html))
-    for subject in subjects:  # what is loaded when it is first needed must not count
+    for subject in subjects:  # warm up: lazy imports must not count
         _run(subject, smallest)
     gc.collect()
-    gc.freeze()  # otherwise collections of loaded objects would add to the time of random subjects
+    gc.freeze()  # otherwise collections of older objects would add to the time of random subjects
     for page, source in enumerate(progress(sources)):
         failed: set[str] = set()
         for _ in range(rounds):
             for subject in subjects:
                 if subject.name in failed or (subject.most is not None and page >= subject.most):
                     continue
-                gc.collect()  # each pays for its own garbage
+                gc.collect()  # each subject pays for its own garbage
                 found = _run(subject, source)
                 if isinstance(found, Exception):
                     failed.add(subject.name)
@@ -149,7 +149,7 @@ def measured(
 
 
 def _run(subject: Subject, source: Source) -> dict[str, float] | Exception:
-    """Seconds of each lap, or what went wrong."""
+    """Run a subject on a page: seconds of each lap, or the exception."""
     laps = Laps()
     try:
         with in_python(not subject.compiled):
@@ -157,5 +157,5 @@ def _run(subject: Subject, source: Source) -> dict[str, float] | Exception:
     except Exception as error:
         if not subject.may_fail:
             raise
-        return error  # other people's tools raise anything on real pages
+        return error  # other tools raise all kinds of exceptions on real pages
     return laps.seconds

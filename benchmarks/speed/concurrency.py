@@ -1,4 +1,4 @@
-"""How cost grows, all of it; among that threads that share a model, and processes that share the pages."""
+"""Growth of cost with size, and scaling with threads that share a model and processes that share pages."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ __all__ = ["growths", "processes", "threads"]
 
 _THREADS = [1, 2, 4, 8, 16]
 _PROCESSES = [1, 2]
-#: The command's exit codes when it is through; 1 where a page could not be worked on.
+#: Exit codes of a finished command; 1 if a page failed.
 _FINE = (0, 1)
 
 
 def growths(models: Sequence[str], sources: Sequence[Source], share: float) -> Iterator[Growth]:
-    """Measure all curves, one after the other; those of many pages on the default back end and a page of middle size.
+    """Measure all growth curves; those of many pages with the default back end and a page of medium size.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def growths(models: Sequence[str], sources: Sequence[Source], share: float) -> I
 
 
 def threads(ways: Ways, page: Source, count: int) -> Growth:
-    """Extract so many copies of a page in 1 to 16 threads."""
+    """Extract copies of a page in 1 to 16 threads."""
 
     def run(extractor: Extractor, n: int) -> None:
         def extract(_: int) -> object:
@@ -71,7 +71,7 @@ def threads(ways: Ways, page: Source, count: int) -> Growth:
 
 
 def processes(models: Sequence[str], sources: Sequence[Source], count: int) -> Growth:
-    """Run ``blockml predict`` over so many pages, from its start to its end, in one and two processes."""
+    """Run ``blockml predict`` on pages, including start-up, in one and two processes."""
     seconds: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory() as folder:
         pages = Path(folder) / "pages.jsonl"
@@ -89,7 +89,7 @@ def processes(models: Sequence[str], sources: Sequence[Source], count: int) -> G
 
 
 def _command(arguments: Sequence[str]) -> tuple[float, float]:
-    """CPU seconds of a run of the command and of all processes it waits for, and wall seconds."""
+    """Measure CPU seconds of a command and its child processes, and wall seconds."""
     kept = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
     start = time.perf_counter()
     with (

@@ -1,7 +1,7 @@
-"""Numbers of a run into a document: ``python -m benchmarks.speed.document out/speed.json docs/performance.md``.
+"""Puts numbers of a run into a document: ``python -m benchmarks.speed.document out/speed.json docs/performance.md``.
 
-A table stands between ``<!-- table: TITLE -->`` and ``<!-- end -->``, and is written anew where the run has one of that
-title; what was run stands where the title is ``about``. Nothing else in the document changes.
+A table stands between ``<!-- table: TITLE -->`` and ``<!-- end -->``, and is replaced if the run has a table of that
+title; the title ``about`` is for the description of the run. Nothing else in the document changes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _TABLE = re.compile(r"(<!-- table: ([^\n]*?) -->\n).*?(<!-- end -->)", re.DOTALL
 
 
 def filled(document: str, results: Mapping[str, Any]) -> str:
-    """Put the tables of a run into a document.
+    """Replace the tables of a document by those of a run.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def filled(document: str, results: Mapping[str, Any]) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Fill a document, and tell which of its tables the run has not."""
+    """Fill a document, and report tables of it that the run does not have."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     if len(arguments) != 2:
         note("usage: python -m benchmarks.speed.document NUMBERS.json DOCUMENT.md")

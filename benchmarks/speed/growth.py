@@ -1,4 +1,4 @@
-"""How cost grows: with the size of a page, its blocks and its depth, and with the pages of a batch."""
+"""Growth of cost with the size, blocks and depth of a page, and with the pages of a batch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from blockml.extractors import Extractor
 
 __all__ = ["Curve", "Growth", "exponent", "least_seconds", "of_batches", "of_pages", "ways_of"]
 
-#: A point is measured again while it took less than this in all, in seconds, up to so many rounds; the least counts.
+#: A point is repeated until this total of seconds or this number of rounds; the minimum counts.
 _ENOUGH, _ROUNDS = 3.0, 5
 
 Ways = Mapping[str, Extractor]
@@ -29,29 +29,29 @@ Ways = Mapping[str, Extractor]
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Time over amounts, for one way to work."""
+    """Time per unit over amounts, for one configuration."""
 
     name: str
     amounts: list[int]
     seconds: list[float]
-    """For each unit."""
+    """Seconds per unit, one for each amount."""
 
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """Curves over the same amounts."""
+    """Curves with common amounts."""
 
     title: str
     amount: str
     """Name of the quantity that grows."""
     unit: str
-    """Unit for which time is given."""
+    """Unit of the amounts to which times refer."""
     curves: list[Curve]
     fitted: bool = True
-    """Whether an exponent is told."""
+    """Whether an exponent is fitted."""
 
     def table(self) -> Table:
-        """One row for each amount, with milliseconds for each unit; the last one has the exponents."""
+        """Return one row per amount, with milliseconds per unit; the last row has the exponents."""
         rows: Table = [
             {self.amount: f"{amount:,}"} | {self._column(c): 1000 * c.seconds[place] for c in self.curves}
             for place, amount in enumerate(self.curves[0].amounts)
@@ -67,7 +67,7 @@ class Growth:
 
 
 def exponent(amounts: Sequence[float], each: Sequence[float]) -> float | None:
-    """Power of the amount that time grows with, from the time for each unit; 1 is linear.
+    """Fit the exponent with which time grows with the amount, from times per unit; 1 is linear.
 
     Fitted on logarithms in the upper half of the range: below, what every call costs hides it.
 
@@ -85,7 +85,7 @@ def exponent(amounts: Sequence[float], each: Sequence[float]) -> float | None:
 
 
 def ways_of(models: Sequence[str]) -> dict[str, Extractor]:
-    """Each model on each back end but html5lib."""
+    """Return each model on each back end except html5lib."""
     return {
         f"{name}, {backend}": on_backend(name, backend)
         for name in models
@@ -95,7 +95,7 @@ def ways_of(models: Sequence[str]) -> dict[str, Extractor]:
 
 
 def of_pages(ways: Ways, sources: Sequence[Source], share: float) -> Iterator[Growth]:
-    """CPU time of a page that grows, in size, blocks and depth.
+    """Measure CPU time of pages of increasing size, number of blocks and depth.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def of_pages(ways: Ways, sources: Sequence[Source], share: float) -> Iterator[Gr
 
 
 def of_batches(ways: Ways, page: Source, share: float) -> Growth:
-    """CPU time of batches of copies of one page."""
+    """Measure CPU time of batches of copies of one page."""
     amounts = _amounts(1, share * 1e3, 1)
     item = Item("page", html=page.html, url=page.url, charset=page.charset)
 
@@ -138,14 +138,14 @@ def of_batches(ways: Ways, page: Source, share: float) -> Growth:
 
 
 def _amounts(first: float, last: float, each: int = 2) -> list[int]:
-    """Amounts from the first to the last, about so many a decade."""
+    """Return amounts from the first to the last, with the given number per decade."""
     last = max(first, last)
     steps = round(each * float(np.log10(last / first)))
     return sorted({round(float(value)) for value in np.geomspace(first, last, steps + 1)})
 
 
 def least_seconds(work: Callable[[], object], clock: Callable[[], float] = time.process_time) -> float:
-    """Least time of some rounds, by default CPU time of the whole process."""
+    """Return the minimum time over some rounds, by default CPU time of the process."""
     taken: list[float] = []
     while not taken or (sum(taken) < _ENOUGH and len(taken) < _ROUNDS):
         gc.collect()

@@ -1,4 +1,4 @@
-"""Pages of the measurements: a sample of real pages, and pages of any size, width and depth."""
+"""Pages to measure on: a sample of real pages, and synthetic pages of a given size, number of blocks or depth."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BODY = re.compile(r"<body\b[^>]*>(.*)</body>", re.IGNORECASE | re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A page as it is handed to extractors."""
+    """Input of extractors for one page."""
 
     html: bytes
     url: str | None = None
@@ -28,12 +28,12 @@ class Source:
 
     @property
     def text(self) -> str:
-        """The page decoded, as other people's tools are given it."""
+        """Decoded page, the input of other tools."""
         return decode(self.html, self.charset).text
 
 
 def sample(folder: Path, count: int, kilobytes: tuple[float, float] = (0, 10**6)) -> list[Source]:
-    """Draw pages that have blocks, the same ones every time.
+    """Draw a fixed sample of pages with blocks.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def sample(folder: Path, count: int, kilobytes: tuple[float, float] = (0, 10**6)
 
 
 def long_page(sources: Sequence[Source], size: int) -> bytes:
-    """One page of so many bytes, of what stands between the ``body`` tags of a real one, again and again.
+    """Make a page of a given number of bytes by repeating the body of a real page.
 
     The page is the one with the middle share of text among its bytes: pages differ in it tenfold, and a mixture would
     be another one at each size.
@@ -65,17 +65,17 @@ def long_page(sources: Sequence[Source], size: int) -> bytes:
     return b"<html><body>" + whole[:size]
 
 
-#: A block as it is on pages: some words, one of them a link.
+#: A typical block: some words and a link.
 _BLOCK = (
     '<div class="item entry-{}"><p>The ferry leaves the harbour at noon, says <a href="/time">the table</a>.</p></div>'
 )
 
 
 def blocks(count: int) -> bytes:
-    """Make a page of so many blocks, or one more: each has a container with a class of its own among ten."""
+    """Make a page of about ``count`` blocks, each in a container with one of ten classes."""
     return "<html><body>{}</body></html>".format("".join(_BLOCK.format(i % 10) for i in range(count))).encode()
 
 
 def nested(levels: int) -> bytes:
-    """Make a page of so many elements within each other, each with words of its own."""
+    """Make a page of nested elements, each with words of its own."""
     return b"<html><body>" + b"<div>of words " * levels + b"</div>" * levels + b"</body></html>"

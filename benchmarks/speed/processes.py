@@ -17,10 +17,10 @@ from benchmarks.speed.tables import Table
 
 __all__ = ["blas_table", "child", "import_table", "memory_table"]
 
-#: Modules that are large, or that only a part of the package needs.
+#: Modules that are large or needed only by parts of the package.
 HEAVY = ("numpy", "lxml", "scipy", "sklearn", "joblib", "html5lib", "selectolax", "lightgbm", "threadpoolctl", "jinja2")
-#: Ends every program: what it took. The height is that of this program alone: the one that getrusage tells may be its
-#: parent's, from before it was replaced.
+#: Last lines of every program, which report its cost. Peak memory is read from /proc, as that of getrusage may include
+#: the parent process before exec.
 _REPORT = f"""
 import json, sys, time
 def height():
@@ -37,7 +37,7 @@ inside = began[1] and wall - began[1]
 print(json.dumps({{"cpu": cpu - began[0], "inside": inside, "height": height(), "loaded": loaded}}))
 """
 
-#: Extracts pages again and again.
+#: Program that extracts pages in a loop.
 _LOOP = """
 import json, sys, time, blockml
 pages = [html.encode() for html in json.load(open(sys.argv[1]))]
@@ -51,7 +51,7 @@ _PAGE = "import sys, blockml; blockml.extract(open(sys.argv[1], 'rb').read(), mo
 
 
 def child(program: str, *arguments: str, environment: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Run a program in a process of its own: CPU and wall seconds, megabytes at its height, modules loaded.
+    """Run a program in a new process: CPU and wall seconds, peak memory in megabytes, modules loaded.
 
     A program that sets ``began``, to its CPU and wall time, has CPU time counted from there, and wall time told since
     as ``inside``.
@@ -69,7 +69,7 @@ def child(program: str, *arguments: str, environment: Mapping[str, str] | None =
 
 
 def import_table(models: Sequence[str], page: Source, rounds: int) -> Table:
-    """Measure start-up: minimum CPU and wall time over some rounds, in turns."""
+    """Measure imports: minimum CPU and wall time over some rounds, in turns."""
     programs = {
         "Python alone": "",
         "import lxml.etree": "import lxml.etree",
@@ -94,7 +94,7 @@ def import_table(models: Sequence[str], page: Source, rounds: int) -> Table:
 
 
 def memory_table(models: Sequence[str], sources: Sequence[Source], largest: int) -> Table:
-    """Memory at its height, from importing to the largest page; the page itself is part of it."""
+    """Measure peak memory, from an import to the largest page, which is included."""
     middle = sorted(sources, key=lambda source: len(source.html))[len(sources) // 2].html
     pages = {f"one page of {_size(len(middle))}": middle}
     for size in (largest // 50, largest):
@@ -121,7 +121,7 @@ def memory_table(models: Sequence[str], sources: Sequence[Source], largest: int)
 
 
 def blas_table(models: Sequence[str], sources: Sequence[Source], rounds: int) -> Table:
-    """Extract pages in a loop, with the threads for matrix products that numpy starts by itself, and with one."""
+    """Measure extractions in a loop, with numpy's default number of BLAS threads and with one."""
     least: dict[str, tuple[float, float]] = {}
     unset = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "")
     with tempfile.TemporaryDirectory() as folder:

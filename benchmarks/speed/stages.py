@@ -1,8 +1,8 @@
-"""The route of a page, stage by stage: ``blockml.extract`` itself, with a clock at the doors between its rooms.
+"""Time of ``blockml.extract`` by stage, measured around the functions that connect the packages.
 
-Each function of :data:`DOORS`, each family of features and each part of the shared view has the time that is spent in
-it and not in another of them. So the stages add up to the whole, whatever calls what. Steps that
-the extension does in one call are done one by one here (families of features, scores), which costs a little more.
+Each function of :data:`DOORS`, each family of features and each intermediate result of the page context gets the time
+that is spent in it but not in another one, so that stages add up to the whole. Families of features, which the
+extension computes in one call, are computed separately here, which costs a little more.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from blockml.features.page_context import PageContext
 
 __all__ = ["DOORS", "REST", "SHARED", "Stopwatch", "routes", "watched"]
 
-PARSE, PUT_TOGETHER = "parse to nodes", "features: votes, putting together"
-#: What is timed: module, name in it, stage.
+PARSE, PUT_TOGETHER = "parse to nodes", "features: assembly"
+#: Timed functions: module, name in it, stage.
 DOORS = (
     ("blockml.extract", "parse", "parse: warnings, title"),
     ("blockml.parsing", "decode", "decode"),
@@ -42,19 +42,19 @@ DOORS = (
     ("blockml.extractors.trained", "page_matrix", PUT_TOGETHER),
     ("blockml.predictors.tree_ensemble", "TreeEnsemble.log_odds", "trees"),
     ("blockml.predictors.tree_ensemble", "MeanTrees.probabilities", "trees"),
-    ("blockml.features.page_matrix", "ancestor_words", "for MLPs: words above blocks"),
+    ("blockml.features.page_matrix", "ancestor_words", "ancestor words"),
     ("blockml.predictors.mlp", "MLP.predict", "MLPs"),
     ("blockml.model.scoring", "page_features", "page features"),
     ("blockml.extract", "decide", "decide"),
     ("blockml.predictors.block_types", "BlockTypes.comments", "block types"),
     ("blockml.extract", "render_text", "render"),
 )
-#: Stages that keep the time of stages within them: block types are predicted by trees, too.
+#: Stages that include the time of stages called by them: block types are predicted by trees as well.
 _CLOSED = frozenset({"block types"})
-#: Whatever is done between the stages.
-REST = "all the rest"
-#: Parts of the shared view begin so.
-SHARED = "shared view: "
+#: Name for the time between the stages.
+REST = "rest"
+#: Prefix of intermediate results of the page context.
+SHARED = "page context: "
 
 Work = Callable[..., Any]
 
@@ -67,7 +67,7 @@ class Stopwatch:
     >>> watch = Stopwatch()
     >>> inner = watch.around(lambda: 7, "inner")
     >>> watch.around(lambda: inner() + 1, "outer")(), sorted(watch.seconds)
-    (8, ['all the rest', 'inner', 'outer'])
+    (8, ['inner', 'outer', 'rest'])
     """
 
     def __init__(self) -> None:
@@ -76,10 +76,10 @@ class Stopwatch:
         self._since = time.process_time()
 
     def around(self, function: Work, stage: str) -> Work:
-        """The function, timed."""
+        """Return the function, timed."""
 
         @functools.wraps(function)
-        def timed(*arguments: Any, **named: Any) -> Any:  # noqa: ANN401 (whatever the function takes and gives)
+        def timed(*arguments: Any, **named: Any) -> Any:  # noqa: ANN401 (signature of the timed function)
             if self._open[-1] in _CLOSED:
                 return function(*arguments, **named)
             self._turn()
@@ -93,21 +93,21 @@ class Stopwatch:
         return timed
 
     def _turn(self) -> None:
-        """Give the time since the last turn to the stage that is open."""
+        """Add the time since the last turn to the open stage."""
         now = time.process_time()
         stage = self._open[-1]
         self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self._since
         self._since = now
 
     def stop(self) -> dict[str, float]:
-        """Seconds of each stage, in the order in which they were first left."""
+        """Return seconds of each stage, in the order in which they were first left."""
         self._turn()
         return self.seconds
 
 
 @contextmanager
 def watched() -> Iterator[Stopwatch]:
-    """Put a clock at all doors for a while."""
+    """Time all stages in this context."""
     with ExitStack() as stack:
         watch = Stopwatch()
         for module, name, stage in DOORS:
@@ -122,14 +122,14 @@ def watched() -> Iterator[Stopwatch]:
         stack.enter_context(_instead(page_matrix, "_plan", _by_family(page_matrix._plan, watch)))  # noqa: SLF001
         stack.enter_context(_instead(KernelPage, "write", _by_step(KernelPage.write, watch)))
         stack.enter_context(_instead(blockml.parsing, "build", _building(blockml.parsing.build, watch)))
-        watch._turn()  # noqa: SLF001 (to put up the clocks is no part of the page)
+        watch._turn()  # noqa: SLF001 (patching is not part of the page)
         watch.seconds.clear()
         yield watch
 
 
 @contextmanager
 def _instead(owner: Any, name: str, value: object) -> Iterator[None]:  # noqa: ANN401 (a module, a class, a property)
-    """Have an attribute hold something else for a while."""
+    """Replace an attribute in this context."""
     before = getattr(owner, name)
     setattr(owner, name, value)
     try:
@@ -139,7 +139,7 @@ def _instead(owner: Any, name: str, value: object) -> Iterator[None]:  # noqa: A
 
 
 def _by_step(write: Work, watch: Stopwatch) -> Work:
-    """Have the kernel write columns family after family, each timed; texts are read for each that needs them."""
+    """Return a method that writes compiled columns family by family, each timed."""
 
     def by_step(
         page: KernelPage, rows: KernelRows, titles: tuple[str, str] | None, matrix: NDArray[np.float32]
@@ -154,17 +154,17 @@ def _by_step(write: Work, watch: Stopwatch) -> Work:
 
 
 def _stage(function: Callable[..., object] | None) -> str:
-    """Name the stage of a family, or of a function of blocks, by its module."""
+    """Return the stage of a family, or of a function of blocks, by its module."""
     return PUT_TOGETHER if function is None else f"features: {function.__module__.rpartition('.')[2]}"
 
 
 def _building(build: Work, watch: Stopwatch) -> Work:
-    """Return a factory of node builders that are measured too."""
+    """Return a factory of timed node builders."""
 
     class Watched:
-        """A builder whose last step is timed."""
+        """Builder whose last step is timed."""
 
-        def __init__(self, builder: Any) -> None:  # noqa: ANN401 (whatever was built)
+        def __init__(self, builder: Any) -> None:  # noqa: ANN401 (any builder)
             self._builder = builder
             self.nodes = watch.around(builder.nodes, PARSE)
 
@@ -175,7 +175,7 @@ def _building(build: Work, watch: Stopwatch) -> Work:
 
 
 def _by_family(plan_of: Work, watch: Stopwatch) -> Work:
-    """Have plans with a clock around each family and each function of blocks."""
+    """Return a function that plans as ``plan_of`` does, with each family and each function of blocks timed."""
 
     def timed(*arguments: Any) -> Any:  # noqa: ANN401 (a plan)
         plan = plan_of(*arguments)
@@ -189,7 +189,7 @@ def _by_family(plan_of: Work, watch: Stopwatch) -> Work:
 
 
 def routes(model: str, backends: Sequence[str]) -> list[Subject]:
-    """The stages of a model: on each back end compiled, and on the first in Python alone."""
+    """Return the stages of a model: compiled on each back end, and on the first without the C extension."""
     found = [_subject(model, backend, compiled=True) for backend in backends]
     if _kernel.compiled is not None:
         found.append(_subject(model, backends[0], compiled=False))

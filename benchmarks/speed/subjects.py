@@ -22,17 +22,17 @@ from blockml.parsing import BACKENDS
 __all__ = ["LEXBOR", "backends", "extracting", "extractors", "floor", "models", "on_backend", "parse_only", "peers"]
 
 LEXBOR = "lexbor's parse"
-#: html5lib takes some fifty times as long as lxml.
+#: Back ends that are measured on fewer pages: html5lib takes about fifty times as long as lxml.
 _SLOW_BACKENDS = ("html5lib",)
 
 
 def parse_only(source: bytes) -> object:
-    """Parse as every lxml user does: the floor."""
+    """Parse to lxml's tree: the floor."""
     return etree.fromstring(source, etree.HTMLParser(encoding="utf-8", huge_tree=True))
 
 
 def floor() -> list[Subject]:
-    """Parsers alone."""
+    """Return the parsers."""
     found = [Subject(FLOOR, lambda laps, source: laps(WHOLE, lambda: parse_only(source.html)))]
     if find_spec("selectolax"):
         lexbor: Any = importlib.import_module("selectolax.lexbor")
@@ -46,13 +46,13 @@ def floor() -> list[Subject]:
 
 
 def backends() -> list[str]:
-    """Back ends that can be used here, the default first."""
+    """Return the names of the installed back ends, the default first."""
     needs = {"lexbor": "selectolax"}
     return [name for name in BACKENDS if find_spec(needs.get(name, "blockml"))]
 
 
 def on_backend(model: str, backend: str) -> Extractor:
-    """A released model whose pages are parsed by another back end than it was trained with."""
+    """Return a released model with another back end than that of its training."""
     extractor = resolve(model)
     if not isinstance(extractor, TrainedExtractor):
         return extractor
@@ -61,7 +61,7 @@ def on_backend(model: str, backend: str) -> Extractor:
 
 
 def extracting(name: str, extractor: Extractor, *, most: int | None = None, compiled: bool = True) -> Subject:
-    """Whole extractions, from bytes to text."""
+    """Return a subject for whole extractions, from bytes to text."""
 
     def run(laps: Laps, source: Source) -> None:
         laps(WHOLE, lambda: blockml.extract(source.html, url=source.url, charset=source.charset, model=extractor))
@@ -70,7 +70,7 @@ def extracting(name: str, extractor: Extractor, *, most: int | None = None, comp
 
 
 def models(few: int) -> list[Subject]:
-    """Each released model on each back end, compiled and in Python; slow back ends on a quarter of the few pages."""
+    """Return each released model on each back end, compiled and in Python; slow back ends get ``few`` / 4 pages."""
     found = []
     for name in model_names():
         for backend in backends():
@@ -83,12 +83,12 @@ def models(few: int) -> list[Subject]:
 
 
 def extractors(few: int) -> list[Subject]:
-    """Each extractor that is not trained."""
+    """Return all untrained extractors."""
     return [extracting(name, resolve(name), most=few) for name in EXTRACTORS]
 
 
 def peers(few: int) -> list[Subject]:
-    """Other people's tools that are installed; they are given the page decoded."""
+    """Return the other tools that are installed; they get decoded pages."""
     return [
         Subject(name, functools.partial(_by_peer, peer.adapter), few, may_fail=True)
         for name, peer in PEERS.items()
@@ -101,5 +101,5 @@ def _by_peer(adapter: Adapter, laps: Laps, source: Source) -> None:
     laps(WHOLE, lambda: adapter(text, source.url))
 
 
-#: What makes the subjects of each section, given the number of pages for slow ones.
+#: Function that returns the subjects of each section, given the number of pages for slow ones.
 SECTIONS: dict[str, Callable[[int], Sequence[Subject]]] = {"models": models, "extractors": extractors, "peers": peers}

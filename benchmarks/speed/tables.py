@@ -1,4 +1,4 @@
-"""Times in, tables out."""
+"""Tables of measured times."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from benchmarks.speed.stages import REST, SHARED
 
 __all__ = ["Table", "cell", "failed", "markdown", "stage_table", "whole_table"]
 
-#: Share of the floor below which a part of the shared view has no row of its own.
+#: Share of the floor below which an intermediate result has no row of its own.
 _LITTLE = 0.1
 
 Table = list[dict[str, object]]
-"""Rows of results, all with the same columns."""
+"""Rows of a table, all with equal columns."""
 
 
 def whole_table(times: Times, names: Iterable[str]) -> Table:
-    """One row for each subject, the floor first: milliseconds a page, and multiples of the floor on the same pages."""
+    """Return one row per subject, the floor first: milliseconds per page, and ratios to the floor on the same pages."""
     floor = times.whole(FLOOR)
     found = [FLOOR, *(name for name in names if name != FLOOR)]
     return [{"": name, **_row(times.whole(name), floor)} for name in found if (name, "") in times.seconds]
@@ -42,7 +42,7 @@ def _row(seconds: NDArray[np.float64], floor: NDArray[np.float64]) -> dict[str, 
 
 
 def stage_table(times: Times, subjects: Mapping[str, str]) -> Table:
-    """One row for each stage of a route, with mean milliseconds and multiples of the floor for each way to go it.
+    """Return one row per stage, with mean milliseconds and ratios to the floor for each configuration.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def stage_table(times: Times, subjects: Mapping[str, str]) -> Table:
 
 
 def _means(times: Times, name: str, small: Set[str]) -> dict[str, float]:
-    """Mean milliseconds a page of each stage; a page without one took none. Small stages are one."""
+    """Return mean milliseconds per page of each stage, 0 for pages without it; small stages are merged."""
     found: dict[str, float] = {}
     for lap, seconds in times.laps(name).items():
         row = SHARED + "the rest" if lap in small else lap
@@ -72,7 +72,7 @@ def _means(times: Times, name: str, small: Set[str]) -> dict[str, float]:
 
 
 def _small(times: Times, names: Iterable[str], floor: float) -> set[str]:
-    """Parts of the shared view that take little, whichever way; ``floor`` is in milliseconds."""
+    """Return intermediate results that are cheap in every configuration; ``floor`` is in milliseconds."""
     longest: dict[str, float] = {}
     for name in names:
         for lap, ms in _means(times, name, frozenset()).items():
@@ -98,7 +98,7 @@ def failed(times: Times) -> Table:
 
 
 def markdown(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows as a Markdown table.
+    """Format rows as a Markdown table.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def markdown(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def cell(value: object) -> str:
-    """One value as people read it: three digits that count, and no zero before the point.
+    """Format one value: three significant digits, and no zero before the point.
 
     Examples
     --------

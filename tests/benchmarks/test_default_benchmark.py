@@ -16,7 +16,7 @@ from benchmarks.default import cell, main, markdown
 from benchmarks.default_chart import chart
 from benchmarks.default_families import columns_by_family, judge_without, variants
 from benchmarks.default_parts import best_threshold, kept_by
-from benchmarks.default_study import Judged, Study, split, training_rows, without_defects
+from benchmarks.default_study import Predictions, Study, split, training_rows, without_defects
 from benchmarks.default_trust import best_possible, spearman
 from blockml.datasets import LabelledPage, open_dataset
 from blockml.datasets.gold_defects import INVALID_FOR_EVALUATION, INVALID_FOR_TRAINING, REPLACED, filtered
@@ -35,19 +35,19 @@ TINY = replace(recipe("default").but(n_trees=4), n_mlps=2)
 
 @pytest.fixture(scope="module")
 def study() -> Study:
-    """The generated sites, measured for a model of four trees and two nets."""
+    """The generated sites, measured for a model of four trees and two MLPs."""
     return Study.opened(open_dataset(DATA / "sites"), TINY, n_folds=2, seed=0, jobs=1)
 
 
 @pytest.fixture(scope="module")
-def judged(study: Study) -> Judged:
-    """What the model's parts say of pages that they have not seen."""
-    return study.judged(0, 2)
+def predictions(study: Study) -> Predictions:
+    """Out-of-fold predictions of the synthetic sites."""
+    return study.predictions(0, 2)
 
 
 def run(capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
     """Run sections on the generated sites and read what was printed."""
-    small = ("--corpora", str(DATA), "--dataset", "sites", "--folds", "2", "--trees", "3", "--nets", "2", "--jobs", "1")
+    small = ("--corpora", str(DATA), "--dataset", "sites", "--folds", "2", "--trees", "3", "--mlps", "2", "--jobs", "1")
     assert main([*options, *small, "--format", "json"]) == 0
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     return found
@@ -59,13 +59,13 @@ def test_parts_and_calibration_share_their_predictors(capsys: pytest.CaptureFixt
     tables = found["parts"]
     title = "all, 87 pages"
     last = tables["Predictors of blocks"][-1]
-    assert last[""] == "trees + 2 nets (default)"
+    assert last[""] == "trees + 2 MLPs (default)"
     assert last["difference, all"] is None
     for row in [*tables["Predictors of blocks"][:-1], *tables["Rules"]]:
         if row["difference, all"]:
             assert row["difference, all"]["mean"] == pytest.approx(row[title]["mean"] - last[title]["mean"])
     assert sum(int(name.split()[1]) for name in tables["By page type"][0] if name) == 87
-    tenths = found["calibration"]["Predicted F1, by tenths of the pages"]
+    tenths = found["calibration"]["Predicted F1 by decile"]
     guesses = [row["expected F1: predicted"] for row in tenths]
     assert guesses == sorted(guesses)
     for name in ("calibration.svg", "confidence.svg"):
@@ -73,29 +73,29 @@ def test_parts_and_calibration_share_their_predictors(capsys: pytest.CaptureFixt
         assert len(curves) == {"calibration.svg": 3, "confidence.svg": 2}[name]
 
 
-def test_the_variant_that_is_the_recipe_is_what_cross_validation_finds(study: Study, judged: Judged) -> None:
+def test_the_variant_that_is_the_recipe_is_what_cross_validation_finds(study: Study, predictions: Predictions) -> None:
     """The parts, put together again, are the model: same scores, same F1."""
-    whole = study.whole(judged, TINY, judged.trees, judged.both(0, 1), 0)
+    whole = study.whole(predictions, TINY, predictions.trees, predictions.both(0, 1), 0)
     wanted = cross_validate(study.table, TINY, "site", n_folds=2, seed=0)
     np.testing.assert_allclose(whole.scores, wanted.scores, atol=1e-4)
     pages = study.table.pages_with_text()
     np.testing.assert_allclose(study.f1(whole.scores >= 0.5)[pages], wanted.page_f1(study.table), atol=1e-9)
 
 
-def test_fewer_nets_are_those_that_were_trained_first(study: Study, judged: Judged) -> None:
+def test_fewer_mlps_are_those_that_were_trained_first(study: Study, predictions: Predictions) -> None:
     """So they needn't be trained again."""
-    assert study.judged(0, 1).nets.tobytes() == judged.nets[:1].tobytes()
+    assert study.predictions(0, 1).mlps.tobytes() == predictions.mlps[:1].tobytes()
     assert len(study.known) == 1
 
 
 def test_a_joined_net_can_be_split(study: Study) -> None:
     """Each of the parts gives its own log odds; all together give those of the whole."""
-    net = fit_ensemble(study.table, TINY, training_rows(study.table, study.folds(0), 0)).predictors["mlp"]
-    assert isinstance(net, MLP)
+    mlp = fit_ensemble(study.table, TINY, training_rows(study.table, study.folds(0), 0)).predictors["mlp"]
+    assert isinstance(mlp, MLP)
     page, rows = study.table.pages[0], study.table.matrix[study.table.rows_of(0)]
-    said = [part.predict(rows, page.groups, page.words, page.ancestor_words) for part in split(net)]
+    said = [part.predict(rows, page.groups, page.words, page.ancestor_words) for part in split(mlp)]
     together = sigmoid(np.mean([log_odds(p) for p in said], axis=0))
-    np.testing.assert_allclose(together, net.predict(rows, page.groups, page.words, page.ancestor_words), atol=1e-5)
+    np.testing.assert_allclose(together, mlp.predict(rows, page.groups, page.words, page.ancestor_words), atol=1e-5)
     assert np.abs(said[0] - said[1]).max() > 0.001
 
 
@@ -165,18 +165,18 @@ def test_judges_without_a_column_do_not_see_it(study: Study) -> None:
     assert seeing[0].tobytes() != seeing[1].tobytes()
 
 
-def test_one_threshold_is_chosen_on_the_other_folds(study: Study, judged: Judged) -> None:
+def test_one_threshold_is_chosen_on_the_other_folds(study: Study, predictions: Predictions) -> None:
     """With probabilities that are gold on one fold, and its reverse on the other, it is the wrong one for both."""
     table = study.table
-    first = judged.fold[table.page_of_row] == 0
+    first = predictions.fold[table.page_of_row] == 0
     certain = np.where(first, np.where(table.main, 0.9, 0.5), np.where(table.main, 0.3, 0.1)).astype(np.float32)
-    tuned = best_threshold(study, judged, certain)
+    tuned = best_threshold(study, predictions, certain)
     # On the second fold all thresholds above .1 and up to .3 are best: the smallest is taken, which keeps all of the
     # first. On the first all above .5: nothing of the second is kept.
     everything, nothing = study.f1(first), study.f1(np.zeros(len(first), dtype=bool))
-    np.testing.assert_allclose(tuned.f1, np.where(judged.fold == 0, everything, nothing))
+    np.testing.assert_allclose(tuned.f1, np.where(predictions.fold == 0, everything, nothing))
     assert tuned.name == "one threshold for all (.125, .525)"
-    assert kept_by(study, "", first).n_empty == int((judged.fold == 1).sum())
+    assert kept_by(study, "", first).n_empty == int((predictions.fold == 1).sum())
 
 
 def test_learning_and_ablation_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
