@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import chain, compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,41 +30,46 @@ def render_text(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str:
     >>> render_text(page, [True] * len(page.blocks))
     'One boldly said.\\nTwo\\nThree'
     """
-    # Lists and a loop: most pages have too few blocks for array operations to pay.
     blocks = page.blocks
-    texts, separators = list(blocks.texts), blocks.separators.tolist()
-    preformatted = np.flatnonzero(blocks.flags & _PREFORMATTED)
-    for row, text in zip(preformatted.tolist(), _sources(page, preformatted), strict=True):
-        texts[row] = text
-    verbatim = set(preformatted.tolist())
-    n_cells: list[int] = []  # cells that begin before the end of each block, computed if needed
-    pieces: list[str] = []
-    append = pieces.append
-    before = -1
-    for row in np.flatnonzero(np.asarray(kept, dtype=bool)).tolist():
-        separator = separators[row]
-        if before + 1 < row:
-            # A removed block may have carried the line break; blocks around it are separated at least by a space.
-            separator = max(_SPACE, *separators[before + 1 : row + 1])
-        if before < 0:
-            pass
-        elif separator <= _SPACE and row in verbatim and before in verbatim:
-            if before + 1 < row:
-                removed = "".join(_sources(page, np.arange(before + 1, row)))
-                append("\n" if "\n" in removed else " " if removed else "")
-        elif separator == _CELL:
-            n_cells = n_cells or np.cumsum(page.nodes.named({"td", "th"}))[blocks.node].tolist()
-            append("\t" * max(1, n_cells[row] - n_cells[before]))  # one more for each empty cell
-        else:
-            append(_SEPARATORS[separator])
-        append(texts[row])
-        before = row
-    return "".join(pieces).strip("\n")
+    rows = np.flatnonzero(np.asarray(kept, dtype=bool))
+    if not len(rows):
+        return ""
+    before = np.concatenate(([-1], rows[:-1]))  # the kept block before each
+    # A removed block may have carried the line break; blocks around it are separated at least by a space.
+    separators = np.maximum.reduceat(blocks.separators[: rows[-1] + 1], before + 1)
+    separators[(separators < _SPACE) & (before + 1 < rows)] = _SPACE
+    texts = list(compress(blocks.texts, kept))
+    gaps = list(map(_SEPARATORS.__getitem__, separators.tolist()))
+    is_preformatted = (blocks.flags & _PREFORMATTED)[rows] != 0
+    if is_preformatted.any():
+        source = _source_of(page)
+        places = np.flatnonzero(is_preformatted)
+        for place, row in zip(places.tolist(), rows[places].tolist(), strict=True):
+            texts[place] = source(row, row + 1)
+        is_joined = is_preformatted & (separators <= _SPACE)
+        is_joined[1:] &= is_preformatted[:-1]
+        places = np.flatnonzero(is_joined)
+        for place, last, row in zip(places.tolist(), before[places].tolist(), rows[places].tolist(), strict=True):
+            removed = source(last + 1, row)
+            gaps[place] = "\n" if "\n" in removed else " " if removed else ""
+    if (separators == _CELL).any():
+        # Cells that begin before the end of each block.
+        n_cells = np.cumsum(page.nodes.named({"td", "th"}))[blocks.node]
+        for place in (np.flatnonzero(separators[1:] == _CELL) + 1).tolist():
+            gaps[place] = "\t" * max(1, int(n_cells[rows[place]] - n_cells[before[place]]))  # one more per empty cell
+    gaps[0] = ""
+    return "".join(chain.from_iterable(zip(gaps, texts, strict=True))).strip("\n")
 
 
-def _sources(page: Page, rows: NDArray[np.intp]) -> list[str]:
-    """Return the texts of blocks with the white space of the source."""
-    texts, spans = page.nodes.texts, (page.blocks.node[rows].tolist(), page.blocks.last_node[rows].tolist())
-    return [
-        texts[first] if first == last else "".join(texts[first : last + 1]) for first, last in zip(*spans, strict=True)
-    ]
+def _source_of(page: Page) -> Callable[[int, int], str]:
+    """Return a function that joins the texts of a range of blocks with the white space of the source."""
+    texts = page.nodes.texts
+    first: list[int] = page.blocks.node.tolist()
+    last: list[int] = page.blocks.last_node.tolist()
+
+    def source(start: int, stop: int) -> str:
+        if start + 1 == stop and first[start] == last[start]:
+            return texts[first[start]]
+        return "".join([text for row in range(start, stop) for text in texts[first[row] : last[row] + 1]])
+
+    return source
