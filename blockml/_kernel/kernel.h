@@ -160,6 +160,7 @@ PyObject *sigmoid(PyObject *module, PyObject *arguments);
 PyObject *log_odds(PyObject *module, PyObject *arguments);
 
 /* decision.c */
+PyObject *duplicated_lines(PyObject *module, PyObject *arguments);
 PyObject *page_features(PyObject *module, PyObject *arguments);
 PyObject *policy_scores(PyObject *module, PyObject *arguments);
 
