@@ -724,6 +724,28 @@ def test_unknown_and_wrong_kinds(place: Path, complete: bytes, name: str, kind: 
         load_bytes(place, with_header(complete, predictors=kinds | {name: kind}))
 
 
+def test_block_types_do_not_predict_main_content(place: Path, complete: bytes) -> None:
+    """A predictor with one probability per class cannot be averaged with predictors of one probability per block."""
+    parts, header = members(complete), json.loads(members(complete)["header.json"])
+    extra = {f"x.{name[12:]}": array for name, array in parts.items() if name.startswith("block_types.")}
+    header = {
+        "predictors": header["predictors"] | {"x": "block_types"},
+        "weights": {"trees": 0.5, "mlp": 0.25, "x": 0.25},
+    }
+    with pytest.raises(ModelFormatError, match=r"'x' of main content must not be of kind block_types"):
+        load_bytes(place, with_header(packed(parts | extra), **header))
+
+
+@pytest.mark.parametrize("value", [1.1e6, -1.7e308, np.inf, np.nan])
+def test_leaf_values_are_bounded(place: Path, complete: bytes, value: float) -> None:
+    """Sums of leaf values must stay finite."""
+    parts = members(complete)
+    values = np.load(io.BytesIO(parts["trees.value.npy"]))
+    values[-1] = value
+    with pytest.raises(ModelFormatError, match="leaf values"):
+        load_bytes(place, packed(parts | {"trees.value.npy": npy(values)}))
+
+
 @pytest.mark.parametrize("name", AMOUNTS)
 def test_large_amounts_do_not_overflow(place: Path, complete: bytes, name: str) -> None:
     """A model that keeps nothing is no error."""
