@@ -148,11 +148,23 @@ def test_comments_are_removed_with_a_reason() -> None:
 
 
 def test_template_blocks_are_removed_with_a_reason() -> None:
-    """Whatever they score; what would be below the threshold anyway says so."""
+    """A block that is below the threshold anyway has that reason."""
     removed = np.array([True, False, True])
     decision = decide(DecisionPolicy(), page_of(3), Prediction(np.array([0.9, 0.8, 0.1], np.float32), removed=removed))
     assert decision.kept.tolist() == [False, True, False]
     assert [str(reason) for reason in decision.reasons] == ["template", "above_threshold", "below_threshold"]
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.2, 0.5])
+def test_kept_template_blocks_have_a_reason_that_keeps(threshold: float) -> None:
+    """A template block is kept at the threshold 0, and inside code that is kept as a whole."""
+    page = blockml.parse("<pre>one two three\n<b>four</b> five</pre><p>x y<p>z")
+    removed = np.array([True, False, False, False, True])
+    policy = with_threshold(DecisionPolicy(), threshold)
+    decision = decide(policy, page, Prediction(np.full(5, 0.9, np.float32), removed=removed))
+    keeping = {Reason.ABOVE_THRESHOLD, Reason.KEPT_WITH_CODE}
+    assert decision.kept.tolist() == [reason in keeping for reason in decision.reasons]
+    assert decision.kept.tolist() == [threshold < 0.5] * 3 + [True, threshold == 0]
 
 
 @pytest.mark.parametrize(
