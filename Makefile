@@ -54,7 +54,7 @@ demo: $(VENV)/.installed
 	@echo "== learn a site, and extract a page of it without what the site repeats"
 	$(BIN)/blockml templates detect data/sites/harbour-courier -o $(OUT)/courier.template
 	$(BIN)/blockml extract data/sites/harbour-courier/courier-article-03/page.html --template $(OUT)/courier.template
-	@echo "== which pages are built alike"
+	@echo "== cluster the pages by template"
 	$(BIN)/blockml templates cluster data/sites --truth folder -o $(OUT)/clusters.html
 	@echo "== why the model kept what it kept"
 	$(BIN)/blockml view data/pages/short-article/page.html -o $(OUT)/view.html
@@ -116,8 +116,9 @@ PYTHONS ?= $(notdir $(wildcard $(addsuffix /python3.1[2-9],$(subst :, ,$(PATH)))
 
 pythons:
 	@mkdir -p $(OUT)
+	@[ -n "$(strip $(PYTHONS))" ] || { echo "no newer Python on the path: name some in PYTHONS" >&2; exit 1; }
 	for python in $(sort $(PYTHONS)); do \
-	  $$python -c "" 2>/dev/null || continue; \
+	  $$python -c "" || exit 1; \
 	  echo "== $$python" && name=$(OUT)/$$(basename $$python)-venv; $$python -m venv --clear $$name && \
 	  $$name/bin/python -m pip install --quiet --upgrade pip && \
 	  $$name/bin/python -m pip install --quiet --constraint constraints.txt --editable ".[all]" --group test && \

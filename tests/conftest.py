@@ -1,4 +1,4 @@
-"""What all tests share: the hypothesis profile and the folder of labelled corpora."""
+"""Settings that all tests share: the hypothesis profile and the folder of labelled corpora."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def corpora() -> Path:
 
 
 @pytest.fixture(params=["python", "compiled"])
-def twin(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Runs a test with the loops in Python, and with the compiled ones."""
+def implementation(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Run a test with the Python implementation, and with the C extension."""
     if request.param == "python":
         monkeypatch.setattr(_kernel, "compiled", None)
     elif _kernel.compiled is None:

@@ -13,7 +13,7 @@ from blockml.errors import ModelFormatError
 
 
 def test_defaults_are_legal_and_come_back() -> None:
-    """As a model file holds them."""
+    """The defaults pass the check and survive a model file's header."""
     policy = DecisionPolicy().check()
     assert DecisionPolicy.from_header(asdict(policy)) == policy
 

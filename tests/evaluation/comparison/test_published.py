@@ -118,7 +118,7 @@ SCORES = {"a": {"x": 0.5, "y": 0.5}, "b": {"x": 0.25, "y": 0.75}, "c": {"x": 0.1
 
 
 @pytest.mark.parametrize(
-    ("claim", "verdict"),
+    ("claim", "holds"),
     [
         (Claim("", ("a",), ("c",)), True),
         (Claim("", ("c",), ("a",)), False),
@@ -132,9 +132,9 @@ SCORES = {"a": {"x": 0.5, "y": 0.5}, "b": {"x": 0.25, "y": 0.75}, "c": {"x": 0.1
         (Claim("", ("a",), ("b",), rows=("z",)), None),
     ],
 )
-def test_claims_compare_means_or_every_row(claim: Claim, verdict: bool | None) -> None:  # noqa: FBT001
-    """All better columns against all worse ones, on average or in every row; None where something is missing."""
-    assert claim.holds(SCORES) is verdict
+def test_claims_compare_means_or_every_row(claim: Claim, holds: bool | None) -> None:  # noqa: FBT001
+    """All better columns are compared with all worse ones, by mean or in every row; missing values give None."""
+    assert claim.holds(SCORES) is holds
 
 
 def test_claims_need_the_same_rows_of_all_columns() -> None:
@@ -157,8 +157,8 @@ def test_ours_stand_beside_the_published_numbers() -> None:
     assert [(row["column"], row["dataset"], row["mean"]) for row in blurring["ours"]] == [
         ("ACCB", "news", 0.8), ("ACCB", "forum", 0.4), ("CCB", "news", 0.9), ("CCB", "forum", 0.5)
     ]  # fmt: skip
-    verdicts = [(claim["published"], claim["ours"]) for claim in blurring["claims"]]
-    assert verdicts == [(True, False), (True, None), (True, None), (True, None), (True, None)]
+    holding = [(claim["published"], claim["ours"]) for claim in blurring["claims"]]
+    assert holding == [(True, False), (True, None), (True, None), (True, None), (True, None)]
     assert blurring["note"] == NOTE
     assert blurring["derived"]["means"]["ACCB"] == 0.7816
     assert blurring["metric"] == "lcs_f1"

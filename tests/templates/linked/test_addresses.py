@@ -105,7 +105,7 @@ def test_names_of_private_addresses_are_refused(answer: list[str], why: str) -> 
 
 @pytest.mark.parametrize("error", [socket.gaierror(-2, "unknown"), UnicodeError("label too long")])
 def test_names_without_addresses_fail(error: Exception) -> None:
-    """As any page that can't be had."""
+    """They fail like any page that cannot be loaded."""
 
     def resolver(_host: str, _port: int) -> Sequence[str]:
         raise error
@@ -172,7 +172,7 @@ def test_translated_addresses_are_judged_by_what_they_hold(address: ipaddress.IP
 
 
 def test_credentials_are_seen() -> None:
-    """In front of the host only; an empty name is one too."""
+    """They occur before the host only; an empty name counts."""
     assert not any(has_credentials(url) for url in ("http://a.example/@b", "mailto.html", "/a@b", "?q=http://me@b"))
     with pytest.raises(FetchError):
         checked_url("https://:@a.example/")
@@ -191,8 +191,8 @@ def test_host_and_port() -> None:
 @pytest.fixture
 def only_loopback_is_public(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let 127.0.0.1, where the test's server is, pass for a public address; all others are judged as ever."""
-    judge = refusal
-    monkeypatch.setattr(addresses, "refusal", lambda address: None if address == "127.0.0.1" else judge(address))
+    check = refusal
+    monkeypatch.setattr(addresses, "refusal", lambda address: None if address == "127.0.0.1" else check(address))
 
 
 @loopback

@@ -63,7 +63,7 @@ def test_ME_12_5() -> None:
 
 
 def test_texts_need_not_be_equal_as_published() -> None:
-    """Without that rule an article that is built alike goes into the template with its texts."""
+    """Without that rule an article of the same structure goes into the template with its texts."""
     same_shape = KEY.replace("Cats rule.", "Dogs bark.").replace("Cats", "Dogs")
     published = replace(PRESETS["hybex"], text_equality=False)
     assert len(below_body(found(KEY, same_shape, equality=published))) == len(tree_of(blockml.parse(KEY))) - 2
@@ -91,7 +91,7 @@ variants = st.lists(messy_html, min_size=2, max_size=4).flatmap(
 @settings(max_examples=40)
 @given(variants, st.sampled_from(sorted(PRESETS)))
 def test_order_of_pages_does_not_matter(others: tuple[str, ...], preset: str) -> None:
-    """Each page has its say, whichever comes first."""
+    """Votes of pages do not depend on their order."""
     key, *rest = map(blockml.parse, [*others, "<p>other"])
     templates = [page_template(key, order, equality=preset) for order in permutations(rest)]
     assert all(template is not None for template in templates)
@@ -102,7 +102,7 @@ def test_order_of_pages_does_not_matter(others: tuple[str, ...], preset: str) ->
 @settings(max_examples=60)
 @given(variants, st.sampled_from(sorted(PRESETS)), st.sampled_from([None, 1, 2, 5]))
 def test_templates_are_closed_upwards(others: tuple[str, ...], preset: str, min_votes: int | None) -> None:
-    """Whatever the votes; more votes make no larger template, and the votes are those of single mappings."""
+    """More votes never give a larger template, and votes equal those of single mappings, for any threshold."""
     key, *rest = map(blockml.parse, [*others, "<p>other"])
     template = page_template(key, rest, equality=preset, min_votes=min_votes)
     assert template is not None
@@ -149,7 +149,7 @@ def test_empty_pages_have_templates() -> None:
 
 
 def test_stored_templates_are_found_again() -> None:
-    """On a page that had no part in learning, from what a file holds; positions are those of the key page."""
+    """A stored template is applied to a page that it was not learnt from; positions are those of the key page."""
     template = found(KEY, DOGS)
     stored = Tree.from_arrays(*learnt_tree(template).arrays())
     new = blockml.parse(BIRDS)
