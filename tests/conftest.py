@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 from blockml import _kernel
 
 # Parsers load lazily and the machine may be busy, so neither a first call nor a slow one is a fault.
-# A change is judged on the same examples every time; new ones are looked for while working.
+# Continuous integration uses the same examples every time; local runs search for new ones.
 settings.register_profile(
     "blockml",
     deadline=None,

@@ -14,7 +14,7 @@ from lxml import etree
 
 from benchmarks.default import cell, main, markdown
 from benchmarks.default_chart import chart
-from benchmarks.default_families import columns_by_family, judge_without, variants
+from benchmarks.default_families import columns_by_family, predict_without, variants
 from benchmarks.default_parts import best_threshold, kept_by
 from benchmarks.default_study import Predictions, Study, split, training_rows, without_defects
 from benchmarks.default_trust import best_possible, spearman
@@ -152,15 +152,15 @@ def test_a_blank_column_is_as_good_as_none() -> None:
     np.testing.assert_allclose(first, second)
 
 
-def test_judges_without_a_column_do_not_see_it(study: Study) -> None:
+def test_hidden_columns_do_not_affect_predictions(study: Study) -> None:
     """Predictions do not depend on the values of a column that is hidden."""
     quick = replace(TINY, n_mlps=0)
     places = columns_by_family("page")["container"]
     matrix = study.table.matrix.copy()
     matrix[:, places] = np.random.default_rng(0).normal(size=(len(matrix), len(places)))
     tables = (study.table, replace(study.table, matrix=matrix))
-    blind = [judge_without(table, quick, places, study.folds(0), 0, 0) for table in tables]
-    seeing = [judge_without(table, quick, [], study.folds(0), 0, 0) for table in tables]
+    blind = [predict_without(table, quick, places, study.folds(0), 0, 0) for table in tables]
+    seeing = [predict_without(table, quick, [], study.folds(0), 0, 0) for table in tables]
     assert blind[0].tobytes() == blind[1].tobytes()
     assert seeing[0].tobytes() != seeing[1].tobytes()
 

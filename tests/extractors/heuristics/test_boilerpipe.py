@@ -382,7 +382,7 @@ def test_article_is_the_largest_run() -> None:
     assert kept(BoilerpipeArticle(), html) == kept(BoilerpipeArticle("nine"), html) == run
 
 
-def test_equally_dense_neighbours_are_judged_as_one() -> None:
+def test_equally_dense_neighbours_are_merged_first() -> None:
     """The first of two dense blocks after links has a dense successor; merged, they have a short one."""
     html = f"{LONG}{LINKS}{LONG * 2}<p>End here"
     assert (len(kept(Density(), html)), len(kept(BoilerpipeDefault(), html))) == (4, 2)

@@ -196,7 +196,7 @@ def test_pages_at_the_edge() -> None:
 
 
 def slow_lists(page: Page, *, ratio: float, short: bool) -> set[int]:
-    """Texts in removed link lists, or lists of short items: whoever is judged, what is below it was judged before."""
+    """Return the texts in removed link lists, or lists of short items; descendants are decided first."""
     nodes = page.nodes
     gone: set[int] = set()
 

@@ -75,7 +75,7 @@ def test_the_best_cut_is_taken(matrix: NDArray[np.float64], max_clusters: int) -
 
 
 def test_the_least_silhouette_can_be_chosen() -> None:
-    """The cut is judged, whatever it is."""
+    """The silhouette is computed for any cut."""
     matrix = groups_apart(CATEGORIES, (0.05, 0.15), (0.25, 0.35))
     best = find_subclusters(matrix).silhouette
     assert best is not None
