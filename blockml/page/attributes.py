@@ -62,6 +62,27 @@ class Attributes(Sequence[Mapping[str, str]]):
     def __iter__(self) -> Iterator[Mapping[str, str]]:
         return map(self._decode, self.number.tolist())
 
+    def containing(self, word: bytes) -> NDArray[np.intp]:
+        """Return the nodes with a lower-case ASCII word in names or values of their attributes.
+
+        Examples
+        --------
+        >>> held = Attributes(np.array([0, 1, 1]), [None, None], b"class\\0Author b\\0", np.array([0, 15]))
+        >>> held.containing(b"author").tolist()
+        [1, 2]
+        """
+        pairs, numbers = self.pairs.lower(), set[int]()
+        place = pairs.find(word)
+        while place >= 0:
+            number = int(np.searchsorted(self.ends, place, side="right"))
+            numbers.add(number)
+            place = pairs.find(word, int(self.ends[number]))
+        text = word.decode()
+        for number, held in enumerate(self.given):
+            if held is not None and number not in numbers and any(text in f"{k}\0{v}".lower() for k, v in held.items()):
+                numbers.add(number)
+        return np.flatnonzero(np.isin(self.number, list(numbers))) if numbers else np.zeros(0, dtype=np.intp)
+
     def _decode(self, number: int) -> Mapping[str, str]:
         if not number:
             return NO_ATTRIBUTES

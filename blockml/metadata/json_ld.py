@@ -1,0 +1,109 @@
+"""Reader of JSON-LD: the description of a page in schema.org's vocabulary, in ``script`` elements."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+__all__ = ["json_ld_objects", "main_object", "names", "text_of"]
+
+_START = re.compile(rb"<script\b[^>]*ld\+json[^>]*>", re.IGNORECASE)
+_END = re.compile(rb"</script", re.IGNORECASE)
+#: Comments and CDATA sections that some sites put around the JSON.
+_WRAPPING = re.compile(
+    r"\A\s*(?:/\*|<!--|//)?\s*(?:<!\[CDATA\[)?\s*(?:\*/)?|(?:/\*|//)?\s*(?:\]\]>)?\s*(?:\*/|-->)?\s*\Z"
+)
+#: Bounds on the size of a script in bytes and on nested objects, so that hostile pages cost little.
+_MAX_BYTES, _MAX_DEPTH, _MAX_OBJECTS = 500_000, 8, 500
+#: Types in order of preference for the object that describes the page itself.
+_PREFERENCE = (
+    ("article", ("newsarticle", "article", "blogposting", "reportagenewsarticle", "analysisnewsarticle", "techarticle",
+                 "opinionnewsarticle", "liveblogposting", "scholarlyarticle", "report", "recipe", "review", "howto")),
+    ("forum", ("discussionforumposting", "qapage", "question", "socialmediaposting")),
+    ("product", ("product", "productgroup", "book", "movie", "softwareapplication", "event", "jobposting", "course",
+                 "videoobject", "podcastepisode")),
+    ("list", ("collectionpage", "itemlist", "searchresultspage", "category", "blog")),
+    ("website", ("webpage", "aboutpage", "contactpage", "itempage", "faqpage", "website", "organization",
+                 "localbusiness", "person")),
+)  # fmt: skip
+_RANK = {name: (rank, kind) for rank, (kind, names) in enumerate(_PREFERENCE) for name in names}
+
+
+def json_ld_objects(source: bytes) -> Iterator[Mapping[str, Any]]:
+    """Iterate over all objects of a page's JSON-LD, outer ones first; malformed scripts are skipped.
+
+    Examples
+    --------
+    >>> page = b'<script type="application/ld+json">{"@graph": [{"@type": "Article", "headline": "Cats"}]}</script>'
+    >>> [item.get("headline") for item in json_ld_objects(page)]
+    [None, 'Cats']
+    """
+    if b"ld+json" not in source:
+        return
+    n_objects = 0
+    for start in _START.finditer(source):
+        end = _END.search(source, start.end())
+        text = source[start.end() : end.start() if end else None]
+        if len(text) > _MAX_BYTES:
+            continue
+        try:
+            value = json.loads(_WRAPPING.sub("", text.decode("utf-8", "replace")), strict=False)
+        except (ValueError, RecursionError):
+            continue
+        for item in _objects(value, 0):
+            n_objects += 1
+            if n_objects > _MAX_OBJECTS:
+                return
+            yield item
+
+
+def _objects(value: Any, depth: int) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401 (parsed JSON)
+    if depth > _MAX_DEPTH:
+        return
+    if isinstance(value, list):
+        for item in value:
+            yield from _objects(item, depth + 1)
+    elif isinstance(value, dict):
+        yield value
+        for key in ("@graph", "mainEntity", "mainEntityOfPage", "hasPart"):
+            if key in value:
+                yield from _objects(value[key], depth + 1)
+
+
+def main_object(objects: list[Mapping[str, Any]]) -> tuple[Mapping[str, Any], str | None]:
+    """Return the object that describes the page itself, and its kind; an empty one if there is none."""
+    best: tuple[int, int] | None = None
+    chosen: tuple[Mapping[str, Any], str | None] = ({}, None)
+    for number, item in enumerate(objects):
+        types = item.get("@type")
+        for name in types if isinstance(types, list) else [types]:
+            rank, kind = _RANK.get(str(name).rpartition("/")[2].lower(), (len(_PREFERENCE), None))
+            if kind is not None and (best is None or (rank, number) < best):
+                best, chosen = (rank, number), (item, kind)
+    return chosen
+
+
+def text_of(value: Any) -> str | None:  # noqa: ANN401 (parsed JSON)
+    """Return the text of a value: a string, the first of a list, or the name, value or address of an object."""
+    if isinstance(value, list):
+        return next((text for item in value if (text := text_of(item))), None)
+    if isinstance(value, dict):
+        return next(
+            (text for key in ("@value", "name", "url", "@id", "contentUrl") if (text := text_of(value.get(key)))), None
+        )
+    if isinstance(value, str):
+        return " ".join(html.unescape(value).split()) or None
+    return None
+
+
+def names(value: Any) -> tuple[str, ...]:  # noqa: ANN401 (parsed JSON)
+    """Return the names of persons or organisations: a string, an object with a name, or a list of these."""
+    items = value if isinstance(value, list) else [value]
+    found: list[str] = []
+    for item in items:
+        name = item.get("name") if isinstance(item, dict) else item
+        found += names(name) if isinstance(name, list) else [text] if (text := text_of(name)) else []
+    return tuple(dict.fromkeys(found))
