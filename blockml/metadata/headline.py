@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from blockml.page import Page
 from blockml.text.tokens import metric_tokens
@@ -35,7 +37,7 @@ def without_site(title: str, site_name: str | None, host: str = "") -> str:
     ('Cats rule', 'Cats rule the world')
     """
     borders = [(0, 0), *(match.span() for match in _SEPARATOR.finditer(title)), (len(title), len(title))]
-    parts = [title[start:end].strip() for (_, start), (end, _) in zip(borders, borders[1:], strict=False)]
+    parts = [title[start:end].strip() for (_, start), (end, _) in pairwise(borders)]
     if len(parts) < 2:
         return title.strip()
     known = {_key(name) for name in (site_name, host) if name}
@@ -44,7 +46,7 @@ def without_site(title: str, site_name: str | None, host: str = "") -> str:
         ends[1] -= 1
     while ends[1] - ends[0] > 1 and _is_site(parts[ends[0]], known):
         ends[0] += 1
-    if ends == [0, len(parts)]:  # the site's name is unknown: a short last part is taken for it
+    if ends == [0, len(parts)]:  # the site's name is unknown: a short last part is probably it
         n_words = [len(metric_tokens(part)) for part in parts]
         if n_words[-1] <= 4 and sum(n_words[:-1]) > n_words[-1]:
             ends[1] -= 1
@@ -100,7 +102,7 @@ def headline(page: Page, declared: Sequence[str], site_name: str | None, host: s
     return (own[0], "h1") if own else (None, "")
 
 
-def headline_blocks(page: Page) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def headline_blocks(page: Page) -> NDArray[np.bool_]:
     """Return (n_blocks,) the blocks in ``h1`` elements that share most of their words with the page's title."""
     nodes, blocks = page.nodes, page.blocks
     found = np.zeros(len(blocks), dtype=bool)

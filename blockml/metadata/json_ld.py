@@ -10,12 +10,10 @@ from typing import Any
 
 __all__ = ["json_ld_objects", "main_object", "names", "text_of"]
 
-_START = re.compile(rb"<script\b[^>]*ld\+json[^>]*>", re.IGNORECASE)
 _END = re.compile(rb"</script", re.IGNORECASE)
-#: Comments and CDATA sections that some sites put around the JSON.
-_WRAPPING = re.compile(
-    r"\A\s*(?:/\*|<!--|//)?\s*(?:<!\[CDATA\[)?\s*(?:\*/)?|(?:/\*|//)?\s*(?:\]\]>)?\s*(?:\*/|-->)?\s*\Z"
-)
+_KIND = b"ld+json"
+#: Longest start tag of a script.
+_MAX_TAG = 500
 #: Bounds on the size of a script in bytes and on nested objects, so that hostile pages cost little.
 _MAX_BYTES, _MAX_DEPTH, _MAX_OBJECTS = 500_000, 8, 500
 #: Types in order of preference for the object that describes the page itself.
@@ -41,16 +39,10 @@ def json_ld_objects(source: bytes) -> Iterator[Mapping[str, Any]]:
     >>> [item.get("headline") for item in json_ld_objects(page)]
     [None, 'Cats']
     """
-    if b"ld+json" not in source:
-        return
     n_objects = 0
-    for start in _START.finditer(source):
-        end = _END.search(source, start.end())
-        text = source[start.end() : end.start() if end else None]
-        if len(text) > _MAX_BYTES:
-            continue
+    for text in _scripts(source):
         try:
-            value = json.loads(_WRAPPING.sub("", text.decode("utf-8", "replace")), strict=False)
+            value = json.loads(_unwrapped(text.decode("utf-8", "replace")), strict=False)
         except (ValueError, RecursionError):
             continue
         for item in _objects(value, 0):
@@ -58,6 +50,37 @@ def json_ld_objects(source: bytes) -> Iterator[Mapping[str, Any]]:
             if n_objects > _MAX_OBJECTS:
                 return
             yield item
+
+
+def _scripts(source: bytes) -> Iterator[bytes]:
+    """Iterate over the texts of JSON-LD scripts."""
+    place = source.find(_KIND)
+    while place >= 0:
+        start, tag_end = source.rfind(b"<", max(0, place - _MAX_TAG), place), source.find(b">", place)
+        if tag_end < 0:
+            return
+        stop = tag_end
+        if source[start : start + 7].lower() == b"<script":
+            end = _END.search(source, tag_end)
+            stop = end.start() if end else len(source)
+            if stop - tag_end <= _MAX_BYTES:
+                yield source[tag_end + 1 : stop]
+        place = source.find(_KIND, stop)
+
+
+def _unwrapped(text: str) -> str:
+    """Return a script without the comment or CDATA section that some sites put around the JSON.
+
+    Examples
+    --------
+    >>> _unwrapped('/*<![CDATA[*/ {"a": [1]} /*]]>*/'), _unwrapped("none")
+    ('{"a": [1]}', 'none')
+    """
+    if "<![CDATA[" in text:
+        text = text.replace("<![CDATA[", "", 1).replace("]]>", "")
+    first = min((place for sign in "{[" if (place := text.find(sign)) >= 0), default=-1)
+    last = max(text.rfind(sign) for sign in "}]")
+    return text[first : last + 1] if 0 <= first < last else text
 
 
 def _objects(value: Any, depth: int) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401 (parsed JSON)
@@ -74,7 +97,7 @@ def _objects(value: Any, depth: int) -> Iterator[Mapping[str, Any]]:  # noqa: AN
 
 
 def main_object(objects: list[Mapping[str, Any]]) -> tuple[Mapping[str, Any], str | None]:
-    """Return the object that describes the page itself, and its kind; an empty one if there is none."""
+    """Return the object that describes the page itself, and its kind; an empty object without one."""
     best: tuple[int, int] | None = None
     chosen: tuple[Mapping[str, Any], str | None] = ({}, None)
     for number, item in enumerate(objects):

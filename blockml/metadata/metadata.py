@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from operator import itemgetter
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from blockml.metadata.dates import iso_date
-from blockml.metadata.headline import element_text, headline
+from blockml.metadata.headline import element_text, headline, without_site
 from blockml.metadata.json_ld import json_ld_objects, main_object, names, text_of
 from blockml.metadata.scripts import main_script
 from blockml.page import Page
@@ -61,10 +62,12 @@ _BY = re.compile(
     r"\A(?:by|von|par|por|da|di|door|av|af|text|written by|geschrieben von|autor(?:in)?|author)\b[:\s]+", re.IGNORECASE
 )
 _AFTER = re.compile(r"\s+(?:[|•·–—/]|\bin\b\s|@|\d).*\Z|\s*\(.*\Z|,\s*\d.*\Z", re.DOTALL)
+_BAR = re.compile(r"\s[|•·]\s")
 _LIST = re.compile(r"\s*(?:,|;|\||\band\b|\bund\b|\bet\b|\by\b|\be\b|\ben\b|&|、|・)\s*")
 _NO_NAME = re.compile(
     r"https?:|www\.|@|\A\W*\Z|\A(?:admin|editor|staff|redaktion|null|none|unknown)\Z|facebook\.com", re.IGNORECASE
 )
+_URL_DATE = re.compile(r"/((?:19|20)\d\d)[/-]([01]?\d)[/-]([0-3]?\d)(?=[/_-]|\Z)")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z0-9]{2,8})*", re.IGNORECASE)
 
 
@@ -132,21 +135,22 @@ class _Found:
         best: dict[str, list[tuple[int, str, str]]] = {}
         for node in nodes.indices("meta").tolist():
             attributes = nodes.attributes[node]
-            content = " ".join((attributes.get("content") or "").split())
+            content = attributes.get("content")
             if not content:
                 continue
-            for attribute in ("property", "name", "itemprop", "http-equiv"):
-                key = (attributes.get(attribute) or "").lower()
-                if key in _KEYS:
-                    name, rank, source = _KEYS[key]
-                    best.setdefault(name, []).append((rank, content, source))
-                elif key == "og:type" and self.page_type is None:
-                    kind = _PAGE_TYPES.get(content.lower().partition(".")[0])
-                    self.page_type = (kind, "opengraph") if kind else None
-                elif attribute == "itemprop" and key:
-                    self._read_property(key, content)
-        for name, found in best.items():
-            found.sort(key=lambda item: item[0])
+            key = (attributes.get("property") or attributes.get("name") or attributes.get("http-equiv") or "").lower()
+            if key in _KEYS:
+                name, rank, source = _KEYS[key]
+                best.setdefault(name, []).append((rank, content, source))
+            elif key == "og:type" and self.page_type is None:
+                kind = _PAGE_TYPES.get(content.lower().partition(".")[0])
+                self.page_type = (kind, "opengraph") if kind else None
+            if own := attributes.get("itemprop"):
+                self._read_property(own.lower(), content)
+        for name, unsorted in best.items():
+            found = sorted(
+                ((rank, " ".join(text.split()), source) for rank, text, source in unsorted), key=itemgetter(0)
+            )
             if name in ("authors", "keywords"):
                 first = found[0]
                 values = [text for rank, text, _ in found if rank == first[0]]
@@ -178,21 +182,33 @@ class _Found:
     def bylines(self) -> Iterator[str]:
         """Iterate over short visible texts that name an author."""
         nodes = self.page.nodes
-        for needle in (b"author", b"byline"):
+        for needle, word in ((b"uthor", "author"), (b"yline", "byline")):
             for node in _nodes_with(self.page, needle):
                 attributes = nodes.attributes[node]
                 label = " ".join(attributes.get(key) or "" for key in ("rel", "class", "id", "data-testid")).lower()
-                if nodes.name(node) in ("meta", "link", "body", "html", "img") or needle.decode() not in label:
+                if nodes.name(node) in ("meta", "link", "body", "html", "img") or word not in label:
                     continue
                 text = element_text(self.page, node)
                 if text and len(text.split()) <= 8:
-                    yield text
+                    yield _BAR.split(text)[0]
 
     def times(self) -> Iterator[str]:
         """Iterate over the dates of ``time`` elements."""
         nodes = self.page.nodes
         for node in nodes.indices("time").tolist()[:20]:
             yield nodes.attributes[node].get("datetime") or element_text(self.page, node)
+
+    def dates(self) -> Iterator[str]:
+        """Iterate over short visible texts in elements whose names speak of dates."""
+        nodes = self.page.nodes
+        for word in (b"date", b"Date", b"publish", b"time"):
+            for node in _nodes_with(self.page, word)[:40]:
+                attributes = nodes.attributes[node]
+                label = " ".join(attributes.get(key) or "" for key in ("class", "id", "data-testid"))
+                if word.decode() in label and nodes.name(node) not in ("meta", "link", "body", "html", "script"):
+                    text = element_text(self.page, node)
+                    if text and len(text) <= 80:
+                        yield text
 
     def first(self, name: str) -> tuple[Any, str]:
         return self.values.get(name, [(None, "")])[0]
@@ -208,25 +224,29 @@ class _Found:
 
         for name in ("site_name", "description"):
             keep(name, *self.first(name))
+        links = [page.nodes.attributes[node] for node in page.nodes.indices("link").tolist()]
+        canonical = next((link.get("href") for link in links if (link.get("rel") or "").lower() == "canonical"), None)
+        keep("canonical_url", *_absolute((canonical, "html") if canonical else self.first("canonical_url"), base))
         for name in ("published", "modified"):
             dates = ((iso_date(text_of(value)), source) for value, source in self.values.get(name, ()))
             keep(name, *next(((value, source) for value, source in dates if value), (None, "")))
         if "published" not in fields:
             keep("published", next((value for text in self.times() if (value := iso_date(text))), None), "visible")
+        if "published" not in fields and (match := _URL_DATE.search(fields.get("canonical_url") or page.url or "")):
+            keep("published", iso_date("-".join(match.groups())), "url")
+        if "published" not in fields:
+            keep("published", next((value for text in self.dates() if (value := iso_date(text))), None), "visible")
         for value, source in self.values.get("authors", ()):
-            if cleaned := _names(value, fields.get("site_name")):
+            if cleaned := _names(value):
                 keep("authors", cleaned, source)
                 break
         else:
-            found = (_names((text,), fields.get("site_name")) for text in self.bylines())
+            found = (_names((text,)) for text in self.bylines())
             keep("authors", next((value for value in found if value), ()), "visible")
         keep("keywords", *self.first("keywords"))
         keep("image", *_absolute(self.first("image"), base))
-        links = [page.nodes.attributes[node] for node in page.nodes.indices("link").tolist()]
-        canonical = next((link.get("href") for link in links if (link.get("rel") or "").lower() == "canonical"), None)
-        keep("canonical_url", *_absolute((canonical, "html") if canonical else self.first("canonical_url"), base))
         keep("language", *self._language())
-        keep("script", main_script(page.blocks.texts), "visible")
+        keep("script", main_script(_longest(page)), "visible")
         if self.page_type is not None:
             keep("page_type", *self.page_type)
         declared = [(value, source) for value, source in self.values.get("title", ()) if value]
@@ -251,9 +271,12 @@ class _Found:
         return None, ""
 
 
-def _without_site(title: str, site_name: str | None, host: str) -> str:
-    from blockml.metadata.headline import without_site
+def _longest(page: Page) -> str:
+    """Return the text of the block with most words."""
+    return page.blocks.texts[int(page.blocks.n_words.argmax())] if len(page.blocks) else ""
 
+
+def _without_site(title: str, site_name: str | None, host: str) -> str:
     return without_site(title, site_name, host) if site_name and site_name in title else title
 
 
@@ -263,7 +286,7 @@ def _keywords(value: Any) -> tuple[str, ...]:  # noqa: ANN401 (parsed JSON)
     return tuple(dict.fromkeys(part.strip() for text in texts for part in re.split(r"[,;]", text) if part.strip()))[:50]
 
 
-def _names(values: tuple[str, ...], site_name: str | None) -> tuple[str, ...]:
+def _names(values: tuple[str, ...]) -> tuple[str, ...]:
     """Clean names of authors: without "by", roles and addresses; several names in one text are separated."""
     found: list[str] = []
     for value in values:
@@ -287,23 +310,20 @@ def _absolute(found: tuple[str | None, str], base: str) -> tuple[str | None, str
 
 def _base(page: Page) -> str:
     """Return the address that relative links are resolved against."""
-    for node in page.nodes.indices("base").tolist():
-        if href := page.nodes.attributes[node].get("href"):
-            try:
-                return urljoin(page.url or "", href.strip())
-            except ValueError:
-                break
-    return page.url or ""
+    hrefs = (page.nodes.attributes[node].get("href") for node in page.nodes.indices("base").tolist())
+    try:
+        base: str = urljoin(page.url or "", next((href.strip() for href in hrefs if href), ""))
+    except ValueError:
+        return page.url or ""
+    return base
 
 
 def _nodes_with(page: Page, needle: bytes) -> list[int]:
-    """Return the elements with some lower-case bytes in their attributes."""
+    """Return the elements with some bytes in their attributes."""
     held = page.nodes.attributes
     holding = getattr(held, "containing", None)
     if holding is not None:
         found: list[int] = holding(needle).tolist()
         return found
     text = needle.decode()
-    return [
-        node for node, item in enumerate(held) if any(text in f"{key}\0{value}".lower() for key, value in item.items())
-    ]
+    return [node for node, item in enumerate(held) if any(text in f"{key}\0{value}" for key, value in item.items())]

@@ -32,7 +32,7 @@ class Metadata:
     page_type: str | None = None  #: Declared kind: ``article``, ``forum``, ``product``, ``list`` or ``website``.
     keywords: tuple[str, ...] = ()  #: Keywords that the page declares.
     #: Where each field comes from: ``json-ld``, ``opengraph``, ``meta``, ``dublin core``, ``microdata``, ``html``,
-    #: ``h1``, ``title`` or ``visible`` (bylines and ``time`` elements).
+    #: ``h1``, ``title``, ``url`` or ``visible`` (bylines, dates and ``time`` elements).
     sources: Mapping[str, str] = field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:
