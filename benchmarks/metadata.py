@@ -1,8 +1,8 @@
 """Quality and cost of metadata, beside trafilatura's.
 
-Titles, authors and dates of two collections are compared with their gold, of the pages as they are and with
-their declarations removed (JSON-LD, ``meta`` elements, microdata). ``h1`` counts the pages with exactly one ``h1`` whose text
-is the title.
+Titles, authors and dates of two collections are compared with their gold, of the pages as they are and with their
+declarations removed (JSON-LD, ``meta`` elements, microdata). ``h1`` counts the pages with exactly one ``h1`` whose
+text is the title.
 """
 
 from __future__ import annotations

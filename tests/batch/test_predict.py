@@ -19,7 +19,8 @@ from blockml.page import Page
 from blockml.parsing import Limits
 
 FIELDS = [
-    "id", "url", "status", "title", "text", "confidence", "n_blocks", "n_kept", "model", "warnings", "metadata", "error",
+    "id", "url", "status", "title", "text", "confidence", "n_blocks", "n_kept", "model", "warnings", "metadata",
+    "error",
 ]  # fmt: skip
 
 
