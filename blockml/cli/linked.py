@@ -43,8 +43,12 @@ def add_extract(parser: argparse.ArgumentParser) -> None:
     add("--order", choices=sorted(ORDERS), default="document", help="order in which links are followed")
     add("--max-loads", type=positive, default=50, metavar="N", help="maximum number of pages to load")
     add("--equality", choices=sorted(PRESETS), default=EQUALITY, help="equality of nodes")
-    text = "minimum number of pages with a node of the template"
-    add("--min-votes", type=positive, default=MIN_VOTES, metavar="N", help=text)
+    text = f"minimum number of pages with a node of the template (default: {MIN_VOTES})"
+    add("--min-votes", type=positive, metavar="N", help=text)
+    text = (
+        "map each page to what is left after the pages before it, and keep what is on all (Alarte et al., algorithm 2)"
+    )
+    add("--successive", action="store_true", help=text)
     add("--allow-private", action="store_true", help="also fetch from private addresses")
     parser.set_defaults(run=run_extract)
 
@@ -131,7 +135,10 @@ def _linked(arguments: argparse.Namespace) -> PageTemplate | None:
         graph = find_subdigraph(page, source, n=arguments.n, order=arguments.order, max_loads=arguments.max_loads)
     found = f"{len(graph.pages)} of {arguments.n} mutually linked pages" + ("" if graph.complete else ", no more found")
     note(f"{arguments.page}: {graph.n_links} links, {graph.n_loaded} pages loaded, {found}")
-    template = page_template(page, graph.pages, equality=arguments.equality, min_votes=arguments.min_votes)
+    votes = arguments.min_votes if arguments.min_votes or arguments.successive else MIN_VOTES
+    template = page_template(
+        page, graph.pages, equality=arguments.equality, min_votes=votes, successive=arguments.successive
+    )
     if template is None:
         reason = "no_links" if not graph.n_links else "nothing_loaded" if graph.n_loaded == 1 else "too_few_pages"
         note(f"{arguments.page}: no template ({reason})")
