@@ -17,7 +17,15 @@ from blockml.errors import UsageError
 from blockml.parsing import Limits, parse
 from blockml.rendering.text import render_text
 from blockml.templates.linked import ORDERS, PageSource, find_menu, find_subdigraph, menu_candidates
-from blockml.templates.mapping import PRESETS, PageTemplate, page_template, template_html, template_share, tree_of
+from blockml.templates.mapping import (
+    PRESETS,
+    PageTemplate,
+    content_blocks,
+    page_template,
+    template_html,
+    template_share,
+    tree_of,
+)
 from blockml.templates.site import EQUALITY, MIN_VOTES, N_MAPPED, SiteTemplate
 
 __all__ = ["add_extract", "add_menu", "key_url", "opened"]
@@ -37,6 +45,8 @@ def add_extract(parser: argparse.ArgumentParser) -> None:
     add("--source", required=True, metavar="FOLDER|ARCHIVE|web|FILE.template", help=text)
     add("--site", help="site to read, for a folder with several sites")
     add("--content", action="store_true", help="write the text outside of the template instead")
+    text = "with --content: only text in the smallest element that holds most of what is left"
+    add("--container", action="store_true", help=text)
     add("-o", "--output", metavar="FILE", help="output file, instead of standard output")
     add("--view", metavar="FILE.html", help="also write a view of page and template side by side")
     add("--n", type=positive, default=N_MAPPED, help="number of mutually linked pages")
@@ -96,6 +106,8 @@ def opened(
 
 def run_extract(arguments: argparse.Namespace) -> int:
     """Write the template of a page, or the text outside of it; return 1 if there is no template."""
+    if arguments.container and not arguments.content:
+        raise UsageError("--container needs --content")
     is_stored = Path(arguments.source).is_file() and read_page(arguments.source, 2) == b"PK"
     template = _stored(arguments) if is_stored else _linked(arguments)
     if template is None:
@@ -104,7 +116,10 @@ def run_extract(arguments: argparse.Namespace) -> int:
     share = template_share(page, template.nodes)
     if arguments.view:
         _write_view(arguments, template)
-    text = render_text(page, share < 0.5) if arguments.content else template_html(template)
+    if arguments.content:
+        text = render_text(page, content_blocks(page, template.nodes, second_stage=arguments.container))
+    else:
+        text = template_html(template)
     write_output(text, arguments.output)
     words = page.blocks.n_words
     note(f"{arguments.page}: {words @ share:.0f} of {words.sum()} words are in the template")

@@ -227,7 +227,8 @@ def test_the_whole_tree_is_the_one_of_a_slow_implementation(
 @pytest.mark.parametrize("columns", [(0, 1, 2), (1, 2), (1,)])
 def test_columns_of_many_values_are_treated_as_in_the_slow_implementation(columns: tuple[int, ...]) -> None:
     """Beside a numeric column, beside a column of few values, and alone, where their gains count after all."""
-    params = {"min_leaf": 2, "confidence": 0.70, "collapse": True, "subtree_raising": True, "mdl_correction": True}
+    params: dict[str, Any] = {"min_leaf": 2, "confidence": 0.70, "collapse": True}
+    params |= {"subtree_raising": True, "mdl_correction": True}
     sizes = set()
     for seed in range(40):
         rng = np.random.default_rng(seed)

@@ -34,7 +34,7 @@ from blockml.templates.frequency import (
     text_frequency,
     too_few,
 )
-from blockml.templates.mapping import template_share
+from blockml.templates.mapping import MAJORITY, content_blocks, template_share
 from blockml.templates.site import SiteTemplate, loaded
 
 __all__ = ["IBDF", "BlockFrequency", "Entropy", "SiteMethod", "TextFrequency", "TreeMapping"]
@@ -244,11 +244,16 @@ class TreeMapping(SiteMethod):
     ----------
     template, fallback, min_train
         See :class:`SiteMethod`; a subdigraph may be as small as one other page.
+    container
+        Keep only blocks in the smallest element that holds most of the remaining words
+        (:func:`~blockml.templates.mapping.main_container`), as the paper expects the main content in one place with
+        much text. Off by default: it loses more content than it removes noise (docs/papers.md).
     """
 
     name: ClassVar[str] = "etdm"
     traits: ClassVar[Traits] = Traits("Alarte et al. 2014", uses_siblings=True)
     min_train: int = parameter(2, Between(1, 1_000_000, whole=True))
+    container: bool = parameter(default=False)
 
     def fit(self, pages: Iterable[Page], labels: object = None) -> Self:  # noqa: ARG002 (the contract's signature)
         """Learn the layouts of the site from pages of it."""
@@ -259,4 +264,9 @@ class TreeMapping(SiteMethod):
         inside = template.in_tree(page)
         share = np.zeros(len(page.blocks)) if inside is None else template_share(page, inside)
         notes = ["in the template" if part == 1 else f"{part:.0%} in the template" if part else "" for part in share]
-        return (1 - share).astype(np.float32), notes
+        scores = (1 - share).astype(np.float32)
+        if self.container and inside is not None:
+            outside = ~content_blocks(page, inside, second_stage=True) & (share < MAJORITY)
+            scores[outside] = 0
+            notes = ["outside of the main container" if out else note for out, note in zip(outside, notes, strict=True)]
+        return scores, notes
