@@ -88,7 +88,7 @@ def held_out_folds(sites: Sequence[str], n_folds: int) -> NDArray[np.int64]:
     Examples
     --------
     >>> fold = held_out_folds(["a", "b", "a", "c"], 2)
-    >>> fold[0] == fold[2], sorted(set(fold.tolist()))
+    >>> bool(fold[0] == fold[2]), sorted(set(fold.tolist()))
     (True, [0, 1])
     """
     names = sorted(set(sites))

@@ -11,6 +11,7 @@ from typing import Any
 
 import joblib
 import numpy as np
+from numpy.typing import NDArray
 
 from blockml.datasets import Dataset, LabelledPage, TextGold
 from blockml.errors import DatasetError
@@ -25,10 +26,12 @@ from blockml.page import Status
 __all__ = ["METRICS", "PageResult", "evaluate_extractor", "peak_megabytes", "summarise"]
 
 #: Metrics of a page, reported as means over pages. Titles: :data:`blockml.evaluation.comparison.grid.METRICS`.
-METRICS = ("bag_f1", "bag_precision", "bag_recall", "lcs_f1", "shingle_f1", "with_rate", "without_rate")
+METRICS = (
+    "bag_f1", "bag_precision", "bag_recall", "bag_f05", "bag_f2", "lcs_f1", "shingle_f1", "with_rate", "without_rate",
+)  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class PageResult:
     """Scores and cost of one extraction."""
 
@@ -43,6 +46,8 @@ class PageResult:
     with_rate: float | None
     without_rate: float | None
     block: BlockScores  #: Counts over the blocks with gold
+    truth: NDArray[np.bool_]  #: (n,) whether each block with gold is main content
+    scores: NDArray[np.float32]  #: (n,) adjusted scores of these blocks
     seconds: float  #: CPU time of the extraction
     peak_megabytes: float | None  #: Peak memory of the process so far; None where the system doesn't report it
 
@@ -106,6 +111,8 @@ def _evaluate_page(extractor: Extractor, labelled: LabelledPage) -> PageResult |
         with_rate=snippets.with_rate if snippets else None,
         without_rate=snippets.without_rate if snippets else None,
         block=block_scores(labels.main[labels.known], result.kept[labels.known]),
+        truth=labels.main[labels.known],
+        scores=np.asarray(result.scores, dtype=np.float32)[labels.known],
         seconds=seconds,
         peak_megabytes=peak_megabytes(),
     )
