@@ -297,7 +297,9 @@ def test_a_page_is_not_lost_to_what_repeats() -> None:
 def test_pages_of_other_structure_do_not_count() -> None:
     """With a distance, texts are counted on the pages of the nearest cluster, as without the other pages."""
     articles = [
-        blockml.parse(f"<div><h1>Home of animals</h1><table><tr><td><b>{told(name)}</b></td></tr></table></div>")
+        blockml.parse(
+            f"<div><hr><img><h1>Home of animals</h1><table><tr><td><b>{told(name)}</b></td></tr></table></div>"
+        )
         for name in NAMES
     ]
     lists = [blockml.parse(f"<ul><li><a>{told(str(number))}</a></li></ul>" * 3) for number in range(12)]
