@@ -8,10 +8,14 @@ from blockml.cli.arguments import add_page, read_page
 from blockml.cli.extracting import add_choice, chosen_extractor
 from blockml.cli.output import note, writing
 from blockml.datasets import TextGold
+from blockml.errors import UsageError
 from blockml.extract import extract
 from blockml.parsing import Limits
 
 __all__ = ["COMMANDS"]
+
+#: Extractors with a curve.
+_CURVES = ("ccb", "accb", "tccb", "wccb", "dccb", "dsc")
 
 
 def add_view(parser: argparse.ArgumentParser) -> None:
@@ -19,6 +23,8 @@ def add_view(parser: argparse.ArgumentParser) -> None:
     add_page(parser)
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="HTML file to write")
     parser.add_argument("--gold", metavar="FILE", help="text of the main content, to mark blocks as correct or wrong")
+    text = "also draw the curve along the page by which the extractor decides (blurring, dsc)"
+    parser.add_argument("--curve", metavar="FILE.svg", help=text)
     parser.add_argument("--charset", help="encoding given by the transport (Content-Type header)")
     add_choice(parser)
     parser.set_defaults(run=run_view)
@@ -30,6 +36,7 @@ COMMANDS = {"view": add_view}
 def run_view(arguments: argparse.Namespace) -> int:
     """Extract one page and write its view."""
     from blockml.reports import write_view
+    from blockml.reports.curve_figure import write_curve
 
     extractor = chosen_extractor(arguments)
     threshold = extractor.effective_threshold if arguments.threshold is None else arguments.threshold
@@ -43,7 +50,14 @@ def run_view(arguments: argparse.Namespace) -> int:
         limits=Limits(bytes=arguments.max_bytes),
     )
     explanations = extractor.explain(result.page)
+    curve = extractor.curve(result.page)
+    if arguments.curve:
+        if curve is None:
+            raise UsageError(f"{extractor.name} has no curve along the page; choose one of: {', '.join(_CURVES)}")
+        with writing(arguments.curve):
+            title = f"{extractor.id}: {result.page.title or arguments.page}"
+            note(f"wrote {write_curve(arguments.curve, curve, result.kept, title)}")
     with writing(arguments.output):
-        path = write_view(result, arguments.output, gold=gold, explain=explanations, threshold=threshold)
+        path = write_view(result, arguments.output, gold=gold, explain=explanations, threshold=threshold, curve=curve)
     note(f"wrote {path}: {int(result.kept.sum())} of {len(result.kept)} blocks kept")
     return 0
