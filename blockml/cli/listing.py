@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from blockml.cli.arguments import HelpFormatter, add_format, add_jobs
-from blockml.cli.output import note, print_json, print_rows, progress_bar, write_output
-from blockml.datasets import LAYOUTS, open_dataset
+from blockml.cli.output import note, print_json, print_rows, progress_bar, write_output, writing
+from blockml.datasets import LAYOUTS, Dataset, open_dataset
+from blockml.errors import UnknownNameError, UsageError
 from blockml.extractors import EXTRACTORS, load, model_names
 from blockml.features import COLUMNS, FEATURE_SETS, describe, feature_set
 from blockml.model import Model
+
+if TYPE_CHECKING:
+    from blockml.datasets.tags import TagRow
 
 __all__ = ["COMMANDS"]
 
@@ -38,6 +42,9 @@ def add_features(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("set", nargs="?", metavar="SET", help="feature set, instead of all base columns")
     text = "count tags inside and outside the main content of these labelled pages"
     parser.add_argument("--tags", metavar="[NAME=]DIR", help=text)
+    text = "with --tags: draw the shares, and the tags of one page along its lines"
+    parser.add_argument("-o", "--output", metavar="FILE.html", help=text)
+    parser.add_argument("--page", metavar="ID", help="with -o: the page to draw, instead of the first with content")
     add_format(parser)
     parser.set_defaults(run=run_features)
 
@@ -119,8 +126,16 @@ def run_features(arguments: argparse.Namespace) -> int:
     """List the columns of a set, or all base columns and the sets, or count tags in labelled pages."""
     from blockml.datasets.tags import tag_distribution
 
+    if arguments.output and not arguments.tags:
+        raise UsageError("-o needs --tags")
+    if arguments.page and not arguments.output:
+        raise UsageError("--page needs -o")
     if arguments.tags:
-        print_rows([asdict(row) for row in tag_distribution(open_dataset(arguments.tags))], arguments.format)
+        dataset = open_dataset(arguments.tags)
+        rows = tag_distribution(dataset)
+        print_rows([asdict(row) for row in rows], arguments.format)
+        if arguments.output:
+            _write_tags(arguments, dataset, rows)
     elif arguments.set:
         print_rows(describe(feature_set(arguments.set).columns), arguments.format)
     else:
@@ -128,6 +143,27 @@ def run_features(arguments: argparse.Namespace) -> int:
         for item in FEATURE_SETS.values():
             note(f"set {item.name}, version {item.version}: {len(item.columns)} columns ({item.source})")
     return 0
+
+
+def _write_tags(arguments: argparse.Namespace, dataset: Dataset, rows: Sequence[TagRow]) -> None:
+    """Draw the tags of a data set and of one of its pages."""
+    from blockml.datasets.tags import tag_points
+    from blockml.parsing import parse
+    from blockml.reports.tagview import write_tags  # needs an optional package
+
+    if arguments.page and arguments.page not in (legal := [page.id for page in dataset.pages]):
+        raise UnknownNameError("page", arguments.page, legal[:20])
+    points, name = None, ""
+    for labelled in dataset.pages:
+        if arguments.page in (None, labelled.id):
+            html, gold = labelled.load()
+            page = parse(html, url=labelled.url, charset=labelled.charset)
+            labels = None if gold is None else gold.label(page)
+            if labels is not None and labels.main.any():
+                points, name = tag_points(page, labels), labelled.id
+                break
+    with writing(arguments.output):
+        note(f"wrote {write_tags(arguments.output, rows, name=dataset.name, page=name, points=points)}")
 
 
 def run_datasets(arguments: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 
 import blockml
 from blockml.batch import Item, find_inputs, read_items
-from blockml.cli import linked
+from blockml.cli import linked, pairs
 from blockml.cli.arguments import HelpFormatter, add_format, add_jobs, add_parameters, parameters, positive
 from blockml.cli.output import command_line, note, print_json, print_rows, progress_bar, writing
 from blockml.datasets.corpus import read_rows
@@ -45,6 +45,7 @@ def add_templates(parser: argparse.ArgumentParser) -> None:
         ("cluster", "cluster pages by template", _add_cluster),
         ("detect", "learn the template of a site from its pages and write it to a file", _add_detect),
         ("extract", "extract the template of a page as clean markup, from the pages it links to", linked.add_extract),
+        ("distance", "print the six structural distances of two pages, and pair their nodes", pairs.add_distance),
         ("menu", "find the menu of a page by link density", linked.add_menu),
     ):
         add(actions.add_parser(name, help=text, description=f"{text.capitalize()}.", formatter_class=HelpFormatter))

@@ -19,16 +19,27 @@ __all__ = ["curve_svg", "write_curve"]
 
 _WIDTH, _LEFT, _RIGHT = 1000.0, 92.0, 990.0
 _STRIP = 16.0
-#: Top of the strip of content and code, of the curve, and of the strip of kept text; height of the figure.
-_VECTOR, _TOP, _BOTTOM, _KEPT, _HEIGHT = 26.0, 56.0, 206.0, 216.0, 280.0
+#: Top of the strip of content and code, top and bottom of the curve, top of the strip of kept text.
+_VECTOR, _TOP, _BOTTOM, _KEPT = 26.0, 56.0, 206.0, 216.0
 
 #: Columns of the figure: more entries are not visible, and become their mean.
 _COLUMNS = 900
 
-_STYLE = (
-    "text{font:11px sans-serif;fill:#333}.axis{stroke:#999}.content{fill:#0072b2}.code{fill:#e3e6ea}"
-    ".curve{fill:none;stroke:#1a1f26;stroke-width:1.2}.total{fill:none;stroke:#a85d00;stroke-width:1.2;"
-    "stroke-dasharray:4 3}.limit{stroke:#bf2f24;stroke-dasharray:6 4}.kept{fill:#1d7a46}.lost{fill:#d5dbe1}"
+_LINE = 14.0  #: Height of a line of text.
+
+_STYLE = "".join(
+    f".page-curve {selector}{{{rules}}}"
+    for selector, rules in {
+        "text": "font:11px sans-serif;fill:#333",
+        ".axis": "stroke:#999",
+        ".content": "fill:#0072b2",
+        ".code": "fill:#e3e6ea",
+        ".curve": "fill:none;stroke:#1a1f26;stroke-width:1.2",
+        ".total": "fill:none;stroke:#a85d00;stroke-width:1.2;stroke-dasharray:4 3",
+        ".limit": "stroke:#bf2f24;stroke-dasharray:6 4",
+        ".kept": "fill:#1d7a46",
+        ".lost": "fill:#d5dbe1",
+    }.items()
 )
 
 
@@ -52,14 +63,18 @@ def curve_svg(curve: PageCurve, kept: NDArray[np.bool_], title: str = "") -> str
     x = scale_over(0, max(n, 1), _LEFT, _RIGHT)
     most = min(1.0, max(float(curve.values.max(initial=0.0)), curve.threshold, 0.1) * 1.05)
     y = Axis(0.0, 1.0, _BOTTOM, _TOP, 0.25) if most > 0.5 else Axis(0.0, most, _BOTTOM, _TOP, most / 4)
-    sign, side = ("≥", "above") if curve.keeps_above else ("≤", "below")
+    side = "above" if curve.keeps_above else "below"
+    legend = [f"line: {curve.name}", f"dashed red: {curve.threshold:.3g}; text at it or {side} is kept"]
+    legend += [f"dashed brown: {curve.total_name}, up to 1"] if curve.total is not None else []
+    lines = [*legend, *(f"{name}: {value}" for name, value in curve.facts.items())]
+    height = brief(_KEPT + 42 + _LINE * len(lines))
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {brief(_WIDTH)} {brief(_HEIGHT)}" role="img" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {brief(_WIDTH)} {height}" role="img" '
         f'class="page-curve"><style>{_STYLE}</style>',
         f"<title>{escape(title or curve.name)}</title>",
         f"<desc>{n:,} {escape(curve.unit)}, {int(curve.is_content.sum()):,} of them content; "
         f"{int(of_blocks.sum()):,} are kept.</desc>",
-        f'<rect width="{brief(_WIDTH)}" height="{brief(_HEIGHT)}" fill="#fff"/>',
+        f'<rect width="{brief(_WIDTH)}" height="{height}" fill="#fff"/>',
         f'<text x="{brief(_LEFT)}" y="16" font-weight="bold">{escape(title or curve.name)}</text>',
         _strip("content", curve.is_content.astype(float), _VECTOR, "content", "code"),
         _strip("kept", of_blocks.astype(float), _KEPT, "kept", "lost"),
@@ -77,11 +92,9 @@ def curve_svg(curve: PageCurve, kept: NDArray[np.bool_], title: str = "") -> str
         parts.append(f'<path class="total" d="{_line(curve.total, whole)}"/>')
     limit = brief(y.at(curve.threshold))
     parts.append(f'<path class="limit" d="M{brief(_LEFT)} {limit}H{brief(_RIGHT)}"/>')
-    legend = [f"line: {curve.name}", f"dashed red: threshold {curve.threshold:.3g}, text {sign} it ({side}) is kept"]
-    legend += [f"dashed brown: {curve.total_name}"] if curve.total is not None else []
-    parts.append(f'<text x="{brief(_LEFT)}" y="{brief(_KEPT + 47)}">{escape("; ".join(legend))}</text>')
-    facts = "; ".join(f"{name}: {value}" for name, value in curve.facts.items())
-    parts.append(f'<text x="{brief(_LEFT)}" y="{brief(_KEPT + 61)}">{escape(facts)}</text>')
+    for number, text in enumerate(lines):
+        top = brief(_KEPT + 47 + _LINE * number)
+        parts.append(f'<text x="{brief(_LEFT)}" y="{top}">{escape(text)}</text>')
     return "\n".join([*parts, "</svg>"])
 
 
