@@ -1,4 +1,4 @@
-"""``blockml model``, and the lists: ``models``, ``extractors``, ``datasets``, ``features``."""
+"""The lists: ``models``, ``extractors``, ``datasets``, ``features``."""
 
 from __future__ import annotations
 
@@ -8,32 +8,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from blockml.cli.arguments import HelpFormatter, add_format, add_jobs
-from blockml.cli.output import note, print_json, print_rows, progress_bar, write_output, writing
+from blockml.cli.arguments import add_format, add_jobs
+from blockml.cli.output import note, print_rows, progress_bar, writing
 from blockml.datasets import LAYOUTS, Dataset, open_dataset
 from blockml.errors import UnknownNameError, UsageError
 from blockml.extractors import EXTRACTORS, load, model_names
 from blockml.features import COLUMNS, FEATURE_SETS, describe, feature_set
-from blockml.model import Model
 
 if TYPE_CHECKING:
     from blockml.datasets.tags import TagRow
 
 __all__ = ["COMMANDS"]
-
-
-def add_model(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``blockml model``."""
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    for name, text, run in (
-        ("show", "print the card of a model", run_show),
-        ("check", "read a model file with all checks; the exit code is 4 if it is invalid", run_check),
-    ):
-        action = actions.add_parser(name, help=text, description=f"{text.capitalize()}.", formatter_class=HelpFormatter)
-        action.add_argument("model", metavar="NAME|FILE", help="released model or model file")
-        if run is run_show:
-            action.add_argument("--format", choices=["card", "json"], default="card", help="output format")
-        action.set_defaults(run=run)
 
 
 def add_features(parser: argparse.ArgumentParser) -> None:
@@ -56,48 +41,6 @@ def add_datasets(parser: argparse.ArgumentParser) -> None:
     add_jobs(parser)
     add_format(parser)
     parser.set_defaults(run=run_datasets)
-
-
-def run_show(arguments: argparse.Namespace) -> int:
-    """Print a model's card or header."""
-    from blockml.training.card import render_card
-
-    model = load(arguments.model).model
-    if arguments.format == "json":
-        print_json(_header(model))
-    else:
-        write_output(render_card(model), None)
-    return 0
-
-
-def _header(model: Model) -> dict[str, Any]:
-    return {
-        "name": model.name,
-        "version": model.version,
-        "features": model.features,
-        "features_hash": model.features_hash,
-        "predictors": {name: item.kind for name, item in model.predictors.items()},
-        "weights": model.weights,
-        "trees": [
-            {"trees": len(item.trees.roots), "nodes": len(item.trees.feature), "depth": item.trees.max_depth()}
-            for item in model.ensembles
-        ],
-        "policy": asdict(model.policy),
-        "labels": model.labels,
-        "recipe": model.recipe,
-        "training": model.training,
-        "metrics": model.metrics,
-        "command": model.command,
-        "seed": model.seed,
-    }
-
-
-def run_check(arguments: argparse.Namespace) -> int:
-    """Load a model; loading checks everything."""
-    model = load(arguments.model).model
-    kinds = ", ".join(f"{name} ({item.kind})" for name, item in model.predictors.items())
-    print(f"{model.id}: valid; {kinds}; features {model.features}")
-    return 0
 
 
 def run_models(arguments: argparse.Namespace) -> int:
@@ -203,7 +146,6 @@ def _add_list(run: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Ar
 
 
 COMMANDS = {
-    "model": add_model,
     "models": _add_list(run_models),
     "extractors": _add_list(run_extractors),
     "features": add_features,
