@@ -16,7 +16,7 @@ help:
 	@echo "make test    run all tests"
 	@echo "make lint    ruff and mypy"
 	@echo "make data    write the generated pages in data/ anew"
-	@echo "make model   train the released models anew (needs BLOCKML_CORPORA)"
+	@echo "make model   train the released models anew, or as a check on data/ without BLOCKML_CORPORA"
 	@echo "make wheel   build the wheel and test it in an environment of its own"
 	@echo "make sanitize  run the tests of the C extension under gcc's address and undefined-behaviour sanitizers"
 	@echo "make sdist   build the source archive, install from it, and extract a page"
@@ -26,7 +26,7 @@ help:
 	@echo "make compare every extractor, model and other people's tools on the labelled corpora, or on data/ without them"
 	@echo "make peers   test the adapters of other people's tools"
 	@echo "make bench   cost of an extraction against lxml's parse, its growth; fills docs/performance.md (needs BLOCKML_CORPORA)"
-	@echo "make paper   the paper's experiment on L3S-GN1, all readings (needs BLOCKML_CORPORA)"
+	@echo "make paper   the tables of the five papers on the labelled corpora, or as a check on data/"
 	@echo "make templates  distances, clusterings, linked pages and what siblings are worth (needs BLOCKML_CORPORA)"
 	@echo "make default  what the model recipe default is made of: parts, features, pages, trust (needs BLOCKML_CORPORA)"
 	@echo "make backends  what another HTML parser changes: speed, blocks, extractions (needs BLOCKML_CORPORA)"
@@ -169,7 +169,7 @@ bench: $(VENV)/.peers
 	$(BIN)/python -m benchmarks.speed.document $(OUT)/speed.json docs/performance.md
 
 paper: $(VENV)/.installed
-	$(BIN)/python benchmarks/paper.py --jobs $(JOBS)
+	$(BIN)/python -m benchmarks.papers --jobs $(JOBS) $(if $(CORPORA),--corpora $(CORPORA))
 
 clean:
 	rm -rf $(OUT) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -179,7 +179,7 @@ def _values(outcomes: Sequence[Outcome], system: str) -> tuple[NDArray[np.float6
 
 def _route_rows(outcomes: Sequence[Outcome]) -> list[dict[str, object]]:
     """Average over pages, with intervals over sites, and the difference to keeping everything."""
-    plain = _values(outcomes, "plain")[0][:, 2]
+    plain, clustered = (_values(outcomes, name)[0][:, 2] for name in ("plain", "DF, CP 0.7"))
     rows: list[dict[str, object]] = []
     for system in dict.fromkeys(row.system for row in outcomes):
         if "@" in system or system.startswith("size"):
@@ -198,6 +198,7 @@ def _route_rows(outcomes: Sequence[Outcome]) -> list[dict[str, object]]:
                 "R >= .99": f"{np.mean(values[:, 1] >= 0.99):.0%}",
                 "F1": spread(bootstrap_mean(values[:, 2], groups=sites)),
                 "minus plain": signed(paired_difference(values[:, 2], plain, groups=sites)),
+                "minus DF, CP 0.7": signed(paired_difference(values[:, 2], clustered, groups=sites)),
             }
         )
     return rows

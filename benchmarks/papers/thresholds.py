@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import mean
 
@@ -16,6 +16,7 @@ from benchmarks.templates.common import parsed, stratified
 from blockml.cli.output import note
 from blockml.datasets import LabelledPage
 from blockml.evaluation.clusters import adjusted_rand, cluster_scores, dunn
+from blockml.evaluation.comparison.published import compare_with_published
 from blockml.templates.clustering import PRESETS, auto_threshold, k_medoids_runs, single_linkage
 from blockml.templates.distances import METRICS, PageSketch, distance_matrix, sketch
 
@@ -26,6 +27,9 @@ COLLECTIONS = ("sites", "ir-research-big9-chaos", "cleanportaleval")
 
 #: Pages of each template, for distances of linear and of quadratic cost.
 LINEAR_PAGES, QUADRATIC_PAGES = 10, 5
+
+#: Names of rules.
+_MEDIAN, _LOOSE = "k-median, true number, 20 runs", "published, loose"
 
 #: Folds of sites; thresholds tried.
 N_FOLDS, N_THRESHOLDS = 4, 101
@@ -58,6 +62,44 @@ def thresholds_section(corpora: Path | None, jobs: int) -> None:
             f"{len(chosen)} pages of {len(set(groups))} templates on {len(set(sites))} sites, up to {size} pages each"
         )
         show(f"{title}; means over {_n_folds(sites)} folds of held-out sites", rows)
+        _show_claims(rows, dataset)
+
+
+def _show_claims(rows: Sequence[Mapping[str, object]], dataset: str) -> None:
+    """Print which conclusions of the published tables hold for the scores of the rules that the paper used."""
+    columns = {"rand_ordered": "Rand (paper)", "purity": "purity", "mutual_information_gottron": "MI (paper)"}
+    measured: dict[str, dict[str, dict[str, float]]] = {}
+
+    def add(metric: str, system: str, value: object) -> None:
+        measured.setdefault(metric, {})[system] = {dataset: float(str(value))}
+
+    for row in rows:
+        distance, rule = str(row["distance"]), str(row["threshold from"])
+        add("dunn", distance, row["Dunn"])
+        names = {
+            "true number": f"{distance}, single linkage",
+            _MEDIAN: f"{distance}, k-median",
+            "published": f"{distance} at {PRESETS.get(distance, 0):g}",
+            _LOOSE: f"{distance} at {PRESETS['cp-loose']:g}",
+        }
+        for metric, column in columns.items() if rule in names else ():
+            add(metric, names[rule], row[column])
+    claims = [
+        {
+            "table": f"{table['name']}, {table['place']}",
+            "claim": claim["text"],
+            "on held-out sites": _verdict(claim["ours"]),
+        }
+        for table in compare_with_published(measured)
+        for claim in table["claims"]
+        if claim["ours"] is not None
+    ]
+    if claims:
+        show(f"Claims, {dataset}", claims)
+
+
+def _verdict(holds: object) -> str:
+    return "holds" if holds else "does not hold"
 
 
 def _some(pages: Sequence[tuple[LabelledPage, str, str]], size: int) -> list[tuple[LabelledPage, str, str]]:
@@ -113,6 +155,8 @@ def _judged(matrix: _Matrix, metric: str, sites: Sequence[str], groups: Sequence
         rules = {"other sites": best, "published": PRESETS.get(metric), "automatic": None}
         rules |= {"gap of merges": merge_gap(own), "oracle": oracle}
         rules["automatic"] = auto_threshold(own, metric).value
+        if metric == "cp":
+            rules[_LOOSE] = PRESETS["cp-loose"]
         k = len(set(truth[test].tolist()))
         for rule, threshold in rules.items():
             if threshold is not None:
@@ -122,7 +166,7 @@ def _judged(matrix: _Matrix, metric: str, sites: Sequence[str], groups: Sequence
         found.setdefault("true number", []).append((None, cluster_scores(labels, truth[test])))
         runs = [cluster_scores(run.labels, truth[test]) for run in k_medoids_runs(own, k, 20).runs]
         averaged = {key: mean(run[key] for run in runs) for key in runs[0]}
-        found.setdefault("k-median, true number, 20 runs", []).append((None, averaged))
+        found.setdefault(_MEDIAN, []).append((None, averaged))
     return [_row(metric, rule, results, mean(indices)) for rule, results in found.items()]
 
 
