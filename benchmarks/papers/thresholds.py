@@ -58,9 +58,8 @@ def thresholds_section(corpora: Path | None, jobs: int) -> None:
             matrix = distance_matrix(sketches, metric, jobs=jobs)
             rows += _judged(matrix, metric, sites, groups)
             note(metric)
-        title = (
-            f"{len(chosen)} pages of {len(set(groups))} templates on {len(set(sites))} sites, up to {size} pages each"
-        )
+        dataset = f"{len(set(groups))} templates, up to {size} pages each"
+        title = f"{len(chosen)} pages of {len(set(sites))} sites, {dataset}"
         show(f"{title}; means over {_n_folds(sites)} folds of held-out sites", rows)
         _show_claims(rows, dataset)
 
