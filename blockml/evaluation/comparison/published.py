@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from types import MappingProxyType
@@ -237,8 +237,18 @@ def _compared(table: PublishedTable, measured: Mapping[str, Mapping[str, Mapping
         "derived": derived,
         "ours": ours,
         "claims": [
-            {"text": claim.text, "published": claim.holds(table.scores()), "ours": claim.holds(scores)}
+            {
+                "text": claim.text,
+                "published": claim.holds(table.scores()),
+                "ours": _of_measures(table, claim).holds(scores),
+            }
             for claim in table.claims
         ],
         "note": NOTE,
     }
+
+
+def _of_measures(table: PublishedTable, claim: Claim) -> Claim:
+    """Return a claim about rows that are measures as one about all rows, as measured rows are of these measures."""
+    measures = {row.name for row in table.rows if row.metric} if not table.averageable else set()
+    return replace(claim, rows=()) if claim.rows and set(claim.rows) <= measures else claim

@@ -178,3 +178,27 @@ def test_weighted_means_follow_the_sizes() -> None:
     assert table.means() == {"a": 0.5, "b": 1.0}
     assert table.weighted_means() == {"a": 0.75, "b": 1.0}
     assert table.best_counts() == {"a": 1, "b": 2}
+
+
+def test_claims_about_measures_are_judged_on_ours() -> None:
+    """Rand index and purity of a threshold of 0.9 against the others, on any pages; unmapped columns judge nothing."""
+    systems = ("cp at 0.7", "cp at 0.9", "ctss at 0.85", "cps at 0.6")
+    measured = {
+        metric: {name: {"pages": 0.5 if name == "cp at 0.9" else 0.9} for name in systems}
+        for metric in ("rand_ordered", "purity", "mutual_information_gottron")
+    }
+    claims = {row["name"]: row["claims"] for row in compare_with_published(measured)}
+    assert [claim["ours"] for claim in claims["clustering-threshold"]] == [True]
+    assert [claim["ours"] for claim in claims["clustering-dunn"]] == [None, None]
+
+
+def test_the_first_measured_system_of_a_column_counts() -> None:
+    """A trained tree of six attributes stands before boilerpipe's own; equal means are equal within a tolerance."""
+    blocks = {"block_f1": {"boilerpipe6": {"a": 0.6}, "density": {"a": 0.7, "b": 0.5}, "kim2013": {"a": 0.8, "b": 0.6}}}
+    table = {row["name"]: row for row in compare_with_published(blocks)}["context-965-gweb"]
+    found = [(entry["system"], entry["dataset"]) for entry in table["ours"]]
+    assert found == [("boilerpipe6", "a"), ("density", "b"), ("kim2013", "a"), ("kim2013", "b")]
+    assert table["claims"][0]["ours"] is True
+    equal = Claim("equal", better=("a",), worse=("b",), relation="=", every=True)
+    assert equal.holds({"a": {"x": 0.50}, "b": {"x": 0.515}}) is True
+    assert equal.holds({"a": {"x": 0.50}, "b": {"x": 0.53}}) is False
