@@ -6,7 +6,7 @@ of docs/papers.md; without it the sections run on the generated pages in data/, 
 ``classes``     Kim et al. 2013, tables 2 and 3, L3S-GN1: which classes of the annotation are main content
 ``readings``    what else the paper leaves open; protocols and learners
 ``varied``      table 3, right half: 25 attributes against six on pages of many kinds
-``areas``       its future work: areas other than main content, other classifiers
+``types``       its future work: block types other than main content, other classifiers
 ``content``     Gottron 2008, Bridging the gap, table 3: clustering, then content by document frequency or entropy
 ``thresholds``  Gottron 2008, Clustering: thresholds chosen on other sites than those judged
 ``nodes``       Alarte et al. 2014: template nodes found, definition and algorithm, and the main container
@@ -19,8 +19,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.papers.areas import areas_section
-
+from benchmarks.papers.block_types import types_section
 from benchmarks.papers.blocks import classes_section, readings_section, varied_section
 from benchmarks.papers.content import content_section
 from benchmarks.papers.nodes import nodes_section
@@ -31,7 +30,7 @@ SECTIONS: Mapping[str, Callable[[Path | None, int], None]] = {
     "classes": classes_section,
     "readings": readings_section,
     "varied": varied_section,
-    "areas": areas_section,
+    "types": types_section,
     "content": content_section,
     "thresholds": thresholds_section,
     "nodes": nodes_section,

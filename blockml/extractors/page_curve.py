@@ -1,4 +1,4 @@
-"""What a method that reads a page along its length computed, entry by entry, to be drawn."""
+"""Curve along a page, entry by entry, of a method that reads pages along their length; to be drawn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Future work of Kim et al. 2013: areas other than main content, and classifiers other than one tree."""
+"""Future work of Kim et al. 2013: block types other than main content, and classifiers other than one tree."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from blockml.training.recipes import recipe
 from blockml.training.splits import fold_pages, folds, n_groups
 from blockml.training.table import build_table
 
-__all__ = ["areas_section"]
+__all__ = ["types_section"]
 
-#: Areas that the paper names, and the rest of what home pages are annotated with.
-AREAS = (Label.NAVIGATION, Label.ADVERTISEMENT, Label.FOOTER, Label.RELATED, Label.COMMENT, Label.HEADING, Label.MAIN,
+#: Types that the paper names, and the rest of what home pages are annotated with.
+TYPES = (Label.NAVIGATION, Label.ADVERTISEMENT, Label.FOOTER, Label.RELATED, Label.COMMENT, Label.HEADING, Label.MAIN,
          Label.OTHER)  # fmt: skip
 
 N_FOLDS = 5
@@ -47,17 +47,17 @@ def learners() -> Mapping[str, Callable[[], Any]]:
     }
 
 
-def areas_section(corpora: Path | None, jobs: int) -> None:
-    """Print scores by area on unseen pages, then of main content by classifier."""
+def types_section(corpora: Path | None, jobs: int) -> None:
+    """Print scores by block type on unseen pages, then of main content by classifier."""
     dataset = corpus(corpora, "dataset-popular")
-    title = f"{dataset.name}: areas of unseen pages, 25 attributes"
-    show(f"{title}, {N_FOLDS} folds over pages: F1 of blocks", list(_areas(dataset, corpora, jobs)))
+    title = f"{dataset.name}: block types of unseen pages, 25 attributes"
+    show(f"{title}, {N_FOLDS} folds over pages: F1 of blocks", list(_types(dataset, corpora, jobs)))
     for name in ("l3s-gn1", "wcxb") if corpora is not None else ("data",):
         found = corpus(corpora, name, "pages_annotated" if name == "l3s-gn1" else "")
         show(f"{name}: main content by classifier, folds over sites", list(_classifiers(found, jobs)))
 
 
-class _Areas:
+class _LabelledBlocks:
     """Blocks with a label: attributes, label, page."""
 
     def __init__(self, dataset: Dataset) -> None:
@@ -75,28 +75,28 @@ class _Areas:
         self.matrix, self.names, self.page = np.concatenate(matrices), np.array(names), np.array(pages)
 
 
-def _areas(dataset: Dataset, corpora: Path | None, jobs: int) -> Iterator[dict[str, object]]:
-    areas, n_pages = _Areas(dataset), len(dataset.pages)
+def _types(dataset: Dataset, corpora: Path | None, jobs: int) -> Iterator[dict[str, object]]:
+    blocks, n_pages = _LabelledBlocks(dataset), len(dataset.pages)
     fold = fold_pages(np.arange(n_pages), N_FOLDS, 0)
     predicted: dict[str, NDArray[np.str_]] = {}
     for name, learner in learners().items():
-        found = np.empty(len(areas.names), dtype=areas.names.dtype)
+        found = np.empty(len(blocks.names), dtype=blocks.names.dtype)
         for number in range(N_FOLDS):
-            test = fold[areas.page] == number
-            found[test] = learner().fit(areas.matrix[~test], areas.names[~test]).predict(areas.matrix[test])
+            test = fold[blocks.page] == number
+            found[test] = learner().fit(blocks.matrix[~test], blocks.names[~test]).predict(blocks.matrix[test])
         predicted[name] = found
         note(name)
     if corpora is not None:
         predicted["block types as shipped"] = _shipped(dataset, corpora, fold, jobs)
-    for area in AREAS:
-        truth = areas.names == area
+    for kind in TYPES:
+        truth = blocks.names == kind
         if not truth.any():
             continue
-        row: dict[str, object] = {"area": str(area), "blocks": int(truth.sum())}
-        row["pages"] = len(np.unique(areas.page[truth]))
-        counts = [pooled_counts(truth, found == area, areas.page, n_pages) for found in predicted.values()]
+        row: dict[str, object] = {"type": str(kind), "blocks": int(truth.sum())}
+        row["pages"] = len(np.unique(blocks.page[truth]))
+        counts = [pooled_counts(truth, found == kind, blocks.page, n_pages) for found in predicted.values()]
         for (name, found), interval in zip(predicted.items(), pooled_f1(counts).intervals(), strict=True):
-            right, told = int((truth & (found == area)).sum()), int((found == area).sum())
+            right, told = int((truth & (found == kind)).sum()), int((found == kind).sum())
             row[name] = f"{spread(interval)}, P {right / max(told, 1):.2f}, R {right / truth.sum():.2f}"
         yield row
 
