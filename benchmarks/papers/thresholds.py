@@ -87,7 +87,7 @@ def _show_claims(rows: Sequence[Mapping[str, object]], dataset: str) -> None:
         {
             "table": f"{table['name']}, {table['place']}",
             "claim": claim["text"],
-            "on held-out sites": _verdict(claim["ours"]),
+            "on held-out sites": _found(claim["ours"]),
         }
         for table in compare_with_published(measured)
         for claim in table["claims"]
@@ -97,7 +97,7 @@ def _show_claims(rows: Sequence[Mapping[str, object]], dataset: str) -> None:
         show(f"Claims, {dataset}", claims)
 
 
-def _verdict(holds: object) -> str:
+def _found(holds: object) -> str:
     return "holds" if holds else "does not hold"
 
 

@@ -5,11 +5,21 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blockml.cli.arguments import add_datasets, add_format, add_jobs, add_parameters, parameters, positive
+from blockml.cli.arguments import (
+    add_backend,
+    add_datasets,
+    add_format,
+    add_jobs,
+    add_parameters,
+    parameters,
+    parsing_options,
+    positive,
+)
 from blockml.cli.output import command_line, note, print_json, print_rows, progress_bar, write_output, writing
 from blockml.datasets import open_dataset
 from blockml.errors import UnknownNameError, UsageError
@@ -31,6 +41,7 @@ def add_train(parser: argparse.ArgumentParser) -> None:
     add("--recipe", default="kim2013", metavar="NAME", help="training recipe")
     add_parameters(parser, "recipe")
     add("--name", help="name of the model, instead of that of FILE")
+    add_backend(parser)
     units = ["block", "page", "site", "none"]
     text = "units of cross-validation folds; may be repeated (default: that of the recipe)"
     add("--cv", action="append", metavar="|".join(units), choices=units, help=text)
@@ -47,6 +58,7 @@ def add_evaluate(parser: argparse.ArgumentParser) -> None:
     add_datasets(parser)
     add("--metric", action="append", metavar="NAME", help="metric to show; may be repeated (default: all)")
     add("--by-type", action="store_true", help="also show means by page type")
+    add_backend(parser)
     add_format(parser)
     add_jobs(parser)
     add("-o", "--output", metavar="FILE", help="write the scores of each page as JSON lines")
@@ -66,6 +78,7 @@ def run_train(arguments: argparse.Namespace) -> int:
     from blockml.training.train import train
 
     chosen = recipe(arguments.recipe).but(**parameters(arguments.parameters))
+    chosen = replace(chosen, parsing=replace(chosen.parsing, **parsing_options(arguments)))
     protocols = arguments.cv or chosen.protocols
     if "none" in protocols and len(protocols) > 1:
         raise UsageError("--cv none excludes other values of --cv")
@@ -99,6 +112,7 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
             raise UnknownNameError("metric", name, METRICS)
     extractors = {name: resolve(name) for name in arguments.extractors}
     reports: list[dict[str, Any]] = []
+    parsing = parsing_options(arguments)
     lines: list[str] = []
     for dataset in map(open_dataset, arguments.datasets):
         results = {}
@@ -108,7 +122,7 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
             if in_sample:
                 note(f"{name} was trained on {dataset.name}: its scores there are optimistic")
             bar = progress_bar(len(dataset), "page", quiet=False)
-            results[name] = evaluate_extractor(extractor, dataset, jobs=arguments.jobs, progress=bar)
+            results[name] = evaluate_extractor(extractor, dataset, jobs=arguments.jobs, progress=bar, parsing=parsing)
             place = {"extractor": name, "dataset": dataset.name}
             reports.append({**place, "in_sample": in_sample, **summarise(results[name], metrics)})
             for result in results[name]:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from blockml.cli.arguments import add_format, add_page, positive, read_page
+from blockml.cli.arguments import add_backend, add_format, add_page, parsing_options, positive, read_page
 from blockml.cli.output import note, print_json, print_rows, write_output, writing
 from blockml.errors import UsageError
 from blockml.parsing import Limits, parse
@@ -60,6 +60,7 @@ def add_extract(parser: argparse.ArgumentParser) -> None:
     )
     add("--successive", action="store_true", help=text)
     add("--allow-private", action="store_true", help="also fetch from private addresses")
+    add_backend(parser)
     parser.set_defaults(run=run_extract)
 
 
@@ -69,6 +70,7 @@ def add_menu(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--method", choices=["weighted", "ratio"], default="weighted", help="scoring method")
     add("--candidates", action="store_true", help="list all candidates with the terms of their scores")
+    add_backend(parser)
     add_format(parser)
     parser.set_defaults(run=run_menu)
 
@@ -131,7 +133,8 @@ def _stored(arguments: argparse.Namespace) -> PageTemplate:
     if arguments.site or arguments.allow_private:
         raise UsageError("--site and --allow-private do not apply to a template", source=arguments.source)
     site = SiteTemplate.load(arguments.source)
-    page = parse(read_page(arguments.page, Limits().bytes + 1), url=arguments.url)
+    page = parse(read_page(arguments.page, Limits().bytes + 1), url=arguments.url, **parsing_options(arguments))
+    site.check(page)
     inside, layout = site.in_tree(page), site.layout_of(page)
     if inside is None or layout is None:
         raise UsageError("the template has no layout tree: learn it from more pages", source=arguments.source)
@@ -142,11 +145,16 @@ def _stored(arguments: argparse.Namespace) -> PageTemplate:
 
 def _linked(arguments: argparse.Namespace) -> PageTemplate | None:
     """Learn the template from pages that link to each other; print the reason and return None without any."""
+    parsing = parsing_options(arguments)
     with opened(
-        arguments.source, site=arguments.site, allow_private=arguments.allow_private, pages=arguments.max_loads
+        arguments.source,
+        site=arguments.site,
+        allow_private=arguments.allow_private,
+        pages=arguments.max_loads,
+        parsing=parsing,
     ) as source:
         html = read_page(arguments.page, Limits().bytes + 1)
-        page = parse(html, url=key_url(arguments.page, arguments.url, source))
+        page = parse(html, url=key_url(arguments.page, arguments.url, source), **parsing)
         graph = find_subdigraph(page, source, n=arguments.n, order=arguments.order, max_loads=arguments.max_loads)
     found = f"{len(graph.pages)} of {arguments.n} mutually linked pages" + ("" if graph.complete else ", no more found")
     note(f"{arguments.page}: {graph.n_links} links, {graph.n_loaded} pages loaded, {found}")
@@ -195,7 +203,8 @@ def _write_view(arguments: argparse.Namespace, template: PageTemplate) -> None:
 
 def run_menu(arguments: argparse.Namespace) -> int:
     """Print the menu of a page, or all candidates; return 1 without any."""
-    page = parse(read_page(arguments.page, Limits().bytes + 1), url=arguments.url or _UNKNOWN_URL)
+    html = read_page(arguments.page, Limits().bytes + 1)
+    page = parse(html, url=arguments.url or _UNKNOWN_URL, **parsing_options(arguments))
     if arguments.candidates:
         candidates = menu_candidates(page, method=arguments.method)
         rows = [

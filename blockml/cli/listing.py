@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from blockml.cli.arguments import add_format, add_jobs
+from blockml.cli.arguments import add_backend, add_format, add_jobs, parsing_options
 from blockml.cli.output import note, print_rows, progress_bar, writing
 from blockml.datasets import LAYOUTS, Dataset, open_dataset
 from blockml.errors import UnknownNameError, UsageError
@@ -29,6 +29,7 @@ def add_features(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tags", metavar="[NAME=]DIR", help=text)
     text = "with --tags: draw the shares, and the tags of one page along its lines"
     parser.add_argument("-o", "--output", metavar="FILE.html", help=text)
+    add_backend(parser)
     parser.add_argument("--page", metavar="ID", help="with -o: the page to draw, instead of the first with content")
     add_format(parser)
     parser.set_defaults(run=run_features)
@@ -75,7 +76,7 @@ def run_features(arguments: argparse.Namespace) -> int:
         raise UsageError("--page needs -o")
     if arguments.tags:
         dataset = open_dataset(arguments.tags)
-        rows = tag_distribution(dataset)
+        rows = tag_distribution(dataset, **parsing_options(arguments))
         print_rows([asdict(row) for row in rows], arguments.format)
         if arguments.output:
             _write_tags(arguments, dataset, rows)
@@ -100,7 +101,7 @@ def _write_tags(arguments: argparse.Namespace, dataset: Dataset, rows: Sequence[
     for labelled in dataset.pages:
         if arguments.page in (None, labelled.id):
             html, gold = labelled.load()
-            page = parse(html, url=labelled.url, charset=labelled.charset)
+            page = parse(html, url=labelled.url, charset=labelled.charset, **parsing_options(arguments))
             labels = None if gold is None else gold.label(page)
             if labels is not None and labels.main.any():
                 points, name = tag_points(page, labels), labelled.id

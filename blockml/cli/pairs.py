@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.cli.arguments import add_format, read_page
+from blockml.cli.arguments import add_backend, add_format, parsing_options, read_page
 from blockml.cli.output import note, print_rows, writing
 from blockml.errors import UsageError
 from blockml.page import Page
@@ -42,13 +42,15 @@ def add_distance(parser: argparse.ArgumentParser) -> None:
     add("pages", metavar="PAGE", nargs=2, help="page file (.gz is unzipped)")
     add("--equality", choices=sorted(PRESETS), default="hybex", help="equality of nodes of the mapping ETDM")
     add("-o", "--output", metavar="FILE.html", help="write a view of both trees with the nodes mapped to each other")
+    add_backend(parser)
     add_format(parser)
     parser.set_defaults(run=run_distance)
 
 
 def run_distance(arguments: argparse.Namespace) -> int:
     """Print the six distances of two pages and the number of nodes mapped, and write the view."""
-    one, two = (parse(read_page(name, Limits().bytes + 1)) for name in arguments.pages)
+    options = parsing_options(arguments)
+    one, two = (parse(read_page(name, Limits().bytes + 1), **options) for name in arguments.pages)
     rows: list[dict[str, object]] = []
     for name, meaning in _MEANINGS.items():
         try:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from blockml.cli.arguments import add_page, read_page
+from blockml.cli.arguments import add_backend, add_page, parsing_options, read_page
 from blockml.cli.extracting import add_choice, chosen_extractor
 from blockml.cli.output import note, writing
 from blockml.datasets import TextGold
 from blockml.errors import UsageError
-from blockml.extract import extract
-from blockml.parsing import Limits
+from blockml.extract import extract_page
+from blockml.parsing import Limits, parse
 
 __all__ = ["COMMANDS"]
 
@@ -26,6 +26,7 @@ def add_view(parser: argparse.ArgumentParser) -> None:
     text = "also draw the curve along the page by which the extractor decides (blurring, dsc)"
     parser.add_argument("--curve", metavar="FILE.svg", help=text)
     parser.add_argument("--charset", help="encoding given by the transport (Content-Type header)")
+    add_backend(parser)
     add_choice(parser)
     parser.set_defaults(run=run_view)
 
@@ -41,14 +42,14 @@ def run_view(arguments: argparse.Namespace) -> int:
     extractor = chosen_extractor(arguments)
     threshold = extractor.effective_threshold if arguments.threshold is None else arguments.threshold
     gold = TextGold(read_page(arguments.gold).decode("utf-8-sig", "replace")) if arguments.gold else None
-    result = extract(
+    page = parse(
         read_page(arguments.page, arguments.max_bytes + 1),  # one byte more shows that the page is longer
         url=arguments.url,
         charset=arguments.charset,
-        model=extractor,
-        threshold=threshold,
         limits=Limits(bytes=arguments.max_bytes),
+        **{**extractor.parsing.options(), **parsing_options(arguments)},
     )
+    result = extract_page(page, extractor, threshold=threshold)
     explanations = extractor.explain(result.page)
     curve = extractor.curve(result.page)
     if arguments.curve:

@@ -134,3 +134,44 @@ def test_precision_recall_curves_of_several_data_sets(tmp_path: Path, capsys: py
     assert {path.name for path in tmp_path.iterdir()} == {"c-pages.svg", "c-courier.svg"}
     assert told.count("average precision of blocks") == 4
     assert "bag_f2" in printed
+
+
+@pytest.mark.parametrize("backend", ["html5lib", "lexbor"])
+def test_the_parser_can_be_chosen(backend: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every command that reads pages here names another parser in its results, or counts other elements."""
+    if backend == "lexbor":
+        pytest.importorskip("selectolax")
+    view = tmp_path / "view.html"
+    assert run(capsys, "view", PAGE, "--backend", backend, "-o", view)[0] == 0
+    assert f"<dd>{backend}, segmented" in view.read_text()
+    page = tmp_path / "page.html"
+    page.write_text("<table><tr><td>Menu</td></tr></table><p>Some text of the page.")
+    code, printed, _ = run(capsys, "templates", "distance", page, page, "--backend", backend)
+    assert code == 0
+    assert "10 of 10" in printed  # with a tbody
+    assert "9 of 9" in run(capsys, "templates", "distance", page, page)[1]
+    template = tmp_path / "site.template"
+    assert run(capsys, "templates", "detect", SITE, "--backend", backend, "-o", template)[0] == 0
+    code, _, told = run(capsys, "templates", "extract", PAGE, "--source", template)
+    assert code == 2
+    assert f"parsed with {backend}" in told
+    assert run(capsys, "templates", "extract", PAGE, "--source", template, "--backend", backend)[0] == 0
+    arguments = ["--dataset", DATA / "pages", "--metric", "bag_f1", "--backend", backend]
+    assert run(capsys, "evaluate", "kim2013", *arguments)[0] == 0
+    code, printed, _ = run(capsys, "features", "--tags", DATA / "pages", "--backend", backend)
+    rows = {line.split()[0]: line.split()[1:3] for line in printed.splitlines()}
+    assert "tbody" in rows
+
+
+def test_templates_of_the_algorithm_and_the_container(capsys: pytest.CaptureFixture[str]) -> None:
+    """Both options are about a page and its links; wrong combinations are errors."""
+    base = ["templates", "extract", PAGE, "--source", SITE]
+    assert run(capsys, *base, "--successive")[0] == 0
+    code, text, _ = run(capsys, *base, "--content")
+    code, centred, _ = run(capsys, *base, "--content", "--container")
+    assert code == 0
+    assert 0 < len(centred) <= len(text)
+    assert run(capsys, *base, "--container")[0] == 2
+    code, _, told = run(capsys, *base, "--successive", "--min-votes", "2")
+    assert code == 2
+    assert "min_votes" in told
