@@ -16,7 +16,7 @@ help:
 	@echo "make test    run all tests"
 	@echo "make lint    ruff and mypy"
 	@echo "make data    generate the pages in data/ again"
-	@echo "make model   train the released models (needs BLOCKML_CORPORA)"
+	@echo "make model   train the released models, or as a check on data/ without BLOCKML_CORPORA"
 	@echo "make wheel   build the wheel and test it in an environment of its own"
 	@echo "make sanitize  run the tests of the C extension under gcc's address and undefined-behaviour sanitizers"
 	@echo "make sdist   build the source archive, install from it, and extract a page"
@@ -26,7 +26,7 @@ help:
 	@echo "make compare every extractor, model and third-party tool on the labelled corpora, or on data/ without them"
 	@echo "make peers   test the adapters of third-party tools"
 	@echo "make bench   cost of an extraction against lxml's parse, its growth; fills docs/performance.md (needs BLOCKML_CORPORA)"
-	@echo "make paper   the paper's experiment on L3S-GN1, all readings (needs BLOCKML_CORPORA)"
+	@echo "make paper   the tables of the five papers on the labelled corpora, or as a check on data/"
 	@echo "make templates  distances, clusterings, linked pages and the benefit of other pages of a site (needs BLOCKML_CORPORA)"
 	@echo "make default  ablations of the default model: predictors, features, training pages, confidence (needs BLOCKML_CORPORA)"
 	@echo "make backends  HTML parsers compared: speed, blocks, extractions (needs BLOCKML_CORPORA)"
@@ -170,7 +170,7 @@ bench: $(VENV)/.peers
 	$(BIN)/python -m benchmarks.speed.document $(OUT)/speed.json docs/performance.md
 
 paper: $(VENV)/.installed
-	$(BIN)/python benchmarks/paper.py --jobs $(JOBS)
+	$(BIN)/python -m benchmarks.papers --jobs $(JOBS) $(if $(CORPORA),--corpora $(CORPORA))
 
 clean:
 	rm -rf $(OUT) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -292,3 +292,47 @@ def test_a_page_is_not_lost_to_what_repeats() -> None:
     result = extract_page(pages[0], at_site(resolve("lqf"), SiteTemplate.count(pages)))
     assert result.text == shared.strip()
     assert result.warnings == ("fallback to lqf: everything it keeps repeats",)
+
+
+def test_pages_of_other_structure_do_not_count() -> None:
+    """With a distance, texts are counted on the pages of the nearest cluster, as without the other pages."""
+    articles = [
+        blockml.parse(
+            f"<div><hr><img><h1>Home of animals</h1><table><tr><td><b>{told(name)}</b></td></tr></table></div>"
+        )
+        for name in NAMES
+    ]
+    lists = [blockml.parse(f"<ul><li><a>{told(str(number))}</a></li></ul>" * 3) for number in range(12)]
+    known = TextFrequency(metric="cp", fallback="plain").fit([*articles, *lists])
+    alone = TextFrequency(fallback="plain").fit(articles)
+    for page in articles:
+        assert known.score(page).tolist() == alone.score(page).tolist() == [0, 1]
+    # The heading is on less than a third of all pages.
+    everything = TextFrequency(fallback="plain").fit([*articles, *lists])
+    assert everything.score(articles[0]).tolist() == [1, 1]
+    few = TextFrequency(metric="cp", fallback="plain").fit([*articles, *lists[:2]])
+    assert extract_page(lists[0], few).warnings == ("fallback to plain: too_few_pages",)
+    assert TextFrequency(metric="cp").fit([]).predict(articles[0]).remarks
+    known.set_params(metric=None)
+    assert known.score(articles[0]).tolist() == everything.score(articles[0]).tolist()
+
+
+def test_distances_without_a_threshold_are_refused() -> None:
+    """The message names the legal ones."""
+    with pytest.raises(UsageError, match="cp, cps, ctss"):
+        TextFrequency(metric="lcts").fit(animals())
+
+
+def test_the_main_container_can_be_asked_for() -> None:
+    """Of what is left, ETDM then keeps only the smallest element with most of the words."""
+    pages = [
+        blockml.parse(
+            f"<nav><p>Home of animals</p></nav><main><p>{told(name)}</p><p>{told(name)[::-1]}</p></main>"
+            f"<aside><p>{name[0]}</p></aside>"
+        )
+        for name in NAMES
+    ]
+    plain, centred = (TreeMapping(container=container).fit(pages) for container in (False, True))
+    assert (plain.score(pages[0]) >= 0.5).tolist() == [False, True, True, True]
+    assert (centred.score(pages[0]) >= 0.5).tolist() == [False, True, True, False]
+    assert centred.explain(pages[0])[-1] == "outside of the main container"
