@@ -80,7 +80,7 @@ def test_sites_stay_in_one_fold() -> None:
 
 
 def test_frames_hold_menus_and_not_articles() -> None:
-    """Template text of a site by page; the trees are those of the pages in data/."""
+    """Frames of sites by page; the trees are those of the pages in data/."""
     made = frames()
     assert len(made) == 87
     for item in made[::10]:

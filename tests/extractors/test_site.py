@@ -324,7 +324,7 @@ def test_distances_without_a_threshold_are_refused() -> None:
 
 
 def test_the_main_container_can_be_asked_for() -> None:
-    """ETDM then keeps only the smallest element with most of the remaining words."""
+    """ETDM then keeps, of the remaining elements, only the smallest element with most of the words."""
     pages = [
         blockml.parse(
             f"<nav><p>Home of animals</p></nav><main><p>{told(name)}</p><p>{told(name)[::-1]}</p></main>"

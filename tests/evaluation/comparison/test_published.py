@@ -180,8 +180,8 @@ def test_weighted_means_follow_the_sizes() -> None:
     assert table.best_counts() == {"a": 1, "b": 2}
 
 
-def test_claims_about_measures_are_judged_on_ours() -> None:
-    """Rand index and purity of a threshold of 0.9 against the others, on any pages; unmapped columns are not compared."""
+def test_claims_about_measures_are_tested_on_ours() -> None:
+    """Rand index and purity of a threshold of 0.9 against the others, on any pages; unmapped columns are not tested."""
     systems = ("cp at 0.7", "cp at 0.9", "ctss at 0.85", "cps at 0.6")
     measured = {
         metric: {name: {"pages": 0.5 if name == "cp at 0.9" else 0.9} for name in systems}
