@@ -151,7 +151,7 @@ class CCB(Extractor):
 
     def _of_words(self, ratios: _Floats, starts: _Ints, stream: TokenStream, tokens: Tokens) -> _Floats:  # noqa: ARG002
         """(words,) mean ratio of each word's entries; ``starts`` has the first entry of each piece."""
-        owner, place, length = find_spans(stream.texts, "cjk")  # those of TokenStream.tokens
+        owner, place, length = find_spans(stream.texts, "cjk")  # as in TokenStream.tokens
         first = starts[owner] + place
         sums = np.append(0, np.cumsum(ratios))
         means: _Floats = (sums[first + length] - sums[first]) / length
