@@ -11,7 +11,7 @@ import blockml
 from blockml.extractors import resolve
 from blockml.extractors.heuristics.blurring import blur
 from blockml.extractors.heuristics.dsc import flat_sections
-from blockml.extractors.heuristics.token_stream import flatten
+from blockml.extractors.heuristics.token_stream import token_stream
 from blockml.reports.curve_figure import curve_svg
 from tests.strategies import messy_html
 
@@ -40,7 +40,7 @@ def test_slopes_are_those_of_the_windows() -> None:
     extractor = resolve("dsc")
     curve = extractor.curve(PAGE)
     assert curve is not None
-    tokens = flatten(PAGE).tokens()
+    tokens = token_stream(PAGE).tokens()
     chosen = flat_sections(tokens.is_tag)
     assert curve.total is not None
     assert curve.total[-1] == 1

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.extractors.base import Extractor, Traits, parameter
-from blockml.extractors.heuristics.token_stream import VIEWS, Flat, flatten, shares
+from blockml.extractors.heuristics.token_stream import VIEWS, TokenStream, block_share, token_stream
 from blockml.page import Page
 
 __all__ = ["BTE", "body_text", "objective"]
@@ -99,27 +99,27 @@ class BTE(Extractor):
             The value of a parameter is not legal.
         """
         self.check()
-        flat = flatten(page, self.view)
-        tokens = flat.tokens()
-        first, beyond = np.searchsorted(tokens.piece, _body(flat) if self.body_only else (0, len(flat))).tolist()
+        stream = token_stream(page, self.view)
+        tokens = stream.tokens()
+        first, beyond = np.searchsorted(tokens.piece, _body(stream) if self.body_only else (0, len(stream))).tolist()
         start, end = body_text(tokens.is_tag[first:beyond])
         chosen = np.zeros(len(tokens), dtype=bool)
         chosen[first + start : first + end] = True
-        return shares(chosen, tokens.block, len(page.blocks))
+        return block_share(chosen, tokens.block, len(page.blocks))
 
 
-def _body(flat: Flat) -> tuple[int, int]:
+def _body(stream: TokenStream) -> tuple[int, int]:
     """Return the first piece of the body, and one past its last: the last end tag, as pages may have several.
 
     A body without a start tag begins after the head or title that precedes the first block.
     """
-    if "body" in flat.names:
-        start = flat.names.index("body") + 1
+    if "body" in stream.names:
+        start = stream.names.index("body") + 1
     else:
-        texts = np.flatnonzero(flat.block >= 0)
-        before = flat.names[: int(texts[0])] if len(texts) else ()
+        texts = np.flatnonzero(stream.block >= 0)
+        before = stream.names[: int(texts[0])] if len(texts) else ()
         start = max((piece + 1 for piece, name in enumerate(before) if name in ("/head", "/title")), default=0)
-    for piece in range(len(flat) - 1, start - 1, -1):
-        if flat.names[piece] == "/body":
+    for piece in range(len(stream) - 1, start - 1, -1):
+        if stream.names[piece] == "/body":
             return start, piece
-    return start, len(flat)
+    return start, len(stream)

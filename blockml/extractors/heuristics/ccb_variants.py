@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from blockml.extractors.base import Between, Traits, parameter
 from blockml.extractors.heuristics.ccb import CCB
-from blockml.extractors.heuristics.token_stream import Flat, Tokens
+from blockml.extractors.heuristics.token_stream import Tokens, TokenStream
 from blockml.page import Page
 from blockml.page.subtrees import subtree_sums
 
@@ -57,15 +57,15 @@ class WeightedCCB(CCB):
     inline_weight: float = parameter(0.25, Between(0, 1))
     attributes: bool = parameter(default=True)
 
-    def _lengths(self, flat: Flat, tokens: Tokens) -> NDArray[np.int64]:
-        lengths = super()._lengths(flat, tokens)
+    def _lengths(self, stream: TokenStream, tokens: Tokens) -> NDArray[np.int64]:
+        lengths = super()._lengths(stream, tokens)
         if not self.attributes:
-            bare = np.array([len(name) + 2 for name in flat.names], dtype=np.int64)
-            lengths = np.where(flat.is_tag, bare, lengths)
-        return np.where(_is_inline(flat), np.rint(self.inline_weight * lengths).astype(np.int64), lengths)
+            bare = np.array([len(name) + 2 for name in stream.names], dtype=np.int64)
+            lengths = np.where(stream.is_tag, bare, lengths)
+        return np.where(_is_inline(stream), np.rint(self.inline_weight * lengths).astype(np.int64), lengths)
 
-    def _separates(self, flat: Flat) -> NDArray[np.bool_]:
-        return flat.is_tag & ~_is_inline(flat)
+    def _separates(self, stream: TokenStream) -> NDArray[np.bool_]:
+        return stream.is_tag & ~_is_inline(stream)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -110,9 +110,9 @@ class TreeCCB(WeightedCCB):
         return np.clip(mixed, 0, 1).astype(np.float32)
 
 
-def _is_inline(flat: Flat) -> NDArray[np.bool_]:
+def _is_inline(stream: TokenStream) -> NDArray[np.bool_]:
     """(n,) whether a piece is a tag of an inline element."""
-    return np.array([name.removeprefix("/") in INLINE for name in flat.names], dtype=bool)
+    return np.array([name.removeprefix("/") in INLINE for name in stream.names], dtype=bool)
 
 
 def _around(page: Page, size: NDArray[np.float64], content: NDArray[np.float64], prior: float) -> NDArray[np.float64]:

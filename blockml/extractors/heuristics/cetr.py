@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from blockml.extractors.base import Between, Extractor, Traits, parameter
 from blockml.extractors.heuristics.source_lines import split_lines
-from blockml.extractors.heuristics.token_stream import flatten, shares
+from blockml.extractors.heuristics.token_stream import block_share, token_stream
 from blockml.page import Page
 
 __all__ = ["CETR", "CETRTM", "above_deviation", "away_from_origin", "smooth", "steps_ahead"]
@@ -171,11 +171,11 @@ class _TagRatios(Extractor):
             The value of a parameter is not legal.
         """
         self.check()
-        lines = split_lines(flatten(page), rewrap=self.rewrap)
+        lines = split_lines(token_stream(page), rewrap=self.rewrap)
         # Without tags all lines are content.
         chosen = self._content(lines.ratio) if lines.n_tags.any() else np.ones(len(lines.n_tags), dtype=bool)
         words = np.repeat(np.arange(len(lines.line)), lines.n_words)
-        return shares(chosen[lines.line][words], lines.block[words], len(page.blocks))
+        return block_share(chosen[lines.line][words], lines.block[words], len(page.blocks))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

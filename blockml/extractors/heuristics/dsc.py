@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.extractors.base import Between, Extractor, Traits, parameter
-from blockml.extractors.heuristics.token_stream import VIEWS, flatten, shares
+from blockml.extractors.heuristics.token_stream import VIEWS, block_share, token_stream
 from blockml.extractors.page_curve import PageCurve
 from blockml.page import Page
 
@@ -166,14 +166,14 @@ class DSC(Extractor):
             An argument of the constructor is no legal value.
         """
         self.check()
-        tokens = flatten(page, self.view).tokens()
+        tokens = token_stream(page, self.view).tokens()
         chosen = flat_sections(tokens.is_tag, factor=self.factor, run=self.run, window=self.window)
-        return shares(chosen, tokens.block, len(page.blocks))
+        return block_share(chosen, tokens.block, len(page.blocks))
 
     def curve(self, page: Page) -> PageCurve:
         """Return the slope of the window around each token, and the document slope curve."""
         self.check()
-        tokens = flatten(page, self.view).tokens()
+        tokens = token_stream(page, self.view).tokens()
         n = len(tokens)
         length = window_length(n) if self.window is None else self.window
         windows = slope_windows(tokens.is_tag, length)

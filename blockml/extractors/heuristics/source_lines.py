@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.extractors.heuristics.token_stream import Flat
+from blockml.extractors.heuristics.token_stream import TokenStream
 from blockml.text.characters import code_points
 from blockml.text.words import find_words
 
@@ -44,12 +44,12 @@ class Lines:
         return ratio
 
 
-def split_lines(flat: Flat, *, rewrap: bool = True) -> Lines:
+def split_lines(stream: TokenStream, *, rewrap: bool = True) -> Lines:
     """Split tags and texts into the lines of the source.
 
     Parameters
     ----------
-    flat
+    stream
         The page; the tags of scripts and styles are left out.
     rewrap
         Break lines with more than :data:`LINE_LENGTH` characters of text, between words or before a text. Tags do not
@@ -58,13 +58,13 @@ def split_lines(flat: Flat, *, rewrap: bool = True) -> Lines:
     Examples
     --------
     >>> import blockml
-    >>> from blockml.extractors.heuristics.token_stream import flatten
+    >>> from blockml.extractors.heuristics.token_stream import token_stream
     >>> page = blockml.parse("<div><a>Home</a><a>News</a></div>\\n\\n<p>Cats rule the world, really.</p>")
-    >>> split_lines(flatten(page)).ratio.round(3).tolist()
+    >>> split_lines(token_stream(page)).ratio.round(3).tolist()
     [1.333, 14.0]
     """
     lines, pieces, texts = [], [], []
-    for line, piece, text in _wrapped(flat, LINE_LENGTH if rewrap else sys.maxsize):
+    for line, piece, text in _wrapped(stream, LINE_LENGTH if rewrap else sys.maxsize):
         lines.append(line)
         pieces.append(piece)
         texts.append(text)
@@ -77,15 +77,15 @@ def split_lines(flat: Flat, *, rewrap: bool = True) -> Lines:
         n_chars=np.bincount(row, n_chars, n_lines).astype(np.int64),
         n_tags=np.bincount(row[~is_text], minlength=n_lines),
         line=row[is_text],
-        block=flat.block[np.array(pieces, dtype=np.intp)][is_text],
+        block=stream.block[np.array(pieces, dtype=np.intp)][is_text],
         n_words=np.bincount(owner, minlength=len(texts))[is_text],
     )
 
 
-def _wrapped(flat: Flat, width: int) -> Iterator[tuple[int, int, str]]:
+def _wrapped(stream: TokenStream, width: int) -> Iterator[tuple[int, int, str]]:
     """Line and piece of each tag, with an empty text, and of each stretch of text; no line is empty."""
     line, room, last = -1, width, -1
-    for source_line, piece, text in _source_lines(flat):
+    for source_line, piece, text in _source_lines(stream):
         if source_line != last:
             line, room, last = line + 1, width, source_line
         done = 0
@@ -101,13 +101,13 @@ def _wrapped(flat: Flat, width: int) -> Iterator[tuple[int, int, str]]:
         room -= len(text) - done
 
 
-def _source_lines(flat: Flat) -> Iterator[tuple[int, int, str]]:
+def _source_lines(stream: TokenStream) -> Iterator[tuple[int, int, str]]:
     """Source line and piece of each tag, with an empty text, and of each stretch of text that is on one line."""
-    signs = code_points([flat.source, ""])
+    signs = code_points([stream.source, ""])
     breaks = np.flatnonzero((signs[:-1] == ord("\n")) | ((signs[:-1] == ord("\r")) & (signs[1:] != ord("\n")))) + 1
-    borders = np.append(flat.start, len(flat.source))
+    borders = np.append(stream.start, len(stream.source))
     line_of_border = np.searchsorted(breaks, borders, side="right").tolist()
-    for piece, (name, text) in enumerate(zip(flat.names, flat.texts, strict=True)):
+    for piece, (name, text) in enumerate(zip(stream.names, stream.texts, strict=True)):
         line = line_of_border[piece]
         if name:
             if name not in _REMOVED:
@@ -115,7 +115,7 @@ def _source_lines(flat: Flat) -> Iterator[tuple[int, int, str]]:
         elif line == line_of_border[piece + 1]:
             yield line, piece, text.strip()
         else:
-            written = flat.source[borders[piece] : borders[piece + 1]]
+            written = stream.source[borders[piece] : borders[piece + 1]]
             written = _COMMENT.sub(lambda comment: "\n" * len(_BREAK.findall(comment[0])), written)
             for number, part in enumerate(_BREAK.split(written), start=line):
                 stretch = " ".join(html.unescape(part).split())

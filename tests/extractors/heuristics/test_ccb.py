@@ -15,7 +15,7 @@ import blockml
 from blockml.errors import UsageError
 from blockml.extractors.heuristics.blurring import blur, blur_once, kernel
 from blockml.extractors.heuristics.ccb import ACCB, CCB, TCCB
-from blockml.extractors.heuristics.token_stream import flatten
+from blockml.extractors.heuristics.token_stream import token_stream
 from blockml.page import Page, Status
 from tests.strategies import messy_html, slow_words
 
@@ -33,18 +33,20 @@ _OTHER = str.maketrans(
 
 def vector(extractor: CCB, html: str) -> str:
     """Content and code entries of a page."""
-    flat = extractor._flat(blockml.parse(html))
-    lengths = extractor._lengths(flat, flat.tokens())
-    return "".join(("0" if tag else "1") * int(n) for tag, n in zip(flat.is_tag.tolist(), lengths, strict=True))
+    stream = extractor._stream(blockml.parse(html))
+    lengths = extractor._lengths(stream, stream.tokens())
+    return "".join(("0" if tag else "1") * int(n) for tag, n in zip(stream.is_tag.tolist(), lengths, strict=True))
 
 
 def slow_scores(extractor: CCB, page: Page) -> list[float]:
     """Scores of blocks with words, one piece, entry and word after the other."""
-    flat = flatten(page, extractor.view)
+    stream = token_stream(page, extractor.view)
     entries: list[int] = []  # 1 for content
     runs: list[list[int]] = [[]]  # entries of each run of texts
     words: list[tuple[int, int, list[int]]] = []  # block, run, entries
-    for name, text, n_chars, block in zip(flat.names, flat.texts, flat.n_chars.tolist(), flat.block, strict=True):
+    for name, text, n_chars, block in zip(
+        stream.names, stream.texts, stream.n_chars.tolist(), stream.block, strict=True
+    ):
         if name:
             if type(extractor) is CCB or name not in ("a", "/a"):
                 entries += [0] * (1 if isinstance(extractor, TCCB) else n_chars)
@@ -89,9 +91,9 @@ def test_an_anchor_splits_a_text_only_where_it_counts() -> None:
     """Without anchors the three texts of the paragraph are one and share the largest ratio."""
     page = blockml.parse("<p>ab <a>cd</a> ef</p>")
     for extractor, n_runs in ((CCB(), 3), (ACCB(), 1), (TCCB(), 1)):
-        flat = extractor._flat(page)
-        separates = extractor._separates(flat)
-        assert len(set(np.cumsum(separates)[~flat.is_tag].tolist())) == n_runs
+        stream = extractor._stream(page)
+        separates = extractor._separates(stream)
+        assert len(set(np.cumsum(separates)[~stream.is_tag].tolist())) == n_runs
 
 
 def test_ten_words_between_menu_and_comment() -> None:
@@ -262,11 +264,11 @@ def test_a_block_has_what_half_of_its_words_reach() -> None:
     long = "plain words " * 20
     html = f"<table><tr><td>{long}</td></tr></table><p>{long}<a href=/{'x' * 200}>{'linked ' * 3}</a></p>"
     page = blockml.parse(html)
-    flat = flatten(page)
-    lengths = flat.n_chars
-    ratios, _ = blur(np.repeat((~flat.is_tag).astype(float), lengths), 40, 40 / 3, 0.01, 100)
+    stream = token_stream(page)
+    lengths = stream.n_chars
+    ratios, _ = blur(np.repeat((~stream.is_tag).astype(float), lengths), 40, 40 / 3, 0.01, 100)
     largest = [part.max() for part in np.split(ratios, np.cumsum(lengths)[:-1])]
     scores = CCB().score(page)
-    rows: NDArray[np.intp] = np.flatnonzero(flat.block == 1)
+    rows: NDArray[np.intp] = np.flatnonzero(stream.block == 1)
     assert len(rows) == 2
     assert scores[1] == pytest.approx(largest[int(rows[0])], abs=1e-6)

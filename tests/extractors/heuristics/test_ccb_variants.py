@@ -101,7 +101,7 @@ def test_inline_tags_end_no_text() -> None:
     long = "x" * 300
     for tag, joined in (("b", True), ("img", False)):
         page = blockml.parse(f"<p>{WORDS * 9}<{tag} class={long}>few</{tag}><{tag} class={long}></p>")
-        flat = WeightedCCB()._flat(page)
+        flat = WeightedCCB()._stream(page)
         assert WeightedCCB()._separates(flat)[2] != joined
 
 
@@ -109,7 +109,7 @@ def test_inline_tags_lend_no_ratio() -> None:
     """The largest ratio of a line's entries is that of a text, also where a tag between two texts has more."""
     far = f"<hr class={'x' * 300}>"
     page = blockml.parse(f"{far}one<b class={'x' * 80}></b>two{far}")
-    flat = WeightedCCB()._flat(page)
+    flat = WeightedCCB()._stream(page)
     entries = np.repeat((~flat.is_tag).astype(float), WeightedCCB()._lengths(flat, flat.tokens()))
     ratios, _ = blur(entries, 40, 40 / 3, 0.01, 100)
     assert ratios.max() > ratios[entries == 1].max()

@@ -15,7 +15,7 @@ from blockml.errors import UsageError
 from blockml.extractors import Extractor
 from blockml.extractors.heuristics.cetr import CETR, CETRTM, above_deviation, away_from_origin, smooth, steps_ahead
 from blockml.extractors.heuristics.source_lines import LINE_LENGTH, Lines, split_lines
-from blockml.extractors.heuristics.token_stream import flatten
+from blockml.extractors.heuristics.token_stream import token_stream
 from tests.extractors.heuristics.test_dsc import LETTERS
 from tests.strategies import messy_html
 
@@ -28,7 +28,7 @@ TEXT = "".join(f"<p>{'word ' * 13}</p>\n" for _ in range(8))
 
 def lines_of(html: str, *, rewrap: bool = True) -> Lines:
     """Lines of a source."""
-    return split_lines(flatten(blockml.parse(html)), rewrap=rewrap)
+    return split_lines(token_stream(blockml.parse(html)), rewrap=rewrap)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import blockml
 from blockml.errors import UsageError
 from blockml.extractors.heuristics.dsc import DSC, flat_sections, slope_curve, slope_windows, window_length
-from blockml.extractors.heuristics.token_stream import flatten
+from blockml.extractors.heuristics.token_stream import token_stream
 from tests.strategies import messy_html
 
 #: A page of 31 tokens, 16 of them tags.
@@ -75,7 +75,7 @@ def test_ME_8_5_section() -> None:
 def test_ME_8_5_page() -> None:
     """The tokens of the published example give the same section after parsing."""
     page = blockml.parse(NEWS)
-    assert np.array_equal(flatten(page).tokens().is_tag, is_tag(NEWS))
+    assert np.array_equal(token_stream(page).tokens().is_tag, is_tag(NEWS))
     assert DSC(window=4).score(page).tolist() == [0, 1, 0]
     assert blockml.extract(NEWS, model=DSC(window=4)).text.split() == [f"w{number}" for number in range(1, 13)]
 
