@@ -134,11 +134,12 @@ def _extract_item(item: Item, extractor: Extractor, options: Mapping[str, Any]) 
         html = item.read(options["limits"].bytes + 1)
         result = extract(html, url=item.url, charset=item.charset, model=extractor, **options)
         return {"id": item.id, **page_record(result), "error": None}
-    except Exception as error:  # noqa: BLE001 (a failing page must not stop the run)
-        message = str(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
-        failed: dict[str, Any] = {"status": "error", "text": "", "confidence": None, "n_blocks": 0, "n_kept": 0}
-        failed |= {"model": extractor.id, "warnings": [], "error": message.encode("utf-8", "backslashreplace").decode()}
-        return {"id": item.id, "url": item.url, **failed}
+    except Exception as failure:  # noqa: BLE001 (a failing page must not stop the run)
+        message = str(failure) if isinstance(failure, OSError) else f"{type(failure).__name__}: {failure}"
+        failed: dict[str, Any] = {"status": "error", "title": None, "text": "", "confidence": None}
+        failed |= {"n_blocks": 0, "n_kept": 0, "model": extractor.id, "warnings": [], "metadata": None}
+        error = message.encode("utf-8", "backslashreplace").decode()
+        return {"id": item.id, "url": item.url, **failed, "error": error}
 
 
 def predict_to_file(

@@ -18,7 +18,10 @@ from blockml.extractors import Extractor, Plain, Traits
 from blockml.page import Page
 from blockml.parsing import Limits
 
-FIELDS = ["id", "url", "status", "text", "confidence", "n_blocks", "n_kept", "model", "warnings", "error"]
+FIELDS = [
+    "id", "url", "status", "title", "text", "confidence", "n_blocks", "n_kept", "model", "warnings", "metadata",
+    "error",
+]  # fmt: skip
 
 
 class Fragile(Extractor):
