@@ -1,4 +1,4 @@
-"""What the package shows to the world: names, docstrings, imports, dependencies, threads."""
+"""Public interface: names, docstrings, imports, dependencies, threads."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def top_level(tree: ast.Module) -> set[str]:
 
 @every_module
 def test_modules_list_their_names(path: Path) -> None:
-    """What ``__all__`` names is there, once; a public class or function of the module is in it."""
+    """Names in ``__all__`` exist and occur once; every public class or function of the module is among them."""
     tree = TREES[path]
     names = listed(tree)
     if names is None:
@@ -73,7 +73,7 @@ def test_modules_list_their_names(path: Path) -> None:
 
 @every_module
 def test_public_classes_and_functions_have_docstrings(path: Path) -> None:
-    """So has every module."""
+    """Every module has one, too."""
     missing = [] if ast.get_docstring(TREES[path]) or not TREES[path].body else ["module"]
     waiting: list[ast.AST] = [TREES[path]]
     while waiting:
@@ -101,7 +101,7 @@ def imports(tree: ast.Module) -> set[str]:
 
 @every_module
 def test_one_module_calls_html_parsers(path: Path) -> None:
-    """All pages go the same way; one more walks a parser's tree (what builds synthetic pages may check them)."""
+    """All pages are parsed there; the generator of synthetic pages may check its pages with other parsers."""
     inside = path.relative_to(PACKAGE).parts
     if inside in {("parsing", "backends.py"), ("parsing", "lexbor.py")} or inside[:2] == ("tools", "synthetic_sites"):
         return

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from blockml.extractors.base import Between, Extractor, Traits, parameter
 from blockml.extractors.heuristics.blurring import blur
 from blockml.extractors.heuristics.token_stream import VIEWS, Flat, Tokens, flatten, majority
+from blockml.extractors.page_curve import PageCurve
 from blockml.page import Page
 from blockml.text.words import find_spans
 
@@ -70,6 +71,7 @@ class CCB(Extractor):
     """
 
     name: ClassVar[str] = "ccb"
+    unit: ClassVar[str] = "characters"
     traits: ClassVar[Traits] = Traits("Gottron 2008")
 
     radius: int = parameter(40, Between(1, 500, whole=True))
@@ -109,6 +111,30 @@ class CCB(Extractor):
         )
         return self._rescued(self._spread(page, scores), n_words)
 
+    def curve(self, page: Page) -> PageCurve:
+        """Return content code vector and ratio along the page, with the rounds of blurring."""
+        self.check()
+        flat = self._flat(page)
+        lengths = self._lengths(flat, flat.tokens())
+        is_content = np.repeat(~flat.is_tag, lengths)
+        ratios, rounds = self._blurred(is_content.astype(np.float64))
+        return PageCurve(
+            unit=self.unit,
+            is_content=is_content,
+            name="content code ratio",
+            values=ratios,
+            threshold=self.threshold,
+            keeps_above=True,
+            block=np.repeat(flat.block, lengths),
+            facts={
+                "rounds of blurring": f"{rounds} of at most {self.max_iter}",
+                "neighbourhood": f"{self.radius} {self.unit} on either side, sigma {self._deviation:.3g}",
+                "threshold": f"{self.threshold:g}; a text between two tags is kept if it is reached anywhere in it"
+                if self.keep_blocks
+                else f"{self.threshold:g}, word by word",
+            },
+        )
+
     def _flat(self, page: Page) -> Flat:
         """Return the tags and texts of the vector."""
         return flatten(page, self.view)
@@ -131,9 +157,17 @@ class CCB(Extractor):
 
     def _ratios(self, vector: _Floats) -> _Floats:
         """Content code ratio of each entry."""
-        sigma = self.radius / 3 if self.sigma is None else self.sigma
-        blurred, _ = blur(vector, self.radius, sigma, self.eps, self.max_iter)
-        return np.clip(blurred, 0, 1)  # rounding errors
+        return self._blurred(vector)[0]
+
+    def _blurred(self, vector: _Floats) -> tuple[_Floats, int]:
+        """Content code ratio of each entry, and the rounds of blurring."""
+        blurred, rounds = blur(vector, self.radius, self._deviation, self.eps, self.max_iter)
+        return np.clip(blurred, 0, 1), rounds  # rounding errors
+
+    @property
+    def _deviation(self) -> float:
+        """Standard deviation of the weights."""
+        return self.radius / 3 if self.sigma is None else self.sigma
 
     def _spread(self, page: Page, scores: NDArray[np.float32]) -> NDArray[np.float32]:  # noqa: ARG002 (for subclasses)
         """(n_blocks,) scores with the influence of surrounding blocks, in subclasses."""
@@ -187,6 +221,7 @@ class TCCB(ACCB):
     """
 
     name: ClassVar[str] = "tccb"
+    unit: ClassVar[str] = "tokens"
     radius: int = parameter(25, Between(1, 500, whole=True))
 
     def _lengths(self, flat: Flat, tokens: Tokens) -> _Ints:

@@ -1,4 +1,4 @@
-"""The lines of a page's source, and what stands on each: tags, and stretches of text."""
+"""Lines of a page's source, with the tags and stretches of text on each."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from blockml.text.words import find_words
 
 __all__ = ["LINE_LENGTH", "Lines", "split_lines"]
 
-#: Characters of text on a line where the source has longer ones (our choice: about what lines of written sources hold).
+#: Maximum characters of text on a line; longer lines are broken (our choice: about the length of hand-written lines).
 LINE_LENGTH = 65
 
-#: Elements that are taken away first, with their tags (Weninger et al. 2010).
+#: Elements that are removed first, with their tags (Weninger et al. 2010).
 _REMOVED = frozenset({"script", "/script", "style", "/style"})
 _BREAK = re.compile(r"\r\n?|\n")
 # Inside a piece of text only comments are markup.
@@ -29,7 +29,7 @@ _COMMENT = re.compile(r"<!--.*?(?:--!?>|\Z)|<[!?/][^>]*+(?:>|\Z)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lines:
-    """The lines of a page that are not empty, and the stretches of text on them."""
+    """Non-empty lines of a page, and the stretches of text on them."""
 
     n_chars: NDArray[np.int64]  #: (n_lines,) characters of text.
     n_tags: NDArray[np.int64]  #: (n_lines,) tags that begin there.
@@ -39,21 +39,21 @@ class Lines:
 
     @property
     def ratio(self) -> NDArray[np.float64]:
-        """(n_lines,) tag ratio: characters of text by tags; without tags the characters."""
+        """(n_lines,) tag ratio: characters of text divided by tags, or by 1 without tags."""
         ratio: NDArray[np.float64] = self.n_chars / np.maximum(self.n_tags, 1)
         return ratio
 
 
 def split_lines(flat: Flat, *, rewrap: bool = True) -> Lines:
-    """Lay tags and texts out on lines, as the source does.
+    """Split tags and texts into the lines of the source.
 
     Parameters
     ----------
     flat
         The page; the tags of scripts and styles are left out.
     rewrap
-        Break lines with more than :data:`LINE_LENGTH` characters of text, between words or before a text. Tags don't
-        count: else long attributes would part a tag from the text it belongs to.
+        Break lines with more than :data:`LINE_LENGTH` characters of text, between words or before a text. Tags do not
+        count, because long attributes would separate a tag from its text.
 
     Examples
     --------

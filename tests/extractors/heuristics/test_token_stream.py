@@ -25,7 +25,7 @@ NEWS = (
 
 
 def test_characters_of_the_source_are_code_or_content() -> None:
-    """Each character of a tag is code, each of a text content; one blank is kept between text and tag."""
+    """Characters of tags are code, characters of text content; one space is kept between text and tag."""
     flat = flatten(blockml.parse("<p>ab <a>cd</a> ef</p>"))
     code = "".join(
         ("0" if is_tag else "1") * int(n) for is_tag, n in zip(flat.is_tag.tolist(), flat.n_chars.tolist(), strict=True)
@@ -37,7 +37,7 @@ def test_characters_of_the_source_are_code_or_content() -> None:
 
 
 def test_implied_tags_are_no_code() -> None:
-    """What the parser adds to a text without tags does not count, in either view."""
+    """Tags that the parser adds to a text without tags do not count, in either view."""
     for view in ("raw", "tree"):
         flat = flatten(blockml.parse("just a text"), view)
         assert flat.names == ("",)
@@ -60,7 +60,7 @@ def test_entities_are_one_character_and_never_a_tag() -> None:
 
 
 def test_scripts_comments_and_white_space_between_tags_are_gone() -> None:
-    """Of a script its tags are left, of a comment nothing, and text goes on across it."""
+    """Tags of a script stay, a comment leaves nothing, and text continues after it."""
     flat = flatten(blockml.parse("<div>\n <p>a<!-- x -->b</p>\n<script>if (a<b) c('</p>')</script> \n</div>"))
     assert flat.names == ("div", "p", "", "/p", "script", "/script", "/div")
     assert flat.texts[2] == "ab"
@@ -89,7 +89,7 @@ def test_an_empty_end_tag_is_a_comment() -> None:
     ],
 )
 def test_what_source_and_tree_read_otherwise_costs_no_other_text(start: str) -> None:
-    """All that follows has its place."""
+    """Every later text has its position."""
     page = blockml.parse(start + "".join(f"<p>paragraph {number} of them</p>" for number in range(30)))
     flat = flatten(page)
     assert set(range(len(page.blocks) - 30, len(page.blocks))) <= set(flat.block.tolist())
@@ -102,13 +102,13 @@ def test_a_self_closed_frame_swallows_nothing() -> None:
 
 
 def test_title_belongs_to_no_block() -> None:
-    """It is a text of the page all the same."""
+    """It is nevertheless a text of the page."""
     flat = flatten(blockml.parse("<title>A title</title><p>text</p>"))
     assert dict(zip(flat.texts, flat.block.tolist(), strict=True)) == {"": -1, "A title": -1, "text": 0}
 
 
 def test_starts_lead_back_to_the_source() -> None:
-    """Each tag stands in the source where its piece says."""
+    """Each tag is found in the source at its position."""
     flat = flatten(blockml.parse(NEWS))
     for name, start, length in zip(flat.names, flat.start.tolist(), flat.n_chars.tolist(), strict=True):
         if name:
@@ -116,7 +116,7 @@ def test_starts_lead_back_to_the_source() -> None:
 
 
 def test_a_page_without_a_source_has_its_tree() -> None:
-    """Such a page was made from another; bare tags that every tree has are not counted."""
+    """A page made from another page has no source: tags are read from the tree, without those that every tree has."""
     page = blockml.parse(NEWS)
     bare = replace(page, utf8=None)
     assert flatten(bare).names == flatten(page).names[2:-2]
@@ -146,7 +146,7 @@ def test_columns_agree_on_any_page(html: str, view: str) -> None:
 
 @given(messy_html)
 def test_the_tree_view_holds_every_block(html: str) -> None:
-    """Its texts, block by block, are the texts of the blocks."""
+    """The texts of the blocks are those of the page's blocks, in order."""
     page = blockml.parse(html)
     flat = flatten(page, "tree")
     for number, text in enumerate(page.blocks.texts):
@@ -198,7 +198,7 @@ def test_leaving_pieces_out_keeps_the_rest() -> None:
 
 @given(messy_html)
 def test_spans_of_words_are_those_of_the_tokens(html: str) -> None:
-    """The same words, in the same pieces: what is taken from either fits the other."""
+    """Words have the same characters in both, so spans of one apply to the other."""
     flat = flatten(blockml.parse(html))
     tokens = flat.tokens()
     owner, place, length = find_spans(flat.texts, "cjk")
