@@ -85,6 +85,7 @@ wheel: $(VENV)/.installed
 	$(PYTHON) -m venv $(OUT)/wheel-venv
 	$(OUT)/wheel-venv/bin/python -m pip install --quiet --constraint constraints.txt dist/*.whl
 	cd $(OUT) && wheel-venv/bin/blockml extract ../data/pages/short-article/page.html
+	cd $(OUT) && wheel-venv/bin/blockml predict ../data/pages --quiet > wheel-predictions.jsonl
 	cd $(OUT) && wheel-venv/bin/blockml model check default
 	$(BIN)/python -m tools.synthetic_sites -o data --check
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from blockml.batch.blas import one_thread
 from blockml.batch.inputs import Item
-from blockml.errors import UsageError
+from blockml.errors import MissingExtraError, UsageError
 from blockml.extract import check_labels, extract
 from blockml.extractors import Extractor
 from blockml.extractors.site.at_site import at_site
@@ -108,7 +108,14 @@ def predict(
 
 
 def _run(tasks: Iterable[tuple[Any, ...]], jobs: int) -> Iterator[dict[str, Any]]:
-    import joblib  # slow, and extraction of one page does not need it
+    if jobs == 1:
+        for task in tasks:
+            yield from _extract_chunk(*task)
+        return
+    try:
+        import joblib  # slow, and one process does not need it
+    except ImportError as error:
+        raise MissingExtraError("prediction in several processes", "train") from error
 
     with joblib.Parallel(n_jobs=jobs, return_as="generator", pre_dispatch="3*n_jobs") as parallel:
         for records in parallel(joblib.delayed(_extract_chunk)(*task) for task in tasks):

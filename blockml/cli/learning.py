@@ -46,6 +46,8 @@ def add_train(parser: argparse.ArgumentParser) -> None:
     text = "units of cross-validation folds; may be repeated (default: that of the recipe)"
     add("--cv", action="append", metavar="|".join(units), choices=units, help=text)
     add("--folds", type=positive, metavar="N", help="number of folds (default: that of the recipe)")
+    text = "train although the gold of many pages is defective ('blockml datasets DIR' lists the defects)"
+    add("--accept-defects", action="store_true", help=text)
     add("--seed", type=int, default=0, metavar="N", help="random seed")
     add_jobs(parser)
     parser.set_defaults(run=run_train)
@@ -83,6 +85,10 @@ def run_train(arguments: argparse.Namespace) -> int:
     if "none" in protocols and len(protocols) > 1:
         raise UsageError("--cv none excludes other values of --cv")
     output = Path(arguments.output)
+    if output.is_dir():  # known before hours of training
+        raise UsageError(
+            f"is a folder; -o takes the model file to write, such as {output / 'mine.blockml'}", source=output
+        )
     model = train(
         [open_dataset(spec) for spec in arguments.datasets],
         chosen,
@@ -94,6 +100,7 @@ def run_train(arguments: argparse.Namespace) -> int:
         jobs=arguments.jobs,
         command=command_line(),
         report=note,
+        accept_defects=arguments.accept_defects,
     )
     with writing(output):
         save_model(model, output)

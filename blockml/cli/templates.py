@@ -40,6 +40,10 @@ _COUNTS = ("documents", "clusters", "groups")
 #: Best distance with an automatic threshold (docs/templates-results.md); cp is a little faster.
 _DISTANCE = "ctss"
 
+#: Share of known words below which ``--update`` warns. With eight pages learnt and four added, it was .10 and more for
+#: each of 20 sites (six in ``data/sites``, 14 real ones), and at most .05 for most pairs of sites.
+_LEAST_KNOWN = 0.05
+
 #: Number of pages and groups listed in a row.
 _LISTED = 3
 
@@ -246,6 +250,17 @@ def _counted(truth: Mapping[str, int] | None) -> str:
     return ", ".join(f"{name} {count}" for name, count in groups[:_LISTED]) + more
 
 
+def _known_words(site: SiteTemplate, pages: Sequence[Page]) -> float:
+    """Compute the share of the words of pages that are in texts which a site's template counted, in [0, 1]."""
+    words = known = 0
+    for page in pages:
+        # A page is counted together with those learnt, so a new text has the share 1 / (n + 1).
+        share = measure(page, site.counts, similar=False).text_share * (site.counts.n_pages + 1)
+        words += int(page.blocks.n_words.sum())
+        known += int(page.blocks.n_words[share > 1.5].sum())
+    return known / max(words, 1)
+
+
 def run_detect(arguments: argparse.Namespace) -> int:
     """Learn a site template; return 1 if some pages could not be read."""
     if arguments.update and arguments.threshold is not None:
@@ -256,6 +271,11 @@ def run_detect(arguments: argparse.Namespace) -> int:
         raise InputError("no page with text could be read", source=", ".join(arguments.inputs))
     if arguments.update:
         before = SiteTemplate.load(arguments.output)
+        if (share := _known_words(before, pages)) < _LEAST_KNOWN:
+            note(
+                f"only {share:.1%} of the words of these pages occur on the pages of {before.name} that were learnt: "
+                "are they of another site? Without --update, -o writes a template of their own"
+            )
         site = before.updated(pages)
         note(f"added {site.counts.n_pages - before.counts.n_pages} pages")
     else:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from blockml.cli.arguments import add_backend, add_page, parsing_options, read_page
 from blockml.cli.extracting import add_choice, chosen_extractor
 from blockml.cli.output import note, writing
-from blockml.datasets import TextGold
-from blockml.errors import UsageError
+from blockml.datasets import Gold, TextGold
+from blockml.datasets.folders import read_labels
+from blockml.errors import InputError, UsageError
 from blockml.extract import extract_page
 from blockml.parsing import Limits, parse
 
@@ -22,7 +24,7 @@ def add_view(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``blockml view``."""
     add_page(parser)
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="HTML file to write")
-    parser.add_argument("--gold", metavar="FILE", help="text of the main content, to mark blocks as correct or wrong")
+    parser.add_argument("--gold", metavar="FILE", help="main content as text, or labels as .jsonl, to mark errors")
     text = "also draw the curve along the page by which the extractor decides (blurring, dsc)"
     parser.add_argument("--curve", metavar="FILE.svg", help=text)
     parser.add_argument("--charset", help="encoding given by the transport (Content-Type header)")
@@ -34,6 +36,16 @@ def add_view(parser: argparse.ArgumentParser) -> None:
 COMMANDS = {"view": add_view}
 
 
+def _gold(name: str) -> Gold:
+    """Read labels from a JSON lines file, and the main content from any other file."""
+    if name.endswith(".jsonl"):
+        try:
+            return read_labels(Path(name))
+        except OSError as error:
+            raise InputError(error.strerror or str(error), source=name) from error
+    return TextGold(read_page(name).decode("utf-8-sig", "replace"))
+
+
 def run_view(arguments: argparse.Namespace) -> int:
     """Extract one page and write its view."""
     from blockml.reports import write_view
@@ -41,7 +53,7 @@ def run_view(arguments: argparse.Namespace) -> int:
 
     extractor = chosen_extractor(arguments)
     threshold = extractor.effective_threshold if arguments.threshold is None else arguments.threshold
-    gold = TextGold(read_page(arguments.gold).decode("utf-8-sig", "replace")) if arguments.gold else None
+    gold = _gold(arguments.gold) if arguments.gold else None
     page = parse(
         read_page(arguments.page, arguments.max_bytes + 1),  # one byte more shows that the page is longer
         url=arguments.url,

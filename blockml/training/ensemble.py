@@ -99,7 +99,7 @@ def fit_ensemble(
     """
     main = table.main[training]
     if not len(main) or main.all() or not main.any():
-        raise UsageError("training needs blocks of both kinds, content and not")
+        raise UsageError("training needs blocks of both kinds, content and not, in each fold too")
     rows, weight = learning_rows(table, training, seed)
     first = _fit_first(recipe, table.matrix[rows], table.main[rows], weight, seed)
     name = "trees" if recipe.is_boosted else recipe.learner

@@ -39,7 +39,7 @@ def fit_tree(recipe: Recipe, matrix: NDArray[np.float32], main: NDArray[np.bool_
         All of the rows are content, or none.
     """
     if not len(main) or main.all() or not main.any():
-        raise UsageError("training needs blocks of both kinds, content and not")
+        raise UsageError("training needs blocks of both kinds, content and not, in each fold too")
     grow = partial(_cart, seed=seed) if recipe.learner == "cart" else _c45
     columns = feature_set(recipe.features).columns
     of_site = np.array([split_name(name)[0] in _SITE_COLUMNS for name in columns])
