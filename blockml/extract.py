@@ -12,7 +12,9 @@ from functools import partial
 
 from blockml.decision.decide import decide, label_names, with_threshold
 from blockml.errors import UsageError
-from blockml.extractors import Extractor, resolve
+from blockml.extractors import Extractor
+from blockml.extractors.base import HasExtractor
+from blockml.extractors.registry import as_extractor
 from blockml.page import Extraction, Label, Metadata, Page, Status
 from blockml.page.lazy import Lazy
 from blockml.parsing import Limits, parse
@@ -30,7 +32,7 @@ def extract(
     *,
     url: str | None = None,
     charset: str | None = None,
-    model: str | os.PathLike[str] | Extractor = "default",
+    model: str | os.PathLike[str] | Extractor | HasExtractor = "default",
     threshold: float | None = None,
     include: str | Iterable[str] = (),
     exclude: str | Iterable[str] = (),
@@ -50,9 +52,9 @@ def extract(
     charset
         Encoding label of the transport (HTTP's Content-Type), if there is one.
     model
-        Name of a released model or untrained method, path of a model file, or any extractor. Load once with
-        :func:`blockml.load`
-        and pass the result when a model *file* is used for many pages.
+        Name of a released model or untrained method, path of a model file, ``module:Class`` of an extractor of one's
+        own, any extractor, or a fitted :class:`blockml.estimators.BlockClassifier`. Load once with
+        :func:`blockml.load` and pass the result when a model *file* is used for many pages.
     threshold
         Score from which on a block is kept, instead of the model's own: lower for recall, higher for precision.
     include
@@ -82,7 +84,7 @@ def extract(
     if isinstance(html, str) and (match := _NO_PAGE.fullmatch(html)):
         what = "an address; fetch the page and pass its bytes" if match[1] else "the name of a file; pass its bytes"
         raise UsageError(f"html must be a page, but {html!r} is {what}")
-    extractor = model if isinstance(model, Extractor) else resolve(model)
+    extractor = as_extractor(model)
     include, exclude = check_labels(extractor, include, exclude)
     options = extractor.parsing.options()
     page = parse(html, url=url, charset=charset, limits=limits, detector=detector, **options)

@@ -50,6 +50,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # texts are in any script, whatever the encoding of the terminal
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    if (folder := os.getcwd()) not in sys.path:  # noqa: PTH109 (a plug-in, module:Class, may be a file of this folder)
+        sys.path.append(folder)
     try:
         arguments = _parse(given)
         code: int = arguments.run(arguments)
