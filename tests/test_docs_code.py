@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 #: Pages whose blocks can be run one by one; they read ``data/`` and write into the current folder.
-PAGES = ("scikit-learn.md",)
+PAGES = ("adapting.md", "scikit-learn.md")
 BLOCKS = [
     pytest.param(match[1], id=f"{name}-{number}")
     for name in PAGES
