@@ -15,7 +15,7 @@ def test_oldest_pins_are_the_lower_bounds() -> None:
     """The lower bounds in pyproject.toml are the versions that are tested."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    names = ("markdown", "progress", "report", "warc", "http", "scale", "boost", "fast", "html5lib", "train")
+    names = ("markdown", "progress", "report", "label", "warc", "http", "scale", "boost", "fast", "html5lib", "train")
     wanted = [*project["dependencies"], *(item for name in names for item in extras[name])]
     lower = dict(item.split(">=") for item in wanted if ">=" in item)  # the others are extras of our own
     pins = dict(line.split("==") for line in (ROOT / "constraints-oldest.txt").read_text().splitlines() if "==" in line)
@@ -33,7 +33,7 @@ def test_commands_of_the_readme_exist() -> None:
     assert {"extract", "predict", "train", "evaluate", "compare", "view", "model", "models", "datasets"} <= named
     assert named <= {
         "extract", "predict", "train", "evaluate", "compare", "view", "model", "models", "extractors", "features",
-        "datasets", "templates",
+        "datasets", "templates", "label",
     }  # fmt: skip
 
 

@@ -23,6 +23,7 @@ _COMMANDS: Mapping[str, tuple[str, str]] = {
     "extract": ("extracting", "extract the main content of one page"),
     "predict": ("extracting", "extract the main content of many pages, as JSON lines"),
     "view": ("viewing", "explain the decision on each block of a page in an HTML file"),
+    "label": ("labelling", "label the blocks of pages in the browser"),
     "train": ("learning", "train a model on labelled pages"),
     "evaluate": ("learning", "evaluate models and extractors on labelled pages"),
     "compare": ("comparing", "compare extractors, models and other tools on labelled pages in a report"),
