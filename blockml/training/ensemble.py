@@ -126,4 +126,5 @@ def training_pages(table: BlockTable) -> TrainingPages:
         table.starts,
         [np.concatenate([page.groups[number] for page in table.pages]) for number in range(len(GROUPINGS))],
         AncestorWords.join([page.ancestor_words for page in table.pages if page.ancestor_words is not None]),
+        table.known,
     )
