@@ -88,13 +88,13 @@ class TextGold:
         n = len(page.blocks)
         n_tokens = np.bincount(owner, minlength=n)
         share = np.bincount(owner[matched], minlength=n) / np.maximum(1, n_tokens)
-        main, known = share >= MATCHED_SHARE, np.ones(n, dtype=bool)
+        is_main, known = share >= MATCHED_SHARE, np.ones(n, dtype=bool)
         if self.ignored:
             lines = "\n".join(_as_words(metric_tokens(line)) for line in self.ignored)
             ends = np.cumsum(n_tokens)
-            for block in np.flatnonzero(~main & (n_tokens > 0)).tolist():
+            for block in np.flatnonzero(~is_main & (n_tokens > 0)).tolist():
                 known[block] = _as_words(tokens[ends[block] - n_tokens[block] : ends[block]]) not in lines
-        return BlockLabels(main, share.astype(np.float32), known)
+        return BlockLabels(is_main, share.astype(np.float32), known)
 
 
 def _as_words(tokens: Sequence[str]) -> str:
