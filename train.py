@@ -37,17 +37,24 @@ class Release:
     """A released model: the data for the recipe of its name."""
 
     name: str
-    corpus: str = "wcxb"
+    main_corpora: tuple[str, ...] = ("wcxb",)
+    """Corpora whose labels may be used for a released model: see their licences in the card."""
     type_corpora: tuple[str, ...] = ()
     """Corpora in the public domain with labelled blocks, for block types."""
 
     @property
     def corpora(self) -> tuple[str, ...]:
         """Names of all its corpora."""
-        return (self.corpus, *self.type_corpora)
+        return (*self.main_corpora, *self.type_corpora)
 
 
-RELEASES = (Release("kim2013"), Release("stacking"), Release("default", type_corpora=("dataset-popular",)))
+#: Collections of articles, forums, shops, services and lists beside WCXB, with labels under MIT, Apache 2.0 or CC0.
+OTHERS = ("fundus", "magic-html", "mercury", "chinese-web-content", "forums", "outline-annotated")
+RELEASES = (
+    Release("kim2013"),
+    Release("stacking"),
+    Release("default", ("wcxb", *OTHERS), type_corpora=("dataset-popular",)),
+)
 
 
 def with_terms(dataset: Dataset) -> Dataset:
@@ -84,7 +91,7 @@ def write(release: Release, folders: Mapping[str, str], seed: int, jobs: int) ->
     is_complete = all(name in folders for name in release.corpora)
     target = ROOT / "models" if is_complete else ROOT / "out" / "models"
     if is_complete:
-        datasets = [with_terms(open_dataset(f"{release.corpus}={folders[release.corpus]}"))]
+        datasets = [with_terms(open_dataset(f"{name}={folders[name]}")) for name in release.main_corpora]
         type_datasets = [*(open_dataset(f"{name}={folders[name]}") for name in release.type_corpora), *own]
     else:
         note(f"no {' and '.join(release.corpora)}: {release.name} is trained on data/, as a check only")

@@ -70,7 +70,7 @@ class TextGold:
         """Return the gold text."""
         return self.content
 
-    def label(self, page: Page, main: Set[Label] = MAIN_LABELS) -> BlockLabels:
+    def label(self, page: Page, main: Set[Label] = MAIN_LABELS) -> BlockLabels:  # noqa: ARG002
         """Label blocks by the longest common subsequence of the page's tokens and the gold's.
 
         A block is content if at least half of its tokens are matched; a block without tokens is not. Other blocks have
