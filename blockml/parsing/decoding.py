@@ -67,9 +67,11 @@ class Decoded:
 def decode(source: bytes | str, charset: str | None = None, detector: Detector | None = None) -> Decoded:
     """Decode a page.
 
-    Rules in order: byte order mark; ``charset`` of the transport (HTTP's Content-Type); UTF-16 without a byte order
-    mark; ``<meta>`` in the first 1024 bytes; a later ``<meta>``, as browsers restart with it; XML declaration; valid
-    UTF-8; ``detector``; windows-1252. Undecodable bytes become U+FFFD, with a warning.
+    Rules in order: byte order mark; ``charset`` of the transport (HTTP's Content-Type); valid UTF-8 with characters
+    outside ASCII, whatever the page declares, as text in another encoding is hardly ever valid UTF-8 and pages that are
+    saved or recoded keep their declaration; UTF-16 without a byte order mark; ``<meta>`` in the first 1024 bytes; a
+    later ``<meta>``, as browsers restart with it; XML declaration; ASCII; ``detector``; windows-1252. Undecodable bytes
+    become U+FFFD, with a warning.
 
     Parameters
     ----------
@@ -140,6 +142,9 @@ def _sniff(source: bytes, charset: str | None, detector: Detector | None) -> tup
 
 def _look_inside(source: bytes, warnings: dict[str, None]) -> tuple[str | None, str]:
     """Determine encoding and rule from the bytes alone; ``(None, "")`` if no rule applies."""
+    # At most three bytes belong to an incomplete character at the end, which proves nothing.
+    if not source[:-3].isascii() and _is_utf8(source, truncated=True):
+        return "utf-8", "valid utf-8"
     if pattern := _utf16_pattern(source):
         return pattern, "utf-16 pattern"
     if declared := _declared(source[:_PRESCAN], warnings):

@@ -33,6 +33,9 @@ LATIN = "é".encode("latin-1")
         (codecs.BOM_UTF16_LE + "<p>é".encode("utf-16-le"), "koi8-r", "utf-16le", "bom"),
         (codecs.BOM_UTF16_BE + "<p>é".encode("utf-16-be"), None, "utf-16be", "bom"),
         (b"<meta charset=gbk>", "koi8-r", "koi8-r", "transport"),
+        ("<meta charset=koi8-r><p>Crème brûlée".encode(), None, "utf-8", "valid utf-8"),
+        ("<meta charset=koi8-r><p>Crème brûlée".encode(), "koi8-r", "koi8-r", "transport"),
+        (b"<meta charset=koi8-r><p>" + LATIN, None, "koi8-r", "meta"),
         ("<p>é".encode("utf-16-le"), "utf-16le", "utf-16le", "transport"),
         (b"<meta charset=gbk>" + PAD + b"<meta charset=koi8-r>", None, "gbk", "meta"),
         (b'<?xml version="1.0" encoding="koi8-r"?><meta charset=gbk>', None, "gbk", "meta"),
@@ -54,11 +57,18 @@ LATIN = "é".encode("latin-1")
 def test_first_rule_that_applies_names_the_encoding(
     source: bytes | str, charset: str | None, encoding: str, rule: str
 ) -> None:
-    """The order is mark, transport, meta, late meta, XML declaration, UTF-16 pattern, UTF-8, detector, fallback."""
+    """The order is mark, transport, UTF-8, UTF-16 pattern, meta, late meta, XML declaration, detector, fallback."""
     decoded = decode(source, charset)
     assert (decoded.encoding, decoded.source, decoded.warnings) == (encoding, rule, ())
     page = blockml.parse(source, charset=charset)
     assert (page.encoding, page.encoding_source) == (encoding, rule)
+
+
+def test_an_incomplete_last_character_is_no_reason_to_believe_a_stale_declaration() -> None:
+    """Pages are cut at a number of bytes."""
+    decoded = decode("<meta charset=gb2312><p>泉房穂氏、石丸".encode()[:-1])
+    assert (decoded.encoding, decoded.source) == ("utf-8", "valid utf-8")
+    assert "泉房穂氏、石" in decoded.text
 
 
 @pytest.mark.parametrize(
