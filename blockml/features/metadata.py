@@ -154,13 +154,17 @@ def page_stats(context: PageContext) -> Mapping[str, float]:
 
 
 def declared_metadata(context: PageContext) -> Mapping[str, float]:
-    """Read the kind and the canonical address that the page declares, equal for all its blocks."""
+    """Read the kind and the address that the page declares, equal for all its blocks.
+
+    A page without a canonical address has the address that it was parsed with, if any.
+    """
     kinds = [0.0] * len(KINDS)
     if (own := _KIND_OF.get(context.meta.get("og:type", "").lower())) is not None:
         kinds[own] = 1
     for number in {_KIND_OF[word] for word in map(str.lower, _types(context.page.utf8 or b"")) if word in _KIND_OF}:
         kinds[number] += 2
-    values = (*kinds, *_address(context.meta.get("og:url", "") or context.canonical))
+    address = context.meta.get("og:url", "") or context.canonical or context.page.url or ""
+    values = (*kinds, *_address(address))
     return dict(zip(_DECLARED, values, strict=True))
 
 
@@ -192,7 +196,7 @@ def _types(source: bytes) -> Iterator[str]:
 
 _DECLARED: dict[str, Row] = {
     **{f"is{name}": ("1 by og:type, 2 by schema.org, 3 by both", 0, 3) for name in KINDS},
-    "urlparts": ("parts of the canonical address, -1 without one", -1, np.inf),
+    "urlparts": ("parts of the page's address, canonical if declared, -1 without one", -1, np.inf),
     "urldashes": "dashes in it",
     "urldigits": "digits in it",
     **{f"url{name}": ("0 or 1", 0, 1) for name in _URL_KINDS},
