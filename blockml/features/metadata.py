@@ -33,18 +33,20 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 _KIND_OF = {word: number for number, words in enumerate(KINDS.values()) for word in words}
 # Possessive: runs of blanks are scanned once.
 _SCHEMA = re.compile(rb'"@type"\s*+:\s*+(?:\[\s*+)?+"(\w++)"')
-#: Kinds of addresses, with words that tell them; the first word counts at each position; # is any digit.
+#: Kinds of addresses, with words that tell them; the first word counts at each position; # is any digit, and | the end
+#: of a part of the address: a headline with the word "question" makes no forum.
 _URL_KINDS: Mapping[str, str] = {
-    "forum": "forum thread topic discuss question viewtopic showthread community /t/ /r/",
+    "forum": "/forum| /forums| /thread| /threads| /topic| /topics| /discuss| /discussion| /discussions| /question| "
+    "/questions| /viewtopic| /showthread| /community| /t/ /r/",
     "shop": "product /p/ /dp/ item shop store",
     "shelf": "categor collection /c/ /tag archive search browse list",
     "news": "blog news article story post ####/##",
     "docs": "docs documentation api reference guide wiki manual tutorial help learn",
 }
 _URL_WORDS = re.compile(
-    "|".join(
-        f"(?P<{kind}>{'|'.join(re.escape(word) for word in words.split())})" for kind, words in _URL_KINDS.items()
-    ).replace(r"\#", r"\d")
+    "|".join(f"(?P<{kind}>{'|'.join(re.escape(word) for word in words.split())})" for kind, words in _URL_KINDS.items())
+    .replace(r"\#", r"\d")
+    .replace(r"\|", r"(?![\w-])")
 )
 #: Sums by tag: number of nodes, of words and of blocks in elements of the name.
 _NODES, _WORDS, _BLOCKS = range(3)
