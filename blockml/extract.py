@@ -6,17 +6,23 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
+from functools import partial
 
 from blockml.decision.decide import decide, label_names, with_threshold
 from blockml.errors import UsageError
 from blockml.extractors import Extractor, resolve
-from blockml.page import Extraction, Label, Page, Status
+from blockml.page import Extraction, Label, Metadata, Page, Status
+from blockml.page.lazy import Lazy
 from blockml.parsing import Limits, parse
 from blockml.parsing.decoding import Detector
 from blockml.rendering.text import render_text
 
 __all__ = ["check_labels", "extract", "extract_page"]
+
+#: A ``str`` that is an address or the name of a page file, and no page.
+_NO_PAGE = re.compile(r"(https?://\S+)|[^<>\s]+\.x?html?(?:\.gz)?", re.IGNORECASE)
 
 
 def extract(
@@ -61,8 +67,8 @@ def extract(
     Raises
     ------
     UsageError
-        ``html`` is neither bytes nor str, an option has no such value, or ``include`` or ``exclude`` is given and the
-        extractor tells no labels.
+        ``html`` is neither bytes nor str, or is an address or the name of a file; an option has no such value; or
+        ``include`` or ``exclude`` is given and the extractor tells no labels.
     ModelError
         The model can't be used.
 
@@ -73,6 +79,9 @@ def extract(
     >>> result.status, len(result.scores), 0 <= result.confidence <= 1
     (<Status.NO_CONTENT: 'no_content'>, 1, True)
     """
+    if isinstance(html, str) and (match := _NO_PAGE.fullmatch(html)):
+        what = "an address; fetch the page and pass its bytes" if match[1] else "the name of a file; pass its bytes"
+        raise UsageError(f"html must be a page, but {html!r} is {what}")
     extractor = model if isinstance(model, Extractor) else resolve(model)
     include, exclude = check_labels(extractor, include, exclude)
     options = extractor.parsing.options()
@@ -131,4 +140,12 @@ def _extract(
         model=extractor.id,
         remarks=prediction.remarks,
         labels=decision.labels,
+        lazy_metadata=Lazy(partial(_metadata, page)),
     )
+
+
+def _metadata(page: Page) -> Metadata:
+    """Read the metadata of a page; the modules are imported when somebody asks for it."""
+    from blockml.metadata import page_metadata
+
+    return page_metadata(page)

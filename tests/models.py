@@ -56,7 +56,7 @@ def small_model(
 
 def rows_as_page(rows: NDArray[np.float32]) -> PageMatrix:
     """Rows of a matrix as predictors that read nothing else take them."""
-    return PageMatrix(rows, tuple(map(str, range(rows.shape[1]))), PageContext(blockml.parse("")))
+    return PageMatrix(rows, tuple(map(str, range(rows.shape[1]))), PageContext(blockml.parse("<p>text" * len(rows))))
 
 
 def scores_of(model: Model, rows: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from blockml.batch.blas import one_thread
 from blockml.batch.inputs import Item
-from blockml.errors import UsageError
+from blockml.errors import MissingExtraError, UsageError
 from blockml.extract import check_labels, extract
 from blockml.extractors import Extractor
 from blockml.extractors.site.at_site import at_site
@@ -108,7 +108,14 @@ def predict(
 
 
 def _run(tasks: Iterable[tuple[Any, ...]], jobs: int) -> Iterator[dict[str, Any]]:
-    import joblib  # slow, and extraction of one page does not need it
+    if jobs == 1:
+        for task in tasks:
+            yield from _extract_chunk(*task)
+        return
+    try:
+        import joblib  # slow, and one process does not need it
+    except ImportError as error:
+        raise MissingExtraError("prediction in several processes", "train") from error
 
     with joblib.Parallel(n_jobs=jobs, return_as="generator", pre_dispatch="3*n_jobs") as parallel:
         for records in parallel(joblib.delayed(_extract_chunk)(*task) for task in tasks):
@@ -127,11 +134,12 @@ def _extract_item(item: Item, extractor: Extractor, options: Mapping[str, Any]) 
         html = item.read(options["limits"].bytes + 1)
         result = extract(html, url=item.url, charset=item.charset, model=extractor, **options)
         return {"id": item.id, **page_record(result), "error": None}
-    except Exception as error:  # noqa: BLE001 (a failing page must not stop the run)
-        message = str(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
-        failed: dict[str, Any] = {"status": "error", "text": "", "confidence": None, "n_blocks": 0, "n_kept": 0}
-        failed |= {"model": extractor.id, "warnings": [], "error": message.encode("utf-8", "backslashreplace").decode()}
-        return {"id": item.id, "url": item.url, **failed}
+    except Exception as failure:  # noqa: BLE001 (a failing page must not stop the run)
+        message = str(failure) if isinstance(failure, OSError) else f"{type(failure).__name__}: {failure}"
+        failed: dict[str, Any] = {"status": "error", "title": None, "text": "", "confidence": None}
+        failed |= {"n_blocks": 0, "n_kept": 0, "model": extractor.id, "warnings": [], "metadata": None}
+        error = message.encode("utf-8", "backslashreplace").decode()
+        return {"id": item.id, "url": item.url, **failed, "error": error}
 
 
 def predict_to_file(

@@ -29,6 +29,8 @@ def add_extract(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--charset", help="encoding given by the transport (Content-Type header)")
     add("--format", choices=sorted(FORMATS), default="text", help="output format")
+    text = "begin text or Markdown with the page's headline (default: Markdown only)"
+    add("--with-title", action=argparse.BooleanOptionalAction, default=None, help=text)
     add("-o", "--output", metavar="FILE", help="output file, instead of standard output")
     text = "learn the site's template from the pages that this page links to, read from here; web fetches them"
     add("--source", metavar="FOLDER|ARCHIVE|web", help=text)
@@ -105,7 +107,7 @@ def run_extract(arguments: argparse.Namespace) -> int:
         exclude=exclude,
         limits=Limits(bytes=arguments.max_bytes),
     )
-    write_output(render(result, arguments.format), arguments.output)
+    write_output(render(result, arguments.format, with_title=arguments.with_title), arguments.output)
     for warning in result.warnings:
         note(f"{arguments.page}: {warning}")
     if result.status is not Status.OK:

@@ -6,8 +6,9 @@ Nodes and blocks are stored as columns: one array or tuple per property, one ent
 from blockml.page.attributes import Attributes
 from blockml.page.blocks import Block, Blocks, Separator
 from blockml.page.labels import MAIN_LABELS, Label, Reason, Status
+from blockml.page.metadata import Metadata
 from blockml.page.nodes import Flag, Nodes
 from blockml.page.page import Extraction, Page
 
-__all__ = ["MAIN_LABELS", "Attributes", "Block", "Blocks", "Extraction", "Flag", "Label", "Nodes", "Page", "Reason",
-"Separator", "Status"]  # fmt: skip
+__all__ = ["MAIN_LABELS", "Attributes", "Block", "Blocks", "Extraction", "Flag", "Label", "Metadata", "Nodes", "Page",
+"Reason", "Separator", "Status"]  # fmt: skip

@@ -1,11 +1,11 @@
-"""A sequence that is computed on first access."""
+"""Values that are computed on first access."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar, overload
+from typing import Generic, TypeVar, overload
 
-__all__ = ["LazySequence"]
+__all__ = ["Lazy", "LazySequence"]
 
 T = TypeVar("T")
 
@@ -59,3 +59,40 @@ class LazySequence(Sequence[T]):
 
     def __reduce__(self) -> tuple[type[tuple[T, ...]], tuple[tuple[T, ...]]]:
         return tuple, (self._all(),)
+
+
+class Lazy(Generic[T]):
+    """A value computed on first access; pickled as the value.
+
+    Parameters
+    ----------
+    compute
+        Returns the value.
+
+    Examples
+    --------
+    >>> Lazy(lambda: 3).value
+    3
+    """
+
+    __slots__ = ("_compute", "_values")
+
+    def __init__(self, compute: Callable[[], T]) -> None:
+        self._compute: Callable[[], T] | None = compute
+        self._values: tuple[T, ...] = ()
+
+    @property
+    def value(self) -> T:
+        """The value."""
+        if (compute := self._compute) is not None:  # two threads may both compute; the values are equal
+            self._values = (compute(),)
+            self._compute = None
+        return self._values[0]
+
+    def __reduce__(self) -> tuple[Callable[[T], Lazy[T]], tuple[T]]:
+        return _known, (self.value,)
+
+
+def _known(value: T) -> Lazy[T]:
+    """Return a lazy value that is known already."""
+    return Lazy(lambda: value)

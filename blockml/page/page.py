@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page.blocks import Blocks
 from blockml.page.labels import Label, Reason, Status
+from blockml.page.lazy import Lazy
+from blockml.page.metadata import Metadata
 from blockml.page.nodes import Nodes
 
 __all__ = ["Extraction", "Page"]
@@ -37,7 +40,7 @@ class Page:
         return None if self.utf8 is None else self.utf8.decode("utf-8")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Extraction:
     """The result of an extraction: text, scores, decision and reasons."""
 
@@ -57,6 +60,17 @@ class Extraction:
     remarks: tuple[str, ...] = ()  #: Remarks of the extractor about the whole page.
     #: (n_blocks,) predicted label of each block; None if the extractor predicts only content or boilerplate.
     labels: Sequence[Label] | None = None
+    lazy_metadata: Lazy[Metadata] = field(default_factory=lambda: Lazy(Metadata))  #: See :attr:`metadata`.
+
+    @property
+    def metadata(self) -> Metadata:
+        """Title, authors, dates and other metadata of the page, read on first access."""
+        return self.lazy_metadata.value
+
+    @property
+    def title(self) -> str | None:
+        """The headline of the page, whether it is part of the text or not."""
+        return self.metadata.title
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -65,3 +79,15 @@ class Extraction:
 
     def __str__(self) -> str:
         return self.text
+
+    def __repr__(self) -> str:
+        counts = f"{len(self.text):,} characters, {int(self.kept.sum())} of {len(self.kept)} blocks"
+        return (
+            f"Extraction({self.status}, title={self.title!r}, {counts}, confidence {self.confidence:.2f}, "
+            f"model={self.model!r})"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return title and text for notebooks."""
+        text = html.escape(self.text).replace("\n", "<br>")
+        return f"<div><b>{html.escape(self.title or '')}</b><br>{text}</div>"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from blockml.errors import ModelFormatError, UnknownNameError
 from blockml.features.page_kind import is_forum
 from blockml.features.page_matrix import PageMatrix
+from blockml.metadata.headline import headline_blocks
 from blockml.page import Label
 from blockml.page.lazy import LazySequence
 from blockml.predictors.tree_ensemble import TreeEnsemble, Trees, joined_by_class
@@ -192,8 +193,20 @@ class BlockTypeScores:
         return None if found is None or is_forum(self.page) else found
 
     def labels(self, kept: NDArray[np.bool_], comment_probability: float) -> Sequence[Label]:
-        """Return the type of each block, (n_blocks,): see :meth:`BlockTypes.consistent_labels`."""
-        compute = partial(self.types.consistent_labels, self.page.values, kept, comment_probability)
+        """Return the type of each block, (n_blocks,): see :meth:`BlockTypes.consistent_labels`.
+
+        The page's headline is a heading if it is not kept and has no other type.
+        """
+
+        def compute() -> tuple[Label, ...]:
+            found = self.types.consistent_labels(self.page.values, kept, comment_probability)
+            # The headline often looks like part of the site's header, apart from its text.
+            is_headline = headline_blocks(self.page.context.page).tolist()
+            return tuple(
+                Label.HEADING if headline and label is Label.OTHER else label
+                for label, headline in zip(found, is_headline, strict=True)
+            )
+
         return LazySequence(len(kept), compute)
 
 

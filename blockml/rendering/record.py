@@ -13,7 +13,7 @@ SCHEMA_VERSION = 1
 
 
 def page_record(extraction: Extraction) -> dict[str, Any]:
-    """Return the record of a page: url, status, text, confidence, counts, model, warnings.
+    """Return the record of a page: url, status, title, text, confidence, counts, model, warnings, metadata.
 
     Examples
     --------
@@ -26,12 +26,14 @@ def page_record(extraction: Extraction) -> dict[str, Any]:
     return {
         "url": extraction.page.url,
         "status": str(extraction.status),
+        "title": extraction.title,
         "text": extraction.text,
         "confidence": round(extraction.confidence, 4),
         "n_blocks": len(extraction.kept),
         "n_kept": int(extraction.kept.sum()),
         "model": extraction.model,
         "warnings": list(extraction.warnings),
+        "metadata": extraction.metadata.record(),
     }
 
 

@@ -44,13 +44,13 @@ def test_scoring_covers_parsing_gold_and_metrics() -> None:
 
 
 def test_fingerprints_depend_on_the_selection() -> None:
-    """And are the same for the same code."""
+    """Another selection changes the fingerprint; equal code gives equal fingerprints."""
     assert extraction_fingerprint() == extraction_fingerprint() != scoring_fingerprint()
     assert source_fingerprint(lambda module: module.name == "words.py") != source_fingerprint(lambda _: False)
 
 
 def test_models_that_differ_have_different_fingerprints() -> None:
-    """In any field, not just in their trees."""
+    """Every field of a model counts, not only its trees."""
     extractor = resolve("kim2013")
     assert isinstance(extractor, TrainedExtractor)
     model = extractor.model

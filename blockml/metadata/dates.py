@@ -1,0 +1,86 @@
+"""Dates as ISO 8601."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime
+from email.utils import parsedate_to_datetime
+
+__all__ = ["iso_date"]
+
+_ISO = re.compile(
+    r"(\d{4})-(\d{2})-(\d{2})"
+    r"(?:[T ]+(\d{2}):?(\d{2})(?::?(\d{2})(?:[.,]\d+)?)?\s*(Z|UTC|GMT|[+-]\d{2}:?\d{2})?)?",
+    re.IGNORECASE,
+)
+_YEAR_FIRST = re.compile(r"\b(\d{4})[./年-]\s?(\d{1,2})[./月-]\s?(\d{1,2})\b|\b(\d{4})(\d{2})(\d{2})\b")
+_DAY_FIRST = re.compile(r"\b(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})\b")
+#: Names of months and their abbreviations in European languages, January first.
+_NAMES = (
+    "jan janvier januar enero gennaio janeiro januari ene gen",
+    "feb février fevrier februar febrero febbraio fevereiro februari fév fev",
+    "mar mars märz marzo março marco maart mrz",
+    "apr avril abril aprile avr abr",
+    "may mai mayo maggio maio mei mag",
+    "jun juin juni junio giugno junho giu",
+    "jul juillet juli julio luglio julho juil lug",
+    "aug août aout august agosto augustus ago",
+    "sep septembre september septiembre settembre setembro sept set",
+    "oct octobre oktober octubre ottobre outubro okt ott out",
+    "nov novembre november noviembre novembro",
+    "dec décembre decembre dezember diciembre dicembre dezembro december déc dic dez des",
+)
+_MONTHS = {name: number for number, names in enumerate(_NAMES, start=1) for name in names.split()}
+_DAY_AND_MONTH = r"\b(\d{1,2})(?:st|nd|rd|th|er|\.|º)?\s+(?:de\s+)?([^\W\d_]{3,10})\.?,?\s+(?:de\s+)?(\d{4})\b"
+_MONTH_AND_DAY = r"\b([^\W\d_]{3,10})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})\b"
+_WITH_MONTH = re.compile(f"{_DAY_AND_MONTH}|{_MONTH_AND_DAY}")
+
+
+def iso_date(text: str | None) -> str | None:
+    """Read a date from a text and write it as ISO 8601; with the time of day if the text has an ISO time.
+
+    Understands ISO 8601, RFC 2822, numbers with the year first, ``1.2.2024``, and day, month name and year in several
+    European languages. Other texts, and dates before 1990 or after 2100, give None.
+
+    Examples
+    --------
+    >>> iso_date("2024-05-03T06:00:00.000Z"), iso_date("3. Mai 2024, 6 Uhr"), iso_date("soon")
+    ('2024-05-03T06:00:00+00:00', '2024-05-03', None)
+    """
+    if not text or len(text) > 200:
+        return None
+    if match := _ISO.search(text):
+        return _with_time(match)
+    if match := _YEAR_FIRST.search(text):
+        return _checked(*(int(part) for part in match.groups() if part))
+    if match := _DAY_FIRST.search(text):
+        return _checked(int(match[3]), int(match[2]), int(match[1]))
+    if match := _WITH_MONTH.search(text):
+        day, name, year = (match[1], match[2], match[3]) if match[1] else (match[5], match[4], match[6])
+        month = _MONTHS.get(name.lower()) or _MONTHS.get(name.lower()[:3])
+        return _checked(int(year), month, int(day)) if month else None
+    try:
+        return parsedate_to_datetime(text).isoformat()
+    except (ValueError, TypeError, IndexError):
+        return None
+
+
+def _with_time(match: re.Match[str]) -> str | None:
+    year, month, day, hour, minute, second, zone = match.groups()
+    found = _checked(int(year), int(month), int(day))
+    if found is None or hour is None:
+        return found
+    zone = "+00:00" if zone and zone.upper() in ("Z", "UTC", "GMT") else zone or ""
+    try:
+        return datetime.fromisoformat(f"{found}T{hour}:{minute}:{second or '00'}{zone}").isoformat()
+    except ValueError:
+        return found
+
+
+def _checked(year: int, month: int, day: int) -> str | None:
+    """Return a date if it exists and may be that of a web page."""
+    try:
+        found = date(year, month, day)
+    except ValueError:
+        return None
+    return found.isoformat() if 1990 <= year <= 2100 else None

@@ -1,0 +1,114 @@
+"""Headline of a page: its ``h1``, the title that it declares, or ``<title>`` without the name of the site."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.page import Page
+from blockml.text.tokens import metric_tokens
+
+__all__ = ["element_text", "headline", "headline_blocks", "without_site"]
+
+_SEPARATOR = re.compile(r"\s+[|\-–—:·•»«›‹/~]+\s+|\s*[|»«›‹｜–—]\s*|::|：|_(?=[^_\s]+\Z)")
+#: Maximum words of a headline, and least share of the words of an ``h1`` and of a title that must be common.
+_MAX_WORDS, _COMMON = 50, 0.5
+
+
+def element_text(page: Page, node: int) -> str:
+    """Return the visible text of an element, with white space normalised."""
+    nodes = page.nodes
+    return " ".join(" ".join([nodes.texts[i] for i in range(node, int(nodes.end[node])) if nodes.tag[i] == 0]).split())
+
+
+def without_site(title: str, site_name: str | None, host: str = "") -> str:
+    """Return a title without the name of the site before or after it.
+
+    Parts of the title that repeat the name of the site, or its host, are removed; without such a part the longest part
+    is returned if it has most of the words.
+
+    Examples
+    --------
+    >>> without_site("Cats rule | The Daily Cat", "The Daily Cat"), without_site("Cats rule the world - Example", None)
+    ('Cats rule', 'Cats rule the world')
+    """
+    borders = [(0, 0), *(match.span() for match in _SEPARATOR.finditer(title)), (len(title), len(title))]
+    parts = [title[start:end].strip() for (_, start), (end, _) in pairwise(borders)]
+    if len(parts) < 2:
+        return title.strip()
+    known = {_key(name) for name in (site_name, host) if name}
+    ends = [0, len(parts)]
+    while ends[1] - ends[0] > 1 and _is_site(parts[ends[1] - 1], known):
+        ends[1] -= 1
+    while ends[1] - ends[0] > 1 and _is_site(parts[ends[0]], known):
+        ends[0] += 1
+    if ends == [0, len(parts)]:  # the site's name is unknown: a short last part is probably it
+        n_words = [len(metric_tokens(part)) for part in parts]
+        if n_words[-1] <= 4 and sum(n_words[:-1]) > n_words[-1]:
+            ends[1] -= 1
+    first, last = borders[ends[0]][1], borders[ends[1]][0]
+    return title[first:last].strip() or title.strip()
+
+
+def _key(name: str) -> str:
+    return "".join(metric_tokens(name))
+
+
+def _is_site(part: str, known: set[str]) -> bool:
+    key = _key(part)
+    return bool(key) and any(key == name or (len(key) >= 4 and (key in name or name in key)) for name in known if name)
+
+
+def _overlap(a: str, b: str) -> float:
+    """Return the F1 of the words of two texts."""
+    left, right = set(metric_tokens(a)), set(metric_tokens(b))
+    return 2 * len(left & right) / max(1, len(left) + len(right))
+
+
+def headline(page: Page, declared: Sequence[str], site_name: str | None, host: str = "") -> tuple[str | None, str]:
+    """Return the headline and its source: ``h1``, ``declared``, ``title``, or empty.
+
+    Parameters
+    ----------
+    page
+        The page.
+    declared
+        Titles that the page declares in metadata, best first.
+    site_name, host
+        Name and host of the site, as far as known.
+    """
+    title = without_site(page.title, site_name, host)
+    known = {_key(name) for name in (site_name, host) if name}
+    candidates = []
+    for node in page.nodes.indices("h1").tolist():
+        text = element_text(page, node)
+        if text and len(text.split()) <= _MAX_WORDS:
+            candidates.append(text)
+    wanted = [text for text in (*declared, title) if text]
+    own = [text for text in dict.fromkeys(candidates) if _key(text) not in known or not wanted]
+    if len(own) == 1 and (len(set(candidates)) == 1 or max((_overlap(own[0], text) for text in wanted), default=1) > 0):
+        return own[0], "h1"
+    if own and wanted:
+        likeness = [max(_overlap(text, other) for other in wanted) for text in own]
+        best = int(np.argmax(likeness))
+        if likeness[best] >= _COMMON:
+            return own[best], "h1"
+    if wanted:
+        return (declared[0], "declared") if declared and declared[0] else (title, "title")
+    return (own[0], "h1") if own else (None, "")
+
+
+def headline_blocks(page: Page) -> NDArray[np.bool_]:
+    """Return (n_blocks,) the blocks in ``h1`` elements that share most of their words with the page's title."""
+    nodes, blocks = page.nodes, page.blocks
+    found = np.zeros(len(blocks), dtype=bool)
+    title = set(metric_tokens(page.title))
+    for node in nodes.indices("h1").tolist():
+        words = set(metric_tokens(element_text(page, node)))
+        if words and len(words & title) >= _COMMON * len(words):
+            found |= (blocks.node >= node) & (blocks.node < nodes.end[node])
+    return found

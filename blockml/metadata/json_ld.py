@@ -1,0 +1,132 @@
+"""Reader of JSON-LD: the description of a page in schema.org's vocabulary, in ``script`` elements."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+__all__ = ["json_ld_objects", "main_object", "names", "text_of"]
+
+_END = re.compile(rb"</script", re.IGNORECASE)
+_KIND = b"ld+json"
+#: Longest start tag of a script.
+_MAX_TAG = 500
+#: Bounds on the size of a script in bytes and on nested objects, so that hostile pages cost little.
+_MAX_BYTES, _MAX_DEPTH, _MAX_OBJECTS = 500_000, 8, 500
+#: Types in order of preference for the object that describes the page itself.
+_PREFERENCE = (
+    ("article", ("newsarticle", "article", "blogposting", "reportagenewsarticle", "analysisnewsarticle", "techarticle",
+                 "opinionnewsarticle", "liveblogposting", "scholarlyarticle", "report", "recipe", "review", "howto")),
+    ("forum", ("discussionforumposting", "qapage", "question", "socialmediaposting")),
+    ("product", ("product", "productgroup", "book", "movie", "softwareapplication", "event", "jobposting", "course",
+                 "videoobject", "podcastepisode")),
+    ("list", ("collectionpage", "itemlist", "searchresultspage", "category", "blog")),
+    ("website", ("webpage", "aboutpage", "contactpage", "itempage", "faqpage", "website", "organization",
+                 "localbusiness", "person")),
+)  # fmt: skip
+_RANK = {name: (rank, kind) for rank, (kind, names) in enumerate(_PREFERENCE) for name in names}
+
+
+def json_ld_objects(source: bytes) -> Iterator[Mapping[str, Any]]:
+    """Iterate over all objects of a page's JSON-LD, outer ones first; malformed scripts are skipped.
+
+    Examples
+    --------
+    >>> page = b'<script type="application/ld+json">{"@graph": [{"@type": "Article", "headline": "Cats"}]}</script>'
+    >>> [item.get("headline") for item in json_ld_objects(page)]
+    [None, 'Cats']
+    """
+    n_objects = 0
+    for text in _scripts(source):
+        try:
+            value = json.loads(_unwrapped(text.decode("utf-8", "replace")), strict=False)
+        except (ValueError, RecursionError):
+            continue
+        for item in _objects(value, 0):
+            n_objects += 1
+            if n_objects > _MAX_OBJECTS:
+                return
+            yield item
+
+
+def _scripts(source: bytes) -> Iterator[bytes]:
+    """Iterate over the texts of JSON-LD scripts."""
+    place = source.find(_KIND)
+    while place >= 0:
+        start, tag_end = source.rfind(b"<", max(0, place - _MAX_TAG), place), source.find(b">", place)
+        if tag_end < 0:
+            return
+        stop = tag_end
+        if source[start : start + 7].lower() == b"<script":
+            end = _END.search(source, tag_end)
+            stop = end.start() if end else len(source)
+            if stop - tag_end <= _MAX_BYTES:
+                yield source[tag_end + 1 : stop]
+        place = source.find(_KIND, stop)
+
+
+def _unwrapped(text: str) -> str:
+    """Return a script without the comment or CDATA section that some sites put around the JSON.
+
+    Examples
+    --------
+    >>> _unwrapped('/*<![CDATA[*/ {"a": [1]} /*]]>*/'), _unwrapped("none")
+    ('{"a": [1]}', 'none')
+    """
+    if "<![CDATA[" in text:
+        text = text.replace("<![CDATA[", "", 1).replace("]]>", "")
+    first = min((place for sign in "{[" if (place := text.find(sign)) >= 0), default=-1)
+    last = max(text.rfind(sign) for sign in "}]")
+    return text[first : last + 1] if 0 <= first < last else text
+
+
+def _objects(value: Any, depth: int) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401 (parsed JSON)
+    if depth > _MAX_DEPTH:
+        return
+    if isinstance(value, list):
+        for item in value:
+            yield from _objects(item, depth + 1)
+    elif isinstance(value, dict):
+        yield value
+        for key in ("@graph", "mainEntity", "mainEntityOfPage", "hasPart"):
+            if key in value:
+                yield from _objects(value[key], depth + 1)
+
+
+def main_object(objects: list[Mapping[str, Any]]) -> tuple[Mapping[str, Any], str | None]:
+    """Return the object that describes the page itself, and its kind; an empty object without one."""
+    best: tuple[int, int] | None = None
+    chosen: tuple[Mapping[str, Any], str | None] = ({}, None)
+    for number, item in enumerate(objects):
+        types = item.get("@type")
+        for name in types if isinstance(types, list) else [types]:
+            rank, kind = _RANK.get(str(name).rpartition("/")[2].lower(), (len(_PREFERENCE), None))
+            if kind is not None and (best is None or (rank, number) < best):
+                best, chosen = (rank, number), (item, kind)
+    return chosen
+
+
+def text_of(value: Any) -> str | None:  # noqa: ANN401 (parsed JSON)
+    """Return the text of a value: a string, the first of a list, or the name, value or address of an object."""
+    if isinstance(value, list):
+        return next((text for item in value if (text := text_of(item))), None)
+    if isinstance(value, dict):
+        return next(
+            (text for key in ("@value", "name", "url", "@id", "contentUrl") if (text := text_of(value.get(key)))), None
+        )
+    if isinstance(value, str):
+        return " ".join(html.unescape(value).split()) or None
+    return None
+
+
+def names(value: Any) -> tuple[str, ...]:  # noqa: ANN401 (parsed JSON)
+    """Return the names of persons or organisations: a string, an object with a name, or a list of these."""
+    items = value if isinstance(value, list) else [value]
+    found: list[str] = []
+    for item in items:
+        name = item.get("name") if isinstance(item, dict) else item
+        found += names(name) if isinstance(name, list) else [text] if (text := text_of(name)) else []
+    return tuple(dict.fromkeys(found))

@@ -1,0 +1,329 @@
+"""Metadata of a page from JSON-LD, OpenGraph, Dublin Core, microdata and HTML, then from what the page shows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from operator import itemgetter
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+from blockml.metadata.dates import iso_date
+from blockml.metadata.headline import element_text, headline, without_site
+from blockml.metadata.json_ld import json_ld_objects, main_object, names, text_of
+from blockml.metadata.scripts import main_script
+from blockml.page import Page
+from blockml.page.metadata import Metadata
+
+__all__ = ["page_metadata"]
+
+#: Names and properties of ``meta`` elements by field, in order of preference, with their source.
+_META: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "title": (("og:title", "opengraph"), ("twitter:title", "opengraph"), ("dc.title", "dublin core"),
+              ("dcterms.title", "dublin core"), ("title", "meta"), ("headline", "meta")),
+    "authors": (("author", "meta"), ("article:author", "opengraph"), ("dc.creator", "dublin core"),
+                ("dcterms.creator", "dublin core"), ("parsely-author", "meta"), ("sailthru.author", "meta"),
+                ("citation_author", "meta"), ("byl", "meta"), ("twitter:data1", "opengraph")),
+    "published": (("article:published_time", "opengraph"), ("datepublished", "meta"), ("parsely-pub-date", "meta"),
+                  ("dc.date.issued", "dublin core"), ("dcterms.created", "dublin core"), ("dc.date", "dublin core"),
+                  ("dcterms.date", "dublin core"), ("date", "meta"), ("pubdate", "meta"), ("publishdate", "meta"),
+                  ("publish-date", "meta"), ("sailthru.date", "meta"), ("citation_publication_date", "meta"),
+                  ("og:article:published_time", "opengraph"), ("last-modified", "meta")),
+    "modified": (("article:modified_time", "opengraph"), ("og:updated_time", "opengraph"),
+                 ("dcterms.modified", "dublin core"), ("dc.date.modified", "dublin core"), ("datemodified", "meta"),
+                 ("last-modified", "meta")),
+    "site_name": (("og:site_name", "opengraph"), ("application-name", "meta"), ("dc.publisher", "dublin core"),
+                  ("apple-mobile-web-app-title", "meta")),
+    "description": (("og:description", "opengraph"), ("description", "meta"), ("twitter:description", "opengraph"),
+                    ("dc.description", "dublin core")),
+    "image": (("og:image", "opengraph"), ("og:image:url", "opengraph"), ("twitter:image", "opengraph"),
+              ("twitter:image:src", "opengraph")),
+    "keywords": (("news_keywords", "meta"), ("keywords", "meta"), ("article:tag", "opengraph"),
+                 ("dc.subject", "dublin core"), ("parsely-tags", "meta")),
+    "language": (("content-language", "meta"), ("og:locale", "opengraph"), ("dc.language", "dublin core")),
+    "canonical_url": (("og:url", "opengraph"),),
+}  # fmt: skip
+_KEYS = {key: (name, rank, source) for name, keys in _META.items() for rank, (key, source) in enumerate(keys)}
+#: Fields of schema.org objects by our fields, for JSON-LD and microdata.
+_SCHEMA: Mapping[str, tuple[str, ...]] = {
+    "title": ("headline", "name"),
+    "authors": ("author", "creator"),
+    "published": ("datePublished", "dateCreated", "uploadDate"),
+    "modified": ("dateModified",),
+    "description": ("description",),
+    "image": ("image", "thumbnailUrl"),
+    "keywords": ("keywords",),
+    "language": ("inLanguage",),
+}
+_PAGE_TYPES = {"article": "article", "product": "product", "website": "website", "blog": "list", "book": "product",
+               "profile": "website", "video": "product", "og:product": "product"}  # fmt: skip
+#: Words before the name of an author, and text after it.
+_BY = re.compile(
+    r"\A(?:by|von|par|por|da|di|door|av|af|text|written by|geschrieben von|autor(?:in)?|author)\b[:\s]+", re.IGNORECASE
+)
+_AFTER = re.compile(r"\s+(?:[|•·–—/]|\bin\b\s|@|\d).*\Z|\s*\(.*\Z|,\s*\d.*\Z", re.DOTALL)
+_BAR = re.compile(r"\s[|•·]\s")
+_LIST = re.compile(r"\s*(?:,|;|\||\band\b|\bund\b|\bet\b|\by\b|\be\b|\ben\b|&|、|・)\s*")
+_NO_NAME = re.compile(
+    r"https?:|www\.|@|\A\W*\Z|\A(?:admin|editor|staff|redaktion|null|none|unknown)\Z|facebook\.com", re.IGNORECASE
+)
+_URL_DATE = re.compile(r"/((?:19|20)\d\d)[/-]([01]?\d)[/-]([0-3]?\d)(?=[/_-]|\Z)")
+_LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z0-9]{2,8})*", re.IGNORECASE)
+
+
+def page_metadata(page: Page) -> Metadata:
+    """Read the metadata of a page: what it declares first, then its headline, bylines and ``time`` elements.
+
+    Malformed declarations are skipped.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page = blockml.parse(
+    ...     "<html lang=en><title>Cats rule - The Daily Cat</title><meta name=author content='Ann Lee'>"
+    ...     "<link rel=canonical href=/cats><h1>Cats rule</h1><time datetime=2024-05-03>May 3</time>",
+    ...     url="https://cat.example/a",
+    ... )
+    >>> found = page_metadata(page)
+    >>> found.title, found.authors, found.published, found.language, found.canonical_url
+    ('Cats rule', ('Ann Lee',), '2024-05-03', 'en', 'https://cat.example/cats')
+    >>> found.sources["published"], found.sources["title"]
+    ('visible', 'h1')
+    """
+    found = _Found(page)
+    found.read_json_ld()
+    found.read_meta()
+    found.read_microdata()
+    return found.finish()
+
+
+class _Found:
+    """Values by field, best source first."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.values: dict[str, list[tuple[Any, str]]] = {}
+        self.page_type: tuple[str, str] | None = None
+
+    def add(self, name: str, value: Any, source: str) -> None:  # noqa: ANN401 (text or names)
+        if value:
+            self.values.setdefault(name, []).append((value, source))
+
+    def read_schema(self, item: Mapping[str, Any], source: str) -> None:
+        """Take the fields of a schema.org object."""
+        for name, keys in _SCHEMA.items():
+            for key in keys:
+                value = item.get(key)
+                if value:
+                    read = names if name == "authors" else _keywords if name == "keywords" else text_of
+                    self.add(name, read(value), source)
+
+    def read_json_ld(self) -> None:
+        objects = list(json_ld_objects(self.page.utf8 or b""))
+        item, kind = main_object(objects)
+        self.read_schema(item, "json-ld")
+        if kind is not None:
+            self.page_type = (kind, "json-ld")
+        publisher = text_of(item.get("publisher")) if isinstance(item.get("publisher"), dict) else None
+        self.add("site_name", publisher, "json-ld")
+        for other in objects:
+            if str(other.get("@type")).lower() == "website":
+                self.add("site_name", text_of(other.get("name")), "json-ld")
+
+    def read_meta(self) -> None:
+        nodes = self.page.nodes
+        best: dict[str, list[tuple[int, str, str]]] = {}
+        for node in nodes.indices("meta").tolist():
+            attributes = nodes.attributes[node]
+            content = attributes.get("content")
+            if not content:
+                continue
+            key = (attributes.get("property") or attributes.get("name") or attributes.get("http-equiv") or "").lower()
+            if key in _KEYS:
+                name, rank, source = _KEYS[key]
+                best.setdefault(name, []).append((rank, content, source))
+            elif key == "og:type" and self.page_type is None:
+                kind = _PAGE_TYPES.get(content.lower().partition(".")[0])
+                self.page_type = (kind, "opengraph") if kind else None
+            if own := attributes.get("itemprop"):
+                self._read_property(own.lower(), content)
+        for name, unsorted in best.items():
+            found = sorted(
+                ((rank, " ".join(text.split()), source) for rank, text, source in unsorted), key=itemgetter(0)
+            )
+            if name in ("authors", "keywords"):
+                first = found[0]
+                values = [text for rank, text, _ in found if rank == first[0]]
+                self.add(name, tuple(values) if name == "authors" else _keywords(values), first[2])
+            else:
+                for _, text, source in found:
+                    self.add(name, text, source)
+
+    def _read_property(self, key: str, value: str) -> None:
+        """Take the value of a microdata property."""
+        for name, keys in _SCHEMA.items():
+            if name != "title" and key in (item.lower() for item in keys):
+                self.add(name, (value,) if name == "authors" else _keywords(value) if name == "keywords" else value,
+                         "microdata")  # fmt: skip
+
+    def read_microdata(self) -> None:
+        nodes = self.page.nodes
+        for node in _nodes_with(self.page, b"itemprop"):
+            attributes = nodes.attributes[node]
+            keys = (attributes.get("itemprop") or "").lower().split()
+            if nodes.name(node) == "meta" or not keys:
+                continue
+            for key in keys:
+                if key in ("author", "datepublished", "datemodified"):
+                    value = attributes.get("content") or attributes.get("datetime") or element_text(self.page, node)
+                    if value and len(value) < 120:
+                        self._read_property(key, value)
+
+    def bylines(self) -> Iterator[str]:
+        """Iterate over short visible texts that name an author."""
+        nodes = self.page.nodes
+        for needle, word in ((b"uthor", "author"), (b"yline", "byline")):
+            for node in _nodes_with(self.page, needle):
+                attributes = nodes.attributes[node]
+                label = " ".join(attributes.get(key) or "" for key in ("rel", "class", "id", "data-testid")).lower()
+                if nodes.name(node) in ("meta", "link", "body", "html", "img") or word not in label:
+                    continue
+                text = element_text(self.page, node)
+                if text and len(text.split()) <= 8:
+                    yield _BAR.split(text)[0]
+
+    def times(self) -> Iterator[str]:
+        """Iterate over the dates of ``time`` elements."""
+        nodes = self.page.nodes
+        for node in nodes.indices("time").tolist()[:20]:
+            yield nodes.attributes[node].get("datetime") or element_text(self.page, node)
+
+    def dates(self) -> Iterator[str]:
+        """Iterate over short visible texts in elements whose names speak of dates."""
+        nodes = self.page.nodes
+        for word in (b"date", b"Date", b"publish", b"time"):
+            for node in _nodes_with(self.page, word)[:40]:
+                attributes = nodes.attributes[node]
+                label = " ".join(attributes.get(key) or "" for key in ("class", "id", "data-testid"))
+                if word.decode() in label and nodes.name(node) not in ("meta", "link", "body", "html", "script"):
+                    text = element_text(self.page, node)
+                    if text and len(text) <= 80:
+                        yield text
+
+    def first(self, name: str) -> tuple[Any, str]:
+        return self.values.get(name, [(None, "")])[0]
+
+    def finish(self) -> Metadata:
+        page, sources = self.page, dict[str, str]()
+        base = _base(page)
+        fields: dict[str, Any] = {}
+
+        def keep(name: str, value: Any, source: str) -> None:  # noqa: ANN401 (text or names)
+            if value:
+                fields[name], sources[name] = value, source
+
+        for name in ("site_name", "description"):
+            keep(name, *self.first(name))
+        links = [page.nodes.attributes[node] for node in page.nodes.indices("link").tolist()]
+        canonical = next((link.get("href") for link in links if (link.get("rel") or "").lower() == "canonical"), None)
+        keep("canonical_url", *_absolute((canonical, "html") if canonical else self.first("canonical_url"), base))
+        for name in ("published", "modified"):
+            dates = ((iso_date(text_of(value)), source) for value, source in self.values.get(name, ()))
+            keep(name, *next(((value, source) for value, source in dates if value), (None, "")))
+        if "published" not in fields:
+            keep("published", next((value for text in self.times() if (value := iso_date(text))), None), "visible")
+        if "published" not in fields and (match := _URL_DATE.search(fields.get("canonical_url") or page.url or "")):
+            keep("published", iso_date("-".join(match.groups())), "url")
+        if "published" not in fields:
+            keep("published", next((value for text in self.dates() if (value := iso_date(text))), None), "visible")
+        for value, source in self.values.get("authors", ()):
+            if cleaned := _names(value):
+                keep("authors", cleaned, source)
+                break
+        else:
+            found = (_names((text,)) for text in self.bylines())
+            keep("authors", next((value for value in found if value), ()), "visible")
+        keep("keywords", *self.first("keywords"))
+        keep("image", *_absolute(self.first("image"), base))
+        keep("language", *self._language())
+        keep("script", main_script(_longest(page)), "visible")
+        if self.page_type is not None:
+            keep("page_type", *self.page_type)
+        declared = [(value, source) for value, source in self.values.get("title", ()) if value]
+        host = urlsplit(fields.get("canonical_url") or page.url or "").hostname or ""
+        parts = host.removeprefix("www.").split(".")
+        texts = [_without_site(value, fields.get("site_name"), host) for value, _ in declared]
+        title, source = headline(page, texts, fields.get("site_name"), parts[-2] if len(parts) > 1 else "")
+        keep("title", title, declared[0][1] if source == "declared" else source)
+        return Metadata(**fields, sources=sources)
+
+    def _language(self) -> tuple[str | None, str]:
+        nodes = self.page.nodes
+        for name in ("html", "body"):
+            for node in nodes.indices(name).tolist()[:1]:
+                attributes = nodes.attributes[node]
+                declared = attributes.get("lang") or attributes.get("xml:lang") or ""
+                if match := _LANGUAGE.fullmatch(declared.strip().replace("_", "-")):
+                    return match[0].lower(), "html"
+        for value, source in self.values.get("language", ()):
+            if match := _LANGUAGE.match((text_of(value) or "").replace("_", "-")):
+                return match[0].lower(), source
+        return None, ""
+
+
+def _longest(page: Page) -> str:
+    """Return the text of the block with most words."""
+    return page.blocks.texts[int(page.blocks.n_words.argmax())] if len(page.blocks) else ""
+
+
+def _without_site(title: str, site_name: str | None, host: str) -> str:
+    return without_site(title, site_name, host) if site_name and site_name in title else title
+
+
+def _keywords(value: Any) -> tuple[str, ...]:  # noqa: ANN401 (parsed JSON)
+    items = value if isinstance(value, list) else [value]
+    texts = (text for item in items if (text := text_of(item)))
+    return tuple(dict.fromkeys(part.strip() for text in texts for part in re.split(r"[,;]", text) if part.strip()))[:50]
+
+
+def _names(values: tuple[str, ...]) -> tuple[str, ...]:
+    """Clean names of authors: without "by", roles and addresses; several names in one text are separated."""
+    found: list[str] = []
+    for value in values:
+        text = _BY.sub("", value.strip())
+        for name in _LIST.split(text) if len(text.split()) > 3 or ";" in text or "," in text else [text]:
+            cleaned = _AFTER.sub("", _BY.sub("", name.strip())).strip(" .,;:-–|")
+            if cleaned and len(cleaned) <= 60 and len(cleaned.split()) <= 6 and not _NO_NAME.search(cleaned):
+                found.append(cleaned)
+    return tuple(dict.fromkeys(found))
+
+
+def _absolute(found: tuple[str | None, str], base: str) -> tuple[str | None, str]:
+    """Resolve an address; None if it is not one of HTTP."""
+    value, source = found
+    try:
+        address = urljoin(base, text_of(value) or "") if value else ""
+        return (address, source) if urlsplit(address).scheme in ("http", "https") else (None, "")
+    except ValueError:
+        return None, ""
+
+
+def _base(page: Page) -> str:
+    """Return the address that relative links are resolved against."""
+    hrefs = (page.nodes.attributes[node].get("href") for node in page.nodes.indices("base").tolist())
+    try:
+        base: str = urljoin(page.url or "", next((href.strip() for href in hrefs if href), ""))
+    except ValueError:
+        return page.url or ""
+    return base
+
+
+def _nodes_with(page: Page, needle: bytes) -> list[int]:
+    """Return the elements with some bytes in their attributes."""
+    held = page.nodes.attributes
+    holding = getattr(held, "containing", None)
+    if holding is not None:
+        found: list[int] = holding(needle).tolist()
+        return found
+    text = needle.decode()
+    return [node for node, item in enumerate(held) if any(text in f"{key}\0{value}" for key, value in item.items())]

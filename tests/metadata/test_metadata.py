@@ -1,0 +1,204 @@
+"""Metadata of pages: sources, their order, and what malformed declarations do."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import blockml
+from blockml.metadata import page_metadata
+from blockml.metadata.dates import iso_date
+from blockml.metadata.headline import headline_blocks, without_site
+from blockml.metadata.json_ld import json_ld_objects
+from blockml.page.metadata import Metadata
+from tests.strategies import messy_html
+
+
+def read(html: str, url: str | None = "https://www.cat.example/news/1") -> Metadata:
+    """Read the metadata of a page."""
+    return page_metadata(blockml.parse(html, url=url))
+
+
+def with_json(value: Any) -> str:
+    """Return a page that declares an object in JSON-LD."""
+    return f'<script type="application/ld+json">{json.dumps(value)}</script><p>Cats rule the world.'
+
+
+ARTICLE = {
+    "@context": "https://schema.org",
+    "@graph": [
+        {"@type": "WebSite", "name": "The Daily Cat"},
+        {"@type": "BreadcrumbList"},
+        {
+            "@type": ["NewsArticle"],
+            "headline": "Cats &amp; dogs",
+            "author": [{"@type": "Person", "name": "Ann Lee"}, "By Bob Ray"],
+            "datePublished": "2024-05-03T06:00:00.123Z",
+            "dateModified": "2024-05-04",
+            "image": [{"url": "/cat.jpg"}],
+            "keywords": "cats, dogs",
+            "inLanguage": "en-GB",
+        },
+    ],
+}
+
+
+def test_json_ld_is_read_first() -> None:
+    """JSON-LD is preferred to ``meta`` elements."""
+    found = read(with_json(ARTICLE) + "<meta name=author content='Somebody Else'><meta name=date content=2020-01-01>")
+    assert found.authors == ("Ann Lee", "Bob Ray")
+    assert (found.published, found.modified) == ("2024-05-03T06:00:00+00:00", "2024-05-04")
+    assert (found.title, found.site_name, found.page_type) == ("Cats & dogs", "The Daily Cat", "article")
+    assert (found.image, found.keywords, found.language) == (
+        "https://www.cat.example/cat.jpg",
+        ("cats", "dogs"),
+        "en-gb",
+    )
+    assert {found.sources[name] for name in ("title", "authors", "published", "image")} == {"json-ld"}
+    assert json.loads(json.dumps(found.record()))["authors"] == ["Ann Lee", "Bob Ray"]
+
+
+@pytest.mark.parametrize(
+    ("html", "name", "value", "source"),
+    [
+        ("<meta property=og:title content='Cats rule'>", "title", "Cats rule", "opengraph"),
+        ("<title>Cats rule - The Daily Cat</title>", "title", "Cats rule", "title"),
+        ("<title>Cats rule | cat.example</title>", "title", "Cats rule", "title"),
+        ("<title>News</title><h1>Cats <b>rule</b></h1>", "title", "Cats rule", "h1"),
+        ("<meta name=dc.creator content='Ann Lee'>", "authors", ("Ann Lee",), "dublin core"),
+        (
+            "<meta name=author content='Ann Lee, Bob Ray and Cid Moe'>",
+            "authors",
+            ("Ann Lee", "Bob Ray", "Cid Moe"),
+            "meta",
+        ),
+        ("<span itemprop=author>By Ann Lee</span>", "authors", ("Ann Lee",), "microdata"),
+        ("<p class=byline>By Ann Lee | 3 min</p>", "authors", ("Ann Lee",), "visible"),
+        ("<meta name=author content=https://facebook.com/cat>", "authors", (), None),
+        ("<meta property=article:published_time content=2024-05-03>", "published", "2024-05-03", "opengraph"),
+        ("<meta itemprop=datePublished content=2024-05-03>", "published", "2024-05-03", "microdata"),
+        ("<time datetime=2024-05-03T10:00>today</time>", "published", "2024-05-03T10:00:00", "visible"),
+        ("<span class=post-date>3 May 2024</span>", "published", "2024-05-03", "visible"),
+        ("<html lang=pt_BR>", "language", "pt-br", "html"),
+        ("<meta property=og:locale content=de_DE>", "language", "de-de", "opengraph"),
+        ("<link rel=canonical href=/cats>", "canonical_url", "https://www.cat.example/cats", "html"),
+        (
+            "<base href=https://x.example/a/><link rel=canonical href=b>",
+            "canonical_url",
+            "https://x.example/a/b",
+            "html",
+        ),
+        ("<link rel=canonical href=javascript:alert(1)>", "canonical_url", None, None),
+        ("<meta property=og:type content=product.item>", "page_type", "product", "opengraph"),
+        ("<p>Кошки правят миром", "script", "Cyrl", "visible"),
+        ("<p>猫が世界を支配する", "script", "Jpan", "visible"),
+    ],
+)
+def test_each_field_has_its_source(html: str, name: str, value: object, source: str | None) -> None:
+    """A field and its source are as expected; fields without a source are empty."""
+    found = read(html)
+    assert getattr(found, name) == value
+    assert found.sources.get(name) == source
+
+
+@pytest.mark.parametrize(
+    "broken", ['{"@type": "Article", ', "[[[[", "null", "3", '{"@graph": {"@graph": {}}}', "<!-- x -->", "{" * 9999]
+)
+def test_malformed_json_is_skipped(broken: str) -> None:
+    """The title comes from another declaration."""
+    found = read(f"<script type='application/ld+json'>{broken}</script><meta property=og:title content=Cats>")
+    assert found.title == "Cats"
+
+
+def test_json_in_comments_is_read() -> None:
+    """CDATA sections around the JSON are removed."""
+    source = b'<script type="application/ld+json">//<![CDATA[\n{"headline": "Cats"}\n//]]></script>'
+    assert [item["headline"] for item in json_ld_objects(source)] == ["Cats"]
+
+
+@given(messy_html)
+def test_metadata_never_raises(html: str) -> None:
+    """Metadata of any page can be read and pickled."""
+    found = read(html, url=None)
+    assert set(found.sources) <= set(found.record())
+    assert pickle.loads(pickle.dumps(found)) == found  # noqa: S301
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=9),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["@type", "@graph", "author", "name", "image", "headline", "datePublished"]), inner
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(json_values)
+def test_json_of_any_shape_gives_texts(value: object) -> None:
+    """Values of a wrong type are not passed on."""
+    found = read(with_json(value))
+    assert all(isinstance(name, str) for name in found.authors)
+    assert found.title is None or isinstance(found.title, str)
+    assert found.published is None or iso_date(found.published)
+
+
+@pytest.mark.parametrize(
+    ("title", "site", "found"),
+    [
+        ("Cats - dogs and more | The Daily Cat", "The Daily Cat", "Cats - dogs and more"),
+        ("The Daily Cat: Cats rule", None, "The Daily Cat: Cats rule"),
+        ("The Daily Cat", "The Daily Cat", "The Daily Cat"),
+        ("Well-known cats of the north", None, "Well-known cats of the north"),
+        ("", None, ""),
+    ],
+)
+def test_the_name_of_the_site_is_removed_from_a_title(title: str, site: str | None, found: str) -> None:
+    """The name of the site is removed if it is known, or if it is the short last part."""
+    assert without_site(title, site) == found
+
+
+def test_the_headline_is_labelled_and_can_be_included() -> None:
+    """A headline in the header of the site is labelled as a heading."""
+    text = "<p>" + "Cats rule the world, and nobody has ever asked them why they do it. " * 12
+    header = "<header><ul><li><a href=/>Home</a></ul><h1>Cats rule</h1></header>"
+    html = f"<title>Cats rule</title>{header}<div>{text * 3}</div>"
+    page = blockml.parse(html)
+    place = [block.text for block in page.blocks].index("Cats rule")
+    assert headline_blocks(page).tolist() == [number == place for number in range(len(page.blocks))]
+    result = blockml.extract(html)
+    assert result.title == "Cats rule"
+    assert str((result.labels or ())[place]) in ("heading", "main")
+    assert "Cats rule\n" in blockml.extract(html, include="heading").text
+
+
+def test_a_pickled_extraction_has_its_metadata() -> None:
+    """Lazy metadata is computed before pickling."""
+    result = pickle.loads(pickle.dumps(blockml.extract("<title>Cats</title><p>Cats", model="kim2013")))  # noqa: S301
+    assert result.title == "Cats"
+
+
+def test_an_extraction_is_shown_in_one_line() -> None:
+    """The representation is one line; that for notebooks is escaped HTML."""
+    result = blockml.extract("<title>Cats &lt;b&gt;</title><p>Cats", model="kim2013")
+    assert repr(result) == (
+        f"Extraction(ok, title='Cats <b>', 4 characters, 1 of 1 blocks, confidence {result.confidence:.2f}, "
+        f"model={result.model!r})"
+    )
+    assert "Cats &lt;b&gt;" in result._repr_html_()
+    assert "Cats <b>" not in result._repr_html_()
+
+
+@pytest.mark.parametrize("wrong", ["https://cat.example/a", "page.html", "folder/page.html.gz"])
+def test_an_address_is_no_page(wrong: str) -> None:
+    """An address or file name raises an error that names the mistake."""
+    with pytest.raises(blockml.errors.UsageError, match="html must be a page, but"):
+        blockml.extract(wrong)
+    assert blockml.extract(wrong.encode()).page.nodes  # bytes come from a crawl
