@@ -83,7 +83,7 @@ def _only_around(page: Page, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def without_nodes(page: Page, gone: NDArray[np.bool_], parsing: ParsingOptions) -> tuple[Page, NDArray[np.bool_]]:
-    """Return a page without some nodes (n_nodes,) and all that they contain, and (n_nodes,) the nodes that stay.
+    """Return a page without some nodes (n_nodes,) and their descendants, and (n_nodes,) the nodes that stay.
 
     The text that is left is segmented again. ``Page.source`` stays that of the whole page.
     """
