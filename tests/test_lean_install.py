@@ -11,7 +11,7 @@ import pytest
 from blockml.errors import MissingExtraError, missing_extra
 
 #: Run as a program: packages of extras can't be imported, as if they were not installed.
-LEAN = """
+WITHOUT_EXTRAS = """
 import sys
 class Missing:
     def find_spec(self, name, path=None, target=None):
@@ -33,7 +33,7 @@ def page(tmp_path: Path) -> Path:
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
     """Run a command without the packages of extras."""
-    command = [sys.executable, "-c", LEAN, *map(str, arguments)]
+    command = [sys.executable, "-c", WITHOUT_EXTRAS, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
 
 

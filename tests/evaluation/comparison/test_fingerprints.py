@@ -25,7 +25,7 @@ def test_every_package_is_classified() -> None:
     extracting = {path.parts[0] for path in SOURCES if runs_in_extraction(path)}
     assert extracting - {"evaluation"} == {
         "__init__.py", "__main__.py", "_kernel", "decision", "errors.py", "extract.py", "extractors", "features",
-        "model", "page", "parsing", "predictors", "rendering", "storage", "templates", "text",
+        "metadata", "model", "page", "parsing", "predictors", "rendering", "storage", "templates", "text",
     }  # fmt: skip
     assert {path.parts[0] for path in SOURCES} - extracting == {"batch", "cli", "datasets", "reports", "training"}
     assert [path for path in SOURCES if path.parts[0] == "evaluation" and runs_in_extraction(path)] == [
