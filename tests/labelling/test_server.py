@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,11 +27,13 @@ pytestmark = [pytest.mark.enable_socket, pytest.mark.filterwarnings("ignore::Res
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[LabelServer]:
-    """A server for a hostile page and five synthetic ones."""
+    """A server for a hostile page and five pages of WCXB where the corpora are, else synthetic ones."""
     folder = tmp_path / "mine"
     folder.mkdir()
     (folder / "hostile.html").write_text(HOSTILE)
-    for number, page in enumerate(open_dataset(DATA / "sites").pages[::12][:5]):
+    corpora = os.environ.get("BLOCKML_CORPORA")
+    pages = open_dataset(Path(corpora) / "wcxb" if corpora else DATA / "sites").pages
+    for number, page in enumerate(pages[:: len(pages) // 5][:5]):
         (folder / f"p{number}.html").write_bytes(page.load()[0])
     store = LabelStore(folder, tmp_path / "out", resolve("default"))
     store.rank()
