@@ -19,6 +19,7 @@ from blockml.page import Extraction, Label, Metadata, Page, Status
 from blockml.page.lazy import Lazy
 from blockml.parsing import Limits, parse
 from blockml.parsing.decoding import Detector
+from blockml.parsing.trees import Tree, is_tree, tree_bytes
 from blockml.rendering.text import render_text
 
 __all__ = ["check_labels", "extract", "extract_page"]
@@ -28,7 +29,7 @@ _NO_PAGE = re.compile(r"(https?://\S+)|[^<>\s]+\.x?html?(?:\.gz)?", re.IGNORECAS
 
 
 def extract(
-    html: bytes | str,
+    html: bytes | str | Tree,
     *,
     url: str | None = None,
     charset: str | None = None,
@@ -46,7 +47,8 @@ def extract(
     Parameters
     ----------
     html
-        The page as bytes (best: the encoding is then found) or str.
+        The page as bytes (best: the encoding is then found) or str; or a tree of lxml or a selector of parsel, which is
+        written as HTML and parsed again: see :mod:`blockml.parsing.trees` on what is lost.
     url
         Where it came from; kept, not fetched.
     charset
@@ -69,8 +71,8 @@ def extract(
     Raises
     ------
     UsageError
-        ``html`` is neither bytes nor str, or is an address or the name of a file; an option has no such value; or
-        ``include`` or ``exclude`` is given and the extractor tells no labels.
+        ``html`` is neither bytes nor str nor a tree, or is an address or the name of a file; an option has no such
+        value; or ``include`` or ``exclude`` is given and the extractor tells no labels.
     ModelError
         The model can't be used.
 
@@ -84,6 +86,10 @@ def extract(
     if isinstance(html, str) and (match := _NO_PAGE.fullmatch(html)):
         what = "an address; fetch the page and pass its bytes" if match[1] else "the name of a file; pass its bytes"
         raise UsageError(f"html must be a page, but {html!r} is {what}")
+    if not isinstance(html, bytes | str):
+        if not is_tree(html):
+            raise UsageError(f"html must be bytes, str, a tree of lxml or a selector, got {type(html).__name__}")
+        html, charset = tree_bytes(html), "utf-8"
     extractor = as_extractor(model)
     include, exclude = check_labels(extractor, include, exclude)
     options = extractor.parsing.options()
