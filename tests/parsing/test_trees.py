@@ -40,7 +40,7 @@ def test_kept_elements_hold_the_text() -> None:
         result = blockml.extract(tree)
         elements = kept_elements(result, tree)
         paths = {result.page.nodes.xpath(int(result.page.blocks.parent[row])) for row in result.kept.nonzero()[0]}
-        document = etree.ElementTree(tree)
+        document: etree._ElementTree = etree.ElementTree(tree)
         assert {document.getpath(element) for element in elements} == paths
         assert all(element.getroottree().getroot() is tree for element in elements)
 
