@@ -11,11 +11,16 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
+import numpy as np
+
 from blockml.cli.output import note, write_output
-from blockml.datasets import Dataset, open_dataset
+from blockml.datasets import Dataset, Gold, LabelledPage, TextGold, open_dataset
 from blockml.model import save_model
+from blockml.parsing import parse
+from blockml.text.tokens import metric_tokens
 from blockml.training.card import render_card
 from blockml.training.recipes import recipe
 from blockml.training.train import train
@@ -87,6 +92,39 @@ RELEASES = (
 )
 
 
+#: Collections whose gold of forum pages leaves out what stands between posts: names, dates and counters. WCXB has them.
+WITHOUT_NAMES = ("magic-html",)
+#: Tokens of a block up to which it may be such a line (our choice).
+SHORT = 8
+
+
+def judged(dataset: Dataset) -> Dataset:
+    """Leave short lines between the posts of forum pages out of training, where the gold leaves them out."""
+    if dataset.name not in WITHOUT_NAMES:
+        return dataset
+    pages = [
+        replace(page, gold=None, reader=partial(without_names, page))
+        if page.page_type == "forum" and isinstance(page.gold, TextGold)
+        else page
+        for page in dataset.pages
+    ]
+    return replace(dataset, pages=tuple(pages))
+
+
+def without_names(labelled: LabelledPage, _: Path) -> tuple[bytes, Gold | None]:
+    """Return a page and its gold, in which short blocks between the first and the last block of content are ignored."""
+    html, gold = labelled.load()
+    if not isinstance(gold, TextGold):
+        return html, gold
+    page = parse(html, url=labelled.url, charset=labelled.charset)
+    places = np.flatnonzero(gold.label(page).main)
+    if not len(places):
+        return html, gold
+    between = range(places[0], places[-1])
+    lines = [text for text in (page.blocks.texts[block] for block in between) if len(metric_tokens(text)) <= SHORT]
+    return html, replace(gold, ignored=(*gold.ignored, *lines))
+
+
 def with_terms(dataset: Dataset) -> Dataset:
     """Add licence and attribution of a collection to a data set of its pages."""
     terms = TERMS.get(dataset.checksum())
@@ -120,7 +158,7 @@ def write(release: Release, folders: Mapping[str, str], seed: int, jobs: int) ->
     is_complete = all(name in folders for name in release.corpora)
     target = ROOT / "models" if is_complete else ROOT / "out" / "models"
     if is_complete:
-        datasets = [with_terms(open_dataset(f"{name}={folders[name]}")) for name in release.main_corpora]
+        datasets = [judged(with_terms(open_dataset(f"{name}={folders[name]}"))) for name in release.main_corpora]
         type_datasets = [*(open_dataset(f"{name}={folders[name]}") for name in release.type_corpora), *own]
     else:
         note(f"no {' and '.join(release.corpora)}: {release.name} is trained on data/, as a check only")
