@@ -51,7 +51,8 @@ def sanitised(page: Page) -> str:
         raise MissingExtraError("showing pages in a browser", "label") from None
     # nh3 reads what _written gives: its own guarantee does not depend on our list.
     attributes = {name: set(names) for name, names in _ATTRIBUTES.items()}
-    return nh3.clean(_written(page), tags=set(_ELEMENTS), attributes=attributes, url_schemes=set(), link_rel=None)
+    found = nh3.clean(_written(page), tags=set(_ELEMENTS), attributes=attributes, url_schemes=set(), link_rel=None)
+    return str(found)
 
 
 def _written(page: Page) -> str:
