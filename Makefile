@@ -15,22 +15,22 @@ help:
 	@echo "make demo    train on data/, extract, predict in batch, compare, write the report (in $(OUT)/)"
 	@echo "make test    run all tests"
 	@echo "make lint    ruff and mypy"
-	@echo "make data    write the generated pages in data/ anew"
-	@echo "make model   train the released models anew (needs BLOCKML_CORPORA)"
+	@echo "make data    generate the pages in data/ again"
+	@echo "make model   train the released models, or as a check on data/ without BLOCKML_CORPORA"
 	@echo "make wheel   build the wheel and test it in an environment of its own"
 	@echo "make sanitize  run the tests of the C extension under gcc's address and undefined-behaviour sanitizers"
 	@echo "make sdist   build the source archive, install from it, and extract a page"
 	@echo "make oldest  run the tests with the oldest dependencies that pyproject.toml allows, without the C extension and with it"
-	@echo "make pythons run the tests with every newer Python on the path, or those named in PYTHONS"
+	@echo "make pythons run the tests with every newer Python on the path, or with those in PYTHONS"
 	@echo "make gate    no extractor is worse on data/ than pinned; make pin raises the floors"
-	@echo "make compare every extractor, model and other people's tools on the labelled corpora, or on data/ without them"
-	@echo "make peers   test the adapters of other people's tools"
+	@echo "make compare every extractor, model and third-party tool on the labelled corpora, or on data/ without them"
+	@echo "make peers   test the adapters of third-party tools"
 	@echo "make bench   cost of an extraction against lxml's parse, its growth; fills docs/performance.md (needs BLOCKML_CORPORA)"
-	@echo "make paper   the paper's experiment on L3S-GN1, all readings (needs BLOCKML_CORPORA)"
-	@echo "make templates  distances, clusterings, linked pages and what siblings are worth (needs BLOCKML_CORPORA)"
-	@echo "make default  what the model recipe default is made of: parts, features, pages, trust (needs BLOCKML_CORPORA)"
-	@echo "make backends  what another HTML parser changes: speed, blocks, extractions (needs BLOCKML_CORPORA)"
-	@echo "make parameters  what the parameters of the untrained extractors do (needs BLOCKML_CORPORA)"
+	@echo "make paper   the tables of the five papers on the labelled corpora, or as a check on data/"
+	@echo "make templates  distances, clusterings, linked pages and the benefit of other pages of a site (needs BLOCKML_CORPORA)"
+	@echo "make default  ablations of the default model: predictors, features, training pages, confidence (needs BLOCKML_CORPORA)"
+	@echo "make backends  HTML parsers compared: speed, blocks, extractions (needs BLOCKML_CORPORA)"
+	@echo "make parameters  effect of the parameters of untrained extractors (needs BLOCKML_CORPORA)"
 
 $(VENV)/.installed: pyproject.toml constraints.txt hatch_build.py $(wildcard blockml/_kernel/*.c blockml/_kernel/*.h)
 	$(PYTHON) -m venv $(VENV)
@@ -54,9 +54,9 @@ demo: $(VENV)/.installed
 	@echo "== learn a site, and extract a page of it without what the site repeats"
 	$(BIN)/blockml templates detect data/sites/harbour-courier -o $(OUT)/courier.template
 	$(BIN)/blockml extract data/sites/harbour-courier/courier-article-03/page.html --template $(OUT)/courier.template
-	@echo "== which pages are built alike"
+	@echo "== cluster the pages by template"
 	$(BIN)/blockml templates cluster data/sites --truth folder -o $(OUT)/clusters.html
-	@echo "== why the model kept what it kept"
+	@echo "== explain the decision on each block"
 	$(BIN)/blockml view data/pages/short-article/page.html -o $(OUT)/view.html
 	@echo "== written: $(OUT)/demo.blockml, its card, $(OUT)/predictions.jsonl, $(OUT)/demo-comparison/report.html, $(OUT)/clusters.html, $(OUT)/view.html"
 
@@ -85,6 +85,7 @@ wheel: $(VENV)/.installed
 	$(PYTHON) -m venv $(OUT)/wheel-venv
 	$(OUT)/wheel-venv/bin/python -m pip install --quiet --constraint constraints.txt dist/*.whl
 	cd $(OUT) && wheel-venv/bin/blockml extract ../data/pages/short-article/page.html
+	cd $(OUT) && wheel-venv/bin/blockml predict ../data/pages --quiet > wheel-predictions.jsonl
 	cd $(OUT) && wheel-venv/bin/blockml model check default
 	$(BIN)/python -m tools.synthetic_sites -o data --check
 
@@ -116,8 +117,9 @@ PYTHONS ?= $(notdir $(wildcard $(addsuffix /python3.1[2-9],$(subst :, ,$(PATH)))
 
 pythons:
 	@mkdir -p $(OUT)
+	@[ -n "$(strip $(PYTHONS))" ] || { echo "no newer Python on the path: name some in PYTHONS" >&2; exit 1; }
 	for python in $(sort $(PYTHONS)); do \
-	  $$python -c "" 2>/dev/null || continue; \
+	  $$python -c "" || exit 1; \
 	  echo "== $$python" && name=$(OUT)/$$(basename $$python)-venv; $$python -m venv --clear $$name && \
 	  $$name/bin/python -m pip install --quiet --upgrade pip && \
 	  $$name/bin/python -m pip install --quiet --constraint constraints.txt --editable ".[all]" --group test && \
@@ -169,7 +171,7 @@ bench: $(VENV)/.peers
 	$(BIN)/python -m benchmarks.speed.document $(OUT)/speed.json docs/performance.md
 
 paper: $(VENV)/.installed
-	$(BIN)/python benchmarks/paper.py --jobs $(JOBS)
+	$(BIN)/python -m benchmarks.papers --jobs $(JOBS) $(if $(CORPORA),--corpora $(CORPORA))
 
 clean:
 	rm -rf $(OUT) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

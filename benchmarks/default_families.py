@@ -67,7 +67,7 @@ def ablation(study: Study, *, full: bool, timed: int) -> dict[str, Table]:
     tasks = [(name, number) for name in blanked for number in numbers]
     with joblib.Parallel(n_jobs=study.jobs, max_nbytes="1M") as parallel:
         parts = parallel(
-            joblib.delayed(judge_without)(study.table, recipe, blanked[name], fold, number, study.seed)
+            joblib.delayed(predict_without)(study.table, recipe, blanked[name], fold, number, study.seed)
             for name, number in tasks
         )
     found = []
@@ -98,12 +98,12 @@ def quicker(recipe: Recipe) -> dict[str, Any]:
     return {**own, **QUICK} if own["n_trees"] > QUICK["n_trees"] else own
 
 
-def judge_without(
+def predict_without(
     table: BlockTable, recipe: Recipe, places: Sequence[int], fold: NDArray[np.int64], number: int, seed: int
 ) -> Probabilities:
     """Predict the rows of a fold by a model that was trained with some columns set to 0.
 
-    A column that is always the same is as good as none: trees can't split it and don't draw it, mlps scale it to 0.
+    A constant column has no effect: trees cannot split on it and do not sample it, and MLPs scale it to 0.
     """
     matrix = table.matrix.copy()
     matrix[:, list(places)] = 0

@@ -141,7 +141,7 @@ def cross_predictions(
     """Train the recipe's predictors for each fold on the other folds, or on a share of their sites."""
     numbers = np.unique(fold).tolist()
     with joblib.Parallel(n_jobs=jobs, max_nbytes="1M") as parallel:
-        parts = parallel(joblib.delayed(_judge_fold)(table, recipe, fold, number, seed, share) for number in numbers)
+        parts = parallel(joblib.delayed(_predict_fold)(table, recipe, fold, number, seed, share) for number in numbers)
     odds, mlps = np.zeros(len(table.main)), np.zeros((recipe.n_mlps, len(table.main)), dtype=np.float32)
     for number, (by_trees, by_mlps) in zip(numbers, parts, strict=True):
         here = fold[table.page_of_row] == number
@@ -163,7 +163,7 @@ def training_rows(
     return rows
 
 
-def _judge_fold(
+def _predict_fold(
     table: BlockTable, recipe: Recipe, fold: NDArray[np.int64], number: int, seed: int, share: float
 ) -> tuple[NDArray[np.float64], Probabilities]:
     """Predict the rows of one fold by trees and each MLP."""

@@ -126,7 +126,7 @@ def study(name: str, f1: NDArray[np.float64], fold: NDArray[np.intp], sites: Seq
         "gain": [round(value, 4) for value in gain[:3]],
         "significant": gain.significant,
         "chosen": chosen,
-        "best_in_hindsight": round(float(f1.mean(axis=0).max()), 4),
+        "oracle": round(float(f1.mean(axis=0).max()), 4),
         "curves": curves,
     }
 

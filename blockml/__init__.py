@@ -1,4 +1,4 @@
-"""blockml learns what the main content of a web page is.
+"""blockml extracts the main content of web pages (boilerplate removal) with a trained text-block classifier.
 
 >>> import blockml
 >>> page = blockml.parse("<h1>Cats</h1><p>Cats rule the world.</p>")

@@ -91,6 +91,22 @@ class MissingExtraError(BlockmlError, ImportError):
         super().__init__(f"{purpose} needs an optional package; {install_hint(extra)}")
 
 
+#: Extra of pyproject.toml that installs each package which only some commands need.
+_EXTRAS = {"sklearn": "train", "scipy": "train", "joblib": "train", "threadpoolctl": "train", "html5lib": "html5lib"}
+
+
+def missing_extra(error: ModuleNotFoundError, purpose: str) -> MissingExtraError | None:
+    """Return the error that names the extra of a missing package; None for a package that no extra installs.
+
+    Examples
+    --------
+    >>> print(missing_extra(ModuleNotFoundError(name="scipy.sparse"), "training"))
+    training needs an optional package; in a checkout of blockml: pip install ".[train]"
+    """
+    extra = _EXTRAS.get((error.name or "").partition(".")[0])
+    return MissingExtraError(purpose, extra) if extra else None
+
+
 def install_hint(extra: str) -> str:
     """Return the command that installs an extra.
 

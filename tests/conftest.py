@@ -1,4 +1,4 @@
-"""What all tests share: the hypothesis profile and the folder of labelled corpora."""
+"""Settings that all tests share: the hypothesis profile and the folder of labelled corpora."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 from blockml import _kernel
 
 # Parsers load lazily and the machine may be busy, so neither a first call nor a slow one is a fault.
-# A change is judged on the same examples every time; new ones are looked for while working.
+# Continuous integration uses the same examples every time; local runs search for new ones.
 settings.register_profile(
     "blockml",
     deadline=None,
@@ -35,8 +35,8 @@ def corpora() -> Path:
 
 
 @pytest.fixture(params=["python", "compiled"])
-def twin(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Runs a test with the loops in Python, and with the compiled ones."""
+def implementation(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Run a test with the Python implementation, and with the C extension."""
     if request.param == "python":
         monkeypatch.setattr(_kernel, "compiled", None)
     elif _kernel.compiled is None:

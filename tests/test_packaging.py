@@ -1,4 +1,4 @@
-"""What is built and installed: tags of wheels, what the archives hold, hints on how to install."""
+"""Distribution: tags of wheels, contents of archives, hints on installation."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_hints_install_from_the_checkout() -> None:
 
 
 def test_one_wheel_is_built_for_each_platform() -> None:
-    """By the oldest Python alone: its limited API serves the others."""
+    """It is built by the oldest Python; its limited API serves the others."""
     chosen = PROJECT["tool"]["cibuildwheel"]
     assert chosen["build"] == ["cp311-*"]
     assert set(chosen["linux"]["archs"]) == {"x86_64", "aarch64"}

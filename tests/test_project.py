@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def test_oldest_pins_are_the_lower_bounds() -> None:
-    """What is promised as a minimum is what is tested."""
+    """The lower bounds in pyproject.toml are the versions that are tested."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
     names = ("markdown", "progress", "report", "warc", "http", "scale", "boost", "fast")

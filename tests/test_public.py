@@ -1,4 +1,4 @@
-"""What the package shows to the world: names, docstrings, imports, dependencies, threads."""
+"""Public interface: names, docstrings, imports, dependencies, threads."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def top_level(tree: ast.Module) -> set[str]:
 
 @every_module
 def test_modules_list_their_names(path: Path) -> None:
-    """What ``__all__`` names is there, once; a public class or function of the module is in it."""
+    """Names in ``__all__`` exist and occur once; every public class or function of the module is among them."""
     tree = TREES[path]
     names = listed(tree)
     if names is None:
@@ -73,7 +73,7 @@ def test_modules_list_their_names(path: Path) -> None:
 
 @every_module
 def test_public_classes_and_functions_have_docstrings(path: Path) -> None:
-    """So has every module."""
+    """Every module has one, too."""
     missing = [] if ast.get_docstring(TREES[path]) or not TREES[path].body else ["module"]
     waiting: list[ast.AST] = [TREES[path]]
     while waiting:
@@ -100,10 +100,9 @@ def imports(tree: ast.Module) -> set[str]:
 
 
 @every_module
-def test_one_module_calls_html_parsers(path: Path) -> None:
-    """All pages go the same way; one more walks a parser's tree (what builds synthetic pages may check them)."""
-    inside = path.relative_to(PACKAGE).parts
-    if inside in {("parsing", "backends.py"), ("parsing", "lexbor.py")} or inside[:2] == ("tools", "synthetic_sites"):
+def test_only_back_ends_call_html_parsers(path: Path) -> None:
+    """All pages are parsed by the back ends."""
+    if path.relative_to(PACKAGE).as_posix() in {"parsing/backends.py", "parsing/lexbor.py"}:
         return
     parsers = {"html5lib", "html.parser", "lxml.html", "bs4", "selectolax", "html5_parser", "xml.dom", "xml.sax"}
     assert not {name for name in imports(TREES[path]) if any(f"{name}.".startswith(f"{parser}.") for parser in parsers)}
@@ -223,3 +222,40 @@ def test_page_of_a_limit_is_truncated_even_without_text() -> None:
     """The status names the graver reason."""
     result = blockml.extract("<p>" + "x " * 50, model=TrainedExtractor(small_model()), limits=blockml.Limits(bytes=3))
     assert result.status is Status.TRUNCATED
+
+
+def test_packages_import_only_from_packages_above() -> None:
+    """The order is that of the table in the architecture page; ``blockml`` itself comes last."""
+    page = PACKAGE.parent / "docs" / "architecture.md"
+    if not page.is_file():
+        pytest.skip("not a source tree")
+    table = page.read_text(encoding="utf-8").partition("## Packages")[2]
+    order = [
+        name.removesuffix(".py").removesuffix("/") for name in re.findall(r"^\| `([\w./]+)` \|", table, re.MULTILINE)
+    ]
+    order = order[: order.index("cli") + 1]
+    upwards = []
+    for path, tree in TREES.items():
+        package = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+        if package.startswith("__"):
+            continue
+        for name in imports(tree):
+            root, _, rest = name.partition(".")
+            other = rest.partition(".")[0]
+            if root == "blockml" and other in order and order.index(other) > order.index(package):
+                upwards.append(f"{path.relative_to(PACKAGE)} imports {name}")
+    assert upwards == []
+    assert {path.relative_to(PACKAGE).parts[0].removesuffix(".py") for path in MODULES} - set(order) == {
+        "__init__",
+        "__main__",
+    }
+
+
+def test_an_extraction_imports_neither_templates_nor_training() -> None:
+    """Modules for sites, training and evaluation are loaded by the calls that use them."""
+    code = (
+        "import sys, blockml; blockml.extract('<p>One line of text</p>'); "
+        "print(*sorted({name.split('.')[1] for name in sys.modules if name.startswith('blockml.')}))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)  # noqa: S603 (our own code)
+    assert not {"templates", "training", "evaluation", "datasets", "reports", "batch", "cli"} & {*found.stdout.split()}

@@ -45,7 +45,7 @@ def on_backend(name: str, backend: str) -> TrainedExtractor:
 
 
 def told(result: Extraction) -> tuple[object, ...]:
-    """All that an extraction says, to the last bit."""
+    """Everything in an extraction, bit for bit."""
     return (
         result.status, result.text, result.scores.tobytes(), result.kept.tobytes(), result.confidence, result.labels,
         result.remarks, result.page.warnings, result.page.title,
@@ -54,12 +54,12 @@ def told(result: Extraction) -> tuple[object, ...]:
 
 @pytest.mark.parametrize("backend", sorted(set(BACKENDS) - {"html5lib"}))
 @pytest.mark.parametrize("model", ["default", "kim2013"])
-def test_threads_that_share_a_model_get_the_same(model: str, backend: str, twin: str) -> None:
+def test_threads_that_share_a_model_get_the_same(model: str, backend: str, implementation: str) -> None:
     """Sixteen at once, each with the same pages in an order of its own."""
     if find_spec(NEEDED.get(backend, "blockml")) is None:
         pytest.skip(f"needs {NEEDED[backend]}")
     extractor = on_backend(model, backend)
-    pages = PAGES[:: len(PAGES) // (6 if twin == "compiled" else 3)]
+    pages = PAGES[:: len(PAGES) // (6 if implementation == "compiled" else 3)]
     expected = [told(blockml.extract(page, model=extractor)) for page in pages]
     barrier = threading.Barrier(16)
 
@@ -76,7 +76,7 @@ def test_threads_that_share_a_model_get_the_same(model: str, backend: str, twin:
 
 @pytest.mark.parametrize("model", ["default", "kim2013"])
 def test_an_extraction_starts_no_threads_of_python(model: str) -> None:
-    """Those of numpy's matrix products are none of Python's; see below."""
+    """Threads of numpy's matrix products are not Python's; see below."""
     before = threading.active_count()
     blockml.extract(PAGES[0], model=model)
     assert threading.active_count() == before
@@ -110,7 +110,7 @@ def blas() -> ThreadpoolController:
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_pages_of_a_batch_are_worked_on_with_one_thread(jobs: int) -> None:
-    """In this process and in workers; what was set before is set again."""
+    """Worker processes and this process are limited; the earlier setting is restored."""
     with ThreadpoolController().limit(limits=2, user_api="blas"):
         if blas_threads() != [2]:
             pytest.skip("numpy's matrix products know no threads here")
@@ -122,7 +122,7 @@ def test_pages_of_a_batch_are_worked_on_with_one_thread(jobs: int) -> None:
 
 
 def test_one_thread_for_products_and_then_as_many_as_before() -> None:
-    """In this thread and in another, one within the other, whatever is raised, and among many that come and go."""
+    """The limit holds for all threads, may be nested, ends after exceptions, and is lifted by the last user."""
     before = blas_threads()
     if not before or max(before) < 2:
         pytest.skip("numpy's matrix products have one thread here")
@@ -148,7 +148,7 @@ def test_one_thread_for_products_and_then_as_many_as_before() -> None:
 
 
 def called(work: Callable[[], object]) -> Counter[CodeType]:
-    """How often each function of Python is called by some work."""
+    """Count the calls of each Python function during some work."""
     calls: Counter[CodeType] = Counter()
 
     def count(frame: FrameType, event: str, _: object) -> None:
@@ -169,7 +169,9 @@ def code_of(function: object) -> CodeType:
 
 
 @pytest.mark.parametrize("name", ["default", "kim2013"])
-def test_only_what_the_model_reads_is_computed_and_once(name: str, twin: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_what_the_model_reads_is_computed_and_once(
+    name: str, implementation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Families of its features, once a page, and columns that stand for themselves; no others."""
     extractor = blockml.load(name)
     written: list[str] = []
@@ -183,7 +185,7 @@ def test_only_what_the_model_reads_is_computed_and_once(name: str, twin: str, mo
     calls = called(lambda: blockml.extract(PAGES[0], model=extractor))
     calls.update(code_of(family) for family in {COLUMNS[name].family for name in written})
     assert len(written) == len(set(written))
-    assert bool(written) == (twin == "compiled" and name == "default")
+    assert bool(written) == (implementation == "compiled" and name == "default")
     bases = {split_name(column)[0] for column in feature_set(extractor.model.features).columns}
     families = {code_of(family) for base in bases if (family := COLUMNS[base].family)}
     wanted = families | {code_of(compute) for base in bases if (compute := COLUMNS[base].compute)}
@@ -194,7 +196,7 @@ def test_only_what_the_model_reads_is_computed_and_once(name: str, twin: str, mo
 
 
 def test_a_model_without_words_of_classes_does_not_look_at_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor at attributes, subtrees or ancestors."""
+    """It does not read attributes, subtrees or ancestors either."""
     expected = told(blockml.extract(PAGES[0], model="kim2013"))
 
     def fail(_: PageContext) -> object:

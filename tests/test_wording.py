@@ -19,12 +19,13 @@ BANNED = (
     r"\bwhose border\b", r"\bfit pages\b", r"\bpages fit for\b", r"\bsiblings? pages?\b", r"\bis known of\b",
     r"\bwhat is known\b", r"\ball that\b", r"\bcautions?\b", r"\bdoubts?\b", r"\blooks alike\b", r"\bbuilt alike\b",
     r"\bare alike\b", r"\bkept back\b", r"\bworth knowing\b", r"\bonce more in C\b", r"\bsay so\b",
-    r"\bas they stand\b", r"\bbeside the text\b", r"\bhas its say\b",
+    r"\bas they stand\b", r"\bbeside the text\b", r"\bhas its say\b", r"\blearns what the main\b",
+    r"(?<![a-z])(judge|twin|verdict|hindsight)(?=_)", r"(?<=_)(twin|verdict|hindsight)(?![a-z])",
 )  # fmt: skip
 #: How docstrings don't begin.
 BANNED_STARTS = (
     r"What\b", r"The same\b", r"All that\b", r"As (it|they|before|above)\b", r"Of (a|the|what)\b", r"By how much\b",
-    r"These\b", r"Such\b", r"Whatever\b", r"Who\b", r"Where\b",
+    r"These\b", r"Such\b", r"Whatever\b", r"Who\b", r"Where\b", r"And\b", r"Nor\b", r"But\b", r"Else\b",
 )  # fmt: skip
 PHRASES = re.compile("|".join(BANNED), re.IGNORECASE)
 STARTS = re.compile(r'"""(' + "|".join(BANNED_STARTS) + ")")
@@ -35,12 +36,18 @@ SOURCES = sorted(
         "blockml/**/*.pyi",
         "blockml/_kernel/*.[ch]",
         "benchmarks/**/*.py",
-        "tools/*.py",
+        "blockml/reports/templates/*",
+        "tests/**/*.py",
+        "tools/**/*.py",
         "*.py",
     )
     for path in ROOT.glob(pattern)
+    if path != Path(__file__)
 )
-PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "Makefile")),
+    *sorted(path for folder in ("docs", "models") for path in ROOT.glob(f"{folder}/*.md")),
+]
 
 
 @pytest.mark.parametrize("path", [*SOURCES, *PAGES], ids=lambda path: str(path.relative_to(ROOT)))

@@ -1,6 +1,6 @@
 """Time of ``blockml.extract`` by stage, measured around the functions that connect the packages.
 
-Each function of :data:`DOORS`, each family of features and each intermediate result of the page context gets the time
+Each function of :data:`TIMED`, each family of features and each intermediate result of the page context gets the time
 that is spent in it but not in another one, so that stages add up to the whole. Families of features, which the
 extension computes in one call, are computed separately here, which costs a little more.
 """
@@ -30,11 +30,11 @@ from blockml.features.kernel_page import KernelPage, KernelRows
 from blockml.features.kernel_tables import kernel_columns
 from blockml.features.page_context import PageContext
 
-__all__ = ["DOORS", "REST", "SHARED", "Stopwatch", "routes", "watched"]
+__all__ = ["REST", "SHARED", "TIMED", "Stopwatch", "routes", "watched"]
 
 PARSE, PUT_TOGETHER = "parse to nodes", "features: assembly"
 #: Timed functions: module, name in it, stage.
-DOORS = (
+TIMED = (
     ("blockml.extract", "parse", "parse: warnings, title"),
     ("blockml.parsing", "decode", "decode"),
     ("blockml.parsing", "build", PARSE),
@@ -110,7 +110,7 @@ def watched() -> Iterator[Stopwatch]:
     """Time all stages in this context."""
     with ExitStack() as stack:
         watch = Stopwatch()
-        for module, name, stage in DOORS:
+        for module, name, stage in TIMED:
             owner: Any = sys.modules[module]
             *outer, last = name.split(".")
             for part in outer:

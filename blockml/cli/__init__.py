@@ -13,7 +13,7 @@ import blockml
 from blockml import _kernel
 from blockml.cli.arguments import HelpFormatter
 from blockml.cli.output import note
-from blockml.errors import BlockmlError, InputError, ModelError
+from blockml.errors import BlockmlError, InputError, ModelError, missing_extra
 
 __all__ = ["main"]
 
@@ -26,7 +26,7 @@ _COMMANDS: Mapping[str, tuple[str, str]] = {
     "train": ("learning", "train a model on labelled pages"),
     "evaluate": ("learning", "evaluate models and extractors on labelled pages"),
     "compare": ("comparing", "compare extractors, models and other tools on labelled pages in a report"),
-    "model": ("listing", "show or check a model file"),
+    "model": ("models", "show or check a model file"),
     "models": ("listing", "list the released models"),
     "extractors": ("listing", "list the untrained extractors"),
     "features": ("listing", "list feature columns, or count tags in labelled pages"),
@@ -46,11 +46,12 @@ _EXIT_CODES = """exit codes:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command with the given arguments, or those of the process, and return the exit code."""
-    arguments = _parse(sys.argv[1:] if argv is None else argv)
+    given = sys.argv[1:] if argv is None else argv
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # texts are in any script, whatever the encoding of the terminal
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
+        arguments = _parse(given)
         code: int = arguments.run(arguments)
         sys.stdout.flush()
     except KeyboardInterrupt:
@@ -60,6 +61,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader has closed the pipe; standard output is redirected so that Python does not fail to flush it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except ModuleNotFoundError as error:
+        missing = missing_extra(error, f"blockml {given[0]}")
+        if missing is None:
+            raise
+        note(str(missing))
+        return 2
     except BlockmlError as error:
         note(f"blockml: {error}")
         return 4 if isinstance(error, ModelError) else 3 if isinstance(error, InputError) else 2

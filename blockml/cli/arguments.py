@@ -11,9 +11,10 @@ from typing import Any
 
 from blockml.datasets.base import read_bytes
 from blockml.errors import InputError, UsageError
+from blockml.parsing import BACKENDS
 
 __all__ = ["HelpFormatter", "add_datasets", "add_format", "add_jobs", "add_page", "add_parameters", "fraction", "names"]
-__all__ += ["parameters", "positive", "read_page"]
+__all__ += ["add_backend", "parameters", "parsing_options", "positive", "read_page"]
 
 _PYTHON = {"True": True, "False": False, "None": None}
 
@@ -25,6 +26,17 @@ class HelpFormatter(argparse.HelpFormatter):
         is_value = isinstance(action.default, str | int) and not isinstance(action.default, bool)
         has_default = is_value and action.option_strings and action.default != argparse.SUPPRESS
         return f"{action.help} (default: {action.default})" if has_default else action.help
+
+
+def add_backend(parser: argparse.ArgumentParser) -> None:
+    """Add ``--backend``: the HTML parser, instead of that of the extractor or recipe."""
+    text = "HTML parser; models expect that of their training pages (default: that of the extractor, else lxml)"
+    parser.add_argument("--backend", choices=sorted(BACKENDS), help=text)
+
+
+def parsing_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the parsing options that ``--backend`` sets, as keyword arguments of :func:`blockml.parse`."""
+    return {} if arguments.backend is None else {"backend": arguments.backend}
 
 
 def positive(text: str) -> int:

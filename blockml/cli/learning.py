@@ -5,15 +5,28 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from blockml.cli.arguments import add_datasets, add_format, add_jobs, add_parameters, parameters, positive
+from blockml.cli.arguments import (
+    add_backend,
+    add_datasets,
+    add_format,
+    add_jobs,
+    add_parameters,
+    parameters,
+    parsing_options,
+    positive,
+)
 from blockml.cli.output import command_line, note, print_json, print_rows, progress_bar, write_output, writing
 from blockml.datasets import open_dataset
 from blockml.errors import UnknownNameError, UsageError
 from blockml.extractors import TrainedExtractor, resolve
+
+if TYPE_CHECKING:
+    from blockml.evaluation.run import PageResult
 
 __all__ = ["COMMANDS"]
 
@@ -28,10 +41,13 @@ def add_train(parser: argparse.ArgumentParser) -> None:
     add("--recipe", default="kim2013", metavar="NAME", help="training recipe")
     add_parameters(parser, "recipe")
     add("--name", help="name of the model, instead of that of FILE")
+    add_backend(parser)
     units = ["block", "page", "site", "none"]
     text = "units of cross-validation folds; may be repeated (default: that of the recipe)"
     add("--cv", action="append", metavar="|".join(units), choices=units, help=text)
     add("--folds", type=positive, metavar="N", help="number of folds (default: that of the recipe)")
+    text = "train although the gold of many pages is defective ('blockml datasets DIR' lists the defects)"
+    add("--accept-defects", action="store_true", help=text)
     add("--seed", type=int, default=0, metavar="N", help="random seed")
     add_jobs(parser)
     parser.set_defaults(run=run_train)
@@ -44,9 +60,12 @@ def add_evaluate(parser: argparse.ArgumentParser) -> None:
     add_datasets(parser)
     add("--metric", action="append", metavar="NAME", help="metric to show; may be repeated (default: all)")
     add("--by-type", action="store_true", help="also show means by page type")
+    add_backend(parser)
     add_format(parser)
     add_jobs(parser)
     add("-o", "--output", metavar="FILE", help="write the scores of each page as JSON lines")
+    text = "draw precision over recall of the blocks at every threshold; with several data sets, a file for each"
+    add("--curves", metavar="FILE.svg", help=text)
     parser.set_defaults(run=run_evaluate)
 
 
@@ -61,10 +80,15 @@ def run_train(arguments: argparse.Namespace) -> int:
     from blockml.training.train import train
 
     chosen = recipe(arguments.recipe).but(**parameters(arguments.parameters))
+    chosen = replace(chosen, parsing=replace(chosen.parsing, **parsing_options(arguments)))
     protocols = arguments.cv or chosen.protocols
     if "none" in protocols and len(protocols) > 1:
         raise UsageError("--cv none excludes other values of --cv")
     output = Path(arguments.output)
+    if output.is_dir():  # known before hours of training
+        raise UsageError(
+            f"is a folder; -o takes the model file to write, such as {output / 'mine.blockml'}", source=output
+        )
     model = train(
         [open_dataset(spec) for spec in arguments.datasets],
         chosen,
@@ -76,6 +100,7 @@ def run_train(arguments: argparse.Namespace) -> int:
         jobs=arguments.jobs,
         command=command_line(),
         report=note,
+        accept_defects=arguments.accept_defects,
     )
     with writing(output):
         save_model(model, output)
@@ -94,6 +119,7 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
             raise UnknownNameError("metric", name, METRICS)
     extractors = {name: resolve(name) for name in arguments.extractors}
     reports: list[dict[str, Any]] = []
+    parsing = parsing_options(arguments)
     lines: list[str] = []
     for dataset in map(open_dataset, arguments.datasets):
         results = {}
@@ -103,7 +129,7 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
             if in_sample:
                 note(f"{name} was trained on {dataset.name}: its scores there are optimistic")
             bar = progress_bar(len(dataset), "page", quiet=False)
-            results[name] = evaluate_extractor(extractor, dataset, jobs=arguments.jobs, progress=bar)
+            results[name] = evaluate_extractor(extractor, dataset, jobs=arguments.jobs, progress=bar, parsing=parsing)
             place = {"extractor": name, "dataset": dataset.name}
             reports.append({**place, "in_sample": in_sample, **summarise(results[name], metrics)})
             for result in results[name]:
@@ -111,6 +137,10 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
                 scores = {metric: result.metric(metric) for metric in METRICS}
                 lines.append(json.dumps({**place, **page, "status": str(result.status), **scores}))
         _note_differences(dataset.name, results, metrics)
+        if arguments.curves:
+            path = Path(arguments.curves)
+            path = path.with_stem(f"{path.stem}-{dataset.name}") if len(arguments.datasets) > 1 else path
+            _write_curves(path, dataset.name, results)
     if arguments.output:
         write_output("\n".join(lines), arguments.output)
     if arguments.format == "json":
@@ -132,6 +162,29 @@ def _note_differences(dataset: str, results: Mapping[str, Sequence[Any]], metric
                 interval = f"[{difference.low:+.4f}, {difference.high:+.4f}]"
                 significant = ", significant" if difference.significant else ""
                 note(f"{dataset}, {metric}: {a} - {b} = {difference.mean:+.4f} {interval}{significant}")
+
+
+def _write_curves(path: Path, dataset: str, results: Mapping[str, Sequence[PageResult]]) -> None:
+    """Draw the precision-recall curve of each extractor, and note its average precision."""
+    import numpy as np
+
+    from blockml.evaluation.blocks import BlockScores
+    from blockml.evaluation.curves import precision_recall
+    from blockml.reports.curves import write_curves
+
+    curves = {}
+    for name, pages in results.items():
+        truth, scores = (np.concatenate([getattr(page, field) for page in pages]) for field in ("truth", "scores"))
+        curve, kept = precision_recall(truth, scores), sum((page.block for page in pages), BlockScores())
+        curves[name] = curve, (kept.recall, kept.precision)
+        threshold, best = curve.best_f()
+        note(
+            f"{name} on {dataset}: average precision of blocks {curve.average_precision:.3f}; "
+            f"best F1 {best:.3f} at {threshold:.3f}"
+        )
+    title = f"Blocks of {dataset}: precision over recall; dots are the decisions"
+    with writing(path):
+        note(f"wrote {write_curves(path, title, curves)}")
 
 
 def _print_reports(reports: Sequence[dict[str, Any]], *, by_type: bool) -> None:

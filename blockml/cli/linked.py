@@ -11,13 +11,21 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from blockml.cli.arguments import add_format, add_page, positive, read_page
+from blockml.cli.arguments import add_backend, add_format, add_page, parsing_options, positive, read_page
 from blockml.cli.output import note, print_json, print_rows, write_output, writing
 from blockml.errors import UsageError
 from blockml.parsing import Limits, parse
 from blockml.rendering.text import render_text
 from blockml.templates.linked import ORDERS, PageSource, find_menu, find_subdigraph, menu_candidates
-from blockml.templates.mapping import PRESETS, PageTemplate, page_template, template_html, template_share, tree_of
+from blockml.templates.mapping import (
+    PRESETS,
+    PageTemplate,
+    content_blocks,
+    page_template,
+    template_html,
+    template_share,
+    tree_of,
+)
 from blockml.templates.site import EQUALITY, MIN_VOTES, N_MAPPED, SiteTemplate
 
 __all__ = ["add_extract", "add_menu", "key_url", "opened"]
@@ -37,15 +45,22 @@ def add_extract(parser: argparse.ArgumentParser) -> None:
     add("--source", required=True, metavar="FOLDER|ARCHIVE|web|FILE.template", help=text)
     add("--site", help="site to read, for a folder with several sites")
     add("--content", action="store_true", help="write the text outside of the template instead")
+    text = "with --content: only text in the smallest element that holds most of what is left"
+    add("--container", action="store_true", help=text)
     add("-o", "--output", metavar="FILE", help="output file, instead of standard output")
     add("--view", metavar="FILE.html", help="also write a view of page and template side by side")
     add("--n", type=positive, default=N_MAPPED, help="number of mutually linked pages")
     add("--order", choices=sorted(ORDERS), default="document", help="order in which links are followed")
     add("--max-loads", type=positive, default=50, metavar="N", help="maximum number of pages to load")
     add("--equality", choices=sorted(PRESETS), default=EQUALITY, help="equality of nodes")
-    text = "minimum number of pages with a node of the template"
-    add("--min-votes", type=positive, default=MIN_VOTES, metavar="N", help=text)
+    text = f"minimum number of pages with a node of the template (default: {MIN_VOTES})"
+    add("--min-votes", type=positive, metavar="N", help=text)
+    text = (
+        "map each page to what is left after the pages before it, and keep what is on all (Alarte et al., algorithm 2)"
+    )
+    add("--successive", action="store_true", help=text)
     add("--allow-private", action="store_true", help="also fetch from private addresses")
+    add_backend(parser)
     parser.set_defaults(run=run_extract)
 
 
@@ -55,6 +70,7 @@ def add_menu(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--method", choices=["weighted", "ratio"], default="weighted", help="scoring method")
     add("--candidates", action="store_true", help="list all candidates with the terms of their scores")
+    add_backend(parser)
     add_format(parser)
     parser.set_defaults(run=run_menu)
 
@@ -92,6 +108,8 @@ def opened(
 
 def run_extract(arguments: argparse.Namespace) -> int:
     """Write the template of a page, or the text outside of it; return 1 if there is no template."""
+    if arguments.container and not arguments.content:
+        raise UsageError("--container needs --content")
     is_stored = Path(arguments.source).is_file() and read_page(arguments.source, 2) == b"PK"
     template = _stored(arguments) if is_stored else _linked(arguments)
     if template is None:
@@ -100,7 +118,10 @@ def run_extract(arguments: argparse.Namespace) -> int:
     share = template_share(page, template.nodes)
     if arguments.view:
         _write_view(arguments, template)
-    text = render_text(page, share < 0.5) if arguments.content else template_html(template)
+    if arguments.content:
+        text = render_text(page, content_blocks(page, template.nodes, second_stage=arguments.container))
+    else:
+        text = template_html(template)
     write_output(text, arguments.output)
     words = page.blocks.n_words
     note(f"{arguments.page}: {words @ share:.0f} of {words.sum()} words are in the template")
@@ -112,7 +133,8 @@ def _stored(arguments: argparse.Namespace) -> PageTemplate:
     if arguments.site or arguments.allow_private:
         raise UsageError("--site and --allow-private do not apply to a template", source=arguments.source)
     site = SiteTemplate.load(arguments.source)
-    page = parse(read_page(arguments.page, Limits().bytes + 1), url=arguments.url)
+    page = parse(read_page(arguments.page, Limits().bytes + 1), url=arguments.url, **parsing_options(arguments))
+    site.check(page)
     inside, layout = site.in_tree(page), site.layout_of(page)
     if inside is None or layout is None:
         raise UsageError("the template has no layout tree: learn it from more pages", source=arguments.source)
@@ -123,15 +145,23 @@ def _stored(arguments: argparse.Namespace) -> PageTemplate:
 
 def _linked(arguments: argparse.Namespace) -> PageTemplate | None:
     """Learn the template from pages that link to each other; print the reason and return None without any."""
+    parsing = parsing_options(arguments)
     with opened(
-        arguments.source, site=arguments.site, allow_private=arguments.allow_private, pages=arguments.max_loads
+        arguments.source,
+        site=arguments.site,
+        allow_private=arguments.allow_private,
+        pages=arguments.max_loads,
+        parsing=parsing,
     ) as source:
         html = read_page(arguments.page, Limits().bytes + 1)
-        page = parse(html, url=key_url(arguments.page, arguments.url, source))
+        page = parse(html, url=key_url(arguments.page, arguments.url, source), **parsing)
         graph = find_subdigraph(page, source, n=arguments.n, order=arguments.order, max_loads=arguments.max_loads)
     found = f"{len(graph.pages)} of {arguments.n} mutually linked pages" + ("" if graph.complete else ", no more found")
     note(f"{arguments.page}: {graph.n_links} links, {graph.n_loaded} pages loaded, {found}")
-    template = page_template(page, graph.pages, equality=arguments.equality, min_votes=arguments.min_votes)
+    votes = arguments.min_votes if arguments.min_votes or arguments.successive else MIN_VOTES
+    template = page_template(
+        page, graph.pages, equality=arguments.equality, min_votes=votes, successive=arguments.successive
+    )
     if template is None:
         reason = "no_links" if not graph.n_links else "nothing_loaded" if graph.n_loaded == 1 else "too_few_pages"
         note(f"{arguments.page}: no template ({reason})")
@@ -173,7 +203,8 @@ def _write_view(arguments: argparse.Namespace, template: PageTemplate) -> None:
 
 def run_menu(arguments: argparse.Namespace) -> int:
     """Print the menu of a page, or all candidates; return 1 without any."""
-    page = parse(read_page(arguments.page, Limits().bytes + 1), url=arguments.url or _UNKNOWN_URL)
+    html = read_page(arguments.page, Limits().bytes + 1)
+    page = parse(html, url=arguments.url or _UNKNOWN_URL, **parsing_options(arguments))
     if arguments.candidates:
         candidates = menu_candidates(page, method=arguments.method)
         rows = [

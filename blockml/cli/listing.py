@@ -1,35 +1,24 @@
-"""``blockml model``, and the lists: ``models``, ``extractors``, ``datasets``, ``features``."""
+"""The lists: ``models``, ``extractors``, ``datasets``, ``features``."""
 
 from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from blockml.cli.arguments import HelpFormatter, add_format, add_jobs
-from blockml.cli.output import note, print_json, print_rows, progress_bar, write_output
-from blockml.datasets import LAYOUTS, open_dataset
+from blockml.cli.arguments import add_backend, add_format, add_jobs, parsing_options
+from blockml.cli.output import note, print_rows, progress_bar, writing
+from blockml.datasets import LAYOUTS, Dataset, open_dataset
+from blockml.errors import UnknownNameError, UsageError
 from blockml.extractors import EXTRACTORS, load, model_names
 from blockml.features import COLUMNS, FEATURE_SETS, describe, feature_set
-from blockml.model import Model
+
+if TYPE_CHECKING:
+    from blockml.datasets.tags import TagRow
 
 __all__ = ["COMMANDS"]
-
-
-def add_model(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``blockml model``."""
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    for name, text, run in (
-        ("show", "print the card of a model", run_show),
-        ("check", "read a model file with all checks; the exit code is 4 if it is invalid", run_check),
-    ):
-        action = actions.add_parser(name, help=text, description=f"{text.capitalize()}.", formatter_class=HelpFormatter)
-        action.add_argument("model", metavar="NAME|FILE", help="released model or model file")
-        if run is run_show:
-            action.add_argument("--format", choices=["card", "json"], default="card", help="output format")
-        action.set_defaults(run=run)
 
 
 def add_features(parser: argparse.ArgumentParser) -> None:
@@ -38,6 +27,10 @@ def add_features(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("set", nargs="?", metavar="SET", help="feature set, instead of all base columns")
     text = "count tags inside and outside the main content of these labelled pages"
     parser.add_argument("--tags", metavar="[NAME=]DIR", help=text)
+    text = "with --tags: draw the shares, and the tags of one page along its lines"
+    parser.add_argument("-o", "--output", metavar="FILE.html", help=text)
+    add_backend(parser)
+    parser.add_argument("--page", metavar="ID", help="with -o: the page to draw, instead of the first with content")
     add_format(parser)
     parser.set_defaults(run=run_features)
 
@@ -49,48 +42,6 @@ def add_datasets(parser: argparse.ArgumentParser) -> None:
     add_jobs(parser)
     add_format(parser)
     parser.set_defaults(run=run_datasets)
-
-
-def run_show(arguments: argparse.Namespace) -> int:
-    """Print a model's card or header."""
-    from blockml.training.card import render_card
-
-    model = load(arguments.model).model
-    if arguments.format == "json":
-        print_json(_header(model))
-    else:
-        write_output(render_card(model), None)
-    return 0
-
-
-def _header(model: Model) -> dict[str, Any]:
-    return {
-        "name": model.name,
-        "version": model.version,
-        "features": model.features,
-        "features_hash": model.features_hash,
-        "predictors": {name: item.kind for name, item in model.predictors.items()},
-        "weights": model.weights,
-        "trees": [
-            {"trees": len(item.trees.roots), "nodes": len(item.trees.feature), "depth": item.trees.max_depth()}
-            for item in model.ensembles
-        ],
-        "policy": asdict(model.policy),
-        "labels": model.labels,
-        "recipe": model.recipe,
-        "training": model.training,
-        "metrics": model.metrics,
-        "command": model.command,
-        "seed": model.seed,
-    }
-
-
-def run_check(arguments: argparse.Namespace) -> int:
-    """Load a model; loading checks everything."""
-    model = load(arguments.model).model
-    kinds = ", ".join(f"{name} ({item.kind})" for name, item in model.predictors.items())
-    print(f"{model.id}: valid; {kinds}; features {model.features}")
-    return 0
 
 
 def run_models(arguments: argparse.Namespace) -> int:
@@ -119,8 +70,16 @@ def run_features(arguments: argparse.Namespace) -> int:
     """List the columns of a set, or all base columns and the sets, or count tags in labelled pages."""
     from blockml.datasets.tags import tag_distribution
 
+    if arguments.output and not arguments.tags:
+        raise UsageError("-o needs --tags")
+    if arguments.page and not arguments.output:
+        raise UsageError("--page needs -o")
     if arguments.tags:
-        print_rows([asdict(row) for row in tag_distribution(open_dataset(arguments.tags))], arguments.format)
+        dataset = open_dataset(arguments.tags)
+        rows = tag_distribution(dataset, **parsing_options(arguments))
+        print_rows([asdict(row) for row in rows], arguments.format)
+        if arguments.output:
+            _write_tags(arguments, dataset, rows)
     elif arguments.set:
         print_rows(describe(feature_set(arguments.set).columns), arguments.format)
     else:
@@ -128,6 +87,27 @@ def run_features(arguments: argparse.Namespace) -> int:
         for item in FEATURE_SETS.values():
             note(f"set {item.name}, version {item.version}: {len(item.columns)} columns ({item.source})")
     return 0
+
+
+def _write_tags(arguments: argparse.Namespace, dataset: Dataset, rows: Sequence[TagRow]) -> None:
+    """Draw the tags of a data set and of one of its pages."""
+    from blockml.datasets.tags import tag_points
+    from blockml.parsing import parse
+    from blockml.reports.tagview import write_tags  # needs an optional package
+
+    if arguments.page and arguments.page not in (legal := [page.id for page in dataset.pages]):
+        raise UnknownNameError("page", arguments.page, legal[:20])
+    points, name = None, ""
+    for labelled in dataset.pages:
+        if arguments.page in (None, labelled.id):
+            html, gold = labelled.load()
+            page = parse(html, url=labelled.url, charset=labelled.charset, **parsing_options(arguments))
+            labels = None if gold is None else gold.label(page)
+            if labels is not None and labels.main.any():
+                points, name = tag_points(page, labels), labelled.id
+                break
+    with writing(arguments.output):
+        note(f"wrote {write_tags(arguments.output, rows, name=dataset.name, page=name, points=points)}")
 
 
 def run_datasets(arguments: argparse.Namespace) -> int:
@@ -167,7 +147,6 @@ def _add_list(run: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Ar
 
 
 COMMANDS = {
-    "model": add_model,
     "models": _add_list(run_models),
     "extractors": _add_list(run_extractors),
     "features": add_features,

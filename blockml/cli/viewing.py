@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
-from blockml.cli.arguments import add_page, read_page
+from blockml.cli.arguments import add_backend, add_page, parsing_options, read_page
 from blockml.cli.extracting import add_choice, chosen_extractor
 from blockml.cli.output import note, writing
-from blockml.datasets import TextGold
-from blockml.extract import extract
-from blockml.parsing import Limits
+from blockml.datasets import Gold, TextGold
+from blockml.datasets.folders import read_labels
+from blockml.errors import InputError, UsageError
+from blockml.extract import extract_page
+from blockml.parsing import Limits, parse
 
 __all__ = ["COMMANDS"]
+
+#: Extractors with a curve.
+_CURVES = ("ccb", "accb", "tccb", "wccb", "dccb", "dsc")
 
 
 def add_view(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``blockml view``."""
     add_page(parser)
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="HTML file to write")
-    parser.add_argument("--gold", metavar="FILE", help="text of the main content, to mark blocks as correct or wrong")
+    parser.add_argument("--gold", metavar="FILE", help="main content as text, or labels as .jsonl, to mark errors")
+    text = "also draw the curve along the page by which the extractor decides (blurring, dsc)"
+    parser.add_argument("--curve", metavar="FILE.svg", help=text)
     parser.add_argument("--charset", help="encoding given by the transport (Content-Type header)")
+    add_backend(parser)
     add_choice(parser)
     parser.set_defaults(run=run_view)
 
@@ -27,23 +36,41 @@ def add_view(parser: argparse.ArgumentParser) -> None:
 COMMANDS = {"view": add_view}
 
 
+def _gold(name: str) -> Gold:
+    """Read labels from a JSON lines file, and the main content from any other file."""
+    if name.endswith(".jsonl"):
+        try:
+            return read_labels(Path(name))
+        except OSError as error:
+            raise InputError(error.strerror or str(error), source=name) from error
+    return TextGold(read_page(name).decode("utf-8-sig", "replace"))
+
+
 def run_view(arguments: argparse.Namespace) -> int:
     """Extract one page and write its view."""
     from blockml.reports import write_view
+    from blockml.reports.curve_figure import write_curve
 
     extractor = chosen_extractor(arguments)
     threshold = extractor.effective_threshold if arguments.threshold is None else arguments.threshold
-    gold = TextGold(read_page(arguments.gold).decode("utf-8-sig", "replace")) if arguments.gold else None
-    result = extract(
+    gold = _gold(arguments.gold) if arguments.gold else None
+    page = parse(
         read_page(arguments.page, arguments.max_bytes + 1),  # one byte more shows that the page is longer
         url=arguments.url,
         charset=arguments.charset,
-        model=extractor,
-        threshold=threshold,
         limits=Limits(bytes=arguments.max_bytes),
+        **{**extractor.parsing.options(), **parsing_options(arguments)},
     )
+    result = extract_page(page, extractor, threshold=threshold)
     explanations = extractor.explain(result.page)
+    curve = extractor.curve(result.page)
+    if arguments.curve:
+        if curve is None:
+            raise UsageError(f"{extractor.name} has no curve along the page; choose one of: {', '.join(_CURVES)}")
+        with writing(arguments.curve):
+            title = f"{extractor.id}: {result.page.title or arguments.page}"
+            note(f"wrote {write_curve(arguments.curve, curve, result.kept, title)}")
     with writing(arguments.output):
-        path = write_view(result, arguments.output, gold=gold, explain=explanations, threshold=threshold)
+        path = write_view(result, arguments.output, gold=gold, explain=explanations, threshold=threshold, curve=curve)
     note(f"wrote {path}: {int(result.kept.sum())} of {len(result.kept)} blocks kept")
     return 0

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from blockml.datasets.annotated import read_annotated
+from blockml.datasets.annotated import is_annotated, read_annotated
 from blockml.datasets.base import HTML_SUFFIXES, Dataset, LabelledPage, site_of
 from blockml.datasets.corpus import find_table, read_corpus
+from blockml.datasets.flat import gold_beside, read_flat
 from blockml.datasets.folders import PAGE_NAMES, read_folders
 from blockml.datasets.gold import BlockLabels, Gold, RegionGold, RunGold, SnippetGold, TextGold
 from blockml.errors import DatasetError, UnknownNameError
@@ -33,12 +34,14 @@ FORMATS: Mapping[str, Callable[[Path, str], Dataset]] = {
     "corpus": read_corpus,
     "folders": read_folders,
     "annotated": read_annotated,
+    "flat": read_flat,
 }
 
 #: Description of each layout.
 LAYOUTS: Mapping[str, str] = {
     "corpus": "pages/ID.html.gz with gold.jsonl.gz: text, snippets or block types with XPaths",
     "folders": "one folder per page: page.html with labels.jsonl or expected.txt, and meta.json",
+    "flat": "NAME.html files with the main content in NAME.txt, or labels in NAME.jsonl",
     "annotated": "HTML files with spans of classes x-nc-sel0 … x-nc-sel5",
 }
 
@@ -55,10 +58,17 @@ def detect_format(folder: Path) -> str:
         raise DatasetError("not a folder" if folder.exists() else "no such folder", source=folder)
     if find_table(folder) and (folder / "pages").is_dir():
         return "corpus"
-    has_html_files = any(path.name.endswith(HTML_SUFFIXES) for path in folder.iterdir())
-    if has_html_files and not any((folder / name).is_file() for name in PAGE_NAMES):
-        return "annotated"
-    if has_html_files or any(True for name in PAGE_NAMES for _ in folder.rglob(name)):
+    files = sorted(path for path in folder.iterdir() if path.name.endswith(HTML_SUFFIXES))
+    if files and not any((folder / name).is_file() for name in PAGE_NAMES):
+        if any(map(gold_beside, files)):
+            return "flat"
+        if any(map(is_annotated, files)):
+            return "annotated"
+        raise DatasetError(
+            f"{len(files)} HTML files without gold: NAME.html needs NAME.txt (main content) or NAME.jsonl (labels)",
+            source=folder,
+        )
+    if files or any(True for name in PAGE_NAMES for _ in folder.rglob(name)):
         return "folders"
     known = "; ".join(f"{name} ({description})" for name, description in LAYOUTS.items())
     raise DatasetError(f"no labelled pages; known layouts: {known}", source=folder)

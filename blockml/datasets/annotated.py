@@ -17,7 +17,7 @@ from blockml.errors import DatasetError
 from blockml.page import Label
 from blockml.parsing import parse
 
-__all__ = ["read_annotated", "read_annotated_file", "split_annotation"]
+__all__ = ["is_annotated", "read_annotated", "read_annotated_file", "split_annotation"]
 
 #: Labels by the digit in the class name (public evaluation code of the corpus).
 CLASSES = (Label.OTHER, Label.HEADING, Label.MAIN, Label.SUPPLEMENT, Label.RELATED, Label.COMMENT)
@@ -111,6 +111,14 @@ def _runs(marked: str) -> tuple[tuple[str, Label], ...]:
     return tuple(runs)
 
 
+def is_annotated(path: Path) -> bool:
+    """Return whether a file has annotations; False for a file that can't be read."""
+    try:
+        return _CLASS.search(read_bytes(path).decode("latin-1")) is not None
+    except OSError:
+        return False
+
+
 def read_annotated_file(path: Path) -> tuple[bytes, Gold | None]:
     """Read page and gold from an annotated file, which is UTF-8 whatever its page declares."""
     page, gold = split_annotation(read_bytes(path).decode("utf-8", "replace"))
@@ -135,7 +143,10 @@ def read_annotated(folder: Path, name: str) -> Dataset:
         page_id = path.name.removesuffix(".gz").rpartition(".")[0]
         url = urls.get(page_id)
         site = site_of(url, page_id)
-        pages.append(LabelledPage(page_id, site, path, reader=read_annotated_file, url=url, charset="utf-8"))
+        known = site != page_id
+        pages.append(
+            LabelledPage(page_id, site, path, reader=read_annotated_file, url=url, charset="utf-8", site_known=known)
+        )
     if not pages:
         raise DatasetError("no HTML files", source=folder)
     return Dataset(name, folder, "annotated", tuple(pages))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import re
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,18 +14,30 @@ from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
 from blockml.datasets.gold import Gold, SnippetGold, TextGold
+from blockml.datasets.public_suffixes import registrable_domain
 from blockml.errors import DatasetError
 
-__all__ = ["HTML_SUFFIXES", "Dataset", "LabelledPage", "page_from_row", "read_bytes", "site_of", "text_gold"]
+__all__ = [
+    "HTML_SUFFIXES",
+    "Dataset",
+    "LabelledPage",
+    "declared_url",
+    "page_from_row",
+    "read_bytes",
+    "site_of",
+    "text_gold",
+]
 
 #: Suffixes of page files.
 HTML_SUFFIXES = (".html", ".htm", ".html.gz", ".htm.gz")
 
-#: Second-level suffixes under which sites register a third label (our choice: the frequent ones).
-_SECOND_LEVEL = frozenset(
-    "ac.uk co.id co.il co.in co.jp co.kr co.nz co.th co.uk co.za com.ar com.au com.br com.cn com.hk com.mx com.my "
-    "com.sg com.tr com.tw com.ua gov.au gov.uk ne.jp net.au or.jp org.au org.uk".split()
+#: Bytes of a page in which its own address is searched, the elements that declare it, and the address in them.
+_HEAD = 100_000
+_DECLARING = re.compile(
+    rb"""<link\b[^<>]*\brel\s*=\s*["']?canonical\b[^<>]*>|<meta\b[^<>]*\b(?:property|name)\s*=\s*["']?og:url\b[^<>]*>""",
+    re.IGNORECASE,
 )
+_ADDRESS = re.compile(rb"""\b(?:href|content)\s*=\s*["']?(https?://[^\s"'<>]+)""", re.IGNORECASE)
 
 #: Fields of a JSON record that a labelled page has attributes or gold for; the others go to ``extra``.
 _OWN_FIELDS = frozenset("id url site page_type encoding main_content with without blocks flags".split())
@@ -45,6 +58,7 @@ class LabelledPage:
     page_type: str | None = None
     #: Known defects of the gold. Flagged pages are left out of training and kept in evaluation.
     flags: tuple[str, ...] = ()
+    site_known: bool = True  #: Whether ``site`` was given or found; otherwise the page counts as a site of its own.
     #: Further fields of the data set: template, links, language …
     extra: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}), hash=False, compare=False)
 
@@ -108,16 +122,40 @@ def page_from_row(row: Mapping[str, Any], page_id: str, path: Path, **attributes
         Further attributes of :class:`LabelledPage`: ``gold``, ``reader``, ``charset``.
     """
     url = row.get("url")
+    site = row.get("site") or site_of(url, "")
     return LabelledPage(
         page_id,
-        row.get("site") or site_of(url, page_id),
+        site or page_id,
         path,
+        site_known=bool(site),
         url=url,
         page_type=row.get("page_type"),
         flags=tuple(row.get("flags") or ()),
         extra={key: value for key, value in row.items() if key not in _OWN_FIELDS},
         **attributes,
     )
+
+
+def declared_url(path: Path) -> str | None:
+    """Return the address that a page file declares as its own by ``link`` or ``og:url``; None without one.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "a.html")
+    ...     _ = path.write_text("<link rel='canonical' href='https://cat.example/a'>")
+    ...     declared_url(path)
+    'https://cat.example/a'
+    """
+    try:
+        head = read_bytes(path, _HEAD)
+    except OSError:  # reported where the page is read
+        return None
+    for tag in _DECLARING.finditer(head):
+        if match := _ADDRESS.search(tag[0]):
+            return match[1].decode("utf-8", "replace")
+    return None
 
 
 def text_gold(content: str | None, row: Mapping[str, Any]) -> Gold | None:
@@ -154,12 +192,14 @@ def read_bytes(path: Path, limit: int = -1) -> bytes:
 def site_of(url: str | None, page_id: str) -> str:
     """Return the registrable domain of a URL, or the page's id if the URL has no host.
 
-    The domain is the last two labels of the host, three under suffixes such as ``co.uk``.
+    The domain is that of the Public Suffix List: blogs on ``blogspot.com`` are different sites.
 
     Examples
     --------
     >>> site_of("https://news.bbc.co.uk/story", "p1"), site_of("http://blog.example.org", "p2"), site_of(None, "p3")
     ('bbc.co.uk', 'example.org', 'p3')
+    >>> site_of("https://ann.blogspot.com/2024/cats.html", "p4")
+    'ann.blogspot.com'
     """
     try:
         host = (urlsplit(url).hostname or "") if url else ""
@@ -167,7 +207,6 @@ def site_of(url: str | None, page_id: str) -> str:
         host = ""
     if not host:
         return page_id
-    labels = host.rstrip(".").split(".")
-    if labels[-1].isdigit():
+    if ":" in host or host.rpartition(".")[2].isdigit():
         return host  # an IP address
-    return ".".join(labels[-3:] if ".".join(labels[-2:]) in _SECOND_LEVEL else labels[-2:])
+    return registrable_domain(host)

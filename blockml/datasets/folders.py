@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from blockml.datasets.base import Dataset, LabelledPage, page_from_row, text_gold
+from blockml.datasets.base import Dataset, LabelledPage, declared_url, page_from_row, text_gold
 from blockml.datasets.gold import Gold, RunGold
 from blockml.errors import DatasetError, UnknownNameError
 from blockml.page import Label
 
-__all__ = ["PAGE_NAMES", "read_folders"]
+__all__ = ["PAGE_NAMES", "read_folders", "read_labels", "read_text"]
 
 #: File names of pages.
 PAGE_NAMES = ("page.html", "page.html.gz", "page.htm")
@@ -25,7 +25,8 @@ PAGE_NAMES = ("page.html", "page.html.gz", "page.htm")
 def read_folders(folder: Path, name: str) -> Dataset:
     """Read the page folders below ``folder``, at any depth.
 
-    A page's id defaults to its path below ``folder``, and its site to the registrable domain of its ``url``.
+    A page's id defaults to its path below ``folder``. Its site is that of ``meta.json``, else the registrable domain of
+    the URL that ``meta.json`` gives or the page declares, else the first of several folders around it.
 
     Raises
     ------
@@ -53,19 +54,43 @@ def _read_folder(path: Path, top: Path) -> LabelledPage:
             raise DatasetError(f"not JSON ({error})", source=meta_file) from None
         if not isinstance(meta, dict) or not isinstance(meta.get("id", ""), str):
             raise DatasetError("must be a JSON object with a string 'id', if any", source=meta_file)
-    page_id = meta.get("id") or path.parent.relative_to(top).as_posix()
+    below = path.parent.relative_to(top)
+    page_id = meta.get("id") or below.as_posix()
+    if not meta.get("site") and not meta.get("url"):
+        if url := declared_url(path):
+            meta["url"] = url
+        elif len(below.parts) > 1:
+            meta["site"] = below.parts[0]
     return page_from_row(meta, page_id, path, gold=_gold(path.parent, meta), charset=meta.get("encoding"))
 
 
 def _gold(folder: Path, meta: dict[str, Any]) -> Gold | None:
     if (labels := folder / "labels.jsonl").is_file():
-        return RunGold(tuple(_runs(labels)))
+        return read_labels(labels)
     if not (expected := folder / "expected.txt").is_file():
         return text_gold(None, meta)
+    return text_gold(read_text(expected), meta)
+
+
+def read_text(path: Path) -> str:
+    """Read a text in UTF-8; raise DatasetError if it is in another encoding."""
     try:
-        return text_gold(expected.read_text(encoding="utf-8-sig"), meta)
+        return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DatasetError(f"not UTF-8 ({error})", source=expected) from None
+        raise DatasetError(f"not UTF-8 ({error})", source=path) from None
+
+
+def read_labels(path: Path) -> RunGold:
+    """Read JSON lines of ``{"text", "label"}``, which cover the text of a page in order.
+
+    Raises
+    ------
+    DatasetError
+        A line is not such an object.
+    UnknownNameError
+        A label is unknown.
+    """
+    return RunGold(tuple(_runs(path)))
 
 
 def _runs(path: Path) -> Iterator[tuple[str, Label]]:

@@ -73,14 +73,14 @@ def tag_points(page: Page, labels: BlockLabels) -> TagPoints:
     return TagPoints(lines, tuple([nodes.name(node) for node in elements.tolist()]), inside)
 
 
-def tag_distribution(dataset: Dataset) -> list[TagRow]:
-    """Count the tags inside and outside the main content of a data set, most frequent first."""
+def tag_distribution(dataset: Dataset, *, backend: str = "lxml") -> list[TagRow]:
+    """Count the tags inside and outside the main content of a data set, parsed by a back end, most frequent first."""
     inside, outside, of_main, of_other = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
     for labelled in dataset.pages:
         html, gold = labelled.load()
         if gold is None:
             continue
-        page = parse(html, url=labelled.url, charset=labelled.charset)
+        page = parse(html, url=labelled.url, charset=labelled.charset, backend=backend)
         labels = gold.label(page)
         for tag, is_inside in zip(*tag_points(page, labels)[1:], strict=True):
             (inside if is_inside else outside)[tag] += 1

@@ -108,7 +108,9 @@ def decide(
         """Return the reason of each block; later rules override earlier ones."""
         found = _by_score(policy, page, scorer, scores, by_score)
         if prediction.removed is not None:
-            found[prediction.removed & (prediction.scores >= np.float32(policy.threshold))] = Reason.TEMPLATE
+            # Blocks of the template are kept with the code around them, or at the threshold 0.
+            by_template = prediction.removed & ~by_score & (prediction.scores >= np.float32(policy.threshold))
+            found[by_template] = Reason.TEMPLATE
         for reason, blocks in ((Reason.COMMENT, comments), (Reason.ASKED_FOR, asked_for), (Reason.EXCLUDED, excluded)):
             found[blocks] = reason
         return tuple(found.tolist())

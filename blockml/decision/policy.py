@@ -86,6 +86,7 @@ class DecisionPolicy:
         ModelFormatError
             A field has the wrong type or is out of range; the message names field and range.
         """
+        defaults = {item.name: item.default for item in fields(self)}
         for name, value in asdict(self).items():
             if name == "rule":
                 if value not in get_args(Rule):
@@ -94,6 +95,8 @@ class DecisionPolicy:
             low, high = _RANGES.get(name, (0.0, MAX_LOG_ODDS))
             if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
                 raise ModelFormatError(f"policy field {name!r} must be between {low:g} and {high:g}, got {value!r}")
+            if isinstance(defaults[name], int) and not isinstance(value, int):
+                raise ModelFormatError(f"policy field {name!r} must be a whole number, got {value!r}")
         return self
 
     @classmethod
@@ -112,13 +115,12 @@ class DecisionPolicy:
         return cls(**values).check()
 
 
-#: Largest penalty: more changes no decision and could overflow.
+#: Largest penalty or number of words: more changes no decision and could overflow.
 MAX_LOG_ODDS = 1e6
 _SHARE = (0.0, 1.0)
 #: Ranges of fields; of others, 0 to :data:`MAX_LOG_ODDS`.
 _RANGES: Mapping[str, tuple[float, float]] = {
     "threshold": (math.ulp(0.0), 1.0),
-    "min_content_words": (0.0, math.inf),
     "min_predicted_f1": _SHARE,
     "certain_p": _SHARE,
     "same_context_factor": _SHARE,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import joblib
 import numpy as np
+from numpy.typing import NDArray
 
 from blockml.datasets import Dataset, LabelledPage, TextGold
 from blockml.errors import DatasetError
@@ -18,17 +19,20 @@ from blockml.evaluation.blocks import BlockScores, block_scores
 from blockml.evaluation.bootstrap import bootstrap_mean, mean_of_means, means_by
 from blockml.evaluation.site_pages import fit_to_site, group_by_site
 from blockml.evaluation.words import WordScores, bag_scores, lcs_scores, shingle_scores, snippet_rates
-from blockml.extract import extract
+from blockml.extract import extract_page
 from blockml.extractors import Extractor
 from blockml.page import Status
+from blockml.parsing import parse
 
 __all__ = ["METRICS", "PageResult", "evaluate_extractor", "peak_megabytes", "summarise"]
 
 #: Metrics of a page, reported as means over pages. Titles: :data:`blockml.evaluation.comparison.grid.METRICS`.
-METRICS = ("bag_f1", "bag_precision", "bag_recall", "lcs_f1", "shingle_f1", "with_rate", "without_rate")
+METRICS = (
+    "bag_f1", "bag_precision", "bag_recall", "bag_f05", "bag_f2", "lcs_f1", "shingle_f1", "with_rate", "without_rate",
+)  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class PageResult:
     """Scores and cost of one extraction."""
 
@@ -43,6 +47,8 @@ class PageResult:
     with_rate: float | None
     without_rate: float | None
     block: BlockScores  #: Counts over the blocks with gold
+    truth: NDArray[np.bool_]  #: (n,) whether each block with gold is main content
+    scores: NDArray[np.float32]  #: (n,) adjusted scores of these blocks
     seconds: float  #: CPU time of the extraction
     peak_megabytes: float | None  #: Peak memory of the process so far; None where the system doesn't report it
 
@@ -61,15 +67,17 @@ def evaluate_extractor(
     *,
     jobs: int = 1,
     progress: Callable[[Iterable[PageResult]], Iterable[PageResult]] = iter,
+    parsing: Mapping[str, Any] | None = None,
 ) -> list[PageResult]:
     """Extract every page of a data set and score the results.
 
     An extractor that uses site pages is first fitted on the pages of each site, without their gold. Pages without gold
-    are skipped. ``jobs`` is the number of processes; ``progress`` wraps the iteration over results, to show progress.
+    are skipped. ``jobs`` is the number of processes; ``progress`` wraps the iteration over results, to show progress;
+    ``parsing`` replaces parsing options of the extractor, such as the back end.
     Raises DatasetError if no page has gold, or a page can't be read.
     """
     groups = group_by_site(dataset.pages) if extractor.uses_siblings else [[page] for page in dataset.pages]
-    tasks = (joblib.delayed(_evaluate_site)(extractor, group) for group in groups)
+    tasks = (joblib.delayed(_evaluate_site)(extractor, group, parsing or {}) for group in groups)
     with joblib.Parallel(n_jobs=jobs, batch_size=8, return_as="generator") as parallel:
         results = list(progress(result for group in parallel(tasks) for result in group))
     if not results:
@@ -78,18 +86,19 @@ def evaluate_extractor(
     return sorted(results, key=lambda result: order[result.id])
 
 
-def _evaluate_site(extractor: Extractor, pages: Sequence[LabelledPage]) -> list[PageResult]:
-    fitted = fit_to_site(extractor, pages)
-    results = [_evaluate_page(fitted, page) for page in pages]
+def _evaluate_site(extractor: Extractor, pages: Sequence[LabelledPage], parsing: Mapping[str, Any]) -> list[PageResult]:
+    fitted = fit_to_site(extractor, pages, parsing)
+    results = [_evaluate_page(fitted, page, parsing) for page in pages]
     return [result for result in results if result is not None]
 
 
-def _evaluate_page(extractor: Extractor, labelled: LabelledPage) -> PageResult | None:
+def _evaluate_page(extractor: Extractor, labelled: LabelledPage, parsing: Mapping[str, Any]) -> PageResult | None:
     html, gold = labelled.load()
     if gold is None:
         return None
     start = time.process_time()
-    result = extract(html, url=labelled.url, charset=labelled.charset, model=extractor)
+    options = {**extractor.parsing.options(), **parsing}
+    result = extract_page(parse(html, url=labelled.url, charset=labelled.charset, **options), extractor)
     seconds = time.process_time() - start
     labels = gold.label(result.page)
     text = gold.text()
@@ -106,6 +115,8 @@ def _evaluate_page(extractor: Extractor, labelled: LabelledPage) -> PageResult |
         with_rate=snippets.with_rate if snippets else None,
         without_rate=snippets.without_rate if snippets else None,
         block=block_scores(labels.main[labels.known], result.kept[labels.known]),
+        truth=labels.main[labels.known],
+        scores=np.asarray(result.scores, dtype=np.float32)[labels.known],
         seconds=seconds,
         peak_megabytes=peak_megabytes(),
     )

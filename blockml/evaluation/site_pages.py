@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
+from typing import Any
 
 from blockml.datasets import LabelledPage
 from blockml.extractors import Extractor
@@ -26,15 +28,18 @@ def group_by_site(pages: Iterable[LabelledPage]) -> list[list[LabelledPage]]:
     return list(groups.values())
 
 
-def fit_to_site(extractor: Extractor, pages: Sequence[LabelledPage]) -> Extractor:
+def fit_to_site(
+    extractor: Extractor, pages: Sequence[LabelledPage], parsing: Mapping[str, Any] | None = None
+) -> Extractor:
     """Return a copy of an extractor that was fitted on pages of one site, without using their gold.
 
     An extractor that doesn't use site pages is returned unchanged. The first :data:`MAX_SITE_PAGES` of the pages are
-    used; they may include the page to extract from. Raises DatasetError if one can't be read.
+    used; they may include the page to extract from. ``parsing``
+    replaces parsing options of the extractor. Raises DatasetError if one can't be read.
     """
     if not extractor.uses_siblings:
         return extractor
-    return copy(extractor).fit(parse_pages(pages[:MAX_SITE_PAGES], extractor.parsing))
+    return copy(extractor).fit(parse_pages(pages[:MAX_SITE_PAGES], replace(extractor.parsing, **(parsing or {}))))
 
 
 def parse_pages(pages: Iterable[LabelledPage], parsing: ParsingOptions) -> Iterator[Page]:

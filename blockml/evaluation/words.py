@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 __all__ = [
-    "SnippetRates", "WordScores", "bag_scores", "lcs_scores", "scores_from_counts", "shingle_corpus_scores",
+    "SnippetRates", "WordScores", "bag_scores", "f_beta", "lcs_scores", "scores_from_counts", "shingle_corpus_scores",
     "shingle_scores", "shingles", "snippet_rates",
 ]  # fmt: skip
 
@@ -27,6 +27,32 @@ class WordScores(NamedTuple):
     precision: float
     recall: float
     f1: float
+
+    @property
+    def f05(self) -> float:
+        """F-beta with beta 0.5: precision counts twice as much as recall."""
+        return f_beta(self.precision, self.recall, 0.5)
+
+    @property
+    def f2(self) -> float:
+        """F-beta with beta 2: recall counts twice as much as precision."""
+        return f_beta(self.precision, self.recall, 2.0)
+
+
+def f_beta(precision: float, recall: float, beta: float) -> float:
+    """Compute F-beta, the weighted harmonic mean of precision and recall (van Rijsbergen 1979); 0 if both are 0.
+
+    Recall counts ``beta`` times as much as precision; beta 1 gives F1. Raises UsageError unless beta is positive.
+
+    Examples
+    --------
+    >>> f_beta(0.5, 1.0, 1.0), f_beta(0.5, 1.0, 2.0), f_beta(0.5, 1.0, 0.5)
+    (0.6666666666666666, 0.8333333333333334, 0.5555555555555556)
+    """
+    if not beta > 0:
+        raise UsageError(f"beta must be a positive number, got {beta!r}")
+    weighted = beta * beta * precision + recall
+    return (1 + beta * beta) * precision * recall / weighted if weighted else 0.0
 
 
 class SnippetRates(NamedTuple):

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from blockml.decision.decide import Decision, Prediction, decide
 from blockml.decision.policy import DecisionPolicy
 from blockml.errors import UnknownNameError, UsageError
+from blockml.extractors.page_curve import PageCurve
 from blockml.page import Page
 from blockml.parsing.options import ParsingOptions
 
@@ -167,6 +168,10 @@ class Extractor(ABC):
             Result of :meth:`predict` for it, if already computed.
         """
         return decide(self.policy, page, self.predict(page) if prediction is None else prediction)
+
+    def curve(self, page: Page) -> PageCurve | None:  # noqa: ARG002 (methods that read a page along its length)
+        """Return the curve along the page that decides, to be drawn; None for methods without one."""
+        return None
 
     def check(self) -> None:
         """Check the parameters.

@@ -1,4 +1,4 @@
-"""Values of the attributes that name parts of a page, as numbers: each value is read once, whoever has it."""
+"""Values of the attributes that name parts of a page, as numbers: each distinct value is read once."""
 
 from __future__ import annotations
 

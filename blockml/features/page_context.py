@@ -105,7 +105,7 @@ class PageContext:
 
     @cached_property
     def low(self) -> NDArray[np.intp]:
-        """(n_nodes,) the first block that starts at the node or behind its start."""
+        """(n_nodes,) index of the first block that starts at or after the node."""
         return self.started[:-1]
 
     @cached_property

@@ -110,6 +110,9 @@ def _build(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Mod
         )
     found = _predictors(header["predictors"], arrays, len(known.columns))
     article, types = found.pop(_ARTICLE, None), found.pop(_BLOCK_TYPES, None)
+    for name, predictor in found.items():
+        if isinstance(predictor, BlockTypes):
+            raise ModelFormatError(f"the predictor {name!r} of main content must not be of kind {BlockTypes.kind}")
     values: dict[str, Any] = {name: header[name] for name in _PLAIN}
     for name in ("labels", "training", "notes"):
         values[name] = tuple(header[name])

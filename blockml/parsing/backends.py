@@ -16,7 +16,7 @@ from typing import Any
 from lxml import etree
 
 from blockml._kernel.parsing import Addresses
-from blockml.errors import UnknownNameError
+from blockml.errors import MissingExtraError, UnknownNameError
 from blockml.parsing import lexbor
 from blockml.parsing.builder import DROPPED, LimitReached, NodesBuilder, new_builder
 from blockml.parsing.libraries import usable_addresses
@@ -67,7 +67,10 @@ def parse_lxml(source: bytes, target: Any) -> None:  # noqa: ANN401 (anything wi
 
 def _html5lib(source: bytes, builder: NodesBuilder, limits: Limits) -> None:
     """Parse with html5lib, the reference implementation of the HTML standard's algorithm."""
-    import html5lib  # slow to load, and rarely needed
+    try:
+        import html5lib  # slow to load, and rarely needed
+    except ImportError as error:
+        raise MissingExtraError("the back end html5lib", "html5lib") from error
 
     text = source.decode("utf-8")
     flattener = _Flattener(limits.depth)

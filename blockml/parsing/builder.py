@@ -141,7 +141,7 @@ def _python_builder(limits: Limits) -> NodesBuilder:
             raise LimitReached
         tags.append(tag)
         parents.append(path[-1])
-        attributes.append(attribute)
+        attributes.append(dict(attribute) if attribute else NO_ATTRIBUTES)  # mappings of lxml can't be pickled
         texts.append(text)
         ends.append(node + 1)
         return node

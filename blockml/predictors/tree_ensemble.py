@@ -20,6 +20,8 @@ __all__ = ["TREE_ARRAYS", "MeanTrees", "TreeEnsemble", "Trees", "joined", "joine
 
 #: Maximum number of nodes, against damaged and hostile model files.
 _MAX_NODES = 50_000_000
+#: Largest absolute leaf value, so that sums over all trees stay finite.
+_MAX_LEAF_VALUE = 1e6
 #: Maximum number of matrix values whose offsets fit into the 32-bit integers of the compiled code.
 _MAX_VALUES = 2**31 - 1
 #: Rows times trees of a batch in the reference implementation: bounds its memory at some 40 MB.
@@ -168,8 +170,8 @@ class Trees:
             raise ModelFormatError("tree roots must begin at 0 and ascend")
         if (self.feature < -1).any() or (self.feature >= n_features).any():
             raise ModelFormatError(f"a tree reads a feature outside 0 … {n_features - 1}")
-        if not (np.isfinite(self.threshold).all() and np.isfinite(self.value).all()):
-            raise ModelFormatError("thresholds and values must be finite")
+        if not (np.isfinite(self.threshold).all() and (np.abs(self.value) <= _MAX_LEAF_VALUE).all()):
+            raise ModelFormatError(f"thresholds must be finite, and leaf values within ± {_MAX_LEAF_VALUE:.0f}")
         inner = np.flatnonzero(self.feature >= 0)
         stop = np.append(roots[1:], n)[np.searchsorted(roots, inner, side="right") - 1]
         for child in (self.left[inner], self.right[inner]):

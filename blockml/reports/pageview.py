@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 from blockml.datasets import BlockLabels, Gold, LabelledPage, TextGold
 from blockml.errors import UsageError
 from blockml.evaluation import bag_scores, block_scores
+from blockml.extractors.page_curve import PageCurve
 from blockml.page import Extraction, Page
 from blockml.parsing import parse
+from blockml.reports.curve_figure import curve_svg
 from blockml.reports.figures import profile
-from blockml.reports.templating import write_html
+from blockml.reports.templating import figure, write_html
 
 __all__ = ["PagePredictions", "view_name", "write_page_views", "write_view"]
 
@@ -70,6 +72,7 @@ def write_view(
     explain: Sequence[str] = (),
     threshold: float | None = None,
     title: str | None = None,
+    curve: PageCurve | None = None,
 ) -> Path:
     """Write why each block of a page was kept or dropped, as a self-contained HTML file.
 
@@ -90,6 +93,8 @@ def write_view(
         The decision threshold, to be drawn.
     title
         Heading; the page's title or URL if None.
+    curve
+        Curve along the page that decided, as returned by :meth:`blockml.extractors.Extractor.curve`.
     """
     page, blocks = result.page, result.page.blocks
     if explain and len(explain) != len(blocks):
@@ -126,6 +131,7 @@ def write_view(
         lines=lines,
         profile=profile([line["score"] for line in lines], [line["group"] for line in lines], threshold),
         threshold=threshold,
+        curve=None if curve is None else figure(curve_svg(curve, result.kept)),
         words=(int(blocks.n_words[result.kept].sum()), int(blocks.n_words.sum())),
         with_gold=labels is not None,
         word_scores=None if content is None else bag_scores(content, result.text),

@@ -12,8 +12,9 @@ from blockml.storage.atomic import atomic_write
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
-__all__ = ["write_html"]
+__all__ = ["figure", "write_html"]
 
 #: Placeholder for a missing number.
 NONE = "–"
@@ -32,6 +33,15 @@ def write_html(template: str, path: str | os.PathLike[str], **data: object) -> P
         # A str can contain lone surrogates, which UTF-8 can't encode.
         stream.write(text.encode("utf-8", "replace"))
     return target
+
+
+def figure(svg: str) -> Markup:
+    """Mark an SVG drawn by this package, whose texts are escaped, as markup for a template."""
+    try:
+        from markupsafe import Markup
+    except ImportError as error:
+        raise MissingExtraError("An HTML report", "report") from error
+    return Markup(svg)  # noqa: S704 - written by this package
 
 
 @functools.cache

@@ -28,7 +28,7 @@ def find_words(texts: Sequence[str], tokenizer: str = "space") -> tuple[NDArray[
     Parameters
     ----------
     texts
-        Texts; words do not cross their borders.
+        Texts; words do not extend over several texts.
     tokenizer
         A key of :data:`TOKENIZERS`. The default is boilerpipe's test of a word applied to white-space pieces;
         boilerpipe's own splitting gives the same count on ordinary prose (Kohlschütter et al. 2010, public source).

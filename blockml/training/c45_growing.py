@@ -1,7 +1,8 @@
 """Growing of C4.5 decision trees as in WEKA's J48, for two classes and complete data.
 
 Nominal columns get one branch per code. The test of a node is chosen by gain ratio among the tests of at least average
-information gain, and numeric tests are charged for the number of their possible cuts.
+information gain, and numeric tests are charged for the number of their possible cuts. Nominal columns with very many
+values may be chosen, but do not raise that average.
 
 Sources: Quinlan 1993, *C4.5: Programs for Machine Learning*, chapter 2; Quinlan 1996, *Improved use of continuous
 attributes in C4.5* (the charge on numeric tests); J48 of WEKA for every constant.
@@ -33,6 +34,9 @@ VALUE_GAP = 1e-5
 SIDE_SHARE, SIDE_MAXIMUM = 0.1, 25.0
 # A test competes if its gain is at most this below the average (WEKA).
 GAIN_SLACK = 1e-3
+# Gains of nominal columns with at least this many values, per unit of the whole training weight, are left out of that
+# average, as many small branches always gain (WEKA). A column of 24 tag names is such a one up to weight 80.
+MANY_VALUES = 0.3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,6 +132,12 @@ class _Grower:
         self.numeric: list[int] = np.setdiff1d(np.arange(sample.matrix.shape[1]), nominal).tolist()
         self.columns = np.ascontiguousarray(sample.matrix[:, self.numeric].T)
         self.sorted_columns = np.sort(self.columns, axis=1)
+        most_values = MANY_VALUES * sum(sample.counts(np.arange(sample.matrix.shape[0])))
+        #: Columns whose gains count for the average: all if all of them are nominal and have many values.
+        self.averaged = np.ones(sample.matrix.shape[1], dtype=bool)
+        self.averaged[self.nominal] = most_values - np.array(self.n_codes) > SLACK
+        if not self.averaged.any():
+            self.averaged[:] = True
 
     def grow(self) -> Node:
         """Grow the tree. Children inherit the sorted order of numeric columns, which are sorted only once."""
@@ -162,9 +172,10 @@ class _Grower:
         gains, ratios = np.full(n_columns, np.nan), np.zeros(n_columns)
         middles = self._score_numeric(node, order, gains, ratios)
         self._score_nominal(node, gains, ratios)
-        if np.isnan(gains).all():
+        average = gains[self.averaged & ~np.isnan(gains)]
+        if not average.size:
             return 0
-        competes = gains >= np.nanmean(gains) - GAIN_SLACK
+        competes = gains >= average.mean() - GAIN_SLACK
         best = _first_best(np.where(competes, ratios, 0.0))
         if best < 0:
             return 0

@@ -34,7 +34,7 @@ MOST_ROWS = 400
 #: Measured on WCXB, folds by site (docs/model-log.md).
 _CALIBRATION = (0.59, -0.03)
 #: Rank of the input layer of all MLPs together, found on every 37th row. 48 factors before 3 · 64 units leave two
-#: fifths of the products (docs/model-log.md, round 37).
+#: fifths of the products (docs/model-log.md, experiment 37).
 _FACTORS, _EVERY = 48, 37
 
 
@@ -99,7 +99,7 @@ def fit_ensemble(
     """
     main = table.main[training]
     if not len(main) or main.all() or not main.any():
-        raise UsageError("training needs blocks of both kinds, content and not")
+        raise UsageError("training needs blocks of both kinds, content and not, in each fold too")
     rows, weight = learning_rows(table, training, seed)
     first = _fit_first(recipe, table.matrix[rows], table.main[rows], weight, seed)
     name = "trees" if recipe.is_boosted else recipe.learner

@@ -16,7 +16,7 @@ from blockml.predictors.tree_ensemble import Trees
 from blockml.training.recipes import Recipe
 from blockml.training.tree_arrays import FlatTree, pessimistic_prune
 
-__all__ = ["fit_tree", "shrink", "to_trees"]
+__all__ = ["c45_attributes", "fit_tree", "shrink", "to_trees"]
 
 _SITE_COLUMNS = frozenset(column.name for column in site_pages.COLUMNS)
 #: Column that is known where other pages of the site are.
@@ -39,7 +39,7 @@ def fit_tree(recipe: Recipe, matrix: NDArray[np.float32], main: NDArray[np.bool_
         All of the rows are content, or none.
     """
     if not len(main) or main.all() or not main.any():
-        raise UsageError("training needs blocks of both kinds, content and not")
+        raise UsageError("training needs blocks of both kinds, content and not, in each fold too")
     grow = partial(_cart, seed=seed) if recipe.learner == "cart" else _c45
     columns = feature_set(recipe.features).columns
     of_site = np.array([split_name(name)[0] in _SITE_COLUMNS for name in columns])
@@ -119,22 +119,34 @@ def _c45(recipe: Recipe, matrix: NDArray[np.float32], main: NDArray[np.bool_]) -
     """Fit C4.5 on nominal attributes, and rewrite its tree for the one-hot matrix."""
     from blockml.training.c45 import C45Tree
 
+    attributes, nominal, numeric, one_hot = c45_attributes(recipe, matrix)
+    learner = C45Tree(
+        min_leaf=recipe.parameters["min_leaf"], confidence=recipe.parameters["confidence"], nominal=nominal
+    )
+    return learner.fit(attributes, main).to_binary(numeric, one_hot)
+
+
+def c45_attributes(
+    recipe: Recipe, matrix: NDArray[np.float32]
+) -> tuple[NDArray[np.float64], tuple[int, ...], dict[int, int], dict[tuple[int, int], int]]:
+    """Undo the one-hot encoding of the nominal attributes of a recipe's matrix, (n_rows, n_features).
+
+    Returns the attributes, (n_rows, n_attributes), the indices of the nominal ones, and the columns of the matrix by
+    numeric attribute and by nominal attribute and code.
+    """
     columns = feature_set(recipe.features).columns
     parts = [split_name(name) for name in columns]
     attributes = list(dict.fromkeys((base, offset) for base, offset, _ in parts))
-    attribute_matrix = np.zeros((len(matrix), len(attributes)))
+    values = np.zeros((len(matrix), len(attributes)))
     numeric: dict[int, int] = {}
     one_hot: dict[tuple[int, int], int] = {}
     for column, (base, offset, code) in enumerate(parts):
         attribute = attributes.index((base, offset))
         if code is None:
             numeric[attribute] = column
-            attribute_matrix[:, attribute] = matrix[:, column]
+            values[:, attribute] = matrix[:, column]
         else:
             one_hot[attribute, code] = column
-            attribute_matrix[matrix[:, column] > 0, attribute] = code
+            values[matrix[:, column] > 0, attribute] = code
     nominal = tuple(i for i, (base, _) in enumerate(attributes) if COLUMNS[base].values)
-    learner = C45Tree(
-        min_leaf=recipe.parameters["min_leaf"], confidence=recipe.parameters["confidence"], nominal=nominal
-    )
-    return learner.fit(attribute_matrix, main).to_binary(numeric, one_hot)
+    return values, nominal, numeric, one_hot

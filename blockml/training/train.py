@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,6 +14,7 @@ from blockml.errors import UsageError
 from blockml.features import feature_set
 from blockml.model import Model
 from blockml.predictors import MeanTrees
+from blockml.predictors.tree_ensemble import TreeEnsemble, Trees
 from blockml.training.block_types import block_type_rows, fit_block_types
 from blockml.training.cross_validation import cross_validate, gaps
 from blockml.training.ensemble import fit_ensemble
@@ -24,6 +26,9 @@ from blockml.training.table import BlockTable, build_table
 from blockml.training.tuning import tune
 
 __all__ = ["train"]
+
+#: Share of pages with defective gold above which training is refused: the data sets that were tried have at most .05.
+_MOST_DEFECTIVE = 0.25
 
 
 def train(
@@ -38,6 +43,7 @@ def train(
     jobs: int = 1,
     command: str = "",
     report: Callable[[str], None] = lambda _: None,
+    accept_defects: bool = False,
 ) -> Model:
     """Train a model and cross-validate it.
 
@@ -63,11 +69,14 @@ def train(
         Command line, for the model's card.
     report
         Called with lines of progress.
+    accept_defects
+        Train although the gold of more than a quarter of the pages of a data set is defective.
 
     Raises
     ------
     UsageError
-        All of the blocks are content, or none.
+        All of the blocks are content, or none; the learner finds nothing to split by; the gold of many pages is
+        defective; or only folds by site are asked for, and the site of no page is known.
     DatasetError
         A page has no gold or can't be read.
     UnknownNameError
@@ -75,8 +84,13 @@ def train(
     """
     if not datasets:
         raise UsageError("training needs at least one data set")
-    used = [filtered(dataset, jobs=jobs) for dataset in datasets] if recipe.filter_gold else list(datasets)
+    checked = [filtered(dataset, jobs=jobs) for dataset in datasets]
+    if not accept_defects:
+        _check_gold(checked)
+    protocols = _with_sites(datasets, protocols, report)
+    used = checked if recipe.filter_gold else list(datasets)
     table = build_table(used, recipe, jobs=jobs)
+    _check_classes(table)
     report(
         f"{len(table.pages)} pages, {len(table.main)} blocks, {table.main.mean():.2%} content; "
         f"{int(table.trainable.sum())} blocks to train on"
@@ -107,11 +121,45 @@ def train(
     )
 
 
+def _check_gold(datasets: Sequence[Dataset]) -> None:
+    """Raise UsageError if the gold of more than :data:`_MOST_DEFECTIVE` of the pages of a data set is defective."""
+    for dataset in datasets:
+        flagged = [page for page in dataset.pages if page.flags]
+        if len(flagged) > _MOST_DEFECTIVE * len(dataset):
+            kinds = Counter(flag for page in flagged for flag in page.flags).most_common()
+            listed = ", ".join(f"{kind} ({n})" for kind, n in kinds)
+            raise UsageError(
+                f"the gold of {len(flagged)} of {len(dataset)} pages of {dataset.name} is defective: {listed}. "
+                f"'blockml datasets {dataset.path}' shows where; --accept-defects trains on it anyway"
+            )
+
+
+def _with_sites(datasets: Sequence[Dataset], protocols: Sequence[str], report: Callable[[str], None]) -> Sequence[str]:
+    """Return the protocols without folds by site if the site of no page is known.
+
+    Raises UsageError if no protocol is left.
+    """
+    if "site" not in protocols or any(page.site_known for dataset in datasets for page in dataset.pages):
+        return protocols
+    reason = (
+        "the site of no page is known (give 'url' or 'site' in meta.json, or put the pages of each site into a "
+        "folder), so folds by site can't be made"
+    )
+    rest = [name for name in protocols if name != "site"]
+    if not rest:
+        raise UsageError(f"{reason}; --cv page makes folds by page")
+    report(reason)
+    return rest
+
+
 def _fit(table: BlockTable, recipe: Recipe, seed: int, jobs: int, report: Callable[[str], None]) -> dict[str, Any]:
     """Train the predictors of main content; returns fields of the model."""
     described = {"name": recipe.name, "learner": recipe.learner, **recipe.parameters}
     if recipe.is_ensemble:
         ensemble = fit_ensemble(table, recipe, table.trainable, seed, jobs)
+        for predictor in ensemble.predictors.values():
+            if isinstance(predictor, TreeEnsemble):
+                _check_splits(predictor.trees, table)
         return {
             "predictors": ensemble.predictors,
             "weights": ensemble.weights,
@@ -122,12 +170,35 @@ def _fit(table: BlockTable, recipe: Recipe, seed: int, jobs: int, report: Callab
     tuning = tune(table, recipe, rows, seed)
     report(f"threshold {tuning.threshold:g}, shrinkage {tuning.shrinkage:g}")
     trees = to_trees(fit_tree(recipe, table.matrix[rows], table.main[rows], seed), tuning.shrinkage)
+    _check_splits(trees, table)
     return {
         "predictors": {"tree": MeanTrees(trees)},
         "weights": {"tree": 1.0},
         "policy": replace(recipe.policy, threshold=tuning.threshold),
         "recipe": {**described, "shrinkage": tuning.shrinkage},
     }
+
+
+def _check_classes(table: BlockTable) -> None:
+    """Raise UsageError if the blocks to train on are all content, or none is."""
+    main = table.main[table.trainable]
+    if not len(main):
+        raise UsageError("there is no block to train on: the pages have no gold, or all of it is defective")
+    if main.all() or not main.any():
+        which = f"all {len(main)} blocks are content" if main.all() else f"none of {len(main)} blocks is content"
+        raise UsageError(
+            f"{which}, so there is nothing to tell apart: is it the gold of these pages? 'blockml datasets DIR' checks"
+        )
+
+
+def _check_splits(trees: Trees, table: BlockTable) -> None:
+    """Raise UsageError if no tree has a split: the model would give all blocks the same score."""
+    if (trees.feature < 0).all():
+        main = table.main[table.trainable]
+        raise UsageError(
+            f"the model would be a single leaf, which gives all blocks the same score: {int(main.sum())} of "
+            f"{len(main)} blocks are content, too few or too similar to the others to learn from; train on more pages"
+        )
 
 
 def measure(

@@ -241,7 +241,7 @@ def test_resume_does_not_mix_models(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["folder", "file/out.jsonl"])
 def test_impossible_output_is_refused_at_once(tmp_path: Path, name: str) -> None:
-    """Before the first page, and without leaving anything behind."""
+    """The output path is checked before the first page is read, and no file is left behind."""
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_text("x", encoding="utf-8")
     worked = []

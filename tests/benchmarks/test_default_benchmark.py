@@ -14,7 +14,7 @@ from lxml import etree
 
 from benchmarks.default import cell, main, markdown
 from benchmarks.default_chart import chart
-from benchmarks.default_families import columns_by_family, judge_without, variants
+from benchmarks.default_families import columns_by_family, predict_without, variants
 from benchmarks.default_parts import best_threshold, kept_by
 from benchmarks.default_study import Predictions, Study, split, training_rows, without_defects
 from benchmarks.default_trust import best_possible, spearman
@@ -83,13 +83,13 @@ def test_the_variant_that_is_the_recipe_is_what_cross_validation_finds(study: St
 
 
 def test_fewer_mlps_are_those_that_were_trained_first(study: Study, predictions: Predictions) -> None:
-    """So they needn't be trained again."""
+    """A smaller ensemble is the start of the larger one, so its MLPs are not trained again."""
     assert study.predictions(0, 1).mlps.tobytes() == predictions.mlps[:1].tobytes()
     assert len(study.known) == 1
 
 
 def test_a_joined_net_can_be_split(study: Study) -> None:
-    """Each of the parts gives its own log odds; all together give those of the whole."""
+    """Each member gives its own log odds; together they give those of the joined MLP."""
     mlp = fit_ensemble(study.table, TINY, training_rows(study.table, study.folds(0), 0)).predictors["mlp"]
     assert isinstance(mlp, MLP)
     page, rows = study.table.pages[0], study.table.matrix[study.table.rows_of(0)]
@@ -100,7 +100,7 @@ def test_a_joined_net_can_be_split(study: Study) -> None:
 
 
 def test_smaller_shares_of_the_sites_are_part_of_larger_ones(study: Study) -> None:
-    """And none has a page of the fold that is tested."""
+    """A smaller sample of training sites is contained in the larger one, and holds no page of the test fold."""
     fold = study.folds(0)
     shares = [training_rows(study.table, fold, 1, 0, share) for share in (0.4, 0.7, 1.0)]
     sizes = [int(rows.sum()) for rows in shares]
@@ -110,7 +110,7 @@ def test_smaller_shares_of_the_sites_are_part_of_larger_ones(study: Study) -> No
 
 
 def test_screening_by_known_defects_is_screening(tmp_path: Path) -> None:
-    """As the function that looks for them does it."""
+    """Filtering by stored gold defects leaves the same pages as searching for defects."""
     dataset = open_dataset(DATA / "sites")
     first, second, third, *_ = dataset.pages
 
@@ -152,21 +152,21 @@ def test_a_blank_column_is_as_good_as_none() -> None:
     np.testing.assert_allclose(first, second)
 
 
-def test_judges_without_a_column_do_not_see_it(study: Study) -> None:
-    """Whatever it holds, they say the same."""
+def test_hidden_columns_do_not_affect_predictions(study: Study) -> None:
+    """Predictions do not depend on the values of a column that is hidden."""
     quick = replace(TINY, n_mlps=0)
     places = columns_by_family("page")["container"]
     matrix = study.table.matrix.copy()
     matrix[:, places] = np.random.default_rng(0).normal(size=(len(matrix), len(places)))
     tables = (study.table, replace(study.table, matrix=matrix))
-    blind = [judge_without(table, quick, places, study.folds(0), 0, 0) for table in tables]
-    seeing = [judge_without(table, quick, [], study.folds(0), 0, 0) for table in tables]
+    blind = [predict_without(table, quick, places, study.folds(0), 0, 0) for table in tables]
+    seeing = [predict_without(table, quick, [], study.folds(0), 0, 0) for table in tables]
     assert blind[0].tobytes() == blind[1].tobytes()
     assert seeing[0].tobytes() != seeing[1].tobytes()
 
 
 def test_one_threshold_is_chosen_on_the_other_folds(study: Study, predictions: Predictions) -> None:
-    """With probabilities that are gold on one fold, and its reverse on the other, it is the wrong one for both."""
+    """Probabilities that equal the gold on one fold and its reverse on the other get the worst threshold on both."""
     table = study.table
     first = predictions.fold[table.page_of_row] == 0
     certain = np.where(first, np.where(table.main, 0.9, 0.5), np.where(table.main, 0.3, 0.1)).astype(np.float32)
@@ -180,7 +180,7 @@ def test_one_threshold_is_chosen_on_the_other_folds(study: Study, predictions: P
 
 
 def test_learning_and_ablation_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """With the fewest trees; the curve is drawn, every family has its cost."""
+    """The sections run with the fewest trees; the learning curve is drawn, and every family has its cost."""
     found = run(capsys, "learning", "--figures", str(tmp_path))
     rows = found["learning"]["Learning curve"]
     pages = [row["training pages"] for row in rows]
@@ -230,7 +230,7 @@ def test_charts_place_points_and_intervals() -> None:
 
 
 def test_without_corpora_the_measurements_say_so(capsys: pytest.CaptureFixture[str]) -> None:
-    """As the other benchmarks do; an unknown section is named."""
+    """Missing corpora and an unknown section each give a message."""
     assert main(["parts", "--corpora", ""]) == 3
     assert "BLOCKML_CORPORA" in capsys.readouterr().err
     with pytest.raises(SystemExit):

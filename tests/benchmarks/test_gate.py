@@ -17,7 +17,7 @@ WORSE = {"bag_f1": 0.9, "block_f1": 0.79}
 
 
 def test_a_lower_score_shuts_the_gate() -> None:
-    """Each metric that fell is named with both numbers; rounding is no fall."""
+    """Each metric that fell is named with both values; differences by rounding are ignored."""
     assert shortfalls({"a": GOOD}, {"a": GOOD}) == []
     assert shortfalls({"a": {"bag_f1": 0.8996, "block_f1": 0.8}}, {"a": GOOD}) == []
     assert shortfalls({"a": WORSE}, {"a": GOOD}) == ["a: block_f1 0.7900 is below its floor 0.8000"]

@@ -10,14 +10,14 @@ from blockml.extractors import resolve
 
 
 def test_defaults_are_among_the_settings() -> None:
-    """So the default is one of the points of every curve."""
+    """The default is therefore one of the points of every curve."""
     for name, grid in GRIDS.items():
         own = resolve(name).get_params()
         assert tuple((key, own[key]) for key in grid) in settings_of(name)
 
 
 def test_pages_of_a_site_share_a_fold() -> None:
-    """And every fold has sites."""
+    """Every fold has sites."""
     sites = [f"site{number % 7}" for number in range(30)]
     fold = folds_of(sites, 3, 0)
     assert all(len({fold[i] for i in range(30) if sites[i] == site}) == 1 for site in sites)
@@ -35,7 +35,7 @@ def test_tuning_sees_only_other_sites() -> None:
     result = study("lqf", f1, fold, sites)
     assert result["chosen"][1] == dict(settings[0])  # chosen on fold 0, scored on fold 1
     assert result["tuned"] == 0.25
-    assert result["best_in_hindsight"] == 0.5
+    assert result["oracle"] == 0.5
     assert result["default"] == 0.5
 
 

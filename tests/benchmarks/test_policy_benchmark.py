@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_fields_of_the_released_policy_are_ablated() -> None:
-    """All that differ from their defaults."""
+    """The ablation covers the fields that differ from their defaults."""
     policy = blockml.load("default").model.policy
     changed = {field.name for field in fields(DecisionPolicy) if getattr(policy, field.name) != field.default}
     assert changed - {"rule"} <= {*NEUTRAL}

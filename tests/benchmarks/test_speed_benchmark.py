@@ -19,7 +19,7 @@ from benchmarks.speed.clock import FLOOR, WHOLE, Laps, Subject, Times, cpu_secon
 from benchmarks.speed.growth import Curve, Growth, exponent
 from benchmarks.speed.pages import Source, blocks, long_page, nested, sample
 from benchmarks.speed.processes import blas_table, child, memory_table
-from benchmarks.speed.stages import DOORS, REST, SHARED, Stopwatch, watched
+from benchmarks.speed.stages import REST, SHARED, TIMED, Stopwatch, watched
 from benchmarks.speed.subjects import floor, peers
 from benchmarks.speed.tables import cell, failed, markdown, stage_table, whole_table
 from blockml import _kernel
@@ -64,23 +64,22 @@ def test_the_sections_of_pages_are_measured_in_one_run(tmp_path: Path, capsys: p
 
 
 def test_stages_add_up(tmp_path: Path) -> None:
-    """The last row is the sum of the others but for the floor; each family of features has its row.
+    """The last row is the sum of the others except the floor; each family of features has its row.
 
-    Parts of the shared view that the kernel does without are rows of the way without it alone. Areas are looked at only
-    on pages where a block may be a comment.
+    Parts of the page context that only the Python implementation computes have no time with the C extension.
     """
     rows = run(tmp_path, "stages", "--model", "default")["stages"]["Stages of default"]
     assert all(row["stage"].startswith(SHARED) for row in rows if row["lxml, ms"] is None)
     ms = {row["stage"]: row["lxml, ms"] for row in rows if row["lxml, ms"] is not None}
     assert ms["all"] == pytest.approx(sum(ms.values()) - ms["all"] - ms[FLOOR])
     families = ("text", "position", "structure", "container", "vocabulary", "repetition", "metadata")
-    stages = {*(stage for _, _, stage in DOORS), *(f"features: {name}" for name in families), REST}
-    assert stages - {"areas"} <= set(ms)
+    stages = {*(stage for _, _, stage in TIMED), *(f"features: {name}" for name in families), REST}
+    assert stages <= set(ms)
     assert all(value > 0 for value in ms.values())
 
 
-def test_clocks_at_the_doors_change_nothing() -> None:
-    """What is extracted is the same with them; they are gone afterwards, whatever happens in between."""
+def test_timers_do_not_change_results() -> None:
+    """Results with timers are those without, and the timers are removed afterwards, even after an exception."""
     before = dict(vars(PageContext)), vars(page_matrix)["_plan"], blockml.parsing.build, PageContext.keywords.func  # type: ignore[attr-defined]
     expected = blockml.extract(PAGE.html)
     with watched() as watch:
@@ -96,8 +95,8 @@ def test_clocks_at_the_doors_change_nothing() -> None:
     assert after == before
 
 
-def test_a_stage_has_the_time_that_none_within_it_has() -> None:
-    """Also where it is left by an exception; closed stages keep all."""
+def test_time_of_a_stage_excludes_nested_stages() -> None:
+    """Exceptions end a stage, too; stages that have ended keep their times."""
     watch = Stopwatch()
     inner = watch.around(lambda: spend(0.05), "inner")
 
@@ -159,7 +158,7 @@ def test_tables_compare_on_the_same_pages() -> None:
 
 
 def test_small_parts_of_the_view_are_one_row() -> None:
-    """And a stage that only one way has is empty in the other."""
+    """A stage that only one implementation has is empty in the other's column."""
     times = Times(1)
     for subject, lap, ms in [
         (FLOOR, WHOLE, 10), ("s", f"{SHARED}a", 0.4), ("s", f"{SHARED}b", 0.5), ("s", f"{SHARED}c", 5), ("t", "d", 2),
@@ -173,7 +172,7 @@ def test_small_parts_of_the_view_are_one_row() -> None:
 
 
 def test_the_kernel_is_back_after_measuring_without(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also after an exception; what may use it does."""
+    """The C extension is enabled again, even after an exception."""
     monkeypatch.setattr(_kernel, "compiled", "the kernel")
     seen: list[object] = []
     with pytest.raises(KeyError), in_python():
@@ -186,7 +185,7 @@ def test_the_kernel_is_back_after_measuring_without(monkeypatch: pytest.MonkeyPa
 
 
 def test_pages_are_as_large_as_they_say() -> None:
-    """In bytes, blocks and levels."""
+    """Sizes in bytes, blocks and levels are as requested."""
     assert len(blockml.parse(blocks(50)).blocks) == 50
     page = blockml.parse(nested(30))
     assert len(page.blocks) == 30
@@ -197,7 +196,7 @@ def test_pages_are_as_large_as_they_say() -> None:
 
 
 def test_the_sample_is_the_same_every_time() -> None:
-    """And holds to the sizes asked for; a smaller one is part of it."""
+    """Pages of the sample have the requested sizes; a smaller sample is part of a larger one."""
     drawn = sample(DATA / "sites", 4)
     assert drawn == sample(DATA / "sites", 4)
     assert drawn[:2] == sample(DATA / "sites", 2)
@@ -206,8 +205,8 @@ def test_the_sample_is_the_same_every_time() -> None:
     assert all(3000 <= size <= 5000 for size in sizes)
 
 
-def test_growth_is_told_by_its_exponent() -> None:
-    """Of what is linear 1, whatever a call costs besides; of a square 2."""
+def test_growth_has_an_exponent() -> None:
+    """The exponent of linear cost is 1, whatever the constant cost of a call; that of quadratic cost is 2."""
     amounts = [10**k for k in range(6)]
     linear = [1e-3 / n + 1e-6 for n in amounts]
     assert exponent(amounts, linear) == pytest.approx(1, abs=0.2)
@@ -249,7 +248,7 @@ def test_processes_tell_their_own_height_not_that_of_their_parent() -> None:
 
 
 def test_importing_blockml_loads_no_large_module() -> None:
-    """But numpy and lxml; nor does an extraction."""
+    """Neither the import nor an extraction loads a large module other than numpy and lxml."""
     program = "import sys, blockml; blockml.extract(open(sys.argv[1], 'rb').read(), model={!r})"
     path = str(DATA / "pages" / "short-article" / "page.html")
     assert child("import blockml")["loaded"] == ["numpy", "lxml"]
@@ -258,7 +257,7 @@ def test_importing_blockml_loads_no_large_module() -> None:
 
 
 def test_memory_is_told_from_small_to_large() -> None:
-    """With a page of a megabyte as the largest."""
+    """The largest page has a megabyte."""
     table = {str(row[""]): float(str(row["MB"])) for row in memory_table(["kim2013"], [PAGE], 1_000_000)}
     assert table["Python alone"] < table["import blockml"] < table["one page of 1 MB, kim2013"]
     assert table["one page of 20 kB, kim2013"] <= table["one page of 1 MB, kim2013"]
@@ -280,7 +279,7 @@ def test_growth_is_measured_and_drawn(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_threads_for_matrix_products_are_compared() -> None:
-    """What it takes to begin is left out: a page takes far less."""
+    """The cost of starting threads is left out."""
     rows = blas_table(["kim2013"], [PAGE] * 20, 1)
     assert [row[""] for row in rows] == ["kim2013, as numpy comes", "kim2013, OPENBLAS_NUM_THREADS=1"]
     assert all(0 < float(str(row["CPU ms a page"])) < 20 for row in rows)
@@ -304,7 +303,7 @@ def test_cells_of_tables() -> None:
 
 
 def test_without_corpora_the_measurements_say_so(capsys: pytest.CaptureFixture[str]) -> None:
-    """As the other benchmarks do; an unknown section is named, and a share of nothing refused."""
+    """Missing corpora, an unknown section and a fraction of zero each give a message."""
     assert main(["floor", "--corpora", ""]) == 3
     assert "BLOCKML_CORPORA" in capsys.readouterr().err
     for arguments, complaint in ((["nothing"], "no such section: nothing"), (["--share", "0"], "share is above 0")):
@@ -331,7 +330,7 @@ def test_a_document_is_filled_where_it_is_marked(tmp_path: Path, capsys: pytest.
 
 
 def test_every_table_of_the_document_is_one_that_is_measured() -> None:
-    """By its title."""
+    """Tables are matched by title."""
     text = (DATA.parent / "docs" / "performance.md").read_text(encoding="utf-8")
     titles = [line[12:-4] for line in text.splitlines() if line.startswith("<!-- table: ")]
     assert titles

@@ -60,7 +60,7 @@ def test_the_clustering_section_finds_the_sites(few: Path, tmp_path: Path, capsy
 
 
 def test_the_times_section_leaves_out_what_takes_too_long(few: Path, tmp_path: Path) -> None:
-    """After the first size that is expected to take too long a curve ends; there is a picture."""
+    """A curve ends after the first size that is expected to take too long; the figure is drawn."""
     result = run("times", few, tmp_path, "--sizes", "4", "8", "16", "--limit", "0")
     assert set(result["seconds"]) == {"sketches", *CURVES}
     for name, values in result["seconds"].items():
@@ -104,13 +104,13 @@ def test_the_scale_section_is_exact(few: Path, tmp_path: Path) -> None:
 
 
 def test_without_corpora_the_measurements_say_so(capsys: pytest.CaptureFixture[str]) -> None:
-    """As the other benchmarks do."""
+    """The message names the environment variable."""
     assert main(["scale", "--corpora", ""]) == 3
     assert "BLOCKML_CORPORA" in capsys.readouterr().err
 
 
 def test_every_start_of_a_stratified_order_has_all_groups() -> None:
-    """As many of each as there are; the same for the same seed."""
+    """Every prefix has as many pages of each group as possible; equal seeds give equal orders."""
     groups = ["a"] * 9 + ["b"] * 5 + ["c"] * 2
     order = stratified(groups, 1)
     assert sorted(order) == list(range(16))
@@ -131,7 +131,7 @@ def test_rankings_compare_only_pairs_that_the_paper_orders() -> None:
 
 
 def test_confusions_name_merged_and_split_groups() -> None:
-    """With the pages of each."""
+    """Each merged or split group is listed with its pages."""
     found = confusions(np.array([0, 0, 0, 1, 2]), ["a", "a", "b", "b", "c"])
     assert found == {"merged": [{"a": 2, "b": 1}], "split": {"b": [1, 1]}}
     assert describe(found) == "merged: a 2 + b 1 (1); split: b into 2, the largest 1 (1)"

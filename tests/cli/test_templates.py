@@ -94,6 +94,19 @@ def test_detect_and_update(capsys: Output, tmp_path: Path) -> None:
     assert main(["templates", "detect", *pages, "-o", str(file), "--update", "--threshold", "1"]) == 2
 
 
+def test_update_from_another_site_warns(capsys: Output, tmp_path: Path) -> None:
+    """Pages of the same site are added without a word, those of another one with a question."""
+    file = str(tmp_path / "courier.template")
+    pages = [str(path) for path in sorted(COURIER.glob("*/page.html"))]
+    others = [str(path) for path in sorted((COURIER.parent / "patient-crumb").glob("*/page.html"))]
+    assert main(["templates", "detect", *pages[:8], "-o", file]) == 0
+    capsys.readouterr()
+    assert main(["templates", "detect", *pages[8:12], "-o", file, "--update"]) == 0
+    assert "another site" not in capsys.readouterr().err
+    assert main(["templates", "detect", *others[:4], "-o", file, "--update"]) == 0
+    assert "are they of another site?" in capsys.readouterr().err
+
+
 def test_extract_a_template(capsys: Output, tmp_path: Path) -> None:
     """The template has the menu and not the news; the rest and a view are written on request."""
     command = ["templates", "extract", str(FRONT), "--source", str(COURIER)]

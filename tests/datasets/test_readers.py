@@ -51,7 +51,7 @@ def test_corpus_layout(tmp_path: Path) -> None:
 
 
 def test_encodings_that_only_python_knows(tmp_path: Path) -> None:
-    """Such a page is recoded to UTF-8."""
+    """A page in an encoding that only Python knows is recoded to UTF-8."""
     rows = [{"id": "a", "main_content": "č", "encoding": "cp852"}]
     page = open_dataset(write_corpus(tmp_path / "set", rows, {"a": "<p>č</p>".encode("cp852")})).pages[0]
     html, _ = page.load()
@@ -148,7 +148,7 @@ def test_folders_without_pages_name_the_layouts(tmp_path: Path) -> None:
         detect_format(tmp_path)
     with pytest.raises(DatasetError, match="no such folder"):
         open_dataset(tmp_path / "none")
-    with pytest.raises(UnknownNameError, match="unknown layout 'zip'; choose one of: annotated, corpus, folders"):
+    with pytest.raises(UnknownNameError, match="unknown layout 'zip'; choose one of: annotated, corpus, flat, folders"):
         open_dataset(tmp_path, layout="zip")
 
 
@@ -169,7 +169,7 @@ def test_site_of_url(url: str, site: str) -> None:
 
 
 def test_validator_finds_what_is_wrong(tmp_path: Path) -> None:
-    """Each kind of defect, once."""
+    """Each kind of defect is reported once."""
     text = "one two three four five six seven eight nine ten eleven twelve"
     page = f"<p>{text}</p>".encode()
     rows = [

@@ -59,7 +59,7 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
 
 @pytest.mark.parametrize(("html", "gold", "found"), CASES.values(), ids=CASES)
 def test_kinds(html: str, gold: str, found: list[str]) -> None:
-    """Each kind, and similar cases without findings."""
+    """Each kind of defect is found; similar pages without defects give no findings."""
     assert kinds(html, TextGold(gold)) == found
     assert set(found) <= set(Kind)
 

@@ -36,7 +36,7 @@ def decided(scores: Sequence[float], threshold: float = 0.5, page: Page | None =
 
 @given(scores_lists, st.floats(0, 1), st.floats(0, 1))
 def test_a_lower_threshold_never_keeps_less(values: list[float], one: float, other: float) -> None:
-    """What is kept at a threshold is kept at every lower one."""
+    """The kept blocks of a higher threshold are among those of a lower one."""
     low, high = sorted((one, other))
     assert not (decided(values, high).kept & ~decided(values, low).kept).any()
     assert decided(values, 0).kept.all()
@@ -121,17 +121,17 @@ class Fixed(BlockTypeScores):
         self.given = tuple(labels)
 
     def comments(self, among: NDArray[np.bool_], comment_probability: float) -> NDArray[np.bool_] | None:  # noqa: ARG002
-        """Those labelled so."""
+        """Blocks whose label is comment."""
         found: NDArray[np.bool_] = among & np.array([label is Label.COMMENT for label in self.given], dtype=bool)
         return found
 
     def labels(self, kept: NDArray[np.bool_], comment_probability: float) -> Sequence[Label]:  # noqa: ARG002
-        """As given."""
+        """The labels that were given."""
         return self.given
 
 
 def test_comments_are_removed_with_a_reason() -> None:
-    """Their scores stay; asked for, they come back; those in code are no readers' comments."""
+    """Comments keep their scores and can be included again; comments in code are not readers' comments."""
     page = blockml.parse("<p>main text<p>a comment<pre>some code <i>// comment</i></pre>")
     labels = [Label.MAIN, Label.COMMENT, Label.MAIN, Label.COMMENT]
     prediction = Prediction(np.array([0.9, 0.8, 0.7, 0.6], np.float32), block_types=Fixed(labels))
@@ -148,11 +148,23 @@ def test_comments_are_removed_with_a_reason() -> None:
 
 
 def test_template_blocks_are_removed_with_a_reason() -> None:
-    """Whatever they score; what would be below the threshold anyway says so."""
+    """A block that is below the threshold anyway has that reason."""
     removed = np.array([True, False, True])
     decision = decide(DecisionPolicy(), page_of(3), Prediction(np.array([0.9, 0.8, 0.1], np.float32), removed=removed))
     assert decision.kept.tolist() == [False, True, False]
     assert [str(reason) for reason in decision.reasons] == ["template", "above_threshold", "below_threshold"]
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.2, 0.5])
+def test_kept_template_blocks_have_a_reason_that_keeps(threshold: float) -> None:
+    """A template block is kept at the threshold 0, and inside code that is kept as a whole."""
+    page = blockml.parse("<pre>one two three\n<b>four</b> five</pre><p>x y<p>z")
+    removed = np.array([True, False, False, False, True])
+    policy = with_threshold(DecisionPolicy(), threshold)
+    decision = decide(policy, page, Prediction(np.full(5, 0.9, np.float32), removed=removed))
+    keeping = {Reason.ABOVE_THRESHOLD, Reason.KEPT_WITH_CODE}
+    assert decision.kept.tolist() == [reason in keeping for reason in decision.reasons]
+    assert decision.kept.tolist() == [threshold < 0.5] * 3 + [True, threshold == 0]
 
 
 @pytest.mark.parametrize(
@@ -181,7 +193,7 @@ def test_template_blocks_are_removed_with_a_reason() -> None:
 def test_the_rule_that_removes_a_block_is_named(
     html: str, policy: DecisionPolicy, scores: list[float], reasons: list[str]
 ) -> None:
-    """Only where the block would be kept without it."""
+    """A rule is the reason of a block only if the block would be kept without it."""
     page = blockml.parse(html)
     prediction = Prediction(np.array(scores, np.float32), context=PageContext(page), confidence=0.25)
     decision = decide(policy, page, prediction)

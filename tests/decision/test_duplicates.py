@@ -15,7 +15,7 @@ from tests.strategies import messy_html
 
 
 def numbers(html: str) -> list[int]:
-    """Of each block."""
+    """Number the lines of each block."""
     blocks = blockml.parse(html).blocks
     found: list[int] = duplicated_lines(blocks, line_numbers(blocks), 3).tolist()
     return found
@@ -42,7 +42,7 @@ def test_lines_with_the_same_text(html: str, found: list[int]) -> None:
 
 @given(html=messy_html)
 def test_each_number_stands_for_one_text_of_several_lines(html: str) -> None:
-    """Of all blocks of a line the same."""
+    """All blocks of a line have the same number."""
     blocks = blockml.parse(html).blocks
     line = line_numbers(blocks)
     of_line = dict(zip(line.tolist(), duplicated_lines(blocks, line, 3).tolist(), strict=True))

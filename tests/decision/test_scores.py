@@ -1,4 +1,4 @@
-"""From probabilities to scores around the page's own threshold."""
+"""Scores relative to a page's own threshold, computed from probabilities."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def likely(*values: float) -> NDArray[np.float32]:
 
 @given(pages)
 def test_the_best_choice_scores_a_half_or_more(rows: list[tuple[float, int]]) -> None:
-    """Those blocks and no other; the order stays."""
+    """Exactly the blocks that maximise expected F1 reach 0.5; the order of blocks is unchanged."""
     rounded = sigmoid(log_odds(likely(*(p for p, _ in rows))))
     words = np.array([float(max(n, 1e-3)) for _, n in rows])
     found = score_blocks(PLAIN, rounded, columns(words.tolist()), None)
@@ -60,7 +60,7 @@ def test_the_best_choice_scores_a_half_or_more(rows: list[tuple[float, int]]) ->
 
 @given(pages, st.floats(0, 2000))
 def test_pages_with_little_content_have_none(rows: list[tuple[float, int]], least: float) -> None:
-    """With fewer words expected than asked for and an F1 below .5 nothing is kept; else scores stay as they are."""
+    """If both expected words and F1 are below their minimum, nothing is kept; otherwise scores are unchanged."""
     probabilities, words = likely(*(p for p, _ in rows)), [float(n) for _, n in rows]
     found = score_blocks(replace(PLAIN, min_content_words=least), probabilities, columns(words), None)
     plain = score_blocks(PLAIN, probabilities, columns(words), None)
@@ -86,7 +86,7 @@ def test_extreme_probabilities_and_empty_pages() -> None:
 
 
 def test_blocks_of_a_line_score_the_same() -> None:
-    """So no sentence is kept in pieces."""
+    """A sentence is thus kept or removed as a whole."""
     found = score_blocks(PLAIN, likely(0.9, 0.1, 0.4), columns([9.0, 1.0, 10.0], line=[0, 0, 1]), None)
     assert found[0] == found[1] != found[2]
 
@@ -106,7 +106,7 @@ def test_penalties_of_articles() -> None:
     [(0.95, 130.0, True), (0.95, 110.0, False), (0.85, 130.0, False), (0.95, 0.0, False)],
 )
 def test_links_beside_a_certain_text(certain: float, prose: float, lowered: bool) -> None:  # noqa: FBT001
-    """They lose and nothing else does, if there are 120 words of certain running text."""
+    """Only link blocks get the penalty, and only on pages with 120 words of certain running text."""
     words, linked = [prose or 130.0, 10.0, 10.0, 10.0, 0.0], [0.0, 10.0, 5.0, 4.0, 0.0]
     page, probabilities = columns(words, linked, [prose, 0.0, 0.0, 10.0, 0.0]), likely(certain, 0.6, 0.6, 0.6, 0.6)
     found = score_blocks(replace(PLAIN, link_penalty=1.0), probabilities, page, None)
@@ -115,7 +115,7 @@ def test_links_beside_a_certain_text(certain: float, prose: float, lowered: bool
 
 
 def test_links_part_the_body() -> None:
-    """Of two halves each is too short; a link of few words in a longer block doesn't part them."""
+    """A link block ends the body, so that each half is too short; a block with few linked words does not."""
     probabilities, policy = likely(0.95, 0.6, 0.95, 0.6), replace(PLAIN, link_penalty=1.0)
     words, prose = [70.0, 10.0, 70.0, 10.0], [70.0, 0.0, 70.0, 0.0]
     for linked, lowered in (([0.0, 10.0, 0.0, 10.0], 0.0), ([0.0, 4.0, 0.0, 10.0], 1.0)):

@@ -19,7 +19,7 @@ pairs = st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from(LABELS), st.
 
 @given(pairs)
 def test_scores_are_those_of_scikit_learn(blocks: list[tuple[str, str, int]]) -> None:
-    """With and without weights, wherever those are defined."""
+    """Scores agree with and without weights, wherever scikit-learn defines them."""
     truth, said, weights = ([block[i] for block in blocks] for i in range(3))
     for weight in (None, weights):
         table = confusion(truth, said, LABELS, weight)
@@ -75,7 +75,7 @@ def test_what_cannot_be_counted_is_refused(arguments: Any) -> None:
 
 
 def test_unknown_label_and_other_tables() -> None:
-    """Neither is a table asked for a label it hasn't, nor are tables of different labels added."""
+    """Unknown labels and tables of different labels raise."""
     table = confusion(["main"], ["main"], LABELS)
     with pytest.raises(UsageError, match="unknown label 'other'"):
         table.of("other")

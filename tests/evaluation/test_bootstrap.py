@@ -28,7 +28,7 @@ def pooled_f1(sums: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @given(scores, st.integers(0, 5))
 def test_interval_is_repeatable_and_lies_within_the_values(values: list[float], seed: int) -> None:
-    """The same seed gives the same interval, between the smallest and the largest value."""
+    """Equal seeds give equal intervals; their ends lie between the smallest and the largest value."""
     interval = bootstrap_mean(values, seed=seed, resamples=50)
     assert interval == bootstrap_mean(values, seed=seed, resamples=50)
     assert interval.mean == pytest.approx(np.mean(values))

@@ -171,7 +171,7 @@ def test_published_rand_index_counts_ordered_pairs() -> None:
     ],
 )
 def test_single_linkage_makes_the_published_clusters(name: str, settings: dict[str, Any], row: str) -> None:
-    """From distances of 500 pages with the gaps that the paper describes, also in another order of pages."""
+    """The clusters follow from distances of 500 pages with the gaps of the paper, in any order of pages."""
     order = np.random.default_rng(0).permutation(len(SITES))
     clustering = single_linkage(published_matrix(name)[np.ix_(order, order)], **settings)
     assert clustering.n_clusters == PUBLISHED[row][1]
@@ -195,7 +195,7 @@ def test_published_averages_are_possible(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["RTDM", "CP"])
 def test_published_averages_hang_together(name: str) -> None:
-    """Where k-median goes wrong it mostly joins two sites and parts a third.
+    """Failed runs of k-median mostly merge two sites and split a third.
 
     The share of such runs that gives the printed Rand index gives the printed purity and information as well, to
     within .003, for the two metrics that do best (table 2). So all three are normalised as in the other tables.
@@ -231,7 +231,7 @@ def test_scores_equal_counts_by_hand(pairs: list[tuple[int, int]]) -> None:
 
 @given(pairs_of_labels)
 def test_scores_equal_those_of_sklearn(pairs: list[tuple[int, int]]) -> None:
-    """Where it has them."""
+    """Indices that scikit-learn has agree with it."""
     from sklearn import metrics
 
     clusters, truth = split(pairs)
@@ -253,7 +253,7 @@ def test_names_of_clusters_do_not_matter(pairs: list[tuple[int, int]]) -> None:
 
 @given(pairs_of_labels)
 def test_scores_have_their_ranges(pairs: list[tuple[int, int]]) -> None:
-    """And truth itself has the best."""
+    """Indices lie in their ranges; the true clustering has the best value."""
     clusters, truth = split(pairs)
     scores = cluster_scores(clusters, truth)
     for name in ("rand", "rand_ordered", "purity", "purity_weighted", "nmi"):
@@ -266,7 +266,7 @@ def test_scores_have_their_ranges(pairs: list[tuple[int, int]]) -> None:
 
 
 def test_dunn_index_equals_a_search_over_pairs() -> None:
-    """On random distances."""
+    """A search over all pairs of random distances gives the same index."""
     truth = np.random.default_rng(1).integers(3, size=20)
     matrix = groups_apart(truth, (0.1, 0.8), (0.4, 0.9))
     pairs = list(combinations(range(20), 2))
@@ -317,7 +317,7 @@ def test_unusable_labels_are_refused(score: Any, clusters: Any, truth: Any, mess
 
 
 def test_unknown_names_and_shapes_are_refused() -> None:
-    """With the legal ones."""
+    """The error lists the legal names."""
     with pytest.raises(UnknownNameError, match="ordered, unordered"):
         rand(CLUSTERS, TRUTH, pairs="all")
     with pytest.raises(UnknownNameError, match="gottron, log_kg, nats, strehl"):

@@ -22,7 +22,7 @@ def write(folder: Path, name: str, html: str, expected: str | None, meta: str = 
 
 
 def test_scores_of_plain_are_known(tmp_path: Path) -> None:
-    """All text: recall 1, precision the gold's share of the page's words."""
+    """Keeping all text gives recall 1, and as precision the gold's share of the page's words."""
     write(
         tmp_path, "a", "<p>menu</p><p>the text itself</p>", "the text itself", '{"with": ["text"], "without": ["menu"]}'
     )

@@ -96,7 +96,7 @@ def test_votes_are_counted(voters: list[tuple[list[bool], int]]) -> None:
 
 
 def test_members_vote_at_their_own_thresholds() -> None:
-    """That of the object, or the method's; a score that reaches it is a vote."""
+    """A member votes for a block whose score reaches the threshold of the object or the default of the method."""
     scores = [0.2, 0.4, 0.5, 0.9]
     assert Union([Fixed(scores)]).score(PAGE).tolist() == [0, 0, 1, 1]
     assert Union([Fixed(scores, threshold=0.4)]).score(PAGE).tolist() == [0, 1, 1, 1]
@@ -111,7 +111,7 @@ def test_members_see_the_page_of_the_combination() -> None:
 
 
 def test_combinations_nest() -> None:
-    """Of objects; by names where the registry makes them."""
+    """Members may be combinations, as objects or by names of the registry."""
     inner = Intersection([Fixed([1, 1, 0, 0]), Fixed([1, 0, 1, 0])])
     assert Union([inner, Fixed([0, 0, 0, 1])]).score(PAGE).tolist() == [1, 0, 0, 1]
     assert Serial([Union([inner]), "plain"]).score(PAGE).tolist() == [1, 0, 0, 0]
@@ -122,7 +122,7 @@ def test_combinations_nest() -> None:
 
 @every_class
 def test_a_combination_in_itself_ends(kind: Any) -> None:
-    """By name it is the default one; as an object it is an error, at any depth."""
+    """By name a combination means the default one; as an object within itself it raises, at any depth."""
     by_name = resolve(kind.name, {"members": [kind.name]})
     assert kept_by(by_name, PAGE).tolist() == kept_by(kind(), PAGE).tolist()
     combination = kind()
@@ -137,7 +137,7 @@ def test_a_combination_in_itself_ends(kind: Any) -> None:
 @every_class
 @pytest.mark.parametrize("members", ["plain", [], (), None, [1], ["plain", Plain], {"plain": 1}])
 def test_members_are_a_list_of_names_and_extractors(kind: Any, members: Any) -> None:
-    """Whatever else they are is an error that says so."""
+    """Other values raise, and the message gives the legal ones."""
     with pytest.raises(UsageError, match=r"'members'.*list of one or more names or extractors"):
         kind(members).score(PAGE)
 
@@ -171,7 +171,7 @@ def test_scikit_learn_can_clone_it(kind: Any) -> None:
 
 
 def test_ids_name_members() -> None:
-    """Only what is not the default."""
+    """The id names parameters that differ from their defaults."""
     assert Union().id == "union"
     assert Union(list(Union().members)).id == "union"
     assert (
@@ -182,7 +182,7 @@ def test_ids_name_members() -> None:
 
 
 def test_explanations_name_voters() -> None:
-    """Those that keep the block; in a chain the one that removed it."""
+    """The explanation names the voters that keep the block; of a chain, the member that removed it."""
     voters = [Fixed([1, 0, 1, 0]), Plain()]
     first = voters[0].id
     assert Union(voters).explain(PAGE) == (f"{first}, plain", "plain", f"{first}, plain", "plain")
@@ -193,7 +193,7 @@ def test_explanations_name_voters() -> None:
 
 
 def test_what_a_chain_removed_stays_removed() -> None:
-    """Also where its last member keeps all."""
+    """The last member of a chain does not restore blocks."""
     page = blockml.parse("<p>abc</p><p>bc</p>")
     assert kept_by(Serial([Holds("a"), LQF(quota=1.0)]), page).tolist() == [True, False]
 
@@ -207,7 +207,7 @@ def test_preformatted_text_is_decided_as_everywhere() -> None:
 
 
 def test_members_of_a_chain_see_what_is_left() -> None:
-    """Each finds texts and blocks of those that all before it kept; what was removed scores 0."""
+    """Each member gets the texts and blocks that all earlier members kept; removed blocks score 0."""
     page = blockml.parse("".join(f"<p>{word}</p>" for word in ("abc", "ab", "bc", "ca", "a", "b", "c")))
     assert Serial([Holds("a"), Holds("b"), Holds("c")]).score(page).tolist() == [1, 0, 0, 0, 0, 0, 0]
     assert Serial([Holds("a"), Holds("b")]).score(page).tolist() == [1, 1, 0, 0, 0, 0, 0]
@@ -223,7 +223,7 @@ def test_a_chain_of_one_is_its_member() -> None:
 
 
 def test_neighbours_close_ranks() -> None:
-    """After links a short text is none of the content; once they are gone it is."""
+    """A short text after links is no content; once the links are removed it is."""
     page = blockml.parse(f"<ul><li><a href=/>Home</a></ul><p>{'word ' * 20}</p><p>End</p>")
     assert kept_by(NumWords(), page).tolist() == [False, False, True]
     assert kept_by(Serial([Fixed([0, 1, 1]), NumWords()]), page).tolist() == [False, True, True]
@@ -298,7 +298,7 @@ def test_what_is_left_is_a_page(html: str, random: Any, profile: str, wordless: 
 
 
 def test_the_rest_of_a_page_is_told_from_it() -> None:
-    """Without a source; the same page if nothing is removed; without text if all is."""
+    """The rest has no source; it is the same page if nothing is removed, and has no text if everything is."""
     assert without_blocks(PAGE, np.zeros(4, dtype=bool)) is PAGE
     left = without_blocks(PAGE, np.array([True, False, False, True]))
     assert (left.source, left.status, left.title) == (None, Status.OK, "")
@@ -333,5 +333,5 @@ def test_any_page_gets_scores(kind: Any, html: str) -> None:
 
 
 def test_the_base_is_no_extractor_of_its_own() -> None:
-    """Only its kinds are in the registry."""
+    """The registry has the subclasses only."""
     assert all(issubclass(kind, Combination) and resolve(kind.name).__class__ is kind for kind in CLASSES)

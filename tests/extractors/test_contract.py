@@ -1,4 +1,4 @@
-"""What every extractor that needs no training promises."""
+"""Contract of every extractor that needs no training."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_public_names_are_the_classes_own(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_words_do_not_matter(name: str) -> None:
-    """These methods look at counts and markup: with every letter replaced they decide the same."""
+    """Methods that use counts and markup decide the same after every letter is replaced."""
     words = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu "
     body = "".join(
         f"<div class=x><p>{words * k} <a href=/>{words[: 7 * k]}</a></p><ul><li><a href=/>{words[:9]}</a></ul></div>"
@@ -86,7 +86,7 @@ def test_scikit_learn_can_clone_it(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_parameter_has_legal_values(name: str) -> None:
-    """Each default is legal; a number out of range and a word in its place are errors that name the range."""
+    """Defaults are legal; a number out of range or a word instead of a number raises with the legal range."""
     extractor = resolve(name)
     extractor.check()
     for parameter, legal in extractor.legal.items():
@@ -97,7 +97,7 @@ def test_every_parameter_has_legal_values(name: str) -> None:
 
 
 def test_plain_is_all_text_in_order() -> None:
-    """All text of the body (ME-8.1)."""
+    """The text of the page's body is complete (ME-8.1)."""
     html = (
         "<html><body>\n<ul><li><a href='/'>Home</a></li><li><a href='/n'>News</a></li></ul>\n<h1>Big title</h1>\n"
         "<p>First <a href='x'>linked</a> paragraph text here.</p>\n<p>Second line<br>after break.</p>\n</body></html>"
@@ -131,7 +131,7 @@ def test_a_models_threshold_is_checked_and_shown() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_pages_of_data_give_text(name: str) -> None:
-    """On an ordinary article each method finds something, and not a score without the text."""
+    """On an ordinary article each method finds the text."""
     paragraph = "<p>" + "A sentence of some length that says what there is to say. " * 6 + "</p>"
     html = (
         "<html><head><title>News</title></head><body><ul><li><a href=/>Home</a><li><a href=/n>News</a></ul>"

@@ -56,7 +56,7 @@ def votes_model() -> Model:
 @settings(max_examples=15)
 @given(messy_html)
 def test_votes_are_the_extractors_scores(html: str) -> None:
-    """Of the block and of both neighbours, 0 where there is none; in the ranges of the catalogue."""
+    """Columns hold votes of the block and both neighbours, 0 beyond the ends, within the catalogue's ranges."""
     page = blockml.parse(html)
     n = len(page.blocks)
     found = matrix(page, "votes")
@@ -114,7 +114,7 @@ def test_the_table_of_a_recipe_holds_votes(dataset: Dataset) -> None:
 
 
 def test_a_trained_model_tells_content(model: Model, dataset: Dataset) -> None:
-    """It was measured by site, and extracts what it has seen."""
+    """The card has cross-validation by site, and the model extracts its training pages."""
     assert (model.features, model.features_hash, model.recipe["name"]) == ("votes", SET.hash, "stacking")
     assert model.metrics["site"]["folds"] == 2
     assert model.metrics["site"]["page_bag_f1"]["mean"] > 0.5
@@ -127,7 +127,7 @@ def test_a_trained_model_tells_content(model: Model, dataset: Dataset) -> None:
 
 
 def test_a_model_file_is_loaded_as_stacking(tmp_path: Path) -> None:
-    """By path, also as a member of a combination."""
+    """A model file may be given by path, also as a member of a combination."""
     path = tmp_path / "votes.blockml"
     save_model(votes_model(), path)
     loaded = load(path)
@@ -138,7 +138,7 @@ def test_a_model_file_is_loaded_as_stacking(tmp_path: Path) -> None:
 
 
 def test_a_model_of_other_defaults_is_refused(tmp_path: Path) -> None:
-    """Its fingerprint is that of another version of the set."""
+    """The hash of its feature set belongs to another version."""
     other = replace(SET, version=SET.version + 1)
     with pytest.raises(FeatureMismatchError, match="train it again"):
         save_model(small_model(features="votes", features_hash=other.hash), tmp_path / "old.blockml")
@@ -158,7 +158,7 @@ def test_any_page_gets_scores(html: str) -> None:
 
 
 def test_the_command_lists_the_set(capsys: pytest.CaptureFixture[str]) -> None:
-    """With units and sources, and among the sets."""
+    """The command prints units and sources, and lists the set."""
     assert main(["features", "votes"]) == 0
     assert "score of crunch, block 1 before" in capsys.readouterr().out
     assert main(["features"]) == 0

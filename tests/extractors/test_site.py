@@ -76,7 +76,7 @@ def test_me_11_2() -> None:
 
 
 def test_me_11_5(method: Extractor) -> None:
-    """Without siblings the text is that of the fallback, and the extraction names it."""
+    """Without other pages of the site the text is that of the fallback, which a remark names."""
     for page in (animals()[0], blockml.parse(f"<p>{'word ' * 40}</p>"), blockml.parse("")):
         result = extract_page(page, method)
         assert result.text == extract_page(page, resolve("accb")).text
@@ -143,7 +143,7 @@ def test_a_file_is_as_good_as_what_was_learnt(tmp_path: Path, method: Extractor)
 
 
 def test_other_extractors_get_what_is_left() -> None:
-    """Plain keeps all that does not repeat; with too few pages it works as ever, and says so."""
+    """Plain keeps every block that does not repeat; with too few pages it is unchanged, with a remark."""
     site, page = SiteTemplate.learn(animals()), animals(("worms",))[0]
     knowing = at_site(resolve("plain"), site)
     assert extract_page(page, knowing).text == told("worms")
@@ -157,7 +157,7 @@ def test_other_extractors_get_what_is_left() -> None:
 
 @pytest.mark.parametrize("kind", [Union, Intersection, Majority])
 def test_votes_name_the_fallbacks_of_their_members(kind: type[Union | Intersection | Majority]) -> None:
-    """Each remark once."""
+    """Each remark is given once."""
     page = animals(("worms",))[0]
     result = extract_page(page, kind([TextFrequency(), BlockFrequency(), "plain"]))
     assert result.warnings == ("fallback to accb: too_few_pages",)
@@ -184,7 +184,7 @@ def test_a_file_is_read_once_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_ids_of_models_name_the_template_they_use() -> None:
-    """So a run that goes on tells what was extracted with it from what was not."""
+    """A resumed run can thus tell which pages were extracted with the template."""
     site = SiteTemplate.count(animals(), name="zoo")
     assert at_site(site_model(), site).id == f"tiny 1.2 (template={site!r})"
     assert TrainedExtractor(small_model(), threshold=0.25, template=site).id == "tiny 1.2 (threshold=0.25)"
@@ -197,7 +197,7 @@ def site_model() -> TrainedExtractor:
 
 
 def test_columns_about_siblings() -> None:
-    """In their ranges where siblings are known, and all unknown where they aren't."""
+    """Values are in their ranges with pages of the site, and unknown without."""
     site = SiteTemplate.learn(animals())
     names = [f"{column.name}_0" for column in COLUMNS]
     places = [FEATURE_SETS["kim2013-site"].columns.index(name) for name in names]
@@ -241,7 +241,7 @@ def test_tables_hold_what_extraction_will_see() -> None:
 
 
 def test_siblings_help() -> None:
-    """On the generated sites, whose boilerplate repeats, as evaluation learns them without gold."""
+    """The boilerplate of the generated sites repeats; evaluation learns it without gold."""
     dataset = replace(open_dataset(DATA), pages=open_dataset(DATA).pages[:30])
     mean = {}
     for name in ("plain", "df", "etdm"):
@@ -252,7 +252,7 @@ def test_siblings_help() -> None:
 
 
 def test_a_model_is_neutral_where_no_siblings_are_known() -> None:
-    """It is trained on every page that knows siblings without them, too, and so is about as good as one without."""
+    """Training includes every page without its site too, so without a site quality is about that of a plain model."""
     dataset = replace(open_dataset(DATA), pages=open_dataset(DATA).pages[::2])
     f1 = {}
     for name in ("kim2013", "kim2013-site"):
@@ -286,9 +286,53 @@ def test_layouts_without_a_tree_are_unknown() -> None:
 
 
 def test_a_page_is_not_lost_to_what_repeats() -> None:
-    """Where all that an extractor keeps repeats, its own decision stands, and the extraction says so."""
+    """If every kept block repeats, the extractor's own decision stands, with a remark."""
     shared = "word " * 30
     pages = [blockml.parse(f"<p>{shared}</p><p><a href=/>{name} {name}x</a></p>") for name in NAMES]
     result = extract_page(pages[0], at_site(resolve("lqf"), SiteTemplate.count(pages)))
     assert result.text == shared.strip()
     assert result.warnings == ("fallback to lqf: everything it keeps repeats",)
+
+
+def test_pages_of_other_structure_do_not_count() -> None:
+    """With a distance, texts are counted on the pages of the nearest cluster, as without the other pages."""
+    articles = [
+        blockml.parse(
+            f"<div><hr><img><h1>Home of animals</h1><table><tr><td><b>{told(name)}</b></td></tr></table></div>"
+        )
+        for name in NAMES
+    ]
+    lists = [blockml.parse(f"<ul><li><a>{told(str(number))}</a></li></ul>" * 3) for number in range(12)]
+    known = TextFrequency(metric="cp", fallback="plain").fit([*articles, *lists])
+    alone = TextFrequency(fallback="plain").fit(articles)
+    for page in articles:
+        assert known.score(page).tolist() == alone.score(page).tolist() == [0, 1]
+    # The heading is on less than a third of all pages.
+    everything = TextFrequency(fallback="plain").fit([*articles, *lists])
+    assert everything.score(articles[0]).tolist() == [1, 1]
+    few = TextFrequency(metric="cp", fallback="plain").fit([*articles, *lists[:2]])
+    assert extract_page(lists[0], few).warnings == ("fallback to plain: too_few_pages",)
+    assert TextFrequency(metric="cp").fit([]).predict(articles[0]).remarks
+    known.set_params(metric=None)
+    assert known.score(articles[0]).tolist() == everything.score(articles[0]).tolist()
+
+
+def test_distances_without_a_threshold_are_refused() -> None:
+    """The message names the legal ones."""
+    with pytest.raises(UsageError, match="cp, cps, ctss"):
+        TextFrequency(metric="lcts").fit(animals())
+
+
+def test_the_main_container_can_be_asked_for() -> None:
+    """ETDM then keeps, of the remaining elements, only the smallest element with most of the words."""
+    pages = [
+        blockml.parse(
+            f"<nav><p>Home of animals</p></nav><main><p>{told(name)}</p><p>{told(name)[::-1]}</p></main>"
+            f"<aside><p>{name[0]}</p></aside>"
+        )
+        for name in NAMES
+    ]
+    plain, centred = (TreeMapping(container=container).fit(pages) for container in (False, True))
+    assert (plain.score(pages[0]) >= 0.5).tolist() == [False, True, True, True]
+    assert (centred.score(pages[0]) >= 0.5).tolist() == [False, True, True, False]
+    assert centred.explain(pages[0])[-1] == "outside of the main container"

@@ -17,7 +17,7 @@ from tests.strategies import messy_html
 
 
 def words_above(page: Page, block: int) -> list[tuple[str, bool]]:
-    """Each word above a block and whether it is far up, by the element."""
+    """Words above a block, each with a flag for distant ancestors, found by walking up from the element."""
     found = []
     chain: list[int] = []
     node = int(page.blocks.parent[block])
@@ -35,7 +35,7 @@ def words_above(page: Page, block: int) -> list[tuple[str, bool]]:
 
 
 def buckets_of(words: list[tuple[str, bool]]) -> list[int]:
-    """Their numbers, sorted."""
+    """Sorted numbers of their hash buckets."""
     return sorted(
         (crc32(word.encode("utf-8", "surrogatepass")) ^ (0x9E3779B97F4A7C15 if far else 0)) % N_HASHED_WORDS
         for word, far in words
@@ -45,7 +45,7 @@ def buckets_of(words: list[tuple[str, bool]]) -> list[int]:
 @settings(max_examples=60)
 @given(html=messy_html)
 def test_bags_are_those_of_one_block_at_a_time(html: str) -> None:
-    """On messy pages too."""
+    """The result equals that of one block at a time, on malformed pages too."""
     page = blockml.parse(html)
     found = ancestor_words(PageContext(page))
     assert len(found.bag) == len(page.blocks)
@@ -66,7 +66,7 @@ def test_blocks_built_alike_share_a_bag() -> None:
 
 
 def test_a_page_without_blocks_has_no_bags() -> None:
-    """And neither joining nor taking minds."""
+    """Joining and selecting rows work on an empty page."""
     none = ancestor_words(PageContext(blockml.parse("")))
     some = ancestor_words(PageContext(blockml.parse("<p>one<div>two")))
     assert (len(none.bag), none.starts.tolist()) == (0, [0])
@@ -78,7 +78,7 @@ def test_a_page_without_blocks_has_no_bags() -> None:
 
 
 def test_taking_blocks_keeps_their_words() -> None:
-    """In the order they are asked for."""
+    """Rows are in the order of the selection."""
     page = blockml.parse("<p class=a>one<p class='b c'>two<div class=a>three")
     found = ancestor_words(PageContext(page))
     rows = np.array([2, 0, 2])

@@ -36,7 +36,7 @@ def columns(html: str) -> dict[str, list[float]]:
 
 
 def test_candidates_by_hand() -> None:
-    """All but one find the article; 36 of 40 words."""
+    """All candidates but one find the article, which has 36 of 40 words."""
     found = columns(PAGE)
     for name in ("half", "most", "all", "clean", "cleanall", "scored", "article"):
         assert found[f"outof{name}"] == [2, 0, 0, 0, 1, 2], name
@@ -63,7 +63,7 @@ def test_candidates_that_are_not_there() -> None:
 
 
 def test_main_by_its_role() -> None:
-    """And of several the one with most words."""
+    """Of several elements with the role main, the one with most words is chosen."""
     found = columns(f"<div role=main>one</div><div role=main>{LONG}</div><div role=note>{LONG * 2}</div>")
     assert found["offmain"] == [-1, 0, 1, 2]
     found = columns("<article>one</article><article>two three</article><article>four</article>")
@@ -105,7 +105,7 @@ def test_paragraphs_score_by_clauses_and_length_less_links() -> None:
 
 @given(html=messy_html, data=st.data())
 def test_relations_are_those_of_walking_up(html: str, data: st.DataObject) -> None:
-    """To any element of any page."""
+    """The relations to any element of any page equal those found by walking up."""
     view = PageContext(blockml.parse(html))
     nodes = view.nodes
     elements = np.flatnonzero(nodes.tag != 0).tolist()
@@ -130,7 +130,7 @@ def test_relations_are_those_of_walking_up(html: str, data: st.DataObject) -> No
 
 @given(html=messy_html, share=st.sampled_from([0.5, 0.8, 0.95, 1.0]))
 def test_the_smallest_holding_enough(html: str, share: float) -> None:
-    """It has its share, and nothing below it has."""
+    """The element has the required share of words, and no descendant of it has."""
     view = PageContext(blockml.parse(html))
     mass = view.total_of(np.arange(len(view.nodes)), view.words)[view.reached]
     place = smallest_holding(view, mass, share)

@@ -101,6 +101,6 @@ def test_shipped_sets_never_change() -> None:
 
 
 def test_unknown_set_names_the_legal_ones() -> None:
-    """All of them."""
+    """The error lists every feature set."""
     with pytest.raises(UnknownNameError, match=", ".join(sorted(FEATURE_SETS))):
         feature_set("nothing")

@@ -109,7 +109,7 @@ def test_word_longer_than_a_line(length: int) -> None:
 
 @pytest.mark.parametrize("backend", sorted(BACKENDS))
 def test_ME_4_2_link_density(backend: str) -> None:
-    """Linked words over words; 0 where there are none."""
+    """Linked words divided by words; 0 for blocks without words."""
     page = blockml.parse(EXAMPLE, backend=backend)
     assert computed("ld", page.blocks).tolist() == pytest.approx([1, 1, 0, 0.2, 0, 0])
     assert column("<a>*</a>", "ld") == [0]
@@ -153,7 +153,7 @@ def test_one_block() -> None:
 
 
 def test_text_without_tags() -> None:
-    """Its parent is the implied body, one of the others."""
+    """The parent is the implied body, which has no code of its own."""
     assert vector(blockml.parse("only text"), 0)[12] == "other"
 
 
@@ -253,7 +253,7 @@ def test_matrices_keep_the_catalogues_promises(
 @pytest.mark.parametrize("backend", sorted(BACKENDS))
 @given(html=messy_html)
 def test_distances_are_lines_strictly_between(backend: str, html: str) -> None:
-    """At least 1 between neighbours, unless a pruned element, which has no line, is all that parts them."""
+    """It is at least 1 between neighbours, unless only a pruned element, which has no line, separates them."""
     page = blockml.parse(html, backend=backend)
     blocks = page.blocks
     before, after = computed("distprev", blocks), computed("distnext", blocks)
@@ -273,7 +273,7 @@ def test_removed_script_alone_leaves_distance_zero() -> None:
 
 
 def test_what_is_said_of_a_page_is_said_of_neighbours_too() -> None:
-    """Of those that there are; beyond the ends it is 0."""
+    """Columns of the page have their value for existing neighbours, and 0 beyond the ends."""
     page = blockml.parse("<p>one<p>two<p>three<p>four")
     names = tuple([f"pageblocks_{offset}" for offset in ("m1", "0", "p1", "p2")])
     found = build(page, FeatureSet("made", 1, names, "made up"))
@@ -281,7 +281,7 @@ def test_what_is_said_of_a_page_is_said_of_neighbours_too() -> None:
 
 
 def test_threads_may_share_a_view() -> None:
-    """Each writes into a matrix of its own; and an error leaves nothing behind."""
+    """Each thread fills its own matrix; an error leaves no state behind."""
     page = blockml.parse("<ul class=a>" + "<li><p>one two <a href=x>three</a>" * 40)
     expected, view = build(page, "page").tobytes(), PageContext(page)
     with pytest.raises(UsageError):

@@ -1,4 +1,4 @@
-"""What the page says about itself: title, description, kind, address."""
+"""Metadata that the page declares: title, description, kind, address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What families of features count with: against one node and one character at a time; and the set made of them all."""
+"""Inputs of feature families against loops over nodes and characters, and the feature set of all of them."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_chains_lead_up(html: str) -> None:
 
 @given(html=messy_html)
 def test_totals_are_sums_over_blocks_that_start_inside(html: str) -> None:
-    """Of each node, texts included."""
+    """Texts count for their nodes."""
     view = PageContext(blockml.parse(html))
     total = view.total_of(np.arange(len(view.nodes)), view.words)
     starts = list(zip(view.blocks.node.tolist(), view.words.tolist(), strict=True))
@@ -90,7 +90,7 @@ def test_totals_are_sums_over_blocks_that_start_inside(html: str) -> None:
 
 @given(html=messy_html, tokenizer=st.sampled_from(sorted(TOKENIZERS)))
 def test_characters_are_those_of_one_text_at_a_time(html: str, tokenizer: str) -> None:
-    """By Python's own tests of a character; the line break after each text is a space."""
+    """Counts equal those of Python's own string methods; the line break after each text counts as a space."""
     view = PageContext(blockml.parse(html, tokenizer=tokenizer))
     if not len(view):
         return
@@ -115,7 +115,7 @@ def test_characters_are_those_of_one_text_at_a_time(html: str, tokenizer: str) -
     ],
 )
 def test_running_text_is_ten_words_of_which_few_are_linked(html: str, prose: float) -> None:
-    """At most three in ten."""
+    """At most three in ten words may be linked."""
     assert PageContext(blockml.parse(html)).prose.tolist() == [prose]
 
 
@@ -142,7 +142,7 @@ def test_each_word_tells_its_own_group(group: str) -> None:
 
 
 def test_longer_words_come_first() -> None:
-    """What is part of a longer word doesn't count."""
+    """A keyword inside a longer keyword does not count."""
     names = list(KEYWORDS)
 
     def told(value: str) -> set[str]:
@@ -158,7 +158,7 @@ def test_longer_words_come_first() -> None:
 
 
 def test_the_catalogue_lists_what_families_give() -> None:
-    """All of it, under the same names, each once."""
+    """Every column of a family is in the catalogue once, under the same name."""
     view = PageContext(blockml.parse("<p>one"))
     given_names = [name for family in FAMILIES for name in family(view)]
     assert len(given_names) == len(set(given_names))
@@ -208,7 +208,7 @@ def test_odd_characters_keep_the_promises(sign: str) -> None:
 
 
 def test_a_view_that_is_there_is_used() -> None:
-    """It gives the same; and is of the page that it was made for."""
+    """The matrix is computed from the given context."""
     page = blockml.parse("<h1>One</h1><p>two three")
     view = PageContext(page)
     assert np.array_equal(features.build(page, "page", view=view), features.build(page, "page"))
@@ -216,7 +216,7 @@ def test_a_view_that_is_there_is_used() -> None:
 
 
 def test_a_view_goes_as_soon_as_nobody_holds_it() -> None:
-    """Without waiting for the collector of cycles: it holds a page."""
+    """It is freed without the cyclic garbage collector, as it holds a page."""
     view = PageContext(blockml.parse("<p class=a>one two"))
     features.build(view.page, "page", view=view)
     ancestor_words(view)

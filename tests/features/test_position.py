@@ -17,7 +17,7 @@ LONG = "word " * 12
 
 
 def columns(html: str) -> dict[str, list[float]]:
-    """Both families by name."""
+    """Columns of both families, by name."""
     view = PageContext(blockml.parse(html))
     found = {**position(view), **around(view)}
     return {name: np.broadcast_to(values, len(view)).astype(float).tolist() for name, values in found.items()}

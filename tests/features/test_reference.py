@@ -81,7 +81,7 @@ def test_messy_pages(html: str) -> None:
 
 @given(title=texts, description=texts, blocks=st.lists(st.tuples(names, names, names, texts), min_size=1, max_size=6))
 def test_odd_attributes_and_texts(title: str, description: str, blocks: list[tuple[str, str, str, str]]) -> None:
-    """Any characters in classes, ids, roles, texts and titles that pass the parser."""
+    """Classes, ids, roles, texts and titles may contain any characters that pass the parser."""
 
     def quoted(value: str) -> str:
         return value.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
@@ -184,7 +184,7 @@ def test_keywords_of_any_value(values: list[str]) -> None:
 @pytest.mark.parametrize("name", ["role", "itemprop", "property"])
 @given(st.lists(st.sampled_from([*ROLE_BITS, "MAIN", "main\x1fx", "x", "é", "K", "search" * 9]), max_size=4))
 def test_roles_of_any_value(name: str, words: list[str]) -> None:
-    """Any of several words, whatever their case."""
+    """Roles may have several words in any case."""
     value = " ".join(words)
     expected = [[0 if role_bits(value) >> bit & 1 else FAR] for bit in range(len(ROLES))]
     assert levels(page_of([{name: value}]), list(ROLES)) == expected

@@ -1,4 +1,4 @@
-"""Blocks built alike: by hand, and by comparing what stands above each two blocks."""
+"""Groups of similar blocks: by hand, and by comparing the ancestors of each pair of blocks."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from tests.strategies import messy_html, path_of
 
 
 def columns(html: str) -> dict[str, list[float]]:
-    """Both families by name."""
+    """Columns of both families, by name."""
     view = PageContext(blockml.parse(html))
     return {name: values.astype(float).tolist() for name, values in {**path(view), **ancestors(view)}.items()}
 
@@ -33,7 +33,7 @@ def test_tags_and_landmarks_by_hand() -> None:
 
 
 def test_flags() -> None:
-    """Of the first text of a block."""
+    """Flags are those of the first text of a block."""
     found = columns("<p hidden>one<pre>two</pre><noscript>three</noscript><p>four")
     assert [found[name] for name in ("hidden", "preformatted", "noscript")] == [
         [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0],
@@ -58,7 +58,7 @@ def test_landmarks_are_those_met_on_the_way_up(html: str) -> None:
 
 
 def test_what_elements_above_hold() -> None:
-    """By hand: a section of a paragraph of twelve words and a link, and two words beside it."""
+    """Expected values by hand: a section with a paragraph of twelve words and a link, and two words next to it."""
     found = columns(f"<div><section><p>{'Word. ' * 12}</p><a>one two three</a></section>four five</div>")
     assert found["words0up"] == [12, 3, 17]
     assert found["words1up"] == [15, 15, 17]
@@ -74,7 +74,7 @@ def test_what_elements_above_hold() -> None:
 
 
 def test_words_in_paragraphs_need_not_be_running_text() -> None:
-    """Nor the other way round; quotes and preformatted text count as paragraphs."""
+    """Running text need not be in paragraphs either; quotes and preformatted text count as paragraphs."""
     found = columns(f"<div><p>a b<pre>c</pre><blockquote>d</blockquote><div>{'w ' * 12}</div></div>")
     assert found["inp1up"][:3] == pytest.approx([4 / 16] * 3)
     assert found["prose1up"][:3] == pytest.approx([12 / 16] * 3)
@@ -93,7 +93,7 @@ def test_amounts_grow_on_the_way_up(html: str) -> None:
 
 
 def test_no_element_is_in_two_groups_of_landmarks() -> None:
-    """Nor twice among the tags."""
+    """No tag is in two groups either."""
     grouped = [tag for group in LANDMARKS.values() for tag in group]
     assert len(grouped) == len(set(grouped))
     assert len(TAGS) == len(set(TAGS))

@@ -1,4 +1,4 @@
-"""What texts are made of: by hand, and the same in any script."""
+"""Characters and words of texts: by hand, and in any script."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_no_words() -> None:
     ],
 )
 def test_beginnings_and_ends(written: str, column: str) -> None:
-    """In any script; and each text has its own."""
+    """Each text has its own values, in any script."""
     before, found, after = rows(f"<p>plain<p>{written}<p>plain")
     assert (before[column], found[column], after[column]) == (0, 1, 0)
 
@@ -114,13 +114,13 @@ def test_letters_of_other_scripts_count_alike(script: str, paragraphs: list[str]
 
 @given(paragraph=SHAPES)
 def test_scripts_without_capitals(paragraph: str) -> None:
-    """As lower case."""
+    """Their letters count as lower case."""
     hebrew = paragraph.lower().translate(str.maketrans("abcxyz", "אבגדהו"))
     assert rows(f"<p>{hebrew}") == rows(f"<p>{paragraph.lower()}")
 
 
 def test_scripts_without_blanks_have_words() -> None:
-    """With the tokenizer for them each letter is one; without, a run is."""
+    """The tokenizer for such scripts gives one word for each letter; the other gives one for each run."""
     sentence = "这是一个很长的句子，里面有字。"
     alone = row(f"<p>{sentence}", "cjk")
     assert alone["words"] == 13
@@ -132,7 +132,7 @@ def test_scripts_without_blanks_have_words() -> None:
 
 @pytest.mark.parametrize("written", ["สวัสดี", "カタカナ・ー", "你好！"])
 def test_marks_and_signs_are_no_letters(written: str) -> None:
-    """All letters are of such a script, none more."""
+    """Without them all letters belong to the script."""
     assert row(f"<p>{written}", "cjk")["ideographs"] == 1
 
 

@@ -1,4 +1,4 @@
-"""What authors call the parts of a page: classes, ids, roles."""
+"""Authors' names for parts of a page: classes, ids, roles."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.strategies import path_of
 
 
 def told(html: str) -> list[dict[str, float]]:
-    """Of each block the columns that found something."""
+    """Columns of each block with a word found."""
     view = PageContext(blockml.parse(html))
     columns = {name: values.tolist() for name, values in vocabulary_distance(view).items()}
     assert len(columns) == len(KEYWORDS) + len(ROLES)
@@ -27,7 +27,7 @@ def told(html: str) -> list[dict[str, float]]:
 
 
 def test_levels_to_the_nearest_word() -> None:
-    """Of class and id alike, in any case; the nearest counts."""
+    """Words of class and id count in any case; the nearest level is used."""
     html = "<div id=Comments><ul class='NAV'><li class=zz>one<li class='nav zz'>two</ul>three</div>four"
     assert told(html) == [
         {"clscomment": 2, "clsnavigation": 1}, {"clscomment": 2, "clsnavigation": 0}, {"clscomment": 0}, {},
@@ -46,7 +46,7 @@ def test_levels_to_the_nearest_word() -> None:
     ],
 )
 def test_roles_and_properties(attribute: str, column: str) -> None:
-    """As whole words, in any case."""
+    """Whole words match, in any case."""
     assert told(f"<section {attribute}><p>one</section><p>two") == [{column: 1}, {}]
 
 
@@ -54,12 +54,12 @@ def test_roles_and_properties(attribute: str, column: str) -> None:
     "attribute", ["role=mains", "role=x-main", "itemprop=''", "role", "data-role=main", "name=nav"]
 )
 def test_other_attributes_tell_nothing(attribute: str) -> None:
-    """Nor do parts of a role."""
+    """Parts of a role do not match either."""
     assert told(f"<p {attribute}>one") == [{}]
 
 
 def test_no_role_is_in_two_groups() -> None:
-    """Else the later one would win."""
+    """Otherwise the later group would replace the earlier one."""
     words = [word for group in ROLES.values() for word in group]
     assert len(words) == len(set(words))
 
@@ -70,7 +70,7 @@ values = st.sampled_from(["", "nav", "Post-Comments", "main content", "zz", "rel
 @settings(max_examples=50)
 @given(chain=st.lists(st.tuples(values, values), max_size=REACH + 8))
 def test_levels_are_those_of_walking_up(chain: list[tuple[str, str]]) -> None:
-    """As far as is looked."""
+    """A walk up to the maximum level gives the same."""
     html = "".join(f"<div class='{first}' id='{second}'>w" for first, second in chain)
     view = PageContext(blockml.parse(html))
     found: dict[str, Any] = dict(vocabulary_distance(view)) if len(view) else {}

@@ -20,12 +20,12 @@ from tests.strategies import messy_html
 
 
 def read(html: str, url: str | None = "https://www.cat.example/news/1") -> Metadata:
-    """Of a page."""
+    """Read the metadata of a page."""
     return page_metadata(blockml.parse(html, url=url))
 
 
 def with_json(value: Any) -> str:
-    """A page that declares an object."""
+    """Return a page that declares an object in JSON-LD."""
     return f'<script type="application/ld+json">{json.dumps(value)}</script><p>Cats rule the world.'
 
 
@@ -49,7 +49,7 @@ ARTICLE = {
 
 
 def test_json_ld_is_read_first() -> None:
-    """Also where ``meta`` elements say something else."""
+    """JSON-LD is preferred to ``meta`` elements."""
     found = read(with_json(ARTICLE) + "<meta name=author content='Somebody Else'><meta name=date content=2020-01-01>")
     assert found.authors == ("Ann Lee", "Bob Ray")
     assert (found.published, found.modified) == ("2024-05-03T06:00:00+00:00", "2024-05-04")
@@ -100,7 +100,7 @@ def test_json_ld_is_read_first() -> None:
     ],
 )
 def test_each_field_has_its_source(html: str, name: str, value: object, source: str | None) -> None:
-    """And is empty if there is none."""
+    """A field and its source are as expected; fields without a source are empty."""
     found = read(html)
     assert getattr(found, name) == value
     assert found.sources.get(name) == source
@@ -110,20 +110,20 @@ def test_each_field_has_its_source(html: str, name: str, value: object, source: 
     "broken", ['{"@type": "Article", ', "[[[[", "null", "3", '{"@graph": {"@graph": {}}}', "<!-- x -->", "{" * 9999]
 )
 def test_malformed_json_is_skipped(broken: str) -> None:
-    """What the page says elsewhere counts."""
+    """The title comes from another declaration."""
     found = read(f"<script type='application/ld+json'>{broken}</script><meta property=og:title content=Cats>")
     assert found.title == "Cats"
 
 
 def test_json_in_comments_is_read() -> None:
-    """Some sites wrap it for old browsers."""
+    """CDATA sections around the JSON are removed."""
     source = b'<script type="application/ld+json">//<![CDATA[\n{"headline": "Cats"}\n//]]></script>'
     assert [item["headline"] for item in json_ld_objects(source)] == ["Cats"]
 
 
 @given(messy_html)
 def test_metadata_never_raises(html: str) -> None:
-    """Whatever the page."""
+    """Metadata of any page can be read and pickled."""
     found = read(html, url=None)
     assert set(found.sources) <= set(found.record())
     assert pickle.loads(pickle.dumps(found)) == found  # noqa: S301
@@ -143,7 +143,7 @@ json_values = st.recursive(
 
 @given(json_values)
 def test_json_of_any_shape_gives_texts(value: object) -> None:
-    """A wrong type never reaches the user."""
+    """Values of a wrong type are not passed on."""
     found = read(with_json(value))
     assert all(isinstance(name, str) for name in found.authors)
     assert found.title is None or isinstance(found.title, str)
@@ -161,12 +161,12 @@ def test_json_of_any_shape_gives_texts(value: object) -> None:
     ],
 )
 def test_the_name_of_the_site_is_removed_from_a_title(title: str, site: str | None, found: str) -> None:
-    """If it is known, or short and last."""
+    """The name of the site is removed if it is known, or if it is the short last part."""
     assert without_site(title, site) == found
 
 
 def test_the_headline_is_labelled_and_can_be_included() -> None:
-    """It stands in the header of the site, apart from the text."""
+    """A headline in the header of the site is labelled as a heading."""
     text = "<p>" + "Cats rule the world, and nobody has ever asked them why they do it. " * 12
     header = "<header><ul><li><a href=/>Home</a></ul><h1>Cats rule</h1></header>"
     html = f"<title>Cats rule</title>{header}<div>{text * 3}</div>"
@@ -180,13 +180,13 @@ def test_the_headline_is_labelled_and_can_be_included() -> None:
 
 
 def test_a_pickled_extraction_has_its_metadata() -> None:
-    """Read before it is pickled."""
+    """Lazy metadata is computed before pickling."""
     result = pickle.loads(pickle.dumps(blockml.extract("<title>Cats</title><p>Cats", model="kim2013")))  # noqa: S301
     assert result.title == "Cats"
 
 
 def test_an_extraction_is_shown_in_one_line() -> None:
-    """And as a table in notebooks, escaped."""
+    """The representation is one line; that for notebooks is escaped HTML."""
     result = blockml.extract("<title>Cats &lt;b&gt;</title><p>Cats", model="kim2013")
     assert repr(result) == (
         f"Extraction(ok, title='Cats <b>', 4 characters, 1 of 1 blocks, confidence {result.confidence:.2f}, "
@@ -198,7 +198,7 @@ def test_an_extraction_is_shown_in_one_line() -> None:
 
 @pytest.mark.parametrize("wrong", ["https://cat.example/a", "page.html", "folder/page.html.gz"])
 def test_an_address_is_no_page(wrong: str) -> None:
-    """The error says what was probably meant."""
+    """An address or file name raises an error that names the mistake."""
     with pytest.raises(blockml.errors.UsageError, match="html must be a page, but"):
         blockml.extract(wrong)
     assert blockml.extract(wrong.encode()).page.nodes  # bytes come from a crawl

@@ -52,7 +52,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where tests write the files they load."""
+    """Path to which tests write the files they load."""
     return tmp_path_factory.mktemp("place") / "model.blockml"
 
 
@@ -147,7 +147,7 @@ def test_file_is_a_zip_of_plain_data(whole: bytes) -> None:
 
 
 def test_failing_write_leaves_nothing(tmp_path: Path) -> None:
-    """Neither half a file nor a temporary one."""
+    """Neither an incomplete nor a temporary file is left behind."""
     with pytest.raises(TypeError):
         save_model(small_model(metrics={"f1": object()}), tmp_path / "m")
     assert list(tmp_path.iterdir()) == []
@@ -245,7 +245,7 @@ bit_lists = st.lists(st.integers(0, 2**20), min_size=1, max_size=4)
 @settings(max_examples=400)
 @given(bits=bit_lists)
 def test_flipped_bits_in_the_file(place: Path, whole: bytes, bits: list[int]) -> None:
-    """Either an error of ours, or the flip hit nothing that is read."""
+    """Either loading raises ModelError, or the flipped bit is not part of anything that is read."""
     try:
         model = load_bytes(place, flipped(whole, bits))
     except ModelError:
@@ -257,7 +257,7 @@ def test_flipped_bits_in_the_file(place: Path, whole: bytes, bits: list[int]) ->
 @settings(max_examples=400)
 @given(bits=bit_lists, name=st.sampled_from([f"tree.{name}.npy" for name in ARRAYS] + ["header.json"]))
 def test_flipped_bits_in_a_member(place: Path, whole: bytes, bits: list[int], name: str) -> None:
-    """With checksums that fit: an error of ours, or a model that scores within [0, 1]."""
+    """With valid checksums, loading raises ModelError or the scores of the model lie in [0, 1]."""
     parts = members(whole)
     try:
         model = load_bytes(place, packed(parts | {name: flipped(parts[name], bits)}))
@@ -330,7 +330,7 @@ def test_either_byte_order_is_read(place: Path, whole: bytes) -> None:
 
 
 class Boom:
-    """Its unpickling is an error."""
+    """Raises when it is unpickled."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Call something that must not be called."""
@@ -433,7 +433,7 @@ def test_flags_of_the_container(place: Path, whole: bytes, flag: int) -> None:
 
 
 def test_newer_format_is_refused_with_advice(place: Path, whole: bytes) -> None:
-    """It says what to do."""
+    """The message asks for a newer version of blockml."""
     with pytest.raises(ModelFormatError, match="newer blockml"):
         load_bytes(place, with_header(whole, format=FORMAT + 1))
 
@@ -463,7 +463,7 @@ def test_header_values_of_the_wrong_kind(place: Path, whole: bytes, name: str, v
 
 @pytest.mark.parametrize("threshold", [0, -0.1, 1.01, float("nan"), float("inf"), 10**400, "0.5", None])
 def test_thresholds_outside_the_range(place: Path, whole: bytes, threshold: object) -> None:
-    """Above 0 and at most 1."""
+    """The threshold must be above 0 and at most 1."""
     with pytest.raises(ModelFormatError, match="threshold"):
         load_bytes(place, with_policy(whole, threshold=threshold))
 
@@ -486,7 +486,7 @@ def test_parsing_options_are_checked(place: Path, whole: bytes, option: str, val
 
 
 def test_parsing_option_names_the_legal_values(place: Path, whole: bytes) -> None:
-    """As everywhere."""
+    """The error lists them."""
     parsing = json.loads(members(whole)["header.json"])["parsing"] | {"backend": "bs4"}
     with pytest.raises(ModelFormatError, match="html5lib, lexbor, lxml"):
         load_bytes(place, with_header(whole, parsing=parsing))
@@ -503,7 +503,7 @@ def test_other_features(place: Path, whole: bytes, changes: dict[str, object]) -
     "header", [b"[]", b"3", b"null", b'"x"', b"[" * 100_000, b"\xff\xfe", b'{"format": 1', b"{}", b"9" * 5000]
 )
 def test_headers_that_are_no_object(place: Path, whole: bytes, header: bytes) -> None:
-    """Any JSON, and none."""
+    """Headers of any JSON type, and missing headers, are refused."""
     with pytest.raises(ModelFormatError):
         load_bytes(place, packed(members(whole) | {"header.json": header}))
 
@@ -571,7 +571,7 @@ def complete(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 def test_parts_come_back(tmp_path: Path) -> None:
-    """All of them, without some, and an MLP that reads words; with the same scores."""
+    """Models with all or some predictors, and with an MLP that reads words, give equal scores after loading."""
     trees: dict[str, Any] = {"predictors": {"trees": TreeEnsemble(small_trees())}, "weights": {"trees": 1.0}}
     fewer = [whole_model(**trees), whole_model(article=None, block_types=None)]
     for model in (whole_model(), *fewer, whole_model(mlp=some_net(reads_words=True))):
@@ -590,7 +590,7 @@ def test_same_parts_same_bytes(tmp_path: Path, complete: bytes) -> None:
 
 
 def test_names_of_members(complete: bytes) -> None:
-    """Each predictor has its prefix; the header says which there are, and of what kind."""
+    """Each predictor has its prefix; the header has its name and kind."""
     parts = members(complete)
     header = json.loads(parts["header.json"])
     kinds = ("tree_ensemble", "mlp", "tree_ensemble", "block_types")
@@ -599,7 +599,7 @@ def test_names_of_members(complete: bytes) -> None:
 
 
 def test_confidence_is_the_expected_f1() -> None:
-    """Of the probabilities before penalties; of an empty page too. A model with one threshold predicts none."""
+    """It follows from probabilities before penalties, on an empty page too; the rule ``threshold`` predicts none."""
     trees: dict[str, Any] = {"predictors": {"trees": TreeEnsemble(small_trees())}, "weights": {"trees": 1.0}}
     bare = whole_model(**trees)
     found = TrainedExtractor(bare).predict(PAGE)
@@ -613,7 +613,7 @@ def test_confidence_is_the_expected_f1() -> None:
 
 
 def test_an_extraction_has_the_confidence_of_its_policy() -> None:
-    """Where there is none, the share of words whose decision is right."""
+    """Without a predicted F1, confidence is the expected share of words decided correctly."""
     whole = TrainedExtractor(whole_model())
     result = extract_page(PAGE, whole)
     assert result.confidence == whole.predict(PAGE).confidence
@@ -631,7 +631,7 @@ def test_articles_have_a_larger_penalty() -> None:
 
 
 def test_scores_of_one_tree_are_its_leaves() -> None:
-    """To the last bit, so that a block that scores exactly the threshold is kept."""
+    """Scores equal leaf values bit for bit, so that a block whose score equals the threshold is kept."""
     model = small_model()
     expected = scores_of(model, blockml.features.build(PAGE, "boilerpipe6"))
     assert np.array_equal(TrainedExtractor(model).score(PAGE), expected)
@@ -639,7 +639,7 @@ def test_scores_of_one_tree_are_its_leaves() -> None:
 
 @pytest.mark.parametrize("part", PREDICTORS)
 def test_parts_that_are_missing(place: Path, complete: bytes, part: str) -> None:
-    """Each array that a predictor needs is needed; predictors that the header doesn't name aren't read."""
+    """Every array of a predictor is required; predictors that the header does not name are not read."""
     arrays = [name for name in members(complete) if name.startswith(f"{part}.")]
     assert arrays
     for name in arrays:
@@ -674,7 +674,7 @@ def test_arrays_of_parts_that_are_damaged(place: Path, complete: bytes) -> None:
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_numbers_of_parts_are_finite(place: Path, complete: bytes, value: float) -> None:
-    """Any that is not is found."""
+    """Every array is checked for infinite values and NaN."""
     for name, data in members(complete).items():
         if not name.endswith(".npy"):
             continue
@@ -722,6 +722,28 @@ def test_unknown_and_wrong_kinds(place: Path, complete: bytes, name: str, kind: 
     kinds = json.loads(members(complete)["header.json"])["predictors"]
     with pytest.raises(ModelFormatError):
         load_bytes(place, with_header(complete, predictors=kinds | {name: kind}))
+
+
+def test_block_types_do_not_predict_main_content(place: Path, complete: bytes) -> None:
+    """A predictor with one probability per class cannot be averaged with predictors of one probability per block."""
+    parts, header = members(complete), json.loads(members(complete)["header.json"])
+    extra = {f"x.{name[12:]}": array for name, array in parts.items() if name.startswith("block_types.")}
+    header = {
+        "predictors": header["predictors"] | {"x": "block_types"},
+        "weights": {"trees": 0.5, "mlp": 0.25, "x": 0.25},
+    }
+    with pytest.raises(ModelFormatError, match=r"'x' of main content must not be of kind block_types"):
+        load_bytes(place, with_header(packed(parts | extra), **header))
+
+
+@pytest.mark.parametrize("value", [1.1e6, -1.7e308, np.inf, np.nan])
+def test_leaf_values_are_bounded(place: Path, complete: bytes, value: float) -> None:
+    """Sums of leaf values must stay finite."""
+    parts = members(complete)
+    values = np.load(io.BytesIO(parts["trees.value.npy"]))
+    values[-1] = value
+    with pytest.raises(ModelFormatError, match="leaf values"):
+        load_bytes(place, packed(parts | {"trees.value.npy": npy(values)}))
 
 
 @pytest.mark.parametrize("name", AMOUNTS)

@@ -16,7 +16,7 @@ names = st.sets(st.sampled_from(["html", "body", "div", "p", "a", "b", "li", "td
 @settings(max_examples=25)
 @given(messy_html, names)
 def test_nearest_marked_nodes(html: str, marked_names: set[str]) -> None:
-    """The same as climbing up from each node, with and without the node itself."""
+    """A walk up from each node gives the same, with and without the node itself."""
     nodes = blockml.parse(html).nodes
     marked = nodes.named(marked_names)
     for node in range(len(nodes)):
@@ -35,7 +35,7 @@ def test_deep_trees_need_few_rounds() -> None:
 @settings(max_examples=25)
 @given(messy_html)
 def test_sums_below_nodes_and_in_blocks(html: str) -> None:
-    """The same as adding up one by one."""
+    """Adding one by one gives the same sums."""
     page = blockml.parse(html)
     values = np.arange(len(page.nodes)) * 37 % 11
     sums = subtree_sums(page.nodes, values)

@@ -25,7 +25,7 @@ every = pytest.mark.parametrize(
 
 
 def test_every_back_end_is_tested() -> None:
-    """Those of the registry."""
+    """The list of the tests is that of the registry."""
     assert set(BACKENDS) == {"html5lib", "lexbor", "lxml"}
 
 
@@ -43,7 +43,7 @@ def test_lxml_keeps_text_at_any_depth(depth: int) -> None:
 
 
 def test_text_after_a_text_node_over_10_mb_is_kept() -> None:
-    """Without huge_tree libxml2 stops at such a text and says nothing."""
+    """Without huge_tree libxml2 stops at such a text without a message."""
     page = blockml.parse("<p>" + "word " * 2_200_000 + "</p><p>rest</p>")
     assert len(page.blocks) == 2
     assert page.blocks.n_words.tolist() == [2_200_000, 1]
@@ -146,7 +146,7 @@ def test_head_ends_at_the_first_element_that_is_not_its_own(backend: str) -> Non
 
 @every
 def test_nul_and_control_characters(backend: str) -> None:
-    """They neither end the page nor reach a block."""
+    """They do not end the page and do not reach a block."""
     page = blockml.parse("<p>a\x00b\x01c\x7fd\x9fe</p><p>f</p>", backend=backend)
     assert page.blocks.texts[0].replace("\ufffd", "") == "abcde"
     assert page.blocks.texts[1] == "f"
@@ -163,7 +163,7 @@ def test_unicode_encodings(encoding: str, backend: str) -> None:
 @every
 @pytest.mark.parametrize("tag", ["script", "style", "template", "iframe", "noembed", "noframes"])
 def test_code_is_never_in_a_block(tag: str, backend: str) -> None:
-    """Its text is gone; the element itself still parts what stands around it."""
+    """The text is removed; the element still separates the texts around it."""
     page = blockml.parse(f"<body><p>a<{tag}>code</{tag}>b</p>", backend=backend)
     assert page.blocks.texts == ("a", "b")
     assert "code" not in "".join(page.nodes.texts)
@@ -197,7 +197,7 @@ def test_byte_limit(backend: str) -> None:
 
 @every
 def test_node_limit(backend: str) -> None:
-    """What comes later is left out, with a warning."""
+    """Later nodes are left out, with a warning."""
     html = "<html><head></head><body><p>one</p><p>two</p></body></html>"
     page = blockml.parse(html, backend=backend, limits=Limits(nodes=5))
     assert page.blocks.texts == ("one",)
@@ -253,7 +253,7 @@ def test_limits_below_one_are_refused(name: str) -> None:
 )
 @pytest.mark.parametrize("html", ["<p>x</p>", ""])
 def test_wrong_options_name_the_legal_values(option: str, legal: str, html: str) -> None:
-    """On any page, even an empty one."""
+    """The error is raised for every page, even an empty one."""
     options: dict[str, Any] = {option: "nonsense"}
     with pytest.raises(UnknownNameError, match=f"'nonsense'.*{legal}"):
         blockml.parse(html, **options)
@@ -299,7 +299,7 @@ def check_tree(nodes: Nodes) -> None:
 @every
 @pytest.mark.parametrize("tag", sorted(VOID - {"base", "col", "link", "meta"}))
 def test_void_elements_hold_nothing(tag: str, backend: str) -> None:
-    """What follows an element without an end tag is not inside it, and one such tag ends no more than one block."""
+    """Text after a void element is not inside it, and a void element ends at most one block."""
     page = blockml.parse(f"<body><div>a<{tag}>b</div>c", backend=backend)
     assert [(block.text, block.parent) for block in page.blocks] == [("a", "div"), ("b", "div"), ("c", "body")]
     (element,) = [node for node in range(len(page.nodes)) if page.nodes.name(node) == tag]
@@ -356,7 +356,7 @@ def test_elements_with_odd_names_are_found_by_their_xpath(backend: str) -> None:
 @every
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_very_small_depth_limits(backend: str, depth: int) -> None:
-    """Any legal limit gives a page with all its text."""
+    """Every legal limit gives a page with all its text."""
     html = "<html><head><title>T</title></head><body><p>one<table><tr><td>two</table><select><option>three</select>"
     page = blockml.parse(html, backend=backend, limits=Limits(depth=depth))
     assert [word for word in ("one", "two", "three") if word not in "".join(page.blocks.texts)] == []
@@ -377,7 +377,7 @@ def test_find_gives_none_for_what_is_not_there(xpath: str) -> None:
     limits=st.builds(Limits, bytes=st.integers(1, 400), nodes=st.integers(1, 40), depth=st.integers(1, 8)),
 )
 def test_no_page_raises_under_any_limit(backend: str, html: bytes | str, limits: Limits) -> None:
-    """Whatever is cut off, the rest is a page."""
+    """Pages have at most the allowed nodes, and truncated pages have a warning."""
     page = blockml.parse(html, backend=backend, limits=limits)
     check_tree(page.nodes)
     assert len(page.nodes) <= limits.nodes
@@ -388,7 +388,7 @@ def test_no_page_raises_under_any_limit(backend: str, html: bytes | str, limits:
 @settings(max_examples=60)
 @given(html=st.one_of(messy_html, st.text(), messy_bytes), profile=st.sampled_from(["anchor", "boilerpipe"]))
 def test_no_page_raises(backend: str, html: bytes | str, profile: str) -> None:
-    """Any text and any bytes are a page; its status says what it holds."""
+    """Any text and any bytes give a page with a status."""
     page = blockml.parse(html, backend=backend, profile=profile)
     assert page.status in {Status.OK, Status.EMPTY_PAGE, Status.UNDECODABLE}
     assert (page.status is Status.OK) == (len(page.blocks) > 0)

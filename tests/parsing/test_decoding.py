@@ -200,7 +200,7 @@ def test_legacy_letter_near_the_end_is_no_cut_utf8(tail: bytes) -> None:
 
 
 def test_bytes_outside_the_encoding_are_replaced_with_a_warning() -> None:
-    """What the declared encoding can't hold becomes U+FFFD."""
+    """Bytes outside of the declared encoding become U+FFFD."""
     decoded = decode(b"<meta charset=utf-8><p>a\xe9b c\xffd")
     assert decoded.text.endswith("<p>a\ufffdb c\ufffdd")
     assert len(decoded.warnings) == 1

@@ -38,7 +38,7 @@ def tree(html: str, backend: str = "lexbor") -> list[tuple[str, str, int, dict[s
 
 
 def test_the_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the line that installs it; other back ends don't need it."""
+    """The error gives the command that installs it; other back ends do not need it."""
     monkeypatch.setitem(sys.modules, "selectolax", None)
     monkeypatch.setitem(sys.modules, "selectolax.lexbor", None)
     with pytest.raises(
@@ -105,7 +105,7 @@ def test_the_chosen_option_stands_once() -> None:
 
 @needs_selectolax
 def test_the_end_of_a_paragraph_ends_a_drawing() -> None:
-    """And what looks like a CDATA section behind it is a comment, as in browsers."""
+    """The apparent CDATA section after it is a comment, as in browsers."""
     assert blockml.parse("<svg><![CDATA[a]]></svg>", backend="lexbor").blocks.texts == ("a",)
     assert blockml.parse("<svg></p><![CDATA[a]]>", backend="lexbor").blocks.texts == ()
 
@@ -153,7 +153,7 @@ def test_hostile_pages_take_seconds(html: str) -> None:
 
 @needs_selectolax
 def test_the_costly_way_keeps_all_texts() -> None:
-    """In order, parted, and with elements where they were; and that way is told."""
+    """Texts stay in order, separate and in their elements, and a warning says which parser was used."""
     html = "<!DOCTYPE html><title>T</title>" + "<p class=a>one <b>two</b><br>three &lt;four&gt;</p>" * 5_000
     assert is_costly(html.encode())
     page = blockml.parse(html, backend="lexbor")
@@ -165,7 +165,7 @@ def test_the_costly_way_keeps_all_texts() -> None:
 
 @needs_selectolax
 def test_depth_is_bounded_by_the_limit() -> None:
-    """Whichever parser a page of that size goes to."""
+    """The limit holds for both parsers."""
     for n in (100, 20_000):
         page = blockml.parse("<div>" * n + "x", backend="lexbor", limits=Limits(depth=50))
         assert page.status is Status.TRUNCATED
@@ -203,7 +203,7 @@ def test_which_pages_are_costly(source: bytes, costly: bool) -> None:  # noqa: F
 @pytest.mark.parametrize("before", [b"", b"<p>x"])
 @pytest.mark.parametrize("after", [b"", b">", b"/>y"])
 def test_long_tags_are_found_anywhere(before: bytes, after: bytes) -> None:
-    """Also at the very end, and behind stretches without tags."""
+    """They are found at the very end, and after long text without tags."""
     tag = b"<div " + b"a " * 10_500
     for gap in (0, 19_999, 20_000, 20_001, 45_000):
         assert is_costly(before + b"-" * gap + tag + after)

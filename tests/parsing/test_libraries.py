@@ -65,7 +65,7 @@ def changed(nodes: Nodes) -> list[Nodes]:
 
 
 def test_libraries_that_give_other_nodes_are_not_called() -> None:
-    """Any column may differ."""
+    """A difference in any column counts."""
     nodes = blockml.parse(SAMPLE).nodes
     assert are_equal(nodes, blockml.parse(SAMPLE).nodes)
     for other in changed(nodes):

@@ -95,7 +95,7 @@ def test_anchors_need_no_href() -> None:
 
 
 def test_blocks_without_words() -> None:
-    """They are kept or dropped as asked, and nothing else changes."""
+    """They are kept or dropped by the option, which changes nothing else."""
     html = "<p>one</p><p>***</p><p>two <a>|</a></p><p>…</p>"
     kept, dropped = (blockml.parse(html, keep_wordless=keep).blocks for keep in (True, False))
     assert kept.texts == ("one", "***", "two |", "…")
@@ -112,7 +112,7 @@ def test_control_characters_alone_make_no_block(backend: str) -> None:
 
 
 def test_title_makes_no_block() -> None:
-    """Neither in the head nor astray in the body nor inside a drawing; only the first is the page's title."""
+    """A title in the head, in the body or in a drawing is no block; only the first is the page's title."""
     page = blockml.parse("<title> My\n page </title><p>a<title>b</title>c</p><svg><title>d</title><text>e</text></svg>")
     assert page.title == "My page"
     assert page.blocks.texts == ("a", "c", "e")
@@ -131,7 +131,7 @@ def test_views_of_blocks() -> None:
 
 
 def test_joints() -> None:
-    """What stands between two blocks, as a browser would lay it out."""
+    """Separators of blocks follow the layout of a browser."""
     html = (
         "<p>one <b>two</b>ly</p>three<br>four<table><tr><td>five</td><td>six</td></tr><tr><td>seven</td></tr></table>"
         "<ul><li>eight</li><li>nine</li></ul><span>label</span><span>value</span>"
@@ -224,7 +224,7 @@ def test_blocks_hold_all_visible_text_of_html5lib(profile: str, html: str) -> No
 @settings(max_examples=60)
 @given(html=messy_html)
 def test_bytes_and_str_give_the_same_page(backend: str, html: str) -> None:
-    """Where the bytes are those of the str, and labelled."""
+    """They agree if the bytes are the encoded str and their encoding is declared."""
     of_str, of_bytes = (
         blockml.parse(html, backend=backend),
         blockml.parse(html.encode(), charset="utf-8", backend=backend),
@@ -348,7 +348,7 @@ def test_flags_are_inherited(backend: str, html: str) -> None:
 
 @pytest.mark.corpora
 def test_blocks_hold_all_visible_text_of_real_pages(corpora: Path) -> None:
-    """The same on ten saved pages of each corpus."""
+    """Ten saved pages of each corpus keep all their visible text."""
     folders = [folder for folder in sorted(corpora.glob("*/pages")) if folder.is_dir()]
     assert folders
     for folder in folders:

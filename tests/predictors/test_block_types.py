@@ -61,7 +61,7 @@ def test_prediction_is_the_softmax_of_the_trees(learnt: BlockTypes, seed: int, n
 
 @given(seed=st.integers(0, 2**32 - 1), n_rows=st.integers(0, 40))
 def test_comments_are_found_by_few_of_the_trees(learnt: BlockTypes, seed: int, n_rows: int) -> None:
-    """With the result of all trees, also without main content or comments among the labels."""
+    """The result equals that of all trees, also without main content or comments among the labels."""
     matrix, among = rows(seed, n_rows), np.random.default_rng(seed).random(n_rows) < 0.7
     without_main = dataclasses.replace(learnt, labels=(Label.OTHER, Label.COMMENT, Label.FOOTER))
     for types in (learnt, without_main):
@@ -82,7 +82,7 @@ def test_large_sums_do_not_overflow() -> None:
 
 
 def test_arrays_come_back(learnt: BlockTypes) -> None:
-    """What was written is what is read."""
+    """The predictor that is read equals the one that was written."""
     again = BlockTypes.from_arrays(learnt.to_arrays(), 4)
     assert again.labels == learnt.labels
     for one, other in zip(again.trees, learnt.trees, strict=True):
@@ -115,7 +115,7 @@ def test_damaged_arrays_are_refused(learnt: BlockTypes, name: str, place: int, v
 
 @pytest.mark.parametrize("name", [*TREE_ARRAYS, "label", "names"])
 def test_missing_arrays_wrong_types_and_lengths_are_refused(learnt: BlockTypes, name: str) -> None:
-    """Each array in turn."""
+    """Each array is tested in turn."""
     arrays: dict[str, NDArray[Any]] = dict(learnt.to_arrays())
     without = {key: column for key, column in arrays.items() if key != name}
     wrong = np.zeros(len(arrays[name]), np.float16)
@@ -126,7 +126,7 @@ def test_missing_arrays_wrong_types_and_lengths_are_refused(learnt: BlockTypes, 
 
 @pytest.mark.parametrize("labels", [["main", "comment"], ["main", "comment", "foot"], ["main", "main", "footer"], []])
 def test_wrong_labels_are_refused(learnt: BlockTypes, labels: list[str]) -> None:
-    """Too few, unknown, twice."""
+    """Too few, unknown and repeated labels are refused."""
     names = np.array([label.encode() for label in labels], dtype="S9")
     with pytest.raises(ModelFormatError):
         BlockTypes.from_arrays(learnt.to_arrays() | {"names": names}, 4)
@@ -150,7 +150,7 @@ class Named(Extractor):
 
     @property
     def gives_labels(self) -> bool:
-        """It does."""
+        """Its predictions have labels."""
         return True
 
     def score(self, page: Page) -> NDArray[np.float32]:
@@ -200,7 +200,7 @@ def test_reasons_name_the_label_only_where_it_changed_something() -> None:
 
 @given(st.lists(st.tuples(st.sampled_from(list(Label)), st.floats(0, 1, width=32)), max_size=20), st.data())
 def test_labels_outside_both_sets_change_nothing(blocks: list[tuple[Label, float]], data: st.DataObject) -> None:
-    """And the others are decided by their label alone."""
+    """Other blocks are decided by their label alone."""
     include = data.draw(st.sets(st.sampled_from(list(Label))))
     exclude = data.draw(st.sets(st.sampled_from(list(Label)))) - include
     page = blockml.parse("".join(f"<p>block {number}" for number in range(len(blocks))))
@@ -231,7 +231,7 @@ def test_extractors_without_block_types_refuse_labels(arguments: dict[str, Any])
 
 
 def test_many_pages_take_labels() -> None:
-    """As one page does."""
+    """The labels of many pages equal those of each page alone."""
     (record,) = predict([Item("a", html=PAGE)], Named(), include=["footer"], exclude="comment")
     assert (record["error"], record["text"].split("\n")) == (None, ["main 9", "heading 7", "footer 1"])
 
@@ -246,7 +246,7 @@ def test_names_of_labels() -> None:
 
 
 def test_labels_are_predicted_when_they_are_looked_at(learnt: BlockTypes) -> None:
-    """As a tuple would, also after pickling, and once."""
+    """They behave as a tuple, also after pickling, and are computed once."""
     page, kept = rows_as_page(rows(3, 50)), np.arange(50) % 3 == 0
     expected = learnt.consistent_labels(page.values, kept, 0.5)
     labels = BlockTypeScores(learnt, page).labels(kept, 0.5)

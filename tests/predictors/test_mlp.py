@@ -106,7 +106,7 @@ def test_prediction_is_that_of_one_block_at_a_time(seed: int, n: int) -> None:
 
 
 def test_the_order_of_groups_and_their_numbers_do_not_matter() -> None:
-    """Only who is with whom does."""
+    """Only the membership of groups matters."""
     mlp, (matrix, groups, words, bags) = small_mlp(), some_page(1, 30)
     renamed = [1000 - numbers for numbers in groups]
     scores = mlp.predict(matrix, groups, words, bags)
@@ -153,7 +153,7 @@ def in_two_factors(members: int) -> tuple[MLP, MLP]:
 
 @pytest.mark.parametrize("members", [1, 3])
 def test_two_factors_give_what_their_product_gives(members: int) -> None:
-    """In prediction, but for rounding; and they are kept in files."""
+    """Predictions agree up to rounding; model files store both factors."""
     mlp, whole = in_two_factors(members)
     mlp.check(COLUMNS)
     page = some_page(5, 30)
@@ -166,7 +166,7 @@ def test_two_factors_give_what_their_product_gives(members: int) -> None:
 
 
 def test_factors_are_found_again() -> None:
-    """Where two components are all there is, none is lost; where nothing would be saved, nothing is changed."""
+    """A matrix of rank two loses nothing; with as many factors as columns the MLP is unchanged."""
     _, whole = in_two_factors(3)
     matrix = some_page(6, 300)[0]
     found, page = factorize_input(whole, matrix, 2), some_page(7, 40)
@@ -180,7 +180,7 @@ def test_factors_are_found_again() -> None:
 
 
 def test_mlps_that_differ_in_their_inputs_are_not_joined() -> None:
-    """Nor are none."""
+    """An empty list cannot be joined either."""
     mlp = small_mlp()
     for others in ([], [mlp, replace(mlp, center=mlp.center + 1)], [mlp, small_mlp(n_groupings=1)]):
         with pytest.raises(UsageError):
@@ -195,7 +195,7 @@ def test_calibration_moves_the_log_odds() -> None:
 
 
 def test_a_saved_mlp_is_the_same(tmp_path: Path) -> None:
-    """Through a file and back every score is equal, bit for bit; weights take two bytes."""
+    """Scores are equal bit for bit after loading; each weight takes two bytes."""
     mlp, page = small_mlp(members=2), some_page(5, 20)
     write_arrays(tmp_path / "mlp", {"format": 1}, mlp.to_arrays())
     again = MLP.from_arrays(read_arrays(tmp_path / "mlp", "mlp", 1)[1], COLUMNS)
@@ -228,7 +228,7 @@ def test_broken_mlps_are_refused(change: Callable[[MLP], dict[str, Any]], messag
 
 
 def test_missing_and_wrongly_typed_arrays_are_refused() -> None:
-    """Before an MLP is made of them."""
+    """The check precedes the constructor."""
     arrays = small_mlp().to_arrays()
     with pytest.raises(ModelFormatError, match="lacks the array 'output_weights'"):
         MLP.from_arrays({name: array for name, array in arrays.items() if name != "output_weights"}, COLUMNS)
@@ -237,7 +237,7 @@ def test_missing_and_wrongly_typed_arrays_are_refused() -> None:
 
 
 def test_too_many_groupings_and_no_columns_are_refused() -> None:
-    """By the check of model files, as the compiled code refuses them too."""
+    """The check of model files refuses them, as the compiled code does."""
     for mlp, columns in (
         (small_mlp(n_groupings=9), COLUMNS),
         (replace(small_mlp(), center=np.zeros(0, np.float32)), 0),
@@ -248,7 +248,7 @@ def test_too_many_groupings_and_no_columns_are_refused() -> None:
 
 @pytest.mark.parametrize(("h", "n_groupings"), [(2**14, 1), (2**14, 8), (2**13, 2)])
 def test_mlps_whose_sums_would_not_fit_are_refused(h: int, n_groupings: int) -> None:
-    """Of too many terms, only weights of 0 would fit into sums of 32 bits."""
+    """With too many terms, only weights of 0 would fit into 32-bit sums."""
     mlp = random_mlp(0, 1, (h, 1), 0, n_groupings, 0)
     with pytest.raises(ModelFormatError, match="at most"):
         mlp.check(COLUMNS)
@@ -256,7 +256,7 @@ def test_mlps_whose_sums_would_not_fit_are_refused(h: int, n_groupings: int) -> 
 
 
 def test_other_columns_ways_or_no_words_are_refused() -> None:
-    """With a message that tells the numbers."""
+    """The message has both numbers."""
     mlp, (matrix, groups, words, bags) = small_mlp(), some_page(6, 3)
     with pytest.raises(UsageError, match="takes 5 columns and 2 groupings"):
         mlp.predict(matrix[:, 1:], groups, words, bags)
@@ -318,7 +318,7 @@ def test_prediction_does_not_depend_on_the_place_of_a_row() -> None:
 
 
 def test_an_mlp_is_copied_and_pickled_by_its_arrays() -> None:
-    """Also after prediction has packed it for the compiled code."""
+    """It can be copied after prediction has packed it for the compiled code, too."""
     mlp, page = small_mlp(), some_page(7, 9)
     scores = mlp.predict(*page)
     assert np.array_equal(copy.deepcopy(mlp).predict(*page), scores)

@@ -44,7 +44,7 @@ def dot(numbers: list[int], weights: Any) -> int:
 
 
 def scaled(total: int, scale: Any, bias: Any = 0.0) -> float:
-    """What a sum is worth, and a bias."""
+    """Value of one unit of a sum, and a bias in these units."""
     return float32(float32(float32(total) * float(scale)) + float(bias))
 
 
@@ -96,8 +96,8 @@ def slow_odds(mlp: QuantizedMLP, inputs: Any, groups: list[Any], n_words: Any, b
         total = 0.0
         for member in range(members):
             part = slice(member * h, (member + 1) * h)
-            taken = [units[part] for units in (row, over_blocks, over_words, *group_means)]
-            total = float32(total + second_layer(mlp, member, [number for units in taken for number in units]))
+            inputs = [units[part] for units in (row, over_blocks, over_words, *group_means)]
+            total = float32(total + second_layer(mlp, member, [number for units in inputs for number in units]))
         odds.append(float32(total / members))
     return odds
 
@@ -128,7 +128,7 @@ def test_log_odds_are_those_of_plain_loops(
     most=st.sampled_from([BOUND * INPUT_STEPS, LARGEST, LARGEST + 1]),
 )
 def test_no_sum_of_products_needs_more_than_32_bits(weights: list[float], most: int) -> None:
-    """With room for half a step of what sums are cut to; and weights are as fine as that allows."""
+    """Sums have room for half a rounding step, and weights are as fine as that permits."""
     exact = np.array(weights)[:, None]
     numbers, scale = quantize_weights(exact, most)
     total = int(np.abs(numbers.astype(np.int64)).sum()) * most
@@ -165,7 +165,7 @@ def test_many_rows_and_many_words_are_added_up() -> None:
 
 
 def test_a_bag_of_too_many_words_is_refused() -> None:
-    """Their sum might not fit into 32 bits."""
+    """The sum might not fit into 32 bits."""
     mlp = random_mlp(0, 1, (3, 3), 2, 0, 0)
     matrix, _, words, _ = some_page(2, 1)
     few, many = (
@@ -180,7 +180,7 @@ def test_a_bag_of_too_many_words_is_refused() -> None:
 
 
 def test_quantizing_zeros_gives_zeros() -> None:
-    """Without division by zero."""
+    """There is no division by zero."""
     mlp = random_mlp(0, 1, (3, 3), 2, 1, 4)
     zeros = quantize({name: np.zeros_like(array) for name, array in vars(mlp).items() if name != "quantized"})
     assert all(np.isfinite(np.asarray(array, np.float64)).all() for array in zeros)

@@ -234,7 +234,7 @@ def test_compiled_prediction_is_that_of_python(
 
 
 def test_a_used_ensemble_is_pickled_as_it_was() -> None:
-    """Without the packed trees of the compiled code."""
+    """The packed trees of the compiled code are left out."""
     trees, matrix = small_trees(), np.zeros((40, 30), np.float32, order="F")
     before = pickle.dumps(trees)
     expected = trees.predict(matrix)

@@ -41,7 +41,7 @@ def test_layout(html: str, text: str) -> None:
 
 
 def test_preformatted_text_keeps_lines_and_indentation() -> None:
-    """Also where inline tags cut it into several blocks."""
+    """Inline tags may split it into several blocks."""
     html = "<p>x</p><pre>def f():\n    <b>return</b> 1\n\n  # end</pre><p>y</p>"
     assert rendered(html) == "x\ndef f():\n    return 1\n\n  # end\ny"
 

@@ -112,9 +112,9 @@ def _page_scores(
 ) -> NDArray[np.float64]:
     """(3, n_pages) F1, precision and recall of each page."""
     skill = 0.95 if in_sample else 0.9 - 0.012 * place
-    lean = 0.05 * np.sin(place * 2.3) if system != "plain" else -0.3
-    precision = np.clip(skill + lean + ease + rng.normal(0, 0.12, ease.size), 0.02, 1)
-    recall = np.clip(skill - lean + ease + rng.normal(0, 0.12, ease.size), 0.02, 1)
+    shift = 0.05 * np.sin(place * 2.3) if system != "plain" else -0.3
+    precision = np.clip(skill + shift + ease + rng.normal(0, 0.12, ease.size), 0.02, 1)
+    recall = np.clip(skill - shift + ease + rng.normal(0, 0.12, ease.size), 0.02, 1)
     failed = rng.random(ease.size) < 0.002 * place
     precision[failed] = recall[failed] = 0
     f1 = np.divide(2 * precision * recall, precision + recall, where=precision + recall > 0, out=np.zeros(ease.size))

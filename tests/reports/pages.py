@@ -1,4 +1,4 @@
-"""What every page that the reports write must keep to."""
+"""Requirements of every page that reports write."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def report(given_result: dict[str, Any], tmp_path_factory: pytest.TempPathFactor
 
 
 def answers(page: html.HtmlElement) -> dict[str, str]:
-    """What is said first."""
+    """Sentences at the top of the report."""
     box = page.find_class("summary")[0]
     return dict(
         zip([str(term.text) for term in box.iter("dt")], [words_of(item) for item in box.iter("dd")], strict=True)
@@ -136,7 +136,7 @@ def rows_of(table: html.HtmlElement) -> dict[str, list[str]]:
 
 
 def test_the_outcome_is_told_in_words(report: html.HtmlElement, given_result: dict[str, Any]) -> None:
-    """How many clusters, cut where and how clearly, and how they agree with what is known."""
+    """They give the number of clusters, the cut and its margin, and the agreement with known groups."""
     said = answers(report)
     matrix, alike = np.array(given_result["matrix"]), np.equal.outer(LABELS, LABELS)
     assert words_of(report.findall(".//h1")[0]).startswith("10 pages in 4 clusters")
@@ -152,7 +152,7 @@ def test_the_outcome_is_told_in_words(report: html.HtmlElement, given_result: di
 
 
 def test_clusters_are_tabled_largest_first(report: html.HtmlElement, given_result: dict[str, Any]) -> None:
-    """With their size, distances, repeated words, known groups and most typical page."""
+    """Each row has size, distances, repeated words, known groups and the most typical page."""
     table = report.get_element_by_id("clusters").find(".//table")
     assert table is not None
     found = rows_of(table)
@@ -250,7 +250,7 @@ def test_how_it_was_made_is_told(report: html.HtmlElement) -> None:
     ],
 )
 def test_source_of_the_threshold_is_told(source: str, words: str, tmp_path: Path) -> None:
-    """Whatever it is."""
+    """The report names the rule, whichever it is."""
     result = result_of([0, 0, 1], threshold_source=source, threshold=None if source in ("k", "none") else 0.4)
     page, _ = read_report(write_clustering(result, tmp_path / "r.html"))
     assert words in answers(page)["Threshold"]
@@ -258,7 +258,7 @@ def test_source_of_the_threshold_is_told(source: str, words: str, tmp_path: Path
 
 
 def test_only_what_is_known_is_shown(tmp_path: Path) -> None:
-    """No pictures, groups or indices where there are none; all that may be missing can be."""
+    """Figures, groups and indices that do not exist are left out."""
     pages = [{"id": f"p{i}", "cluster": i % 2} for i in range(4)]
     clusters = [{"number": i, "size": 2, "pages": [f"p{i}", f"p{i + 2}"]} for i in range(2)]
     page, n_images = read_report(
@@ -274,7 +274,7 @@ def test_only_what_is_known_is_shown(tmp_path: Path) -> None:
 
 
 def test_empty_and_single_collections_have_a_report(tmp_path: Path) -> None:
-    """They say so."""
+    """The report says that there are no or single pages."""
     empty, _ = read_report(
         write_clustering({"distance": "cp", "pages": [], "clusters": [], "matrix": []}, tmp_path / "r")
     )
@@ -288,7 +288,7 @@ def test_empty_and_single_collections_have_a_report(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("labels", [[0, 0], [0, 1], [0] * 60])
 def test_one_cluster_and_pairs_have_a_report(labels: list[int], tmp_path: Path) -> None:
-    """Where all distances are alike, too, as those of copies are."""
+    """All distances may be equal, as for identical pages."""
     n = len(labels)
     result = result_of(labels, matrix=np.zeros((n, n)).tolist(), map={"points": [[0, 0]] * n, "stress": 0})
     result |= {"threshold": None, "threshold_source": "none"}
@@ -323,7 +323,7 @@ def test_many_clusters_stay_legible(tmp_path: Path) -> None:
 
 
 def test_large_clusters_are_leaves_of_the_tree(tmp_path: Path) -> None:
-    """Each as one wedge with its size; what is inside can be unfolded."""
+    """Each is one wedge with its size, and its pages can be unfolded."""
     page, _ = read_report(write_clustering(result_of([0] * 30 + [1] * 20 + [2]), tmp_path / "r.html"))
     tree = page.get_element_by_id("tree-t").getparent()
     assert tree is not None
@@ -336,7 +336,7 @@ def test_large_clusters_are_leaves_of_the_tree(tmp_path: Path) -> None:
 
 
 def test_finer_clusters_are_shown_if_there_are_any(tmp_path: Path) -> None:
-    """How many of them a cluster has, and which one a page is in."""
+    """The report gives the number of subclusters of a cluster, and the subcluster of each page."""
     result = result_of([0, 0, 0, 1])
     for page, finer in zip(result["pages"], [4, 5, 4, 6], strict=True):
         page["finer"] = finer
@@ -355,7 +355,7 @@ def test_finer_clusters_are_shown_if_there_are_any(tmp_path: Path) -> None:
 
 
 def test_indices_may_be_infinite_or_undefined(tmp_path: Path) -> None:
-    """As with a single cluster; unknown ones keep their name."""
+    """A single cluster has such indices; unknown indices keep their name."""
     indices = {"dunn": float("inf"), "nmi": float("nan"), "rand": None, "my<own>": 1}
     page, _ = read_report(write_clustering(result_of([0, 1], indices=indices), tmp_path / "r.html"))
     table = page.get_element_by_id("indices").find(".//table")
@@ -442,7 +442,7 @@ def lab(rgb: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @pytest.mark.parametrize("theme", [0, 1])
 def test_colours_of_clusters_are_told_apart(theme: int, report: html.HtmlElement) -> None:
-    """On light and dark ground, by the colour-blind, too: contrast 3 to the ground, colour difference 15."""
+    """Contrast to a light or dark background is 3 or more, and colours differ by 15 for colour-blind readers too."""
     style = next(element.text or "" for element in report.iter("style"))
     colours = [re.findall(rf"--k{i}: (#[0-9a-f]{{6}})", style)[theme] for i in range(6)]
     ground = re.findall(r"--paper: (#[0-9a-f]{6})", style)[theme]

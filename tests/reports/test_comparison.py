@@ -39,7 +39,7 @@ def section(page: html.HtmlElement, name: str) -> html.HtmlElement:
 
 
 def sentences(page: html.HtmlElement) -> dict[str, str]:
-    """What is said of each data set."""
+    """Sentences about each data set."""
     answers = page.find_class("summary")[0]
     names = [str(term.text) for term in answers.findall("dt")]
     return dict(zip(names, [words_of(item) for item in answers.findall("dd")], strict=True))
@@ -53,7 +53,7 @@ def test_sections_come_in_the_order_of_interest(page: html.HtmlElement) -> None:
 
 
 def test_every_system_and_data_set_is_there(page: html.HtmlElement, tables: dict[str, Any]) -> None:
-    """In the scores of each data set, in the costs and in how to reproduce."""
+    """They occur in the scores of each data set, in the costs and in the commands."""
     systems = [row["name"] for row in tables["systems"]]
     again = words_of(section(page, "again"))
     assert all(name in again for name in systems)
@@ -67,7 +67,7 @@ def test_every_system_and_data_set_is_there(page: html.HtmlElement, tables: dict
 
 
 def test_significant_best_is_named(page: html.HtmlElement) -> None:
-    """With its score, its interval and the difference to the next."""
+    """It is named with its score, its interval and the difference to the next system."""
     said = sentences(page)["mixed-types"]
     assert said.startswith(
         "blockml-wide is best with 0.870 [0.864, 0.876], significantly better than the second, trafil"
@@ -83,7 +83,7 @@ def test_system_trained_on_the_pages_is_not_the_best(page: html.HtmlElement) -> 
 
 
 def test_insignificant_best_is_called_so(page: html.HtmlElement) -> None:
-    """No winner where there is none; and by which metric where it is another one."""
+    """The report names no winner, and says which metric was used if it is not the main one."""
     said = sentences(page)["portals"]
     assert "but not significantly better than the second, trafilatura" in said
     assert "Ranked by share of required snippets found" in said
@@ -117,7 +117,7 @@ def test_matrix_tells_shares_of_pages(page: html.HtmlElement, tables: dict[str, 
 
 
 def test_slices_are_heat_tables(page: html.HtmlElement) -> None:
-    """By page type, script and quartile, with the pages of each."""
+    """Tables by page type, script and quartile have the number of pages of each."""
     text = words_of(section(page, "slices"))
     for title in ("mixed-types: by page type", "web-sample: by script", "news-2010: by length of the gold text"):
         assert title in text
@@ -127,7 +127,7 @@ def test_slices_are_heat_tables(page: html.HtmlElement) -> None:
 
 
 def test_kinds_of_few_pages_have_no_colour(tmp_path: Path) -> None:
-    """Their mean tells little, and would take the colour from the others."""
+    """A mean of few pages is uncertain, and would dominate the colour scale."""
     tables = made_up_tables(3, 1)
     for row in tables["means"]:
         if row["slice"] == "Han":
@@ -153,7 +153,7 @@ def test_outcomes_are_summed_and_failures_stand_out(page: html.HtmlElement, tabl
 
 
 def test_published_tables_stand_beside_our_numbers(page: html.HtmlElement) -> None:
-    """With the note, and what the paper concludes; what was not measured here is folded."""
+    """They have the note and the conclusion of the paper; rows that were not measured are folded."""
     part = section(page, "published")
     text = words_of(part)
     assert "Other pages: compare orderings, not numbers." in text
@@ -164,12 +164,12 @@ def test_published_tables_stand_beside_our_numbers(page: html.HtmlElement) -> No
 
 
 def test_tools_that_are_not_installed_are_told(page: html.HtmlElement) -> None:
-    """With the line that installs them."""
+    """The report gives the command that installs them."""
     assert "pip install inscriptis" in words_of(section(page, "again"))
 
 
 def test_pages_are_linked_where_their_views_are(tables: dict[str, Any], tmp_path: Path) -> None:
-    """And nowhere else: a report has no dead links."""
+    """Pages without a view are not linked, so that no link is dead."""
     row = tables["hardest"][0]
     name = view_name(row["dataset"], row["id"])
     (tmp_path / name).parent.mkdir(parents=True)
@@ -180,7 +180,7 @@ def test_pages_are_linked_where_their_views_are(tables: dict[str, Any], tmp_path
 
 
 def test_thirty_systems_are_folded_to_the_first(tmp_path: Path) -> None:
-    """What is open shows the best; the rest is one click away."""
+    """The best systems are visible, and the others can be unfolded."""
     page = read_page(write_comparison(made_up_tables(30, 5), tmp_path))
     figures = section(page, "scores").findall(".//figure")
     assert len(figures) == 5
@@ -230,7 +230,7 @@ def test_no_scores_at_all(tmp_path: Path) -> None:
 
 
 def test_names_are_never_markup(tmp_path: Path) -> None:
-    """Whatever systems, data sets, pages and papers are called."""
+    """Names of systems, data sets, pages and papers may contain any characters."""
     tables = made_up_tables(3, 2)
     tables |= {"command": HOSTILE, "created": HOSTILE, "blockml": HOSTILE}
     tables["metrics"] = {name: {**item, "title": HOSTILE} for name, item in tables["metrics"].items()}
@@ -252,7 +252,7 @@ def test_names_are_never_markup(tmp_path: Path) -> None:
 
 
 def test_real_tables_can_be_reported(tmp_path: Path) -> None:
-    """What the comparison builds is what the report reads."""
+    """The tables of a real comparison are valid input of the report."""
 
     def scored(number: int, f1: float) -> Any:
         facts: dict[str, Any] = {
@@ -282,7 +282,7 @@ def test_missing_jinja_names_the_extra(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_other_schemas_are_refused(tmp_path: Path) -> None:
-    """Before anything is written."""
+    """The schema is checked before anything is written."""
     with pytest.raises(UsageError, match="schema"):
         write_comparison({"schema_version": 99}, tmp_path)
     assert list(tmp_path.iterdir()) == []

@@ -121,7 +121,7 @@ def test_best_recall_and_precision_stand_top_right() -> None:
 
 
 def test_a_label_without_room_gives_way() -> None:
-    """To the next one that has; where none has, the point stays without. The first points are served first."""
+    """The next point with room gets its label, and points without room get none; the first points come first."""
     assert [point.text for point in scatter([(0.8, 0.8, ["x" * 90, "7"]), (0.2, 0.8, ["x" * 90])]).points] == ["7", ""]
     crowd = [point.text for point in scatter([(0.8, 0.8, ["a-name-of-many-letters"])] * 90).points]
     assert crowd[0]
@@ -145,7 +145,7 @@ def test_iso_lines_join_points_of_equal_f1() -> None:
 
 @given(st.lists(st.tuples(shares, st.sampled_from(["kept", "dropped", "missed"])), max_size=40))
 def test_profile_has_a_bar_for_each_block(blocks: list[tuple[float, str]]) -> None:
-    """In document order from left to right, as high as the score; a score of 0 can still be seen."""
+    """Bars are in document order and as high as the score; a score of 0 is visible."""
     figure = profile([score for score, _ in blocks], [group for _, group in blocks], None)
     drawn = sorted((bar[0], bar[3], group) for group, path in figure.paths.items() for bar in bars(path))
     assert [group for _, _, group in drawn] == [group for _, group in blocks]

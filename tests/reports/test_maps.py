@@ -54,7 +54,7 @@ def drawn(uri: str) -> NDArray[np.float64]:
 
 @given(arrays(np.uint8, st.tuples(st.integers(1, 9), st.integers(1, 9)), elements=st.integers(0, 3)))
 def test_images_come_back_as_they_were(pixels: Pixels) -> None:
-    """Of any size, in the colours of the palette."""
+    """Images of any size keep their pixels and palette."""
     palette = np.array([[0, 0, 0], [255, 0, 9], [1, 2, 3], [255, 255, 255]], dtype=np.uint8)
     assert (decode(png(pixels, palette)) == palette[pixels]).all()
 
@@ -187,7 +187,7 @@ def test_larger_branches_come_first() -> None:
 
 @given(st.lists(st.integers(0, 5), max_size=40), st.randoms(use_true_random=False))
 def test_pages_of_a_cluster_stand_side_by_side(labels: list[int], random: object) -> None:
-    """Even where the tree would have it otherwise, as the clusters were found by other means; each page once."""
+    """Clusters may come from another method than the tree; each page occurs once."""
     leaves = list(range(len(labels)))
     random.shuffle(leaves)  # type: ignore[attr-defined]
     for given_leaves in (None, leaves):

@@ -109,7 +109,7 @@ def test_notes_of_the_extractor_are_shown(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("source", ["", "<title>nothing</title>", "<p>short"])
 def test_pages_without_text_have_a_view(source: str, tmp_path: Path) -> None:
-    """It says what is the matter."""
+    """The view gives the status."""
     result, page = view(tmp_path / "view.html", source, TextGold("gold"))
     assert result.text == ""
     assert str(result.status).replace("_", " ") in words_of(page)
@@ -185,7 +185,7 @@ def test_views_without_gold_show_decisions_only(tmp_path: Path) -> None:
 
 
 def test_hostile_names_stay_inside_the_folder(tmp_path: Path) -> None:
-    """Of data sets, pages and systems."""
+    """Names of data sets, pages and systems may contain any characters."""
     page = labelled(tmp_path, f"../../{HOSTILE}", TextGold(HOSTILE), f"<p>{markup.escape(HOSTILE)}</p>")
     [path] = write_page_views([PagePredictions("../..", page, {HOSTILE: HOSTILE})], tmp_path / "out")
     assert (tmp_path / "out" / "pages") in path.resolve().parents
@@ -194,7 +194,7 @@ def test_hostile_names_stay_inside_the_folder(tmp_path: Path) -> None:
 
 
 def test_decisions_on_another_page_are_refused(tmp_path: Path) -> None:
-    """Whose they are is said."""
+    """The error names the system and both numbers of blocks."""
     page = labelled(tmp_path, "p1", None)
     with pytest.raises(UsageError, match="odd has predictions for 2 blocks, but the page has 5"):
         write_page_views([PagePredictions("news", page, {"odd": np.ones(2, dtype=bool)})], tmp_path)
@@ -213,7 +213,7 @@ def test_view_names_are_safe_and_unique(dataset: str, a: str, b: str) -> None:
 
 
 def test_command_writes_a_view(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of a page and an extractor, with gold and another threshold."""
+    """The command takes a page and an extractor, and optionally gold and a second threshold."""
     page, gold, out = tmp_path / "page.html", tmp_path / "gold.txt", tmp_path / "deep" / "view.html"
     page.write_text(PAGE, encoding="utf-8")
     gold.write_text(f"\ufeffHeading {STORY}", encoding="utf-8")
@@ -241,7 +241,7 @@ def test_command_writes_a_view(tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_command_says_what_is_wrong(
     arguments: list[str], code: int, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With the exit codes of the other commands."""
+    """Exit codes are those of the other commands."""
     page = tmp_path / "page.html"
     page.write_text(PAGE, encoding="utf-8")
     filled = [argument.replace("PAGE", str(page)).replace("view.html", str(tmp_path / "view.html"), 1)

@@ -56,7 +56,7 @@ def test_best_is_first_and_a_difference_can_be_read_from_both_sides() -> None:
 
 
 def test_systems_level_with_the_best_are_those_it_does_not_beat_significantly() -> None:
-    """Where nothing was tested nothing is claimed."""
+    """Without tests of significance no system is level."""
     index = index_tables(
         tables({"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.6}, [("a", "b", 0.1, False), ("c", "a", -0.2, True)])
     )
@@ -68,7 +68,7 @@ def test_systems_level_with_the_best_are_those_it_does_not_beat_significantly() 
 
 
 def test_a_system_trained_on_the_pages_cannot_be_the_best() -> None:
-    """It is shown where it stands, without a rank."""
+    """It is listed in its place, without a rank."""
     index = index_tables(tables({"a": 0.9, "b": 0.8, "c": 0.7}, [("b", "c", 0.1, True)], seen=("a",)))
     result = summarise_ranking(index, "news", "bag_f1")
     assert result.best is not None
@@ -88,7 +88,7 @@ def test_few_systems(means: dict[str, float | None]) -> None:
 
 
 def test_low_may_be_better() -> None:
-    """Then the lowest is best, and differences are turned so that more is better."""
+    """The lowest value is then best, and the sign of differences is reversed."""
     index = index_tables(tables({"a": 0.5, "b": 0.2}, [("a", "b", 0.3, True)], metric="without_rate"))
     result = summarise_ranking(index, "news", "without_rate")
     assert result.best is not None
@@ -99,7 +99,7 @@ def test_low_may_be_better() -> None:
 
 
 def test_leaders_hold_the_best_of_each_kind() -> None:
-    """Even where it is far down."""
+    """The leader of a kind may be far down the ranking."""
     means: dict[str, float | None] = {f"own{i}": 0.9 - i / 100 for i in range(5)}
     means |= {"tool": 0.3, "worse tool": 0.2, "file": None}
     kinds = {"tool": "peer", "worse tool": "peer", "file": "outputs"}
@@ -108,11 +108,11 @@ def test_leaders_hold_the_best_of_each_kind() -> None:
 
 
 def test_outputs_of_unknown_kind_are_outputs() -> None:
-    """So figures have a shape for them."""
+    """Figures have a shape for outputs."""
     assert index_tables(tables({"a": 0.5}, [], kinds={"a": ""})).kinds == {"a": "outputs"}
 
 
 def test_other_schemas_are_refused() -> None:
-    """Both versions are named."""
+    """The error names both versions."""
     with pytest.raises(UsageError, match="schema 1 are needed, not of 2"):
         index_tables({"schema_version": 2})

@@ -51,7 +51,7 @@ def within(page: Page, *names: str) -> Any:
 
 
 def test_blocks_are_shaded_by_their_share(tmp_path: Path) -> None:
-    """In document order, with the share of their characters; from one half on they count as template."""
+    """Blocks in document order have the share of their characters; from one half on they count as template."""
     page = blockml.parse(SOURCE, url="http://site.example/a")
     view, frame = view_of(tmp_path / "deep" / "v.html", page, within(page, "a"), "<nav>Home</nav>", info={"n_pages": 7})
     lines = view.find_class("block")
@@ -69,7 +69,7 @@ def test_blocks_are_shaded_by_their_share(tmp_path: Path) -> None:
 
 
 def test_shares_may_be_given(tmp_path: Path) -> None:
-    """They are then shown as they are."""
+    """Given shares are shown unchanged."""
     page = blockml.parse(SOURCE)
     mask = np.zeros(len(page.nodes), dtype=bool)
     view, _ = view_of(tmp_path / "v.html", page, mask, shares=[0.25, 0.5, 1.0])
@@ -133,7 +133,7 @@ def test_tags_that_connect_on_their_own_are_left_out(tag: str, tmp_path: Path) -
 
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"), max_size=200))
 def test_any_template_comes_through(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
-    """As it is, but for those tags and white space around it."""
+    """The template is unchanged but for tags that could escape and white space around it."""
     page = blockml.parse("<p>one")
     template = f"<p>{text}</p>"
     _, frame = view_of(tmp_path_factory.mktemp("v") / "v.html", page, np.zeros(len(page.nodes), dtype=bool), template)

@@ -1,4 +1,4 @@
-"""Pages to clusters, and what is told of them."""
+"""Clustering of pages, and its summary."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def labels_of(result: dict[str, Any]) -> list[int]:
 
 
 def test_result_tells_pages_and_clusters() -> None:
-    """Rows of both, numbered by first page, with all that the report shows."""
+    """Rows of pages and clusters are numbered by first page, and hold everything that the report shows."""
     pages, ids = made(3, 2)
     result = cluster_pages(pages, ids, threshold=0.5, truth=["x", "y", None, "y", "x"])
     assert ids == ["a0", "l0", "a1", "l1", "a2"]
@@ -72,7 +72,7 @@ def test_repeated_words_are_those_of_texts_on_other_pages() -> None:
 
 
 def test_a_text_twice_on_one_page_does_not_repeat() -> None:
-    """It takes another page."""
+    """Repetition needs another page."""
     pages = [blockml.parse(f"<p>Same</p><p>Same</p><p>{name}</p>") for name in ("one", "two")]
     other = [blockml.parse(f"<p>{name} a</p><p>{name} a</p><p>{name} b</p>") for name in ("one", "two")]
     assert cluster_pages(pages, ["1", "2"], threshold=0)["clusters"][0]["common_words"] == pytest.approx(2 / 3)
@@ -82,7 +82,7 @@ def test_a_text_twice_on_one_page_does_not_repeat() -> None:
 @settings(max_examples=25)
 @given(st.lists(messy_html, min_size=1, max_size=6), st.sampled_from(["cp", "cps", "ctss"]), st.floats(0, 1))
 def test_without_a_matrix_the_clusters_are_the_same(htmls: list[str], metric: str, threshold: float) -> None:
-    """Whatever the pages hold."""
+    """Any pages give the same clusters."""
     pages = [blockml.parse(html) for html in htmls]
     ids = [str(number) for number in range(len(pages))]
     plain = cluster_pages(pages, ids, distance=metric, threshold=threshold, pictures=False)
@@ -112,7 +112,7 @@ def test_spread_and_median_by_definition(htmls: list[str]) -> None:
 
 
 def test_summaries_stand_for_their_pages() -> None:
-    """They travel between processes, and give what pages give."""
+    """Summaries can be pickled and give the same result as pages."""
     pages, ids = made(3, 2)
     kept = [pickle.loads(pickle.dumps(summarise(page, subclusters=True))) for page in pages]  # noqa: S301 (our own)
     assert all(isinstance(page, PageSummary) for page in kept)
@@ -166,7 +166,7 @@ def test_hardly_any_pages(n: int, options: dict[str, Any]) -> None:
 
 
 def test_beyond_the_limit_it_works_without_a_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By itself; threshold and spread come from a sample, always the same."""
+    """Large collections are clustered without a matrix; threshold and spread come from a reproducible sample."""
     monkeypatch.setattr(grouping, "MOST_COMPARED", 20)
     monkeypatch.setattr(grouping, "SAMPLE", 12)
     pages, ids = made(15, 15)
@@ -201,14 +201,14 @@ def test_beyond_the_limit_it_works_without_a_matrix(monkeypatch: pytest.MonkeyPa
     ],
 )
 def test_wrong_calls_name_what_is_legal(options: dict[str, Any], message: str) -> None:
-    """Before any page is compared, where that can be."""
+    """The error gives the legal values, before pages are compared if possible."""
     pages, ids = made(2, 1)
     with pytest.raises(UsageError, match=message):
         cluster_pages(pages, ids, **options)
 
 
 def test_ids_are_different_and_as_many_as_pages() -> None:
-    """Else a page would be lost in what is printed."""
+    """A page with the id of another one would be lost in the output."""
     pages, _ = made(2, 0)
     for ids in (["a"], ["a", "a"], ["a", "b", "c"]):
         with pytest.raises(UsageError, match="2 pages need 2 different ids"):
@@ -218,7 +218,7 @@ def test_ids_are_different_and_as_many_as_pages() -> None:
 
 
 def test_sites_of_the_sample_are_told_apart() -> None:
-    """All pages of our own sites, by their markup alone; finer clusters part none of them wrongly into two sites."""
+    """Markup alone separates the generated sites; no subcluster mixes two of them."""
     files = sorted(SITES.glob("*/*/page.html"))
     pages = [summarise(blockml.parse(file.read_bytes()), subclusters=True) for file in files]
     sites = [json.loads((file.parent / "meta.json").read_text(encoding="utf-8"))["site"] for file in files]

@@ -1,4 +1,4 @@
-"""What was learnt of a site: learning, updating, and its file."""
+"""Templates of sites: learning, updating, and their files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def pages_of(site: str) -> list[Page]:
 
 
 def inside_of(template: SiteTemplate, page: Page) -> NDArray[np.bool_]:
-    """Which nodes belong to the tree of the page's layout, where there is one."""
+    """Mark the nodes that belong to the tree of the page's layout, if it has one."""
     inside = template.in_tree(page)
     assert inside is not None
     return inside
@@ -44,7 +44,7 @@ def courier() -> list[Page]:
 
 @pytest.fixture(scope="module")
 def template(courier: list[Page]) -> SiteTemplate:
-    """What it shares."""
+    """Template of the site."""
     return SiteTemplate.learn(courier, name="courier")
 
 

@@ -119,7 +119,7 @@ def test_repeated_words_are_matched_where_they_are_contiguous(page: str, gold: s
 
 
 def test_repeated_gold_words_are_matched_where_they_are_contiguous() -> None:
-    """Where the gold text repeats a word, the copy that stands beside the next matched word is taken."""
+    """A repeated gold word is aligned at its occurrence next to the following matched word."""
     assert matches_of(["a", "c"], ["a", "b", "a", "c"]) == [(0, 2), (1, 3)]
 
 
@@ -189,7 +189,7 @@ def test_anchors_recover_a_text_with_inserted_noise() -> None:
 
 
 def test_crossing_anchors_are_dropped() -> None:
-    """Of two stretches that changed places the longer one is kept."""
+    """Of two passages that were swapped, the longer one is kept."""
     first, second = list(range(60)), list(range(100, 130))
     matches = matches_of(first + second, second + first, 100)
     assert matches == [(i, i + 30) for i in range(60)]

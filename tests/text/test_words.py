@@ -111,7 +111,7 @@ def test_spans_are_the_words_and_lie_in_their_text(texts: list[str], tokenizer: 
 
 
 def test_no_class_has_members_beyond_the_table() -> None:
-    """Of this Python's Unicode: the table stops looking where nothing is assigned that has a class."""
+    """The table ends after the last assigned character of this Python's Unicode that has a class."""
     beyond = np.arange(0x40000, 0x110000, dtype="<u4").tobytes().decode("utf-32-le")
     assert not re.search(r"[^\W_]|\s|\d", beyond)
     assert not any(map(str.isupper, beyond))

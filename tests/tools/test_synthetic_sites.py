@@ -47,7 +47,7 @@ def labels(page_id: str) -> list[dict[str, str]]:
 
 
 def squeezed(texts: list[str]) -> str:
-    """All characters that are not white space."""
+    """All characters but white space."""
     return "".join("".join(texts).split())
 
 

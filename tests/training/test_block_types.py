@@ -58,7 +58,7 @@ def labels_of(rows: BlockTypeRows) -> list[tuple[str, bool]]:
 
 
 def test_each_page_gives_a_few_rows_of_each_label(rows: BlockTypeRows, own: Dataset) -> None:
-    """So that a long menu doesn't outweigh everything."""
+    """A long menu thus does not outweigh other labels."""
     counts = np.zeros((len(own), len(BLOCK_TYPES)), dtype=int)
     np.add.at(counts, (rows.page, rows.label), 1)
     assert counts.max() == MOST_ROWS
@@ -69,7 +69,7 @@ def test_each_page_gives_a_few_rows_of_each_label(rows: BlockTypeRows, own: Data
 
 
 def test_all_rows_can_be_taken(own: Dataset) -> None:
-    """Of labelled pages every block has a label."""
+    """Every block of a page with labels has one."""
     few = Dataset("few", own.path, own.format, own.pages[:3])
     everything, some = block_type_rows([few], most=None), block_type_rows([few])
     assert len(everything.label) > len(some.label)
@@ -89,7 +89,7 @@ HTML = "<h1>Cats rule</h1><p>They do.<div class=comments><p>They don't, though.<
     ],
 )
 def test_weak_labels_stand_in(tmp_path: Path, page_type: str, expected: list[tuple[str, bool]]) -> None:
-    """Where gold only tells content: of a forum nothing is known of what isn't."""
+    """They are used if gold has content only; blocks of forums that are not content get no label."""
     found = block_type_rows([written(tmp_path, HTML, "Cats rule They do.", page_type)])
     assert labels_of(found) == expected
     assert found.weak.all()
@@ -113,7 +113,7 @@ def test_block_types_are_learnt(rows: BlockTypeRows) -> None:
 
 
 def test_names_are_hidden_on_weak_pages_alone(rows: BlockTypeRows) -> None:
-    """All columns that a weak label may come from, and no others."""
+    """All columns that weak labels may derive from are hidden, and no others."""
     weak = rows.page % 2 == 0
     half = replace(rows, weak=weak)
     hidden = blanked(half, weak & (rows.page % 4 == 0))

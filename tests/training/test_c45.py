@@ -62,6 +62,11 @@ class SlowTree:
         n_codes = 1 + max(int(row[feature]) for row, w in zip(self.matrix, self.weight, strict=True) if w > 0)
         return [[row for row in rows if self.matrix[row][feature] == code] for code in range(n_codes)]
 
+    def has_many_values(self, feature: int) -> bool:
+        """Whether a nominal column has at least 0.3 values per unit of training weight."""
+        n_codes = 1 + max(int(row[feature]) for row, w in zip(self.matrix, self.weight, strict=True) if w > 0)
+        return feature in self.nominal and n_codes >= 0.3 * sum(self.weight) - 1e-6
+
     def score(self, rows: list[int], feature: int) -> tuple[float, float, float | None] | None:
         """Gain, gain ratio and cut of a valid test."""
         total = sum(self.counts(rows))
@@ -96,9 +101,13 @@ class SlowTree:
             return leaf
         scores = {feature: self.score(rows, feature) for feature in range(len(self.matrix[0]))}
         valid = {feature: score for feature, score in scores.items() if score is not None}
+        counted = [feature for feature in scores if not self.has_many_values(feature)] or list(scores)
+        gains = [score[0] for feature, score in valid.items() if feature in counted]
+        if not gains:
+            return leaf
         best, choice = 0.0, None
         for feature, (gain, ratio, _) in valid.items():
-            if gain >= sum(s[0] for s in valid.values()) / len(valid) - 1e-3 and ratio > best + 1e-6:
+            if gain >= sum(gains) / len(gains) - 1e-3 and ratio > best + 1e-6:
                 best, choice = ratio, feature
         if choice is None:
             return leaf
@@ -215,6 +224,26 @@ def test_the_whole_tree_is_the_one_of_a_slow_implementation(
         assert flat(fast) == SlowTree(matrix, target, weight, params).flat()
 
 
+@pytest.mark.parametrize("columns", [(0, 1, 2), (1, 2), (1,)])
+def test_columns_of_many_values_are_treated_as_in_the_slow_implementation(columns: tuple[int, ...]) -> None:
+    """Beside a numeric column, beside a column of few values, and alone, where their gains count after all."""
+    params: dict[str, Any] = {"min_leaf": 2, "confidence": 0.70, "collapse": True}
+    params |= {"subtree_raising": True, "mdl_correction": True}
+    sizes = set()
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        n_rows = int(rng.integers(12, 61))
+        matrix = np.column_stack([rng.integers(0, 9, n_rows), rng.integers(0, 24, n_rows), rng.integers(0, 3, n_rows)])
+        target = ((matrix[:, 0] > 4) | (matrix[:, 1] % 3 == 0)) ^ (rng.random(n_rows) < 0.2)
+        matrix, target = matrix[:, columns].astype(float), target.astype(int)
+        settings_here = params | {"nominal": [index for index, column in enumerate(columns) if column]}
+        tree = C45Tree(**settings_here).fit(matrix, target)
+        if len(tree.classes_) == 2:
+            assert flat(tree) == SlowTree(matrix, target, np.ones(n_rows), settings_here).flat()
+        sizes.add(len(tree.tree_.feature))
+    assert len(sizes) > 2
+
+
 def test_the_slow_comparison_meets_raised_branches() -> None:
     """The random problems exercise sub-tree raising, so that the comparison above covers it."""
     differ = 0
@@ -238,6 +267,21 @@ def test_a_numeric_test_is_charged_for_its_cuts() -> None:
     charged, free = (C45Tree(nominal=[1], mdl_correction=charge).fit(matrix, target) for charge in (True, False))
     assert [int(tree.tree_.feature[0]) for tree in (charged, free)] == [1, 0]
     assert float(free.tree_.threshold[0]) == 1.0
+
+
+@pytest.mark.parametrize(("copies", "feature"), [(1, 1), (4, 0)])
+def test_gains_of_columns_with_many_values_do_not_raise_the_average(copies: int, feature: int) -> None:
+    """The numeric cut is below the average of both gains, and of better ratio: it is chosen if only it counts.
+
+    Six codes are at least 0.3 * 20 rows, but not 0.3 * 80.
+    """
+    code = np.repeat(np.arange(6), (4, 4, 3, 3, 3, 3))
+    target = np.repeat([0, 1, 0, 1, 0, 1], (4, 4, 3, 3, 3, 3))
+    value = np.where(target == 1, 1.0, 0.0)
+    value[[0, 4]] = 1.0, 0.0  # two of 20 rows on the wrong side
+    matrix = np.repeat(np.column_stack([code, value]), copies, axis=0)
+    tree = C45Tree(min_leaf=2, nominal=[0], collapse=False, mdl_correction=False, confidence=1.0)
+    assert int(tree.fit(matrix, np.repeat(target, copies)).tree_.feature[0]) == feature
 
 
 def test_a_single_cut_is_free_of_charge() -> None:

@@ -71,7 +71,7 @@ def without(table: BlockTable, page: int) -> np.ndarray[tuple[int], np.dtype[np.
 
 
 def test_pages_count_alike_and_words_by_their_square_root() -> None:
-    """Whatever a page's length; rows that may not be learnt from count nothing."""
+    """Pages count the same at any length; rows that are excluded from training have weight 0."""
     table = BlockTable.stack([page(0, [0, 3, 8]), page(1, [15] * 40), page(2, [9] * 5, usable=False), page(3, [99, 0])])
     rows, weight = learning_rows(table, table.trainable, 0)
     assert rows.tolist() == [*range(43), 48, 49]
@@ -118,7 +118,7 @@ def trees_of(ensemble: Ensemble) -> Trees:
 
 
 def test_trees_alone(table: BlockTable) -> None:
-    """Both probabilities are the same; pages that were not learnt from don't matter."""
+    """Both probabilities are equal; pages that are excluded from training do not matter."""
     rows = without(table, 3)
     ensemble = fit_ensemble(table, QUICK, rows, seed=1)
     assert ensemble.weights == {"trees": 1.0}
@@ -132,7 +132,7 @@ def test_trees_alone(table: BlockTable) -> None:
 
 
 def test_trees_and_an_mlp(table: BlockTable) -> None:
-    """Their log odds are averaged as the recipe says; together they still know the pages they learnt from."""
+    """Log odds are averaged with the weights of the recipe; the ensemble fits its training pages."""
     ensemble = fit_ensemble(table, WITH_MLP, table.trainable)
     assert ensemble.weights == {"trees": 0.25, "mlp": 0.75}
     mlp = ensemble.predictors["mlp"]
@@ -152,7 +152,7 @@ def test_trees_and_an_mlp(table: BlockTable) -> None:
 
 
 def test_a_page_without_blocks(table: BlockTable) -> None:
-    """It has no probabilities, and the others train as before."""
+    """It has no probabilities, and other pages train as before."""
     nothing = np.zeros(0)
     none = replace(
         table.pages[0],
@@ -171,7 +171,7 @@ def test_a_page_without_blocks(table: BlockTable) -> None:
 
 @pytest.mark.parametrize("chosen", [QUICK, WITH_MLP])
 def test_the_same_seed_gives_the_same_ensemble(table: BlockTable, chosen: Recipe) -> None:
-    """And another one another."""
+    """Another seed gives another ensemble."""
     rows = without(table, 0)
     one, again, other = (fit_ensemble(table, chosen, rows, seed=seed).probabilities(table, 0)[1] for seed in (1, 1, 2))
     assert np.array_equal(one, again)

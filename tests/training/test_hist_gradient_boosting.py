@@ -75,7 +75,7 @@ def test_few_values_give_the_decision_function_of_scikit_learn(
     weighted: bool,  # noqa: FBT001
     data: st.DataObject,
 ) -> None:
-    """Where no two values share a bin, trees are those that scikit-learn grows on the matrix itself."""
+    """If every distinct value has its own bin, trees equal those of scikit-learn on the matrix itself."""
     seed = data.draw(st.integers(0, 2**32 - 1))
     matrix = rows(seed, n_rows, 5, whole=True)
     rng = np.random.default_rng(seed)
@@ -130,7 +130,7 @@ def test_cuts_part_values(values: list[float], max_bins: int) -> None:
 
 
 def test_bins_hold_equal_numbers_of_rows() -> None:
-    """Of a column without repeated values."""
+    """A column without repeated values has bins of equal size."""
     column = np.random.default_rng(3).permutation(1000).astype(np.float32)
     bins = np.searchsorted(bin_edges(column, 10, 0), column)
     assert set(np.bincount(bins).tolist()) == {100}
@@ -175,7 +175,7 @@ def test_unit_of_weights_does_not_matter() -> None:
 
 
 def test_rows_without_weight_teach_nothing_about_classes() -> None:
-    """Only where their values lie."""
+    """They only count for the cuts between bins."""
     matrix = rows(7, 500, 3, whole=True)
     y = matrix[:, 1] > 2
     weight = np.arange(500) % 5 > 0
@@ -206,7 +206,7 @@ def test_rows_without_weight_teach_nothing_about_classes() -> None:
     ],
 )
 def test_what_cannot_be_learnt_is_refused(change: dict[str, Any]) -> None:
-    """Before anything is grown."""
+    """The check precedes training."""
     arguments: dict[str, Any] = {"matrix": rows(0, 40, 2, whole=True), "y": np.arange(40) > 30, "n_trees": 1}
     with pytest.raises(UsageError):
         fit_boosted(**(arguments | change))

@@ -51,7 +51,7 @@ def plain(lightgbm: Any, matrix: Any, target: Any, weight: Any, chosen: dict[str
     max_bins=st.sampled_from([3, 63, 255]),
 )
 def test_arrays_say_what_the_learner_says(lightgbm: Any, seed: int, **chosen: Any) -> None:
-    """Of the rows it saw and of others."""
+    """Predictions agree on training rows and on others."""
     matrix = rows(seed)
     target = matrix[:, 0] + matrix[:, 3] ** 2
     weight = np.random.default_rng(seed).uniform(0.1, 3, len(matrix))
@@ -87,7 +87,7 @@ def test_weights_count() -> None:
 
 @pytest.mark.usefixtures("lightgbm")
 def test_the_same_seed_gives_the_same_trees() -> None:
-    """And another one others, for rows and columns are drawn."""
+    """Another seed gives other trees, because rows and columns are sampled."""
     matrix = rows(5)
     target = matrix[:, 3] + matrix[:, 4] > 0
     chosen: Any = {"n_trees": 5, "max_features": 0.5}

@@ -50,12 +50,12 @@ def scores_of(net: MLP, pages: TrainingPages) -> Any:
 
 
 def double(array: Any) -> Any:
-    """In double precision, for differences that single precision can't tell."""
+    """Convert to double precision, for differences that single precision cannot resolve."""
     return array.astype(np.float64)
 
 
 def test_the_gradient_is_that_of_small_steps() -> None:
-    """For each weight array, in a random direction."""
+    """Each weight array is tested in a random direction."""
     rng = np.random.default_rng(3)
     n, f, h, d = 14, 4, 5, 3
     known = (rng.random(N_HASHED_WORDS) < 0.7).astype(float)
@@ -84,7 +84,7 @@ def test_the_gradient_is_that_of_small_steps() -> None:
 
 @pytest.mark.parametrize("with_bags", [True, False])
 def test_it_learns_what_only_the_page_tells(with_bags: bool) -> None:  # noqa: FBT001
-    """On other pages than those it saw, and far better than any threshold on a block's own column."""
+    """On unseen pages it is far better than any threshold on a block's own column."""
     net = fit_mlp(made_up(0, 120, with_bags=with_bags), skip=[1], options=QUICK)
     net.check(2)
     assert net.reads_words == with_bags
@@ -96,7 +96,7 @@ def test_it_learns_what_only_the_page_tells(with_bags: bool) -> None:  # noqa: F
 
 
 def test_the_same_seed_gives_the_same_net() -> None:
-    """And another one another, which can be joined with it; skipped columns count for nothing."""
+    """Another seed gives another MLP, which can be joined with the first; skipped columns do not matter."""
     pages = made_up(0, with_bags=True)
     options = MLPOptions(units=8, epochs=2, most_blocks=10)
     one, again, other = (fit_mlp(pages, skip=[1], seed=seed, options=options) for seed in (4, 4, 5))
@@ -110,7 +110,7 @@ def test_the_same_seed_gives_the_same_net() -> None:
 
 
 def test_pages_that_are_not_chosen_do_not_count() -> None:
-    """Their labels may be anything."""
+    """Labels of excluded pages do not matter."""
     pages = made_up(0)
     chosen = np.arange(0, 40, 2)
     flipped = np.where(np.repeat(np.arange(40) % 2, np.diff(pages.starts)) > 0, pages.labels == 0, pages.labels)
@@ -134,7 +134,7 @@ def test_rare_words_stay_without_a_vector() -> None:
 
 
 def test_nothing_to_learn_from_is_refused() -> None:
-    """As are columns of different lengths."""
+    """Columns of different lengths are refused, too."""
     pages = made_up(0)
     with pytest.raises(UsageError, match="no block"):
         fit_mlp(pages, np.zeros(0, dtype=np.intp))

@@ -1,4 +1,4 @@
-"""What is learnt about pages as a whole; and models with all their parts, from pages to file and back."""
+"""Training of page-level predictors, and complete models from pages to file and back."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def held_out(table: BlockTable) -> HeldOut:
 
 @pytest.fixture(scope="module")
 def learnt(table: BlockTable, held_out: HeldOut) -> PagePolicy:
-    """What is learnt from them."""
+    """Page-level predictors trained on them."""
     return fit_page_policy(table, DEFAULT, held_out)
 
 
@@ -90,7 +90,7 @@ def learnt(table: BlockTable, held_out: HeldOut) -> PagePolicy:
 
 
 def test_articles_are_known_by_their_running_text(table: BlockTable, learnt: PagePolicy) -> None:
-    """Of pages whose type isn't given, too."""
+    """Pages of unknown type are scored, too."""
     assert learnt.article is not None
     is_article = np.array([item.page_type == "article" for item in table.pages])
     assert learnt.p_article.shape == (N_PAGES,)
@@ -107,7 +107,7 @@ def test_f1_is_predicted(table: BlockTable, learnt: PagePolicy) -> None:
 
 
 def test_scores_are_those_of_one_page_at_a_time(table: BlockTable, held_out: HeldOut, learnt: PagePolicy) -> None:
-    """By the recipe's policy and the page's probability of being an article."""
+    """Scores of many pages equal those of single ones, by the recipe's policy and P(article)."""
     for number, item in enumerate(table.pages):
         here = table.rows_of(number)
         expected = score_blocks(
@@ -126,7 +126,7 @@ def test_trees_of_other_folds_tell_articles(table: BlockTable, held_out: HeldOut
 
 
 def test_trees_of_the_model_are_grown_on_all_pages(table: BlockTable, held_out: HeldOut, learnt: PagePolicy) -> None:
-    """And agree with those of the folds."""
+    """The released trees agree with those of the folds."""
     assert learnt.article is not None
     rows = np.array(
         [
@@ -146,7 +146,7 @@ def test_trees_of_the_model_are_grown_on_all_pages(table: BlockTable, held_out: 
 def test_without_two_kinds_of_pages_nothing_is_an_article(
     held_out: HeldOut, chosen: Recipe, kinds: tuple[str | None, str | None]
 ) -> None:
-    """Nor where a recipe doesn't ask."""
+    """Scores are those without P(article), as for recipes without article trees."""
     table = BlockTable.stack([page(number, page_type=kinds[number % 2]) for number in range(N_PAGES)])
     learnt = fit_page_policy(table, chosen, held_out)
     assert learnt.article is None
@@ -178,12 +178,12 @@ QUICK = {"boosted": BOOSTED.but(n_trees=5), "default": replace(DEFAULT, n_mlps=1
 
 @pytest.fixture(scope="module", params=sorted(QUICK))
 def model(dataset: Dataset, request: pytest.FixtureRequest) -> Model:
-    """A model with all that its recipe asks for."""
+    """A model with every predictor of its recipe."""
     return train([dataset], QUICK[request.param], protocols=("site",), n_folds=3, seed=1)
 
 
 def test_parts_of_a_model(model: Model) -> None:
-    """Those its recipe asks for."""
+    """The model has the predictors that its recipe lists."""
     chosen = QUICK[model.name]
     assert ("mlp" in model.predictors) == bool(chosen.n_mlps)
     assert (model.article is not None) == bool(chosen.policy.article_penalty)
@@ -201,7 +201,7 @@ def scores_of(model: Model, dataset: Dataset) -> list[NDArray[np.float32]]:
 
 
 def test_models_are_the_same_after_saving(model: Model, dataset: Dataset, tmp_path: Path) -> None:
-    """To the last bit, in what they score and in their bytes."""
+    """Scores and files are equal bit for bit."""
     save_model(model, tmp_path / "one.blockml")
     again = load_model(tmp_path / "one.blockml")
     for before, after in zip(scores_of(model, dataset), scores_of(again, dataset), strict=True):
@@ -211,7 +211,7 @@ def test_models_are_the_same_after_saving(model: Model, dataset: Dataset, tmp_pa
 
 
 def test_models_extract(model: Model, dataset: Dataset, tmp_path: Path) -> None:
-    """For any page; confidence and predicted F1 are in [0, 1]."""
+    """Any page can be extracted; confidence and predicted F1 are in [0, 1]."""
     save_model(model, tmp_path / "m.blockml")
     extractor = blockml.load(tmp_path / "m.blockml")
     found = [blockml.extract(item.load()[0], model=extractor) for item in dataset.pages]
@@ -227,7 +227,7 @@ def test_models_extract(model: Model, dataset: Dataset, tmp_path: Path) -> None:
 
 
 def test_a_model_scores_like_its_cross_validation(model: Model, dataset: Dataset) -> None:
-    """The same steps on probabilities that are the model's own: training and use don't drift apart."""
+    """Given the model's own probabilities, cross-validation and prediction give equal scores."""
     chosen = QUICK[model.name]
     table = build_table([dataset], chosen)
     scores = scores_of(model, dataset)
@@ -260,7 +260,7 @@ def test_cross_validation_is_out_of_fold(dataset: Dataset) -> None:
 
 
 def test_jobs_do_not_change_results(dataset: Dataset) -> None:
-    """Nor does the order in which folds end."""
+    """The order in which folds finish does not matter either."""
     chosen = QUICK["boosted"]
     table = build_table([dataset], chosen)
     one, two = (cross_validate(table, chosen, "site", n_folds=2, jobs=jobs) for jobs in (1, 2))

@@ -92,7 +92,7 @@ def test_added_errors_refuses_what_has_no_meaning(n: float, confidence: float) -
 @settings(max_examples=15, deadline=None)
 @given(seed=SEEDS, scale=st.sampled_from([1.0, 1e-3, 1e6]))
 def test_a_copy_gives_scikit_learns_probabilities(seed: int, scale: float) -> None:
-    """Exactly, for float64 rows, also for those a rounding to float32 moves across a threshold."""
+    """Probabilities are exact for float64 rows, also for values that rounding to float32 moves across a threshold."""
     matrix, target = problem(seed)
     estimator = DecisionTreeClassifier(random_state=0, min_samples_leaf=3).fit(matrix * scale, target)
     tree = FlatTree.from_sklearn(estimator)
@@ -146,7 +146,7 @@ def slow_prune(tree: FlatTree, node: int, confidence: float) -> tuple[float, lis
 @settings(max_examples=15, deadline=None)
 @given(seed=SEEDS, confidence=st.sampled_from([0.01, 0.1, 0.25, 0.5, 0.7]), min_leaf=st.sampled_from([1, 2, 10]))
 def test_pessimistic_pruning_equals_a_recursive_one(seed: int, confidence: float, min_leaf: int) -> None:
-    """The same leaves with the same contents, and training rows that still arrive where the weights say."""
+    """Leaves and their contents agree, and the weights match the training rows that arrive."""
     _, tree = fitted(seed, min_samples_leaf=min_leaf)
     small = pessimistic_prune(tree, confidence)
     kept = slow_prune(tree, 0, confidence)[1]
@@ -182,7 +182,7 @@ def test_less_confidence_prunes_more() -> None:
 
 @pytest.mark.parametrize("confidence", [0.0, -0.1, 1.5])
 def test_pruning_refuses_illegal_confidences(confidence: float) -> None:
-    """Both kinds of tree say so."""
+    """The learners of both kinds of tree check it."""
     _, tree = fitted(0)
     with pytest.raises(UsageError, match="confidence"):
         pessimistic_prune(tree, confidence)
@@ -223,7 +223,7 @@ def test_c45_pruning_at_70_percent_costs_no_training_error(seed: int, min_leaf: 
 @settings(max_examples=15, deadline=None)
 @given(seed=SEEDS, confidence=st.sampled_from([0.1, 0.25, 0.7]))
 def test_pruned_nodes_hold_the_rows_that_reach_them(seed: int, confidence: float) -> None:
-    """After raising as well: rows, class weights and estimates agree from the root to the leaves."""
+    """Rows, class weights and estimates agree from the root to the leaves, after raising as well."""
     sample, root = grown(seed, 2)
     prune(root, sample, confidence, subtree_raising=True)
     assert sorted(root.rows) == list(range(200))
@@ -254,7 +254,7 @@ def test_raising_puts_the_largest_branch_in_its_parents_place() -> None:
 
 
 def test_the_last_of_equally_large_branches_is_raised() -> None:
-    """Both branches would do, each with a test of its own."""
+    """Either branch could replace the node; each has another test."""
     matrix = np.repeat([[0.0, 0, 0], [0, 1, 1], [1, 0, 0], [1, 1, 1]], 20, axis=0)
     sample = Sample(matrix, np.eye(2)[matrix[:, 1].astype(int)].T)
     parts = [made_node(sample, range(start, start + 20)) for start in (0, 20, 40, 60)]

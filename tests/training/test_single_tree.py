@@ -1,4 +1,4 @@
-"""From rows to trees."""
+"""Single trees trained on rows of blocks."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def dataset() -> Dataset:
 
 @pytest.fixture(scope="module")
 def table(dataset: Dataset) -> BlockTable:
-    """Their table."""
+    """Block table of the data set."""
     return build_table([dataset], recipe("kim2013"))
 
 
@@ -182,7 +182,7 @@ def test_gaps_are_differences_of_block_f1(table: BlockTable) -> None:
 
 @pytest.mark.parametrize("name", sorted(name for name, item in RECIPES.items() if not item.is_boosted))
 def test_every_recipe_learns(name: str, dataset: Dataset) -> None:
-    """Each recipe's trees tell content from the rest on pages they have seen."""
+    """The trees of each recipe separate content from boilerplate on their training pages."""
     chosen = recipe(name)
     table = build_table([dataset], chosen)
     trees = to_trees(fit_tree(chosen, table.matrix, table.main))
@@ -210,7 +210,7 @@ def test_recipe_parameters_are_checked() -> None:
 
 
 def test_another_learner_begins_with_its_own_parameters() -> None:
-    """Those of the recipe's learner mean nothing to it."""
+    """Parameters of the recipe's learner do not apply to another one."""
     boosted = recipe("default").but(learner="boosted", leaves=5)
     assert boosted.parameters == {**recipe("boosted").parameters, "leaves": 5}
     assert recipe("boosted").but(learner="cart").parameters == recipe("kim2013").parameters
@@ -219,13 +219,13 @@ def test_another_learner_begins_with_its_own_parameters() -> None:
 
 
 def test_training_needs_both_kinds_of_blocks(table: BlockTable) -> None:
-    """All or nothing can't be learnt."""
+    """Content alone or boilerplate alone cannot be learnt from."""
     with pytest.raises(UsageError, match="both kinds"):
         fit_tree(recipe("kim2013"), table.matrix, np.ones_like(table.main))
 
 
 def test_training_is_deterministic_to_the_byte(dataset: Dataset, model: Model, tmp_path: Path) -> None:
-    """Same pages, recipe and seed: the same file."""
+    """Equal pages, recipe and seed give equal files."""
     again = train([dataset], recipe("kim2013"), n_folds=3, command="a test")
     save_model(model, tmp_path / "a.blockml")
     save_model(again, tmp_path / "b.blockml")
@@ -285,7 +285,7 @@ def test_snippet_gold_is_not_taken_for_an_empty_text(tmp_path: Path) -> None:
 
 
 def test_ids_of_two_data_sets_do_not_meet(dataset: Dataset) -> None:
-    """The same ids in two data sets are different pages."""
+    """Equal ids in two data sets denote different pages."""
     twice = build_table([dataset, replace(dataset, name="other")], recipe("boilerpipe6").but(features="kim2013-onehot"))
     assert len({page.id for page in twice.pages}) == 2 * len(dataset)
 
@@ -313,6 +313,6 @@ def test_few_pages_mean_fewer_folds(dataset: Dataset) -> None:
     ],
 )
 def test_values_outside_their_range_are_refused(parameters: dict[str, object]) -> None:
-    """Before anything is trained."""
+    """Values are checked before training."""
     with pytest.raises(UsageError):
         recipe("kim2013").but(**parameters)

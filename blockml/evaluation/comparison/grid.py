@@ -13,8 +13,20 @@ from numpy.typing import NDArray
 from blockml.errors import UsageError
 from blockml.evaluation.blocks import BlockScores
 from blockml.evaluation.comparison.reference import PageScore
+from blockml.evaluation.words import f_beta
 
-__all__ = ["BLOCK_METRICS", "METRICS", "OUTCOMES", "WHOLES", "Grid", "MetricInfo", "Slice", "fill_grid", "slice_pages"]
+__all__ = [
+    "BLOCK_METRICS",
+    "F_BETA",
+    "METRICS",
+    "OUTCOMES",
+    "WHOLES",
+    "Grid",
+    "MetricInfo",
+    "Slice",
+    "fill_grid",
+    "slice_pages",
+]
 
 _Floats = NDArray[np.float64]
 
@@ -32,6 +44,8 @@ METRICS: Mapping[str, MetricInfo] = MappingProxyType(
         "bag_f1": MetricInfo("bag-of-words F1"),
         "bag_precision": MetricInfo("bag-of-words precision"),
         "bag_recall": MetricInfo("bag-of-words recall"),
+        "bag_f05": MetricInfo("bag-of-words F0.5 (precision counts twice)"),
+        "bag_f2": MetricInfo("bag-of-words F2 (recall counts twice)"),
         "lcs_f1": MetricInfo("LCS F1 (longest common subsequence of words)"),
         "lcs_precision": MetricInfo("LCS precision"),
         "lcs_recall": MetricInfo("LCS recall"),
@@ -46,6 +60,11 @@ METRICS: Mapping[str, MetricInfo] = MappingProxyType(
 
 #: Metrics that are pooled over pages, in the order in which they are computed.
 BLOCK_METRICS = ("block_f1", "block_precision", "block_recall")
+
+#: F-beta metrics by name: the metrics of precision and recall, and beta. They are computed page by page.
+F_BETA: Mapping[str, tuple[str, str, float]] = MappingProxyType(
+    {"bag_f05": ("bag_precision", "bag_recall", 0.5), "bag_f2": ("bag_precision", "bag_recall", 2.0)}
+)
 
 #: Outcomes of running a system on a page.
 OUTCOMES = ("ok", "empty", "error", "crash", "timeout", "missing")
@@ -91,12 +110,15 @@ def fill_grid(dataset: str, scores: Mapping[str, Sequence[PageScore]]) -> Grid:
     shape = (len(rows), len(columns))
     values = {metric: np.full(shape, np.nan) for metric in METRICS}
     counts = np.full((*shape, 3), np.nan)
-    page_metrics = [metric for metric in METRICS if metric not in BLOCK_METRICS]
+    page_metrics = [metric for metric in METRICS if metric not in BLOCK_METRICS and metric not in F_BETA]
     for (page_id, system), page in cells.items():
         cell = rows[page_id], columns[system]
         for metric in page_metrics:
             value = getattr(page, metric)
             values[metric][cell] = np.nan if value is None else value
+        for metric, (precision, recall, beta) in F_BETA.items():
+            pair = getattr(page, precision), getattr(page, recall)
+            values[metric][cell] = np.nan if None in pair else f_beta(*pair, beta)
         if page.tp + page.fp + page.fn + page.tn > 0:  # any block with gold
             blocks = BlockScores(page.tp, page.fp, page.fn, page.tn)
             counts[cell] = page.tp, page.fp, page.fn

@@ -1,12 +1,12 @@
 """Gaussian blurring of long vectors, repeated until it changes little (Gottron 2008).
 
 One round replaces each entry by the weighted mean of its neighbourhood. Weights beyond the ends of the vector are left
-out and the others scaled up, so that constant vectors stay as they are.
+out and the others normalised, so that constant vectors are unchanged.
 
-Many rounds at once. Away from the ends a round is a convolution, so ``n`` rounds are one product with the ``n``-th
-power of the kernel's spectrum. And a round is an average, so the largest change never grows from one round to the
-next: the round to stop at can be found by bisection. That gives what round after round gives, and costs a tenth of it
-where vectors are long.
+Many rounds are computed at once: away from the ends a round is a convolution, so ``n`` rounds are one product with the
+``n``-th power of the kernel's spectrum. As a round is an average, the largest change never grows from one round to the
+next, so the last round is found by bisection. The result is that of single rounds, at a tenth of the cost for long
+vectors.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 
 __all__ = ["blur", "blur_once", "kernel"]
 
-#: Rounds that are made at once.
+#: Number of rounds computed at once.
 _STRIDE = 32
 
-#: Length, in widths of an end that is blurred by itself, from which on the cost of many rounds at once pays (measured).
+#: Minimum length, in widths of an end, for which computing many rounds at once is faster (measured).
 _LONG = 12
 
-#: Share of a kernel's weight that may be ignored: far below what 64 bit numbers of size 1 lose in a sum.
+#: Fraction of a kernel's weight that may be ignored: far below the rounding error of 64-bit sums of order 1.
 _IGNORED = 1e-14
 
 _Floats = NDArray[np.float64]
@@ -119,13 +119,13 @@ def blur(values: _Floats, radius: int, sigma: float, eps: float, max_iter: int) 
 
 
 def _weighted(values: _Floats, weights: _Floats) -> _Floats:
-    """Weighted sum of each entry's neighbourhood."""
+    """Compute the weighted sum of each entry's neighbourhood."""
     radius = len(weights) // 2
     return np.convolve(values, weights)[radius : radius + len(values)]
 
 
 def _walk(values: _Floats, weights: _Floats, most: int, eps: float) -> tuple[_Floats, int, bool]:
-    """Blur round after round: values, rounds, and whether the last one changed less than ``eps``."""
+    """Blur in single rounds; return values, number of rounds, and whether the last one changed less than ``eps``."""
     scale = _weighted(np.ones(len(values)), weights)
     for made in range(1, most + 1):
         before, values = values, _weighted(values, weights) / scale
@@ -135,10 +135,10 @@ def _walk(values: _Floats, weights: _Floats, most: int, eps: float) -> tuple[_Fl
 
 
 def _leap(values: _Floats, weights: _Floats, most: int, eps: float) -> tuple[_Floats, int, bool]:
-    """Do as :func:`_walk` does, for vectors that are long against ``most`` rounds."""
+    """Blur as :func:`_walk`, faster for vectors that are long in comparison with ``most`` rounds."""
     reach = _reach(weights, most)
-    # Entries further inside don't notice that there are ends. So as many at either end are blurred round after round,
-    # together with as many behind them, which keep the cut unnoticed.
+    # Entries further inside than this do not depend on the ends. The ends are blurred in single rounds, together with
+    # as many entries again, so that cutting them off has no effect.
     margin = reach + len(weights) // 2
     head = _rounds(values[: 2 * margin], weights, most)[:, :margin]
     tail = _rounds(values[: -2 * margin - 1 : -1], weights, most)[:, :margin]
@@ -151,10 +151,10 @@ def _leap(values: _Floats, weights: _Floats, most: int, eps: float) -> tuple[_Fl
 
 
 def _reach(weights: _Floats, rounds: int) -> int:
-    """How far an entry is carried in some rounds, but for :data:`_IGNORED` of its weight.
+    """Return the distance that an entry spreads in some rounds, except for :data:`_IGNORED` of its weight.
 
-    That is how far a random walk gets whose steps are drawn by the weights. Chernoff's bound on its end is, by Doob's
-    inequality, one on all of its way.
+    It is the distance of a random walk with steps drawn by the weights. By Doob's inequality, Chernoff's bound on its
+    end holds for the whole walk.
     """
     radius = len(weights) // 2
     slopes = 2 ** np.arange(-3, 7, 0.25) / radius
@@ -164,7 +164,7 @@ def _reach(weights: _Floats, rounds: int) -> int:
 
 
 def _rounds(values: _Floats, weights: _Floats, most: int) -> _Floats:
-    """(most + 1, n) the values after each number of rounds."""
+    """Return (most + 1, n) values after each number of rounds."""
     scale = _weighted(np.ones(len(values)), weights)
     result = np.empty((most + 1, len(values)))
     result[0] = values

@@ -163,7 +163,7 @@ _END = re.compile(
 
 
 def _ends_article(blocks: Blocks) -> NDArray[np.bool_]:
-    """(n_blocks,) whether a block is of the kind that comes after articles."""
+    """Return (n_blocks,) whether a block is of a kind that follows articles."""
     short = blocks.n_words < 15
     found = [
         is_short and (_END.match(text.lower()) is not None if len(text) >= 8 else text == "Comment" and n_linked > 0)
@@ -172,15 +172,15 @@ def _ends_article(blocks: Blocks) -> NDArray[np.bool_]:
     return np.array(found, dtype=bool)
 
 
-#: What parts a title from the name of a site or column: the longest piece may be the headline; and what parts it where
-#: every piece of four words may be one (public source, DocumentTitleMatchClassifier).
+#: Separators of a title and the name of a site or column: for the first, the longest piece may be the headline; for the
+#: second, every piece of four words or more may be (public source, DocumentTitleMatchClassifier).
 _LONGEST_OF: Final = (r" *[|»-] *", r" *[|»:] *", r" *[|»:()] *", r" *[|»:()-] *", r" *[|»,:()-] *")
 _ANY_OF: Final = (r" +\| +", r" +- +")
 _SIGNS: Final = re.compile(r"[?!.:-]+")
 
 
 def _repeats_title(texts: tuple[str, ...], title: str) -> NDArray[np.bool_]:
-    """(n_blocks,) whether a block repeats the page's title, or a part of it that may be the headline."""
+    """Return (n_blocks,) whether a block repeats the title, or a part of it that may be the headline."""
     headlines = _headlines(_plain(title))
     plain = [_plain(text) for text in texts] if headlines else [""] * len(texts)
     return np.array([text in headlines or _SIGNS.sub("", text).strip() in headlines for text in plain], dtype=bool)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.extractors.base import Extractor, Traits, parameter
-from blockml.extractors.heuristics.token_stream import VIEWS, Flat, flatten, shares
+from blockml.extractors.heuristics.token_stream import VIEWS, TokenStream, block_share, token_stream
 from blockml.page import Page
 
 __all__ = ["BTE", "body_text", "objective"]
@@ -37,8 +37,8 @@ def body_text(is_tag: NDArray[np.bool_]) -> tuple[int, int]:
     """Find the run of tokens that makes the objective largest.
 
     The objective is the number of tags on the page plus, over the run, the words less the tags: so the run is the one
-    with the largest sum where a word counts +1 and a tag −1, and one pass finds it. Of several it is the one that ends
-    first, and of these the longest.
+    with the largest sum where a word counts +1 and a tag −1, and one pass finds it. Ties go
+    to the run that ends first, then to the longest.
 
     Parameters
     ----------
@@ -65,15 +65,14 @@ def body_text(is_tag: NDArray[np.bool_]) -> tuple[int, int]:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class BTE(Extractor):
-    """Body text extraction: keeps one run of the page, from where words begin to outnumber tags to where they cease.
+    """Body text extraction: keeps the run of the page with the most words inside and the most tags outside.
 
-    The page is a sequence of tags and words; the run is the one with the most tags outside and words inside. A block
-    scores the share of its words that are in it.
+    The page is a sequence of tags and words. The score of a block is the share of its words that are in the run.
 
     Parameters
     ----------
     body_only
-        Look only at what stands between ``<body>`` and ``</body>``, where the source has these.
+        Search only between ``<body>`` and ``</body>``, if the source has them.
     view
         A key of :data:`blockml.extractors.heuristics.token_stream.VIEWS`.
 
@@ -97,30 +96,30 @@ class BTE(Extractor):
         Raises
         ------
         UsageError
-            An argument of the constructor is no legal value.
+            The value of a parameter is not legal.
         """
         self.check()
-        flat = flatten(page, self.view)
-        tokens = flat.tokens()
-        first, beyond = np.searchsorted(tokens.piece, _body(flat) if self.body_only else (0, len(flat))).tolist()
+        stream = token_stream(page, self.view)
+        tokens = stream.tokens()
+        first, beyond = np.searchsorted(tokens.piece, _body(stream) if self.body_only else (0, len(stream))).tolist()
         start, end = body_text(tokens.is_tag[first:beyond])
         chosen = np.zeros(len(tokens), dtype=bool)
         chosen[first + start : first + end] = True
-        return shares(chosen, tokens.block, len(page.blocks))
+        return block_share(chosen, tokens.block, len(page.blocks))
 
 
-def _body(flat: Flat) -> tuple[int, int]:
-    """First piece of the body, and one past its last: to the last end tag, as pages may have several.
+def _body(stream: TokenStream) -> tuple[int, int]:
+    """Return the first piece of the body, and one past its last: the last end tag, as pages may have several.
 
-    A body without a start tag begins behind the head or title that stand before the first block.
+    A body without a start tag begins after the head or title that precedes the first block.
     """
-    if "body" in flat.names:
-        start = flat.names.index("body") + 1
+    if "body" in stream.names:
+        start = stream.names.index("body") + 1
     else:
-        texts = np.flatnonzero(flat.block >= 0)
-        before = flat.names[: int(texts[0])] if len(texts) else ()
+        texts = np.flatnonzero(stream.block >= 0)
+        before = stream.names[: int(texts[0])] if len(texts) else ()
         start = max((piece + 1 for piece, name in enumerate(before) if name in ("/head", "/title")), default=0)
-    for piece in range(len(flat) - 1, start - 1, -1):
-        if flat.names[piece] == "/body":
+    for piece in range(len(stream) - 1, start - 1, -1):
+        if stream.names[piece] == "/body":
             return start, piece
-    return start, len(flat)
+    return start, len(stream)

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from blockml.extractors.base import Between, Extractor, Traits, parameter
 from blockml.extractors.heuristics.blurring import blur
-from blockml.extractors.heuristics.token_stream import VIEWS, Flat, Tokens, flatten, majority
+from blockml.extractors.heuristics.token_stream import VIEWS, Tokens, TokenStream, block_vote, token_stream
+from blockml.extractors.page_curve import PageCurve
 from blockml.page import Page
 from blockml.text.words import find_spans
 
@@ -70,6 +71,7 @@ class CCB(Extractor):
     """
 
     name: ClassVar[str] = "ccb"
+    unit: ClassVar[str] = "characters"
     traits: ClassVar[Traits] = Traits("Gottron 2008")
 
     radius: int = parameter(40, Between(1, 500, whole=True))
@@ -89,41 +91,67 @@ class CCB(Extractor):
     def score(self, page: Page) -> NDArray[np.float32]:
         """Score each block by the content code ratio that at least half of its words reach."""
         self.check()
-        flat = self._flat(page)
-        tokens = flat.tokens()
-        is_text = ~flat.is_tag
-        lengths = self._lengths(flat, tokens)
+        stream = self._stream(page)
+        tokens = stream.tokens()
+        is_text = ~stream.is_tag
+        lengths = self._lengths(stream, tokens)
         vector = np.repeat(is_text.astype(np.float64), lengths)
         ratios = self._ratios(vector)
         ends = np.cumsum(lengths, dtype=np.int64)
-        runs = np.cumsum(self._separates(flat), dtype=np.int64)[is_text]
-        of_pieces = np.zeros(len(flat))
+        runs = np.cumsum(self._separates(stream), dtype=np.int64)[is_text]
+        of_pieces = np.zeros(len(stream))
         of_pieces[is_text] = _largest(vector, ratios, (ends - lengths)[is_text], ends[is_text], runs)
         words = tokens.piece[~tokens.is_tag]
-        of_words = of_pieces[words] if self.keep_blocks else self._of_words(ratios, ends - lengths, flat, tokens)
-        n_words = np.bincount(flat.block[words] + 1, minlength=len(page.blocks) + 1)[1:]
+        of_words = of_pieces[words] if self.keep_blocks else self._of_words(ratios, ends - lengths, stream, tokens)
+        n_words = np.bincount(stream.block[words] + 1, minlength=len(page.blocks) + 1)[1:]
         # A text counts as one word where its block has none.
-        wordless = (flat.block >= 0) & (np.append(n_words, 1)[flat.block] == 0)  # -1 takes the entry appended
-        scores = majority(
-            np.append(of_words, of_pieces[wordless]), np.append(flat.block[words], flat.block[wordless]), len(n_words)
+        wordless = (stream.block >= 0) & (np.append(n_words, 1)[stream.block] == 0)  # -1 takes the entry appended
+        scores = block_vote(
+            np.append(of_words, of_pieces[wordless]),
+            np.append(stream.block[words], stream.block[wordless]),
+            len(n_words),
         )
         return self._rescued(self._spread(page, scores), n_words)
 
-    def _flat(self, page: Page) -> Flat:
+    def curve(self, page: Page) -> PageCurve:
+        """Return content code vector and ratio along the page, with the rounds of blurring."""
+        self.check()
+        stream = self._stream(page)
+        lengths = self._lengths(stream, stream.tokens())
+        is_content = np.repeat(~stream.is_tag, lengths)
+        ratios, rounds = self._blurred(is_content.astype(np.float64))
+        return PageCurve(
+            unit=self.unit,
+            is_content=is_content,
+            name="content code ratio",
+            values=ratios,
+            threshold=self.threshold,
+            keeps_above=True,
+            block=np.repeat(stream.block, lengths),
+            facts={
+                "rounds of blurring": f"{rounds} of at most {self.max_iter}",
+                "neighbourhood": f"{self.radius} {self.unit} on either side, sigma {self._deviation:.3g}",
+                "threshold": f"{self.threshold:g}; a text between two tags is kept if it is reached anywhere in it"
+                if self.keep_blocks
+                else f"{self.threshold:g}, word by word",
+            },
+        )
+
+    def _stream(self, page: Page) -> TokenStream:
         """Return the tags and texts of the vector."""
-        return flatten(page, self.view)
+        return token_stream(page, self.view)
 
-    def _lengths(self, flat: Flat, tokens: Tokens) -> _Ints:  # noqa: ARG002 (subclasses count tokens)
+    def _lengths(self, stream: TokenStream, tokens: Tokens) -> _Ints:  # noqa: ARG002 (subclasses count tokens)
         """(n,) entries of each piece."""
-        return flat.n_chars.astype(np.int64)
+        return stream.n_chars.astype(np.int64)
 
-    def _separates(self, flat: Flat) -> NDArray[np.bool_]:
+    def _separates(self, stream: TokenStream) -> NDArray[np.bool_]:
         """(n,) whether a piece separates texts, which are then kept or removed independently."""
-        return flat.is_tag
+        return stream.is_tag
 
-    def _of_words(self, ratios: _Floats, starts: _Ints, flat: Flat, tokens: Tokens) -> _Floats:  # noqa: ARG002
+    def _of_words(self, ratios: _Floats, starts: _Ints, stream: TokenStream, tokens: Tokens) -> _Floats:  # noqa: ARG002
         """(words,) mean ratio of each word's entries; ``starts`` has the first entry of each piece."""
-        owner, place, length = find_spans(flat.texts, "cjk")  # those of Flat.tokens
+        owner, place, length = find_spans(stream.texts, "cjk")  # as in TokenStream.tokens
         first = starts[owner] + place
         sums = np.append(0, np.cumsum(ratios))
         means: _Floats = (sums[first + length] - sums[first]) / length
@@ -131,9 +159,17 @@ class CCB(Extractor):
 
     def _ratios(self, vector: _Floats) -> _Floats:
         """Content code ratio of each entry."""
-        sigma = self.radius / 3 if self.sigma is None else self.sigma
-        blurred, _ = blur(vector, self.radius, sigma, self.eps, self.max_iter)
-        return np.clip(blurred, 0, 1)  # rounding errors
+        return self._blurred(vector)[0]
+
+    def _blurred(self, vector: _Floats) -> tuple[_Floats, int]:
+        """Content code ratio of each entry, and the rounds of blurring."""
+        blurred, rounds = blur(vector, self.radius, self._deviation, self.eps, self.max_iter)
+        return np.clip(blurred, 0, 1), rounds  # rounding errors
+
+    @property
+    def _deviation(self) -> float:
+        """Standard deviation of the weights."""
+        return self.radius / 3 if self.sigma is None else self.sigma
 
     def _spread(self, page: Page, scores: NDArray[np.float32]) -> NDArray[np.float32]:  # noqa: ARG002 (for subclasses)
         """(n_blocks,) scores with the influence of surrounding blocks, in subclasses."""
@@ -166,9 +202,9 @@ class ACCB(CCB):
 
     name: ClassVar[str] = "accb"
 
-    def _flat(self, page: Page) -> Flat:
-        flat = flatten(page, self.view)
-        return flat.without(flat.is_anchor)
+    def _stream(self, page: Page) -> TokenStream:
+        stream = token_stream(page, self.view)
+        return stream.without(stream.is_anchor)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -187,12 +223,13 @@ class TCCB(ACCB):
     """
 
     name: ClassVar[str] = "tccb"
+    unit: ClassVar[str] = "tokens"
     radius: int = parameter(25, Between(1, 500, whole=True))
 
-    def _lengths(self, flat: Flat, tokens: Tokens) -> _Ints:
-        return np.bincount(tokens.piece, minlength=len(flat)).astype(np.int64)
+    def _lengths(self, stream: TokenStream, tokens: Tokens) -> _Ints:
+        return np.bincount(tokens.piece, minlength=len(stream)).astype(np.int64)
 
-    def _of_words(self, ratios: _Floats, starts: _Ints, flat: Flat, tokens: Tokens) -> _Floats:  # noqa: ARG002
+    def _of_words(self, ratios: _Floats, starts: _Ints, stream: TokenStream, tokens: Tokens) -> _Floats:  # noqa: ARG002
         return ratios[~tokens.is_tag]
 
 

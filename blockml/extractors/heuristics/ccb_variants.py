@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from blockml.extractors.base import Between, Traits, parameter
 from blockml.extractors.heuristics.ccb import CCB
-from blockml.extractors.heuristics.token_stream import Flat, Tokens
+from blockml.extractors.heuristics.token_stream import Tokens, TokenStream
 from blockml.page import Page
 from blockml.page.subtrees import subtree_sums
 
 __all__ = ["INLINE", "TreeCCB", "WeightedCCB"]
 
 #: Elements inside a line of text (HTML standard: sections 4.5 "text-level semantics" and 4.7 "edits", and their
-#: obsolete kin of section 16.2).
+#: obsolete elements of section 16.2).
 INLINE = frozenset(
     "a abbr acronym b bdi bdo big br cite code data del dfn em font i ins kbd mark nobr q rb rp rt rtc ruby s samp "
     "small span strike strong sub sup time tt u var wbr".split()
@@ -28,17 +28,17 @@ INLINE = frozenset(
 class WeightedCCB(CCB):
     """Content code blurring by characters in which inline tags count less than others.
 
-    "New models" for the vector are future work of the paper (Gottron 2008). It has a tag in the vector (``ccb``) or
-    takes it out (``accb``, for anchors). Here an inline tag of n characters has ``inline_weight * n`` entries, so both
-    are special cases, and no inline tag ends a text that is kept or removed as a whole: menus, full of links, still
-    have more code than a text with some links and emphasis.
+    The paper (Gottron 2008) names "new models" for the vector as future work. In the paper a tag is either in the
+    vector (``ccb``) or left out (``accb``, for anchors). Here an inline tag of n characters has ``inline_weight * n``
+    entries, so both are special cases, and inline tags do not end a text that is kept or removed as a whole. Menus,
+    which are full of links, still have more code than a text with some links and emphasis.
 
     Parameters
     ----------
     inline_weight
-        What a character of a tag in :data:`INLINE` counts, in [0, 1]; one of another tag counts 1.
+        Weight of a character of a tag in :data:`INLINE`, in [0, 1]; characters of other tags have weight 1.
     attributes
-        Count the characters of attributes, else those of name and brackets only.
+        Whether characters of attributes count; otherwise only those of name and brackets do.
     radius, sigma, eps, max_iter, threshold, keep_blocks, view, min_words
         See :class:`blockml.extractors.heuristics.ccb.CCB`.
 
@@ -57,32 +57,32 @@ class WeightedCCB(CCB):
     inline_weight: float = parameter(0.25, Between(0, 1))
     attributes: bool = parameter(default=True)
 
-    def _lengths(self, flat: Flat, tokens: Tokens) -> NDArray[np.int64]:
-        lengths = super()._lengths(flat, tokens)
+    def _lengths(self, stream: TokenStream, tokens: Tokens) -> NDArray[np.int64]:
+        lengths = super()._lengths(stream, tokens)
         if not self.attributes:
-            bare = np.array([len(name) + 2 for name in flat.names], dtype=np.int64)
-            lengths = np.where(flat.is_tag, bare, lengths)
-        return np.where(_is_inline(flat), np.rint(self.inline_weight * lengths).astype(np.int64), lengths)
+            bare = np.array([len(name) + 2 for name in stream.names], dtype=np.int64)
+            lengths = np.where(stream.is_tag, bare, lengths)
+        return np.where(_is_inline(stream), np.rint(self.inline_weight * lengths).astype(np.int64), lengths)
 
-    def _separates(self, flat: Flat) -> NDArray[np.bool_]:
-        return flat.is_tag & ~_is_inline(flat)
+    def _separates(self, stream: TokenStream) -> NDArray[np.bool_]:
+        return stream.is_tag & ~_is_inline(stream)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class TreeCCB(WeightedCCB):
     """Content code blurring by characters, then along the tree.
 
-    To "incorporate DOM structure" is future work of the paper (Gottron 2008). Blurring only knows what stands before
-    and after a text in the source. What stands in the same element says more: a short line in an article is content,
-    and so is a heading, while a sentence between teasers is not. So each element has a ratio: the mean over the
-    characters of its blocks, mixed with the ratio of the element around it, which counts as ``prior`` characters. So
-    does a block's score with that of its element: long texts stay what they are, short ones follow their surroundings.
-    Elements that wrap just one other are passed over. Linear in the number of nodes.
+    The paper (Gottron 2008) names "incorporate DOM structure" as future work. Blurring uses the text before and after a
+    block in the source; text in the same element is more informative: a short line or a heading in an article is
+    content, a sentence between teasers is not. Each element therefore has a ratio: the mean over the characters of its
+    blocks, averaged with the ratio of its parent element, which has the weight of ``prior`` characters. A block's score
+    is averaged with the ratio of its element in the same way, so that short blocks follow their element and long ones
+    hardly change. Elements with a single child element are skipped. Linear in the number of nodes.
 
     Parameters
     ----------
     prior
-        Characters that the surroundings' ratio counts for; with 0 it is ``wccb``.
+        Weight of the parent element's ratio, in characters; 0 gives ``wccb``.
     inline_weight, attributes
         See :class:`WeightedCCB`.
     radius, sigma, eps, max_iter, threshold, keep_blocks, view, min_words
@@ -110,9 +110,9 @@ class TreeCCB(WeightedCCB):
         return np.clip(mixed, 0, 1).astype(np.float32)
 
 
-def _is_inline(flat: Flat) -> NDArray[np.bool_]:
+def _is_inline(stream: TokenStream) -> NDArray[np.bool_]:
     """(n,) whether a piece is a tag of an inline element."""
-    return np.array([name.removeprefix("/") in INLINE for name in flat.names], dtype=bool)
+    return np.array([name.removeprefix("/") in INLINE for name in stream.names], dtype=bool)
 
 
 def _around(page: Page, size: NDArray[np.float64], content: NDArray[np.float64], prior: float) -> NDArray[np.float64]:

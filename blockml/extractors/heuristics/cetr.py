@@ -12,26 +12,26 @@ from numpy.typing import NDArray
 
 from blockml.extractors.base import Between, Extractor, Traits, parameter
 from blockml.extractors.heuristics.source_lines import split_lines
-from blockml.extractors.heuristics.token_stream import flatten, shares
+from blockml.extractors.heuristics.token_stream import block_share, token_stream
 from blockml.page import Page
 
 __all__ = ["CETR", "CETRTM", "above_deviation", "away_from_origin", "smooth", "steps_ahead"]
 
-#: Rounds of k-means after which it stops anyway (our choice; a few suffice).
+#: Maximum number of iterations of k-means (our choice; a few suffice).
 _ROUNDS = 100
 
 
 def smooth(values: NDArray[np.float64], sigma: float = 1.0) -> NDArray[np.float64]:
-    """Average each value with its neighbours, by the weights of a Gaussian (Weninger et al. 2010).
+    """Smooth values with a Gaussian kernel (Weninger et al. 2010).
 
-    At the ends the weights that are left are scaled up, so that equal values stay what they are.
+    At the ends the remaining weights are normalised, so that equal values are unchanged.
 
     Parameters
     ----------
     values
         (n,), at least one.
     sigma
-        Width of the Gaussian, above 0; it reaches as far, rounded up.
+        Standard deviation, above 0. The kernel is cut off at this distance, rounded up.
 
     Examples
     --------
@@ -46,14 +46,14 @@ def smooth(values: NDArray[np.float64], sigma: float = 1.0) -> NDArray[np.float6
 
 
 def steps_ahead(values: NDArray[np.float64], ahead: int = 3) -> NDArray[np.float64]:
-    """How far the mean of the next values is from each value (Weninger et al. 2010).
+    """Compute the absolute difference between each value and the mean of the next ones (Weninger et al. 2010).
 
     Parameters
     ----------
     values
         (n,).
     ahead
-        How many values are looked ahead; near the end those that are left. For the last value it is 0.
+        Number of next values; fewer near the end. The result for the last value is 0.
 
     Examples
     --------
@@ -151,7 +151,7 @@ def _squares(points: NDArray[np.float64], centres: NDArray[np.float64]) -> NDArr
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class _TagRatios(Extractor):
-    """Base class of both methods: a block scores the share of its words on lines of content."""
+    """Base class of both methods: the score of a block is the share of its words on lines of content."""
 
     traits: ClassVar[Traits] = Traits("Weninger et al. 2010")
 
@@ -168,21 +168,21 @@ class _TagRatios(Extractor):
         Raises
         ------
         UsageError
-            An argument of the constructor is no legal value.
+            The value of a parameter is not legal.
         """
         self.check()
-        lines = split_lines(flatten(page), rewrap=self.rewrap)
-        # Where there are no tags, all is text.
+        lines = split_lines(token_stream(page), rewrap=self.rewrap)
+        # Without tags all lines are content.
         chosen = self._content(lines.ratio) if lines.n_tags.any() else np.ones(len(lines.n_tags), dtype=bool)
         words = np.repeat(np.arange(len(lines.line)), lines.n_words)
-        return shares(chosen[lines.line][words], lines.block[words], len(page.blocks))
+        return block_share(chosen[lines.line][words], lines.block[words], len(page.blocks))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class CETRTM(_TagRatios):
     """Content extraction by tag ratios, with a threshold: keeps lines above the ratios' standard deviation.
 
-    The tag ratio of a line is its characters of text by its tags. Smoothed over the lines, it is high in content.
+    The tag ratio of a line is its characters of text divided by its tags. Smoothed over lines, it is high in content.
     A block scores the share of its words that are on such lines.
 
     Parameters

@@ -164,7 +164,7 @@ class _Trace:
     shares: Sequence[NDArray[np.float32]]
     """(n_blocks,) share of each block's words that remains, before the first filter and after each."""
     taken: Mapping[str, NDArray[np.int64]]
-    """By filter, (n_nodes,) the element with which it took a node; -1 for nodes it did not take."""
+    """By filter, (n_nodes,) element with which it removed a node; -1 for nodes that it did not remove."""
 
 
 @dataclass(eq=False, repr=False)
@@ -176,19 +176,19 @@ class Crunch(Extractor):
     Parameters
     ----------
     ratio
-        Links per word outside of links up to which a container is no link list.
+        Maximum links per unlinked word of a container that is not a link list.
     elements
-        Remove scripts, embedded objects, controls, and each form or ``noscript`` that doesn't hold most of the page.
+        Remove scripts, embedded objects and controls, and forms and ``noscript`` without most of the page's words.
     adverts
-        Remove elements whose ``class`` or ``id`` says they are advertisements, or whose address is on an advertiser's
-        host, unless they hold most of the page.
+        Remove elements with a ``class`` or ``id`` of advertisements, or with an address on a host of ``ad_hosts``,
+        unless they have most of the page's words.
     link_lists
         Remove lists, tables, cells, divisions and paragraphs with at least two links and more than ``ratio`` links
-        per word outside of links, inner ones first.
+        per unlinked word, inner ones first.
     text_lists
         Remove lists whose items have fewer than three words on average.
     empty
-        Remove lists, tables, cells, divisions and paragraphs without a word left.
+        Remove lists, tables, cells, divisions and paragraphs without remaining words.
     retain_links
         Keep the linked text of removed link lists. Crunch appends these links to the page; here they stay in place.
     ad_hosts
@@ -223,14 +223,14 @@ class Crunch(Extractor):
             raise UsageError(f"parameter 'ad_hosts' of {self.name} must be a tuple of host names, got {hosts!r}")
 
     def score(self, page: Page) -> NDArray[np.float32]:
-        """Give each block the share of its words that all filters leave."""
+        """Score each block by the share of its words that remain after all filters."""
         return self._trace(page).shares[-1]
 
     def filters(self, page: Page) -> dict[str, NDArray[np.bool_]]:
-        """Blocks that each filter removed: (n_blocks,) by name of the filter, in the order they run.
+        """Return (n_blocks,) masks of the blocks that each filter removed, by name of the filter, in order.
 
-        A block whose words go piece by piece was removed by the filter that left less than half of them. So each
-        block below the default threshold was removed by just one filter.
+        If several filters removed words of a block, the one after which less than half of them remained counts. Each
+        block below the default threshold was thus removed by exactly one filter.
 
         Examples
         --------
@@ -244,7 +244,7 @@ class Crunch(Extractor):
         return {name: before & ~after for name, (before, after) in zip(trace.taken, pairwise(kept), strict=True)}
 
     def explain(self, page: Page) -> tuple[str, ...]:
-        """Filter that removed a block, and XPath of the element that went; empty for blocks that stay."""
+        """Return the filter that removed a block and the XPath of the removed element; empty for kept blocks."""
         notes = [""] * len(page.blocks)
         taken = self._trace(page).taken
         for name, removed in self.filters(page).items():
@@ -256,7 +256,7 @@ class Crunch(Extractor):
         return tuple(notes)
 
     def _trace(self, page: Page) -> _Trace:
-        """Run the chain."""
+        """Run the filters."""
         self.check()
         chain: dict[str, _Filter] = {
             "elements": _elements,
@@ -266,7 +266,7 @@ class Crunch(Extractor):
             "empty": _empty,
         }
         nodes = page.nodes
-        # Scripts without blanks count by the sign, lest a sentence of Chinese pass for one word.
+        # Scripts without spaces are counted by character; otherwise a Chinese sentence would be one word.
         words = np.bincount(find_words(nodes.texts, "cjk")[0], minlength=len(nodes)) * ((nodes.flags & Flag.HEAD) == 0)
         left, retained = np.ones(len(nodes), dtype=bool), np.zeros(len(nodes), dtype=bool)
         shares, taken = [_share(page, words, left)], {}
@@ -281,7 +281,7 @@ class Crunch(Extractor):
 
 
 def _share(page: Page, words: NDArray[np.int64], left: NDArray[np.bool_]) -> NDArray[np.float32]:
-    """(n_blocks,) share of each block's words that is left; of its texts, if it has no words."""
+    """Return (n_blocks,) share of each block's words that remain, or of its texts if it has no words."""
     is_text = page.nodes.tag == 0
     total = in_blocks(page.blocks, words)
     by_words = in_blocks(page.blocks, words * left) / np.maximum(total, 1)

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.extractors.base import Between, Extractor, Traits, parameter
-from blockml.extractors.heuristics.token_stream import VIEWS, flatten, shares
+from blockml.extractors.heuristics.token_stream import VIEWS, block_share, token_stream
+from blockml.extractors.page_curve import PageCurve
 from blockml.page import Page
 
 __all__ = ["DSC", "Windows", "flat_sections", "slope_curve", "slope_windows", "window_length"]
@@ -165,6 +166,36 @@ class DSC(Extractor):
             An argument of the constructor is no legal value.
         """
         self.check()
-        tokens = flatten(page, self.view).tokens()
+        tokens = token_stream(page, self.view).tokens()
         chosen = flat_sections(tokens.is_tag, factor=self.factor, run=self.run, window=self.window)
-        return shares(chosen, tokens.block, len(page.blocks))
+        return block_share(chosen, tokens.block, len(page.blocks))
+
+    def curve(self, page: Page) -> PageCurve:
+        """Return the slope of the window around each token, and the document slope curve."""
+        self.check()
+        tokens = token_stream(page, self.view).tokens()
+        n = len(tokens)
+        length = window_length(n) if self.window is None else self.window
+        windows = slope_windows(tokens.is_tag, length)
+        sums, counts = np.zeros(n + 1), np.zeros(n + 1)
+        for change, sign, place in ((windows.slope, 1, windows.start), (windows.slope, -1, windows.end)):
+            np.add.at(sums, place, sign * change)
+            np.add.at(counts, place, sign)
+        n_tags = int(np.count_nonzero(tokens.is_tag))
+        limit = self.factor * n_tags / max(n, 1)
+        return PageCurve(
+            unit="tokens",
+            is_content=~tokens.is_tag,
+            name="slope: share of tags in the windows over a token",
+            values=np.cumsum(sums)[:-1] / np.maximum(np.cumsum(counts)[:-1], 1),
+            threshold=limit,
+            keeps_above=False,
+            block=tokens.block,
+            facts={
+                "window": f"{length} tokens, moved by {max(1, length // 2)}; {len(windows.start)} windows",
+                "low": f"slope up to {limit:.3f}, {self.factor:g} times that of the page",
+                "section": f"{self.run} low windows in a row",
+            },
+            total=slope_curve(tokens.is_tag) / max(n_tags, 1),
+            total_name="document slope curve: tags so far",
+        )

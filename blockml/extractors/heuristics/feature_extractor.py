@@ -19,7 +19,7 @@ from blockml.page.subtrees import nearest, text_lengths
 
 __all__ = ["CONTAINERS", "FE", "FEATURES", "KFE"]
 
-#: Elements that a page is taken apart at: tables, divisions, and as our choice cells, and sections of all kinds.
+#: Elements that divide a page into parts: tables and divisions, and (our choice) cells and all kinds of sections.
 CONTAINERS = frozenset("html body table td th div section article main aside header footer nav".split())
 
 #: Desired features, as counts per node: characters of text, and elements.
@@ -33,12 +33,12 @@ FEATURES: Mapping[str, Callable[[Nodes], NDArray[np.generic]]] = {
 
 
 def _parts(page: Page, feature: str) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Parts of a page that hold text.
+    """Divide a page into parts that contain text.
 
     Returns
     -------
     part, amounts
-        (n_blocks,) the part that each block belongs to, and (n_parts,) how much of the feature each part has.
+        (n_blocks,) index of each block's part, and (n_parts,) amount of the feature in each part.
     """
     nodes = page.nodes
     container = nearest(nodes, nodes.named(CONTAINERS)) + 1  # 0: outside of all
@@ -51,8 +51,8 @@ def _parts(page: Page, feature: str) -> tuple[NDArray[np.intp], NDArray[np.float
 class FE(Extractor):
     """Keeps the part of the page with the largest share of the desired feature.
 
-    Other parts score in proportion to it, so that a lower threshold keeps the next ones too. Parts with equal shares
-    are kept or removed together; that holds as well where none has the feature, and all are kept.
+    Scores of other parts are relative to it, so that a lower threshold keeps the next ones too. Parts with equal shares
+    are kept or removed together. If no part has the feature, all are kept.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class FE(Extractor):
         return 1.0
 
     def score(self, page: Page) -> NDArray[np.float32]:
-        """Give each block what its part has of the feature, relative to the part that has most."""
+        """Score each block by the amount of the feature in its part, relative to the largest amount."""
         self.check()
         part, amounts = _parts(page, self.feature)
         largest = amounts.max(initial=0)
@@ -90,14 +90,14 @@ class FE(Extractor):
 class KFE(Extractor):
     """Keeps the group of parts with the largest shares of the desired feature, out of ``k`` groups.
 
-    Groups are those of k-means on one number per part: how much of the feature it has.
+    Groups are found by k-means on the amount of the feature in each part.
 
     Parameters
     ----------
     feature
         The desired feature: a key of :data:`FEATURES`.
     k
-        Number of groups; fewer where parts have fewer different amounts. With one group all is kept.
+        Number of groups; fewer if there are fewer distinct amounts. With one group everything is kept.
 
     Examples
     --------
@@ -115,7 +115,7 @@ class KFE(Extractor):
     k: int = parameter(3, Between(1, 10, whole=True))  # much, some and little; our choice
 
     def score(self, page: Page) -> NDArray[np.float32]:
-        """Give each block of the first group 1, and all others 0."""
+        """Score blocks of the first group 1, and all others 0."""
         self.check()
         part, amounts = _parts(page, self.feature)
         if not len(part):
@@ -142,7 +142,7 @@ def _start_of_top_cluster(values: NDArray[np.float64], k: int) -> float:
     weights, sums, squares = (np.append(0.0, np.cumsum(counts * distinct**power)) for power in (0, 1, 2))
 
     def scatter(first: NDArray[np.intp], stop: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Sum of squared distances to their mean of the values ``first`` to ``stop - 1``, for each pair."""
+        """Return the sum of squared distances of values ``first`` to ``stop - 1`` to their mean, for each pair."""
         total, weight = sums[stop] - sums[first], weights[stop] - weights[first]
         return np.asarray(squares[stop] - squares[first] - total**2 / weight)
 
@@ -152,5 +152,5 @@ def _start_of_top_cluster(values: NDArray[np.float64], k: int) -> float:
     for _ in range(k - 2):
         split = [least[: stop - 1] + scatter(places[1:stop], places[stop : stop + 1]) for stop in range(1, n + 1)]
         least = np.array([min(one, several.min(initial=one)) for one, several in zip(least, split, strict=True)])
-    # Of equally good borders the lowest, with more in the top cluster.
+    # Ties go to the lowest threshold, which gives the largest top cluster.
     return float(distinct[1 + int(np.argmin(least[:-1] + scatter(places[1:n], places[n:])))])

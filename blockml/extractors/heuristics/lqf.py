@@ -22,17 +22,17 @@ BLOCK_NODES = frozenset(
 
 
 def link_quotas(nodes: Nodes, *, literal: bool = False) -> NDArray[np.float64]:
-    """Link quota of every block node: the share of its own text that is linked.
+    """Compute the link quota of every block node: the share of its own text that is linked.
 
     A text belongs to the nearest block node above it; its length is counted in characters with white space
-    normalised. What stands inside an ``a`` is linked, also if the ``a`` holds the whole block node.
+    normalised. Text inside an ``a`` is linked, even if the ``a`` contains the whole block node.
 
     Parameters
     ----------
     nodes
         The tree.
     literal
-        Follow Algorithm 3.3 of Gottron 2008 to the letter. It runs over all descendants outside of nested block
+        Follow Algorithm 3.3 of Gottron 2008 literally. It runs over all descendants outside of nested block
         nodes, so that text below an inline element counts once with the text and once with each such element.
 
     Returns
@@ -80,9 +80,9 @@ def _printed_sums(
     n = len(nodes)
     whole, anchor = subtree_sums(nodes, lengths).tolist(), nodes.named({"a"}).tolist()
     parents = nodes.parent.tolist()
-    total, links = [0.0] * (n + 1), [0.0] * (n + 1)  # the entry at the end takes what roots have
+    total, links = [0.0] * (n + 1), [0.0] * (n + 1)  # the last entry is for the parent of roots
     for node in np.flatnonzero(~is_block)[::-1].tolist():
-        # A text has nothing below it, and so adds its length alone.
+        # Text nodes have no descendants, so they only add their own length.
         quota = 1.0 if anchor[node] else links[node] / total[node] if total[node] else 0.0
         total[parents[node]] += whole[node] + total[node]
         links[parents[node]] += quota * whole[node] + links[node]
@@ -91,17 +91,17 @@ def _printed_sums(
 
 @dataclass(eq=False, repr=False)
 class LQF(Extractor):
-    """Removes the text of block elements that have too much of it in links.
+    """Removes the text of block elements whose share of linked text is too high.
 
     Parameters
     ----------
     quota
-        Largest share of linked text that content has, in [0, 1].
+        Maximum share of linked text of content, in [0, 1].
     remove_subtree
-        Whether a removed block element, other than ``html`` and ``body``, takes those inside it along, instead of each
-        being judged by itself.
+        Whether block elements inside a removed one (other than ``html`` and ``body``) are removed with it; otherwise
+        each is decided by its own quota.
     literal
-        Compute quotas to the letter of the printed algorithm: see :func:`link_quotas`.
+        Follow the printed algorithm literally: see :func:`link_quotas`.
 
     Examples
     --------
@@ -125,23 +125,23 @@ class LQF(Extractor):
         return 1 - self.quota
 
     def score(self, page: Page) -> NDArray[np.float32]:
-        """Give each block 1 less the link quota of the block element that holds it."""
+        """Score each block by 1 minus the link quota of the block element around it."""
         self.check()
         nodes = page.nodes
         is_block = nodes.named(BLOCK_NODES)
-        # Text above all block elements, which no parser leaves there, finds the entry at the end and is kept.
+        # The last entry is for text outside of all block elements, which parsers do not produce; it is kept.
         quotas = np.append(np.nan_to_num(link_quotas(nodes, literal=self.literal)), 0.0)
         if self.remove_subtree:
-            # The page is no block of itself: one link to skip the menu, right below body, would take all along.
+            # html and body never count: a single skip link directly below body would remove the whole page.
             takes = is_block & ~nodes.named({"html", "body"})
             quotas = _largest_above(quotas, nearest_above(nodes, takes))
-        # No block element begins or ends inside a text block, so that its first text speaks for all.
+        # No block element begins or ends inside a text block, so all its texts have the same owner.
         scores: NDArray[np.float32] = (1 - quotas[nearest(nodes, is_block)[page.blocks.node]]).astype(np.float32)
         return scores
 
 
 def _largest_above(values: NDArray[np.float64], above: NDArray[np.int64]) -> NDArray[np.float64]:
-    """(n + 1,) largest of the values (n + 1,) met from each node upwards; ``above`` (n,) is the next one up, or -1."""
+    """Return (n + 1,) maximum of ``values`` over each node and its ancestors; ``above`` (n,) is the next one, or -1."""
     up = np.append(above, -1)
     while (up >= 0).any():
         values = np.maximum(values, values[up])

@@ -1,4 +1,4 @@
-"""The lines of a page's source, and what stands on each: tags, and stretches of text."""
+"""Lines of a page's source, with the tags and stretches of text on each."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.extractors.heuristics.token_stream import Flat
+from blockml.extractors.heuristics.token_stream import TokenStream
 from blockml.text.characters import code_points
 from blockml.text.words import find_words
 
 __all__ = ["LINE_LENGTH", "Lines", "split_lines"]
 
-#: Characters of text on a line where the source has longer ones (our choice: about what lines of written sources hold).
+#: Maximum characters of text on a line; longer lines are broken (our choice: about the length of hand-written lines).
 LINE_LENGTH = 65
 
-#: Elements that are taken away first, with their tags (Weninger et al. 2010).
+#: Elements that are removed first, with their tags (Weninger et al. 2010).
 _REMOVED = frozenset({"script", "/script", "style", "/style"})
 _BREAK = re.compile(r"\r\n?|\n")
 # Inside a piece of text only comments are markup.
@@ -29,7 +29,7 @@ _COMMENT = re.compile(r"<!--.*?(?:--!?>|\Z)|<[!?/][^>]*+(?:>|\Z)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lines:
-    """The lines of a page that are not empty, and the stretches of text on them."""
+    """Non-empty lines of a page, and the stretches of text on them."""
 
     n_chars: NDArray[np.int64]  #: (n_lines,) characters of text.
     n_tags: NDArray[np.int64]  #: (n_lines,) tags that begin there.
@@ -39,32 +39,32 @@ class Lines:
 
     @property
     def ratio(self) -> NDArray[np.float64]:
-        """(n_lines,) tag ratio: characters of text by tags; without tags the characters."""
+        """(n_lines,) tag ratio: characters of text divided by tags, or by 1 without tags."""
         ratio: NDArray[np.float64] = self.n_chars / np.maximum(self.n_tags, 1)
         return ratio
 
 
-def split_lines(flat: Flat, *, rewrap: bool = True) -> Lines:
-    """Lay tags and texts out on lines, as the source does.
+def split_lines(stream: TokenStream, *, rewrap: bool = True) -> Lines:
+    """Split tags and texts into the lines of the source.
 
     Parameters
     ----------
-    flat
+    stream
         The page; the tags of scripts and styles are left out.
     rewrap
-        Break lines with more than :data:`LINE_LENGTH` characters of text, between words or before a text. Tags don't
-        count: else long attributes would part a tag from the text it belongs to.
+        Break lines with more than :data:`LINE_LENGTH` characters of text, between words or before a text. Tags do not
+        count, because long attributes would separate a tag from its text.
 
     Examples
     --------
     >>> import blockml
-    >>> from blockml.extractors.heuristics.token_stream import flatten
+    >>> from blockml.extractors.heuristics.token_stream import token_stream
     >>> page = blockml.parse("<div><a>Home</a><a>News</a></div>\\n\\n<p>Cats rule the world, really.</p>")
-    >>> split_lines(flatten(page)).ratio.round(3).tolist()
+    >>> split_lines(token_stream(page)).ratio.round(3).tolist()
     [1.333, 14.0]
     """
     lines, pieces, texts = [], [], []
-    for line, piece, text in _wrapped(flat, LINE_LENGTH if rewrap else sys.maxsize):
+    for line, piece, text in _wrapped(stream, LINE_LENGTH if rewrap else sys.maxsize):
         lines.append(line)
         pieces.append(piece)
         texts.append(text)
@@ -77,15 +77,15 @@ def split_lines(flat: Flat, *, rewrap: bool = True) -> Lines:
         n_chars=np.bincount(row, n_chars, n_lines).astype(np.int64),
         n_tags=np.bincount(row[~is_text], minlength=n_lines),
         line=row[is_text],
-        block=flat.block[np.array(pieces, dtype=np.intp)][is_text],
+        block=stream.block[np.array(pieces, dtype=np.intp)][is_text],
         n_words=np.bincount(owner, minlength=len(texts))[is_text],
     )
 
 
-def _wrapped(flat: Flat, width: int) -> Iterator[tuple[int, int, str]]:
+def _wrapped(stream: TokenStream, width: int) -> Iterator[tuple[int, int, str]]:
     """Line and piece of each tag, with an empty text, and of each stretch of text; no line is empty."""
     line, room, last = -1, width, -1
-    for source_line, piece, text in _source_lines(flat):
+    for source_line, piece, text in _source_lines(stream):
         if source_line != last:
             line, room, last = line + 1, width, source_line
         done = 0
@@ -101,13 +101,13 @@ def _wrapped(flat: Flat, width: int) -> Iterator[tuple[int, int, str]]:
         room -= len(text) - done
 
 
-def _source_lines(flat: Flat) -> Iterator[tuple[int, int, str]]:
+def _source_lines(stream: TokenStream) -> Iterator[tuple[int, int, str]]:
     """Source line and piece of each tag, with an empty text, and of each stretch of text that is on one line."""
-    signs = code_points([flat.source, ""])
+    signs = code_points([stream.source, ""])
     breaks = np.flatnonzero((signs[:-1] == ord("\n")) | ((signs[:-1] == ord("\r")) & (signs[1:] != ord("\n")))) + 1
-    borders = np.append(flat.start, len(flat.source))
+    borders = np.append(stream.start, len(stream.source))
     line_of_border = np.searchsorted(breaks, borders, side="right").tolist()
-    for piece, (name, text) in enumerate(zip(flat.names, flat.texts, strict=True)):
+    for piece, (name, text) in enumerate(zip(stream.names, stream.texts, strict=True)):
         line = line_of_border[piece]
         if name:
             if name not in _REMOVED:
@@ -115,7 +115,7 @@ def _source_lines(flat: Flat) -> Iterator[tuple[int, int, str]]:
         elif line == line_of_border[piece + 1]:
             yield line, piece, text.strip()
         else:
-            written = flat.source[borders[piece] : borders[piece + 1]]
+            written = stream.source[borders[piece] : borders[piece + 1]]
             written = _COMMENT.sub(lambda comment: "\n" * len(_BREAK.findall(comment[0])), written)
             for number, part in enumerate(_BREAK.split(written), start=line):
                 stretch = " ".join(html.unescape(part).split())

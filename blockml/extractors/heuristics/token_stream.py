@@ -21,7 +21,7 @@ from blockml.parsing.builder import DROPPED
 from blockml.parsing.lines import VOID
 from blockml.text.words import find_words
 
-__all__ = ["VIEWS", "Flat", "Tokens", "flatten", "majority", "shares"]
+__all__ = ["VIEWS", "TokenStream", "Tokens", "block_share", "block_vote", "token_stream"]
 
 #: Views of a page as a sequence of tags and texts, by name.
 VIEWS: Mapping[str, str] = {
@@ -55,7 +55,7 @@ class Tokens:
     """Tags and words in document order, as columns of ``n`` entries."""
 
     is_tag: NDArray[np.bool_]  #: (n,) whether it is a tag; else it is a word.
-    piece: NDArray[np.int32]  #: (n,) index of its piece in the :class:`Flat` that it comes from.
+    piece: NDArray[np.int32]  #: (n,) index of its piece in the :class:`TokenStream` that it comes from.
     #: (n,) block of a word; -1 for tags and for words outside the blocks, such as the title's.
     block: NDArray[np.int32]
 
@@ -64,7 +64,7 @@ class Tokens:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Flat:
+class TokenStream:
     """Tags and texts of a page in document order, as columns of ``n`` pieces."""
 
     names: tuple[str, ...]  #: (n,) name of a tag in lower case, ``/`` in front for end tags; empty for texts.
@@ -83,11 +83,11 @@ class Flat:
         """(n,) whether it is a start or end tag of ``a``."""
         return np.array([name in ("a", "/a") for name in self.names], dtype=bool)
 
-    def without(self, pieces: NDArray[np.bool_]) -> Flat:
+    def without(self, pieces: NDArray[np.bool_]) -> TokenStream:
         """Return the sequence without some pieces."""
         kept = np.flatnonzero(~pieces)
         rows = kept.tolist()
-        return Flat(
+        return TokenStream(
             names=tuple([self.names[row] for row in rows]),
             texts=tuple([self.texts[row] for row in rows]),
             n_chars=self.n_chars[kept],
@@ -112,7 +112,7 @@ class Flat:
         return Tokens(self.is_tag[piece], piece, self.block[piece])
 
 
-def flatten(page: Page, view: str = "raw") -> Flat:
+def token_stream(page: Page, view: str = "raw") -> TokenStream:
     """Convert a page to a sequence of tags and texts.
 
     Comments, contents of scripts and styles, and white space between two tags are left out.
@@ -132,8 +132,8 @@ def flatten(page: Page, view: str = "raw") -> Flat:
     Examples
     --------
     >>> import blockml
-    >>> flat = flatten(blockml.parse("<p class=x>ab <a>cd</a> ef</p>"))
-    >>> flat.names, flat.texts[1:3], flat.n_chars.tolist()
+    >>> stream = token_stream(blockml.parse("<p class=x>ab <a>cd</a> ef</p>"))
+    >>> stream.names, stream.texts[1:3], stream.n_chars.tolist()
     (('p', '', 'a', '', '/a', '', '/p'), ('ab ', ''), [11, 3, 3, 2, 4, 3, 4])
     """
     if view not in VIEWS:
@@ -147,7 +147,7 @@ def flatten(page: Page, view: str = "raw") -> Flat:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Pieces:
-    """Tags and texts of a source, as columns of :class:`Flat`."""
+    """Tags and texts of a source, as columns of :class:`TokenStream`."""
 
     names: list[str]
     texts: list[str]
@@ -211,7 +211,7 @@ def _scan(source: str) -> _Pieces:
     return _Pieces(names, texts, n_chars, starts)
 
 
-def _raw(page: Page, pieces: _Pieces, source: str) -> Flat:
+def _raw(page: Page, pieces: _Pieces, source: str) -> TokenStream:
     """Return the pieces of the source, without texts that the parser did not find."""
     is_tag = np.array([text == "" for text in pieces.texts], dtype=bool)
     rows = np.flatnonzero(~is_tag)
@@ -221,7 +221,7 @@ def _raw(page: Page, pieces: _Pieces, source: str) -> Flat:
     found = node_of_text >= 0
     block = np.full(len(pieces.names), -1, dtype=np.int32)
     block[rows[found]] = _block_of_node(page)[nodes[node_of_text[found]]]
-    flat = Flat(
+    stream = TokenStream(
         names=tuple(pieces.names),
         texts=tuple(pieces.texts),
         n_chars=np.array(pieces.n_chars, dtype=np.int32),
@@ -231,10 +231,10 @@ def _raw(page: Page, pieces: _Pieces, source: str) -> Flat:
         source=source,
     )
     if found.all():
-        return flat
-    lost = np.zeros(len(flat), dtype=bool)
+        return stream
+    lost = np.zeros(len(stream), dtype=bool)
     lost[rows[~found]] = True
-    return flat.without(lost)
+    return stream.without(lost)
 
 
 def _locate(pieces: Sequence[str], nodes: Sequence[str]) -> NDArray[np.intp]:
@@ -282,7 +282,7 @@ def _block_of_node(page: Page) -> NDArray[np.int32]:
     return result
 
 
-def _tree(page: Page, written: set[str] | None) -> Flat:
+def _tree(page: Page, written: set[str] | None) -> TokenStream:
     """Serialise the tree, without tags whose names the source does not contain.
 
     Without a source, only tags without attributes that every tree contains are left out.
@@ -301,7 +301,7 @@ def _tree(page: Page, written: set[str] | None) -> Flat:
         text_nodes.append(-1 if name else node)
     lengths = np.array([len(part) for part in parts], dtype=np.int32)
     block = np.append(_block_of_node(page), np.int32(-1))[text_nodes]  # -1 takes the entry appended
-    return Flat(
+    return TokenStream(
         names=tuple(names),
         texts=tuple(texts),
         n_chars=lengths,
@@ -332,7 +332,7 @@ def _events(nodes: Nodes) -> Iterator[tuple[int, str, str]]:
             open_nodes.append(node)
 
 
-def majority(scores: NDArray[np.float64], block: NDArray[np.int32], n_blocks: int) -> NDArray[np.float32]:
+def block_vote(scores: NDArray[np.float64], block: NDArray[np.int32], n_blocks: int) -> NDArray[np.float32]:
     """Score blocks by the upper median of the scores of their words.
 
     A block reaches a threshold exactly if at least half of its words do. A block without words scores 0.
@@ -348,7 +348,7 @@ def majority(scores: NDArray[np.float64], block: NDArray[np.int32], n_blocks: in
 
     Examples
     --------
-    >>> majority(np.array([0.2, 0.9, 0.6, 1.0]), np.array([0, 0, 0, 2], np.int32), 3).tolist()
+    >>> block_vote(np.array([0.2, 0.9, 0.6, 1.0]), np.array([0, 0, 0, 2], np.int32), 3).tolist()
     [0.6..., 0.0, 1.0]
     """
     inside = block >= 0
@@ -362,7 +362,7 @@ def majority(scores: NDArray[np.float64], block: NDArray[np.int32], n_blocks: in
     return result
 
 
-def shares(chosen: NDArray[np.bool_], block: NDArray[np.int32], n_blocks: int) -> NDArray[np.float32]:
+def block_share(chosen: NDArray[np.bool_], block: NDArray[np.int32], n_blocks: int) -> NDArray[np.float32]:
     """Compute the share of each block's words that were chosen; 0 for a block without words.
 
     Parameters
@@ -376,7 +376,7 @@ def shares(chosen: NDArray[np.bool_], block: NDArray[np.int32], n_blocks: int) -
 
     Examples
     --------
-    >>> shares(np.array([True, False, True]), np.array([0, 0, 2], np.int32), 3).tolist()
+    >>> block_share(np.array([True, False, True]), np.array([0, 0, 2], np.int32), 3).tolist()
     [0.5, 0.0, 1.0]
     """
     inside = block >= 0

@@ -1,6 +1,12 @@
 """Detect templates by mapping the DOM trees of a site's pages to each other (Alarte et al. 2014)."""
 
-from blockml.templates.mapping.content import content_blocks, content_text_nodes, main_container, template_share
+from blockml.templates.mapping.content import (
+    MAJORITY,
+    content_blocks,
+    content_text_nodes,
+    main_container,
+    template_share,
+)
 from blockml.templates.mapping.etdm import MATCHINGS, map_trees
 from blockml.templates.mapping.html import template_html
 from blockml.templates.mapping.similarity import PRESETS, NodeEquality, similarities, similarity
@@ -15,7 +21,7 @@ from blockml.templates.mapping.template import (
 from blockml.templates.mapping.tree import Tree, tree_of
 
 __all__ = [
-    "MATCHINGS", "PRESETS", "NodeEquality", "NodeScores", "PageTemplate", "Tree", "content_blocks",
+    "MAJORITY", "MATCHINGS", "PRESETS", "NodeEquality", "NodeScores", "PageTemplate", "Tree", "content_blocks",
     "content_text_nodes", "learnt_tree", "main_container", "map_trees", "membership", "node_scores", "page_template",
     "similarities", "similarity", "template_html", "template_share", "tree_of",
 ]  # fmt: skip

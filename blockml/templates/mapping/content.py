@@ -10,10 +10,10 @@ from blockml.page import Flag, Page
 from blockml.page.subtrees import in_blocks, subtree_sums
 from blockml.text.words import find_words
 
-__all__ = ["content_blocks", "content_text_nodes", "main_container", "template_share"]
+__all__ = ["MAJORITY", "content_blocks", "content_text_nodes", "main_container", "template_share"]
 
 #: Share of a block's words from which it is template: the majority of its words decides.
-_MAJORITY = 0.5
+MAJORITY = 0.5
 
 #: Share of the remaining words in the main container. Our choice, following the remark of Alarte et al. (2014) that the
 #: main content is mostly in one place with much text.
@@ -62,7 +62,7 @@ def content_blocks(page: Page, in_template: NDArray[np.bool_], *, second_stage: 
     >>> content_blocks(page, is_template | (page.nodes.tag < 0), second_stage=True).tolist()
     [False, True, True, True]
     """
-    stays = template_share(page, in_template) < _MAJORITY
+    stays = template_share(page, in_template) < MAJORITY
     if second_stage and (container := main_container(page, stays)) is not None:
         stays &= (page.blocks.node >= container) & (page.blocks.last_node < page.nodes.end[container])
     return stays

@@ -42,15 +42,23 @@ def page_template(
     equality: str | NodeEquality = "hybex",
     min_votes: int | None = None,
     matching: str = "greedy",
+    successive: bool = False,
 ) -> PageTemplate | None:
     """Find the template that a page shares with other pages.
 
-    Each other page is mapped to the key page independently, so their order doesn't matter. None if no page is left to
-    compare. Other pages with the visible text of the key page are skipped, as with a copy all of it would be template,
-    and so are pages with equal source. A template node is mapped to ``min_votes`` of the other pages, or all if they
-    are fewer; by default all, as in the paper, while the public implementation requires 2 of 3. For ``equality`` and
-    ``matching`` see :func:`map_trees`. Raises UnknownNameError for an unknown equality or matching, and UsageError for
-    ``min_votes`` below 1.
+    Each other page is mapped to the key page independently (definition 3.3), so their order doesn't matter. None if no
+    page is left to compare. Other pages with the visible text of the key page are skipped, as with a copy all of it
+    would be template, and so are pages with equal source. A template node is mapped to ``min_votes`` of the other
+    pages, or all if they are fewer; by default all, as in the paper, while the public implementation requires 2 of 3.
+    For ``equality`` and ``matching`` see :func:`map_trees`.
+
+    With ``successive``, each page is mapped to what is left of the key page after the pages before it (algorithm 2).
+    A node that has dropped out then frees its counterpart on later pages for a sibling, so the template can be larger
+    than by the definition, and depends on the order of pages. A page that cannot be mapped at all is skipped there and
+    empties the template of the definition.
+
+    Raises UnknownNameError for an unknown equality or matching, and UsageError for ``min_votes`` below 1 or together
+    with ``successive``, where every page decides.
 
     Examples
     --------
@@ -62,8 +70,11 @@ def page_template(
     """
     if min_votes is not None and min_votes < 1:
         raise UsageError(f"min_votes must be at least 1, got {min_votes}")
+    if successive and min_votes is not None:
+        raise UsageError("min_votes does not apply to a successive template: every page decides")
     sources: set[bytes] = set()
-    tree = tree_of(key)
+    tree = left = tree_of(key)
+    rows = np.arange(len(tree))  # of the key page, still in the template
     votes = np.zeros(len(tree), dtype=np.int32)
     n_pages = 0
     for page in others:
@@ -71,7 +82,14 @@ def page_template(
             continue
         if page.utf8 is not None:
             sources.add(page.utf8)
-        votes += map_trees(tree, tree_of(page), equality, matching=matching) >= 0
+        mapped = map_trees(left, tree_of(page), equality, matching=matching) >= 0
+        if successive:
+            if not mapped.any() and len(left):
+                continue
+            rows, left = rows[mapped], left.restricted(mapped)
+            votes[rows] += 1
+        else:
+            votes += mapped
         n_pages += 1
     if not n_pages:
         return None

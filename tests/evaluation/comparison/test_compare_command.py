@@ -53,7 +53,7 @@ def test_compare_writes_tables_and_is_resumed(tmp_path: Path, capsys: pytest.Cap
 
 
 def test_list_names_every_system(capsys: pytest.CaptureFixture[str]) -> None:
-    """With its version or how to get it."""
+    """Each system is listed with its version or the command that installs it."""
     assert main(["compare", "--list", "--format", "json"]) == 0
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
     assert {"plain", "kim2013", *peers.PEERS} <= rows.keys()

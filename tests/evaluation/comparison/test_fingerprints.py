@@ -25,7 +25,7 @@ def test_every_package_is_classified() -> None:
     extracting = {path.parts[0] for path in SOURCES if runs_in_extraction(path)}
     assert extracting - {"evaluation"} == {
         "__init__.py", "__main__.py", "_kernel", "decision", "errors.py", "extract.py", "extractors", "features",
-        "model", "page", "parsing", "predictors", "rendering", "storage", "templates", "text",
+        "metadata", "model", "page", "parsing", "predictors", "rendering", "storage", "templates", "text",
     }  # fmt: skip
     assert {path.parts[0] for path in SOURCES} - extracting == {"batch", "cli", "datasets", "reports", "training"}
     assert [path for path in SOURCES if path.parts[0] == "evaluation" and runs_in_extraction(path)] == [
@@ -44,13 +44,13 @@ def test_scoring_covers_parsing_gold_and_metrics() -> None:
 
 
 def test_fingerprints_depend_on_the_selection() -> None:
-    """And are the same for the same code."""
+    """Another selection changes the fingerprint; equal code gives equal fingerprints."""
     assert extraction_fingerprint() == extraction_fingerprint() != scoring_fingerprint()
     assert source_fingerprint(lambda module: module.name == "words.py") != source_fingerprint(lambda _: False)
 
 
 def test_models_that_differ_have_different_fingerprints() -> None:
-    """In any field, not just in their trees."""
+    """Every field of a model counts, not only its trees."""
     extractor = resolve("kim2013")
     assert isinstance(extractor, TrainedExtractor)
     model = extractor.model

@@ -15,6 +15,7 @@ from blockml.evaluation.comparison.published import (
     published_tables,
 )
 
+CLUSTER_METRICS = {"dunn", "rand_ordered", "purity", "mutual_information_gottron"}
 TABLES = {table.name: table for table in published_tables()}
 
 
@@ -26,7 +27,7 @@ def test_every_table_is_whole(table: PublishedTable) -> None:
     assert len({row.name for row in table.rows}) == len(table.rows)
     assert len(set(table.columns)) == len(table.columns)
     assert set(table.systems) <= set(table.columns)
-    assert {row.metric for row in table.rows} <= {"", *METRICS}
+    assert {row.metric for row in table.rows} <= {"", *METRICS, *CLUSTER_METRICS}
     assert table.source.startswith(("Gottron", "Kim", "Alarte"))
     assert table.place
 
@@ -38,7 +39,7 @@ def test_papers_conclude_what_their_numbers_show(table: PublishedTable, claim: C
     """Every claim is about columns and rows of its table, and holds for it."""
     assert {*claim.better, *claim.worse} <= set(table.columns)
     assert set(claim.rows) <= {row.name for row in table.rows}
-    assert claim.relation in {">", ">="}
+    assert claim.relation in {">", ">=", "="}
     assert claim.holds(table.scores()) is True
 
 
@@ -118,7 +119,7 @@ SCORES = {"a": {"x": 0.5, "y": 0.5}, "b": {"x": 0.25, "y": 0.75}, "c": {"x": 0.1
 
 
 @pytest.mark.parametrize(
-    ("claim", "verdict"),
+    ("claim", "holds"),
     [
         (Claim("", ("a",), ("c",)), True),
         (Claim("", ("c",), ("a",)), False),
@@ -132,9 +133,9 @@ SCORES = {"a": {"x": 0.5, "y": 0.5}, "b": {"x": 0.25, "y": 0.75}, "c": {"x": 0.1
         (Claim("", ("a",), ("b",), rows=("z",)), None),
     ],
 )
-def test_claims_compare_means_or_every_row(claim: Claim, verdict: bool | None) -> None:  # noqa: FBT001
-    """All better columns against all worse ones, on average or in every row; None where something is missing."""
-    assert claim.holds(SCORES) is verdict
+def test_claims_compare_means_or_every_row(claim: Claim, holds: bool | None) -> None:  # noqa: FBT001
+    """All better columns are compared with all worse ones, by mean or in every row; missing values give None."""
+    assert claim.holds(SCORES) is holds
 
 
 def test_claims_need_the_same_rows_of_all_columns() -> None:
@@ -157,8 +158,8 @@ def test_ours_stand_beside_the_published_numbers() -> None:
     assert [(row["column"], row["dataset"], row["mean"]) for row in blurring["ours"]] == [
         ("ACCB", "news", 0.8), ("ACCB", "forum", 0.4), ("CCB", "news", 0.9), ("CCB", "forum", 0.5)
     ]  # fmt: skip
-    verdicts = [(claim["published"], claim["ours"]) for claim in blurring["claims"]]
-    assert verdicts == [(True, False), (True, None), (True, None), (True, None), (True, None)]
+    holding = [(claim["published"], claim["ours"]) for claim in blurring["claims"]]
+    assert holding == [(True, False), (True, None), (True, None), (True, None), (True, None)]
     assert blurring["note"] == NOTE
     assert blurring["derived"]["means"]["ACCB"] == 0.7816
     assert blurring["metric"] == "lcs_f1"
@@ -177,3 +178,27 @@ def test_weighted_means_follow_the_sizes() -> None:
     assert table.means() == {"a": 0.5, "b": 1.0}
     assert table.weighted_means() == {"a": 0.75, "b": 1.0}
     assert table.best_counts() == {"a": 1, "b": 2}
+
+
+def test_claims_about_measures_are_tested_on_ours() -> None:
+    """Rand index and purity of a threshold of 0.9 against the others, on any pages; unmapped columns are not tested."""
+    systems = ("cp at 0.7", "cp at 0.9", "ctss at 0.85", "cps at 0.6")
+    measured = {
+        metric: {name: {"pages": 0.5 if name == "cp at 0.9" else 0.9} for name in systems}
+        for metric in ("rand_ordered", "purity", "mutual_information_gottron")
+    }
+    claims = {row["name"]: row["claims"] for row in compare_with_published(measured)}
+    assert [claim["ours"] for claim in claims["clustering-threshold"]] == [True]
+    assert [claim["ours"] for claim in claims["clustering-dunn"]] == [None, None]
+
+
+def test_the_first_measured_system_of_a_column_counts() -> None:
+    """A trained tree of six attributes stands before boilerpipe's own; equal means are equal within a tolerance."""
+    blocks = {"block_f1": {"boilerpipe6": {"a": 0.6}, "density": {"a": 0.7, "b": 0.5}, "kim2013": {"a": 0.8, "b": 0.6}}}
+    table = {row["name"]: row for row in compare_with_published(blocks)}["context-965-gweb"]
+    found = [(entry["system"], entry["dataset"]) for entry in table["ours"]]
+    assert found == [("boilerpipe6", "a"), ("density", "b"), ("kim2013", "a"), ("kim2013", "b")]
+    assert table["claims"][0]["ours"] is True
+    equal = Claim("equal", better=("a",), worse=("b",), relation="=", every=True)
+    assert equal.holds({"a": {"x": 0.50}, "b": {"x": 0.515}}) is True
+    assert equal.holds({"a": {"x": 0.50}, "b": {"x": 0.53}}) is False

@@ -54,7 +54,7 @@ def test_word_scores_are_the_public_ones(gold: str, text: str) -> None:
 
 @given(messy_html, few_words | messy_texts)
 def test_blocks_of_a_text_are_those_it_would_label_as_gold(html: str, text: str) -> None:
-    """So systems that know no blocks have block scores too."""
+    """Systems that return plain text are therefore scored by block as well."""
     page = blockml.parse(html.encode("utf-8", "replace"))
     found = referred(html, TextGold("x")).blocks_of(text)
     assert found.tolist() == TextGold(text).label(page).main.tolist()
@@ -99,7 +99,7 @@ def test_a_failure_earns_nothing_where_nothing_is_to_be_found(outcome: str) -> N
 
 
 def test_page_without_output_scores_as_an_empty_text() -> None:
-    """Also one of a system that keeps blocks."""
+    """Systems that keep blocks score as if their text were empty, too."""
     measured = referred("<p>Menu</p><p>one two three</p>", TextGold("one two three", ("two",), ("Menu",)))
     failed = row("", outcome="timeout")
     for score in (measured.score(failed), measured.score(failed, blockml.extractors.Plain().parsing)):
@@ -170,12 +170,12 @@ def test_language_of_the_page_else_of_the_data_set(attributes: str, extra: dict[
     ],
 )
 def test_script_of_most_letters(text: str, script: str) -> None:
-    """Of the page where the gold has none."""
+    """The script is that of the page if the gold has no letters."""
     assert referred("<p>page</p>", TextGold(text)).script == script
 
 
 def test_page_without_gold_is_refused() -> None:
-    """It can't be measured."""
+    """A page without gold cannot be scored."""
     with pytest.raises(DatasetError, match="no gold"):
         referred("<p>x</p>", None)
 

@@ -69,7 +69,7 @@ def files(store: Store) -> dict[str, tuple[int, bytes]]:
 
 
 def test_what_is_done_is_not_touched(calls: Calls, sample: PageSample, store: Store) -> None:
-    """Neither outputs nor scores; the description is the same."""
+    """Outputs and scores are not written again; the description is unchanged."""
     first = run_system(fake(), sample, store)
     score_systems([fake()], sample, store)
     before = files(store)
@@ -105,7 +105,7 @@ def test_what_has_changed_is_run_again(
     sample: PageSample,
     store: Store,
 ) -> None:
-    """And it is said why."""
+    """The reason is printed."""
     run_system(fake(), sample, store)
     drawn = draw_sample(sample.dataset, limit)
     said: list[str] = []
@@ -119,7 +119,7 @@ def test_what_has_changed_is_run_again(
 def test_damaged_outputs_are_made_again(
     damage: Callable[[bytes], bytes], calls: Calls, sample: PageSample, store: Store
 ) -> None:
-    """A file that was cut off is not taken for a short data set."""
+    """A truncated file does not pass as a short data set."""
     first = run_system(fake(), sample, store)
     table = store.table("outputs", "made up", "fake")
     table.write_bytes(damage(table.read_bytes()))
@@ -150,7 +150,7 @@ def write_outputs(path: Path, rows: Sequence[dict[str, Any]]) -> str:
 
 
 def test_outputs_of_another_tool(sample: PageSample, store: Store, tmp_path: Path) -> None:
-    """Pages it lacks are counted apart and score as empty texts; lines about other pages are told of."""
+    """Missing pages are counted separately and score as empty texts; lines about unknown pages are reported."""
     spec = write_outputs(
         tmp_path / "tool.jsonl.gz", [{"id": "c", "text": "seven"}, {"id": "x", "text": "y"}, {"id": "a", "text": ""}]
     )
@@ -201,13 +201,13 @@ def test_system_that_cannot_run_is_in_the_results(calls: Calls, sample: PageSamp
 
 
 def test_nothing_to_run_is_an_error(sample: PageSample, store: Store) -> None:
-    """It names every system with the reason."""
+    """The error names every system with the reason."""
     with pytest.raises(UsageError, match="no system can be run: lacking: pip install lacking"):
         compare(Chosen([], {"lacking": "pip install lacking"}), [sample], store)
 
 
 def test_data_sets_need_different_names(sample: PageSample, store: Store) -> None:
-    """Their results would be mixed up."""
+    """Equal names would mix up the results."""
     with pytest.raises(UsageError, match="NAME=DIR"):
         compare(Chosen([fake()], {}), [sample, sample], store)
 

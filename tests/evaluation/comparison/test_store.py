@@ -1,4 +1,4 @@
-"""What a comparison keeps on disk, and the pages it is on."""
+"""Files of a comparison, and its pages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=1
 
 @given(names, names, names)
 def test_any_name_has_a_file_of_its_own_inside(dataset_name: str, one: str, other: str) -> None:
-    """Whatever systems and data sets are called."""
+    """Names of systems and data sets may contain any characters."""
     store = Store(Path("/top"))
     path = store.table("scores", dataset_name, one)
     assert path.resolve().parent.parent == Path("/top/scores")
@@ -69,7 +69,7 @@ def test_sample_keeps_the_order_and_is_drawn_by_the_seed(tmp_path: Path) -> None
 
 
 def test_change_of_gold_or_url_is_noticed(tmp_path: Path) -> None:
-    """Each by a mark of its own, wherever the gold is kept."""
+    """Gold and URL have separate fingerprints, wherever the gold is stored."""
     pages = dataset(tmp_path, {"a": "text"})
     before = draw_sample(pages)
     regolded = draw_sample(replace(pages, pages=(replace(pages.pages[0], gold=TextGold("other")),)))

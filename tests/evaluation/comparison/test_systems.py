@@ -36,7 +36,7 @@ ARTICLE = (
 
 
 def test_all_is_every_extractor_and_model() -> None:
-    """Without those that need other pages of a site; names come once."""
+    """Extractors that need other pages of a site are left out; each name occurs once."""
     chosen = choose(["all", "plain", "default"])
     alone = [name for name, kind in EXTRACTORS.items() if not kind.traits.uses_siblings]
     assert [system.name for system in chosen.systems] == [*alone, *model_names()]
@@ -45,7 +45,7 @@ def test_all_is_every_extractor_and_model() -> None:
 
 
 def test_parameters_are_part_of_the_name() -> None:
-    """And are checked at once."""
+    """Parameters are checked when the system is made."""
     [system] = choose(["kim2013:threshold=0.7"]).systems
     assert (system.name, system.parameters) == ("kim2013:threshold=0.7", (("threshold", 0.7),))
     page = "<p>A short line</p><p>" + "a much longer line of text " * 20
@@ -61,7 +61,7 @@ def test_parameters_are_part_of_the_name() -> None:
     ("text", "value"), [("1", 1), ("0.5", 0.5), ("true", True), ("tree", "tree"), ('"tree"', "tree"), ("[1]", "[1]")]
 )
 def test_values_of_parameters_are_json_else_text(text: str, value: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only what can be told apart by its value: systems are compared."""
+    """Values that are not JSON are strings, so that systems can be compared by their parameters."""
 
     class Any(Plain):
         name = "any"
@@ -100,7 +100,7 @@ def test_model_files_have_their_stem_as_name(tmp_path: Path) -> None:
 
 
 def test_extractors_that_use_siblings_are_a_group() -> None:
-    """They are left out of "all": where pages have no siblings they would all be their fallback."""
+    """They are not part of "all": on pages without other pages of their site all of them equal their fallback."""
     systems = choose(["siblings"]).systems
     assert [system.name for system in systems][:5] == ["df", "blockdf", "entropy", "ibdf", "etdm"]
     assert all(system.uses_siblings for system in systems)
@@ -108,7 +108,7 @@ def test_extractors_that_use_siblings_are_a_group() -> None:
 
 
 def test_a_site_is_learnt_before_the_clock_starts(tmp_path: Path) -> None:
-    """What all pages of a site have is gone; one page alone gets the fallback."""
+    """Text that all pages of a site share is removed; a single page is extracted by the fallback."""
     names = ("cats", "dogs", "birds", "fish")
     for name in names:
         text = f"<p>Home of all the animals</p><p>{'About ' + name} and what they eat.</p>"
@@ -139,7 +139,7 @@ def test_outputs_need_a_name_and_a_file(tmp_path: Path) -> None:
 
 
 def test_systems_travel() -> None:
-    """To other processes, and are made there."""
+    """A pickled system runs in another process, where it is loaded."""
     [system] = choose(["kim2013:threshold=0.7"]).systems
     copy = pickle.loads(pickle.dumps(system))  # noqa: S301 (our own)
     assert copy == system
@@ -151,7 +151,7 @@ def test_systems_travel() -> None:
 @pytest.mark.parametrize("name", PEERS)
 @pytest.mark.filterwarnings("ignore")
 def test_peer_extracts_the_paragraph_of_an_article(name: str) -> None:
-    """Each in its own way; what it imports may warn."""
+    """Each tool runs through its own interface; its imports may emit warnings."""
     peer = PEERS[name]
     if peer.version is None:
         pytest.skip(f"{name} is not installed: {peer.install}")

@@ -224,7 +224,7 @@ def test_pooled_block_differences() -> None:
 
 
 def test_pages_of_one_site_are_one_witness() -> None:
-    """What many pages show may be one site's doing; too few sites tell nothing."""
+    """A finding on many pages may be due to one site; few sites give no finding."""
     far = [page(f"p{k}", 1.0 if k < 20 else 0.45, site="large" if k < 20 else f"s{k}") for k in range(26)]
     near = [page(f"p{k}", 0.5, site="large" if k < 20 else f"s{k}") for k in range(26)]
     row = only(build({"one": far, "two": near}, resamples=500)["differences"], metric="bag_f1")
@@ -235,7 +235,7 @@ def test_pages_of_one_site_are_one_witness() -> None:
 
 
 def test_a_system_trained_on_a_data_set_is_not_ranked_over_all() -> None:
-    """Its mean is of pages it knows, and its place would cost the others theirs."""
+    """Its mean covers pages that it was trained on, so it gets no rank."""
     scores = {"trained": [page("x", 1.0)], "fair": [page("x", 0.5)]}
     overall = build(scores, runs={"news": {"trained": {"in_sample": True}}})["overall"]
     assert [(row["system"], row["rank"]) for row in overall] == [("trained", None), ("fair", 1.0)]
@@ -288,7 +288,7 @@ def test_worst_pages_come_lowest_first_and_ties_by_id() -> None:
 
 
 def test_hardest_pages_are_hard_for_all_or_disputed() -> None:
-    """By the best score of any system, and by the standard deviation over systems."""
+    """Hardness is the best score of any system; disagreement is the standard deviation over systems."""
     one = [page("x", 0.25), page("y", 1.0), page("z", 0.5), page("none", None)]
     two = [page("x", 0.0), page("y", 0.0), page("z", 0.5), page("none", None)]
     found = build({"one": one, "two": two})["hardest"]
@@ -336,7 +336,7 @@ def test_sites_have_headline_metrics_only() -> None:
 
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=20))
 def test_quartiles_part_the_pages_by_length(words: list[int]) -> None:
-    """Each page stands in the quarter whose range holds it, ranges don't overlap; only ties make one large."""
+    """Each page is in the quarter whose range contains it, ranges do not overlap, and only ties make one large."""
     ranges = {}
     for name, length in zip(quartiles(words), words, strict=True):
         low, high = name[4:].removesuffix(" words)").split("-")
@@ -464,7 +464,7 @@ def test_edges_give_no_rows_where_nothing_is_known() -> None:
 
 
 def test_tables_read_back_can_be_written_again(tmp_path: Path) -> None:
-    """Without pages there is no file of pages; the rest is the same."""
+    """Without pages no file of pages is written."""
     write_tables(build({"one": [page("x"), page("y")]}), tmp_path / "a")
     write_tables(json.loads((tmp_path / "a" / "comparison.json").read_text("utf-8")), tmp_path / "b")
     first, second = ({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in "ab")

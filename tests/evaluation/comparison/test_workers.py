@@ -29,7 +29,7 @@ def pebble() -> None:
 
 
 def test_every_page_ends_with_an_outcome(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """Whatever a tool does on one page, the pages around it are done, in order, and tools are not heard."""
+    """A tool that fails, hangs or prints on one page does not affect the others or their order."""
     texts = {
         "a": "the first page",
         "b": "SLEEP",
@@ -69,14 +69,14 @@ def test_time_is_that_of_the_call(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("source", "reason"), [("exit", "its process ends"), ("nopackage", "no module named nopack")])
 def test_system_that_cannot_start_says_why(source: str, reason: str, tmp_path: Path) -> None:
-    """It is not run on every page in vain."""
+    """It is not started again for every page."""
     system = System("broken", "peer", "1", make_broken, source)
     with pytest.raises(CannotRunError, match=reason):
         list(run_pages(system, dataset(tmp_path, {"a": "x"}).pages))
 
 
 def test_interrupt_stops_the_workers_and_leaves_no_half_file(tmp_path: Path) -> None:
-    """What was stored before stays; nothing is waited for."""
+    """Stored outputs are kept, and running pages are not waited for."""
     sample = draw_sample(dataset(tmp_path, {"a": "x", "b": "SLEEP", "c": "SLEEP"}))
 
     def interrupted(pages: Iterable[Any], total: int) -> Iterator[Any]:
@@ -117,7 +117,7 @@ class FragilePool:
 
 
 def test_broken_pool_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only the page that breaks it again and again is lost; an innocent one is done in the next pool."""
+    """A page that breaks the pool repeatedly is given up; the others are processed in the next pool."""
     monkeypatch.setattr(workers, "_pool", lambda *_: FragilePool())
     monkeypatch.setattr(FragilePool, "broken", [])
     pages = dataset(tmp_path, dict.fromkeys("abcde", "x")).pages
@@ -126,13 +126,13 @@ def test_broken_pool_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_options_out_of_range_are_refused(tmp_path: Path) -> None:
-    """Before anything is started."""
+    """Options are checked before a worker starts."""
     with pytest.raises(UsageError, match="jobs must be at least 1 and timeout more than 0, got 0 and 30"):
         list(run_pages(fake(), dataset(tmp_path, {"a": "x"}).pages, jobs=0))
 
 
 def test_missing_pebble_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the line that installs it."""
+    """The error gives the command that installs it."""
     real = builtins.__import__
 
     def without_pebble(name: str, *rest: Any, **options: Any) -> Any:

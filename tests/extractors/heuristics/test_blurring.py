@@ -67,14 +67,14 @@ def test_constant_vectors_stay(length: int) -> None:
 
 
 def test_an_empty_vector_stays() -> None:
-    """There is nothing to blur."""
+    """An empty vector is returned unchanged."""
     blurred, rounds = blur(np.zeros(0), 40, 13.0, 0.01, 100)
     assert len(blurred) == rounds == 0
 
 
 @pytest.mark.parametrize("radius", [18, 25, 40])
 def test_an_edge_settles_after_thirteen_rounds(radius: int) -> None:
-    """Whatever the radius: round n changes the entries at an edge by about 0.121 / n."""
+    """For any radius, round n changes the entries next to an edge by about 0.121 / n."""
     _, rounds = blur(stripes([20_000, 20_000]), radius, radius / 3, 0.01, 100)
     assert rounds == 13
 
@@ -96,7 +96,7 @@ def test_rounds_are_limited() -> None:
     st.sampled_from([0.2, 0.03, 0.01, 0.004]),
 )
 def test_the_direct_sum_gives_the_same(lengths: list[int], shape: tuple[int, float], eps: float) -> None:
-    """On short vectors and long ones: the values, and the round to stop at."""
+    """Values and number of rounds agree for short and long vectors."""
     values = stripes(lengths)
     blurred, rounds = blur(values, *shape, eps, 100)
     expected, expected_rounds = slow_blur(values, *shape, eps, 100)
@@ -117,7 +117,7 @@ def test_the_direct_sum_gives_the_same_for_shades(seed: int, length: int, scale:
 
 
 def test_the_direct_sum_gives_the_same_at_the_size_of_a_page() -> None:
-    """With the radius in use, whatever stands at the ends."""
+    """Values agree for the default radius, whatever the ends of the vector are."""
     random = np.random.default_rng(0)
     for n_runs in (700, 701):
         values = stripes(random.geometric(1 / 30, n_runs).tolist())

@@ -118,7 +118,7 @@ def test_pages_go_through_the_rules(html: str) -> None:
     assert Density().score(page).tolist() == slowly(slow_density, links, word_density(page.blocks).tolist())
 
 
-# --- what is known before any step ------------------------------------------------------------------------------------
+# --- before any filter ------------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=30)
@@ -382,14 +382,14 @@ def test_article_is_the_largest_run() -> None:
     assert kept(BoilerpipeArticle(), html) == kept(BoilerpipeArticle("nine"), html) == run
 
 
-def test_equally_dense_neighbours_are_judged_as_one() -> None:
-    """Of two after links the first is followed by a dense block; fused, they are followed by a short one."""
+def test_equally_dense_neighbours_are_merged_first() -> None:
+    """The first of two dense blocks after links has a dense successor; merged, they have a short one."""
     html = f"{LONG}{LINKS}{LONG * 2}<p>End here"
     assert (len(kept(Density(), html)), len(kept(BoilerpipeDefault(), html))) == (4, 2)
 
 
 def test_article_ends_where_comments_begin() -> None:
-    """After the mark nothing is content."""
+    """Blocks after the comments heading are boilerplate, if there is content before it."""
     assert len(kept(BoilerpipeArticle(), f"{LONG * 2}<p>Comments (2)</p>{LONG * 3}")) == 2
     assert len(kept(BoilerpipeArticle(), f"<p>Comments (2)</p>{LONG * 3}")) == 4
 
@@ -401,7 +401,7 @@ def test_text_of_options_and_noscript_is_not_seen() -> None:
 
 
 def test_explanations_name_the_step() -> None:
-    """The last one that changed what a block is taken for."""
+    """The explanation names the last filter that changed the block's label."""
     page = page_of(f"<p>Head</p>{LONG}{LINKS}<div>{LONG * 2}</div><p>End")
     notes = BoilerpipeArticle().explain(page)
     assert notes[1] == "keep the largest and its level"

@@ -40,7 +40,7 @@ def test_ME_8_6_runs(tokens: str, first: int, last: int, value: int) -> None:
 
 @pytest.mark.parametrize(("html", "scores"), [(FIVE, [1, 1, 0]), (THREE, [1, 1]), (NEWS, [0, 1, 0])])
 def test_ME_8_6_pages(html: str, scores: list[float]) -> None:
-    """Through the parser the same tokens give the same words."""
+    """The tokens of the published example give the same words after parsing."""
     assert BTE().score(blockml.parse(html)).tolist() == scores
 
 
@@ -109,7 +109,7 @@ def test_any_page_gets_scores(html: str, body_only: bool, view: str) -> None:  #
 @settings(max_examples=30)
 @given(LETTERS)
 def test_letters_do_not_matter(html: str) -> None:
-    """Only the places of words and tags do."""
+    """Only the positions of words and tags matter."""
     scores = [BTE().score(blockml.parse(html.replace("Q", letter))).tolist() for letter in "Qz"]
     assert scores[0] == scores[1]
 

@@ -15,7 +15,7 @@ import blockml
 from blockml.errors import UsageError
 from blockml.extractors.heuristics.blurring import blur, blur_once, kernel
 from blockml.extractors.heuristics.ccb import ACCB, CCB, TCCB
-from blockml.extractors.heuristics.token_stream import flatten
+from blockml.extractors.heuristics.token_stream import token_stream
 from blockml.page import Page, Status
 from tests.strategies import messy_html, slow_words
 
@@ -33,18 +33,20 @@ _OTHER = str.maketrans(
 
 def vector(extractor: CCB, html: str) -> str:
     """Content and code entries of a page."""
-    flat = extractor._flat(blockml.parse(html))
-    lengths = extractor._lengths(flat, flat.tokens())
-    return "".join(("0" if tag else "1") * int(n) for tag, n in zip(flat.is_tag.tolist(), lengths, strict=True))
+    stream = extractor._stream(blockml.parse(html))
+    lengths = extractor._lengths(stream, stream.tokens())
+    return "".join(("0" if tag else "1") * int(n) for tag, n in zip(stream.is_tag.tolist(), lengths, strict=True))
 
 
 def slow_scores(extractor: CCB, page: Page) -> list[float]:
     """Scores of blocks with words, one piece, entry and word after the other."""
-    flat = flatten(page, extractor.view)
+    stream = token_stream(page, extractor.view)
     entries: list[int] = []  # 1 for content
     runs: list[list[int]] = [[]]  # entries of each run of texts
     words: list[tuple[int, int, list[int]]] = []  # block, run, entries
-    for name, text, n_chars, block in zip(flat.names, flat.texts, flat.n_chars.tolist(), flat.block, strict=True):
+    for name, text, n_chars, block in zip(
+        stream.names, stream.texts, stream.n_chars.tolist(), stream.block, strict=True
+    ):
         if name:
             if type(extractor) is CCB or name not in ("a", "/a"):
                 entries += [0] * (1 if isinstance(extractor, TCCB) else n_chars)
@@ -77,7 +79,7 @@ def slow_scores(extractor: CCB, page: Page) -> list[float]:
 
 
 def test_characters_and_tokens_of_small_pages() -> None:
-    """All characters of tags are code, blanks between words content; anchors are ignored, or not."""
+    """Characters of tags are code, spaces between words are content; anchors count or are ignored."""
     assert vector(CCB(), "<p>ab</p>") == "000110000"
     assert vector(CCB(), "<p>ab <a>cd</a> ef</p>") == "0001110001100001110000"
     assert vector(ACCB(), "<p>ab <a>cd</a> ef</p>") == "000111111110000"
@@ -89,9 +91,9 @@ def test_an_anchor_splits_a_text_only_where_it_counts() -> None:
     """Without anchors the three texts of the paragraph are one and share the largest ratio."""
     page = blockml.parse("<p>ab <a>cd</a> ef</p>")
     for extractor, n_runs in ((CCB(), 3), (ACCB(), 1), (TCCB(), 1)):
-        flat = extractor._flat(page)
-        separates = extractor._separates(flat)
-        assert len(set(np.cumsum(separates)[~flat.is_tag].tolist())) == n_runs
+        stream = extractor._stream(page)
+        separates = extractor._separates(stream)
+        assert len(set(np.cumsum(separates)[~stream.is_tag].tolist())) == n_runs
 
 
 def test_ten_words_between_menu_and_comment() -> None:
@@ -108,7 +110,7 @@ def test_ten_words_between_menu_and_comment() -> None:
 
 
 def test_tokens_with_anchors() -> None:
-    """With their tags in the vector, menu entries stand more alone."""
+    """Tags of anchors in the vector lower the ratios of menu entries."""
     entries = np.array([int(entry) for entry in "00100100" + "0" + "1" * 10 + "0010"], dtype=float)
     ratios = blur_once(entries, kernel(2, 1.0))
     np.testing.assert_allclose(ratios[[2, 5, 21]], [0.402620, 0.402620, 0.425822], atol=1e-6)
@@ -116,7 +118,7 @@ def test_tokens_with_anchors() -> None:
 
 
 def test_single_words_instead_of_blocks() -> None:
-    """Each word then has its own mean; a block has what half of its words reach."""
+    """Each word has its own mean; a block has the value that half of its words reach."""
     page = blockml.parse(TOKENS)
     words = TCCB(radius=2, sigma=1, max_iter=1, keep_blocks=False).score(page)
     assert words[0] == pytest.approx(0.684097, abs=1e-6)
@@ -131,7 +133,7 @@ def test_single_words_instead_of_blocks() -> None:
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("keep_blocks", [True, False])
 def test_a_text_without_tags_is_content(method: type[CCB], keep_blocks: bool) -> None:  # noqa: FBT001
-    """There is no code to be near to."""
+    """Without code every ratio is 1."""
     for text in ("just a text", "x", "--"):
         scores = method(keep_blocks=keep_blocks).score(blockml.parse(text))
         assert scores.tolist() == [1.0]
@@ -139,14 +141,14 @@ def test_a_text_without_tags_is_content(method: type[CCB], keep_blocks: bool) ->
 
 @pytest.mark.parametrize("method", METHODS)
 def test_pages_without_text_have_no_scores(method: type[CCB]) -> None:
-    """Nor do empty ones."""
+    """Empty pages have no scores either."""
     for html in ("", "<p></p><div><br></div>", "<title>Only a title</title>"):
         assert method().score(blockml.parse(html)).shape == (0,)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_short_content_is_lost_or_rescued(method: type[CCB]) -> None:
-    """Where nothing reaches the threshold the page has no content; ``min_words`` keeps the best block."""
+    """A page of short content alone keeps nothing; with ``min_words`` its best block is kept."""
     rows = "<div class='row first'><span class='cell'><a href=/x>Link</a></span></div>" * 20
     html = f"{rows}<p class='short'>One short sentence is all there is.</p>{rows}"
     assert blockml.extract(html, model=method()).status is Status.NO_CONTENT
@@ -157,7 +159,7 @@ def test_short_content_is_lost_or_rescued(method: type[CCB]) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_rescue_adds_one_block_where_words_are_missing(method: type[CCB]) -> None:
-    """What was content stays content, scores of others stay, and enough words need no rescue."""
+    """Content stays content, other scores are unchanged, and pages with enough words are not changed."""
     page = blockml.parse(f"<p>{'word ' * 99}</p>" + "<ul><li><a href=/>Home</a></li></ul>" * 20)
     plain = method().score(page)
     kept = plain >= 0.75
@@ -190,7 +192,7 @@ def test_texts_without_words_follow_what_is_around(method: type[CCB]) -> None:
 @settings(max_examples=40, deadline=None)
 @given(messy_html, st.sampled_from(METHODS), st.booleans(), st.sampled_from(["raw", "tree"]))
 def test_any_page_gets_the_slow_scores(html: str, method: type[CCB], keep_blocks: bool, view: str) -> None:  # noqa: FBT001
-    """In [0, 1], one per block, the same each time, and what counting entry after entry gives."""
+    """Scores lie in [0, 1], are reproducible, and equal those of a loop over entries."""
     page = blockml.parse(html)
     extractor = method(radius=7, keep_blocks=keep_blocks, view=view)
     scores = extractor.score(page)
@@ -209,7 +211,7 @@ _elements = st.tuples(st.sampled_from(["p", "div", "li", "a href=/", "b", "span 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(_elements, max_size=25), st.sampled_from(METHODS), st.booleans())
 def test_only_counts_matter(elements: list[tuple[str, str]], method: type[CCB], keep_blocks: bool) -> None:  # noqa: FBT001
-    """With each letter and digit replaced by another the scores are the same."""
+    """Replacing each letter and digit by another leaves the scores unchanged."""
     first, second = (
         blockml.parse("".join(f"<{tag}>{text.translate(table)}</{tag.split()[0]}>" for tag, text in elements))
         for table in ({}, _OTHER)
@@ -262,11 +264,11 @@ def test_a_block_has_what_half_of_its_words_reach() -> None:
     long = "plain words " * 20
     html = f"<table><tr><td>{long}</td></tr></table><p>{long}<a href=/{'x' * 200}>{'linked ' * 3}</a></p>"
     page = blockml.parse(html)
-    flat = flatten(page)
-    lengths = flat.n_chars
-    ratios, _ = blur(np.repeat((~flat.is_tag).astype(float), lengths), 40, 40 / 3, 0.01, 100)
+    stream = token_stream(page)
+    lengths = stream.n_chars
+    ratios, _ = blur(np.repeat((~stream.is_tag).astype(float), lengths), 40, 40 / 3, 0.01, 100)
     largest = [part.max() for part in np.split(ratios, np.cumsum(lengths)[:-1])]
     scores = CCB().score(page)
-    rows: NDArray[np.intp] = np.flatnonzero(flat.block == 1)
+    rows: NDArray[np.intp] = np.flatnonzero(stream.block == 1)
     assert len(rows) == 2
     assert scores[1] == pytest.approx(largest[int(rows[0])], abs=1e-6)

@@ -41,7 +41,7 @@ def slow_around(page: Page, size: list[int], content: list[float], prior: float)
 @settings(max_examples=25, deadline=None)
 @given(messy_html, st.sampled_from(METHODS), st.booleans(), st.booleans())
 def test_any_page_gets_scores(html: str, method: type[WeightedCCB], keep_blocks: bool, attributes: bool) -> None:  # noqa: FBT001
-    """In [0, 1], one per block, and the same each time."""
+    """There is one score in [0, 1] for each block, reproducibly."""
     page = blockml.parse(html)
     extractor = method(radius=7, keep_blocks=keep_blocks, attributes=attributes)
     scores = extractor.score(page)
@@ -53,7 +53,7 @@ def test_any_page_gets_scores(html: str, method: type[WeightedCCB], keep_blocks:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_edge_cases(method: type[WeightedCCB]) -> None:
-    """Without tags everything is content, without text nothing."""
+    """Without tags everything is content; without text nothing is."""
     assert method().score(blockml.parse("just a text")).tolist() == [1.0]
     assert method().score(blockml.parse("<p></p>")).shape == (0,)
     menu = "<ul class=menu><li class=entry><a href=/>Home</a></ul>" * 9
@@ -67,7 +67,7 @@ def test_edge_cases(method: type[WeightedCCB]) -> None:
     st.lists(st.tuples(st.sampled_from(["p", "b", "a", "div", "li"]), st.text("abc 12.é", max_size=90)), max_size=20)
 )
 def test_only_counts_matter(method: type[WeightedCCB], elements: list[tuple[str, str]]) -> None:
-    """With each letter and digit replaced by another the scores are the same."""
+    """Replacing each letter and digit by another leaves the scores unchanged."""
     first, second = (
         blockml.parse("".join(f"<{tag} id=x>{text.translate(table)}</{tag}>" for tag, text in elements))
         for table in ({}, str.maketrans("abc12é", "bca21à"))
@@ -83,13 +83,13 @@ def test_without_inline_tags_it_is_the_basic_method() -> None:
 
 
 def test_anchors_of_no_weight_are_ignored() -> None:
-    """With weight 0, and anchors as the only inline tags, it is ``accb``."""
+    """If anchors are the only inline tags, weight 0 gives ``accb``."""
     page = blockml.parse(f"<ul><li><a href=/long/address>Home</a></ul><p>{WORDS * 5}<a href=/x>{WORDS}</a> end</p>")
     assert np.array_equal(WeightedCCB(inline_weight=0).score(page), ACCB().score(page))
 
 
 def test_more_weight_is_more_code() -> None:
-    """Each step of the weight lowers the ratio of a text with links, and that of a menu."""
+    """Each increase of the weight lowers the ratio of texts with links, and that of menus."""
     menu = "<li><a href=/some/address class=entry>Entry</a>"
     page = blockml.parse(f"<ul>{menu * 20}</ul><p>{f'{WORDS} <a href=/another/long/address>linked</a> ' * 9}</p>")
     scores = np.array([WeightedCCB(inline_weight=weight).score(page) for weight in (0, 0.25, 0.5, 1)])
@@ -101,7 +101,7 @@ def test_inline_tags_end_no_text() -> None:
     long = "x" * 300
     for tag, joined in (("b", True), ("img", False)):
         page = blockml.parse(f"<p>{WORDS * 9}<{tag} class={long}>few</{tag}><{tag} class={long}></p>")
-        flat = WeightedCCB()._flat(page)
+        flat = WeightedCCB()._stream(page)
         assert WeightedCCB()._separates(flat)[2] != joined
 
 
@@ -109,7 +109,7 @@ def test_inline_tags_lend_no_ratio() -> None:
     """The largest ratio of a line's entries is that of a text, also where a tag between two texts has more."""
     far = f"<hr class={'x' * 300}>"
     page = blockml.parse(f"{far}one<b class={'x' * 80}></b>two{far}")
-    flat = WeightedCCB()._flat(page)
+    flat = WeightedCCB()._stream(page)
     entries = np.repeat((~flat.is_tag).astype(float), WeightedCCB()._lengths(flat, flat.tokens()))
     ratios, _ = blur(entries, 40, 40 / 3, 0.01, 100)
     assert ratios.max() > ratios[entries == 1].max()
@@ -117,7 +117,7 @@ def test_inline_tags_lend_no_ratio() -> None:
 
 
 def test_attributes_count_or_not() -> None:
-    """Without them the page scores as if it had none."""
+    """Without attributes a page scores as if it had none."""
     bare = f"<ul><li><a>Home</a></li></ul><p>{WORDS * 4}<b>bold</b></p>"
     dressed = (
         bare.replace("<li", "<li class='entry first'").replace("<a", "<a href=/index.html").replace("<b", "<b id=b")
@@ -135,7 +135,7 @@ def test_without_prior_the_tree_does_not_matter() -> None:
 
 
 def test_short_blocks_follow_their_element() -> None:
-    """The same line scores higher in an article and lower among teasers; a long text stays what it is."""
+    """A line has a higher score in an article than among teasers; the score of a long text changes little."""
     line = "<p class='lead'>A line of some length, no more.</p>"
     teaser = "<div class=teaser><a href=/some/long/address class=link>Teaser</a></div>"
     page = blockml.parse(f"<div>{line}<p>{WORDS * 20}</p>{line}</div><div>{teaser * 99}{line}{teaser * 99}</div>")
@@ -148,7 +148,7 @@ def test_short_blocks_follow_their_element() -> None:
 @settings(max_examples=25, deadline=None)
 @given(messy_html, st.integers(0, 2**32 - 1), st.sampled_from([0.0, 10.0, 100.0]))
 def test_ratios_of_elements_are_the_slow_ones(html: str, seed: int, prior: float) -> None:
-    """What walking down from the root gives for each block."""
+    """A walk down from the root gives the same ratio for each block."""
     page = blockml.parse(html)
     if not len(page.blocks):
         return

@@ -15,7 +15,7 @@ from blockml.errors import UsageError
 from blockml.extractors import Extractor
 from blockml.extractors.heuristics.cetr import CETR, CETRTM, above_deviation, away_from_origin, smooth, steps_ahead
 from blockml.extractors.heuristics.source_lines import LINE_LENGTH, Lines, split_lines
-from blockml.extractors.heuristics.token_stream import flatten
+from blockml.extractors.heuristics.token_stream import token_stream
 from tests.extractors.heuristics.test_dsc import LETTERS
 from tests.strategies import messy_html
 
@@ -28,7 +28,7 @@ TEXT = "".join(f"<p>{'word ' * 13}</p>\n" for _ in range(8))
 
 def lines_of(html: str, *, rewrap: bool = True) -> Lines:
     """Lines of a source."""
-    return split_lines(flatten(blockml.parse(html)), rewrap=rewrap)
+    return split_lines(token_stream(blockml.parse(html)), rewrap=rewrap)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_lines_are_those_of_the_source() -> None:
 
 
 def test_scripts_styles_and_comments_are_taken_away() -> None:
-    """With their tags; the lines around them stay apart, and those of their own are gone."""
+    """They are removed with their tags; lines around them stay separate, and lines that hold nothing else disappear."""
     html = "<p>one</p>\n<script>\nvar x = '<p>';\n</script>\n<style>\np {}\n</style>\n<!-- a\nb --><p>"
     html += "two <!-- c\n -->three</p>"
     lines = lines_of(html)
@@ -75,7 +75,7 @@ def test_scripts_styles_and_comments_are_taken_away() -> None:
     ).map("".join)
 )
 def test_lines_agree_with_reading_the_source_line_by_line(html: str) -> None:
-    """Where no text is lost or altered, a regular expression per line tells the same."""
+    """On texts that parsing keeps unchanged, a regular expression per line gives the same counts."""
     expected = []
     for line in html.split("\n"):
         texts = [" ".join(text.split()) for text in re.split("<[^>]*>", line)]
@@ -114,7 +114,7 @@ def test_lines_break_between_words_and_not_at_tags() -> None:
 
 @pytest.mark.parametrize("kind", BOTH)
 def test_pages_without_line_breaks_work(kind: type[Extractor]) -> None:
-    """The same article is found with and without them."""
+    """Line breaks in the source do not change which article is found."""
     html = MENU + ARTICLE + MENU
     for source in (html, html.replace("\n", "")):
         text = blockml.extract(source, model=kind()).text
@@ -125,13 +125,13 @@ def test_pages_without_line_breaks_work(kind: type[Extractor]) -> None:
 
 @given(st.floats(0, 1000), st.integers(1, 20), st.floats(0.1, 10))
 def test_smoothing_leaves_equal_values_alone(value: float, n: int, sigma: float) -> None:
-    """At the ends too."""
+    """The ends are no exception."""
     np.testing.assert_allclose(smooth(np.full(n, value), sigma), value)
 
 
 @given(RATIOS, st.sampled_from([0.1, 0.5, 1, 2.3, 10]))
 def test_smoothing_is_a_weighted_mean(values: list[float], sigma: float) -> None:
-    """Of the neighbours as far as one sigma, rounded up."""
+    """The mean covers neighbours up to one sigma, rounded up."""
     expected = []
     for place in range(len(values)):
         near = [other for other in range(len(values)) if abs(other - place) <= math.ceil(sigma)]
@@ -143,7 +143,7 @@ def test_smoothing_is_a_weighted_mean(values: list[float], sigma: float) -> None
 
 @given(RATIOS, st.integers(1, 40))
 def test_steps_lead_to_the_mean_of_the_next_values(values: list[float], ahead: int) -> None:
-    """Near the end to those that are left; there is none from the last."""
+    """Near the end the mean covers the remaining values; the last value has no step."""
     expected = [
         abs(sum(rest) / len(rest) - values[place]) if (rest := values[place + 1 : place + 1 + ahead]) else 0
         for place in range(len(values))
@@ -172,13 +172,13 @@ def test_clusters_apart_are_told_apart(
     far: list[tuple[float, float]],
     random_state: int,
 ) -> None:
-    """Of three far from each other all but the one around the origin is content."""
+    """Of three distant clusters all but the one at the origin are content."""
     chosen = away_from_origin(np.array(near + middle + far), n_init=10, random_state=random_state)
     assert chosen.tolist() == [False] * len(near) + [True] * (len(middle) + len(far))
 
 
 def test_the_origin_stays_a_centre() -> None:
-    """It does not move to the points that are nearest to it, and need not have any."""
+    """The centre at the origin is not moved to its points, and may have none."""
     points = np.array([[8.0, 0], [10, 0], [12, 0], [18, 0], [18, 0], [18, 0], [60, 0]])
     assert away_from_origin(points).all()
 
@@ -212,7 +212,7 @@ def test_ideographs_are_text(kind: type[Extractor]) -> None:
 
 
 def test_a_block_scores_its_words_on_lines_of_content() -> None:
-    """Of its lines some may be content and some not."""
+    """Some of the lines of a block may be content and others not."""
     page = blockml.parse(MENU + TEXT + "<p>" + "word " * 13 + "\n" + "<a></a>x<a></a>\n" * 14 + "</p>" + MENU)
     scores = CETRTM().score(page)
     assert scores[60:68].tolist() == [1] * 8
@@ -237,7 +237,7 @@ def test_any_page_gets_scores(kind: type[Extractor], html: str, rewrap: bool) ->
 @settings(max_examples=20)
 @given(html=LETTERS)
 def test_letters_do_not_matter(kind: type[Extractor], html: str) -> None:
-    """Only the places of texts and tags do."""
+    """Only the positions of texts and tags matter."""
     scores = [kind().score(blockml.parse(html.replace("Q", letter))).tolist() for letter in "Qz"]
     assert scores[0] == scores[1]
 

@@ -1,4 +1,4 @@
-"""The filters after Crunch: each on its own, in their order, and link lists against a slow judge."""
+"""Filters after Crunch: each alone, in their order, and link lists against a slow reference."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def only(*names: str, **parameters: Any) -> Crunch:
 
 
 def text(html: str, crunch: Crunch) -> str:
-    """What the chain leaves, in one line."""
+    """Text that the filters keep, in one line."""
     return " ".join(blockml.extract(html, model=crunch).text.split())
 
 
@@ -75,7 +75,7 @@ def test_a_single_link_is_no_list() -> None:
 
 @pytest.mark.parametrize("name", ["button", "select", "textarea", "object", "noscript", "form"])
 def test_elements_without_prose_go(name: str) -> None:
-    """With all they hold, unless the filter is off."""
+    """They are removed with their content, unless the filter is off."""
     html = f"<{name}>Some <option>words</{name}>{LONG}"
     assert "words" not in text(html, Crunch())
     assert "words" in text(html, Crunch(elements=False))
@@ -83,7 +83,7 @@ def test_elements_without_prose_go(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["form", "noscript"])
 def test_wrappers_around_the_page_stay(name: str) -> None:
-    """What holds most of the page's words is the page; the controls inside go all the same, and do not count."""
+    """An element with most of the page's words is kept; controls inside it are removed and do not count."""
     controls = "<select>" + "<option>Some country" * 99 + "</select>"
     assert text(f"<p>Head</p><{name}>{LONG}{controls}</{name}>", Crunch()) == text(f"<p>Head</p>{LONG}", Crunch())
     assert text(f"<{name}>Search{controls}</{name}>{LONG}", Crunch()) == text(LONG, Crunch())
@@ -101,7 +101,7 @@ def test_wrappers_around_the_page_stay(name: str) -> None:
     ],
 )
 def test_advertisements_go(advert: str) -> None:
-    """By a word of class or id, or by the host that they point to."""
+    """They are found by a word of class or id, or by the host of their links."""
     html = advert.format("Buy this") + LONG
     assert "Buy this" not in text(html, Crunch())
     assert "Buy this" in text(html, Crunch(adverts=False))
@@ -162,7 +162,7 @@ def test_filters_see_what_those_before_left() -> None:
 
 
 def test_links_of_removed_lists_can_be_kept() -> None:
-    """Their words stay in place; what stood beside them, and what other filters removed, does not."""
+    """Linked words stay in place; text next to them, and text that other filters removed, does not return."""
     html = f"<ul><li>More:<li><a>Home</a><li><a>News</a></ul><button><a>Buy</a></button>{LONG}"
     assert text(html, Crunch(retain_links=True)) == "Home News " + text(LONG, Crunch())
     assert text(html, Crunch()) == text(LONG, Crunch())
@@ -186,7 +186,7 @@ def test_scripts_without_blanks_have_words() -> None:
 
 
 def test_pages_at_the_edge() -> None:
-    """Without links, lists and the like all is kept, with nothing but links nothing; no text gives no scores."""
+    """Pages without links and lists keep everything, pages of links nothing; pages without text have no scores."""
     assert text("<h1>Title</h1>plain text", Crunch()) == "Title plain text"
     assert blockml.extract(f"<div>{MENU}</div>{MENU}", model=Crunch()).status is Status.NO_CONTENT
     assert blockml.extract("", model=Crunch()).status is Status.EMPTY_PAGE
@@ -196,7 +196,7 @@ def test_pages_at_the_edge() -> None:
 
 
 def slow_lists(page: Page, *, ratio: float, short: bool) -> set[int]:
-    """Texts in removed link lists, or lists of short items: whoever is judged, what is below it was judged before."""
+    """Return the texts in removed link lists, or lists of short items; descendants are decided first."""
     nodes = page.nodes
     gone: set[int] = set()
 
@@ -211,9 +211,9 @@ def slow_lists(page: Page, *, ratio: float, short: bool) -> set[int]:
         ]
         return sum(len(slow_words(nodes.texts[node], "cjk")) for node in content)
 
-    def judge(node: int) -> None:
+    def remove_lists(node: int) -> None:
         for child in np.flatnonzero(nodes.parent == node).tolist():
-            judge(child)
+            remove_lists(child)
         left = below(node)
         names = [nodes.name(other) for other in left]
         if short and nodes.name(node) in {"ul", "ol"} and "li" in names:
@@ -227,14 +227,14 @@ def slow_lists(page: Page, *, ratio: float, short: bool) -> set[int]:
             gone.update(left)
 
     for root in np.flatnonzero(nodes.parent < 0).tolist():
-        judge(root)
+        remove_lists(root)
     return gone
 
 
 @settings(max_examples=40)
 @given(messy_html, st.sampled_from([0, 0.1, 0.25, 1.0, 3]), st.booleans())
 def test_lists_of_any_page(html: str, ratio: float, short: bool) -> None:  # noqa: FBT001
-    """Link lists and text lists are those that a slow judge finds; blocks keep the share of words outside."""
+    """Link lists and text lists agree with a slow reference; blocks keep the share of words outside of lists."""
     page = blockml.parse(html)
     gone = slow_lists(page, ratio=ratio, short=short)
     scores = only("text_lists" if short else "link_lists", ratio=ratio).score(page)
@@ -269,7 +269,7 @@ def test_each_removed_block_has_one_filter_and_one_element(html: str, flags: dic
 @settings(max_examples=40)
 @given(messy_html)
 def test_without_filters_all_is_kept(html: str) -> None:
-    """And with links retained never less than without."""
+    """Retaining links never keeps less than removing them."""
     page = blockml.parse(html)
     assert (only().score(page) == 1).all()
     assert (Crunch(retain_links=True).score(page) >= Crunch().score(page)).all()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import blockml
 from blockml.errors import UsageError
 from blockml.extractors.heuristics.dsc import DSC, flat_sections, slope_curve, slope_windows, window_length
-from blockml.extractors.heuristics.token_stream import flatten
+from blockml.extractors.heuristics.token_stream import token_stream
 from tests.strategies import messy_html
 
 #: A page of 31 tokens, 16 of them tags.
@@ -32,7 +32,7 @@ TOKENS = st.lists(st.booleans(), max_size=80)
 
 
 def is_tag(tokens: str) -> NDArray[np.bool_]:
-    """Which of some white-space separated tokens are tags."""
+    """Mark the tags among tokens that are separated by white space."""
     return np.array([token.startswith("<") for token in tokens.split()], dtype=bool)
 
 
@@ -73,9 +73,9 @@ def test_ME_8_5_section() -> None:
 
 
 def test_ME_8_5_page() -> None:
-    """Through the parser the same tokens give the same section."""
+    """The tokens of the published example give the same section after parsing."""
     page = blockml.parse(NEWS)
-    assert np.array_equal(flatten(page).tokens().is_tag, is_tag(NEWS))
+    assert np.array_equal(token_stream(page).tokens().is_tag, is_tag(NEWS))
     assert DSC(window=4).score(page).tolist() == [0, 1, 0]
     assert blockml.extract(NEWS, model=DSC(window=4)).text.split() == [f"w{number}" for number in range(1, 13)]
 
@@ -97,7 +97,7 @@ def test_sections_agree_with_one_window_after_the_other(
 
 @given(TOKENS)
 def test_a_larger_factor_never_keeps_less(tokens: list[bool]) -> None:
-    """What is low stays low."""
+    """A low score stays low with a larger factor."""
     columns = np.array(tokens, dtype=bool)
     strict, lax = (flat_sections(columns, factor=factor, window=6) for factor in (0.4, 0.8))
     assert not (strict & ~lax).any()
@@ -151,7 +151,7 @@ def test_any_page_gets_scores(html: str, view: str) -> None:
 @settings(max_examples=30)
 @given(LETTERS)
 def test_letters_do_not_matter(html: str) -> None:
-    """Only the places of words and tags do."""
+    """Only the positions of words and tags matter."""
     scores = [DSC().score(blockml.parse(html.replace("Q", letter))).tolist() for letter in "Qz"]
     assert scores[0] == scores[1]
 

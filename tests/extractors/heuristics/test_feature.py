@@ -49,7 +49,7 @@ def kept(html: str, extractor: FE | KFE) -> list[str]:
     ],
 )
 def test_the_part_with_most_of_a_feature_wins(extractor: type[FE | KFE], feature: str, winner: list[str]) -> None:
-    """Each feature picks its part."""
+    """Each feature chooses the part of the page that has most of it."""
     assert kept(PARTS, extractor(feature=feature)) == winner
 
 
@@ -94,7 +94,7 @@ def test_pages_at_the_edge(extractor: type[FE | KFE], feature: str) -> None:
 
 
 def slow_amounts(page: Page, feature: str) -> list[int]:
-    """For each block how much its part has, node by node."""
+    """Amount of the feature in the part of each block, counted node by node."""
     nodes = page.nodes
 
     def home(node: int) -> int:

@@ -54,7 +54,7 @@ def test_ME_8_7(html: str, path: str, intended: float, printed: float) -> None:
 
 
 def test_ME_8_7_decisions() -> None:
-    """At the default quota both items of the menu go; as printed, both stay."""
+    """With the default quota both entries of the menu are removed; with the printed one both are kept."""
     assert blockml.extract(MENU, model=LQF()).status is Status.NO_CONTENT
     assert blockml.extract(MENU, model=LQF(literal=True)).text.split() == ["Home", "News", "now"]
 
@@ -65,7 +65,7 @@ def slow_length(nodes: Nodes, node: int) -> int:
 
 
 def descendants(nodes: Nodes, node: int) -> list[int]:
-    """All nodes below one."""
+    """All descendants of a node."""
     return [other for other in range(len(nodes)) if other != node and node in path_of(nodes, other)]
 
 
@@ -75,7 +75,7 @@ def is_linked(nodes: Nodes, node: int) -> bool:
 
 
 def slow_quota(nodes: Nodes, block: int) -> float:
-    """What is meant: of the texts below a block with no other block in between, the linked share."""
+    """Linked share of the texts below a block element without another block element in between."""
     own = [
         text
         for text in descendants(nodes, block)
@@ -113,7 +113,7 @@ def slow_printed_quota(nodes: Nodes, node: int, known: dict[int, float]) -> floa
 @example(NESTED)
 @example("<a><div>a<b>b</b></div></a>c</html>d")
 def test_quotas_of_any_page(html: str) -> None:
-    """Both readings are what slow ones find, and undefined at the same nodes."""
+    """Both readings agree with slow references, and are undefined at the same nodes."""
     nodes = blockml.parse(html).nodes
     intended, printed = link_quotas(nodes), link_quotas(nodes, literal=True)
     known: dict[int, float] = {}
@@ -153,7 +153,7 @@ def test_a_removed_element_takes_others_along_only_if_told() -> None:
 
 @pytest.mark.parametrize("limit", [0, 0.25, 1 / 3, 0.5, 0.75, 0.9, 1])
 def test_a_block_with_just_the_quota_is_kept(limit: float) -> None:
-    """And one with a single character more in links is not."""
+    """One more linked character removes it."""
     shares = [(linked, total) for total in range(1, 41) for linked in range(total + 1)]
     html = "".join(f"<p>{'x' * (total - linked)}<a>{'y' * linked}</a>" for linked, total in shares)
     result = blockml.extract(html, model=LQF(quota=limit))
@@ -167,7 +167,7 @@ def test_the_default_quota_keeps_half() -> None:
 
 
 def test_pages_at_the_edge() -> None:
-    """Without links all is kept, with nothing but links nothing; a page without text has no scores."""
+    """Pages without links keep everything, pages of links alone nothing; pages without text have no scores."""
     plain = blockml.parse("<h1>Title</h1>text <b>bold</b><ul><li>item</ul>")
     assert LQF().score(plain).tolist() == [1.0] * len(plain.blocks)
     linked = blockml.parse("<ul><li><a>Home</a><li><a><b>News</b></a></ul><a><div>More</div></a>")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import blockml
 from blockml.datasets import open_dataset
 from blockml.errors import UnknownNameError
-from blockml.extractors.heuristics.token_stream import Flat, flatten, majority, shares
+from blockml.extractors.heuristics.token_stream import TokenStream, block_share, block_vote, token_stream
 from blockml.text.words import find_spans
 from tests.strategies import messy_html
 
@@ -25,29 +25,30 @@ NEWS = (
 
 
 def test_characters_of_the_source_are_code_or_content() -> None:
-    """Each character of a tag is code, each of a text content; one blank is kept between text and tag."""
-    flat = flatten(blockml.parse("<p>ab <a>cd</a> ef</p>"))
+    """Characters of tags are code, characters of text content; one space is kept between text and tag."""
+    stream = token_stream(blockml.parse("<p>ab <a>cd</a> ef</p>"))
     code = "".join(
-        ("0" if is_tag else "1") * int(n) for is_tag, n in zip(flat.is_tag.tolist(), flat.n_chars.tolist(), strict=True)
+        ("0" if is_tag else "1") * int(n)
+        for is_tag, n in zip(stream.is_tag.tolist(), stream.n_chars.tolist(), strict=True)
     )
     assert code == "0001110001100001110000"
-    without = flat.without(flat.is_anchor)
+    without = stream.without(stream.is_anchor)
     assert int(without.n_chars.sum()) == 15
     assert without.texts == ("", "ab ", "cd", " ef", "")
 
 
 def test_implied_tags_are_no_code() -> None:
-    """What the parser adds to a text without tags does not count, in either view."""
+    """Tags that the parser adds to a text without tags do not count, in either view."""
     for view in ("raw", "tree"):
-        flat = flatten(blockml.parse("just a text"), view)
-        assert flat.names == ("",)
-        assert flat.texts == ("just a text",)
+        stream = token_stream(blockml.parse("just a text"), view)
+        assert stream.names == ("",)
+        assert stream.texts == ("just a text",)
 
 
 def test_tokens_are_tags_and_words() -> None:
     """The document of 31 tokens has 16 tags; in the source view the parser's empty head is none of them."""
     for view in ("raw", "tree"):
-        tokens = flatten(blockml.parse(NEWS), view).tokens()
+        tokens = token_stream(blockml.parse(NEWS), view).tokens()
         assert len(tokens) == 31
         assert int(tokens.is_tag.sum()) == 16
         assert tokens.block[~tokens.is_tag].tolist() == [0, 0, *[1] * 12, 2]
@@ -55,28 +56,28 @@ def test_tokens_are_tags_and_words() -> None:
 
 def test_entities_are_one_character_and_never_a_tag() -> None:
     """Entities are decoded after tags have been recognised."""
-    flat = flatten(blockml.parse("<p>a &lt;b&gt; &eacute;</p>"))
-    assert flat.texts == ("", "a <b> é", "")
+    stream = token_stream(blockml.parse("<p>a &lt;b&gt; &eacute;</p>"))
+    assert stream.texts == ("", "a <b> é", "")
 
 
 def test_scripts_comments_and_white_space_between_tags_are_gone() -> None:
-    """Of a script its tags are left, of a comment nothing, and text goes on across it."""
-    flat = flatten(blockml.parse("<div>\n <p>a<!-- x -->b</p>\n<script>if (a<b) c('</p>')</script> \n</div>"))
-    assert flat.names == ("div", "p", "", "/p", "script", "/script", "/div")
-    assert flat.texts[2] == "ab"
+    """Tags of a script stay, a comment leaves nothing, and text continues after it."""
+    stream = token_stream(blockml.parse("<div>\n <p>a<!-- x -->b</p>\n<script>if (a<b) c('</p>')</script> \n</div>"))
+    assert stream.names == ("div", "p", "", "/p", "script", "/script", "/div")
+    assert stream.texts[2] == "ab"
 
 
 def test_quotes_count_only_after_an_equals_sign() -> None:
     """An apostrophe in a tag opens no value, and a bracket in a value closes no tag."""
-    flat = flatten(blockml.parse("<p it's>one</p><p title='a > b'>two</p>"))
-    assert flat.names == ("p", "", "/p", "p", "", "/p")
-    assert [text for text in flat.texts if text] == ["one", "two"]
+    stream = token_stream(blockml.parse("<p it's>one</p><p title='a > b'>two</p>"))
+    assert stream.names == ("p", "", "/p", "p", "", "/p")
+    assert [text for text in stream.texts if text] == ["one", "two"]
 
 
 def test_an_empty_end_tag_is_a_comment() -> None:
     """Text goes on across it, as the parser has it."""
-    flat = flatten(blockml.parse("<p>a</>b</p>"))
-    assert flat.texts == ("", "ab", "")
+    stream = token_stream(blockml.parse("<p>a</>b</p>"))
+    assert stream.texts == ("", "ab", "")
 
 
 @pytest.mark.parametrize(
@@ -89,68 +90,68 @@ def test_an_empty_end_tag_is_a_comment() -> None:
     ],
 )
 def test_what_source_and_tree_read_otherwise_costs_no_other_text(start: str) -> None:
-    """All that follows has its place."""
+    """Every later text has its position."""
     page = blockml.parse(start + "".join(f"<p>paragraph {number} of them</p>" for number in range(30)))
-    flat = flatten(page)
-    assert set(range(len(page.blocks) - 30, len(page.blocks))) <= set(flat.block.tolist())
+    stream = token_stream(page)
+    assert set(range(len(page.blocks) - 30, len(page.blocks))) <= set(stream.block.tolist())
 
 
 def test_a_self_closed_frame_swallows_nothing() -> None:
     """The text after it is content."""
-    flat = flatten(blockml.parse("<iframe src=x /><p>text</p>"))
-    assert "text" in flat.texts
+    stream = token_stream(blockml.parse("<iframe src=x /><p>text</p>"))
+    assert "text" in stream.texts
 
 
 def test_title_belongs_to_no_block() -> None:
-    """It is a text of the page all the same."""
-    flat = flatten(blockml.parse("<title>A title</title><p>text</p>"))
-    assert dict(zip(flat.texts, flat.block.tolist(), strict=True)) == {"": -1, "A title": -1, "text": 0}
+    """It is nevertheless a text of the page."""
+    stream = token_stream(blockml.parse("<title>A title</title><p>text</p>"))
+    assert dict(zip(stream.texts, stream.block.tolist(), strict=True)) == {"": -1, "A title": -1, "text": 0}
 
 
 def test_starts_lead_back_to_the_source() -> None:
-    """Each tag stands in the source where its piece says."""
-    flat = flatten(blockml.parse(NEWS))
-    for name, start, length in zip(flat.names, flat.start.tolist(), flat.n_chars.tolist(), strict=True):
+    """Each tag is found in the source at its position."""
+    stream = token_stream(blockml.parse(NEWS))
+    for name, start, length in zip(stream.names, stream.start.tolist(), stream.n_chars.tolist(), strict=True):
         if name:
-            assert flat.source[start : start + length] == f"<{name}>"
+            assert stream.source[start : start + length] == f"<{name}>"
 
 
 def test_a_page_without_a_source_has_its_tree() -> None:
-    """Such a page was made from another; bare tags that every tree has are not counted."""
+    """A page made from another page has no source: tags are read from the tree, without those that every tree has."""
     page = blockml.parse(NEWS)
     bare = replace(page, utf8=None)
-    assert flatten(bare).names == flatten(page).names[2:-2]
-    assert flatten(replace(blockml.parse("<body class=x>text"), utf8=None)).names == ("body", "")
+    assert token_stream(bare).names == token_stream(page).names[2:-2]
+    assert token_stream(replace(blockml.parse("<body class=x>text"), utf8=None)).names == ("body", "")
 
 
 def test_an_unknown_view_names_the_legal_ones() -> None:
     """The error lists them."""
     with pytest.raises(UnknownNameError, match="raw, tree"):
-        flatten(blockml.parse("x"), "dom")
+        token_stream(blockml.parse("x"), "dom")
 
 
 @given(messy_html, st.sampled_from(["raw", "tree"]))
 def test_columns_agree_on_any_page(html: str, view: str) -> None:
     """Columns are as long, tags have names and texts have characters, words go to existing blocks in order."""
     page = blockml.parse(html)
-    flat = flatten(page, view)
-    n = len(flat)
-    assert len(flat.texts) == len(flat.n_chars) == len(flat.block) == len(flat.start) == n
-    assert [len(text) for text in flat.texts if text] == flat.n_chars[~flat.is_tag].tolist()
-    assert all(bool(name) != bool(text) for name, text in zip(flat.names, flat.texts, strict=True))
-    in_blocks = flat.block[flat.block >= 0]
+    stream = token_stream(page, view)
+    n = len(stream)
+    assert len(stream.texts) == len(stream.n_chars) == len(stream.block) == len(stream.start) == n
+    assert [len(text) for text in stream.texts if text] == stream.n_chars[~stream.is_tag].tolist()
+    assert all(bool(name) != bool(text) for name, text in zip(stream.names, stream.texts, strict=True))
+    in_blocks = stream.block[stream.block >= 0]
     assert (np.diff(in_blocks) >= 0).all()
     assert len(in_blocks) == 0 or in_blocks[-1] < len(page.blocks)
-    assert (flat.block[flat.is_tag] == -1).all()
+    assert (stream.block[stream.is_tag] == -1).all()
 
 
 @given(messy_html)
 def test_the_tree_view_holds_every_block(html: str) -> None:
-    """Its texts, block by block, are the texts of the blocks."""
+    """The texts of the blocks are those of the page's blocks, in order."""
     page = blockml.parse(html)
-    flat = flatten(page, "tree")
+    stream = token_stream(page, "tree")
     for number, text in enumerate(page.blocks.texts):
-        pieces = [flat.texts[row] for row in np.flatnonzero(flat.block == number).tolist()]
+        pieces = [stream.texts[row] for row in np.flatnonzero(stream.block == number).tolist()]
         assert "".join("".join(pieces).split()) == "".join(text.split())
 
 
@@ -161,7 +162,7 @@ def test_scanning_is_linear_on_hostile_sources() -> None:
         for n in (20_000, 80_000):
             page = replace(blockml.parse("<p>x</p>"), utf8=(bait * n).encode())
             start = time.process_time()
-            flatten(page)
+            token_stream(page)
             times.append(time.process_time() - start)
         assert times[1] < 10 * times[0] + 0.5, bait
 
@@ -170,7 +171,7 @@ def test_majority_is_what_half_of_the_words_reach() -> None:
     """The score of a block is the highest that at least half of its words reach."""
     scores = np.array([0.1, 0.9, 0.4, 0.8, 0.3])
     block = np.array([0, 0, 1, 1, 1], dtype=np.int32)
-    np.testing.assert_allclose(majority(scores, block, 3), [0.9, 0.4, 0.0], rtol=1e-6)
+    np.testing.assert_allclose(block_vote(scores, block, 3), [0.9, 0.4, 0.0], rtol=1e-6)
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.integers(-1, 4)), max_size=40), st.floats(0.001, 1))
@@ -178,32 +179,32 @@ def test_majority_agrees_with_counting(words: list[tuple[float, int]], threshold
     """A block reaches a threshold just when at least half of its words do, and it has any."""
     scores = np.array([score for score, _ in words])
     block = np.array([owner for _, owner in words], dtype=np.int32)
-    scored = majority(scores.astype(np.float32).astype(float), block, 5)
+    scored = block_vote(scores.astype(np.float32).astype(float), block, 5)
     reached = scores.astype(np.float32) >= np.float32(threshold)
     for number in range(5):
         own = reached[block == number]
         assert (scored[number] >= np.float32(threshold)) == (len(own) > 0 and own.mean() >= 0.5)
-        share = shares(reached, block, 5)[number]
+        share = block_share(reached, block, 5)[number]
         assert share == pytest.approx(own.mean() if len(own) else 0)
 
 
 def test_leaving_pieces_out_keeps_the_rest() -> None:
     """Columns stay parallel."""
-    flat = flatten(blockml.parse(NEWS))
-    rest = flat.without(flat.is_tag)
-    assert isinstance(rest, Flat)
+    stream = token_stream(blockml.parse(NEWS))
+    rest = stream.without(stream.is_tag)
+    assert isinstance(rest, TokenStream)
     assert rest.texts == ("Home", "News", "w1 w2 w3 w4 w5 w6 w7 w8 w9 w10 w11 w12", "About")
     assert rest.block.tolist() == [0, 0, 1, 2]
 
 
 @given(messy_html)
 def test_spans_of_words_are_those_of_the_tokens(html: str) -> None:
-    """The same words, in the same pieces: what is taken from either fits the other."""
-    flat = flatten(blockml.parse(html))
-    tokens = flat.tokens()
-    owner, place, length = find_spans(flat.texts, "cjk")
+    """Words have the same characters in both, so spans of one apply to the other."""
+    stream = token_stream(blockml.parse(html))
+    tokens = stream.tokens()
+    owner, place, length = find_spans(stream.texts, "cjk")
     assert owner.tolist() == tokens.piece[~tokens.is_tag].tolist()
-    found = [flat.texts[o][p : p + n] for o, p, n in zip(owner, place, length, strict=True)]
+    found = [stream.texts[o][p : p + n] for o, p, n in zip(owner, place, length, strict=True)]
     assert all(word and not any(char.isspace() for char in word) for word in found)
     assert all(any(char.isalnum() for char in word) for word in found)
 
@@ -216,7 +217,7 @@ def test_real_words_have_their_place_in_the_source(name: str, corpora: Path) -> 
     for labelled in open_dataset(corpora / name).pages[::30]:
         page = blockml.parse(labelled.load()[0], charset=labelled.charset)
         placed = np.zeros(len(page.blocks), dtype=bool)
-        block = flatten(page).block
+        block = token_stream(page).block
         placed[block[block >= 0]] = True
         n_words += int(page.blocks.n_words.sum())
         n_lost += int(page.blocks.n_words[~placed].sum())

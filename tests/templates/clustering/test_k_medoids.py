@@ -80,7 +80,7 @@ def test_equal_sums_go_to_the_first_item() -> None:
 
 
 def test_equal_items_still_make_k_clusters() -> None:
-    """Where all distances are 0 the rule for empty clusters decides, and ends."""
+    """The rule for empty clusters decides, and iteration ends."""
     run = k_medoids(np.zeros((5, 5)), 3)
     assert (run.clustering.n_clusters, run.converged, run.total) == (3, True, 0.0)
 
@@ -125,7 +125,7 @@ def test_a_hundred_runs_on_500_items_are_fast() -> None:
 
 @pytest.mark.parametrize(("matrix", "message"), UNUSABLE)
 def test_unusable_matrices_are_refused_by_k_medoids(matrix: Any, message: str) -> None:
-    """With what is wrong."""
+    """The error says what is wrong."""
     with pytest.raises(UsageError, match=message):
         k_medoids(matrix, 1)
     with pytest.raises(UsageError, match=message):

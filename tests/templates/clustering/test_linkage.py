@@ -109,7 +109,7 @@ def test_no_item_and_one_item(linkage: Any) -> None:
 
 @pytest.mark.parametrize("linkage", LINKAGES)
 def test_equal_items_are_one_cluster(linkage: Any) -> None:
-    """All distances 0, at the least threshold; but a number of clusters is kept to."""
+    """A threshold merges all of them; a given number of clusters is kept."""
     assert linkage(np.zeros((6, 6)), threshold=0).n_clusters == 1
     assert linkage(np.zeros((6, 6)), k=4).n_clusters == 4
 
@@ -125,7 +125,7 @@ def test_single_linkage_gives_the_connected_components(matrix: NDArray[np.float6
 @given(matrices(least=1), st.data())
 @pytest.mark.parametrize("linkage", LINKAGES)
 def test_the_number_of_clusters_is_reached(linkage: Any, matrix: NDArray[np.float64], data: st.DataObject) -> None:
-    """Also where many distances are equal."""
+    """Many distances may be equal."""
     k = data.draw(st.integers(1, len(matrix)))
     clustering = linkage(matrix, k=k)
     assert clustering.n_clusters == k
@@ -175,7 +175,7 @@ def test_average_linkage_does_not_chain() -> None:
 @pytest.mark.parametrize(("matrix", "message"), UNUSABLE)
 @pytest.mark.parametrize("linkage", LINKAGES)
 def test_unusable_matrices_are_refused_by_linkage(linkage: Any, matrix: Any, message: str) -> None:
-    """With what is wrong."""
+    """The error says what is wrong."""
     with pytest.raises(UsageError, match=message):
         linkage(matrix, threshold=0.5)
 

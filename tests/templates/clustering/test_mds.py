@@ -68,7 +68,7 @@ def test_example_of_points_on_a_line() -> None:
 
 @given(st.integers(3, 30), st.integers(0, 1000))
 def test_points_of_the_plane_are_found_again(n: int, seed: int) -> None:
-    """With their distances, centred, and without stress."""
+    """Distances are kept, the result is centred, and its stress is 0."""
     points, distances = plane(n, seed)
     found = mds(distances)
     assert found.stress < 1e-6
@@ -95,7 +95,7 @@ def test_turned_and_mirrored_points_give_the_same_map(seed: int, angle: float, m
 
 @given(matrices(least=3))
 def test_maps_are_finite_centred_and_no_worse_than_their_start(matrix: NDArray[np.float64]) -> None:
-    """Any distances, metric or not."""
+    """Distances may be metric or not."""
     start, found = mds(matrix, max_iter=0), mds(matrix)
     assert np.isfinite(found.coordinates).all()
     assert found.coordinates.mean(axis=0) == pytest.approx([0, 0], abs=1e-9)
@@ -130,7 +130,7 @@ def test_only_the_order_of_distances_counts() -> None:
 
 
 def test_groups_stay_groups_in_the_plane() -> None:
-    """What the map is for."""
+    """Groups of close items remain apart on the map."""
     truth = np.repeat(np.arange(3), 15)
     found = mds(groups_apart(truth, (0.1, 0.3), (0.7, 0.9))).coordinates
     centres = np.array([found[truth == group].mean(axis=0) for group in range(3)])
@@ -148,13 +148,13 @@ def test_too_little_to_lay_out() -> None:
 
 @pytest.mark.parametrize(("matrix", "message"), UNUSABLE)
 def test_unusable_matrices_are_refused_by_scaling(matrix: Any, message: str) -> None:
-    """With what is wrong."""
+    """The error says what is wrong."""
     with pytest.raises(UsageError, match=message):
         mds(matrix)
 
 
 @pytest.mark.parametrize("settings", [{"max_iter": -1}, {"eps": -1}, {"eps": float("nan")}])
 def test_settings_out_of_range_are_refused_by_scaling(settings: Any) -> None:
-    """Neither can be negative."""
+    """Neither may be negative."""
     with pytest.raises(UsageError, match="must be non-negative"):
         mds(np.zeros((3, 3)), **settings)

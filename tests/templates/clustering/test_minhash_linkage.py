@@ -66,7 +66,7 @@ def test_many_gives_what_single_linkage_gives(sets: Sets, threshold: float, rand
 
 @pytest.mark.parametrize("threshold", [0.3, 0.6, 0.85])
 def test_many_agrees_on_noisy_templates(threshold: float) -> None:
-    """Where templates touch at some thresholds and fall apart at others."""
+    """Templates that overlap at some thresholds give the same clusters as the full matrix."""
     sets, truth = made_up(400, 40, noise=0.6)
     expected = single_linkage(distances(sets), threshold=threshold)
     assert expected.n_clusters > 1
@@ -85,7 +85,7 @@ def test_signatures_change_only_the_time() -> None:
 
 
 def test_2000_pages_of_200_templates_are_found() -> None:
-    """In seconds, and every one."""
+    """Every template is found within seconds."""
     sets, truth = made_up(2000, 200, noise=0.3)
     begin = time.process_time()
     found = minhash_linkage(sets, threshold=0.6)
@@ -130,12 +130,12 @@ def test_near_sets_have_the_least_jaccard_similarity(a: set[int], b: set[int], t
 
 
 def test_the_bound_is_reached() -> None:
-    """By two sets of equal size: 2 of 5 elements shared are a distance of .6 and 2 of 8 in the union."""
+    """Sets of equal size reach it: 2 of 5 elements shared are a distance of .6, and 2 of 8 in the union."""
     assert least_jaccard(0.6) == pytest.approx(2 / 8)
 
 
 def test_the_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the line that installs it."""
+    """The error gives the command that installs it."""
     monkeypatch.setitem(sys.modules, "datasketch", None)
     with pytest.raises(MissingExtraError, match=r"thousands of pages needs .*pip install .*\[scale\]"):
         minhash_linkage([np.array([1], dtype=np.uint64)], threshold=0.5)
@@ -156,6 +156,6 @@ def test_the_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_unusable_sets_and_settings_are_refused(sets: Any, settings: Any, message: str) -> None:
-    """With what is expected."""
+    """The error gives the legal values."""
     with pytest.raises(UsageError, match=message):
         minhash_linkage(sets, **({"threshold": 0.5} | settings))

@@ -40,7 +40,7 @@ def test_categories_of_a_site_are_found() -> None:
 
 
 def test_pages_alike_stay_together() -> None:
-    """Where no cut sets groups apart there is none."""
+    """A cluster without a clear cut has no subclusters."""
     found = find_subclusters(groups_apart(CATEGORIES, (0.2, 0.25), (0.2, 0.25)))
     assert found.clustering.n_clusters == 1
     assert found.silhouette is not None
@@ -48,7 +48,7 @@ def test_pages_alike_stay_together() -> None:
     equal = np.full((8, 8), 0.3)
     np.fill_diagonal(equal, 0)
     for matrix in (equal, np.zeros((8, 8))):
-        # All merges are at the same distance: there is no cut to judge.
+        # All merges are at the same distance: no cut has a margin.
         assert find_subclusters(matrix).clustering.labels.tolist() == [0] * 8
         assert find_subclusters(matrix).silhouette is None
 
@@ -75,7 +75,7 @@ def test_the_best_cut_is_taken(matrix: NDArray[np.float64], max_clusters: int) -
 
 
 def test_the_least_silhouette_can_be_chosen() -> None:
-    """The cut is judged, whatever it is."""
+    """The silhouette is computed for any cut."""
     matrix = groups_apart(CATEGORIES, (0.05, 0.15), (0.25, 0.35))
     best = find_subclusters(matrix).silhouette
     assert best is not None
@@ -116,7 +116,7 @@ def test_two_levels_of_sites_and_categories() -> None:
 
 @pytest.mark.parametrize(("matrix", "message"), UNUSABLE)
 def test_unusable_matrices_are_refused_by_subclusters(matrix: Any, message: str) -> None:
-    """With what is wrong."""
+    """The error says what is wrong."""
     with pytest.raises(UsageError, match=message):
         find_subclusters(matrix)
 

@@ -83,7 +83,7 @@ def test_too_few_items_have_no_gap() -> None:
 
 
 def test_both_rules_part_sites() -> None:
-    """Where there is a clear gap they agree to a bin."""
+    """With a clear gap they agree to within one bin."""
     matrix = groups_apart(FIVE_SITES, (0.1, 0.4), (0.7, 0.95))
     by_gap, by_bins = gap_threshold(matrix), histogram_threshold(matrix)
     assert by_gap is not None
@@ -156,7 +156,7 @@ def test_tag_vectors_are_measured_by_their_largest_distance() -> None:
     assert found.source == "gap"
     assert found.value is not None
     assert 100 < found.value < 500
-    # Its price: distances inside groups below a twentieth of the largest are taken for those of copies.
+    # Its price: distances inside groups below a twentieth of the largest count as those of identical pages.
     near = groups_apart(FIVE_SITES, (5, 40), (880, 900))
     assert gap_threshold(near, relative=True) is None
     assert auto_threshold(near, "tv").source == "silhouette"
@@ -170,7 +170,7 @@ def test_tag_vectors_are_measured_by_their_largest_distance() -> None:
 
 @pytest.mark.parametrize(("matrix", "message"), UNUSABLE)
 def test_unusable_matrices_are_refused_by_thresholds(matrix: Any, message: str) -> None:
-    """With what is wrong."""
+    """The error says what is wrong."""
     for rule in (gap_threshold, histogram_threshold, distance_histogram, lambda m: auto_threshold(m, "cp")):
         with pytest.raises(UsageError, match=message):
             rule(matrix)

@@ -54,7 +54,7 @@ class TestWorkedExamples:
         ],
     )
     def test_ME_9_1_small_trees(self, a: str, b: str, cost: int) -> None:
-        """The same below other elements: what stands above is mapped at no cost."""
+        """Ancestors that are mapped to each other cost nothing."""
         first, second = (
             blockml.parse(html.replace("</", "</x-").replace("<", "<x-").replace("<x-/x-", "</x-")) for html in (a, b)
         )
@@ -111,7 +111,7 @@ def test_distances_equal_plain_python(a: blockml.Page, b: blockml.Page, q: int) 
 @settings(max_examples=150)
 @given(_pages, _pages, st.booleans(), st.sampled_from([1, 3, 80]))
 def test_tree_distance_equals_trying_all(a: blockml.Page, b: blockml.Page, with_text: bool, wide: int) -> None:  # noqa: FBT001
-    """Without a table, without shortcuts; whether rows are computed one by one or as arrays."""
+    """Trying all mappings without table or shortcuts gives the same, by rows and by arrays."""
     with patch.object(mappings, "_WIDE", wide):
         assert distance(a, b, "rtdm", with_text=with_text) == naive.tree_distance(a, b, with_text=with_text)
 
@@ -152,7 +152,7 @@ def test_a_cutoff_hides_the_large_distances(
 
 
 def test_a_cutoff_gives_up_inside_trees() -> None:
-    """Where the counts of names at each depth don't tell, the mapping does; a later, milder one asks again."""
+    """Counts of names by depth are below these cutoffs, so the mapping itself gives up; a higher cutoff repeats it."""
     page, other = (
         blockml.parse("".join(f"<x-{a}><x-{b}></x-{b}></x-{a}>" for a, b in zip("abcdef" * 5, below, strict=True)))
         for below in ("uvwxyz" * 5, "zyxwvu" * 5)
@@ -182,7 +182,7 @@ def test_known_costs_are_found_again(wide: int, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_empty_pages(metric: str) -> None:
-    """Two pages of nothing are alike; nothing and something are as far apart as can be."""
+    """Two empty pages have distance 0; an empty page and another one have the maximum distance."""
     assert len(sketch(EMPTY)) == 0
     assert distance(EMPTY, blockml.parse(b""), metric) == 0
     far = distance(EMPTY, A, metric)
@@ -280,7 +280,7 @@ def test_large_pages_are_refused_even_if_equal() -> None:
     ],
 )
 def test_wrong_settings_name_the_legal_ones(metric: str, wrong: dict[str, object], message: str) -> None:
-    """Both calls refuse what they don't know, whatever the pages."""
+    """Both functions raise for unknown settings."""
     with pytest.raises(UsageError, match=message):
         distance(A, A, metric, **wrong)
     with pytest.raises(UsageError, match=message):

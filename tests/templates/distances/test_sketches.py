@@ -149,7 +149,7 @@ def test_names_with_classes() -> None:
 @settings(max_examples=25)
 @given(messy_html)
 def test_pages_without_classes_are_the_same_either_way(html: str) -> None:
-    """Classes add nothing where there are none."""
+    """On pages without classes both kinds of shingles are equal."""
     page = blockml.parse(html.replace("class", "title"))
     named, plain = sketch(page, classes=True), sketch(page)
     assert [named.names[tag] for tag in named.tag] == [plain.names[tag] for tag in plain.tag]

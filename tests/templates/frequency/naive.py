@@ -18,7 +18,7 @@ Step = tuple[str, frozenset[str], str]
 
 @dataclass(frozen=True)
 class Sight:
-    """What there is to count on a page."""
+    """Everything that is counted on a page."""
 
     texts: list[str]
     text_words: list[list[str]]
@@ -31,7 +31,7 @@ class Sight:
 
     @property
     def structure(self) -> tuple[list[str], list[tuple[Step, ...]]]:
-        """What another page with the same text may have different."""
+        """Counts that may differ on another page with the same text."""
         return self.block_texts, self.paths
 
 

@@ -123,7 +123,7 @@ few_words = st.lists(st.text("abcdef", min_size=1, max_size=14).map(" ".join), m
 
 @given(st.lists(few_words, min_size=1, max_size=6), few_words, st.sampled_from([1, 7, 2**17]))
 def test_similar_blocks_against_all_pairs(others: list[list[str]], texts: list[str], chunk: int) -> None:
-    """What the search passes over is never similar, in however many parts it goes."""
+    """Pairs that the search skips are never similar, whatever the size of its batches."""
     page, pages = texts_page(*texts), [texts_page(*other) for other in others]
     site = SiteCounts.learn([page, *pages])
     with mock.patch.object(vectors, "_CHUNK", chunk):
@@ -134,7 +134,7 @@ def test_similar_blocks_against_all_pairs(others: list[list[str]], texts: list[s
 
 
 def test_measuring_changes_nothing() -> None:
-    """Neither what was learnt nor what was measured."""
+    """The template and the page are unchanged."""
     pages = parse_all(["".join(PARTS), "".join(PARTS[4:])])
     site = SiteCounts.learn(pages)
     before = {name: values.copy() for name, values in site.arrays().items()}
@@ -237,7 +237,7 @@ def test_pages_without_text(source: str) -> None:
 
 
 def test_nothing_and_one_page_learnt() -> None:
-    """The only page: with itself all of it is on all pages, without itself there is none. Nothing is undefined."""
+    """A page without other pages has frequency 1, and 0 without itself. No value is undefined."""
     page = texts_page("Home", "--")
     for site in (SiteCounts.learn([]), SiteCounts.learn([page])):
         found = measure(page, site)
@@ -255,7 +255,7 @@ def test_nothing_and_one_page_learnt() -> None:
 
 
 def test_only_other_pages_make_an_entropy() -> None:
-    """Without the page itself, one other page is too few for an entropy."""
+    """Entropy needs two other pages."""
     page, other = texts_page("home cats"), texts_page("home dogs")
     site = SiteCounts.learn([page, other])
     assert measure(page, site).entropy.tolist() == [0.5]
@@ -264,13 +264,13 @@ def test_only_other_pages_make_an_entropy() -> None:
 
 @given(st.lists(site_pages, max_size=3))
 def test_same_text_in_other_elements(sources: list[str]) -> None:
-    """Where another page with the same text was learnt, texts and words are exact; the rest keeps its ranges."""
-    page, twin = (
+    """If another page with the same text was counted, texts and words are exact, and other measures stay in range."""
+    page, variant = (
         blockml.parse("<p>See <a>cats</a> too.</p><p>Home"),
         blockml.parse("<i>See </i><b>cats</b> too.<h1>Home"),
     )
     others = parse_all(sources)
-    found, expected = (measure(page, SiteCounts.learn([one, *others])) for one in (twin, page))
+    found, expected = (measure(page, SiteCounts.learn([one, *others])) for one in (variant, page))
     assert found.n_pages == expected.n_pages
     for name in ("text_pages", "text_share", "entropy", "similar"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)

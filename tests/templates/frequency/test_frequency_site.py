@@ -67,7 +67,7 @@ def test_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_copies_count_once() -> None:
-    """The same page, the same text in other elements, and pages without visible text add nothing."""
+    """An identical page, the same text in other elements, and pages without visible text add nothing."""
     page, other = texts_page("Home", "Cats"), texts_page("Home", "Dogs")
     site = SiteCounts.learn([page, other])
     assert site.n_pages == 2
@@ -81,7 +81,7 @@ def test_copies_count_once() -> None:
 
 
 def test_head_and_title_are_not_counted() -> None:
-    """What no block holds isn't learnt."""
+    """Text outside of blocks is not counted."""
     head = "<head><title>Cats</title><meta name=x></head>"
     assert_equal_arrays(SiteCounts.learn([blockml.parse(head + "<p>Home</p>")]), SiteCounts.learn([texts_page("Home")]))
 
@@ -99,7 +99,7 @@ def test_settings() -> None:
 
 
 def test_merging_needs_like_settings_and_other_pages() -> None:
-    """What can't be told apart isn't merged."""
+    """Templates with different settings or common pages cannot be merged."""
     site = SiteCounts.learn([texts_page("Home")])
     with pytest.raises(UsageError, match="casefold"):
         site.merged(SiteCounts.learn([texts_page("Cats")], casefold=True))
@@ -110,7 +110,7 @@ def test_merging_needs_like_settings_and_other_pages() -> None:
 
 @given(st.lists(site_pages, max_size=5), site_pages, st.booleans())
 def test_round_trip(sources: list[str], source: str, casefold: bool) -> None:  # noqa: FBT001
-    """Arrays hold all that measuring and further learning need."""
+    """Arrays hold everything that measuring and further learning need."""
     site = SiteCounts.learn(parse_all(sources), casefold=casefold)
     back = SiteCounts.from_arrays(site.arrays())
     assert_equal_arrays(back, site)
@@ -217,7 +217,7 @@ def test_values_out_of_range(learnt: SiteCounts, name: str, value: int) -> None:
 @settings(max_examples=200)
 @given(st.data())
 def test_damage_is_refused_or_harmless(learnt: SiteCounts, data: st.DataObject) -> None:
-    """Whatever numbers stand in the arrays: a clear error, or measures that hold their ranges."""
+    """Damaged arrays raise, or give measures within their ranges."""
     arrays = copied(learnt)
     for _ in range(data.draw(st.integers(1, 3))):
         name = data.draw(st.sampled_from(sorted(arrays)))

@@ -1,4 +1,4 @@
-"""Made-up sites: who links to whom is all that counts."""
+"""Synthetic sites, defined by the links between their pages."""
 
 from __future__ import annotations
 

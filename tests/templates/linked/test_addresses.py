@@ -98,14 +98,14 @@ def test_addresses_that_are_not_public_are_refused(url: str, why: str) -> None:
     ],
 )
 def test_names_of_private_addresses_are_refused(answer: list[str], why: str) -> None:
-    """A name is judged by its addresses."""
+    """A name is allowed or refused by its addresses."""
     with WebSource(resolver=lambda _host, _port: answer) as source:
         assert why in reason(source, "http://inside.example/")
 
 
 @pytest.mark.parametrize("error", [socket.gaierror(-2, "unknown"), UnicodeError("label too long")])
 def test_names_without_addresses_fail(error: Exception) -> None:
-    """As any page that can't be had."""
+    """They fail like any page that cannot be loaded."""
 
     def resolver(_host: str, _port: int) -> Sequence[str]:
         raise error
@@ -165,14 +165,14 @@ def test_no_address_that_python_calls_special_is_allowed(
 
 
 @given(st.ip_addresses(v=4))
-def test_translated_addresses_are_judged_by_what_they_hold(address: ipaddress.IPv4Address) -> None:
+def test_translated_addresses_are_refused_by_the_embedded_one(address: ipaddress.IPv4Address) -> None:
     """NAT64 is needed in networks without IPv4; mapped addresses are needed nowhere."""
     assert refusal(f"64:ff9b::{address}") == refusal(str(address))
     assert refusal(f"::ffff:{address}") is not None
 
 
 def test_credentials_are_seen() -> None:
-    """In front of the host only; an empty name is one too."""
+    """They occur before the host only; an empty name counts."""
     assert not any(has_credentials(url) for url in ("http://a.example/@b", "mailto.html", "/a@b", "?q=http://me@b"))
     with pytest.raises(FetchError):
         checked_url("https://:@a.example/")
@@ -190,9 +190,9 @@ def test_host_and_port() -> None:
 
 @pytest.fixture
 def only_loopback_is_public(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let 127.0.0.1, where the test's server is, pass for a public address; all others are judged as ever."""
-    judge = refusal
-    monkeypatch.setattr(addresses, "refusal", lambda address: None if address == "127.0.0.1" else judge(address))
+    """Let 127.0.0.1, where the test's server is, pass as a public address; others are checked."""
+    check = refusal
+    monkeypatch.setattr(addresses, "refusal", lambda address: None if address == "127.0.0.1" else check(address))
 
 
 @loopback

@@ -137,13 +137,13 @@ def test_archives_written_by_fastwarc_are_read(tmp_path: Path) -> None:
     ],
 )
 def test_pages_are_html_with_status_200(tmp_path: Path, headers: list[str], status: str, is_page: bool) -> None:  # noqa: FBT001
-    """Whatever else was fetched is passed over, and what comes after it is found."""
+    """Other responses are skipped, and later ones are found."""
     path = archive(tmp_path, [record(A, b"<p>text", status=status, headers=headers), titled(B)])
     assert ArchiveSource(path).urls == ((A, B) if is_page else (B,))
 
 
 def test_the_charset_of_the_header_counts(tmp_path: Path) -> None:
-    """Before that in the page, quoted or not."""
+    """It overrides the charset of the page, quoted or not."""
     parts = [
         record(A, "<meta charset=utf-8>ж".encode("koi8-r"), headers=['Content-Type: text/html; Charset="KOI8-R"']),
         record(B, "<meta charset=koi8-r>ж".encode("koi8-r")),
@@ -179,7 +179,7 @@ BODY = b"<title>unpacked</title>" + b"<p>some text</p>" * 50
     ],
 )
 def test_bodies_are_unpacked(tmp_path: Path, headers: list[str], body: bytes) -> None:
-    """Also where the headers say what isn't so."""
+    """Bodies are unpacked even if the headers are wrong."""
     parts = [record(A, body, headers=["Content-Type: text/html", *headers]), titled(B)]
     source = ArchiveSource(archive(tmp_path, parts))
     page = source.get(A)
@@ -189,7 +189,7 @@ def test_bodies_are_unpacked(tmp_path: Path, headers: list[str], body: bytes) ->
 
 
 def test_a_damaged_body_is_none(tmp_path: Path) -> None:
-    """Neither half a page nor a page of gibberish; and what unzips to too much is cut."""
+    """A truncated page is dropped, and a body that unpacks to too much is cut."""
     packed = gzip.compress(BODY, mtime=0)
     headers = ["Content-Type: text/html", "Content-Encoding: gzip"]
     bomb = gzip.compress(b"<p>x</p>" * 1_000_000)
@@ -236,7 +236,7 @@ def test_redirects_end(tmp_path: Path) -> None:
 
 
 def test_the_last_capture_counts(tmp_path: Path) -> None:
-    """By date; of equal dates the later in the file. A failed one changes nothing, a redirect does."""
+    """Captures are ordered by date, then by position. A failed one changes nothing; a redirect replaces the page."""
     new, old = "2024-06-01T00:00:00Z", "2023-01-01T00:00:00Z"
     parts = [
         titled(A, "middle"), titled(A, "newest", new), titled(A, "oldest", old),
@@ -249,7 +249,7 @@ def test_the_last_capture_counts(tmp_path: Path) -> None:
 
 
 def test_urls_are_normalised(tmp_path: Path) -> None:
-    """And freed of the angle brackets that wget writes; what is no web URL is passed over."""
+    """Angle brackets, which wget writes, are removed; other schemes are skipped."""
     parts = [titled("<http://A.example:80/%7Ea?>", "a"), titled("dns:a.example"), titled("urn:x"), titled(B)]
     source = ArchiveSource(archive(tmp_path, parts))
     assert source.urls == ("http://a.example/~a", B)
@@ -310,7 +310,7 @@ def test_a_plain_archive_that_breaks_off_is_read_so_far(tmp_path: Path, kept: in
 
 @pytest.mark.parametrize("place", [0, 30, len(MEMBERS[1]) - 6])
 def test_a_damaged_member_ends_the_reading(tmp_path: Path, place: int) -> None:
-    """In its mark, its content or its checksum. What comes before is kept."""
+    """Damage may be in the signature, the content or the checksum; earlier members are kept."""
     damaged = bytearray(MEMBERS[1])
     damaged[place] ^= 0xFF
     path = tmp_path / "bad.warc.gz"
@@ -362,7 +362,7 @@ def test_no_damage_raises(
     changes: list[tuple[int, int]],
     zipped: bool,  # noqa: FBT001
 ) -> None:
-    """Whatever bytes are changed: pages, warnings, or an error that says there are none."""
+    """Changed bytes give pages, warnings, or an error that the archive has no pages."""
     whole = bytearray(b"".join(MEMBERS if zipped else PARTS))
     for place, value in changes:
         whole[place % len(whole)] = value
@@ -377,7 +377,7 @@ def test_no_damage_raises(
 
 
 def test_a_file_that_changed_gives_nothing(tmp_path: Path) -> None:
-    """Neither an error nor another URL's page."""
+    """The source returns no page, rather than raising or returning another page."""
     path = archive(tmp_path, PARTS)
     lines = tmp_path / "pages.jsonl"
     lines.write_text("".join(json.dumps({"url": url, "html": url}) + "\n" for url in (A, B)))
@@ -440,7 +440,7 @@ def test_json_lines_that_break_off_are_read_so_far(tmp_path: Path) -> None:
 
 
 def test_a_useless_file_does_not_fill_the_warnings(tmp_path: Path) -> None:
-    """After a hundred of them it is clear."""
+    """Warnings stop after a hundred."""
     path = tmp_path / "pages.jsonl"
     path.write_text("{\n" * 1000 + json.dumps({"url": A, "html": ""}))
     assert len(ArchiveSource(path).warnings) == 100
@@ -471,7 +471,7 @@ def test_parsing_options_of_archives_count(tmp_path: Path) -> None:
 
 
 def test_the_index_holds_no_pages(tmp_path: Path) -> None:
-    """Only where they lie: a pickled source is far smaller than its archive, and works elsewhere."""
+    """The index has positions only: a pickled source is far smaller than its archive."""
     import pickle
 
     path = archive(tmp_path, [record(f"{A}/{number}", b"<p>text</p>" * 2000) for number in range(20)], "plain")

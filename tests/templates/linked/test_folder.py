@@ -119,7 +119,7 @@ def test_the_url_of_a_page_is_base_and_path(tmp_path: Path) -> None:
 
 
 def test_links_resolve_to_one_url_for_each_page(tmp_path: Path) -> None:
-    """Several ways to write a link to one page give one link; links to what isn't there are none."""
+    """Different spellings of a link give one URL; links to missing pages are left out."""
     home = "<a href=/docs/>1</a><a href=docs>2</a><a href=docs/index.html#x>3</a><a href=./>self</a><a href=gone>4</a>"
     home += "<a href=https://ex.org/docs/?a=b>5</a><a href=http://other.example/docs/>6</a><a href='docs/a b'>7</a>"
     folder = write(tmp_path, {"index.html": home, **titled("docs/index.html", "docs/a b.html")})
@@ -137,7 +137,7 @@ def test_links_resolve_to_one_url_for_each_page(tmp_path: Path) -> None:
 
 
 def test_absolute_links_of_a_copy_lead_elsewhere_without_its_base(tmp_path: Path) -> None:
-    """Only the base says whose copy the folder is."""
+    """Only the base tells which site the folder is a copy of."""
     folder = write(tmp_path, titled("index.html", "a.html"))
     page = FolderSource(folder).get(BASE)
     assert page is not None
@@ -146,7 +146,7 @@ def test_absolute_links_of_a_copy_lead_elsewhere_without_its_base(tmp_path: Path
 
 
 def test_a_page_beside_its_zipped_copy_is_one_page(tmp_path: Path) -> None:
-    """As sites have them that send zipped files."""
+    """Copies of sites that send compressed files have both."""
     folder = write(tmp_path, {**titled("a.html"), "a.html.gz": "<title>zipped</title>"})
     source = FolderSource(folder)
     assert source.urls == (f"{BASE}a.html",)
@@ -231,7 +231,7 @@ def test_a_file_that_became_a_link_is_not_read(fenced: FolderSource, tmp_path: P
 
 @given(st.text(alphabet="./\\%25efasecrt?#:\0 \n@é", max_size=30))
 def test_no_url_leads_out_of_the_folder(tmp_path_factory: pytest.TempPathFactory, path: str) -> None:
-    """Whatever is asked for: a page of the folder comes, or none."""
+    """Any URL gives a page of the folder or none."""
     top = tmp_path_factory.getbasetemp() / "fence"
     if not top.exists():
         write(top, {"secret.html": "<title>secret</title>", "site/a/index.html": "<title>inside</title>"})
@@ -335,7 +335,7 @@ def test_one_site_of_a_map(tmp_path: Path) -> None:
 
 
 def test_pages_with_one_url_are_refused(tmp_path: Path) -> None:
-    """It couldn't be said to which of them a link leads."""
+    """Links to that URL would be ambiguous."""
     rows = [{"id": "a", "path": "index.html", "site": "a"}, {"id": "b", "path": "index.html", "site": "b"}]
     write_map(tmp_path, rows)
     with pytest.raises(InputError, match="another page has this URL too; choose a site"):
@@ -358,14 +358,14 @@ def test_a_map_leads_to_no_file_outside(tmp_path: Path) -> None:
     [("{", r"map\.jsonl:2: invalid JSON"), ("[1]", "not a JSON object"), ('{"url": "a"}', "must have an 'id'")],
 )
 def test_damaged_maps_are_refused(tmp_path: Path, line: str, problem: str) -> None:
-    """With the number of the line."""
+    """The error gives the line number."""
     write(tmp_path, {"map.jsonl": f'{{"id": "a"}}\n{line}\n', "a.html": "<p>a"})
     with pytest.raises(InputError, match=problem):
         FolderSource(tmp_path, links="map.jsonl")
 
 
 def test_missing_and_cut_off_maps_are_refused(tmp_path: Path) -> None:
-    """As files that can't be read."""
+    """They count as unreadable files."""
     with pytest.raises(InputError, match="the link map can't be read"):
         FolderSource(tmp_path, links="missing.jsonl")
     write_map(tmp_path, ROWS)
@@ -410,7 +410,7 @@ def test_own_data_links_to_the_pages_its_meta_names() -> None:
 
 
 def test_one_site_of_own_data() -> None:
-    """By name, or by naming its folder."""
+    """The site is found by name or by folder."""
     by_name = FolderSource(DATA, site="patient-crumb")
     assert len(by_name.urls) == 15
     assert FolderSource(DATA / "patient-crumb").urls == by_name.urls
@@ -459,7 +459,7 @@ def test_sources_are_chosen_by_content(tmp_path: Path) -> None:
 
 
 def test_options_reach_the_source(tmp_path: Path) -> None:
-    """And those that it doesn't have are named."""
+    """Unknown options are named."""
     write_map(tmp_path / "mapped", ROWS)
     write(tmp_path / "fetched", {"crawl.jsonl": json.dumps({"url": "http://a.example/", "html": "<p>"})})
     assert len(open_source(tmp_path / "mapped", site="a").urls) == 2

@@ -59,7 +59,7 @@ def test_hierarchy_is_farthest_first_inside_a_level() -> None:
 
 @given(messy_html, st.data())
 def test_farthest_first_against_paths(html: str, data: st.DataObject) -> None:
-    """The same order as by comparing the paths from the root, pair by pair."""
+    """Comparing paths from the root pair by pair gives the same order."""
     nodes = blockml.parse(html).nodes
     if not len(nodes):
         assert farthest_first(nodes, []) == []

@@ -53,7 +53,7 @@ def test_frames_are_links_unless_switched_off() -> None:
 
 
 def test_links_below_an_element() -> None:
-    """Only these; the element itself counts too."""
+    """The element itself is included."""
     page = blockml.parse("<a href=x>x</a><ul><li><a href=y>y</a></ul><a href=z>z</a>", url=URL)
     ul = page.nodes.find("/html/body/ul")
     assert ul is not None
@@ -62,7 +62,7 @@ def test_links_below_an_element() -> None:
 
 
 def test_site_of_a_page_without_url() -> None:
-    """It has none, unless its base says so."""
+    """The site is unknown, unless the base gives it."""
     html = "<a href=http://example.org/x>x</a><a href=y>y</a>"
     assert urls_of(html, None) == []
     assert urls_of(html, None, same_site=False) == ["http://example.org/x"]
@@ -73,7 +73,7 @@ def test_site_of_a_page_without_url() -> None:
 
 
 def test_source_resolves() -> None:
-    """What a source says counts, also for what the page itself is called; the same words are asked for once."""
+    """The source resolves links and the page's own URL; each distinct text is resolved once."""
     asked = []
 
     class Paths(PageSource):
@@ -102,7 +102,7 @@ def test_source_resolves() -> None:
     ],
 )  # fmt: skip
 def test_what_looks_like_a_page(path: str, *, expected: bool) -> None:
-    """By extension, and by pieces of the path."""
+    """Links are filtered by extension and by parts of the path."""
     assert is_page(f"http://example.org/{path}") is expected
     assert is_page(path) is expected
     html = f"<a href='/{path}'>x</a>"
@@ -112,7 +112,7 @@ def test_what_looks_like_a_page(path: str, *, expected: bool) -> None:
 
 @given(messy_html, st.sampled_from([URL, None, "http://[broken"]))
 def test_links_of_any_page(html: str, url: str | None) -> None:
-    """The same as looking at one element after the other."""
+    """A loop over elements gives the same links."""
     page = blockml.parse(html, url=url)
     expected: dict[str, int] = {}
     for node in range(len(page.nodes)):

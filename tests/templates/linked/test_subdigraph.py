@@ -106,7 +106,7 @@ NAMES = "ABCDEFG"
     st.integers(1, 6),
 )
 def test_random_digraphs(targets: Mapping[str, str], of_key: str, n: int) -> None:
-    """The same pages after the same number of loads as by trying all subsets."""
+    """Trying all subsets gives the same pages after the same number of loads."""
     site = {**targets, "K": of_key}
     names, _, found = search(site, n=n)
     assert ("".join(names), found.n_loaded) == brute_force(site, n)
@@ -136,13 +136,13 @@ def test_failing_loads(targets: Mapping[str, str], broken: set[str], n: int, max
 
 
 def test_cycles_are_not_enough() -> None:
-    """Both directions are needed."""
+    """Links in both directions are needed."""
     names, _, found = search({"K": "ABC", "A": "B", "B": "C", "C": "A"})
     assert (names, found.complete, found.n_loaded) == (["A"], False, 4)
 
 
 def test_copies_of_the_key_page_are_passed_over() -> None:
-    """They would make the whole page a template; copies of other pages would not."""
+    """Copies of the key page would turn the whole page into template; copies of other pages would not."""
     text = page_with_links("K", "ABC").blocks.texts
 
     class Duplicates(DictSource):
@@ -171,7 +171,7 @@ def test_pages_without_text_are_no_copies() -> None:
 
 
 def test_redirect_to_a_page_that_is_linked_too() -> None:
-    """It isn't loaded again, and links to either URL lead to it."""
+    """The page is loaded once, and links to either URL lead to it."""
     site = {"K": ["old", "B", "new", "C"], "new": ["B", "C"], "B": ["old"], "C": ["new", "B"]}
     names, source, found = search(site, redirects={"old": "new"})
     assert source.asked == ["old", "B", "C"]
@@ -180,7 +180,7 @@ def test_redirect_to_a_page_that_is_linked_too() -> None:
 
 
 def test_redirect_to_a_page_that_was_loaded_before() -> None:
-    """It shows only after loading; from then on, links to the other URL count."""
+    """After the page is loaded, links to its other URL count."""
     site = {"K": ["new", "B", "old"], "new": ["B"], "B": ["old"]}
     names, source, found = search(site, n=2, redirects={"old": "new"})
     assert source.asked == ["new", "B", "old"]
@@ -189,7 +189,7 @@ def test_redirect_to_a_page_that_was_loaded_before() -> None:
 
 
 def test_redirect_to_the_key_page_or_another_site() -> None:
-    """Neither is a page of the subdigraph."""
+    """Neither becomes a page of the subdigraph."""
     site = {"K": ["me", "A", "gone"], "A": ["me", "gone"]}
     names, _, found = search(site, n=2, redirects={"me": "K"})
     assert (names, found.failed) == (["A"], (f"{HOST}gone",))
@@ -213,7 +213,7 @@ def test_many_mutual_links_and_no_set_of_the_size() -> None:
 
 
 def test_wrong_calls() -> None:
-    """They say what is legal."""
+    """The error gives the legal values."""
     with pytest.raises(UsageError, match="at least 1"):
         search(ME_12_2, n=0)
     with pytest.raises(UsageError, match="at least 0"):

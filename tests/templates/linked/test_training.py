@@ -29,7 +29,7 @@ def make(name: str, targets: str = "", url: str | None = None) -> Page:
 
 
 class Site(PageSource):
-    """Any page is there, but for those called ``gone…``; ``copy…`` are copies of the page ``key``."""
+    """Every page exists except those named ``gone…``; ``copy…`` are copies of the page ``key``."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -113,14 +113,14 @@ def test_reasons() -> None:
 
 
 def test_copies_of_the_key_page_are_dropped() -> None:
-    """They would make all of it a template. They cost a load."""
+    """They would turn all of the page into template; each costs a load."""
     found = training_set(make("key", COPIED), Site(), min_train=2)
     assert names_of(found, loaded=True) == ["key", "a1"]
     assert (found.n_loaded, found.reason) == (3, None)
 
 
 def test_pages_that_come_again_are_dropped() -> None:
-    """After a redirect, and when what it led to is linked as well."""
+    """A page may be loaded again by a redirect, and by a link to its target."""
     source = Site()
     found = training_set(make("key", "moved1 moved2 a9 a1"), source)
     assert names_of(found) == ["key", "a9", "a1"]
@@ -153,7 +153,7 @@ def test_which_links_count() -> None:
 
 
 def test_wrong_training_calls() -> None:
-    """They say what is legal, before anything is loaded."""
+    """The error gives the legal values before anything is loaded."""
     key, source = make("key", "a1"), Site()
     with pytest.raises(UsageError, match="max_pages"):
         training_set(key, source, max_pages=-1)

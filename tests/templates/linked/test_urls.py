@@ -112,7 +112,7 @@ _STEPS = st.sampled_from(["..", ".", "a", "b.html", "c"])
     st.sampled_from(["", "/", "#top", "?q=1", "?q#top"]),
 )
 def test_well_formed_links_as_the_standard_library_has_them(path: str, start: str, steps: str, rest: str) -> None:
-    """On what is not odd, ``urljoin`` says the same."""
+    """On ordinary links ``urljoin`` gives the same."""
     base = normalise(f"http://example.org/{path}")
     assert base is not None
     href = f"{start}{steps}{rest}"
@@ -157,7 +157,7 @@ def test_base_elements() -> None:
 
 
 def test_scheme_without_slashes_is_relative_to_the_same_scheme() -> None:
-    """What browsers make of ``http:page.html``."""
+    """Browsers treat ``http:page.html`` in this way."""
     assert join("http://example.org/a/b", "http:c") == "http://example.org/a/c"
     assert join("https://example.org/a/b", "http:c") == "http://c/"
     assert join("http://example.org/a/b", "http://c") == "http://c/"

@@ -112,7 +112,7 @@ def test_other_answers_fail(site: Site, web: WebSource, status: int) -> None:
 @loopback
 @pytest.mark.parametrize("content_type", ["text/plain", "application/pdf", "image/svg+xml", "text/htmlx", ""])
 def test_only_html_is_taken(site: Site, web: WebSource, content_type: str) -> None:
-    """By the media type, whatever the body looks like."""
+    """The media type decides, not the body."""
     site.answers["/a"] = 200, {"Content-Type": content_type}, b"<p>text</p>"
     site.answers["/b"] = 200, {"Content-Type": "application/xhtml+xml"}, b"<p>text</p>"
     assert reason(web, f"{site.url}/a") == f"the content type is {content_type!r}, not HTML"
@@ -181,7 +181,7 @@ def test_requests_go_out_one_after_another(site: Site, web: WebSource) -> None:
 
 @loopback
 def test_a_closed_source_refuses(site: Site) -> None:
-    """That is a wrong call, not a missing page."""
+    """Using it is an error of the caller, not a missing page."""
     with WebSource(allow_private=True) as source:
         pass
     with pytest.raises(UsageError, match="closed"):
@@ -224,7 +224,7 @@ def test_a_page_that_is_too_long_fails(site: Site, chunked: bool) -> None:  # no
 
 @loopback
 def test_a_small_file_that_unzips_to_a_huge_one_fails_early(site: Site, web: WebSource) -> None:
-    """What comes out of the zip counts, and no more of it is held than the limit allows."""
+    """The unpacked size counts, and no more than the limit is held in memory."""
     bomb = gzip.compress(bytes(64 * 2**20))
     assert len(bomb) < 100_000
     site.answers["/bomb"] = 200, {**HTML, "Content-Encoding": "gzip"}, bomb
@@ -240,7 +240,7 @@ def test_a_small_file_that_unzips_to_a_huge_one_fails_early(site: Site, web: Web
 
 @loopback
 def test_zipped_pages_are_unzipped(site: Site, web: WebSource) -> None:
-    """In one member or several, with padding, and if there is nothing."""
+    """Compressed bodies may have several members, padding or no content."""
     text = "".join(f"<p>paragraph {number}</p>" for number in range(5000)).encode()
     half = len(text) // 2
     for name, body in {
@@ -349,14 +349,14 @@ def test_a_slow_look_up_fails_in_time() -> None:
     ],
 )
 def test_wrong_options_are_refused(options: dict[str, Any]) -> None:
-    """At once, not at the first page."""
+    """Options are checked before the first page."""
     with pytest.raises(UsageError):
         WebSource(**options)
 
 
 @pytest.mark.parametrize("package", ["httpcore", "protego"])
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
-    """With the line that installs it."""
+    """The error gives the command that installs it."""
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingExtraError, match=r"Fetching pages needs .*pip install .*\[http\]"):
         WebSource()

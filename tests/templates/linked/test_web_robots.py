@@ -1,4 +1,4 @@
-"""What servers ask of programs that fetch pages, in robots.txt."""
+"""Rules of servers for crawlers, in robots.txt."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_only_the_start_of_a_huge_robots_txt_counts(site: Site, web: WebSource) 
 
 @loopback
 def test_robots_txt_of_the_target_of_a_redirect_counts(site: Site, web: WebSource) -> None:
-    """Each server is asked."""
+    """The rules of each server are read."""
     other = Site()
     try:
         other.answers["/robots.txt"] = robots("User-agent: *\nDisallow: /")
@@ -121,7 +121,7 @@ def test_patterns_that_take_ages_do_not(site: Site, web: WebSource) -> None:
 @loopback
 @pytest.mark.parametrize("rule", ["Crawl-delay: 3", "Request-rate: 20/1m"])
 def test_crawl_delays_are_kept(site: Site, monkeypatch: pytest.MonkeyPatch, rule: str) -> None:
-    """Before each request to a server but the first; in either notation."""
+    """The delay precedes each request to a server but the first; both notations are read."""
     site.answers["/robots.txt"] = robots(f"User-agent: *\n{rule}\n")
     site.answers["/a"], site.answers["/b"], site.answers["/c"] = page("a"), redirect("/c"), page("c")
     slept: list[float] = []
@@ -134,7 +134,7 @@ def test_crawl_delays_are_kept(site: Site, monkeypatch: pytest.MonkeyPatch, rule
 
 @loopback
 def test_the_own_delay_is_kept(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where robots.txt says nothing."""
+    """It applies if robots.txt gives no delay."""
     site.answers["/a"], site.answers["/b"] = page("a"), page("b")
     slept: list[float] = []
     monkeypatch.setattr(web_module, "time", SimpleNamespace(sleep=slept.append, monotonic=time.monotonic))

@@ -79,7 +79,7 @@ def test_main_container_is_the_smallest(html: str) -> None:
 
 
 def test_second_stage_keeps_the_main_container() -> None:
-    """What is far from most of the words goes, even if it is not template."""
+    """Elements far from most of the words are removed, even if they are not template."""
     page = blockml.parse("<p>Menu</p><p>stray</p><main><p>" + "word " * 20 + "</p><p>more</p></main><p>late</p>")
     inside = np.array([text == "Menu" for text in page.nodes.texts])
     assert content_blocks(page, inside).tolist() == [False, True, True, True, True]

@@ -35,7 +35,7 @@ def trees_of(*pages: str) -> list[Tree]:
 @settings(max_examples=60)
 @given(related, presets, st.booleans())
 def test_greedy_mapping_against_all_pairs(pages: tuple[str, str], preset: str, text_equality: bool) -> None:  # noqa: FBT001
-    """The same as choosing the best of all pairs of children again and again."""
+    """Repeatedly choosing the best of all pairs of children gives the same mapping."""
     equality = PRESETS[preset]
     if not text_equality:
         equality = NodeEquality(text_equality=False, att=0.2)
@@ -61,7 +61,7 @@ def test_mappings_are_equal_top_down(pages: tuple[str, str], preset: str, matchi
 @settings(max_examples=30)
 @given(messy_html, presets, matchings)
 def test_pages_map_to_themselves(html: str, preset: str, matching: str) -> None:
-    """Each node to itself, whatever the equality."""
+    """Each node is mapped to itself, for every kind of equality."""
     tree = tree_of(blockml.parse(html))
     assert map_trees(tree, tree, preset, matching=matching).tolist() == list(range(len(tree)))
 
@@ -85,7 +85,7 @@ def _below_body(tree: Tree) -> list[int]:
 @settings(max_examples=60)
 @given(related, presets)
 def test_optimal_is_no_worse_than_greedy(pages: tuple[str, str], preset: str) -> None:
-    """In the sum of similarities of the body's children."""
+    """The sum of similarities of the body's children is at least as large."""
     a, b = trees_of("<body>" + pages[0], "<body>" + pages[1])
     comparison = Comparison(a, b, preset)
     sums = []
@@ -102,7 +102,7 @@ small = st.lists(st.sampled_from(["<p>", "<p class=a>", "<p class='a b'>x", "<ul
 @settings(max_examples=60)
 @given(small, small, presets)
 def test_optimal_by_brute_force(one: list[str], two: list[str], preset: str) -> None:
-    """Of all ways to pair the body's children none has a larger sum; by names alone, none has more pairs."""
+    """No pairing of the body's children has a larger sum; by names alone, none has more pairs."""
     a, b = trees_of("<body>" + "".join(one), "<body>" + "".join(two))
     comparison = Comparison(a, b, preset)
     own, others = _below_body(a), _below_body(b)
@@ -134,14 +134,14 @@ def test_optimal_beats_greedy_where_the_best_pair_costs_two() -> None:
 
 
 def test_ties_go_to_the_first() -> None:
-    """Of children that are equally alike."""
+    """The first of equally similar children is chosen."""
     a, b = trees_of("<i></i>" * 2, "<i></i>" * 4)
     assert map_trees(a, b).tolist() == [0, 1, 2, 3, 4]
     assert map_trees(b, a).tolist() == [0, 1, 2, 3, 4, -1, -1]
 
 
 def test_ids_win_over_looks_and_looks_in_place_over_others() -> None:
-    """What is equal whatever the weights has an order of its own."""
+    """Among pairs that every weighting treats as equal, ids come first, then appearance in place, then others."""
     a, b = trees_of("<i id=x title=t></i><i title=t></i>", "<i title=t></i><i id=x></i><i></i>")
     assert map_trees(a, b).tolist() == [0, 1, 2, 4, 3]
     a, b = trees_of("<i title=t></i><b></b>", "<i title=t></i><b></b><i title=t></i>")
@@ -199,7 +199,7 @@ def wide_trees() -> list[Tree]:
 
 @pytest.mark.parametrize("preset", sorted(PRESETS))
 def test_very_wide_lists(preset: str) -> None:
-    """All items in place, only their texts are not."""
+    """All items are in place, and only their texts differ."""
     a, b = wide_trees()
     expected = np.arange(len(a), dtype=np.int32)
     expected[np.flatnonzero(a.tag == 0)] = -1
@@ -217,7 +217,7 @@ def test_very_wide_lists_take_little_memory() -> None:
 
 
 def test_long_lists_find_equal_ids_and_looks_from_afar() -> None:
-    """Where not all pairs are compared, what is equal whatever the weights is found all the same."""
+    """If not all pairs are compared, pairs that every weighting treats as equal are still found."""
     n = 400
     marked = ["<i id=x></i>", "<i title=t class=c></i>"]
     a, b = trees_of(
@@ -228,7 +228,7 @@ def test_long_lists_find_equal_ids_and_looks_from_afar() -> None:
 
 
 def test_long_lists_with_a_middle_that_is_new() -> None:
-    """Both ends of a list find their place, by the steps from the front and from the back."""
+    """Both ends of a list are mapped, by the passes from the front and from the back."""
     n = 350
     items = [f"<i class=c{k}></i>" for k in range(n)]
     a, b = trees_of("".join(items), "".join(items[:200]) + "<i class=new></i>" * 120 + "".join(items[200:]))

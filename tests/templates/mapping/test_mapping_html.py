@@ -95,7 +95,7 @@ def test_clean_pages_are_written_and_read(html: str, cut: int) -> None:
 @settings(max_examples=100)
 @given(messy_html)
 def test_messy_pages_are_written_and_read(html: str) -> None:
-    """The same, whatever the page; what goes to another place or name by rule is left out."""
+    """Any page is read back; elements that the standard moves or renames are left out."""
     page = blockml.parse(html)
     nodes = page.nodes
     assume([nodes.name(node) for node in np.flatnonzero(nodes.parent <= 0).tolist()] == ["html", "head", "body"])
@@ -190,7 +190,7 @@ def test_heads_are_written_anew() -> None:
 
 
 def test_void_elements_and_line_breaks() -> None:
-    """No end tags where there are none; the line break that the standard drops is written; words stay apart."""
+    """Void elements have no end tag, the line break that the standard drops is written, and words stay separate."""
     html = "<pre>\n\ntwo</pre>a<br>b<img alt=c><input><p>x<script>1</script>y</p>"
     assert "<pre>\n\ntwo</pre>" in template_html(whole(blockml.parse(html, backend="html5lib")))
     written = template_html(whole(blockml.parse(html)))
@@ -200,7 +200,7 @@ def test_void_elements_and_line_breaks() -> None:
 
 
 def test_templates_of_odd_pages_are_written() -> None:
-    """Without nodes, without a body, with a second root, with nothing in the template."""
+    """Pages may lack nodes or a body, have a second root, or share nothing with the template."""
     empty = '<!DOCTYPE html>\n<html><head><meta charset="utf-8"><title></title></head>\n<body></body></html>\n'
     assert template_html(whole(blockml.parse(""))) == empty
     frames = blockml.parse(template_html(whole(blockml.parse("<frameset><frame src=a></frameset>"))))

@@ -1,4 +1,4 @@
-"""How alike nodes are: worked examples, and the definition taken word for word."""
+"""Similarity of nodes: worked examples, and the definition applied literally."""
 
 from __future__ import annotations
 

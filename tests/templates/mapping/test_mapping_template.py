@@ -62,8 +62,57 @@ def test_ME_12_5() -> None:
         ]  # fmt: skip
 
 
+variants = st.lists(messy_html, min_size=2, max_size=4).flatmap(
+    lambda pieces: st.tuples(*[st.permutations(pieces).map("<hr>".join) for _ in range(3)])
+)
+
+
+def test_definition_and_algorithm_differ() -> None:
+    """The two paragraphs of the key page compete for that of each other page; the first page prefers one of them.
+
+    By definition 3.3 each page has another one, and none is on both pages. By algorithm 2 the loser is gone when the
+    second page comes, so its paragraph goes to the one that is left.
+    """
+    pages = ("<p class=a>x</p><p>x</p>", "<p class=b>x</p>", "<p>x</p>")
+    definition, algorithm = found(*pages), found(*pages, successive=True)
+    assert below_body(definition) == ["1 body"]
+    assert below_body(algorithm) == ["1 body", "2 p", "3 x"]
+    assert (definition.n_pages, algorithm.n_pages) == (2, 2)
+    assert algorithm.mask.tolist() == (algorithm.votes == 2).tolist()
+
+
+@settings(max_examples=60)
+@given(variants, st.sampled_from(sorted(PRESETS)))
+def test_successive_templates_are_closed_upwards(others: tuple[str, ...], preset: str) -> None:
+    """The node of each round is what the round before has left; with one other page both rules agree."""
+    key, *rest = map(blockml.parse, [*others, "<p>other"])
+    template = page_template(key, rest, equality=preset, successive=True)
+    assert template is not None
+    assert len(learnt_tree(template)) == template.mask.sum()
+    assert template.mask.tolist() == (template.votes == template.n_pages).tolist()
+    single = [page_template(key, rest[-1:], equality=preset, successive=successive) for successive in (True, False)]
+    assert single[0] is not None
+    assert single[1] is not None
+    assert single[0].mask.tolist() == single[1].mask.tolist()
+
+
+def test_a_page_that_cannot_be_mapped_is_skipped_by_the_algorithm_only() -> None:
+    """The definition asks for every page; algorithm 2 tests the roots first."""
+    assert not found(KEY, "", DOGS).mask.any()
+    template = found(KEY, "", DOGS, successive=True)
+    assert below_body(template) == MENU_AND_FOOT
+    assert template.n_pages == 1
+    assert page_template(blockml.parse(KEY), [blockml.parse("")], successive=True) is None
+
+
+def test_votes_do_not_apply_to_a_successive_template() -> None:
+    """Every page decides there."""
+    with pytest.raises(UsageError, match="min_votes"):
+        found(KEY, DOGS, successive=True, min_votes=2)
+
+
 def test_texts_need_not_be_equal_as_published() -> None:
-    """Without that rule an article that is built alike goes into the template with its texts."""
+    """Without that rule an article of the same structure goes into the template with its texts."""
     same_shape = KEY.replace("Cats rule.", "Dogs bark.").replace("Cats", "Dogs")
     published = replace(PRESETS["hybex"], text_equality=False)
     assert len(below_body(found(KEY, same_shape, equality=published))) == len(tree_of(blockml.parse(KEY))) - 2
@@ -83,15 +132,10 @@ def test_longer_pages_do_not_empty_the_template(preset: str) -> None:
     assert below_body(found(*pages, equality=preset))[-3:] == ["2 div", "3 a", "4 Home"]
 
 
-variants = st.lists(messy_html, min_size=2, max_size=4).flatmap(
-    lambda pieces: st.tuples(*[st.permutations(pieces).map("<hr>".join) for _ in range(3)])
-)
-
-
 @settings(max_examples=40)
 @given(variants, st.sampled_from(sorted(PRESETS)))
 def test_order_of_pages_does_not_matter(others: tuple[str, ...], preset: str) -> None:
-    """Each page has its say, whichever comes first."""
+    """Votes of pages do not depend on their order."""
     key, *rest = map(blockml.parse, [*others, "<p>other"])
     templates = [page_template(key, order, equality=preset) for order in permutations(rest)]
     assert all(template is not None for template in templates)
@@ -102,7 +146,7 @@ def test_order_of_pages_does_not_matter(others: tuple[str, ...], preset: str) ->
 @settings(max_examples=60)
 @given(variants, st.sampled_from(sorted(PRESETS)), st.sampled_from([None, 1, 2, 5]))
 def test_templates_are_closed_upwards(others: tuple[str, ...], preset: str, min_votes: int | None) -> None:
-    """Whatever the votes; more votes make no larger template, and the votes are those of single mappings."""
+    """More votes never give a larger template, and votes equal those of single mappings, for any threshold."""
     key, *rest = map(blockml.parse, [*others, "<p>other"])
     template = page_template(key, rest, equality=preset, min_votes=min_votes)
     assert template is not None
@@ -149,7 +193,7 @@ def test_empty_pages_have_templates() -> None:
 
 
 def test_stored_templates_are_found_again() -> None:
-    """On a page that had no part in learning, from what a file holds; positions are those of the key page."""
+    """A stored template is applied to a page that it was not learnt from; positions are those of the key page."""
     template = found(KEY, DOGS)
     stored = Tree.from_arrays(*learnt_tree(template).arrays())
     new = blockml.parse(BIRDS)

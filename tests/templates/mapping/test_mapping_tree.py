@@ -41,7 +41,7 @@ def test_tree_columns(html: str) -> None:
 
 
 def test_text_hash_is_stable() -> None:
-    """Of normalised text, and the same number everywhere: files hold it."""
+    """The hash of the normalised text is the same on every machine, as files hold it."""
     assert text_hash(" two\n words\u00a0") == text_hash("two words") != text_hash("twowords")
     assert text_hash("two words") == 14727076500890504880
     assert text_hash("\ud800") > 0
@@ -50,7 +50,7 @@ def test_text_hash_is_stable() -> None:
 @settings(max_examples=60)
 @given(messy_html)
 def test_trees_go_through_arrays(html: str) -> None:
-    """All but the places on the page come back."""
+    """Everything but the positions on the page is restored."""
     tree = tree_of(blockml.parse(html))
     again = Tree.from_arrays(*tree.arrays())
     assert all(np.array_equal(getattr(tree, name), getattr(again, name)) for name in Tree.__slots__ if name != "nodes")
@@ -138,7 +138,7 @@ def test_damaged_tables() -> None:
 
 
 def test_empty_page_has_an_empty_tree() -> None:
-    """No rows, and all that is done with trees works on it."""
+    """It has no rows, and every function on trees accepts it."""
     tree = tree_of(blockml.parse(""))
     assert len(tree) == len(Tree.from_arrays(*tree.arrays())) == len(tree.restricted(np.zeros(0, dtype=bool))) == 0
     other = tree_of(blockml.parse("text"))

@@ -1,0 +1,162 @@
+"""``blockml model``: card, trees and importance of a model, and checks of its file."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from typing import Any
+
+from blockml.cli.arguments import HelpFormatter, positive
+from blockml.cli.output import note, print_json, print_rows, write_output, writing
+from blockml.datasets import open_dataset
+from blockml.errors import UsageError
+from blockml.extractors import load
+from blockml.features import feature_set
+from blockml.model import Model
+from blockml.predictors.tree_ensemble import MeanTrees
+
+__all__ = ["COMMANDS"]
+
+#: Levels of a tree that are drawn.
+_DRAWN_DEPTH = 4
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``blockml model``."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    for name, text, run in (
+        ("show", "print the card of a model", run_show),
+        ("check", "read a model file with all checks; the exit code is 4 if it is invalid", run_check),
+    ):
+        action = actions.add_parser(name, help=text, description=f"{text.capitalize()}.", formatter_class=HelpFormatter)
+        action.add_argument("model", metavar="NAME|FILE", help="released model or model file")
+        if run is run_show:
+            _add_show(action)
+        action.set_defaults(run=run)
+
+
+def _add_show(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``blockml model show``."""
+    add = parser.add_argument
+    add("--format", choices=["card", "json"], default="card", help="output format")
+    what = parser.add_mutually_exclusive_group()
+    text = "print tree N of the model's first ensemble, a line for each node"
+    what.add_argument("--tree", type=_place, nargs="?", const=0, metavar="N", help=text)
+    text = "print the importance of the columns that its trees read, on the pages of --dataset"
+    what.add_argument("--importance", action="store_true", help=text)
+    add("--paths", action="store_true", help="with --tree: a line for each leaf with its whole path")
+    add("--depth", type=positive, metavar="N", help="with --tree: levels to print, and to draw (4 if not given)")
+    add("-o", "--output", metavar="FILE.html", help="with --tree: draw the tree")
+    add("--dataset", metavar="[NAME=]DIR", help="with --importance: folder of labelled pages")
+    add("--by", choices=["column", "family"], help="with --importance: unit (default: family for boosted trees)")
+    add("--repeats", type=positive, default=5, metavar="N", help="with --importance: permutations of each unit")
+
+
+def _place(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"must be the number of a tree, from 0, got {text!r}")
+    return int(text)
+
+
+def run_show(arguments: argparse.Namespace) -> int:
+    """Print a model's card or header, one of its trees, or the importance of its columns."""
+    from blockml.training.card import render_card
+
+    model = load(arguments.model).model
+    for option, needs, is_met in (
+        ("paths", "--tree", arguments.tree is not None),
+        ("depth", "--tree", arguments.tree is not None),
+        ("output", "--tree", arguments.tree is not None),
+        ("dataset", "--importance", arguments.importance),
+        ("by", "--importance", arguments.importance),
+    ):
+        if getattr(arguments, option) and not is_met:
+            raise UsageError(f"{'-o' if option == 'output' else f'--{option}'} needs {needs}")
+    if arguments.tree is not None:
+        return _show_tree(arguments, model)
+    if arguments.importance:
+        return _show_importance(arguments, model)
+    if arguments.format == "json":
+        print_json(_header(model))
+    else:
+        write_output(render_card(model), None)
+    return 0
+
+
+def _show_tree(arguments: argparse.Namespace, model: Model) -> int:
+    """Print one tree, and draw it."""
+    from blockml.reports.treeview import tree_rows, tree_text, write_tree
+
+    if not model.ensembles:
+        raise UsageError(f"model {model.name} has no trees")
+    trees, columns, number = model.ensembles[0].trees, feature_set(model.features).columns, arguments.tree
+    if number >= len(trees.roots):
+        raise UsageError(f"--tree must be from 0 to {len(trees.roots) - 1}, got {number}")
+    print(tree_text(tree_rows(trees, columns, number, arguments.depth), paths=arguments.paths))
+    if arguments.output:
+        unit = "probability of content" if isinstance(model.ensembles[0], MeanTrees) else "log odds, summed over trees"
+        about = f"tree {number} of {len(trees.roots)}; values: {unit}"
+        drawn = tree_rows(trees, columns, number, arguments.depth or _DRAWN_DEPTH)
+        with writing(arguments.output):
+            path = write_tree(arguments.output, drawn, tree_rows(trees, columns, number), name=model.id, about=about)
+        note(f"wrote {path}")
+    return 0
+
+
+def _show_importance(arguments: argparse.Namespace, model: Model) -> int:
+    """Print impurity and permutation importance."""
+    from blockml.evaluation.importance import by_column, by_family, labelled_rows
+
+    if not arguments.dataset:
+        raise UsageError("--importance needs labelled pages: give --dataset, for example data/sites")
+    if not model.ensembles:
+        raise UsageError(f"model {model.name} has no trees")
+    rows = labelled_rows(model, open_dataset(arguments.dataset))
+    is_single = isinstance(model.ensembles[0], MeanTrees)
+    by = arguments.by or ("column" if is_single else "family")
+    found = (by_column if by == "column" else by_family)(model, rows, repeats=arguments.repeats)
+    shown = [
+        {by: item.name, "columns": item.n_columns, "impurity": f"{item.impurity:.1%}"}
+        | {"permutation": f"{item.drop:+.4f}", "sd": f"{item.spread:.4f}"}
+        for item in found
+    ]
+    print_rows(shown, "json" if arguments.format == "json" else "table")
+    kind = "entropy of the labels" if is_single else "variance of the trees' output"
+    note(
+        f"{len(rows.main)} blocks, {int(rows.main.sum())} of them content; impurity: share of the {kind} that the "
+        f"tests remove; permutation: loss of average precision of the trees, mean of {arguments.repeats}"
+    )
+    return 0
+
+
+def _header(model: Model) -> dict[str, Any]:
+    return {
+        "name": model.name,
+        "version": model.version,
+        "features": model.features,
+        "features_hash": model.features_hash,
+        "predictors": {name: item.kind for name, item in model.predictors.items()},
+        "weights": model.weights,
+        "trees": [
+            {"trees": len(item.trees.roots), "nodes": len(item.trees.feature), "depth": item.trees.max_depth()}
+            for item in model.ensembles
+        ],
+        "policy": asdict(model.policy),
+        "labels": model.labels,
+        "recipe": model.recipe,
+        "training": model.training,
+        "metrics": model.metrics,
+        "command": model.command,
+        "seed": model.seed,
+    }
+
+
+def run_check(arguments: argparse.Namespace) -> int:
+    """Load a model; loading checks everything."""
+    model = load(arguments.model).model
+    kinds = ", ".join(f"{name} ({item.kind})" for name, item in model.predictors.items())
+    print(f"{model.id}: valid; {kinds}; features {model.features}")
+    return 0
+
+
+COMMANDS = {"model": add_model}

@@ -1,0 +1,52 @@
+"""Reader of flat folders: ``NAME.html`` with its main content in ``NAME.txt``, or its labels in ``NAME.jsonl``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from blockml.datasets.base import HTML_SUFFIXES, Dataset, LabelledPage, declared_url, site_of
+from blockml.datasets.folders import read_labels, read_text
+from blockml.datasets.gold import Gold, TextGold
+from blockml.errors import DatasetError
+
+__all__ = ["gold_beside", "read_flat"]
+
+
+def gold_beside(page: Path) -> Path | None:
+    """Return the file with the gold of a page: its name with the suffix ``.txt`` or ``.jsonl``; None without one.
+
+    Examples
+    --------
+    >>> gold_beside(Path("missing/p0.html")) is None
+    True
+    """
+    stem = page.name.removesuffix(".gz").rpartition(".")[0]
+    return next((path for end in (".jsonl", ".txt") if (path := page.with_name(stem + end)).is_file()), None)
+
+
+def read_flat(folder: Path, name: str) -> Dataset:
+    """Read the HTML files of a folder with the gold beside them; files without gold are pages without gold.
+
+    Raises
+    ------
+    DatasetError
+        No page has gold, two pages have the same id, or a file is damaged.
+    """
+    pages: dict[str, LabelledPage] = {}
+    for path in sorted(path for path in folder.iterdir() if path.name.endswith(HTML_SUFFIXES)):
+        page_id = path.name.removesuffix(".gz").rpartition(".")[0]
+        if page_id in pages:
+            raise DatasetError(f"two pages have the id {page_id!r}", source=path)
+        url = declared_url(path)
+        site = site_of(url, page_id)
+        pages[page_id] = LabelledPage(page_id, site, path, gold=_gold(path), url=url, site_known=site != page_id)
+    if not any(page.gold for page in pages.values()):
+        raise DatasetError("no page has gold: NAME.html needs NAME.txt or NAME.jsonl beside it", source=folder)
+    return Dataset(name, folder, "flat", tuple(pages.values()))
+
+
+def _gold(page: Path) -> Gold | None:
+    gold = gold_beside(page)
+    if gold is None:
+        return None
+    return read_labels(gold) if gold.suffix == ".jsonl" else TextGold(read_text(gold))

@@ -1,0 +1,61 @@
+"""Registrable domains by the Public Suffix List, which tells that all of ``github.io`` is not one site.
+
+The list is part of the package, so that sites and folds do not change from one machine to another.
+``python -m tools.public_suffixes`` writes it.
+"""
+
+from __future__ import annotations
+
+import functools
+import gzip
+from pathlib import Path
+
+__all__ = ["FILE", "ascii_host", "registrable_domain"]
+
+#: The rules, one per line (Public Suffix List, Mozilla Public License 2.0).
+FILE = Path(__file__).with_name("public_suffixes.txt.gz")
+
+
+@functools.cache
+def _rules() -> frozenset[str]:
+    return frozenset(gzip.decompress(FILE.read_bytes()).decode("ascii").split("\n"))
+
+
+def ascii_host(host: str) -> str:
+    """Return a host in lower case and ASCII; labels that IDNA does not allow are left as they are.
+
+    Examples
+    --------
+    >>> ascii_host("Www.Bücher.example")
+    'www.xn--bcher-kva.example'
+    """
+    if host.isascii():
+        return host.lower()
+    labels = []
+    for label in host.lower().split("."):
+        try:
+            labels.append(label.encode("idna").decode("ascii"))
+        except UnicodeError:
+            labels.append(label)
+    return ".".join(labels)
+
+
+def registrable_domain(host: str) -> str:
+    """Return the public suffix of a host and the label before it: what one owner registers.
+
+    Rules of the list: the longest matching rule counts, ``*`` stands for one label, ``!`` makes an exception, and a
+    host without a rule has its last label as suffix. A host that is itself a suffix is returned as it is.
+
+    Examples
+    --------
+    >>> [registrable_domain(host) for host in ("news.bbc.co.uk", "ann.github.io", "example.org", "github.io")]
+    ['bbc.co.uk', 'ann.github.io', 'example.org', 'github.io']
+    """
+    rules, labels = _rules(), ascii_host(host).rstrip(".").split(".")
+    for start in range(len(labels)):  # the longest candidate first
+        candidate = ".".join(labels[start:])
+        if f"!{candidate}" in rules:
+            return candidate
+        if candidate in rules or f"*.{'.'.join(labels[start + 1 :])}" in rules:
+            return ".".join(labels[max(0, start - 1) :])
+    return ".".join(labels[-2:])

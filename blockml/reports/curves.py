@@ -1,0 +1,101 @@
+"""Precision–recall curves of blocks as an SVG file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from html import escape
+from pathlib import Path
+
+import numpy as np
+
+from blockml.evaluation.curves import PrecisionRecall
+from blockml.reports.axes import Axis, brief
+from blockml.storage.atomic import atomic_write
+
+__all__ = ["curves_svg", "write_curves"]
+
+#: Colours that colour-blind readers can tell apart (Okabe and Ito 2008), dark enough for thin lines on white.
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#7a6a00", "#56b4e9", "#000000")
+_LEFT, _TOP, _RIGHT, _BOTTOM = 54.0, 34.0, 454.0, 354.0
+_WIDTH, _HEIGHT = 700.0, 400.0
+
+#: Points of a line: more are not visible at this size.
+_MOST_POINTS = 400
+
+
+def write_curves(
+    path: str | os.PathLike[str], title: str, curves: Mapping[str, tuple[PrecisionRecall, tuple[float, float] | None]]
+) -> Path:
+    """Write :func:`curves_svg` to a file; missing folders are created; return its path."""
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(target) as stream:
+        stream.write(curves_svg(title, curves).encode("utf-8", "replace"))
+    return target
+
+
+def curves_svg(title: str, curves: Mapping[str, tuple[PrecisionRecall, tuple[float, float] | None]]) -> str:
+    """Draw curves of precision over recall.
+
+    ``curves`` has the curve of each system, and recall and precision of its own decision, drawn as a dot; None for
+    none.
+    """
+    x, y = Axis(0.0, 1.0, _LEFT, _RIGHT, 0.2), Axis(0.0, 1.0, _BOTTOM, _TOP, 0.2)
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {brief(_WIDTH)} {brief(_HEIGHT)}" role="img" '
+        'font-family="sans-serif" font-size="12">',
+        f"<title>{escape(title)}</title>",
+        f'<rect width="{brief(_WIDTH)}" height="{brief(_HEIGHT)}" fill="#fff"/>',
+        f'<text x="{brief(_LEFT)}" y="18" font-weight="bold">{escape(title)}</text>',
+    ]
+    for place, label in x.ticks:
+        parts.append(f'<path d="M{brief(place)} {brief(_TOP)}V{brief(_BOTTOM)}" stroke="#e3e3e3"/>')
+        parts.append(f'<text x="{brief(place)}" y="{brief(_BOTTOM + 17)}" text-anchor="middle">{label}</text>')
+    for place, label in y.ticks:
+        parts.append(f'<path d="M{brief(_LEFT)} {brief(place)}H{brief(_RIGHT)}" stroke="#e3e3e3"/>')
+        parts.append(f'<text x="{brief(_LEFT - 7)}" y="{brief(place + 4)}" text-anchor="end">{label}</text>')
+    parts += [_equal_f(f, x, y) for f in (0.5, 0.7, 0.8, 0.9)]
+    middle = brief((_TOP + _BOTTOM) / 2)
+    parts.append(
+        f'<text x="{brief((_LEFT + _RIGHT) / 2)}" y="{brief(_BOTTOM + 36)}" text-anchor="middle">recall</text>'
+    )
+    parts.append(f'<text transform="translate(14 {middle}) rotate(-90)" text-anchor="middle">precision</text>')
+    for number, (name, (curve, dot)) in enumerate(curves.items()):
+        colour = _COLOURS[number % len(_COLOURS)]
+        dashes = "" if number < len(_COLOURS) else ' stroke-dasharray="5 3"'
+        parts.append(f'<path d="{_line(curve, x, y)}" fill="none" stroke="{colour}" stroke-width="2"{dashes}/>')
+        if dot is not None:
+            parts.append(f'<circle cx="{brief(x.at(dot[0]))}" cy="{brief(y.at(dot[1]))}" r="4.5" fill="{colour}"/>')
+        top = _TOP + 14 + 20 * number
+        parts.append(
+            f'<path d="M{brief(_RIGHT + 16)} {brief(top - 4)}h20" stroke="{colour}" stroke-width="2"{dashes}/>'
+        )
+        text = f"{name}, AP {curve.average_precision:.3f}"
+        parts.append(f'<text x="{brief(_RIGHT + 42)}" y="{brief(top)}">{escape(text)}</text>')
+    return "\n".join([*parts, "</svg>\n"])
+
+
+def _line(curve: PrecisionRecall, x: Axis, y: Axis) -> str:
+    """Return the SVG path of a curve in steps, thinned to as many points as are visible.
+
+    Blocks of equal score are kept together, so no threshold reaches what lies between two points.
+    """
+    chosen = np.unique(np.linspace(0, len(curve.recall) - 1, min(len(curve.recall), _MOST_POINTS)).astype(int))
+    recalls, precisions = curve.recall[chosen].tolist(), curve.precision[chosen].tolist()
+    start = f"M{brief(x.at(0.0))} {brief(y.at(precisions[0]))}"
+    points = zip(recalls, precisions, strict=True)
+    return start + "".join(f"V{brief(y.at(precision))}H{brief(x.at(recall))}" for recall, precision in points)
+
+
+def _equal_f(f: float, x: Axis, y: Axis) -> str:
+    """Return the line on which F1 has a value, with its label."""
+    recalls = np.linspace(f / (2 - f), 1.0, 60).tolist()
+    points = [(x.at(recall), y.at(f * recall / (2 * recall - f))) for recall in recalls]
+    path = "M" + "L".join(f"{brief(px)} {brief(py)}" for px, py in points)
+    end_x, end_y = points[-1]
+    return (
+        f'<path d="{path}" fill="none" stroke="#bbb" stroke-dasharray="3 4"/>'
+        f'<text x="{brief(end_x - 3)}" y="{brief(end_y - 3)}" text-anchor="end" fill="#767676" '
+        f'font-size="10">F1 {f}</text>'
+    )

@@ -1,0 +1,167 @@
+"""A decision tree as text and as a drawing."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+from blockml.predictors.tree_ensemble import Trees
+from blockml.reports.axes import brief
+from blockml.reports.templating import figure, write_html
+
+__all__ = ["TreeRow", "tree_rows", "tree_svg", "tree_text", "write_tree"]
+
+#: Leaves listed from either end.
+_MOST_LEAVES = 250
+
+_BOX_WIDTH, _BOX_HEIGHT, _GAP, _LEVEL = 128.0, 34.0, 8.0, 66.0
+
+
+@dataclass(frozen=True, slots=True)
+class TreeRow:
+    """A node of a tree in pre-order."""
+
+    node: int
+    depth: int
+    condition: str  #: Condition of the branch that leads here; empty at the root
+    test: str  #: Test of an inner node; empty at a leaf
+    value: float  #: Value of the node, or of a leaf
+    n_leaves: int  #: Leaves below; 1 at a leaf
+    path: str  #: All conditions from the root
+
+
+def tree_rows(trees: Trees, columns: tuple[str, ...], number: int = 0, depth: int | None = None) -> list[TreeRow]:
+    """Return the nodes of one tree, up to a depth; the left branch, where the test holds, first."""
+    below = _leaves_below(trees, int(trees.roots[number]))
+    rows: list[TreeRow] = []
+    waiting: list[tuple[int, int, str, tuple[str, ...]]] = [(int(trees.roots[number]), 0, "", ())]
+    while waiting:
+        node, level, condition, path = waiting.pop()
+        feature = int(trees.feature[node])
+        name = columns[feature] if feature >= 0 else ""
+        is_cut = feature >= 0 and level != depth
+        holds, fails = _conditions(name, float(trees.threshold[node]))
+        rows.append(
+            TreeRow(
+                node, level, condition, holds if feature >= 0 else "", float(trees.value[node]), below[node],
+                " and ".join(path),
+            )
+        )  # fmt: skip
+        if is_cut:
+            waiting.append((int(trees.right[node]), level + 1, fails, (*path, fails)))
+            waiting.append((int(trees.left[node]), level + 1, holds, (*path, holds)))
+    return rows
+
+
+def _conditions(name: str, threshold: float) -> tuple[str, str]:
+    """Return the conditions of both branches; a column of one nominal value is tested for that value."""
+    base, separator, value = name.partition("=")
+    if separator and 0 <= threshold < 1:
+        return f"{base} is not {value}", f"{base} is {value}"
+    return f"{name} <= {threshold:.4g}", f"{name} > {threshold:.4g}"
+
+
+def _leaves_below(trees: Trees, root: int) -> dict[int, int]:
+    order, waiting = [], [root]
+    while waiting:
+        node = waiting.pop()
+        order.append(node)
+        if trees.feature[node] >= 0:
+            waiting += [int(trees.left[node]), int(trees.right[node])]
+    below: dict[int, int] = {}
+    for node in reversed(order):
+        inner = trees.feature[node] >= 0
+        below[node] = below[int(trees.left[node])] + below[int(trees.right[node])] if inner else 1
+    return below
+
+
+def tree_text(rows: list[TreeRow], *, paths: bool = False) -> str:
+    """Write a tree as indented text, a line for each node, or a line for each leaf with its whole path.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> stump = Trees(np.array([0, -1, -1], np.int32), np.array([.5, 0, 0]), np.array([1, -1, -1], np.int32),
+    ...               np.array([2, -1, -1], np.int32), np.array([.4, .1, .9]), np.array([0], np.int32))
+    >>> print(tree_text(tree_rows(stump, ("ld_0",))))
+    all blocks: 2 leaves
+      ld_0 <= 0.5: 0.1
+      ld_0 > 0.5: 0.9
+    """
+    lines = []
+    for row in rows:
+        if not row.test:
+            shown = row.path if paths else "  " * row.depth + row.condition
+            lines.append(f"{shown or 'all blocks'}: {row.value:.4g}")
+        elif not paths:
+            lines.append(f"{'  ' * row.depth}{row.condition or 'all blocks'}: {row.n_leaves} leaves")
+    return "\n".join(lines)
+
+
+def tree_svg(rows: list[TreeRow]) -> str:
+    """Draw a tree from the top; the lowest level drawn has leaves and, dashed, subtrees that were cut off."""
+    # Leaves of the drawing get columns from left to right; a node stands over the middle of its children.
+    children: dict[int, list[int]] = {place: [] for place in range(len(rows))}
+    above: list[int] = []
+    for place, row in enumerate(rows):
+        del above[row.depth :]
+        if above:
+            children[above[-1]].append(place)
+        above.append(place)
+    x: dict[int, float] = {}
+    n_columns = 0
+    for place in range(len(rows) - 1, -1, -1):  # children before their parent, from right to left
+        if children[place]:
+            x[place] = sum(x[child] for child in children[place]) / 2
+        else:
+            x[place] = -n_columns * (_BOX_WIDTH + _GAP)
+            n_columns += 1
+    width = n_columns * (_BOX_WIDTH + _GAP) + _GAP
+    x = {place: at + width - _BOX_WIDTH - _GAP for place, at in x.items()}
+    depth = max(row.depth for row in rows)
+    height = depth * _LEVEL + _BOX_HEIGHT + 26
+    parts = [
+        f'<svg class="tree" viewBox="0 0 {brief(width)} {brief(height)}" width="{brief(width)}" role="img">'
+        f"<title>Decision tree, {rows[0].n_leaves} leaves</title>"
+    ]
+    for place, row in enumerate(rows):
+        top = 8 + row.depth * _LEVEL
+        for number, child in enumerate(children[place]):
+            middle, other = x[place] + _BOX_WIDTH / 2, x[child] + _BOX_WIDTH / 2
+            parts.append(
+                f'<path class="rule" d="M{brief(middle)} {brief(top + _BOX_HEIGHT)}'
+                f'L{brief(other)} {brief(top + _LEVEL)}"/>'
+            )
+            label = "yes" if number == 0 else "no"
+            at = (middle + other) / 2 + (-14 if number == 0 else 14)
+            parts.append(
+                f'<text class="tick" x="{brief(at)}" y="{brief(top + 52)}" text-anchor="middle">{label}</text>'
+            )
+        kind = "inner" if children[place] else "cut" if row.test else "leaf"
+        first, second = (row.test, f"{row.n_leaves} leaves") if row.test else (f"{row.value:.3f}", "")
+        parts.append(
+            f'<g class="{kind}"><title>{escape(row.path or "all blocks")}</title>'
+            f'<rect x="{brief(x[place])}" y="{brief(top)}" width="{brief(_BOX_WIDTH)}" '
+            f'height="{brief(_BOX_HEIGHT)}" rx="3"/>'
+            f'<text x="{brief(x[place] + _BOX_WIDTH / 2)}" y="{brief(top + (14 if second else 21))}" '
+            f'text-anchor="middle">{escape(first)}</text>'
+            f'<text class="tick" x="{brief(x[place] + _BOX_WIDTH / 2)}" y="{brief(top + 27)}" '
+            f'text-anchor="middle">{second}</text></g>'
+        )
+    return "\n".join([*parts, "</svg>"])
+
+
+def write_tree(
+    path: str | os.PathLike[str], drawn: list[TreeRow], whole: list[TreeRow], *, name: str, about: str
+) -> Path:
+    """Write a tree as a self-contained HTML file: the drawing of its upper levels, then every leaf with its path.
+
+    ``drawn`` are the rows of the levels drawn, ``whole`` those of the whole tree. Raises the errors of
+    :func:`blockml.reports.templating.write_html`.
+    """
+    leaves = sorted((row for row in whole if not row.test), key=lambda row: -row.value)
+    shown = leaves if len(leaves) <= 2 * _MOST_LEAVES else [*leaves[:_MOST_LEAVES], *leaves[-_MOST_LEAVES:]]
+    tree = figure(tree_svg(drawn))
+    return write_html("tree.html.jinja", path, name=name, about=about, tree=tree, leaves=shown, n_leaves=len(leaves))

@@ -1,0 +1,60 @@
+"""Importance of columns: known trees on known rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import blockml
+from blockml.datasets import Dataset, open_dataset
+from blockml.errors import DatasetError, UsageError
+from blockml.evaluation.importance import LabelledRows, by_column, by_family, impurity_gains, labelled_rows
+from blockml.predictors.tree_ensemble import Trees, joined
+
+DATA = Path(__file__).parents[2] / "data"
+
+STUMP = Trees(
+    np.array([1, -1, -1], np.int32),
+    np.array([0.5, 0, 0]),
+    np.array([1, -1, -1], np.int32),
+    np.array([2, -1, -1], np.int32),
+    np.array([0.5, 0.0, 1.0]),
+    np.array([0], np.int32),
+)
+ROWS = LabelledRows(
+    ("ld_0", "wd_0"), np.array([[0, 0], [1, 0], [0, 1], [1, 1]], np.float32), np.array([False, False, True, True])
+)
+
+
+def test_a_perfect_test_removes_all_impurity() -> None:
+    """Four rows of one bit each; the output of the stump has a sum of squares of one."""
+    assert impurity_gains(STUMP, ROWS, averaged=True).tolist() == [0, 4]
+    assert impurity_gains(STUMP, ROWS, averaged=False).tolist() == [0, 1]
+    assert impurity_gains(joined([STUMP, STUMP]), ROWS, averaged=False).tolist() == [0, 2]
+
+
+def test_families_and_columns_of_a_model() -> None:
+    """Shares add up; the same seed gives the same losses; a column that no test reads is left out."""
+    model = blockml.load("kim2013").model
+    rows = labelled_rows(model, open_dataset(DATA / "pages"))
+    columns = by_column(model, rows, repeats=1)
+    assert sum(item.impurity for item in columns) == pytest.approx(1)
+    assert columns == by_column(model, rows, repeats=1)
+    assert [item.drop for item in columns] == sorted((item.drop for item in columns), reverse=True)
+    read = {rows.columns[place] for place in model.ensembles[0].trees.feature.tolist() if place >= 0}
+    assert {item.name for item in columns} == read
+    families = {item.name: item for item in by_family(model, rows, repeats=2)}
+    assert families["ld"].n_columns == 1
+    assert families["ld, neighbours"].n_columns == 4
+    assert families["ld"].spread >= 0
+    with pytest.raises(UsageError, match="repeats"):
+        by_family(model, rows, repeats=0)
+
+
+def test_pages_without_both_kinds_of_blocks_are_refused() -> None:
+    """Importance needs labels."""
+    empty = Dataset("none", DATA, "folders", ())
+    with pytest.raises(DatasetError, match="labelled blocks of both kinds"):
+        labelled_rows(blockml.load("kim2013").model, empty)

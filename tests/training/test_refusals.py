@@ -1,0 +1,82 @@
+"""Training that would waste time or give a useless model is refused with the reason."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from blockml.cli import main
+from blockml.datasets import open_dataset
+from blockml.errors import UsageError
+from blockml.training.recipes import recipe
+from blockml.training.train import train
+
+Output = pytest.CaptureFixture[str]
+MENU = "<ul><li><a href=/>Home</a><li><a href=/a>About us</a><li><a href=/b>Contact</a></ul>"
+
+
+def write_pages(folder: Path, n: int = 6, menu: str = MENU, meta: dict[str, str] | None = None) -> Path:
+    """Write page folders whose content is four sentences, with a menu around them."""
+    for page in range(n):
+        sentences = [f"Sentence {i} of page {page} tells at length what the cats of the house did." for i in range(4)]
+        own = folder / f"p{page}"
+        own.mkdir(parents=True)
+        (own / "page.html").write_text(menu + "".join(f"<p>{text}</p>" for text in sentences))
+        (own / "expected.txt").write_text("\n".join(sentences))
+        if meta:
+            (own / "meta.json").write_text(json.dumps(meta))
+    return folder
+
+
+def trained(folder: Path, *options: str) -> int:
+    """Train with the smallest recipe; return the exit code."""
+    return main(["train", "--dataset", str(folder), "-o", str(folder / "m.blockml"), *options])
+
+
+def test_a_folder_as_output(tmp_path: Path, capsys: Output) -> None:
+    """The output is checked before training."""
+    pages = write_pages(tmp_path / "pages")
+    assert main(["train", "--dataset", str(pages), "-o", str(tmp_path)]) == 2
+    shown = capsys.readouterr().err
+    assert "is a folder; -o takes the model file" in shown
+    assert "blocks to train on" not in shown
+
+
+def test_defective_gold(tmp_path: Path, capsys: Output) -> None:
+    """Gold of other pages stops training unless it is accepted."""
+    pages = write_pages(tmp_path / "pages")
+    for page in range(3):
+        (pages / f"p{page}" / "expected.txt").write_text("Nothing of this stands anywhere in the page beside it.")
+    assert trained(pages, "--cv", "none") == 2
+    assert "gold of 3 of 6 pages of pages is defective: missing words (3)" in capsys.readouterr().err
+    assert trained(pages, "--cv", "none", "--accept-defects") == 0
+
+
+def test_one_class(tmp_path: Path) -> None:
+    """Blocks that are all content, or none, have nothing to learn."""
+    pages = write_pages(tmp_path / "pages", menu="")
+    with pytest.raises(UsageError, match="all 24 blocks are content"):
+        train([open_dataset(pages)], recipe("kim2013"), protocols=())
+
+
+def test_one_leaf(tmp_path: Path) -> None:
+    """A tree without a split is no model."""
+    pages = write_pages(tmp_path / "pages", n=2)
+    with pytest.raises(UsageError, match="single leaf"):
+        train([open_dataset(pages)], recipe("kim2013"), protocols=())
+
+
+def test_unknown_sites(tmp_path: Path, capsys: Output) -> None:
+    """Folds by site need sites; pages of one host are one site."""
+    pages = write_pages(tmp_path / "pages")
+    assert trained(pages, "--cv", "site") == 2
+    assert "folds by site can't be made; --cv page" in capsys.readouterr().err
+    assert trained(pages) == 0
+    shown = capsys.readouterr().err
+    assert "by page, 5 folds" in shown
+    assert "by site, " not in shown
+    known = write_pages(tmp_path / "known", meta={"url": "https://cat.example/a"})
+    assert trained(known) == 0
+    assert "not measured, as there is only one site" in capsys.readouterr().err

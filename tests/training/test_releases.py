@@ -1,0 +1,31 @@
+"""Releases: the licence in a card is that of the pages, whatever their folder is called."""
+
+from __future__ import annotations
+
+import runpy
+from dataclasses import replace
+from pathlib import Path
+
+from blockml.datasets import open_dataset
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_only_the_pages_of_wcxb_get_its_licence() -> None:
+    """A folder named wcxb with other pages keeps its own terms; so does one whose pages have changed."""
+    script = runpy.run_path(str(ROOT / "train.py"))
+    named = open_dataset(f"wcxb={ROOT / 'data' / 'pages'}")
+    assert script["with_terms"](named) is named
+
+    class Benchmark(type(named)):  # type: ignore[misc]
+        """Pages with the fingerprint of the benchmark."""
+
+        def checksum(self) -> str:
+            """Return the fingerprint."""
+            return str(script["WCXB_CHECKSUM"])
+
+    pages = Benchmark(*[getattr(named, name) for name in ("name", "path", "format", "pages")])
+    terms = script["with_terms"](pages)
+    assert terms.licence == "CC-BY-4.0"
+    assert "Web Content eXtraction Benchmark" in terms.attribution
+    assert replace(terms, licence="", attribution="") == pages
