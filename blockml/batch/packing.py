@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from blockml.batch.items import FAILURES
+from blockml.batch.records import PageRecord
 from blockml.errors import MissingExtraError
 
 __all__ = ["Encoder", "End", "JsonLines", "Packer", "Piece", "Records"]
@@ -82,15 +83,13 @@ class Packer:
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
-        self._records: list[dict[str, Any]] = []
-        self._statuses: list[dict[str, Any]] = []
+        self._records: list[PageRecord] = []
         self._characters = 0
 
-    def add(self, record: dict[str, Any], outcome: dict[str, Any]) -> Piece | None:
-        """Add a record with its ``id``, ``url``, ``status`` and ``error``; return a piece if it is complete."""
+    def add(self, record: PageRecord) -> Piece | None:
+        """Add a record; return a piece if it is complete."""
         self._records.append(record)
-        self._statuses.append(outcome)
-        self._characters += len(record.get("text") or "")
+        self._characters += record.n_characters
         full = len(self._records) == _PIECE_RECORDS or self._characters >= _PIECE_CHARACTERS
         return self.flush() if full else None
 
@@ -98,9 +97,9 @@ class Packer:
         """Return the records that are left as a piece, None if there are no more."""
         if not self._records:
             return None
-        payload = self._encoder.encode(self._records)
-        statuses = Counter(outcome["status"] for outcome in self._statuses)
-        failures = [outcome for outcome in self._statuses if outcome["status"] in FAILURES]
+        payload = self._encoder.encode([record.values for record in self._records])
+        statuses = Counter(record.status for record in self._records)
+        failures = [record.failure() for record in self._records if record.status in FAILURES]
         piece = Piece(payload, len(self._records), statuses, failures)
-        self._records, self._statuses, self._characters = [], [], 0
+        self._records, self._characters = [], 0
         return piece

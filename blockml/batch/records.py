@@ -11,14 +11,13 @@ from typing import Any
 from blockml.batch.items import CRASHED, UNREADABLE, Item
 from blockml.errors import MissingExtraError, UnknownNameError
 from blockml.extract import check_labels, extract
-from blockml.extractors import Extractor
+from blockml.extractors import Extractor, Plain
 from blockml.extractors.site.at_site import at_site
-from blockml.page import Label
 from blockml.parsing import Limits
 from blockml.rendering import page_record, render
 from blockml.templates.site import SiteTemplate
 
-__all__ = ["FORMATS", "Options", "PageExtractor"]
+__all__ = ["FORMATS", "Options", "PageExtractor", "PageRecord"]
 
 #: Formats of the field ``text``.
 FORMATS = ("text", "markdown", "html")
@@ -34,6 +33,22 @@ class Options:
     exclude: str | Iterable[str] = ()
     output_format: str = "text"  #: Format of the field ``text``, one of :data:`FORMATS`.
     fields: tuple[str, ...] = ()  #: Fields of a record, in this order; all if empty.
+
+
+@dataclass(frozen=True, slots=True)
+class PageRecord:
+    """Record of a page, with what the run itself needs to know of it."""
+
+    id: str
+    url: str | None
+    status: str
+    error: str | None
+    values: dict[str, Any]  #: The chosen fields.
+    n_characters: int  #: Length of the extracted text.
+
+    def failure(self) -> dict[str, Any]:
+        """Return the line of the page in the list of failures."""
+        return {"id": self.id, "url": self.url, "status": self.status, "error": self.error}
 
 
 class PageExtractor:
@@ -58,7 +73,7 @@ class PageExtractor:
     def __init__(
         self,
         extractor: Extractor,
-        options: Options = Options(),  # noqa: B008 (frozen)
+        options: Options = Options(),
         sites: Mapping[str, SiteTemplate] = MappingProxyType({}),
     ) -> None:
         self.extractor = extractor
@@ -76,20 +91,28 @@ class PageExtractor:
         """Names of the fields of a record."""
         return self.options.fields or tuple(self._blank)
 
-    def record(self, item: Item) -> dict[str, Any]:
-        """Extract a page; a page that cannot be read, or whose extraction raises, has a status and a reason."""
+    def record(self, item: Item) -> PageRecord:
+        """Extract a page; a page that can't be read, or whose extraction raises, has a status and a reason.
+
+        Raises
+        ------
+        MemoryError
+            The page needs more memory than there is.
+        MissingExtraError
+            The extractor needs an optional package.
+        """
         try:
             html = item.read(self.options.limits.bytes + 1)
         except OSError as error:
             return self.failed(item.id, item.url, UNREADABLE, str(error))
         try:
             return self._chosen({"id": item.id, **self._extracted(item, html), "error": None})
-        except MissingExtraError:
+        except (MemoryError, MissingExtraError):
             raise
         except Exception as error:  # noqa: BLE001 (a failing page must not stop the run)
             return self.failed(item.id, item.url, CRASHED, f"{type(error).__name__}: {error}")
 
-    def failed(self, page_id: str, url: str | None, status: str, reason: str) -> dict[str, Any]:
+    def failed(self, page_id: str, url: str | None, status: str, reason: str) -> PageRecord:
         """Make the record of a page that failed."""
         reason = reason.encode("utf-8", "backslashreplace").decode()
         return self._chosen(self._blank | {"id": page_id, "url": url, "status": status, "error": reason})
@@ -110,20 +133,16 @@ class PageExtractor:
             record["text"] = render(result, self.options.output_format)
         return record
 
-    def _chosen(self, record: dict[str, Any]) -> dict[str, Any]:
-        return {name: record[name] for name in self.options.fields} if self.options.fields else record
+    def _chosen(self, record: dict[str, Any]) -> PageRecord:
+        values = {name: record[name] for name in self.options.fields} if self.options.fields else record
+        return PageRecord(record["id"], record["url"], record["status"], record["error"], values, len(record["text"]))
 
     @cached_property
     def _blank(self) -> dict[str, Any]:
         """Record of a page about which nothing is known."""
-        empty = page_record(extract(b"", model=self.extractor))
+        empty = page_record(extract(b"", model=Plain()))
         blank = {name: _nothing(value) for name, value in empty.items()}
         return {"id": "", **blank, "model": self.extractor.id, "metadata": None, "error": None}
-
-    @property
-    def labels(self) -> tuple[list[Label], list[Label]]:
-        """Labels that are included and excluded, sorted."""
-        return sorted(self.include), sorted(self.exclude)
 
 
 def _nothing(value: object) -> object:

@@ -12,23 +12,36 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import cast
 
 from blockml.batch.items import Item
 from blockml.batch.readers.arc import arc_units
-from blockml.batch.readers.base import Items, Reading, RecordFields, Unit
+from blockml.batch.readers.base import Items, Reading, RecordFields, Unit, in_units
 from blockml.batch.readers.compression import DAMAGED, decompressed, is_compressed, open_decompressed
 from blockml.batch.readers.lines import LINE_SUFFIXES, line_blocks, line_ranges
 from blockml.batch.readers.pages import PAGE_SUFFIXES, PageFile, page_file, page_units
 from blockml.batch.readers.parquet import parquet_units
-from blockml.batch.readers.warc import stream_units, warc_ranges
+from blockml.batch.readers.warc import WarcRange, stream_units, warc_ranges, without_overlap
 from blockml.errors import InputError
 
-__all__ = ["Inputs", "Items", "Reading", "RecordFields", "Unit", "find_inputs", "read_items"]
+__all__ = [
+    "Inputs",
+    "Items",
+    "Reading",
+    "RecordFields",
+    "Unit",
+    "WarcRange",
+    "describe",
+    "find_inputs",
+    "in_units",
+    "read_items",
+    "without_overlap",
+]
 
 #: Kinds of files that hold many pages, by their first bytes, decompressed.
 _KINDS = {b"WARC/": "warc", b"filedesc:": "arc", b"PAR1": "parquet"}
-_ARCHIVE_SUFFIXES = (".warc", ".arc", ".parquet", *LINE_SUFFIXES)
+#: Archives that are read where a folder is given; files of records, such as labels or an output, must be named.
+_ARCHIVE_SUFFIXES = (".warc", ".arc")
 _COMPRESSIONS = (".gz", ".zst")
 #: Name of standard input.
 _STDIN = "-"
@@ -48,7 +61,7 @@ class Inputs:
     """The files that inputs stand for, found anew by each iteration, so that millions of them need no memory."""
 
     names: tuple[str, ...]
-    fields: RecordFields = RecordFields()
+    fields: RecordFields = field(default_factory=RecordFields)
     passed_over: Counter[str] = field(default_factory=Counter)  #: Files that are no pages, by suffix.
 
     def files(self) -> Iterator[_Found]:
@@ -118,13 +131,13 @@ class Inputs:
             yield Items(path.name, (Item(path.name, error=f"cannot read the file ({error})"),), 0)
 
 
-def find_inputs(names: Sequence[str], fields: RecordFields = RecordFields()) -> Inputs:
+def find_inputs(names: Sequence[str], fields: RecordFields = RecordFields()) -> Inputs:  # noqa: B008 (frozen)
     """Find the files that inputs stand for.
 
     Parameters
     ----------
     names
-        Files; folders, which stand for all pages and archives below them; globs, in which ``**`` crosses folders; and
+        Files; folders, which stand for all page files and WARC and ARC files below them; globs, in which ``**`` crosses folders; and
         ``-`` for standard input. Page files may be gzipped. WARC, ARC and Parquet files are recognised by their
         content, JSON lines by the suffix ``.jsonl`` or ``.ndjson``; all but Parquet may be compressed.
     fields
@@ -156,7 +169,7 @@ def read_items(inputs: Inputs, reading: Reading | None = None) -> Iterator[Item]
 
 
 def _walk(folder: Path) -> Iterator[Path]:
-    """Yield the files below a folder in the order of their paths, with the entries of one folder in memory at a time."""
+    """Yield the files below a folder by path, with the entries of one folder in memory at a time."""
     with os.scandir(folder) as entries:
         ordered = sorted(entries, key=lambda entry: entry.name)
     for entry in ordered:
@@ -215,10 +228,10 @@ def _start(path: Path) -> tuple[bytes, bool]:
 
 def _stdin_units(fields: RecordFields, reading: Reading) -> Iterator[Unit]:
     """Split standard input: a WARC file, JSON lines or one page, compressed or not."""
-    raw = io.BufferedReader(sys.stdin.buffer.raw) if hasattr(sys.stdin.buffer, "raw") else sys.stdin.buffer
-    first = raw.peek(4)[:4]  # type: ignore[attr-defined]
-    stream: BinaryIO = io.BufferedReader(decompressed(raw, first)) if is_compressed(first) else raw  # type: ignore[arg-type]
-    start = stream.peek(64)[:64].lstrip(b"\xef\xbb\xbf \t\r\n")  # type: ignore[attr-defined]
+    raw = io.BufferedReader(cast("io.RawIOBase", sys.stdin.buffer))
+    first = raw.peek(4)[:4]
+    stream = io.BufferedReader(cast("io.RawIOBase", decompressed(raw, first))) if is_compressed(first) else raw
+    start = stream.peek(64)[:64].lstrip(b"\xef\xbb\xbf \t\r\n")
     if start.startswith(b"WARC/"):
         yield from stream_units("stdin", stream, reading)
     elif start.startswith((b"filedesc:", b"PAR1")):

@@ -51,6 +51,10 @@ class Unit(Protocol):
     def size(self) -> int:
         """Bytes of the input, uncompressed (estimated for compressed files)."""
 
+    @property
+    def stored(self) -> int:
+        """Bytes of the input file that it stands for; 0 if they aren't known."""
+
     @abstractmethod
     def items(self, reading: Reading) -> Iterator[Item]:
         """Read the pages. Whatever cannot be read gives items with an error."""
@@ -63,6 +67,7 @@ class Items:
     name: str
     pages: tuple[Item, ...]
     size: int
+    stored: int = 0
 
     def items(self, reading: Reading) -> Iterator[Item]:  # noqa: ARG002 (the protocol's signature)
         """Return the pages."""

@@ -43,6 +43,11 @@ class LineRange:
         """Length in bytes."""
         return self.end - self.start
 
+    @property
+    def stored(self) -> int:
+        """Length in bytes."""
+        return self.size
+
     def items(self, reading: Reading) -> Iterator[Item]:
         """Yield the pages of the lines."""
         number, offset = self.first, self.start
@@ -69,6 +74,7 @@ class LineBlock:
     size: int
     fields: RecordFields
     error: str | None = None  #: Reason why reading ended after these lines.
+    stored: int = 0
 
     @property
     def name(self) -> str:

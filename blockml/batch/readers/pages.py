@@ -36,6 +36,11 @@ class PageFiles:
     files: tuple[PageFile, ...]
     size: int
 
+    @property
+    def stored(self) -> int:
+        """Bytes of the files."""
+        return self.size
+
     def items(self, reading: Reading) -> Iterator[Item]:  # noqa: ARG002 (the protocol's signature)
         """Yield the pages, not read yet."""
         for file in self.files:

@@ -28,6 +28,7 @@ class RowGroup:
     first: int  #: Number of its first row in the file, from 1.
     size: int
     fields: RecordFields
+    stored: int = 0
 
     @property
     def name(self) -> str:
@@ -52,10 +53,14 @@ def parquet_units(path: Path, fields: RecordFields, limit: int) -> Iterator[RowG
     for number in range(file.metadata.num_row_groups):
         group = file.metadata.row_group(number)
         if group.total_byte_size <= _MAX_GROUP_BYTES:
-            yield RowGroup(path, number, first, group.total_byte_size, fields)
+            yield RowGroup(path, number, first, group.total_byte_size, fields, _stored(group))
         else:
             yield from in_units(path.name, _rows(path, (number,), first, fields, limit))
         first += group.num_rows
+
+
+def _stored(group: Any) -> int:  # noqa: ANN401 (pyarrow has no types)
+    return sum(group.column(number).total_compressed_size for number in range(group.num_columns))
 
 
 def _opened(path: Path, fields: RecordFields) -> Any:  # noqa: ANN401 (pyarrow has no types)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from blockml.batch.items import Item
-from blockml.batch.readers.base import Items, Reading, in_units, printable
+from blockml.batch.readers.base import Items, Reading, Unit, in_units, printable
 from blockml.batch.readers.compression import DAMAGED, GZIP, ZSTD
 from blockml.batch.readers.http import HTML_TYPES, MAX_HEADER, charset_of, media_type, read_response
 from blockml.datasets.base import site_of
@@ -25,7 +25,7 @@ from blockml.errors import MissingExtraError
 if TYPE_CHECKING:
     from fastwarc.warc import WarcRecord
 
-__all__ = ["WarcRange", "stream_units", "warc_ranges"]
+__all__ = ["WarcRange", "stream_units", "warc_ranges", "without_overlap"]
 
 _RANGE_BYTES = 1 << 18  # of a compressed file; about five times as many uncompressed
 _COMPRESSION = 5
@@ -51,7 +51,12 @@ class WarcRange:
     @property
     def size(self) -> int:
         """Length in bytes, estimated from the compressed length."""
-        return (self.end - self.start) * (_COMPRESSION if self.zipped else 1)
+        return self.stored * (_COMPRESSION if self.zipped else 1)
+
+    @property
+    def stored(self) -> int:
+        """Length in bytes of the file."""
+        return self.end - self.start
 
     def items(self, reading: Reading) -> Iterator[Item]:
         """Yield the pages of the range; a damaged record gives an item with an error and costs no other record."""
@@ -91,6 +96,15 @@ def warc_ranges(path: Path) -> Iterator[WarcRange]:
             end = next_record(stream, start + step, size, zipped=zipped)
             yield WarcRange(path, start, end, zipped)
             start = end
+
+
+def without_overlap(unit: Unit, before: Unit, end: int) -> Unit | None:
+    """Return the part of a unit behind the offset where reading of the unit before ended; None if nothing is left."""
+    if not isinstance(unit, WarcRange) or not isinstance(before, WarcRange) or unit.path != before.path:
+        return unit
+    if end <= unit.start:
+        return unit
+    return WarcRange(unit.path, end, unit.end, unit.zipped) if end < unit.end else None
 
 
 def stream_units(name: str, stream: BinaryIO, reading: Reading) -> Iterator[Items]:
