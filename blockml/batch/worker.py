@@ -46,7 +46,7 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What a worker needs, sent once."""
+    """Settings of a worker, sent once."""
 
     pages: PageExtractor
     encoder: Encoder

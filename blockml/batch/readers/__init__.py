@@ -22,7 +22,7 @@ from blockml.batch.readers.lines import LINE_SUFFIXES, line_blocks, line_ranges
 from blockml.batch.readers.pages import PAGE_SUFFIXES, PageFile, page_file, page_units
 from blockml.batch.readers.parquet import parquet_units
 from blockml.batch.readers.warc import WarcRange, stream_units, warc_ranges, without_overlap
-from blockml.errors import InputError
+from blockml.errors import InputError, UsageError
 
 __all__ = [
     "Inputs",
@@ -40,6 +40,7 @@ __all__ = [
 
 #: Kinds of files that hold many pages, by their first bytes, decompressed.
 _KINDS = {b"WARC/": "warc", b"filedesc:": "arc", b"PAR1": "parquet"}
+_SUFFIXES = {".warc": "warc", ".arc": "arc", ".parquet": "parquet"}
 #: Archives that are read where a folder is given; files of records, such as labels or an output, must be named.
 _ARCHIVE_SUFFIXES = (".warc", ".arc")
 _COMPRESSIONS = (".gz", ".zst")
@@ -137,8 +138,8 @@ def find_inputs(names: Sequence[str], fields: RecordFields = RecordFields()) -> 
     Parameters
     ----------
     names
-        Files; folders, which stand for all page files and WARC and ARC files below them; globs, in which ``**`` crosses folders; and
-        ``-`` for standard input. Page files may be gzipped. WARC, ARC and Parquet files are recognised by their
+        Files; folders, which stand for all page files and WARC and ARC files below them; globs, in which ``**`` crosses
+        folders; and ``-`` for standard input. Page files may be gzipped. WARC, ARC and Parquet files are recognised by their
         content, JSON lines by the suffix ``.jsonl`` or ``.ndjson``; all but Parquet may be compressed.
     fields
         Names of the fields of JSON lines and of the columns of Parquet files.
@@ -212,7 +213,9 @@ def _kind(found: _Found) -> str:
     if path.name.lower().endswith(PAGE_SUFFIXES):
         return "page"
     start, _ = _start(path)
-    return next((kind for mark, kind in _KINDS.items() if start.startswith(mark)), "page")
+    found_kind = next((kind for mark, kind in _KINDS.items() if start.startswith(mark)), None)
+    # Of a file that is damaged at its start the name is what there is.
+    return found_kind or next((kind for end, kind in _SUFFIXES.items() if name.endswith(end)), "page")
 
 
 def _start(path: Path) -> tuple[bytes, bool]:
@@ -235,7 +238,7 @@ def _stdin_units(fields: RecordFields, reading: Reading) -> Iterator[Unit]:
     if start.startswith(b"WARC/"):
         yield from stream_units("stdin", stream, reading)
     elif start.startswith((b"filedesc:", b"PAR1")):
-        raise InputError("ARC and Parquet files cannot be read from standard input; give the file's name")
+        raise UsageError("ARC and Parquet files cannot be read from standard input; give the file's name")
     elif start.startswith(b"{"):
         yield from line_blocks("stdin", stream, fields, reading.limit)
     else:

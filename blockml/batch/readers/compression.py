@@ -6,6 +6,7 @@ import gzip
 import io
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -67,12 +68,13 @@ class _Zstandard(io.RawIOBase):
             raise OSError(str(error)) from error
 
 
-def open_decompressed(path: Path) -> BinaryIO:
+@contextmanager
+def open_decompressed(path: Path) -> Iterator[BinaryIO]:
     """Open a file, decompressing if its content is compressed, whatever its name."""
-    stream = path.open("rb")
-    start = stream.read(4)
-    stream.seek(0)
-    return decompressed(stream, start)
+    with path.open("rb") as stream:
+        start = stream.read(4)
+        stream.seek(0)
+        yield decompressed(stream, start)
 
 
 def bounded_lines(stream: BinaryIO, limit: int) -> Iterator[tuple[bytes, int]]:

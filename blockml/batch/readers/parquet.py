@@ -10,7 +10,7 @@ from typing import Any
 from blockml.batch.items import Item
 from blockml.batch.readers.base import Items, Reading, RecordFields, in_units, printable
 from blockml.datasets.base import site_of
-from blockml.errors import InputError, MissingExtraError
+from blockml.errors import InputError, MissingExtraError, UsageError
 
 __all__ = ["RowGroup", "cell_text", "parquet_units", "row_item"]
 
@@ -46,7 +46,9 @@ def parquet_units(path: Path, fields: RecordFields, limit: int) -> Iterator[RowG
     Raises
     ------
     InputError
-        The file is damaged or has no such column.
+        The file is damaged.
+    UsageError
+        It has no such column.
     """
     file = _opened(path, fields)
     first = 1
@@ -75,7 +77,7 @@ def _opened(path: Path, fields: RecordFields) -> Any:  # noqa: ANN401 (pyarrow h
         raise InputError(f"not a readable Parquet file ({error})", source=path) from error
     names = file.schema_arrow.names
     if fields.html not in names:
-        raise InputError(f"no column {fields.html!r}; the columns are: {', '.join(names)}", source=path)
+        raise UsageError(f"no column {fields.html!r}; the columns are: {', '.join(names)}", source=path)
     return file
 
 

@@ -150,7 +150,6 @@ class _Records:
         if seekable:
             stream.seek(start)
         first = stream.peek(4)[:4]  # type: ignore[attr-defined] # of a buffered reader
-        self._start = start
         self._gzip = GzipReader(stream) if first.startswith(GZIP) else None
         self.zipped = self._gzip is not None
         source: Any = self._gzip or (ZstdReader(stream) if first.startswith(ZSTD) else stream)
@@ -159,7 +158,7 @@ class _Records:
 
     def __iter__(self) -> Iterator[WarcRecord]:
         for record in self._iterator:
-            self.offset = self._member() if self._gzip else self._start + record.stream_pos
+            self.offset = self._member() if self._gzip else record.stream_pos
             yield record
 
     def reached(self) -> int:
@@ -168,7 +167,7 @@ class _Records:
 
     def _member(self) -> int:
         assert self._gzip is not None  # noqa: S101 (for the type checker)
-        return self._start + int(self._gzip.frame_start_position() or 0)
+        return int(self._gzip.frame_start_position() or 0)
 
 
 def _pages(name: str, records: _Records, end: int | None, reading: Reading) -> Generator[Item, None, int | None]:
@@ -212,25 +211,23 @@ def _page(name: str, record: WarcRecord, offset: int, reading: Reading) -> Item 
     OSError
         The record is damaged.
     """
-    from fastwarc.warc import WarcRecordType
-
-    kind = record.record_type
-    if kind not in {WarcRecordType.response, WarcRecordType.resource}:
-        reading.skipped[f"{getattr(kind, 'name', 'unknown')} records"] += 1
-        return None
     headers = record.headers
+    kind = (headers.get("WARC-Type") or "unknown").strip().lower()
+    if kind not in {"response", "resource"}:
+        reading.skipped[f"{printable(kind)} records"] += 1
+        return None
     url = printable((headers.get("WARC-Target-URI") or "").strip("<> ")) or None  # wget writes it in angle brackets
     page_id = printable((headers.get("WARC-Record-ID") or "").strip("<> ")) or f"{name}@{offset}"
     declared = (headers.get("Content-Type") or "").lower()
-    if kind == WarcRecordType.resource and media_type(declared) not in HTML_TYPES:
+    if kind == "resource" and media_type(declared) not in HTML_TYPES:
         reading.skipped["other media types"] += 1
         return None
     block = record.reader.read(reading.limit + MAX_HEADER)
     whole = len(block) > reading.limit or len(block) + record.consume() >= record.content_length
-    if kind == WarcRecordType.response and not declared.startswith("application/http"):
+    if kind == "response" and not declared.startswith("application/http"):
         reading.skipped["responses of other protocols"] += 1
         return None
-    response = read_response(block, declared, reading.limit) if kind == WarcRecordType.response else None
+    response = read_response(block, declared, reading.limit) if kind == "response" else None
     if response is not None and (reason := response.skipped):
         reading.skipped[reason] += 1
         return None
