@@ -139,8 +139,8 @@ def find_inputs(names: Sequence[str], fields: RecordFields = RecordFields()) -> 
     ----------
     names
         Files; folders, which stand for all page files and WARC and ARC files below them; globs, in which ``**`` crosses
-        folders; and ``-`` for standard input. Page files may be gzipped. WARC, ARC and Parquet files are recognised by their
-        content, JSON lines by the suffix ``.jsonl`` or ``.ndjson``; all but Parquet may be compressed.
+        folders; and ``-`` for standard input. Page files may be gzipped. WARC, ARC and Parquet files are recognised by
+        their content, JSON lines by the suffix ``.jsonl`` or ``.ndjson``; all but Parquet may be compressed.
     fields
         Names of the fields of JSON lines and of the columns of Parquet files.
 
