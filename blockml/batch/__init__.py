@@ -1,5 +1,6 @@
 """Extraction from many pages."""
 
+from blockml.batch.extractor import BatchExtractor
 from blockml.batch.items import Item
 from blockml.batch.progress import Summary
 from blockml.batch.readers import Inputs, RecordFields, find_inputs, read_items
@@ -9,6 +10,18 @@ from blockml.batch.sites import learn_sites
 from blockml.batch.worker import Guard
 
 __all__ = [
-    "Guard", "Inputs", "Item", "Options", "PageExtractor", "RecordFields", "Summary", "find_inputs", "learn_sites",
-    "predict", "predict_to_file", "predict_to_stream", "read_items",
-]  # fmt: skip
+    "BatchExtractor",
+    "Guard",
+    "Inputs",
+    "Item",
+    "Options",
+    "PageExtractor",
+    "RecordFields",
+    "Summary",
+    "find_inputs",
+    "learn_sites",
+    "predict",
+    "predict_to_file",
+    "predict_to_stream",
+    "read_items",
+]

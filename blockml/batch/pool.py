@@ -20,7 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from blockml.batch.items import CRASHED, TIMEOUT
 from blockml.batch.packing import End, Packer, Piece
@@ -29,7 +29,7 @@ from blockml.batch.records import PageRecord
 from blockml.batch.worker import EXIT_MEMORY, Clock, Setup
 from blockml.errors import BlockmlError
 
-__all__ = ["Result", "WorkerError", "run_units"]
+__all__ = ["Result", "WorkerError", "WorkerPool", "run_units"]
 
 #: Units that are finished or in work before the first one that is not finished, per worker and in addition.
 _WINDOW = 8
@@ -131,11 +131,21 @@ class _Process:
         self._inbox.put((self, "died", code))
 
 
-class _Pool:
-    def __init__(self, setup: Setup, jobs: int, folder: Path) -> None:
+class WorkerPool:
+    """Worker processes that are started when there is work for them and live until the pool is closed.
+
+    Parameters
+    ----------
+    setup
+        Settings of the workers.
+    jobs
+        Number of worker processes.
+    """
+
+    def __init__(self, setup: Setup, jobs: int) -> None:
         self._setup = setup
         self._pickled = pickle.dumps(setup, pickle.HIGHEST_PROTOCOL)
-        self._folder = folder
+        self._clocks = tempfile.TemporaryDirectory(prefix="blockml-")
         self._inbox: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
         self._slots: deque[_Slot] = deque()  # in the order of the input
         self._idle: list[_Process] = []
@@ -145,8 +155,8 @@ class _Pool:
         self._n_started = self._failed_starts = 0
         self._next_look = 0.0
 
-    def run(self, units: Iterator[Unit], previous: Result | None) -> Iterator[Result]:
-        """Yield the results of all units in order; ``previous`` is the end of the unit before the first."""
+    def run(self, units: Iterator[Unit], previous: Result | None = None) -> Iterator[Result]:
+        """Extract units, as :func:`run_units` does. A run must have ended before the next one begins."""
         coming: deque[Unit] = deque()  # read ahead, so that workers needn't wait for it
         while True:
             coming.extend(islice(units, self._jobs - len(coming)))
@@ -177,6 +187,14 @@ class _Pool:
         """Kill the workers."""
         for worker in self._workers:
             worker.close()
+        self._workers.clear()
+        self._clocks.cleanup()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def _results(self, slot: _Slot) -> Iterator[Result]:
         while slot.pieces:
@@ -223,7 +241,7 @@ class _Pool:
 
     def _start(self) -> None:
         self._n_started += 1
-        self._workers.add(_Process(self._pickled, self._inbox, self._folder / f"clock-{self._n_started}"))
+        self._workers.add(_Process(self._pickled, self._inbox, Path(self._clocks.name) / f"clock-{self._n_started}"))
 
     def _receive(self) -> None:
         """Wait for a message and handle it; now and then look at the clocks of the workers."""
@@ -369,9 +387,5 @@ def run_units(setup: Setup, units: Iterator[Unit], jobs: int, previous: Result |
     BlockmlError
         The extractor or the encoder lacks something that isn't a page's, such as an optional package.
     """
-    with tempfile.TemporaryDirectory(prefix="blockml-") as folder:
-        pool = _Pool(setup, jobs, Path(folder))
-        try:
-            yield from pool.run(units, previous)
-        finally:
-            pool.close()
+    with WorkerPool(setup, jobs) as pool:
+        yield from pool.run(units, previous)
