@@ -222,7 +222,7 @@ def _page(name: str, record: WarcRecord, offset: int, reading: Reading) -> Item 
     if kind == "resource" and media_type(declared) not in HTML_TYPES:
         reading.skipped["other media types"] += 1
         return None
-    block = record.reader.read(reading.limit + MAX_HEADER)
+    block = record.reader.read(min(record.content_length, reading.limit + MAX_HEADER))
     whole = len(block) > reading.limit or len(block) + record.consume() >= record.content_length
     if kind == "response" and not declared.startswith("application/http"):
         reading.skipped["responses of other protocols"] += 1
