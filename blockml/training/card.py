@@ -101,9 +101,11 @@ def _measured(metrics: Any, rule: str) -> list[str]:  # noqa: ANN401 (a parsed J
     if "gaps" in metrics:
         gaps = ", ".join(f"{name} {gap:+.3f}" for name, gap in metrics["gaps"].items())
         parts.append(f"Overestimates of block F1 by the laxer protocol: {gaps}.")
-    if by_type := protocols[-1].get("page_bag_f1_by_type"):
-        head = ["page type", "pages", f"page bag F1, by {protocols[-1]['protocol']}"]
-        parts.append(_table(head, [[key, value["pages"], f"{value['f1']:.3f}"] for key, value in by_type.items()]))
+    for name, key, least in (("data set", "dataset", 2), ("page type", "type", 1)):
+        means = protocols[-1].get(f"page_bag_f1_by_{key}", {})
+        if len(means) >= least:
+            head = [name, "pages", f"page bag F1, by {protocols[-1]['protocol']}"]
+            parts.append(_table(head, [[key, value["pages"], f"{value['f1']:.3f}"] for key, value in means.items()]))
     return parts
 
 
