@@ -6,8 +6,7 @@
 ['Cats', 'Cats rule the world.']
 """
 
-from typing import Any
-
+from blockml.columns import extract_column
 from blockml.extract import extract
 from blockml.extractors.registry import load
 from blockml.model.model_file import save_model as save
@@ -21,16 +20,3 @@ __all__ = [
     "Block", "Extraction", "Label", "Limits", "Page", "Status", "extract", "extract_column", "load", "parse", "render",
     "save",
 ]  # fmt: skip
-
-
-def extract_column(column: Any, *, model: str = "default", **options: Any) -> Any:  # noqa: ANN401 (of any data frame)
-    """Extract the main texts of a column of pages; see :func:`blockml.batch.columns.extract_column`.
-
-    Examples
-    --------
-    >>> extract_column(["<p>One", b"<p>Two", None], model="kim2013", threshold=0.0)
-    ['One', 'Two', '']
-    """
-    from blockml.batch.columns import extract_column as extract_cells  # slow to import, and one page doesn't need it
-
-    return extract_cells(column, model=model, **options)

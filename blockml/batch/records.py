@@ -82,6 +82,7 @@ class PageExtractor:
         self.at_sites = {site: at_site(extractor, template) for site, template in sites.items()}
         if options.output_format not in FORMATS:
             raise UnknownNameError("format", options.output_format, FORMATS)
+        self._metadata = not options.fields or not {"title", "metadata"}.isdisjoint(options.fields)
         for name in options.fields:
             if name not in self._blank:
                 raise UnknownNameError("field", name, self._blank)
@@ -128,7 +129,7 @@ class PageExtractor:
             exclude=self.exclude,
             limits=self.options.limits,
         )
-        record = page_record(result)
+        record = page_record(result, metadata=self._metadata)
         if self.options.output_format != "text":
             record["text"] = render(result, self.options.output_format)
         return record

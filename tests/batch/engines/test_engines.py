@@ -60,7 +60,7 @@ def test_tables(wanted: list[dict[str, Any]]) -> None:
 
 
 def test_cells_of_any_kind() -> None:
-    """What isn't a page is a row with a reason; ids are texts."""
+    """A cell without a page is a row with a reason; ids are texts."""
     extractor = BatchExtractor("plain", Options(fields=("id", "status", "error")))
     cells = [
         b"<p>x",
@@ -176,7 +176,7 @@ def test_hugging_face_datasets(wanted: list[dict[str, Any]]) -> None:
     """``map`` over Arrow tables."""
     datasets = pytest.importorskip("datasets", reason="needs Hugging Face's datasets")
     pages = datasets.Dataset.from_list(rows()).with_format("arrow")
-    # The name of the result in the cache: the library would else hash the extractor with all that it holds.
+    # The name of the result in the cache: the library would else hash the extractor and its model.
     made = pages.map(GUARDED, batched=True, batch_size=8, remove_columns=pages.column_names, new_fingerprint="blockml")
     found = made.with_format(None)
     GUARDED.close()

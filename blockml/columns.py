@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from blockml.batch.extractor import BatchExtractor
-from blockml.batch.records import Options
 from blockml.errors import MissingExtraError
 
 __all__ = ["extract_column"]
@@ -40,19 +38,21 @@ def extract_column(column: Any, *, model: str = "default", **options: Any) -> An
     ['One', 'Two', '']
     """
     if isinstance(column, list | tuple):
-        return _texts(column, model, Options(**options))
+        return _texts(column, model, options)
     try:
         import narwhals as nw
     except ImportError as error:
         raise MissingExtraError("a column of a data frame", "frames") from error
     series = nw.from_native(column, series_only=True, pass_through=True)
     if not isinstance(series, nw.Series):
-        return _texts(column, model, Options(**options))
-    texts = _texts(series.to_list(), model, Options(**options))
+        return _texts(column, model, options)
+    texts = _texts(series.to_list(), model, options)
     made = nw.new_series(series.name, texts, nw.String(), backend=series.implementation)
     return made.to_native()
 
 
-def _texts(cells: Iterable[Any], model: str, options: Options) -> list[str]:
+def _texts(cells: Iterable[Any], model: str, options: Mapping[str, Any]) -> list[str]:
+    from blockml.batch import BatchExtractor, Options  # extraction of one page doesn't need it
+
     rows = ({"html": cell} for cell in cells)
-    return [record["text"] for record in BatchExtractor(model, options).records(rows)]
+    return [record["text"] for record in BatchExtractor(model, Options(**options)).records(rows)]
