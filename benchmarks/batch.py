@@ -1,8 +1,8 @@
 """Cost of batches: input formats and numbers of processes beside a loop of bare extractions, and beside other tools.
 
-The pages of labelled collections are repeated under new ids until there are enough, and written as a folder, JSON lines,
-a WARC file and a Parquet file. Each row is a run of ``blockml predict`` in a process of its own: CPU time of the process
-and its workers, elapsed time, peak memory of all of them, and a fingerprint of the records.
+The pages of labelled collections are repeated under new ids until there are enough, and written as a folder, JSON
+lines, a WARC file and a Parquet file. Each row is a run of ``blockml predict`` in a process of its own: CPU time of the
+process and its workers, elapsed time, peak memory of all of them, and a fingerprint of the records.
 
     python -m benchmarks.batch --pages 20000
 """
@@ -61,14 +61,7 @@ _PEERS = {
         "    return extract_plain_text(tree, main_content=True)"
     ),
 }
-_PEER  #: Numbers of processes and further options.
-RUNS: tuple[tuple[int, tuple[str, ...]], ...] = (
-    (1, ()),
-    (1, ("--fields", "id,url,status,text,confidence,error")),
-    (2, ("--fields", "id,url,status,text,confidence,error")),
-    (2, ()),
-)
-_LOOP = """
+_PEER_LOOP = """
 import json, sys
 from fastwarc.warc import ArchiveIterator, WarcRecordType
 {peer}
@@ -101,7 +94,7 @@ def pages(n: int) -> Iterator[tuple[str, bytes, str | None]]:
 
 def text_of(html: bytes, charset: str | None) -> bytes:
     """Return a page as UTF-8, so that it is the same page in JSON, where it can't be bytes."""
-    return blockml.parse(html, charset=charset).source.encode("utf-8", "replace")
+    return str(blockml.parse(html, charset=charset).source).encode("utf-8", "replace")
 
 
 def warc_record(name: str, html: bytes) -> bytes:
