@@ -1,41 +1,420 @@
-"""Rendering of kept blocks as Markdown, by markdownify (extra ``markdown``)."""
+"""Rendering of kept blocks as Markdown: a walk over the nodes that are shown."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import bisect
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.errors import MissingExtraError
-from blockml.page import Page
-from blockml.rendering.html import render_html
+from blockml.page import Flag, Nodes, Page, Separator
+from blockml.parsing.segmentation import BREAKING
+from blockml.rendering.code import code_language, code_lines
+from blockml.rendering.inline import Close, Mark, Open, Raw, Token, inline_markdown
+from blockml.rendering.links import image_address, resolver
+from blockml.rendering.mathematics import Formulas, find_formulas
+from blockml.rendering.shown import content_span, layout_parts, shown_nodes, text_sums
+from blockml.rendering.tables import Cell, read_span, table_lines
 
 __all__ = ["render_markdown"]
 
+_MARKS = {
+    **dict.fromkeys(("b", "strong"), Mark.STRONG),
+    **dict.fromkeys(("em", "i", "cite", "dfn", "var"), Mark.EMPHASIS),
+    **dict.fromkeys(("del", "s", "strike"), Mark.DELETED),
+    **dict.fromkeys(("code", "kbd", "samp", "tt"), Mark.CODE),
+    "sub": Mark.SUBSCRIPT,
+    "sup": Mark.SUPERSCRIPT,
+}
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_LISTS = frozenset({"ul", "ol", "menu", "dl"})
+_CODE = frozenset({"pre", "listing", "xmp", "textarea"})
+_PARTS = frozenset({"table", "caption", "tr", "td", "th"})
+_VOID = frozenset({"br", "hr", "img"})
+#: Elements that leave a trace in Markdown.
+_ELEMENTS = BREAKING | frozenset(_MARKS) | _VOID | {"a"}
+_BREAK = Raw("\n")
+#: Maximum depth of lists and quotations; of deeper ones only the text is written.
+_MAX_DEPTH = 12
+#: Texts of links from a heading to itself.
+_ANCHORS = frozenset({"¶", "#", "§", "🔗"})
+
 
 def render_markdown(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str:
-    """Render the kept blocks, given by a mask of shape (n_blocks,), as Markdown.
+    """Render the kept blocks, given by a mask of shape (n_blocks,), as Markdown (CommonMark with tables).
 
-    Raises
-    ------
-    MissingExtraError
-        markdownify is not installed.
+    Links and images have absolute addresses if the page has one. List items keep their numbers if others are removed.
+    Layout tables give their text. Formulas are written as TeX between dollar signs.
 
     Examples
     --------
     >>> import blockml
-    >>> page = blockml.parse("<h1>Cats</h1><p>Cats <b>rule</b> the <a href='/w'>world</a>.</p>")
+    >>> page = blockml.parse("<h1>Cats</h1><p>Cats <b>rule</b> the <a href='/w'>world</a>.</p>", url="https://a.example/")
     >>> print(render_markdown(page, [True] * len(page.blocks)))
     # Cats
     <BLANKLINE>
-    Cats **rule** the [world](/w).
+    Cats **rule** the [world](https://a.example/w).
     """
-    try:
-        from markdownify import markdownify
-    except ImportError as error:
-        raise MissingExtraError("Markdown output", "markdown") from error
-    # Without an element, Beautiful Soup warns that a text may be a URL.
-    fragment = f"<div>{render_html(page, kept)}</div>"
-    text: str = markdownify(fragment, heading_style="ATX", bullets="-", escape_misc=True)
-    return text.strip()
+    rows = np.flatnonzero(np.asarray(kept, dtype=bool))
+    return _Writer(page, rows).write() if len(rows) else ""
+
+
+@dataclass(slots=True)
+class _Container:
+    """An open list item or quotation."""
+
+    marker: str  #: begin of its first line
+    indent: str  #: begin of the lines after that
+    list_node: int  #: node of the list; -1 for a quotation
+    is_term: bool = False  #: whether it is the term of a definition
+    is_pending: bool = True  #: whether its first line is still to be written
+    n_blocks: int = 0  #: number of paragraphs written in it
+
+
+@dataclass(slots=True)
+class _Table:
+    """An open table of data."""
+
+    rows: list[list[Cell]] = field(default_factory=list)
+    parts: list[str] | None = None  #: paragraphs of the open cell; None outside of cells
+
+
+class _Writer:
+    """State of a walk over the shown nodes of a page."""
+
+    def __init__(self, page: Page, rows: NDArray[np.intp]) -> None:
+        self.page, self.nodes = page, page.nodes
+        self.formulas, self.copies = find_formulas(page)
+        shown = shown_nodes(page, rows, _ELEMENTS)
+        if self.formulas:
+            shown[_shown_formulas(page, shown, self.formulas)] = True
+            shown[list(self.copies)] = True
+        self.shown = shown
+        self.layout = layout_parts(page.nodes, shown)
+        first, stop = content_span(page.nodes, page.blocks.parent[rows])
+        self.order: list[int] = (first + np.flatnonzero(shown[first:stop])).tolist()
+        self.separators = _separators(page, rows)
+        self.absolute: Callable[[str], str] = resolver(page.base_url)
+        self.lines: list[str] = []
+        self.tokens: list[Token] = []
+        self.marks: list[tuple[Open, int]] = []  # open marks, and the number of tokens before each
+        self.containers: list[_Container] = []
+        self.tables: list[_Table] = []
+        self.heading = 0
+        self.last_lists: set[int] = set()  # lists around the paragraph that was written last
+        self.numbers: dict[int, int] | None = None  # of the items of numbered lists
+
+    def write(self) -> str:
+        """Walk over the nodes and return the Markdown."""
+        nodes, order = self.nodes, self.order
+        tags, ends = nodes.tag[order].tolist(), nodes.end[order].tolist()
+        names = nodes.names
+        open_ends: list[int] = []
+        closers: list[Callable[[], None]] = []
+        n, place = len(order), 0
+        while place < n:
+            node, end = order[place], ends[place]
+            place += 1
+            while open_ends and open_ends[-1] <= node:
+                open_ends.pop()
+                closers.pop()()
+            tag = tags[place - 1]
+            if tag == 0:
+                self._text(node)
+                continue
+            name = names[tag]
+            if self.formulas and (node in self.formulas or node in self.copies):
+                self._formula(node)
+                place = bisect.bisect_left(order, end, place)
+            elif name in _CODE:
+                self._code(node)
+                place = bisect.bisect_left(order, end, place)
+            elif name in _VOID:
+                self._void(node, name)
+            elif (closer := self._open(node, name)) is not None:
+                open_ends.append(end)
+                closers.append(closer)
+        while closers:
+            closers.pop()()
+        self._flush()
+        return "\n".join(self.lines).strip("\n")
+
+    def _text(self, node: int) -> None:
+        separator = self.separators.get(node, Separator.GLUED)
+        tokens = self.tokens
+        text = self.nodes.texts[node]
+        if separator >= Separator.LINE:
+            if not (tokens and tokens[-1] is _BREAK):
+                self._flush()
+        elif separator > Separator.GLUED:
+            tokens.append(" ")
+        elif len(tokens) > 2 and isinstance(tokens[-1], Open) and isinstance(tokens[-2], Close):
+            before = tokens[-3]  # two links without a space between them are two words
+            if isinstance(before, str) and before[-1:].isalnum() and text[:1].isalnum():
+                tokens.insert(-1, " ")
+        self.tokens.append(text)
+
+    def _open(self, node: int, name: str) -> Callable[[], None] | None:
+        """Begin an element, and return what ends it; None if nothing does."""
+        if name in _MARKS:
+            mark = _MARKS[name]
+            return self._begin_mark(Open(mark)) if all(item.mark is not mark for item, _ in self.marks) else None
+        if name == "a":
+            address = self.absolute(self.nodes.attributes[node].get("href", ""))
+            is_link = address and all(item.mark is not Mark.LINK for item, _ in self.marks)
+            return self._begin_mark(Open(Mark.LINK, address)) if is_link else None
+        self._flush()
+        if self.heading:
+            return self._flush
+        if self.tables and self.tables[-1].parts is not None and name not in _PARTS:
+            return self._flush
+        if name in _HEADINGS:
+            self.heading = _HEADINGS[name]
+            return self._end_heading
+        if name in _PARTS and node not in self.layout:
+            return self._open_part(node, name)
+        if name in {"li", "dt", "dd", "blockquote"} and len(self.containers) < _MAX_DEPTH:
+            self.containers.append(self._container(node, name))
+            return self._end_container
+        return self._flush
+
+    def _begin_mark(self, mark: Open) -> Callable[[], None]:
+        self.marks.append((mark, len(self.tokens)))
+        self.tokens.append(mark)
+        return lambda: self._end_mark(mark)
+
+    def _end_mark(self, mark: Open) -> None:
+        place = next((i for i, (item, _) in enumerate(self.marks) if item is mark), None)
+        if place is None:
+            return
+        start = self.marks.pop(place)[1]
+        if self.heading and mark.mark is Mark.LINK:
+            inside = "".join([token for token in self.tokens[start:] if isinstance(token, str)])
+            if inside.strip() in _ANCHORS:
+                del self.tokens[start:]
+                return
+        self.tokens.append(Close(mark.mark))
+
+    def _end_heading(self) -> None:
+        level, self.heading = self.heading, 0
+        text = self._taken(heading=True)
+        if text:
+            self._block([f"{'#' * level} {text}"])
+
+    def _container(self, node: int, name: str) -> _Container:
+        """Return the container of a list item, term, definition or quotation."""
+        if name == "blockquote":
+            return _Container("> ", "> ", -1)
+        parent = int(self.nodes.parent[node])
+        if name == "dt":
+            return _Container("", "", parent, is_term=True)
+        if name == "dd":
+            return _Container(": ", "  ", parent)
+        if parent >= 0 and self.nodes.name(parent) == "ol":
+            if self.numbers is None:
+                self.numbers = _item_numbers(self.nodes)
+            marker = f"{self.numbers[node]}. "
+            return _Container(marker, " " * len(marker), parent)
+        return _Container("- ", "  ", parent)
+
+    def _end_container(self) -> None:
+        self._flush()
+        self.containers.pop()
+
+    def _open_part(self, node: int, name: str) -> Callable[[], None]:
+        """Begin a table of data, its caption, a row or a cell."""
+        if name == "table":
+            self.tables.append(_Table())
+            return self._end_table
+        if not self.tables or name == "caption":
+            return self._flush
+        table = self.tables[-1]
+        if name == "tr":
+            table.rows.append([])
+            return self._flush
+        if not table.rows:
+            table.rows.append([])
+        table.parts = []
+        return lambda: self._end_cell(node, name)
+
+    def _end_cell(self, node: int, name: str) -> None:
+        self._flush()
+        table, attributes = self.tables[-1], self.nodes.attributes[node]
+        text = "<br>".join(table.parts or ()).replace("  \n", "<br>").replace("\n", " ")
+        table.parts = None
+        is_header = name == "th" or "thead" in {self.nodes.name(item) for item in self.nodes.ancestors(node)[:2]}
+        spans = (read_span(attributes, "colspan"), read_span(attributes, "rowspan"))
+        table.rows[-1].append(Cell(text, is_header, *spans))
+
+    def _end_table(self) -> None:
+        self._flush()
+        lines = table_lines(self.tables.pop().rows)
+        if lines:
+            self._block(lines)
+
+    def _void(self, node: int, name: str) -> None:
+        if name == "hr":
+            self._flush()
+            if not self.heading and not self.tables:
+                self._block(["---"])
+        elif name == "br":
+            if self.tokens and self.tokens[-1] is _BREAK and not self.heading:
+                self._flush()  # two line breaks separate paragraphs
+            else:
+                self.tokens.append(_BREAK)
+        elif node not in self.copies:
+            attributes = self.nodes.attributes[node]
+            address = self.absolute(image_address(attributes))
+            if address:
+                alt = re.sub(r"([\[\]\\])", r"\\\1", " ".join(attributes.get("alt", "").split()))
+                self.tokens.append(Raw(f"![{alt}]({address})"))
+
+    def _formula(self, node: int) -> None:
+        """Write a formula; nothing for a copy of one."""
+        tex = self.formulas.get(node)
+        if tex is None:
+            return
+        is_own = tex.startswith("$$") and not self.heading and not (self.tables and self.tables[-1].parts is not None)
+        if is_own:
+            self._flush()
+        self.tokens.append(Raw(tex))
+        if is_own:
+            self._flush()
+
+    def _code(self, node: int) -> None:
+        """Write a code block; within headings and cells, its lines as code spans."""
+        self._flush()
+        lines = code_lines(self.nodes, node, self.shown)
+        if not lines:
+            return
+        if self.heading or (self.tables and self.tables[-1].parts is not None):
+            for line in lines:
+                self.tokens += [Open(Mark.CODE), line.strip(), Close(Mark.CODE), _BREAK]
+            self._flush()
+            return
+        longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
+        fence = "`" * max(3, longest + 1)
+        self._block([fence + code_language(self.nodes, node), *lines, fence])
+
+    def _flush(self) -> None:
+        """Write the open paragraph, if it has text; within a heading a space."""
+        if not self.tokens:
+            return
+        if self.heading:
+            self.tokens.append(" ")
+            return
+        text = self._taken()
+        if not text:
+            return
+        if self.tables and self.tables[-1].parts is not None:
+            self.tables[-1].parts.append(text)
+        else:
+            self._block(text.split("\n"))
+
+    def _taken(self, *, heading: bool = False) -> str:
+        """Return the open paragraph as Markdown. Open marks go on in the next one, links only if they have no text."""
+        tokens = self.tokens
+        self.marks = [
+            (mark, start) for mark, start in self.marks if mark.mark is not Mark.LINK or not _visible(tokens, start)
+        ]
+        self.tokens = [mark for mark, _ in self.marks]
+        self.marks = [(mark, place) for place, (mark, _) in enumerate(self.marks)]
+        return inline_markdown(tokens, heading=heading)
+
+    def _block(self, lines: Sequence[str]) -> None:
+        """Write the lines of a paragraph, heading, table or code block, with the marks of lists and quotations."""
+        first = rest = blank = ""
+        starts: _Container | None = None
+        containers = self.containers
+        for place, container in enumerate(containers):
+            if not container.is_pending:
+                first += container.indent
+                if starts is None:
+                    blank = rest + container.indent
+            elif any(inner.list_node >= 0 and inner.is_pending for inner in containers[place + 1 :]):
+                container.marker = container.indent = ""  # an item without text of its own
+                starts = container
+            else:
+                first += container.marker
+                starts = container
+            container.is_pending = False
+            rest += container.indent
+        if self.lines and not self._is_tight(starts):
+            self.lines.append(blank.rstrip())
+        self.lines.append((first + lines[0]).rstrip() if not lines[0] else first + lines[0])
+        self.lines += [(rest + line) if line else rest.rstrip() for line in lines[1:]]
+        for container in containers:
+            container.n_blocks += 1
+        self.last_lists = {container.list_node for container in containers}
+
+    def _is_tight(self, starts: _Container | None) -> bool:
+        """Tell whether no blank line stands before a block that begins a list item or definition (``starts``)."""
+        if starts is None or starts.list_node < 0 or starts.is_term:
+            return False
+        around = self.containers[: self.containers.index(starts)]
+        return starts.list_node in self.last_lists or any(item.list_node in self.last_lists - {-1} for item in around)
+
+
+def _visible(tokens: Sequence[Token], start: int) -> bool:
+    """Tell whether something visible stands among tokens from a place on."""
+    return any(
+        token.strip() if isinstance(token, str) else isinstance(token, Raw) and token is not _BREAK
+        for token in tokens[start:]
+    )
+
+
+def _separators(page: Page, rows: NDArray[np.intp]) -> dict[int, int]:
+    """Return the separator before each kept block by its first node, if it is not glued to the kept text before it."""
+    blocks = page.blocks
+    before = np.concatenate(([-1], rows[:-1]))
+    separators = np.maximum.reduceat(blocks.separators[: rows[-1] + 1], before + 1)
+    separators[(separators < Separator.SPACE) & (before + 1 < rows)] = Separator.SPACE
+    places = separators > Separator.GLUED
+    return dict(zip(blocks.node[rows[places]].tolist(), separators[places].tolist(), strict=True))
+
+
+def _shown_formulas(page: Page, shown: NDArray[np.bool_], formulas: Formulas | dict[int, str]) -> list[int]:
+    """Return the formulas in paragraphs with a kept text, or between two kept texts."""
+    nodes = page.nodes
+    is_text = (nodes.tag == 0) & ((nodes.flags & Flag.HEAD) == 0)
+    for node in formulas:
+        is_text[node : nodes.end[node]] = False
+    n_shown = text_sums(shown & (nodes.tag == 0))
+    texts = np.flatnonzero(is_text)
+    found = []
+    for node in formulas:
+        around = next((item for item in [node, *nodes.ancestors(node)] if nodes.name(item) in BREAKING), node)
+        place = int(np.searchsorted(texts, node))
+        between = 0 < place < len(texts) and shown[texts[place - 1]] and shown[texts[place]]
+        if between or n_shown[nodes.end[node]] > n_shown[node] or n_shown[nodes.end[around]] > n_shown[around]:
+            found.append(node)
+    return found
+
+
+def _item_numbers(nodes: Nodes) -> dict[int, int]:
+    """Return the number of each item of the numbered lists, whether it is kept or not."""
+    numbers: dict[int, int] = {}
+    following: dict[int, tuple[int, int]] = {}  # next number and step of each list
+    items = nodes.indices("li")
+    parents = nodes.parent[items].tolist()
+    for item, parent in zip(items.tolist(), parents, strict=True):
+        if parent < 0:
+            continue
+        if parent not in following:
+            attributes = nodes.attributes[parent]
+            step = -1 if "reversed" in attributes else 1
+            number = _integer(attributes.get("start", ""))
+            following[parent] = (parents.count(parent) if step < 0 else 1) if number is None else number, step
+        number, step = following[parent]
+        given = _integer(nodes.attributes[item].get("value", "")) if nodes.attributes[item] else None
+        numbers[item] = max(0, number if given is None else given)
+        following[parent] = numbers[item] + step, step
+    return numbers
+
+
+def _integer(text: str) -> int | None:
+    """Read an integer of at most nine digits, as Markdown allows; None if it is none."""
+    return int(text) if re.fullmatch(r"\s*-?[0-9]{1,9}\s*", text) else None
