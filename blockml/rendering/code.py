@@ -51,8 +51,23 @@ def code_language(nodes: Nodes, node: int) -> str:
 
 def code_lines(nodes: Nodes, node: int, shown: NDArray[np.bool_]) -> list[str]:
     """Return the lines of a code block; empty for a column of line numbers."""
+    lines = [line.rstrip() for line in _code(nodes, node, shown).replace("\r", "").split("\n")]
+    while lines and not lines[0]:
+        del lines[0]
+    while lines and not lines[-1]:
+        del lines[-1]
+    numbers = [line.strip() for line in lines if line.strip()]
+    if len(numbers) > 1 and numbers[0].isdecimal():
+        first = int(numbers[0])
+        if numbers == [str(number) for number in range(first, first + len(numbers))]:
+            return []
+    return lines
+
+
+def _code(nodes: Nodes, node: int, shown: NDArray[np.bool_]) -> str:
+    """Join the texts of a code block without line numbers; removed texts leave a space or a line break."""
     pieces: list[str] = []
-    skipped = gap = 0
+    skipped, gap = 0, ""
     ends: list[int] = []  # of the open elements of one line each
     for item in range(node + 1, int(nodes.end[node])):
         while ends and ends[-1] <= item:
@@ -64,13 +79,10 @@ def code_lines(nodes: Nodes, node: int, shown: NDArray[np.bool_]) -> list[str]:
         if name == "#text":
             text = nodes.texts[item]
             if shown[item]:
-                pieces.append(gap * " " + text if pieces and gap == 1 else text)
-                gap = 0
-            elif "\n" in text:
-                _break(pieces)
-                gap = 2
+                pieces += [gap * bool(pieces), text]
+                gap = ""
             else:
-                gap = gap or 1
+                gap = "\n" if "\n" in text or gap == "\n" else " "
         elif name == "br":
             pieces.append("\n")
         elif name in _LINES:
@@ -78,18 +90,7 @@ def code_lines(nodes: Nodes, node: int, shown: NDArray[np.bool_]) -> list[str]:
             ends.append(int(nodes.end[item]))
         elif not _NUMBERS.isdisjoint(nodes.attributes[item].get("class", "").split()):
             skipped = int(nodes.end[item])
-    lines = "".join(pieces).replace("\r", "").split("\n") if pieces else []
-    lines = [line.rstrip() for line in lines]
-    while lines and not lines[0]:
-        del lines[0]
-    while lines and not lines[-1]:
-        del lines[-1]
-    numbers = [line.strip() for line in lines if line.strip()]
-    if len(numbers) > 1 and numbers == [
-        str(int(numbers[0]) + i) if numbers[0].isdecimal() else "" for i in range(len(numbers))
-    ]:
-        return []
-    return lines
+    return "".join(pieces)
 
 
 def _break(pieces: list[str]) -> None:

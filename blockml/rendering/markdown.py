@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import bisect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,9 +12,9 @@ from numpy.typing import NDArray
 from blockml.page import Flag, Nodes, Page, Separator
 from blockml.parsing.segmentation import BREAKING
 from blockml.rendering.code import code_language, code_lines
-from blockml.rendering.inline import Close, Mark, Open, Raw, Token, inline_markdown
+from blockml.rendering.inline import Mark, Paragraph
 from blockml.rendering.links import image_address, resolver
-from blockml.rendering.mathematics import Formulas, find_formulas
+from blockml.rendering.mathematics import find_formulas
 from blockml.rendering.shown import content_span, layout_parts, shown_nodes, text_sums
 from blockml.rendering.tables import Cell, read_span, table_lines
 
@@ -30,15 +29,17 @@ _MARKS = {
     "sup": Mark.SUPERSCRIPT,
 }
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
-_LISTS = frozenset({"ul", "ol", "menu", "dl"})
 _CODE = frozenset({"pre", "listing", "xmp", "textarea"})
 _PARTS = frozenset({"table", "caption", "tr", "td", "th"})
 _VOID = frozenset({"br", "hr", "img"})
+_CONTAINERS = frozenset({"li", "dt", "dd", "blockquote"})
+#: Elements that only begin and end a paragraph.
+_PLAIN = BREAKING - _CODE - _PARTS - _VOID - _CONTAINERS - frozenset(_HEADINGS)
 #: Elements that leave a trace in Markdown.
 _ELEMENTS = BREAKING | frozenset(_MARKS) | _VOID | {"a"}
-_BREAK = Raw("\n")
 #: Maximum depth of lists and quotations; of deeper ones only the text is written.
 _MAX_DEPTH = 12
+_NO_LISTS: Set[int] = frozenset()
 #: Texts of links from a heading to itself.
 _ANCHORS = frozenset({"¶", "#", "§", "🔗"})
 
@@ -86,52 +87,55 @@ class _Writer:
     """State of a walk over the shown nodes of a page."""
 
     def __init__(self, page: Page, rows: NDArray[np.intp]) -> None:
-        self.page, self.nodes = page, page.nodes
+        self.nodes = page.nodes
         self.formulas, self.copies = find_formulas(page)
-        shown = shown_nodes(page, rows, _ELEMENTS)
+        self.shown = shown_nodes(page, rows, _ELEMENTS)
         if self.formulas:
-            shown[_shown_formulas(page, shown, self.formulas)] = True
-            shown[list(self.copies)] = True
-        self.shown = shown
-        self.layout = layout_parts(page.nodes, shown)
+            self.shown[_shown_formulas(page, self.shown, self.formulas)] = True
+            self.shown[list(self.copies)] = True
+        self.layout = layout_parts(page.nodes, self.shown)
         first, stop = content_span(page.nodes, page.blocks.parent[rows])
-        self.order: list[int] = (first + np.flatnonzero(shown[first:stop])).tolist()
+        self.order = first + np.flatnonzero(self.shown[first:stop])
         self.separators = _separators(page, rows)
         self.absolute: Callable[[str], str] = resolver(page.base_url)
         self.lines: list[str] = []
-        self.tokens: list[Token] = []
-        self.marks: list[tuple[Open, int]] = []  # open marks, and the number of tokens before each
+        self.paragraph = Paragraph(has_private=page.utf8 is None or b"\xf3" in page.utf8 or b"\xf4" in page.utf8)
         self.containers: list[_Container] = []
         self.tables: list[_Table] = []
         self.heading = 0
-        self.last_lists: set[int] = set()  # lists around the paragraph that was written last
+        self.last_lists: Set[int] = _NO_LISTS  # lists around the paragraph that was written last
         self.numbers: dict[int, int] | None = None  # of the items of numbered lists
 
     def write(self) -> str:
         """Walk over the nodes and return the Markdown."""
-        nodes, order = self.nodes, self.order
-        tags, ends = nodes.tag[order].tolist(), nodes.end[order].tolist()
-        names = nodes.names
+        tags, order = self.nodes.tag[self.order].tolist(), self.order.tolist()
+        ends = self.nodes.end[self.order].tolist()
+        names, texts, separators, skipped = self.nodes.names, self.nodes.texts, self.separators, 0
+        paragraph, flush = self.paragraph, self._flush
         open_ends: list[int] = []
         closers: list[Callable[[], None]] = []
-        n, place = len(order), 0
-        while place < n:
-            node, end = order[place], ends[place]
-            place += 1
+        for node, tag, end in zip(order, tags, ends, strict=True):
+            if node < skipped:
+                continue
             while open_ends and open_ends[-1] <= node:
                 open_ends.pop()
                 closers.pop()()
-            tag = tags[place - 1]
             if tag == 0:
-                self._text(node)
+                if node in separators:
+                    self._separate(separators[node])
+                paragraph.text(texts[node])
                 continue
             name = names[tag]
             if self.formulas and (node in self.formulas or node in self.copies):
                 self._formula(node)
-                place = bisect.bisect_left(order, end, place)
+                skipped = end
+            elif name in _PLAIN:
+                flush()
+                open_ends.append(end)
+                closers.append(flush)
             elif name in _CODE:
                 self._code(node)
-                place = bisect.bisect_left(order, end, place)
+                skipped = end
             elif name in _VOID:
                 self._void(node, name)
             elif (closer := self._open(node, name)) is not None:
@@ -142,65 +146,49 @@ class _Writer:
         self._flush()
         return "\n".join(self.lines).strip("\n")
 
-    def _text(self, node: int) -> None:
-        separator = self.separators.get(node, Separator.GLUED)
-        tokens = self.tokens
-        text = self.nodes.texts[node]
-        if separator >= Separator.LINE:
-            if not (tokens and tokens[-1] is _BREAK):
-                self._flush()
-        elif separator > Separator.GLUED:
-            tokens.append(" ")
-        elif len(tokens) > 2 and isinstance(tokens[-1], Open) and isinstance(tokens[-2], Close):
-            before = tokens[-3]  # two links without a space between them are two words
-            if isinstance(before, str) and before[-1:].isalnum() and text[:1].isalnum():
-                tokens.insert(-1, " ")
-        self.tokens.append(text)
+    def _separate(self, separator: int) -> None:
+        """Begin a paragraph or a word, as the page does between two kept texts."""
+        if separator < Separator.LINE:
+            self.paragraph.parts.append(" ")
+        elif self.paragraph.parts and not self.paragraph.ends_with_break():
+            self._flush()
 
     def _open(self, node: int, name: str) -> Callable[[], None] | None:
         """Begin an element, and return what ends it; None if nothing does."""
-        if name in _MARKS:
-            mark = _MARKS[name]
-            return self._begin_mark(Open(mark)) if all(item.mark is not mark for item, _ in self.marks) else None
         if name == "a":
             address = self.absolute(self.nodes.attributes[node].get("href", ""))
-            is_link = address and all(item.mark is not Mark.LINK for item, _ in self.marks)
-            return self._begin_mark(Open(Mark.LINK, address)) if is_link else None
+            return self._begin_mark(Mark.LINK, address) if address else None
+        if name in _MARKS:
+            return self._begin_mark(_MARKS[name])
         self._flush()
         if self.heading:
             return self._flush
-        if self.tables and self.tables[-1].parts is not None and name not in _PARTS:
+        if name in _PARTS and node not in self.layout:
+            return self._open_part(node, name)
+        if self._in_cell():
             return self._flush
         if name in _HEADINGS:
             self.heading = _HEADINGS[name]
             return self._end_heading
-        if name in _PARTS and node not in self.layout:
-            return self._open_part(node, name)
-        if name in {"li", "dt", "dd", "blockquote"} and len(self.containers) < _MAX_DEPTH:
+        if name in _CONTAINERS and len(self.containers) < _MAX_DEPTH:
             self.containers.append(self._container(node, name))
             return self._end_container
         return self._flush
 
-    def _begin_mark(self, mark: Open) -> Callable[[], None]:
-        self.marks.append((mark, len(self.tokens)))
-        self.tokens.append(mark)
-        return lambda: self._end_mark(mark)
+    def _in_cell(self) -> bool:
+        return bool(self.tables) and self.tables[-1].parts is not None
 
-    def _end_mark(self, mark: Open) -> None:
-        place = next((i for i, (item, _) in enumerate(self.marks) if item is mark), None)
-        if place is None:
-            return
-        start = self.marks.pop(place)[1]
-        if self.heading and mark.mark is Mark.LINK:
-            inside = "".join([token for token in self.tokens[start:] if isinstance(token, str)])
-            if inside.strip() in _ANCHORS:
-                del self.tokens[start:]
-                return
-        self.tokens.append(Close(mark.mark))
+    def _begin_mark(self, mark: Mark, address: str = "") -> Callable[[], None] | None:
+        if self.paragraph.has(mark):
+            return None
+        self.paragraph.open(mark, address)
+        if mark is Mark.LINK and self.heading:
+            return lambda: self.paragraph.close(mark, without=_ANCHORS)
+        return lambda: self.paragraph.close(mark)
 
     def _end_heading(self) -> None:
         level, self.heading = self.heading, 0
-        text = self._taken(heading=True)
+        text = self.paragraph.take(heading=True)
         if text:
             self._block([f"{'#' * level} {text}"])
 
@@ -256,31 +244,32 @@ class _Writer:
             self._block(lines)
 
     def _void(self, node: int, name: str) -> None:
+        paragraph = self.paragraph
         if name == "hr":
             self._flush()
-            if not self.heading and not self.tables:
+            if not self.heading and not self._in_cell():
                 self._block(["---"])
         elif name == "br":
-            if self.tokens and self.tokens[-1] is _BREAK and not self.heading:
+            if paragraph.ends_with_break() and not self.heading:
                 self._flush()  # two line breaks separate paragraphs
             else:
-                self.tokens.append(_BREAK)
-        elif node not in self.copies:
+                paragraph.line_break()
+        else:
             attributes = self.nodes.attributes[node]
             address = self.absolute(image_address(attributes))
             if address:
                 alt = re.sub(r"([\[\]\\])", r"\\\1", " ".join(attributes.get("alt", "").split()))
-                self.tokens.append(Raw(f"![{alt}]({address})"))
+                paragraph.raw(f"![{alt}]({address})")
 
     def _formula(self, node: int) -> None:
         """Write a formula; nothing for a copy of one."""
         tex = self.formulas.get(node)
         if tex is None:
             return
-        is_own = tex.startswith("$$") and not self.heading and not (self.tables and self.tables[-1].parts is not None)
+        is_own = tex.startswith("$$") and not self.heading and not self._in_cell()
         if is_own:
             self._flush()
-        self.tokens.append(Raw(tex))
+        self.paragraph.raw(tex)
         if is_own:
             self._flush()
 
@@ -290,9 +279,12 @@ class _Writer:
         lines = code_lines(self.nodes, node, self.shown)
         if not lines:
             return
-        if self.heading or (self.tables and self.tables[-1].parts is not None):
+        if self.heading or self._in_cell():
             for line in lines:
-                self.tokens += [Open(Mark.CODE), line.strip(), Close(Mark.CODE), _BREAK]
+                self.paragraph.open(Mark.CODE)
+                self.paragraph.text(line)
+                self.paragraph.close(Mark.CODE)
+                self.paragraph.line_break()
             self._flush()
             return
         longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
@@ -301,28 +293,24 @@ class _Writer:
 
     def _flush(self) -> None:
         """Write the open paragraph, if it has text; within a heading a space."""
-        if not self.tokens:
+        paragraph = self.paragraph
+        if not paragraph.parts:
             return
         if self.heading:
-            self.tokens.append(" ")
+            paragraph.parts.append(" ")
             return
-        text = self._taken()
+        text = paragraph.take()
         if not text:
             return
-        if self.tables and self.tables[-1].parts is not None:
-            self.tables[-1].parts.append(text)
-        else:
+        if self._in_cell():
+            self.tables[-1].parts.append(text)  # type: ignore[union-attr]
+        elif self.containers or "\n" in text:
             self._block(text.split("\n"))
-
-    def _taken(self, *, heading: bool = False) -> str:
-        """Return the open paragraph as Markdown. Open marks go on in the next one, links only if they have no text."""
-        tokens = self.tokens
-        self.marks = [
-            (mark, start) for mark, start in self.marks if mark.mark is not Mark.LINK or not _visible(tokens, start)
-        ]
-        self.tokens = [mark for mark, _ in self.marks]
-        self.marks = [(mark, place) for place, (mark, _) in enumerate(self.marks)]
-        return inline_markdown(tokens, heading=heading)
+        else:
+            if self.lines:
+                self.lines.append("")
+            self.lines.append(text)
+            self.last_lists = _NO_LISTS
 
     def _block(self, lines: Sequence[str]) -> None:
         """Write the lines of a paragraph, heading, table or code block, with the marks of lists and quotations."""
@@ -358,14 +346,6 @@ class _Writer:
         return starts.list_node in self.last_lists or any(item.list_node in self.last_lists - {-1} for item in around)
 
 
-def _visible(tokens: Sequence[Token], start: int) -> bool:
-    """Tell whether something visible stands among tokens from a place on."""
-    return any(
-        token.strip() if isinstance(token, str) else isinstance(token, Raw) and token is not _BREAK
-        for token in tokens[start:]
-    )
-
-
 def _separators(page: Page, rows: NDArray[np.intp]) -> dict[int, int]:
     """Return the separator before each kept block by its first node, if it is not glued to the kept text before it."""
     blocks = page.blocks
@@ -376,7 +356,7 @@ def _separators(page: Page, rows: NDArray[np.intp]) -> dict[int, int]:
     return dict(zip(blocks.node[rows[places]].tolist(), separators[places].tolist(), strict=True))
 
 
-def _shown_formulas(page: Page, shown: NDArray[np.bool_], formulas: Formulas | dict[int, str]) -> list[int]:
+def _shown_formulas(page: Page, shown: NDArray[np.bool_], formulas: Mapping[int, str]) -> list[int]:
     """Return the formulas in paragraphs with a kept text, or between two kept texts."""
     nodes = page.nodes
     is_text = (nodes.tag == 0) & ((nodes.flags & Flag.HEAD) == 0)

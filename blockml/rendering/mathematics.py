@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from blockml.page import Page
+from blockml.page import Attributes, Page
 
 __all__ = ["Formulas", "find_formulas"]
 
@@ -39,7 +39,8 @@ def find_formulas(page: Page) -> Formulas:
     ['$x^2$']
     """
     nodes = page.nodes
-    has_scripts = page.utf8 is not None and b"math/tex" in page.utf8
+    held = nodes.attributes
+    has_scripts = isinstance(held, Attributes) and b"math/tex" in (held.pairs or page.utf8 or b"")
     if "math" not in nodes.names and not has_scripts:
         return _NONE
     found: dict[int, str] = {}
@@ -80,10 +81,11 @@ def _of_mathml(page: Page, node: int) -> str:
 
 def _of_scripts(page: Page) -> Mapping[int, str]:
     """Return the formulas of ``script`` elements, whose text is no part of the tree; empty if they don't match."""
-    texts = []
-    for match in _SCRIPT.finditer(page.utf8 or b""):
-        if match["attributes"] is not None and b"math/tex" in match["attributes"]:
-            texts.append(match["text"].decode("utf-8"))
+    texts = [
+        match["text"].decode("utf-8")
+        for match in _SCRIPT.finditer(page.utf8 or b"")
+        if match["attributes"] is not None and b"math/tex" in match["attributes"]
+    ]
     scripts = [
         node
         for node in page.nodes.indices("script").tolist()

@@ -57,9 +57,7 @@ def table_lines(rows: Sequence[Sequence[Cell]]) -> list[str]:
     width = max(map(len, grid), default=0)
     while width > 1 and not any(line[width - 1] for line in grid if len(line) >= width):
         width -= 1
-    for line in grid:
-        line += [""] * (width - len(line))
-        del line[width:]
+    grid = [(line + [""] * (width - len(line)))[:width] for line in grid]
     has_text = [any(line) for line in grid]
     first = has_text.index(True) if True in has_text else 0
     headers = [cell.header for cell in rows[first] if cell.text] if rows else []
@@ -68,4 +66,4 @@ def table_lines(rows: Sequence[Sequence[Cell]]) -> list[str]:
         has_text.insert(first, True)
     grid = [line for line, holds in zip(grid, has_text, strict=True) if holds]
     written = [f"| {' | '.join(line)} |" for line in grid]
-    return written[:1] + [f"|{' --- |' * width}"] + written[1:] if written else []
+    return [*written[:1], f"|{' --- |' * width}", *written[1:]] if written else []
