@@ -12,9 +12,7 @@ from blockml.page import Nodes
 __all__ = ["code_language", "code_lines"]
 
 #: Classes that name a language, as highlighters write them.
-_LANGUAGE = re.compile(
-    r"(?:^|\s)(?:language|lang|highlight-source|highlight|brush:|code|prettyprint lang)[-\s]([\w+#.-]+)"
-)
+_LANGUAGE = re.compile(r"(?:^|\s)(?:language-|lang-|highlight-source-|highlight-|code-|brush:\s*)([\w+#.-]+)")
 _LANGUAGES = ("data-lang", "data-language", "data-code-language", "lang-name")
 #: Words after these prefixes that are no language.
 _NO_LANGUAGE = frozenset("none plain plaintext text txt no-highlight nohighlight notranslate default block wrapper box "

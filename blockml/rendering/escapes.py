@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html.entities import html5
 
 __all__ = ["escaped"]
 
@@ -15,12 +16,13 @@ _LINE_START = re.compile(
     r"^(?:(?P<whole>#{1,6}(?=\s|$)|>|[-+*](?=\s|$)|~~~|(?:[-=] ?)+$|\|(?=.*\|$))|\d{1,9}(?P<dot>[.)])(?=\s|$))",
     re.MULTILINE,
 )
-#: A backslash before punctuation, the begin of a tag, an entity, an opening bracket whose closing one begins a link.
+#: A backslash before punctuation, the begin of a tag, an opening bracket whose closing one begins a link.
 _ALWAYS = re.compile(
-    rf"\\(?=[!-/:-@\[-`{{-~])|<(?=[A-Za-z/!?])|&(?=#?\w{{1,31}};)|\[(?=[^\[\]{_PRIVATE}]*\][(\[])|!(?=[\[{_LINK_OPENS}])"
+    rf"\\(?=[!-/:-@\[-`{{-~])|<(?=[A-Za-z/!?])|\[(?=[^\[\]{_PRIVATE}]*\][(\[])|!(?=[\[{_LINK_OPENS}])"
     r"|^\[(?=[^\]\n]+\]:)",
     re.MULTILINE,
 )
+_ENTITY = re.compile(r"&(?:#\w{1,8};|(\w{1,31};))")
 _RUN = re.compile(r"\*+|_+|~+|`+")
 _FORMULA = re.compile(r"\\\((?P<inline>.+?)\\\)|\\\[(?P<display>.+?)\\\]|\$\$(?P<dollars>[^$]+)\$\$", re.DOTALL)
 _HAS_PRIVATE = re.compile(f"[{_PRIVATE}]")
@@ -49,6 +51,8 @@ def escaped(text: str, *, marked: bool = False, code: bool = False) -> str:
         if "\\(" in text or "\\[" in text or "$$" in text:
             text = _FORMULA.sub(lambda match: _hidden(match, formulas), text)
         text = _ALWAYS.sub(r"\\\g<0>", text)
+        if "&" in text:
+            text = _ENTITY.sub(lambda match: match[0] if match[1] and match[1] not in html5 else f"\\{match[0]}", text)
         places = _active_runs(text, marked=marked, code=code)
         if places:
             text = _RUN.sub(lambda match: "\\" + "\\".join(match[0]) if match.start() in places else match[0], text)

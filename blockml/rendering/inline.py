@@ -65,10 +65,11 @@ class Paragraph:
     '2 * 3, a_b, **so** it is'
     """
 
-    __slots__ = ("_has_code", "_has_private", "_is_marked", "_kinds", "_opened", "_written", "parts")
+    __slots__ = ("_count", "_has_code", "_has_private", "_is_marked", "_kinds", "_opened", "_written", "parts")
 
     def __init__(self, *, has_private: bool) -> None:
         self._has_private = has_private
+        self._count = 0  # number of marks and raw pieces so far
         self._has_code = self._is_marked = False  # whether marks of code and of emphasis stand in the paragraph
         self.parts: list[str] = []  #: texts, and characters in place of marks
         self._written: dict[str, str] = {}  # Markdown of each such character
@@ -81,7 +82,9 @@ class Paragraph:
 
     def raw(self, markdown: str) -> None:
         """Append Markdown that is written as it is: a picture or a formula."""
-        if len(self._written) < _MAX_MARKS:
+        if self._count < _MAX_MARKS:
+            if self.parts and self.parts[-1] in self._written and self.parts[-1] not in self._kinds:
+                self.parts.append(" ")  # pictures without a space between them
             self._append(_RAW, markdown)
 
     def line_break(self) -> None:
@@ -103,7 +106,7 @@ class Paragraph:
 
     def open(self, mark: Mark, address: str = "") -> None:
         """Begin a marked part; ``address`` is that of a link."""
-        if len(self._written) >= _MAX_MARKS:
+        if self._count >= _MAX_MARKS:
             return
         self._opened.append((mark, address, len(self.parts)))
         if mark is Mark.LINK:
@@ -170,6 +173,7 @@ class Paragraph:
         if self._written:
             self._written, self._kinds = {}, {}
             self._has_code = self._is_marked = False
+            self._count = 0
         for mark, address in going_on:
             self.open(mark, address)
         return text
@@ -181,7 +185,8 @@ class Paragraph:
 
     def _append(self, first: int, markdown: str, mark: Mark | None = None) -> None:
         """Append a character in place of Markdown."""
-        sign = chr(first + len(self._written))
+        sign = chr(first + self._count)
+        self._count += 1
         self.parts.append(sign)
         self._written[sign] = markdown
         if mark is not None:
@@ -210,8 +215,13 @@ class Paragraph:
                 gap = " " if words[0] == "`" or words[-1] == "`" else ""
                 self._has_code = True
                 self.raw(f"{fence}{gap}{words}{gap}{fence}")
-            self.parts += [" " * text[-1:].isspace(), part]
+            self.parts.append(" " * text[-1:].isspace())
             code = []
+            if part in self._written:  # characters stand in the order of their numbers
+                first = _RAW if kind is None else _CLOSE if ord(part) >= _CLOSE else _LINK
+                self._append(first, self._written.pop(part), self._kinds.pop(part, None))
+            else:
+                self.parts.append(part)
         self.parts.pop()
 
     def _laid_out(self, text: str, *, heading: bool) -> str:
@@ -239,21 +249,26 @@ class Paragraph:
         """Tell whether all marks stand apart, with text on their inner sides and no white space or break there."""
         if "\n" in text:
             return False
-        last, last_closes = -2, False
+        last, last_closes, last_sign = -9, False, ""
         end = len(text) - 1
         for sign in self._written:
             place = text.find(sign, last + 1)
             if place < 0:
                 continue
             closes = _CLOSE <= ord(sign) < _RAW
-            if place == last + 1 and last_closes and not closes:
+            if last_closes and not closes and place <= last + 2 and self._meet(last_sign, sign, place - last):
                 return False
             if sign in self._kinds:
                 inner = place - 1 if closes else place + 1
                 if not 0 <= inner <= end or text[inner] == " ":
                     return False
-            last, last_closes = place, closes
+            last, last_closes, last_sign = place, closes, sign
         return True
+
+    def _meet(self, closing: str, opening: str, distance: int) -> bool:
+        """Tell whether two marks have to be joined or kept apart."""
+        first, second = self._kinds.get(closing), self._kinds.get(opening)
+        return second is not None and (distance == 1 or (first is second and first is not Mark.LINK))
 
     def _tidied(self, text: str) -> str:
         """Move white space out of marks, leave out marks without text and join those with the same mark."""
