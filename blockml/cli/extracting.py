@@ -11,7 +11,7 @@ from blockml.extract import check_labels, extract
 from blockml.extractors import Extractor, resolve
 from blockml.page import Label, Status
 from blockml.parsing import Limits, parse
-from blockml.rendering import FORMATS, render
+from blockml.rendering import FORMATS, check_options, render
 
 __all__ = ["COMMANDS", "add_choice", "add_labels", "chosen_extractor"]
 
@@ -24,6 +24,8 @@ def add_extract(parser: argparse.ArgumentParser) -> None:
     add("--format", choices=sorted(FORMATS), default="text", help="output format")
     text = "begin text or Markdown with the page's headline (default: Markdown only)"
     add("--with-title", action=argparse.BooleanOptionalAction, default=None, help=text)
+    text = "put an empty line between paragraphs of text"
+    add("--paragraphs", action="store_true", default=None, help=text)
     add("-o", "--output", metavar="FILE", help="output file, instead of standard output")
     text = "learn the site's template from the pages that this page links to, read from here; web fetches them"
     add("--source", metavar="FOLDER|ARCHIVE|web", help=text)
@@ -67,6 +69,8 @@ def chosen_extractor(arguments: argparse.Namespace) -> Extractor:
 
 def run_extract(arguments: argparse.Namespace) -> int:
     """Extract one page; return 1 if there is no text."""
+    options = {"with_title": arguments.with_title, "paragraphs": arguments.paragraphs}
+    check_options(arguments.format, **options)
     extractor = chosen_extractor(arguments)
     include, exclude = check_labels(extractor, arguments.include, arguments.exclude)
     html = read_page(arguments.page, arguments.max_bytes + 1)  # one byte more shows that the page is longer
@@ -82,7 +86,7 @@ def run_extract(arguments: argparse.Namespace) -> int:
         exclude=exclude,
         limits=Limits(bytes=arguments.max_bytes),
     )
-    write_output(render(result, arguments.format, with_title=arguments.with_title), arguments.output)
+    write_output(render(result, arguments.format, **options), arguments.output)
     for warning in result.warnings:
         note(f"{arguments.page}: {warning}")
     if result.status is not Status.OK:
