@@ -9,12 +9,13 @@ JOBS ?= 2
 CORPORA := $(or $(BLOCKML_CORPORA),$(realpath ../shared/corpora))
 COMPARED := $(if $(CORPORA),$(addprefix $(CORPORA)/,wcxb l3s-gn1 cleaneval cleanportaleval),data/sites data/pages)
 
-.PHONY: help sdist sanitize pythons engines demo test lint format data model wheel oldest peers gate pin bench paper compare parameters templates default backends clean
+.PHONY: help docs sdist sanitize pythons engines demo test lint format data model wheel oldest peers gate pin bench paper compare parameters templates default backends clean
 
 help:
 	@echo "make demo    train on data/, extract, predict in batch, compare, write the report (in $(OUT)/)"
 	@echo "make test    run all tests"
 	@echo "make lint    ruff and mypy"
+	@echo "make docs    build the documentation with warnings as errors, to $(OUT)/docs"
 	@echo "make data    generate the pages in data/ again"
 	@echo "make model   train the released models, or as a check on data/ without BLOCKML_CORPORA"
 	@echo "make wheel   build the wheel and test it in an environment of its own"
@@ -68,6 +69,9 @@ lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: $(VENV)/.installed
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs $(OUT)/docs
 
 format: $(VENV)/.installed
 	$(BIN)/ruff check --fix .

@@ -41,7 +41,8 @@ def add_choice(parser: argparse.ArgumentParser) -> None:
     """Add the options that choose an extractor and set its parameters."""
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--model", metavar="NAME|FILE", default="default", help="released model or model file")
-    group.add_argument("--extractor", metavar="NAME", help="untrained extractor ('blockml extractors' lists them)")
+    text = "untrained extractor ('blockml extractors' lists them), or module:Class of one's own"
+    group.add_argument("--extractor", metavar="NAME", help=text)
     add_parameters(parser, "extractor")
     add = parser.add_argument
     add("--template", metavar="FILE", help="site template of 'blockml templates detect' to remove")

@@ -76,7 +76,7 @@ def test_empty_answer_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str
     ("arguments", "code", "words"),
     [
         (["extract", "none.html"], 3, "none.html: No such file"),
-        (["extract", PAGE, "--model", "none"], 2, "choose one of: (path of a model file), accb"),
+        (["extract", PAGE, "--model", "none"], 2, "choose one of: (module:Class), (path of a model file), accb"),
         (["extract", PAGE, "--model", PAGE], 4, "not a model file"),
         (
             ["extract", PAGE, "--extractor", "plain", "--include", "comments"],
