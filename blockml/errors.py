@@ -83,8 +83,8 @@ class MissingExtraError(BlockmlError, ImportError):
 
     Examples
     --------
-    >>> print(MissingExtraError("Markdown output", "markdown"))
-    Markdown output needs an optional package; in a checkout of blockml: pip install ".[markdown]"
+    >>> print(MissingExtraError("the report", "report"))
+    the report needs an optional package; in a checkout of blockml: pip install ".[report]"
     """
 
     def __init__(self, purpose: str, extra: str) -> None:

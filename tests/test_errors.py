@@ -14,7 +14,7 @@ from blockml.errors import BlockmlError, DatasetError, MissingExtraError, Unknow
     [
         BlockmlError("plain", source="a.html"),
         UnknownNameError("format", "xml", ["text", "json"], source="line 3"),
-        MissingExtraError("Markdown", "markdown"),
+        MissingExtraError("the report", "report"),
         DatasetError("gone"),
     ],
 )

@@ -21,7 +21,7 @@ __all__ = ["main"]
 #: function that adds the arguments.
 _COMMANDS: Mapping[str, tuple[str, str]] = {
     "extract": ("extracting", "extract the main content of one page"),
-    "predict": ("extracting", "extract the main content of many pages, as JSON lines"),
+    "predict": ("predicting", "extract the main content of many pages"),
     "view": ("viewing", "explain the decision on each block of a page in an HTML file"),
     "label": ("labelling", "label the blocks of pages in the browser"),
     "train": ("learning", "train a model on labelled pages"),

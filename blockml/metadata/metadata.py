@@ -215,7 +215,7 @@ class _Found:
 
     def finish(self) -> Metadata:
         page, sources = self.page, dict[str, str]()
-        base = _base(page)
+        base = page.base_url
         fields: dict[str, Any] = {}
 
         def keep(name: str, value: Any, source: str) -> None:  # noqa: ANN401 (text or names)
@@ -306,16 +306,6 @@ def _absolute(found: tuple[str | None, str], base: str) -> tuple[str | None, str
         return (address, source) if urlsplit(address).scheme in ("http", "https") else (None, "")
     except ValueError:
         return None, ""
-
-
-def _base(page: Page) -> str:
-    """Return the address that relative links are resolved against."""
-    hrefs = (page.nodes.attributes[node].get("href") for node in page.nodes.indices("base").tolist())
-    try:
-        base: str = urljoin(page.url or "", next((href.strip() for href in hrefs if href), ""))
-    except ValueError:
-        return page.url or ""
-    return base
 
 
 def _nodes_with(page: Page, needle: bytes) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from urllib.parse import urljoin
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,16 @@ class Page:
     def source(self) -> str | None:
         """The text that was parsed, decoded on each access; None for a page derived from another one."""
         return None if self.utf8 is None else self.utf8.decode("utf-8")
+
+    @property
+    def base_url(self) -> str:
+        """The address that relative links are resolved against: that of ``base``, or the page's; empty without both."""
+        hrefs = (self.nodes.attributes[node].get("href") for node in self.nodes.indices("base").tolist())
+        try:
+            base: str = urljoin(self.url or "", next((href.strip() for href in hrefs if href), ""))
+        except ValueError:
+            return self.url or ""
+        return base
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

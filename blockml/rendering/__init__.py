@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from blockml.errors import UnknownNameError
+from blockml.errors import UnknownNameError, UsageError
 from blockml.page import Extraction
 from blockml.rendering.html import render_html
 from blockml.rendering.markdown import render_markdown
@@ -13,7 +13,8 @@ from blockml.rendering.record import SCHEMA_VERSION, block_records, page_record
 from blockml.rendering.text import render_text
 from blockml.text.tokens import metric_tokens
 
-__all__ = ["FORMATS", "block_records", "page_record", "render", "render_html", "render_markdown", "render_text"]
+__all__ = ["FORMATS", "block_records", "check_options", "page_record", "render", "render_html", "render_markdown"]
+__all__ += ["render_text"]
 
 
 def _json(extraction: Extraction) -> str:
@@ -21,12 +22,13 @@ def _json(extraction: Extraction) -> str:
     return json.dumps(record, ensure_ascii=False, indent=2)
 
 
-def _text(extraction: Extraction, *, with_title: bool) -> str:
+def _text(extraction: Extraction, *, with_title: bool, paragraphs: bool) -> str:
     title = extraction.title if with_title else None
-    return f"{title}\n\n{extraction.text}" if title and not starts_with(extraction.text, title) else extraction.text
+    text = render_text(extraction.page, extraction.kept, paragraphs=True) if paragraphs else extraction.text
+    return f"{title}\n\n{text}" if title and not starts_with(extraction.text, title) else text
 
 
-def _markdown(extraction: Extraction, *, with_title: bool) -> str:
+def _markdown(extraction: Extraction, *, with_title: bool, **_: bool) -> str:
     title = extraction.title if with_title else None
     text = render_markdown(extraction.page, extraction.kept)
     return f"# {title}\n\n{text}".rstrip() if title and not starts_with(extraction.text, title) else text
@@ -51,22 +53,29 @@ FORMATS: Mapping[str, Callable[..., str]] = {
     "html": lambda extraction, **_: render_html(extraction.page, extraction.kept),
     "json": lambda extraction, **_: _json(extraction),
 }
-#: Formats that begin with the title unless asked otherwise.
-_WITH_TITLE = frozenset({"markdown"})
+#: Formats in which an option has an effect.
+_OPTIONS: Mapping[str, Sequence[str]] = {"with_title": ("text", "markdown"), "paragraphs": ("text",)}
 
 
-def render(extraction: Extraction, output_format: str = "text", *, with_title: bool | None = None) -> str:
+def render(
+    extraction: Extraction,
+    output_format: str = "text",
+    *,
+    with_title: bool | None = None,
+    paragraphs: bool | None = None,
+) -> str:
     """Render an extraction in an output format, a key of :data:`FORMATS`.
 
     Text and Markdown begin with the page's title if ``with_title`` is true, or None for Markdown, unless the main
-    content begins with it. HTML is the main content alone, and JSON has a field for the title.
+    content begins with it. HTML is the main content alone, and JSON has a field for the title. Text has an empty line
+    between paragraphs if ``paragraphs`` is true.
 
     Raises
     ------
     UnknownNameError
         The format is unknown.
-    MissingExtraError
-        The format needs an optional package.
+    UsageError
+        The format has no such option.
 
     Examples
     --------
@@ -77,5 +86,13 @@ def render(extraction: Extraction, output_format: str = "text", *, with_title: b
     """
     if output_format not in FORMATS:
         raise UnknownNameError("format", output_format, FORMATS)
-    wanted = output_format in _WITH_TITLE if with_title is None else with_title
-    return FORMATS[output_format](extraction, with_title=wanted)
+    check_options(output_format, with_title=with_title, paragraphs=paragraphs)
+    wanted = output_format == "markdown" if with_title is None else with_title
+    return FORMATS[output_format](extraction, with_title=wanted, paragraphs=bool(paragraphs))
+
+
+def check_options(output_format: str, **options: bool | None) -> None:
+    """Raise UsageError if an option of :func:`render` that is not None has no effect in an output format."""
+    for name, value in options.items():
+        if value is not None and output_format not in _OPTIONS[name]:
+            raise UsageError(f"{name} has an effect in {' and '.join(_OPTIONS[name])} only, not in {output_format}")

@@ -15,13 +15,15 @@ __all__ = ["render_text"]
 _PREFORMATTED, _SPACE, _CELL = int(Flag.PREFORMATTED), int(Separator.SPACE), int(Separator.CELL)
 #: Text between two blocks, by :class:`~blockml.page.Separator`.
 _SEPARATORS = ("", " ", "\t", "\n", "\n")
+_SEPARATED_PARAGRAPHS = (*_SEPARATORS[:-1], "\n\n")
 
 
-def render_text(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str:
+def render_text(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, paragraphs: bool = False) -> str:
     """Join the kept blocks, given by a mask of shape (n_blocks,).
 
     Blocks separated by inline tags only are joined as parts of one paragraph, cells of a table row by a tab, and others
-    by a line break. Preformatted text keeps its line breaks and indentation.
+    by a line break. With ``paragraphs``, an empty line stands between paragraphs; items of a list, rows of a table and
+    lines of a paragraph are still separated by a line break. Preformatted text keeps its line breaks and indentation.
 
     Examples
     --------
@@ -39,7 +41,8 @@ def render_text(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str:
     separators = np.maximum.reduceat(blocks.separators[: rows[-1] + 1], before + 1)
     separators[(separators < _SPACE) & (before + 1 < rows)] = _SPACE
     texts = list(compress(blocks.texts, kept))
-    gaps = list(map(_SEPARATORS.__getitem__, separators.tolist()))
+    by_separator = _SEPARATED_PARAGRAPHS if paragraphs else _SEPARATORS
+    gaps = list(map(by_separator.__getitem__, separators.tolist()))
     is_preformatted = (blocks.flags & _PREFORMATTED)[rows] != 0
     if is_preformatted.any():
         source = _source_of(page)

@@ -336,3 +336,13 @@ def test_the_main_container_can_be_asked_for() -> None:
     assert (plain.score(pages[0]) >= 0.5).tolist() == [False, True, True, True]
     assert (centred.score(pages[0]) >= 0.5).tolist() == [False, True, True, False]
     assert centred.explain(pages[0])[-1] == "outside of the main container"
+
+
+def test_a_template_splits_no_sentence() -> None:
+    """A word that stands emphasised on all pages stays in its sentence; a repeated line goes as a whole."""
+    pages = [
+        blockml.parse(f"<p>Home <b>page</b> of {name}s<p>Each {name} <strong>always</strong> sleeps near a {name}.</p>")
+        for name in ("cat", "dog", "bird", "fish", "cow")
+    ]
+    result = extract_page(pages[0], at_site(resolve("plain"), SiteTemplate.learn(pages)))
+    assert result.text == "Each cat always sleeps near a cat."

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.decision.lines import line_numbers, line_weights
 from blockml.extractors.base import Extractor, Prediction
 from blockml.extractors.combinations import LEAST_SCORE, Combination, Member, remaining_scores
 from blockml.extractors.site.methods import TextFrequency
@@ -28,8 +29,9 @@ __all__ = ["Unrepeated", "at_site", "from_links"]
 class Unrepeated(Combination):
     """Keeps the blocks that an extractor keeps, except those that another one finds repeated on the site.
 
-    The extractor scores the whole page, since repeated blocks are context for others. If all blocks that it keeps are
-    repeated, its own decision is used.
+    The extractor scores the whole page, since repeated blocks are context for others. A line of text is repeated as a
+    whole, if most of its words are, so that no emphasised word is taken out of a sentence. If all blocks that the
+    extractor keeps are repeated, its own decision is used.
 
     Parameters
     ----------
@@ -74,7 +76,7 @@ class Unrepeated(Combination):
         rare, found = site.predict(page), last.predict(page)
         decision = last.decide(page, found)
         whole = Prediction(remaining_scores(decision, last), (*rare.remarks, *found.remarks), decision.labels)
-        left = replace(whole, removed=~site.decide(page, rare).kept)
+        left = replace(whole, removed=_repeated_lines(page, ~site.decide(page, rare).kept))
         if not self.decide(page, left).kept.any() and self.decide(page, whole).kept.any():
             return replace(whole, remarks=(f"fallback to {last.id}: everything it keeps repeats", *whole.remarks))
         return left
@@ -82,13 +84,21 @@ class Unrepeated(Combination):
     def explain(self, page: Page) -> tuple[str, ...]:
         """Explain why a block is repeated, or return the explanation of the extractor."""
         site, last = self.extractors()
-        rare = site.decide(page).kept.tolist()
+        rare = (~_repeated_lines(page, ~site.decide(page).kept)).tolist()
         return tuple(
             [
                 note if stays else f"repeats: {why}"
                 for stays, why, note in zip(rare, site.explain(page), last.explain(page), strict=True)
             ]
         )
+
+
+def _repeated_lines(page: Page, repeated: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return (n_blocks,) whether each block stands in a line of text most of whose words are in repeated blocks."""
+    line = line_numbers(page.blocks)
+    weight = line_weights(page.blocks.n_words.astype(np.float64))
+    share = np.bincount(line, weight * repeated) / np.bincount(line, weight)
+    return np.asarray(share[line] > 0.5, dtype=bool)
 
 
 def at_site(extractor: Extractor, template: SiteTemplate | str | os.PathLike[str]) -> Extractor:

@@ -1,0 +1,97 @@
+"""Code blocks of a page: their lines as they are, and their language."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.page import Nodes
+
+__all__ = ["code_language", "code_lines"]
+
+#: Classes that name a language, as highlighters write them.
+_LANGUAGE = re.compile(r"(?:^|\s)(?:language-|lang-|highlight-source-|highlight-|code-|brush:\s*)([\w+#.-]+)")
+_LANGUAGES = ("data-lang", "data-language", "data-code-language", "lang-name")
+#: Words after these prefixes that are no language.
+_NO_LANGUAGE = frozenset("none plain plaintext text txt no-highlight nohighlight notranslate default block wrapper box "
+                         "toolbar container example snippet listing header highlight".split())  # fmt: skip
+#: Elements of one line each.
+_LINES = frozenset({"div", "p", "li", "tr"})
+#: Classes of line numbers.
+_NUMBERS = frozenset({"lineno", "linenos", "line-number", "line-numbers", "ln", "lnt", "gutter", "linenumber"})
+
+
+def code_language(nodes: Nodes, node: int) -> str:
+    """Return the language of a code block, which the element, its only child or the elements around it name.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> nodes = blockml.parse("<pre><code class='hljs language-py'>x</code></pre>").nodes
+    >>> code_language(nodes, nodes.indices("pre")[0])
+    'py'
+    """
+    inner = [node + 1] if node + 1 < nodes.end[node] and nodes.tag[node + 1] != 0 else []
+    for item in [*inner, node, *nodes.ancestors(node)[:3]]:
+        attributes = nodes.attributes[item]
+        if not attributes:
+            continue
+        for name in _LANGUAGES:
+            if re.fullmatch(r"[\w+#.-]{1,20}", attributes.get(name, "")):
+                return attributes[name].lower()
+        for match in _LANGUAGE.finditer(attributes.get("class", "")):
+            if match[1].lower() not in _NO_LANGUAGE:
+                return match[1].lower()
+    return ""
+
+
+def code_lines(nodes: Nodes, node: int, shown: NDArray[np.bool_]) -> list[str]:
+    """Return the lines of a code block; empty for a column of line numbers."""
+    lines = [line.rstrip() for line in _code(nodes, node, shown).replace("\r", "").split("\n")]
+    while lines and not lines[0]:
+        del lines[0]
+    while lines and not lines[-1]:
+        del lines[-1]
+    numbers = [line.strip() for line in lines if line.strip()]
+    if len(numbers) > 1 and numbers[0].isdecimal():
+        first = int(numbers[0])
+        if numbers == [str(number) for number in range(first, first + len(numbers))]:
+            return []
+    return lines
+
+
+def _code(nodes: Nodes, node: int, shown: NDArray[np.bool_]) -> str:
+    """Join the texts of a code block without line numbers; removed texts leave a space or a line break."""
+    pieces: list[str] = []
+    skipped, gap = 0, ""
+    ends: list[int] = []  # of the open elements of one line each
+    for item in range(node + 1, int(nodes.end[node])):
+        while ends and ends[-1] <= item:
+            ends.pop()
+            _break(pieces)
+        if item < skipped:
+            continue
+        name = nodes.name(item)
+        if name == "#text":
+            text = nodes.texts[item]
+            if shown[item]:
+                pieces += [gap * bool(pieces), text]
+                gap = ""
+            else:
+                gap = "\n" if "\n" in text or gap == "\n" else " "
+        elif name == "br":
+            pieces.append("\n")
+        elif name in _LINES:
+            _break(pieces)
+            ends.append(int(nodes.end[item]))
+        elif not _NUMBERS.isdisjoint(nodes.attributes[item].get("class", "").split()):
+            skipped = int(nodes.end[item])
+    return "".join(pieces)
+
+
+def _break(pieces: list[str]) -> None:
+    """End a line, if one has begun."""
+    if pieces and not pieces[-1].endswith("\n"):
+        pieces.append("\n")

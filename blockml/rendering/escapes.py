@@ -1,0 +1,103 @@
+"""Escapes of what Markdown would read as a mark, and of nothing else."""
+
+from __future__ import annotations
+
+import re
+from html.entities import html5
+
+__all__ = ["escaped"]
+
+#: Characters of the private planes stand for marks and Markdown that is written already.
+_PRIVATE = "\U000f0000-\U0010ffff"
+_LINK_OPENS = "\U000f0000-\U000f7fff"
+#: A text without these needs no escape, except at the begin of a line.
+_SPECIAL = re.compile(r"[\\*_`\[<&~$!]")
+_LINE_START = re.compile(
+    r"^(?:(?P<whole>#{1,6}(?=\s|$)|>|[-+*](?=\s|$)|~~~|(?:[-=] ?)+$|\|(?=.*\|$))|\d{1,9}(?P<dot>[.)])(?=\s|$))",
+    re.MULTILINE,
+)
+#: A backslash before punctuation, the begin of a tag, an opening bracket whose closing one begins a link.
+_ALWAYS = re.compile(
+    rf"\\(?=[!-/:-@\[-`{{-~])|<(?=[A-Za-z/!?])|\[(?=[^\[\]{_PRIVATE}]*\][(\[])|!(?=[\[{_LINK_OPENS}])"
+    r"|^\[(?=[^\]\n]+\]:)",
+    re.MULTILINE,
+)
+_ENTITY = re.compile(r"&(?:#\w{1,8};|(\w{1,31};))")
+_RUN = re.compile(r"\*+|_+|~+|`+")
+_FORMULA = re.compile(r"\\\((?P<inline>.+?)\\\)|\\\[(?P<display>.+?)\\\]|\$\$(?P<dollars>[^$]+)\$\$", re.DOTALL)
+_HAS_PRIVATE = re.compile(f"[{_PRIVATE}]")
+_FORMULA_PLACE = "\1"
+
+
+def escaped(text: str, *, marked: bool = False, code: bool = False) -> str:
+    """Escape a paragraph.
+
+    Parameters
+    ----------
+    text
+        The text, with characters of private planes in place of marks.
+    marked
+        Whether marks of emphasis are among them.
+    code
+        Whether code is among them.
+
+    Examples
+    --------
+    >>> escaped("2 * 3 and *so* in a_b_c"), escaped("1. is [it](x) <b> R&D?")
+    ('2 * 3 and \\\\*so\\\\* in a_b_c', '1\\\\. is \\\\[it](x) \\\\<b> R&D?')
+    """
+    if _SPECIAL.search(text):
+        formulas: list[str] = []
+        if "\\(" in text or "\\[" in text or "$$" in text:
+            text = _FORMULA.sub(lambda match: _hidden(match, formulas), text)
+        text = _ALWAYS.sub(r"\\\g<0>", text)
+        if "&" in text:
+            text = _ENTITY.sub(lambda match: match[0] if match[1] and match[1] not in html5 else f"\\{match[0]}", text)
+        places = _active_runs(text, marked=marked, code=code)
+        if places:
+            text = _RUN.sub(lambda match: "\\" + "\\".join(match[0]) if match.start() in places else match[0], text)
+        for formula in formulas:
+            text = text.replace(_FORMULA_PLACE, formula, 1)
+    if "\n" not in text:
+        match = _LINE_START.match(text)
+        return _escaped_start(match) + text[match.end() :] if match else text
+    return _LINE_START.sub(_escaped_start, text)
+
+
+def _escaped_start(match: re.Match[str]) -> str:
+    return f"{match[0][:-1]}\\{match[0][-1]}" if match["dot"] else f"\\{match[0]}"
+
+
+def _hidden(match: re.Match[str], formulas: list[str]) -> str:
+    """Keep a formula in the notation of MathJax, in that of Markdown, and return what stands in its place."""
+    if _HAS_PRIVATE.search(match[0]):
+        return match[0]
+    inline = match["inline"]
+    formulas.append(f"${inline.strip()}$" if inline else f"$${(match['display'] or match['dollars']).strip()}$$")
+    return _FORMULA_PLACE
+
+
+def _active_runs(text: str, *, marked: bool, code: bool) -> set[int]:
+    """Return the places of runs of ``*``, ``_``, ``~`` and backticks that would begin or end a marked part."""
+    able: dict[str, list[tuple[int, bool, bool]]] = {}  # place, whether it can begin and end a part
+    for match in _RUN.finditer(text):
+        start, end = match.span()
+        kind = text[start]
+        if (start and text[start - 1] == "\\") or (kind == "~" and end - start > 2):
+            continue
+        before, after = text[start - 1 : start] or " ", text[end : end + 1] or " "
+        begins = not after.isspace() and (after.isalnum() or not before.isalnum())
+        ends = not before.isspace() and (before.isalnum() or not after.isalnum())
+        if kind == "_":
+            begins, ends = begins and not before.isalnum(), ends and not after.isalnum()
+        elif kind == "`":
+            begins = ends = True
+        if begins or ends:
+            able.setdefault(kind, []).append((start, begins, ends))
+    found: set[int] = set()
+    for kind, runs in able.items():
+        first = next((i for i, run in enumerate(runs) if run[1]), len(runs))
+        is_paired = any(run[2] for run in runs[first + 1 :])
+        if is_paired or (kind in "*~" and marked) or (kind == "`" and code):
+            found.update([run[0] for run in runs])
+    return found

@@ -1,0 +1,325 @@
+"""Text within one paragraph as Markdown: emphasis, links, code and pictures."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+
+from blockml.rendering.escapes import escaped
+
+__all__ = ["Mark", "Paragraph"]
+
+
+class Mark(Enum):
+    """Kinds of marks around a part of a text."""
+
+    STRONG = "strong"
+    EMPHASIS = "em"
+    DELETED = "del"
+    SUBSCRIPT = "sub"
+    SUPERSCRIPT = "sup"
+    CODE = "code"
+    LINK = "a"
+
+
+#: Marks of CommonMark. Others, and these where CommonMark would not see them, are written as tags.
+_SIGNS = {Mark.STRONG: "**", Mark.EMPHASIS: "*", Mark.DELETED: "~~"}
+#: Marks stand in the text as characters of the private planes, so that methods of strings and regular expressions do
+#: most of the work: marks that open (links first), marks that close, and Markdown that is written already.
+_LINK, _OPEN, _CLOSE, _RAW, _BREAK = 0xF0000, 0xF8000, 0x100000, 0x108000, "\U0010fffe"
+#: Maximum number of marks that open and of raw pieces in one paragraph; others are left out.
+_MAX_MARKS = 0x3FF0
+_PRIVATE = re.compile("[\U000f0000-\U0010ffff]")
+_OPENS, _CLOSES = "\U000f0000-\U000fffff", "\U00100000-\U00107fff"
+#: White space inside the edges of a mark; a mark without text; a mark that ends where one begins.
+_LOOSE = re.compile(f"[{_OPENS}][ \\n]|[ \\n][{_CLOSES}]")
+_OPENING = re.compile(f"[{_OPENS}][ \\n{_OPENS}]*")
+_CLOSING = re.compile(f"[ \\n]*[{_CLOSES}](?:[ \\n{_CLOSES}]*[{_CLOSES}])?")
+_EMPTY = re.compile(f"[{_OPENS}]([ \\n]*)[{_CLOSES}]")
+_MEETING = re.compile(f"([{_CLOSES}])( ?)([{_OPENS}])")
+_LINKS_MEETING = re.compile(f"(?<=\\w)([{_CLOSES}][{_OPENS}])(?=[^\\W\u2e80-\U000effff])")
+_SPACES, _BREAKS = re.compile("  +"), re.compile(" *\\n[ \\n]*")
+#: Places where CommonMark sees no mark: a letter outside and punctuation inside.
+_UNSEEN = re.compile(f"\\w[{_OPENS}]+[^\\w\\s]|[^\\w\\s][{_CLOSES}]+\\w")
+
+
+class Paragraph:
+    """A paragraph, heading or cell under way.
+
+    Marks end and begin at words, marks without text are left out, and adjacent parts with the same mark become one.
+
+    Parameters
+    ----------
+    has_private
+        Whether texts may have characters of the private planes, which are left out.
+
+    Examples
+    --------
+    >>> paragraph = Paragraph(has_private=False)
+    >>> paragraph.text("2 * 3, a_b, ")
+    >>> paragraph.open(Mark.STRONG)
+    >>> paragraph.text(" so ")
+    >>> paragraph.close(Mark.STRONG)
+    >>> paragraph.text("it is")
+    >>> paragraph.take()
+    '2 * 3, a_b, **so** it is'
+    """
+
+    __slots__ = ("_count", "_has_code", "_has_private", "_is_marked", "_kinds", "_opened", "_written", "parts")
+
+    def __init__(self, *, has_private: bool) -> None:
+        self._has_private = has_private
+        self._count = 0  # number of marks and raw pieces so far
+        self._has_code = self._is_marked = False  # whether marks of code and of emphasis stand in the paragraph
+        self.parts: list[str] = []  #: texts, and characters in place of marks
+        self._written: dict[str, str] = {}  # Markdown of each such character
+        self._kinds: dict[str, Mark] = {}  # kind of each character of a mark
+        self._opened: list[tuple[Mark, str, int]] = []  # open marks: kind, address, place in ``parts``
+
+    def text(self, text: str) -> None:
+        """Append a text."""
+        self.parts.append(_PRIVATE.sub("", text) if self._has_private else text)
+
+    def raw(self, markdown: str) -> None:
+        """Append Markdown that is written as it is: a picture or a formula."""
+        if self._count < _MAX_MARKS:
+            if self.parts and self.parts[-1] in self._written and self.parts[-1] not in self._kinds:
+                self.parts.append(" ")  # pictures without a space between them
+            self._append(_RAW, markdown)
+
+    def line_break(self) -> None:
+        """Append a line break."""
+        self.parts.append(_BREAK)
+
+    def ends_with_break(self) -> bool:
+        """Tell whether the last thing is a line break, but for white space."""
+        for part in reversed(self.parts):
+            if part is _BREAK:
+                return True
+            if part.strip():
+                return False
+        return False
+
+    def has(self, mark: Mark) -> bool:
+        """Tell whether a mark is open."""
+        return bool(self._opened) and any(kind is mark for kind, _, _ in self._opened)
+
+    def open(self, mark: Mark, address: str = "") -> None:
+        """Begin a marked part; ``address`` is that of a link."""
+        if self._count >= _MAX_MARKS:
+            return
+        self._opened.append((mark, address, len(self.parts)))
+        if mark is Mark.LINK:
+            self._append(_LINK, "[", mark)
+        elif mark is not Mark.CODE:
+            self._is_marked |= mark in _SIGNS
+            self._append(_OPEN, _SIGNS.get(mark) or f"<{mark.value}>", mark)
+
+    def close(self, mark: Mark, *, without: frozenset[str] = frozenset()) -> None:
+        """End the part that was opened last with a mark; leave it out if its text is one of ``without``."""
+        place = len(self._opened) - 1
+        while place >= 0 and self._opened[place][0] is not mark:
+            place -= 1
+        if place < 0:
+            return
+        _, address, start = self._opened.pop(place)
+        if without and _PRIVATE.sub("", "".join(self.parts[start:])).strip() in without:
+            del self.parts[start:]
+        elif mark is Mark.CODE:
+            self._end_code(start)
+        elif self._has_text(start):
+            parts = self.parts
+            is_spaced = parts[-1][-1:].isspace()
+            if is_spaced:
+                parts[-1] = parts[-1].rstrip()
+            end = f"]({address})" if mark is Mark.LINK else _SIGNS.get(mark) or f"</{mark.value}>"
+            self._append(_CLOSE, end, mark)
+            if is_spaced:
+                parts.append(" ")
+
+    def _has_text(self, start: int) -> bool:
+        """Move white space out of the begin of a mark; without text leave the mark out and return false."""
+        parts = self.parts
+        place, end, is_spaced = start + 1, len(parts), False
+        while place < end and (not parts[place] or parts[place].isspace()):
+            place, is_spaced = place + 1, is_spaced or bool(parts[place])
+        if place == end:
+            parts[start:] = [" "] * is_spaced
+            return False
+        if parts[place][0].isspace():
+            parts[place], is_spaced = parts[place].lstrip(), True
+        if is_spaced:
+            parts[start:place] = [" ", parts[start]]
+        return True
+
+    def take(self, *, heading: bool = False) -> str:
+        """Return the paragraph as Markdown and begin the next one; empty if nothing is visible.
+
+        Marks that are open go on in the next paragraph; a link does only if it has no text yet.
+        """
+        going_on: list[tuple[Mark, str]] = []
+        if self._opened:
+            for mark, address, start in self._opened:
+                if mark is not Mark.LINK or not self._is_visible(start):
+                    going_on.append((mark, address))
+            for mark, _, _ in self._opened[::-1]:
+                self.close(mark)
+        text = " ".join("".join(self.parts).split())
+        if self._written:
+            text = self._laid_out(text, heading=heading)
+        elif text:
+            text = escaped(text.replace(_BREAK, " ") if heading else self._with_breaks(text)).replace("\n", "  \n")
+        self.parts = []
+        if self._written:
+            self._written, self._kinds = {}, {}
+            self._has_code = self._is_marked = False
+            self._count = 0
+        for mark, address in going_on:
+            self.open(mark, address)
+        return text
+
+    @staticmethod
+    def _with_breaks(text: str) -> str:
+        """Write line breaks as such, without white space around them."""
+        return _BREAKS.sub("\n", text.replace(_BREAK, "\n")).strip(" \n") if _BREAK in text else text
+
+    def _append(self, first: int, markdown: str, mark: Mark | None = None) -> None:
+        """Append a character in place of Markdown."""
+        sign = chr(first + self._count)
+        self._count += 1
+        self.parts.append(sign)
+        self._written[sign] = markdown
+        if mark is not None:
+            self._kinds[sign] = mark
+
+    def _is_visible(self, start: int) -> bool:
+        """Tell whether something visible stands in the paragraph from a place on."""
+        return any(part.strip() and (part not in self._kinds) and part is not _BREAK for part in self.parts[start:])
+
+    def _end_code(self, start: int) -> None:
+        """Write the parts from a place on as code; links go on around it and other marks are left out."""
+        inner = self.parts[start:]
+        del self.parts[start:]
+        code: list[str] = []
+        for part in [*inner, _BREAK]:
+            kind = self._kinds.get(part)
+            if part is not _BREAK and kind is not Mark.LINK and (kind is not None or part not in self._written):
+                if kind is None:
+                    code.append(part)
+                continue
+            text = "".join(code)
+            words = " ".join(text.split())
+            if words:
+                self.parts.append(" " * text[0].isspace())
+                fence = "`" * (1 + max(map(len, re.findall("`+", words)), default=0))
+                gap = " " if words[0] == "`" or words[-1] == "`" else ""
+                self._has_code = True
+                self.raw(f"{fence}{gap}{words}{gap}{fence}")
+            self.parts.append(" " * text[-1:].isspace())
+            code = []
+            if part in self._written:  # characters stand in the order of their numbers
+                first = _RAW if kind is None else _CLOSE if ord(part) >= _CLOSE else _LINK
+                self._append(first, self._written.pop(part), self._kinds.pop(part, None))
+            else:
+                self.parts.append(part)
+        self.parts.pop()
+
+    def _laid_out(self, text: str, *, heading: bool) -> str:
+        """Place the marks of a paragraph, escape its text and write both."""
+        if heading:
+            strong = [sign for sign, mark in self._kinds.items() if mark is Mark.STRONG]
+            text = text.translate(dict.fromkeys(map(ord, strong), None) | {ord(_BREAK): " "})
+        text = text.replace(_BREAK, "\n")
+        if not self._is_plain(text):
+            text = self._tidied(text)
+        written = self._written
+        if self._is_marked and _UNSEEN.search(text):
+            written = {**written, **self._tags(text)}
+        text = escaped(text, marked=self._is_marked, code=self._has_code).replace("\n", "  \n")
+        parts: list[str] = []
+        start = 0
+        for sign, markdown in written.items():  # in the order of the text
+            place = text.find(sign, start)
+            if place >= 0:
+                parts += [text[start:place], markdown]
+                start = place + 1
+        return "".join([*parts, text[start:]])
+
+    def _is_plain(self, text: str) -> bool:
+        """Tell whether all marks stand apart, with text on their inner sides and no white space or break there."""
+        if "\n" in text:
+            return False
+        last, last_closes, last_sign = -9, False, ""
+        end = len(text) - 1
+        for sign in self._written:
+            place = text.find(sign, last + 1)
+            if place < 0:
+                continue
+            closes = _CLOSE <= ord(sign) < _RAW
+            if last_closes and not closes and place <= last + 2 and self._meet(last_sign, sign, place - last):
+                return False
+            if sign in self._kinds:
+                inner = place - 1 if closes else place + 1
+                if not 0 <= inner <= end or text[inner] == " ":
+                    return False
+            last, last_closes, last_sign = place, closes, sign
+        return True
+
+    def _meet(self, closing: str, opening: str, distance: int) -> bool:
+        """Tell whether two marks have to be joined or kept apart."""
+        first, second = self._kinds.get(closing), self._kinds.get(opening)
+        return second is not None and (distance == 1 or (first is second and first is not Mark.LINK))
+
+    def _tidied(self, text: str) -> str:
+        """Move white space out of marks, leave out marks without text and join those with the same mark."""
+        if _LOOSE.search(text):
+            text = _OPENING.sub(_spaces_first, text)
+            text = _CLOSING.sub(_spaces_last, text)
+        while _EMPTY.search(text):
+            text = _EMPTY.sub(r"\1", text)
+        if _MEETING.search(text):
+            text = _LINKS_MEETING.sub(self._with_space, text)
+            text = _MEETING.sub(self._merged, text)
+        return _BREAKS.sub("\n", _SPACES.sub(" ", text)).strip(" \n")
+
+    def _with_space(self, match: re.Match[str]) -> str:
+        """Put a space between two links without one, as they are two words."""
+        first, second = match[1][0], match[1][1]
+        are_links = self._kinds.get(first) is Mark.LINK is self._kinds.get(second)
+        return f"{first} {second}" if are_links else match[1]
+
+    def _merged(self, match: re.Match[str]) -> str:
+        """Go on with a mark that ends where the next one begins."""
+        kind = self._kinds.get(match[1])
+        return match[2] if kind is self._kinds.get(match[3]) and kind is not Mark.LINK else match[0]
+
+    def _tags(self, text: str) -> dict[str, str]:
+        """Return the tags to write for marks that CommonMark would not see."""
+        found: dict[str, str] = {}
+        opened: list[tuple[Mark, str, bool]] = []  # kind, character, whether it is seen
+        for match in _PRIVATE.finditer(text):
+            sign, kind = match[0], self._kinds.get(match[0])
+            if kind not in _SIGNS or kind is None:
+                continue
+            before, after = text[match.start() - 1 : match.start()] or " ", text[match.end() : match.end() + 1] or " "
+            if sign < chr(_CLOSE):
+                opened.append((kind, sign, not before.isalnum() or after.isalnum()))
+                continue
+            place = next((i for i in range(len(opened) - 1, -1, -1) if opened[i][0] is kind), -1)
+            if place >= 0:
+                _, begin, is_seen = opened.pop(place)
+                if not is_seen or (after.isalnum() and not before.isalnum()):
+                    found[begin], found[sign] = f"<{kind.value}>", f"</{kind.value}>"
+        return found
+
+
+def _spaces_first(match: re.Match[str]) -> str:
+    """Move white space before the marks that open around it."""
+    marks = match[0].replace(" ", "").replace("\n", "")
+    return ("\n" if "\n" in match[0] else " " * (" " in match[0])) + marks
+
+
+def _spaces_last(match: re.Match[str]) -> str:
+    """Move white space after the marks that close around it."""
+    marks = match[0].replace(" ", "").replace("\n", "")
+    return marks + ("\n" if "\n" in match[0] else " " * (" " in match[0]))

@@ -1,0 +1,76 @@
+"""Addresses of links and images, absolute and written for Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from urllib.parse import urljoin, urlsplit
+
+from blockml.rendering.html import SAFE_LINK
+
+__all__ = ["image_address", "resolver"]
+
+_ABSOLUTE = re.compile(r"https?://", re.IGNORECASE)
+#: Characters that end an address in Markdown; parentheses are allowed in pairs.
+_UNSAFE = re.compile(r"[\s<>\\]")
+#: Attributes with the address of a picture that is loaded when it comes into view.
+_LAZY = ("data-src", "data-lazy-src", "data-original", "data-url", "data-hi-res-src")
+
+
+def resolver(base: str) -> Callable[[str], str]:
+    """Return a function that makes an address absolute; it returns an empty string for one that might run a script.
+
+    Examples
+    --------
+    >>> absolute = resolver("https://a.example/b/c?d#e")
+    >>> absolute("/x y"), absolute("#f"), absolute("javascript:x()"), resolver("")("../x")
+    ('https://a.example/x%20y', 'https://a.example/b/c?d#f', '', '../x')
+    """
+    try:
+        parts = urlsplit(base)
+        origin = f"{parts.scheme}://{parts.netloc}" if parts.scheme and parts.netloc else ""
+    except ValueError:
+        base = origin = ""
+
+    def absolute(address: str) -> str:
+        address = address.strip()
+        if not SAFE_LINK.match(address):
+            return ""
+        if origin and not _ABSOLUTE.match(address):
+            if address.startswith("/") and address[1:2] != "/" and "/." not in address:
+                address = origin + address
+            else:
+                try:
+                    address = urljoin(base, address)
+                except ValueError:
+                    return ""
+        return _written(address)
+
+    return absolute
+
+
+def _written(address: str) -> str:
+    """Write an address so that Markdown reads all of it."""
+    if _UNSAFE.search(address):
+        address = _UNSAFE.sub(lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode()), address)
+    if "(" in address or ")" in address:
+        depth = 0
+        for mark in address:
+            depth += (mark == "(") - (mark == ")")
+            if depth < 0:
+                break
+        if depth:
+            address = address.replace("(", "%28").replace(")", "%29")
+    return address
+
+
+def image_address(attributes: Mapping[str, str]) -> str:
+    """Return the address of a picture: ``src``, or another attribute where ``src`` is only a placeholder."""
+    source = attributes.get("src", "").strip()
+    if source and not source.startswith("data:"):
+        return source
+    for name in _LAZY:
+        if attributes.get(name):
+            return attributes[name]
+    candidates = attributes.get("srcset") or attributes.get("data-srcset") or ""
+    return candidates.strip().split(" ", 1)[0].rstrip(",")

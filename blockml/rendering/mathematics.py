@@ -1,0 +1,100 @@
+"""Formulas of a page as TeX: MathML with an annotation, KaTeX, MathJax and pictures with TeX as their text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import numpy as np
+
+from blockml.page import Attributes, Page
+
+__all__ = ["Formulas", "find_formulas"]
+
+#: Formulas by node, and the nodes whose subtrees repeat them.
+Formulas = tuple[Mapping[int, str], frozenset[int]]
+
+_NONE: Formulas = ({}, frozenset())
+_SCRIPT = re.compile(rb"<!--.*?-->|<script\b(?P<attributes>[^>]*)>(?P<text>.*?)</script\s*>", re.IGNORECASE | re.DOTALL)
+_TEX = re.compile(r"tex", re.IGNORECASE)
+_WRAPPED = re.compile(r"\{\\(?:display|text)style (?P<inner>.*)\}", re.DOTALL)
+#: Classes of elements that show a formula once more.
+_COPIES = frozenset({"katex-html", "mwe-math-fallback-image-inline", "mwe-math-fallback-image-display", "MathJax",
+                     "MathJax_Preview", "MathJax_Display", "MathJax_SVG", "MathJax_CHTML"})  # fmt: skip
+
+
+def find_formulas(page: Page) -> Formulas:
+    """Find the formulas of a page.
+
+    Returns
+    -------
+    tuple
+        TeX with its dollar signs by node (``math``, ``script`` or ``img``), and the nodes of copies of a formula.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page = blockml.parse("<p>So <math alttext='x^2'><mi>x</mi><mn>2</mn></math>.</p>")
+    >>> list(find_formulas(page)[0].values())
+    ['$x^2$']
+    """
+    nodes = page.nodes
+    held = nodes.attributes
+    has_scripts = isinstance(held, Attributes) and b"math/tex" in (held.pairs or page.utf8 or b"")
+    if "math" not in nodes.names and not has_scripts:
+        return _NONE
+    found: dict[int, str] = {}
+    for node in nodes.indices("math").tolist():
+        tex = _of_mathml(page, node)
+        if tex:
+            around = [nodes.attributes[item].get("class", "") for item in [node, *nodes.ancestors(node)[:4]]]
+            display = nodes.attributes[node].get("display") == "block" or any("display" in item for item in around)
+            found[node] = _in_dollars(tex, display=display)
+    if has_scripts:
+        found.update(_of_scripts(page))
+    if not found:
+        return _NONE
+    copies = set()
+    for node in np.flatnonzero(nodes.named({"span", "img", "div", "nobr"})).tolist():
+        classes = nodes.attributes[node].get("class", "")
+        if classes and not _COPIES.isdisjoint(classes.split()):
+            copies.add(node)
+    return found, frozenset(copies)
+
+
+def _in_dollars(tex: str, *, display: bool) -> str:
+    """Write a formula within a text, or as one of its own (``display``)."""
+    match = _WRAPPED.fullmatch(tex)
+    tex = " ".join((match["inner"] if match else tex).split())
+    return f"$${tex}$$" if display else f"${tex}$"
+
+
+def _of_mathml(page: Page, node: int) -> str:
+    """Return the TeX of a ``math`` element: its annotation, or its ``alttext``; empty without both."""
+    nodes = page.nodes
+    end = int(nodes.end[node])
+    for inner in range(node + 1, end):
+        if nodes.name(inner) == "annotation" and _TEX.search(nodes.attributes[inner].get("encoding", "")):
+            return "".join(nodes.texts[inner + 1 : int(nodes.end[inner])]).strip()
+    return nodes.attributes[node].get("alttext", "").strip()
+
+
+def _of_scripts(page: Page) -> Mapping[int, str]:
+    """Return the formulas of ``script`` elements, whose text is no part of the tree; empty if they don't match."""
+    texts = [
+        match["text"].decode("utf-8")
+        for match in _SCRIPT.finditer(page.utf8 or b"")
+        if match["attributes"] is not None and b"math/tex" in match["attributes"]
+    ]
+    scripts = [
+        node
+        for node in page.nodes.indices("script").tolist()
+        if "math/tex" in page.nodes.attributes[node].get("type", "")
+    ]
+    if len(texts) != len(scripts):
+        return {}
+    return {
+        node: _in_dollars(text.strip(), display="display" in page.nodes.attributes[node]["type"])
+        for node, text in zip(scripts, texts, strict=True)
+        if text.strip()
+    }

@@ -1,0 +1,124 @@
+"""Nodes of a page that an output with markup shows, and the tables among them that are only layout."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.page import Flag, Nodes, Page
+from blockml.parsing.lines import VOID
+
+__all__ = ["content_span", "layout_parts", "shown_nodes", "text_sums"]
+
+#: Elements that may be left out around the whole fragment; a paragraph or list is written with its own element.
+_CONTAINERS = frozenset({"html", "body", "div", "article", "main", "section"})
+_TABLE_PARTS = frozenset("table tbody thead tfoot tr td th caption colgroup col".split())
+#: Content of a cell that stands in no table of data.
+_SECTIONS = frozenset("h1 h2 h3 h4 h5 h6 pre blockquote hr".split())
+#: Characters of a cell from which on a table without header cells is layout.
+_LONG_CELL = 800
+
+
+def content_span(nodes: Nodes, parents: NDArray[np.int32]) -> tuple[int, int]:
+    """Return the first node and the end of the content of the deepest container around the given elements."""
+    top, last = int(parents.min()), int(parents.max())
+    while nodes.parent[top] >= 0 and (nodes.end[top] <= last or nodes.name(top) not in _CONTAINERS):
+        top = int(nodes.parent[top])
+    if nodes.end[top] <= last:  # content after </html> has a root of its own
+        return 0, len(nodes)
+    return top + 1, int(nodes.end[top])
+
+
+def text_sums(values: NDArray[np.bool_] | NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return (n + 1,) the sums of the first values, so that the sum of a subtree is a difference.
+
+    Examples
+    --------
+    >>> text_sums(np.array([True, False, True])).tolist()
+    [0, 1, 1, 2]
+    """
+    return np.concatenate([[0], np.cumsum(values, dtype=np.int64)])
+
+
+def shown_nodes(page: Page, rows: NDArray[np.intp], elements: Set[str]) -> NDArray[np.bool_]:
+    """(n_nodes,) whether a node is written if the blocks in ``rows`` are kept.
+
+    An element with one of the names in ``elements`` is written if it contains a kept text. A void one is written
+    between two kept texts, and an image also in a figure with a kept text.
+    """
+    nodes, blocks, n = page.nodes, page.blocks, len(page.nodes)
+    is_text = (nodes.tag == 0) & ((nodes.flags & Flag.HEAD) == 0)
+    change = np.zeros(n + 1, dtype=np.int64)
+    np.add.at(change, blocks.node[rows], 1)
+    np.add.at(change, blocks.last_node[rows] + 1, -1)
+    text_shown = is_text & (change[:n].cumsum() > 0)
+    before = text_sums(text_shown)
+    holds = before[nodes.end] > before[:-1]
+    written = nodes.named(elements)
+    result = text_shown | (written & holds)
+    void = np.flatnonzero(nodes.named(VOID) & written)
+    texts = np.flatnonzero(is_text)
+    place = np.searchsorted(texts, void)
+    around = np.concatenate([[False], text_shown[texts], [False]])
+    result[void] = around[place] & around[place + 1]
+    if "img" in elements and "figure" in elements:
+        for figure in nodes.indices("figure").tolist():
+            if holds[figure]:
+                inside = void[np.searchsorted(void, figure) : np.searchsorted(void, nodes.end[figure])]
+                result[inside] |= nodes.named({"img"})[inside]
+    # All cells of a written row are written, so that none moves to another column.
+    if "tr" in nodes.names:
+        cells = np.flatnonzero(nodes.named({"td", "th"}) & (nodes.parent >= 0))
+        parents = nodes.parent[cells]
+        result[cells] |= (nodes.named({"tr"}) & result)[parents]
+    return np.asarray(result)
+
+
+def layout_parts(nodes: Nodes, shown: NDArray[np.bool_]) -> frozenset[int]:
+    """Return the nodes of layout tables with their rows and cells.
+
+    A table is layout if it is declared so, contains another table, has one column, or has no header cell and is one
+    row, or has a cell with a long text or with a heading, code or quotation.
+    """
+    if "table" not in nodes.names:
+        return frozenset()
+    parts = nodes.named(_TABLE_PARTS) & shown
+    owner: dict[int, int] = {}  # table of each part
+    excess: dict[int, int] = {}  # number of cells minus number of rows of each table
+    n_rows: dict[int, int] = {}
+    layout: set[int] = set()
+    with_header: set[int] = set()
+    suspect: set[int] = set()  # tables with a cell that looks like a part of a page
+    sizes = np.zeros(len(nodes), dtype=np.int64)
+    for node in np.flatnonzero(shown & (nodes.tag == 0)).tolist():
+        sizes[node] = len(nodes.texts[node])
+    length, sections = text_sums(sizes), text_sums(nodes.named(_SECTIONS) & shown)
+    open_tables: list[int] = []
+    for node in np.flatnonzero(parts).tolist():
+        while open_tables and nodes.end[open_tables[-1]] <= node:
+            open_tables.pop()
+        name = nodes.name(node)
+        if name == "table":
+            layout.update(open_tables)
+            open_tables.append(node)
+            excess[node] = n_rows[node] = 0
+            if nodes.attributes[node].get("role") in {"presentation", "none"}:
+                layout.add(node)
+        if not open_tables:
+            continue
+        table = owner[node] = open_tables[-1]
+        excess[table] += {"td": 1, "th": 1, "tr": -1}.get(name, 0)
+        n_rows[table] += name == "tr"
+        if name == "th":
+            with_header.add(table)
+        elif name == "td":
+            end = nodes.end[node]
+            if length[end] - length[node] > _LONG_CELL or sections[end] > sections[node]:
+                suspect.add(table)
+    layout.update(suspect - with_header)
+    layout.update(
+        table for table, count in excess.items() if count <= 0 or (n_rows[table] < 2 and table not in with_header)
+    )
+    return frozenset(node for node, table in owner.items() if table in layout)

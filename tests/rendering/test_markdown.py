@@ -1,0 +1,252 @@
+"""Markdown of kept blocks: structure, addresses, formulas and escapes."""
+
+from __future__ import annotations
+
+import pytest
+
+import blockml
+from blockml.errors import UsageError
+from blockml.rendering import render
+from blockml.rendering.markdown import render_markdown
+
+
+def whole(html: str, url: str | None = None) -> str:
+    """Render with everything kept."""
+    page = blockml.parse(html, url=url)
+    return render_markdown(page, [True] * len(page.blocks))
+
+
+def without(html: str, *removed: str) -> str:
+    """Render without some blocks, given by their texts."""
+    page = blockml.parse(html)
+    return render_markdown(page, [text not in removed for text in page.blocks.texts])
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<h3>A <b>b</b> c</h3><p>d</p>", "### A b c\n\nd"),
+        ("<h2>Usage<a href='#usage'>¶</a></h2><p>d</p>", "## Usage\n\nd"),
+        ("<p>a<b>b</b>c <i> d </i>e</p>", "a**b**c *d* e"),
+        ("<p><b>a</b><strong> b</strong></p>", "**a b**"),
+        ("<p>x<b>(y)</b>z and <i></i> <em>&nbsp;</em>w</p>", "x<strong>(y)</strong>z and w"),
+        ("<p>H<sub>2</sub>O, m<sup>2</sup>, <del>no</del></p>", "H<sub>2</sub>O, m<sup>2</sup>, ~~no~~"),
+        ("<p>call <code>f(`x`, *y)</code> or <kbd>Ctrl</kbd></p>", "call ``f(`x`, *y)`` or `Ctrl`"),
+        ("<p><code>List&lt;<a href='http://a.example/T'>T</a>&gt;</code></p>", "`List<`[`T`](http://a.example/T)`>`"),
+        ("<p>one<br>two<br><br>three</p>", "one  \ntwo\n\nthree"),
+        ("<blockquote><p>a<p>b</blockquote><p>c", "> a\n>\n> b\n\nc"),
+        ("<p>a</p><hr><p>b</p>", "a\n\n---\n\nb"),
+        ("<dl><dt>term<dd>meaning<dt>other<dd>sense</dl>", "term\n: meaning\n\nother\n: sense"),
+        ("<p>a <img src='http://a.example/i.png' alt='two  [cats]'> b</p>",
+         "a ![two \\[cats\\]](http://a.example/i.png) b"),
+        ("<p>a <img src='data:x' data-src='http://a.example/i.png'> b</p>", "a ![](http://a.example/i.png) b"),
+        ("<p>a <a href='javascript:x()'>b</a> c</p>", "a b c"),
+        ("<p><a href='http://a.example/1'>one</a><a href='http://a.example/2'>two</a></p>",
+         "[one](http://a.example/1) [two](http://a.example/2)"),
+        ("<center>a</center><center>b</center>", "a\n\nb"),
+    ],
+)  # fmt: skip
+def test_elements(html: str, expected: str) -> None:
+    """Headings, emphasis, code, breaks, quotations, definitions, pictures and links."""
+    assert whole(html) == expected
+
+
+def test_a_link_around_paragraphs_is_written_once() -> None:
+    """A card of heading and text is linked by its heading."""
+    html = "<a href='http://a.example/'><h3>Cats</h3><p>They rule.</p></a><p>More.</p>"
+    assert whole(html) == "### [Cats](http://a.example/)\n\nThey rule.\n\nMore."
+
+
+@pytest.mark.parametrize(
+    ("head", "href", "expected"),
+    [
+        ("", "/c", "https://a.example/c"),
+        ("", "c?d=1", "https://a.example/b/c?d=1"),
+        ("", "../c", "https://a.example/c"),
+        ("", "//x.example/y", "https://x.example/y"),
+        ("", "#top", "https://a.example/b/p#top"),
+        ("<base href='/deep/'>", "c", "https://a.example/deep/c"),
+        ("<base href='https://other.example/x/'>", "c", "https://other.example/x/c"),
+        ("", "/c d (e", "https://a.example/c%20d%20%28e"),
+        ("", "mailto:x@a.example", "mailto:x@a.example"),
+    ],
+)
+def test_addresses_are_absolute(head: str, href: str, expected: str) -> None:
+    """Links and pictures are resolved against the page's address and its ``base``."""
+    page = f"<head>{head}</head><p>a <a href='{href}'>link</a> <img src='{href}'> b</p>"
+    text = whole(page, "https://a.example/b/p")
+    assert f"[link]({expected})" in text
+    assert f"![]({expected})" in text
+
+
+def test_list_items_keep_their_numbers() -> None:
+    """Removed items leave a gap in the numbers; ``start``, ``value`` and ``reversed`` count."""
+    assert without("<ol start=3><li>a<li>ad<li>b</ol><p>c", "ad") == "3. a\n5. b\n\nc"
+    assert whole("<ol><li>a<li value=7>b<li>c</ol>") == "1. a\n7. b\n8. c"
+    assert whole("<ol reversed><li>a<li>b<li>c</ol>") == "3. a\n2. b\n1. c"
+
+
+def test_nested_lists() -> None:
+    """Lists, paragraphs and code inside of items are indented."""
+    html = "<ol><li>a<ul><li>b<li>c<ol><li>d</ol></ul><li><p>e</p><pre>f\n g</pre></ol><p>h"
+    assert whole(html) == "1. a\n   - b\n   - c\n     1. d\n2. e\n\n   ```\n   f\n    g\n   ```\n\nh"
+
+
+def test_an_item_whose_own_text_is_removed() -> None:
+    """Items of a list inside of it take its place."""
+    assert without("<ul><li>menu<ul><li>a<li>b</ul></ul><p>c</p>", "menu") == "- a\n- b\n\nc"
+
+
+@pytest.mark.parametrize(
+    ("html", "fence"),
+    [
+        ("<pre class='brush: js; x'>a\n  b</pre>", "```js"),
+        ("<pre><code class='hljs language-c++'>a\n  b</code></pre>", "```c++"),
+        ("<div class='highlight highlight-source-shell'><pre>a\n  b</pre></div>", "```shell"),
+        ("<pre data-lang=Rust><span>a</span>\n  b\n</pre>", "```rust"),
+        ("<pre><div>a</div><div>  b</div></pre>", "```"),
+        ("<pre>a<br>  b</pre>", "```"),
+        ("<pre><span class=lineno>1</span>a\n<span class=lineno>2</span>  b</pre>", "```"),
+    ],
+)
+def test_code_keeps_language_and_white_space(html: str, fence: str) -> None:
+    """The language stands in many places; line numbers are no code."""
+    assert whole(html) == f"{fence}\na\n  b\n```"
+
+
+def test_code_with_fences_has_longer_ones() -> None:
+    """Backticks in the code don't end it; a column of line numbers is left out."""
+    assert whole("<pre>```\nx</pre>") == "````\n```\nx\n````"
+    html = "<table><tr><td><pre>1\n2</pre><td><pre>a\nb</pre></table>"
+    assert whole(html) == "```\na\nb\n```"
+
+
+def test_tables_of_data() -> None:
+    """A table has a separator row, spans are filled up, pipes are escaped and paragraphs joined."""
+    html = (
+        "<table><caption>Caption</caption><tr><th>a<th colspan=2>b<tr><td rowspan=2>1|0<td>2<td><p>3<p>4"
+        "<tr><td>5<td><ul><li>6<li>7</ul></table>"
+    )
+    assert whole(html) == ("Caption\n\n| a | b |  |\n| --- | --- | --- |\n| 1\\|0 | 2 | 3<br>4 |\n|  | 5 | 6<br>7 |")
+
+
+def test_a_table_with_row_headers_has_an_empty_header() -> None:
+    """The first row of names and values is no header."""
+    html = "<table><tr><th>Name<td>Cat<tr><th>Legs<td>4</table>"
+    assert whole(html) == "|  |  |\n| --- | --- |\n| Name | Cat |\n| Legs | 4 |"
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<table><tr><td><table><tr><td>a<td>b<tr><td>c<td>d</table><td>side</table>",
+        "<table><tr><td>a</td></tr><tr><td>b</td></tr></table>",
+        "<table><tr><td><h2>a</h2><p>b</p><td>c</table>",
+        "<table role=presentation><tr><td>a<td>b<tr><td>c<td>d</table>",
+        "<table><tr><td>a<td>b</table>",
+    ],
+)
+def test_layout_tables_give_their_text(html: str) -> None:
+    """A layout table is not written as one cell."""
+    lines = whole(html).splitlines()
+    assert {"a", "b"} <= {line.lstrip("# ") for line in lines} or "| a | b |" in lines
+    assert "| side |" not in lines
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "<script type='math/tex'>x^2_i</script>",
+        "<span class=MathJax_Preview>x2i</span><span class=MathJax><i>x2i</i></span>"
+        "<script type='math/tex'>x^2_i</script>",
+        "<math alttext='x^2_i'><mi>x</mi><mn>2</mn></math>",
+        "<math><semantics><mi>x</mi><annotation encoding='application/x-tex'>x^2_i</annotation></semantics></math>",
+        "<span class=katex><span class=katex-mathml><math><semantics><mi>x</mi>"
+        "<annotation encoding='application/x-tex'>"
+        "x^2_i</annotation></semantics></math></span><span class=katex-html aria-hidden=true>x2</span></span>",
+        "<span class=mwe-math-element><span style='display:none'>"
+        "<math alttext='{\\displaystyle x^2_i}'><mi>x</mi></math></span>"
+        "<img src='/i' class='mwe-math-fallback-image-inline' alt='{\\displaystyle x^2_i}'></span>",
+        "\\(x^2_i\\)",
+    ],
+)
+def test_formulas_are_tex_and_written_once(formula: str) -> None:
+    """A second form of the same formula is left out."""
+    assert whole(f"<p>Let {formula} be it, a_i * b_i.</p>") == "Let $x^2_i$ be it, a_i * b_i."
+
+
+def test_a_formula_of_its_own() -> None:
+    """A displayed formula is a paragraph."""
+    html = "<p>So</p><div><script type='math/tex; mode=display'>a\n= b</script></div><p>holds.</p>"
+    assert whole(html) == "So\n\n$$a = b$$\n\nholds."
+
+
+def test_mathml_without_tex_gives_its_text() -> None:
+    """Nothing is lost."""
+    assert whole("<p>Let <math><mi>x</mi><mo>=</mo><mn>2</mn></math> be.</p>").split() == ["Let", "x=2", "be."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2 * 3 * 4", "a_b and snake_case_name", "5 < 6 & 7 > 2", "R&D, AT&T; so", "[1] and [sic]", "a | b", "~5 to ~6",
+        "C# and F#", "* alone", "It is so! [yes]", "$5 and $6", "-5 degrees", "f***ing", "3.5 is 3.5", "C:\\dir name",
+        "#tag",
+    ],
+)  # fmt: skip
+def test_no_needless_escapes(text: str) -> None:
+    """Text that Markdown would not read as a mark stays as it is."""
+    escaped = text.replace("&", "&amp;").replace("<", "&lt;")
+    assert whole(f"<p>x {escaped}</p>") == f"x {text}"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1986. Good", "1986\\. Good"), ("- a", "\\- a"), ("+ a", "\\+ a"), ("# a", "\\# a"), ("> a", "\\> a"),
+        ("---", "\\---"), ("a *b* c", "a \\*b\\* c"), ("_b_", "\\_b\\_"), ("a `b` c", "a \\`b\\` c"),
+        ("[a](b)", "\\[a](b)"), ("[a]: b", "\\[a]: b"), ("&amp;lt;", "\\&lt;"), ("&lt;b>", "\\<b>"),
+        ("~~a~~", "\\~\\~a\\~\\~"),
+        ("a\\*b", "a\\\\*b"),
+    ],
+)  # fmt: skip
+def test_needed_escapes(text: str, expected: str) -> None:
+    """Text that Markdown would read as a mark is escaped."""
+    assert whole(f"<p>{text}</p>") == expected
+
+
+def test_lines_after_a_break_are_escaped() -> None:
+    """A line that begins like a list after a line break stays text; an exclamation mark makes no picture."""
+    assert whole("<p>a<br>- b<br>2. c</p>") == "a  \n\\- b  \n2\\. c"
+    assert whole("<p>So!<a href='http://a.example/'>b</a></p>") == "So\\![b](http://a.example/)"
+
+
+def test_characters_of_private_planes_are_left_out() -> None:
+    """They are icons of fonts, and stand for marks while a paragraph is written."""
+    assert whole("<p>a \U000f0001<b>b\U00100001</b> c</p>") == "a **b** c"
+
+
+def test_many_marks() -> None:
+    """A paragraph with more marks than the writer can tell apart keeps its text, and its marks are in pairs."""
+    text = whole("<p>" + "<b>a</b> " * 20_000 + "end</p>")
+    assert text.count("a") == 20_000
+    assert text.count("**") % 2 == 0
+    assert text.endswith("end")
+
+
+def test_deep_lists_and_quotations_keep_their_text() -> None:
+    """Hostile depth costs neither text nor time."""
+    text = whole("<ul><li>" * 2000 + "deep" + "</li></ul>" * 2000 + "<p>end</p>")
+    assert "deep" in text
+    assert text.endswith("end")
+
+
+def test_text_with_paragraphs() -> None:
+    """An empty line stands between paragraphs, but not between items or lines of one."""
+    result = blockml.extract("<p>one<br>two</p><p>three</p><ul><li>a<li>b</ul>", model="plain")
+    assert result.text == "one\ntwo\nthree\na\nb"
+    assert render(result, "text", paragraphs=True) == "one\ntwo\n\nthree\n\na\nb"
+    with pytest.raises(UsageError, match="paragraphs has an effect in text only, not in html"):
+        render(result, "html", paragraphs=True)
+    with pytest.raises(UsageError, match="with_title has an effect in text and markdown only, not in json"):
+        render(result, "json", with_title=True)
