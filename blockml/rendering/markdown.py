@@ -17,6 +17,7 @@ from blockml.rendering.links import image_address, resolver
 from blockml.rendering.mathematics import find_formulas
 from blockml.rendering.shown import content_span, layout_parts, shown_nodes, text_sums
 from blockml.rendering.tables import Cell, read_span, table_lines
+from blockml.rendering.text import kept_separators
 
 __all__ = ["render_markdown"]
 
@@ -348,12 +349,9 @@ class _Writer:
 
 def _separators(page: Page, rows: NDArray[np.intp]) -> dict[int, int]:
     """Return the separator before each kept block by its first node, if it is not glued to the kept text before it."""
-    blocks = page.blocks
-    before = np.concatenate(([-1], rows[:-1]))
-    separators = np.maximum.reduceat(blocks.separators[: rows[-1] + 1], before + 1)
-    separators[(separators < Separator.SPACE) & (before + 1 < rows)] = Separator.SPACE
+    separators = kept_separators(page, rows)
     places = separators > Separator.GLUED
-    return dict(zip(blocks.node[rows[places]].tolist(), separators[places].tolist(), strict=True))
+    return dict(zip(page.blocks.node[rows[places]].tolist(), separators[places].tolist(), strict=True))
 
 
 def _shown_formulas(page: Page, shown: NDArray[np.bool_], formulas: Mapping[int, str]) -> list[int]:
