@@ -88,8 +88,8 @@ def find_paragraphs(
         score = round(float(np.average(scores[blocks], weights=weights)), 4)
         label = _label(labels, blocks.tolist(), weights)
         place = (start, end) if not removed else (None, None)
-        members = tuple(blocks.tolist())
-        found.append(Paragraph(kind, own, place[0], place[1], headings, xpath, members, score, label))
+        own_blocks = tuple(blocks.tolist())
+        found.append(Paragraph(kind, own, place[0], place[1], headings, xpath, own_blocks, score, label))
     return tuple(found)
 
 
@@ -106,21 +106,18 @@ def _units(page: Page, rows: NDArray[np.intp]) -> list[tuple[list[int], int, int
     before = -1  # element that begins a line around the block before
     for place, (row, unit) in enumerate(zip(rows.tolist(), element, strict=True)):
         around = _line_element(nodes, int(blocks.parent[row]))
-        if (
-            place
-            and unit == element[place - 1]
-            and (unit >= 0 or _goes_on(separators[place], same_element=around == before))
-        ):
+        goes_on = place > 0 and unit == element[place - 1]
+        if goes_on and unit < 0:
             n_breaks = int(breaks[blocks.node[row]] - breaks[blocks.last_node[rows[place - 1]]])
-            if unit >= 0 or n_breaks < 2:
-                found[-1][0].append(place)
-                before = around
-                continue
-        found.append(([place], unit, -1))
+            goes_on = n_breaks < 2 and _goes_on(separators[place], same_element=around == before)
+        if goes_on:
+            found[-1][0].append(place)
+        else:
+            found.append(([place], unit))
         before = around
     return [
         (members, unit, unit if unit >= 0 else _common(nodes, blocks.parent[rows[members]].tolist()))
-        for members, unit, _ in found
+        for members, unit in found
     ]
 
 
