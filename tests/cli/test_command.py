@@ -49,7 +49,7 @@ def test_extract_json_has_the_documented_fields(capsys: pytest.CaptureFixture[st
         "xpath",
         "label",
     ]
-    assert len(record["paragraphs", "removed", "blocks"]) == record["n_blocks"]
+    assert len(record["blocks"]) == record["n_blocks"]
 
 
 def test_extract_reads_standard_input() -> None:
