@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterable
 from functools import partial
 
-from blockml.decision.decide import decide, label_names, with_threshold
+from blockml.decision.decide import Decision, decide, label_names, with_threshold
 from blockml.errors import UsageError
 from blockml.extractors import Extractor
 from blockml.extractors.base import HasExtractor
 from blockml.extractors.registry import as_extractor
-from blockml.page import Extraction, Label, Metadata, Page, Status
+from blockml.page import Extraction, Label, Metadata, Page, Paragraph, Status
 from blockml.page.lazy import Lazy
 from blockml.parsing import Limits, parse
 from blockml.parsing.decoding import Detector
@@ -149,7 +149,16 @@ def _extract(
         remarks=prediction.remarks,
         labels=decision.labels,
         lazy_metadata=Lazy(partial(_metadata, page)),
+        lazy_paragraphs=Lazy(partial(_paragraphs, page, decision, removed=False)),
+        lazy_removed=Lazy(partial(_paragraphs, page, decision, removed=True)),
     )
+
+
+def _paragraphs(page: Page, decision: Decision, *, removed: bool) -> tuple[Paragraph, ...]:
+    """Group the kept or the removed blocks into paragraphs; the module is imported when somebody asks for it."""
+    from blockml.rendering.paragraphs import find_paragraphs
+
+    return find_paragraphs(page, decision.kept, decision.scores, decision.labels, removed=removed)
 
 
 def _metadata(page: Page) -> Metadata:

@@ -16,7 +16,7 @@ from blockml.errors import InputError, UsageError
 from blockml.parsing import BACKENDS
 
 __all__ = ["HelpFormatter", "add_datasets", "add_format", "add_jobs", "add_page", "add_parameters", "fraction", "names"]
-__all__ += ["add_backend", "parameters", "parsing_options", "positive", "processes", "read_page", "seconds"]
+__all__ += ["add_backend", "parameters", "parsing_options", "positive", "processes", "read_page", "refuse", "seconds"]
 
 _PYTHON = {"True": True, "False": False, "None": None}
 
@@ -147,9 +147,30 @@ def parameters(pairs: Sequence[str]) -> dict[str, Any]:
 def read_page(name: str, limit: int = -1) -> bytes:
     """Read at most ``limit`` bytes of a file, unzipped if its name ends in ``.gz``, or of standard input for ``-``.
 
-    Raises InputError if it cannot be read.
+    Raises InputError if it cannot be read or is an archive of many pages.
     """
     try:
-        return sys.stdin.buffer.read(limit) if name == "-" else read_bytes(Path(name), limit)
+        data = sys.stdin.buffer.read(limit) if name == "-" else read_bytes(Path(name), limit)
     except OSError as error:
         raise InputError(getattr(error, "strerror", None) or str(error), source=name) from error
+    if data.startswith(b"WARC/"):
+        raise InputError(
+            "is a WARC archive of many pages; give one page (--source takes an archive of the pages that it links to)",
+            source=name,
+        )
+    return data
+
+
+def refuse(arguments: argparse.Namespace, reason: str, **defaults: object) -> None:
+    """Raise UsageError if options that have no effect for a reason differ from their default values.
+
+    Examples
+    --------
+    >>> refuse(argparse.Namespace(max_loads=5), "with a stored template", max_loads=50)
+    Traceback (most recent call last):
+    blockml.errors.UsageError: --max-loads has no effect with a stored template
+    """
+    given = [name for name, default in defaults.items() if getattr(arguments, name) != default]
+    if given:
+        names = " and ".join(f"--{name.replace('_', '-')}" for name in given)
+        raise UsageError(f"{names} {'has' if len(given) == 1 else 'have'} no effect {reason}")

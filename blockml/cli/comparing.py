@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from blockml.cli.arguments import add_datasets, add_format, add_jobs, positive
+from blockml.cli.arguments import add_datasets, add_format, add_jobs, positive, refuse
 from blockml.cli.output import command_line, note, print_rows, progress_bar, writing
 from blockml.datasets import open_dataset
 from blockml.errors import UsageError
@@ -64,6 +64,8 @@ def run_compare(arguments: argparse.Namespace) -> int:
 
     if not arguments.datasets or not arguments.output or not (arguments.systems or arguments.outputs):
         raise UsageError("compare needs a system, --dataset and -o; or --list")
+    if arguments.limit is None:
+        refuse(arguments, "without --limit", seed=0)
     chosen = choose(arguments.systems, arguments.outputs)
     samples = [draw_sample(open_dataset(spec), arguments.limit, arguments.seed) for spec in arguments.datasets]
 

@@ -26,6 +26,8 @@ def add_extract(parser: argparse.ArgumentParser) -> None:
     add("--with-title", action=argparse.BooleanOptionalAction, default=None, help=text)
     text = "put an empty line between paragraphs of text"
     add("--paragraphs", action="store_true", default=None, help=text)
+    text = "add chunks of at most N characters to JSON, made of whole paragraphs where they fit"
+    add("--chunk-size", type=positive, metavar="N", help=text)
     add("-o", "--output", metavar="FILE", help="output file, instead of standard output")
     text = "learn the site's template from the pages that this page links to, read from here; web fetches them"
     add("--source", metavar="FOLDER|ARCHIVE|web", help=text)
@@ -70,7 +72,7 @@ def chosen_extractor(arguments: argparse.Namespace) -> Extractor:
 
 def run_extract(arguments: argparse.Namespace) -> int:
     """Extract one page; return 1 if there is no text."""
-    options = {"with_title": arguments.with_title, "paragraphs": arguments.paragraphs}
+    options = {name: getattr(arguments, name) for name in ("with_title", "paragraphs", "chunk_size")}
     check_options(arguments.format, **options)
     extractor = chosen_extractor(arguments)
     include, exclude = check_labels(extractor, arguments.include, arguments.exclude)

@@ -19,6 +19,7 @@ from blockml.cli.arguments import (
     parameters,
     parsing_options,
     positive,
+    refuse,
 )
 from blockml.cli.output import command_line, note, print_json, print_rows, progress_bar, write_output, writing
 from blockml.datasets import open_dataset
@@ -87,6 +88,8 @@ def run_train(arguments: argparse.Namespace) -> int:
     protocols = arguments.cv or chosen.protocols
     if "none" in protocols and len(protocols) > 1:
         raise UsageError("--cv none excludes other values of --cv")
+    if "none" in protocols:
+        refuse(arguments, "with --cv none", folds=None)
     output = _output_file(arguments)
     model = train(
         [open_dataset(spec) for spec in arguments.datasets],
@@ -133,6 +136,10 @@ def _output_file(arguments: argparse.Namespace) -> Path:
         raise UsageError(
             f"is a folder; -o takes the model file to write, such as {output / 'mine.blockml'}", source=output
         )
+    if output.exists() and not output.is_file():
+        raise UsageError(
+            "is no regular file; -o takes the model file to write, and its card goes beside", source=output
+        )
     return output
 
 
@@ -151,6 +158,8 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
     """Evaluate extractors on data sets, with differences paired by page."""
     from blockml.evaluation.run import METRICS, evaluate_extractor, summarise
 
+    if arguments.format == "json":
+        refuse(arguments, "with --format json, which has the means by page type anyway", by_type=False)
     metrics = arguments.metric or list(METRICS)
     for name in metrics:
         if name not in METRICS:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from blockml.cli.arguments import add_backend, add_format, add_page, parsing_options, positive, read_page
+from blockml.cli.arguments import add_backend, add_format, add_page, parsing_options, positive, read_page, refuse
 from blockml.cli.output import note, print_json, print_rows, write_output, writing
 from blockml.errors import UsageError
 from blockml.parsing import Limits, parse
@@ -40,7 +40,7 @@ def add_extract(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     text = (
         "where linked pages are read from; web fetches them. A template of 'templates detect' is used as it is: no "
-        "page is loaded, and the options on links, equality and votes have no effect"
+        "page is loaded, and the options on links, equality and votes are refused"
     )
     add("--source", required=True, metavar="FOLDER|ARCHIVE|web|FILE.template", help=text)
     add("--site", help="site to read, for a folder with several sites")
@@ -132,6 +132,16 @@ def _stored(arguments: argparse.Namespace) -> PageTemplate:
     """Apply a site template learnt by ``templates detect`` to the page."""
     if arguments.site or arguments.allow_private:
         raise UsageError("--site and --allow-private do not apply to a template", source=arguments.source)
+    refuse(
+        arguments,
+        "with a template of 'templates detect', as no page is loaded",
+        n=N_MAPPED,
+        order="document",
+        max_loads=50,
+        equality=EQUALITY,
+        min_votes=None,
+        successive=False,
+    )
     site = SiteTemplate.load(arguments.source)
     page = parse(read_page(arguments.page, Limits().bytes + 1), url=arguments.url, **parsing_options(arguments))
     site.check(page)

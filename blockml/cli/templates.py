@@ -20,6 +20,7 @@ from blockml.cli.arguments import (
     parameters,
     parsing_options,
     positive,
+    refuse,
 )
 from blockml.cli.output import command_line, note, print_json, print_rows, progress_bar, writing
 from blockml.datasets.corpus import read_rows
@@ -137,6 +138,8 @@ def run_cluster(arguments: argparse.Namespace) -> int:
 
     if arguments.truth_field and not arguments.truth:
         raise UsageError("--truth-field needs --truth FILE")
+    if arguments.truth == "folder":
+        refuse(arguments, "with --truth folder", truth_field=None)
     failed: list[str] = []
     files = find_inputs(arguments.inputs)
     bar = progress_bar(None, "page", quiet=arguments.quiet)
@@ -265,6 +268,8 @@ def run_detect(arguments: argparse.Namespace) -> int:
     """Learn a site template; return 1 if some pages could not be read."""
     if arguments.update and arguments.threshold is not None:
         raise UsageError("--update and --threshold exclude each other, as the layouts are kept")
+    if arguments.update:
+        refuse(arguments, "with --update, as the template keeps its name", name=None)
     failed: list[str] = []
     pages = [page for _, page in _pages(read_items(find_inputs(arguments.inputs)), failed, parsing_options(arguments))]
     if not any(len(page.blocks) for page in pages):

@@ -9,6 +9,7 @@ from blockml.page.labels import MAIN_LABELS, Label, Reason, Status
 from blockml.page.metadata import Metadata
 from blockml.page.nodes import Flag, Nodes
 from blockml.page.page import Extraction, Page
+from blockml.page.paragraphs import Chunk, Paragraph, ParagraphKind
 
-__all__ = ["MAIN_LABELS", "Attributes", "Block", "Blocks", "Extraction", "Flag", "Label", "Metadata", "Nodes", "Page",
-"Reason", "Separator", "Status"]  # fmt: skip
+__all__ = ["MAIN_LABELS", "Attributes", "Block", "Blocks", "Chunk", "Extraction", "Flag", "Label", "Metadata", "Nodes",
+"Page", "Paragraph", "ParagraphKind", "Reason", "Separator", "Status"]  # fmt: skip

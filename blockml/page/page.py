@@ -15,6 +15,7 @@ from blockml.page.labels import Label, Reason, Status
 from blockml.page.lazy import Lazy
 from blockml.page.metadata import Metadata
 from blockml.page.nodes import Nodes
+from blockml.page.paragraphs import Paragraph
 
 __all__ = ["Extraction", "Page"]
 
@@ -72,11 +73,25 @@ class Extraction:
     #: (n_blocks,) predicted label of each block; None if the extractor predicts only content or boilerplate.
     labels: Sequence[Label] | None = None
     lazy_metadata: Lazy[Metadata] = field(default_factory=lambda: Lazy(Metadata))  #: See :attr:`metadata`.
+    lazy_paragraphs: Lazy[tuple[Paragraph, ...]] = field(
+        default_factory=lambda: Lazy(tuple)
+    )  #: See :attr:`paragraphs`.
+    lazy_removed: Lazy[tuple[Paragraph, ...]] = field(default_factory=lambda: Lazy(tuple))  #: See :attr:`removed`.
 
     @property
     def metadata(self) -> Metadata:
         """Title, authors, dates and other metadata of the page, read on first access."""
         return self.lazy_metadata.value
+
+    @property
+    def paragraphs(self) -> tuple[Paragraph, ...]:
+        """Paragraphs, headings, lists, tables and code blocks of the text, grouped on first access."""
+        return self.lazy_paragraphs.value
+
+    @property
+    def removed(self) -> tuple[Paragraph, ...]:
+        """Paragraphs of the removed blocks, grouped on first access."""
+        return self.lazy_removed.value
 
     @property
     def title(self) -> str | None:

@@ -34,7 +34,7 @@ _BINARY_SIGNATURES = {
     b"\x89PNG\r\n\x1a\n": "a PNG image", b"GIF87a": "a GIF image", b"GIF89a": "a GIF image",
     b"\xff\xd8\xff": "a JPEG image", b"\x00\x00\x01\x00": "an icon", b"%PDF-": "a PDF", b"PK\x03\x04": "a ZIP archive",
     b"\x1f\x8b\x08": "gzip data", b"Rar!\x1a\x07": "a RAR archive", b"OggS\x00": "an Ogg file",
-    b"\x1aE\xdf\xa3": "a WebM video", b"wOFF": "a font", b"wOF2": "a font",
+    b"\x1aE\xdf\xa3": "a WebM video", b"wOFF": "a font", b"wOF2": "a font", b"WARC/": "a WARC archive of many pages",
 }  # fmt: skip
 #: "Binary data bytes" of the same standard.
 _BINARY_BYTES = bytes([*range(0x09), 0x0B, *range(0x0E, 0x1B), *range(0x1C, 0x20)])

@@ -9,26 +9,53 @@ from blockml.errors import UnknownNameError, UsageError
 from blockml.page import Extraction
 from blockml.rendering.html import render_html
 from blockml.rendering.markdown import render_markdown
-from blockml.rendering.record import SCHEMA_VERSION, block_records, page_record
+from blockml.rendering.paragraphs import find_chunks
+from blockml.rendering.record import (
+    SCHEMA_VERSION,
+    block_records,
+    chunk_record,
+    json_schema,
+    page_record,
+    paragraph_record,
+)
 from blockml.rendering.text import render_text
 from blockml.text.tokens import metric_tokens
 
-__all__ = ["FORMATS", "block_records", "check_options", "page_record", "render", "render_html", "render_markdown"]
+__all__ = [
+    "FORMATS",
+    "block_records",
+    "check_options",
+    "find_chunks",
+    "json_schema",
+    "page_record",
+    "render",
+    "render_html",
+    "render_markdown",
+]
 __all__ += ["render_text"]
 
 
-def _json(extraction: Extraction) -> str:
-    record = {"schema_version": SCHEMA_VERSION, **page_record(extraction), "blocks": block_records(extraction)}
+def _json(extraction: Extraction, chunk_size: int | None) -> str:
+    record = {
+        "schema_version": SCHEMA_VERSION,
+        **page_record(extraction),
+        "paragraphs": [paragraph_record(paragraph) for paragraph in extraction.paragraphs],
+        "removed": [paragraph_record(paragraph) for paragraph in extraction.removed],
+        "blocks": block_records(extraction),
+    }
+    if chunk_size is not None:
+        found = find_chunks(extraction.text, extraction.paragraphs, chunk_size)
+        record["chunks"] = [chunk_record(chunk) for chunk in found]
     return json.dumps(record, ensure_ascii=False, indent=2)
 
 
-def _text(extraction: Extraction, *, with_title: bool, paragraphs: bool) -> str:
+def _text(extraction: Extraction, *, with_title: bool, paragraphs: bool, **_: object) -> str:
     title = extraction.title if with_title else None
     text = render_text(extraction.page, extraction.kept, paragraphs=True) if paragraphs else extraction.text
     return f"{title}\n\n{text}" if title and not starts_with(extraction.text, title) else text
 
 
-def _markdown(extraction: Extraction, *, with_title: bool, **_: bool) -> str:
+def _markdown(extraction: Extraction, *, with_title: bool, **_: object) -> str:
     title = extraction.title if with_title else None
     text = render_markdown(extraction.page, extraction.kept)
     return f"# {title}\n\n{text}".rstrip() if title and not starts_with(extraction.text, title) else text
@@ -51,10 +78,11 @@ FORMATS: Mapping[str, Callable[..., str]] = {
     "text": _text,
     "markdown": _markdown,
     "html": lambda extraction, **_: render_html(extraction.page, extraction.kept),
-    "json": lambda extraction, **_: _json(extraction),
+    "json": lambda extraction, chunk_size, **_: _json(extraction, chunk_size),
 }
 #: Formats in which an option has an effect.
-_OPTIONS: Mapping[str, Sequence[str]] = {"with_title": ("text", "markdown"), "paragraphs": ("text",)}
+_OPTIONS: Mapping[str, Sequence[str]] = {"with_title": ("text", "markdown"), "paragraphs": ("text",),
+                                         "chunk_size": ("json",)}  # fmt: skip
 
 
 def render(
@@ -63,12 +91,14 @@ def render(
     *,
     with_title: bool | None = None,
     paragraphs: bool | None = None,
+    chunk_size: int | None = None,
 ) -> str:
     """Render an extraction in an output format, a key of :data:`FORMATS`.
 
     Text and Markdown begin with the page's title if ``with_title`` is true, or None for Markdown, unless the main
     content begins with it. HTML is the main content alone, and JSON has a field for the title. Text has an empty line
-    between paragraphs if ``paragraphs`` is true.
+    between paragraphs if ``paragraphs`` is true. JSON (see :func:`json_schema`) has chunks of at most ``chunk_size``
+    characters if that is given.
 
     Raises
     ------
@@ -86,12 +116,12 @@ def render(
     """
     if output_format not in FORMATS:
         raise UnknownNameError("format", output_format, FORMATS)
-    check_options(output_format, with_title=with_title, paragraphs=paragraphs)
+    check_options(output_format, with_title=with_title, paragraphs=paragraphs, chunk_size=chunk_size)
     wanted = output_format == "markdown" if with_title is None else with_title
-    return FORMATS[output_format](extraction, with_title=wanted, paragraphs=bool(paragraphs))
+    return FORMATS[output_format](extraction, with_title=wanted, paragraphs=bool(paragraphs), chunk_size=chunk_size)
 
 
-def check_options(output_format: str, **options: bool | None) -> None:
+def check_options(output_format: str, **options: object) -> None:
     """Raise UsageError if an option of :func:`render` that is not None has no effect in an output format."""
     for name, value in options.items():
         if value is not None and output_format not in _OPTIONS[name]:

@@ -18,18 +18,21 @@ _LINE_START = re.compile(
 )
 #: A backslash before punctuation, the begin of a tag, an opening bracket whose closing one begins a link.
 _ALWAYS = re.compile(
-    rf"\\(?=[!-/:-@\[-`{{-~])|<(?=[A-Za-z/!?])|\[(?=[^\[\]{_PRIVATE}]*\][(\[])|!(?=[\[{_LINK_OPENS}])"
+    rf"\\(?=[!-/:-@\[-`{{-~])|<(?=[A-Za-z/!?][^<]*>|!--)|\[(?=[^\[\]{_PRIVATE}]*\][(\[])|!(?=[\[{_LINK_OPENS}])"
     r"|^\[(?=[^\]\n]+\]:)",
     re.MULTILINE,
 )
 _ENTITY = re.compile(r"&(?:#\w{1,8};|(\w{1,31};))")
 _RUN = re.compile(r"\*+|_+|~+|`+")
+_RUN_OR_MARK = re.compile(rf"{_RUN.pattern}|[{_PRIVATE}]")
+_FIRST_OPEN, _FIRST_CLOSE, _FIRST_RAW = "\U000f0000", "\U00100000", "\U00108000"
 _FORMULA = re.compile(r"\\\((?P<inline>.+?)\\\)|\\\[(?P<display>.+?)\\\]|\$\$(?P<dollars>[^$]+)\$\$", re.DOTALL)
+_DOLLARS = re.compile(_FORMULA.pattern + r"|(?<![\\$])\$(?P<single>[^$]+)\$", re.DOTALL)
 _HAS_PRIVATE = re.compile(f"[{_PRIVATE}]")
 _FORMULA_PLACE = "\1"
 
 
-def escaped(text: str, *, marked: bool = False, code: bool = False) -> str:
+def escaped(text: str, *, marked: bool = False, code: bool = False, tex: bool = False) -> str:
     """Escape a paragraph.
 
     Parameters
@@ -40,6 +43,8 @@ def escaped(text: str, *, marked: bool = False, code: bool = False) -> str:
         Whether marks of emphasis are among them.
     code
         Whether code is among them.
+    tex
+        Whether text between dollar signs is a formula.
 
     Examples
     --------
@@ -48,8 +53,8 @@ def escaped(text: str, *, marked: bool = False, code: bool = False) -> str:
     """
     if _SPECIAL.search(text):
         formulas: list[str] = []
-        if "\\(" in text or "\\[" in text or "$$" in text:
-            text = _FORMULA.sub(lambda match: _hidden(match, formulas), text)
+        if "\\(" in text or "\\[" in text or "$$" in text or tex:
+            text = (_DOLLARS if tex else _FORMULA).sub(lambda match: _hidden(match, formulas), text)
         text = _ALWAYS.sub(r"\\\g<0>", text)
         if "&" in text:
             text = _ENTITY.sub(lambda match: match[0] if match[1] and match[1] not in html5 else f"\\{match[0]}", text)
@@ -72,7 +77,7 @@ def _hidden(match: re.Match[str], formulas: list[str]) -> str:
     """Keep a formula in the notation of MathJax, in that of Markdown, and return what stands in its place."""
     if _HAS_PRIVATE.search(match[0]):
         return match[0]
-    inline = match["inline"]
+    inline = match["inline"] or match.groupdict().get("single")
     formulas.append(f"${inline.strip()}$" if inline else f"$${(match['display'] or match['dollars']).strip()}$$")
     return _FORMULA_PLACE
 
@@ -80,9 +85,14 @@ def _hidden(match: re.Match[str], formulas: list[str]) -> str:
 def _active_runs(text: str, *, marked: bool, code: bool) -> set[int]:
     """Return the places of runs of ``*``, ``_``, ``~`` and backticks that would begin or end a marked part."""
     able: dict[str, list[tuple[int, bool, bool]]] = {}  # place, whether it can begin and end a part
-    for match in _RUN.finditer(text):
+    found: set[int] = set()
+    depth = 0  # marks that are open
+    for match in _RUN_OR_MARK.finditer(text):
         start, end = match.span()
         kind = text[start]
+        if kind >= _FIRST_OPEN:
+            depth += 1 if kind < _FIRST_CLOSE else -1 if kind < _FIRST_RAW else 0
+            continue
         if (start and text[start - 1] == "\\") or (kind == "~" and end - start > 2):
             continue
         before, after = text[start - 1 : start] or " ", text[end : end + 1] or " "
@@ -92,12 +102,13 @@ def _active_runs(text: str, *, marked: bool, code: bool) -> set[int]:
             begins, ends = begins and not before.isalnum(), ends and not after.isalnum()
         elif kind == "`":
             begins = ends = True
-        if begins or ends:
+        if (begins or ends) and marked and depth and kind in "*~":
+            found.add(start)
+        elif begins or ends:
             able.setdefault(kind, []).append((start, begins, ends))
-    found: set[int] = set()
     for kind, runs in able.items():
         first = next((i for i, run in enumerate(runs) if run[1]), len(runs))
         is_paired = any(run[2] for run in runs[first + 1 :])
-        if is_paired or (kind in "*~" and marked) or (kind == "`" and code):
+        if is_paired or (kind == "`" and code):
             found.update([run[0] for run in runs])
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from enum import Enum
 
+from blockml.page.lazy import Lazy
 from blockml.rendering.escapes import escaped
 
 __all__ = ["Mark", "Paragraph"]
@@ -43,6 +44,10 @@ _SPACES, _BREAKS = re.compile("  +"), re.compile(" *\\n[ \\n]*")
 _UNSEEN = re.compile(f"\\w[{_OPENS}]+[^\\w\\s]|[^\\w\\s][{_CLOSES}]+\\w")
 
 
+#: The page has no formulas between dollar signs.
+NO_TEX = Lazy(lambda: False)
+
+
 class Paragraph:
     """A paragraph, heading or cell under way.
 
@@ -52,6 +57,8 @@ class Paragraph:
     ----------
     has_private
         Whether texts may have characters of the private planes, which are left out.
+    has_tex
+        Whether the page writes formulas between dollar signs; asked only for texts that have some.
 
     Examples
     --------
@@ -65,10 +72,20 @@ class Paragraph:
     '2 * 3, a_b, **so** it is'
     """
 
-    __slots__ = ("_count", "_has_code", "_has_private", "_is_marked", "_kinds", "_opened", "_written", "parts")
+    __slots__ = (
+        "_count",
+        "_has_code",
+        "_has_private",
+        "_has_tex",
+        "_is_marked",
+        "_kinds",
+        "_opened",
+        "_written",
+        "parts",
+    )
 
-    def __init__(self, *, has_private: bool) -> None:
-        self._has_private = has_private
+    def __init__(self, *, has_private: bool, has_tex: Lazy[bool] = NO_TEX) -> None:
+        self._has_private, self._has_tex = has_private, has_tex
         self._count = 0  # number of marks and raw pieces so far
         self._has_code = self._is_marked = False  # whether marks of code and of emphasis stand in the paragraph
         self.parts: list[str] = []  #: texts, and characters in place of marks
@@ -168,7 +185,8 @@ class Paragraph:
         if self._written:
             text = self._laid_out(text, heading=heading)
         elif text:
-            text = escaped(text.replace(_BREAK, " ") if heading else self._with_breaks(text)).replace("\n", "  \n")
+            text = text.replace(_BREAK, " ") if heading else self._with_breaks(text)
+            text = escaped(text, tex="$" in text and self._has_tex.value).replace("\n", "  \n")
         self.parts = []
         if self._written:
             self._written, self._kinds = {}, {}
@@ -235,7 +253,9 @@ class Paragraph:
         written = self._written
         if self._is_marked and _UNSEEN.search(text):
             written = {**written, **self._tags(text)}
-        text = escaped(text, marked=self._is_marked, code=self._has_code).replace("\n", "  \n")
+        text = escaped(
+            text, marked=self._is_marked, code=self._has_code, tex="$" in text and self._has_tex.value
+        ).replace("\n", "  \n")
         parts: list[str] = []
         start = 0
         for sign, markdown in written.items():  # in the order of the text

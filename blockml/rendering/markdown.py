@@ -10,13 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page import Flag, Nodes, Page, Separator
+from blockml.page.lazy import Lazy
 from blockml.parsing.segmentation import BREAKING
 from blockml.rendering.code import code_language, code_lines
 from blockml.rendering.inline import Mark, Paragraph
 from blockml.rendering.links import image_address, resolver
-from blockml.rendering.mathematics import find_formulas
+from blockml.rendering.mathematics import find_formulas, formula_of_image, writes_dollars
 from blockml.rendering.shown import content_span, layout_parts, shown_nodes, text_sums
 from blockml.rendering.tables import Cell, read_span, table_lines
+from blockml.rendering.text import kept_separators
 
 __all__ = ["render_markdown"]
 
@@ -99,11 +101,15 @@ class _Writer:
         self.separators = _separators(page, rows)
         self.absolute: Callable[[str], str] = resolver(page.base_url)
         self.lines: list[str] = []
-        self.paragraph = Paragraph(has_private=page.utf8 is None or b"\xf3" in page.utf8 or b"\xf4" in page.utf8)
+        self.paragraph = Paragraph(
+            has_private=page.utf8 is None or b"\xf3" in page.utf8 or b"\xf4" in page.utf8,
+            has_tex=Lazy(lambda: writes_dollars(page)),
+        )
         self.containers: list[_Container] = []
         self.tables: list[_Table] = []
         self.heading = 0
         self.last_lists: Set[int] = _NO_LISTS  # lists around the paragraph that was written last
+        self.defined: set[int] = set()  # lists of definitions with a term that was written
         self.numbers: dict[int, int] | None = None  # of the items of numbered lists
 
     def write(self) -> str:
@@ -200,7 +206,8 @@ class _Writer:
         if name == "dt":
             return _Container("", "", parent, is_term=True)
         if name == "dd":
-            return _Container(": ", "  ", parent)
+            is_defined = parent in self.defined
+            return _Container(": " * is_defined, "  " * is_defined, parent)
         if parent >= 0 and self.nodes.name(parent) == "ol":
             if self.numbers is None:
                 self.numbers = _item_numbers(self.nodes)
@@ -210,7 +217,9 @@ class _Writer:
 
     def _end_container(self) -> None:
         self._flush()
-        self.containers.pop()
+        container = self.containers.pop()
+        if container.is_term and not container.is_pending:
+            self.defined.add(container.list_node)
 
     def _open_part(self, node: int, name: str) -> Callable[[], None]:
         """Begin a table of data, its caption, a row or a cell."""
@@ -256,9 +265,12 @@ class _Writer:
                 paragraph.line_break()
         else:
             attributes = self.nodes.attributes[node]
+            tex = formula_of_image(attributes)
             address = self.absolute(image_address(attributes))
-            if address:
-                alt = re.sub(r"([\[\]\\])", r"\\\1", " ".join(attributes.get("alt", "").split()))
+            if tex:
+                paragraph.raw(tex)
+            elif address:
+                alt = re.sub(r"[\[\]]|\\(?=[!-/:-@\[-`{-~])", r"\\\g<0>", " ".join(attributes.get("alt", "").split()))
                 paragraph.raw(f"![{alt}]({address})")
 
     def _formula(self, node: int) -> None:
@@ -348,12 +360,9 @@ class _Writer:
 
 def _separators(page: Page, rows: NDArray[np.intp]) -> dict[int, int]:
     """Return the separator before each kept block by its first node, if it is not glued to the kept text before it."""
-    blocks = page.blocks
-    before = np.concatenate(([-1], rows[:-1]))
-    separators = np.maximum.reduceat(blocks.separators[: rows[-1] + 1], before + 1)
-    separators[(separators < Separator.SPACE) & (before + 1 < rows)] = Separator.SPACE
+    separators = kept_separators(page, rows)
     places = separators > Separator.GLUED
-    return dict(zip(blocks.node[rows[places]].tolist(), separators[places].tolist(), strict=True))
+    return dict(zip(page.blocks.node[rows[places]].tolist(), separators[places].tolist(), strict=True))
 
 
 def _shown_formulas(page: Page, shown: NDArray[np.bool_], formulas: Mapping[int, str]) -> list[int]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from blockml.page import Attributes, Page
 
-__all__ = ["Formulas", "find_formulas"]
+__all__ = ["Formulas", "find_formulas", "formula_of_image", "writes_dollars"]
 
 #: Formulas by node, and the nodes whose subtrees repeat them.
 Formulas = tuple[Mapping[int, str], frozenset[int]]
@@ -17,6 +17,10 @@ Formulas = tuple[Mapping[int, str], frozenset[int]]
 _NONE: Formulas = ({}, frozenset())
 _SCRIPT = re.compile(rb"<!--.*?-->|<script\b(?P<attributes>[^>]*)>(?P<text>.*?)</script\s*>", re.IGNORECASE | re.DOTALL)
 _TEX = re.compile(r"tex", re.IGNORECASE)
+#: Pictures of formulas: addresses of the programs that draw them, classes, and characters of TeX.
+_TEX_SOURCE = re.compile(r"latex|mathtex|mimetex|codecogs|/math/render/", re.IGNORECASE)
+_TEX_CLASSES = frozenset({"tex", "latex", "mwe-math-fallback-image-inline", "mwe-math-fallback-image-display"})
+_TEX_SIGNS = re.compile(r"[\\^_=+<>]|^\w$")
 _WRAPPED = re.compile(r"\{\\(?:display|text)style (?P<inner>.*)\}", re.DOTALL)
 #: Classes of elements that show a formula once more.
 _COPIES = frozenset({"katex-html", "mwe-math-fallback-image-inline", "mwe-math-fallback-image-display", "MathJax",
@@ -60,6 +64,28 @@ def find_formulas(page: Page) -> Formulas:
         if classes and not _COPIES.isdisjoint(classes.split()):
             copies.add(node)
     return found, frozenset(copies)
+
+
+def writes_dollars(page: Page) -> bool:
+    """Tell whether a page loads a program that reads formulas between dollar signs."""
+    source = page.utf8 or b""
+    return any(name in source for name in (b"athjax", b"athJax", b"katex"))
+
+
+def formula_of_image(attributes: Mapping[str, str]) -> str:
+    """Return the formula that a picture shows, from its alternative text; empty for other pictures.
+
+    Examples
+    --------
+    >>> formula_of_image({"src": "https://a.example/latex.png?x%5E2", "alt": "x^2"}), formula_of_image({"alt": "x^2"})
+    ('$x^2$', '')
+    """
+    alt = attributes.get("alt", "").strip()
+    if not alt or "$" in alt or not _TEX_SIGNS.search(alt):
+        return ""
+    classes = attributes.get("class", "").lower().split()
+    is_formula = not _TEX_CLASSES.isdisjoint(classes) or _TEX_SOURCE.search(attributes.get("src", ""))
+    return _in_dollars(alt, display=False) if is_formula else ""
 
 
 def _in_dollars(tex: str, *, display: bool) -> str:

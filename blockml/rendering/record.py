@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
+from importlib import resources
 from typing import Any
 
-from blockml.page import Extraction
+from blockml.page import Chunk, Extraction, Paragraph
 
-__all__ = ["SCHEMA_VERSION", "block_records", "page_record"]
+__all__ = ["SCHEMA_VERSION", "block_records", "chunk_record", "json_schema", "page_record", "paragraph_record"]
 
 #: Incremented when a field is removed or changes its meaning.
 SCHEMA_VERSION = 1
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of the output format ``json``, in the version :data:`SCHEMA_VERSION`.
+
+    Its ``$defs`` have the schemas of the parts: ``page`` (a record of ``blockml predict``), ``block``, ``paragraph``,
+    ``chunk`` and ``metadata``.
+
+    Examples
+    --------
+    >>> json_schema()["properties"]["schema_version"]
+    {'const': 1}
+    """
+    file = resources.files("blockml.rendering") / f"extraction-{SCHEMA_VERSION}.schema.json"
+    schema: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return schema
 
 
 def page_record(extraction: Extraction, *, metadata: bool = True) -> dict[str, Any]:
@@ -55,3 +74,16 @@ def block_records(extraction: Extraction) -> list[dict[str, Any]]:
     names = ("index", "text", "score", "kept", "reason", "xpath", "label")
     rows = zip(range(len(blocks)), blocks.texts, scores, kept, reasons, xpaths, labels, strict=True)
     return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def paragraph_record(paragraph: Paragraph) -> dict[str, Any]:
+    """Return the record of a paragraph: its fields; ``start`` and ``end`` are None for a removed one."""
+    record = asdict(paragraph)
+    label = None if paragraph.label is None else str(paragraph.label)
+    return {**record, "kind": str(paragraph.kind), "headings": list(paragraph.headings), "label": label,
+            "blocks": list(paragraph.blocks)}  # fmt: skip
+
+
+def chunk_record(chunk: Chunk) -> dict[str, Any]:
+    """Return the record of a chunk: its fields."""
+    return {**asdict(chunk), "headings": list(chunk.headings), "paragraphs": list(chunk.paragraphs)}

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from blockml.page import Flag, Page, Separator
 
-__all__ = ["render_text"]
+__all__ = ["kept_separators", "render_text", "text_pieces"]
 
 _PREFORMATTED, _SPACE, _CELL = int(Flag.PREFORMATTED), int(Separator.SPACE), int(Separator.CELL)
 #: Text between two blocks, by :class:`~blockml.page.Separator`.
@@ -32,14 +32,31 @@ def render_text(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, paragra
     >>> render_text(page, [True] * len(page.blocks))
     'One boldly said.\\nTwo\\nThree'
     """
+    gaps, texts = text_pieces(page, kept, paragraphs=paragraphs)
+    return "".join(chain.from_iterable(zip(gaps, texts, strict=True))).strip("\n")
+
+
+def kept_separators(page: Page, rows: NDArray[np.intp]) -> NDArray[np.uint8]:
+    """Return (n_rows,) the :class:`~blockml.page.Separator` between each kept block and the one before.
+
+    A removed block may have carried the line break; blocks around it are separated at least by a space.
+    """
+    before = np.concatenate(([-1], rows[:-1]))
+    separators: NDArray[np.uint8] = np.maximum.reduceat(page.blocks.separators[: rows[-1] + 1], before + 1)
+    separators[(separators < _SPACE) & (before + 1 < rows)] = _SPACE
+    return separators
+
+
+def text_pieces(
+    page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, paragraphs: bool = False
+) -> tuple[list[str], list[str]]:
+    """Return what stands before each kept block in the text, and the texts of the blocks; see :func:`render_text`."""
     blocks = page.blocks
     rows = np.flatnonzero(np.asarray(kept, dtype=bool))
     if not len(rows):
-        return ""
+        return [], []
     before = np.concatenate(([-1], rows[:-1]))  # the kept block before each
-    # A removed block may have carried the line break; blocks around it are separated at least by a space.
-    separators = np.maximum.reduceat(blocks.separators[: rows[-1] + 1], before + 1)
-    separators[(separators < _SPACE) & (before + 1 < rows)] = _SPACE
+    separators = kept_separators(page, rows)
     texts = list(compress(blocks.texts, kept))
     by_separator = _SEPARATED_PARAGRAPHS if paragraphs else _SEPARATORS
     gaps = list(map(by_separator.__getitem__, separators.tolist()))
@@ -61,7 +78,7 @@ def render_text(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, paragra
         for place in (np.flatnonzero(separators[1:] == _CELL) + 1).tolist():
             gaps[place] = "\t" * max(1, int(n_cells[rows[place]] - n_cells[before[place]]))  # one more per empty cell
     gaps[0] = ""
-    return "".join(chain.from_iterable(zip(gaps, texts, strict=True))).strip("\n")
+    return gaps, texts
 
 
 def _source_of(page: Page) -> Callable[[int, int], str]:

@@ -341,7 +341,7 @@ def test_the_main_container_can_be_asked_for() -> None:
 def test_a_template_splits_no_sentence() -> None:
     """A word that stands emphasised on all pages stays in its sentence; a repeated line goes as a whole."""
     pages = [
-        blockml.parse(f"<p>Home <b>page</b> of {name}s<p>Each {name} <strong>always</strong> sleeps near a {name}.</p>")
+        blockml.parse(f"<p>Home <b>page</b> {name}s<p>Each {name} <strong>always</strong> sleeps near a {name}.</p>")
         for name in ("cat", "dog", "bird", "fish", "cow")
     ]
     result = extract_page(pages[0], at_site(resolve("plain"), SiteTemplate.learn(pages)))

@@ -168,11 +168,25 @@ def test_layout_tables_give_their_text(html: str) -> None:
         "<math alttext='{\\displaystyle x^2_i}'><mi>x</mi></math></span>"
         "<img src='/i' class='mwe-math-fallback-image-inline' alt='{\\displaystyle x^2_i}'></span>",
         "\\(x^2_i\\)",
+        "<img src='http://a.example/latex.php?x' alt='x^2_i'>",
+        "$x^2_i$<script src=/mathjax.js></script>",
     ],
 )
 def test_formulas_are_tex_and_written_once(formula: str) -> None:
     """A second form of the same formula is left out."""
     assert whole(f"<p>Let {formula} be it, a_i * b_i.</p>") == "Let $x^2_i$ be it, a_i * b_i."
+
+
+def test_formulas_between_dollar_signs() -> None:
+    """Nothing is escaped in them if the page loads a program that reads them."""
+    text = "<p>Let $a = \\{1, *b*, c\\}$ be.</p>"
+    assert whole(text) == "Let $a = \\\\{1, \\*b\\*, c\\\\}$ be."
+    assert whole(f"<script src=/katex.js></script>{text}") == "Let $a = \\{1, *b*, c\\}$ be."
+
+
+def test_a_definition_without_its_term() -> None:
+    """It is a paragraph."""
+    assert without("<dl><dt>term<dd>meaning</dl><p>a</p>", "term") == "meaning\n\na"
 
 
 def test_a_formula_of_its_own() -> None:
@@ -191,7 +205,7 @@ def test_mathml_without_tex_gives_its_text() -> None:
     [
         "2 * 3 * 4", "a_b and snake_case_name", "5 < 6 & 7 > 2", "R&D, AT&T; so", "[1] and [sic]", "a | b", "~5 to ~6",
         "C# and F#", "* alone", "It is so! [yes]", "$5 and $6", "-5 degrees", "f***ing", "3.5 is 3.5", "C:\\dir name",
-        "#tag",
+        "-1 <x<2", "#tag",
     ],
 )  # fmt: skip
 def test_no_needless_escapes(text: str) -> None:
@@ -213,6 +227,12 @@ def test_no_needless_escapes(text: str) -> None:
 def test_needed_escapes(text: str, expected: str) -> None:
     """Text that Markdown would read as a mark is escaped."""
     assert whole(f"<p>{text}</p>") == expected
+
+
+def test_stars_beside_emphasis() -> None:
+    """A star is escaped inside of emphasis, where it could end it, and not outside."""
+    assert whole("<p><b>Free.</b> No charge.* About ~5 m</p>") == "**Free.** No charge.* About ~5 m"
+    assert whole("<p><i>2*3 m</i> so</p>") == "*2\\*3 m* so"
 
 
 def test_lines_after_a_break_are_escaped() -> None:

@@ -1,0 +1,47 @@
+"""Paragraphs of an extraction, and chunks of several of them: units for retrieval and citation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from blockml.page.labels import Label
+
+__all__ = ["Chunk", "Paragraph", "ParagraphKind"]
+
+
+class ParagraphKind(StrEnum):
+    """Kind of a paragraph."""
+
+    PARAGRAPH = "paragraph"
+    HEADING = "heading"
+    LIST = "list"  #: a list with the lists in it
+    TABLE = "table"  #: a table of data
+    CODE = "code"
+    QUOTATION = "quotation"  #: a paragraph within ``blockquote``
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A paragraph, heading, list, table or code block of a page."""
+
+    kind: ParagraphKind
+    text: str  #: Text, joined across inline tags; items and rows are lines.
+    start: int | None  #: Place of its first character in ``Extraction.text``; None for a removed one.
+    end: int | None  #: Place after its last character; None for a removed one.
+    headings: tuple[str, ...]  #: Texts of the headings above it, outermost first.
+    xpath: str  #: Path of the deepest element that contains all of it.
+    blocks: tuple[int, ...]  #: Indices of its blocks.
+    score: float  #: Mean score of its blocks, weighted by words.
+    label: Label | None  #: Label with the most words in it; None if the extractor tells no labels.
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Consecutive paragraphs of at most a given size, or a part of a longer one."""
+
+    text: str  #: Text: ``Extraction.text[start:end]``.
+    start: int  #: Place of its first character in ``Extraction.text``.
+    end: int  #: Place after its last character.
+    headings: tuple[str, ...]  #: Headings above its first paragraph.
+    paragraphs: tuple[int, ...]  #: Indices in ``Extraction.paragraphs``.

@@ -1,0 +1,243 @@
+"""Grouping of blocks into paragraphs, and of paragraphs into chunks."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.errors import UsageError
+from blockml.page import Chunk, Label, Nodes, Page, Paragraph, ParagraphKind, Separator
+from blockml.parsing.lines import VOID
+from blockml.parsing.segmentation import BREAKING
+from blockml.rendering.shown import layout_parts, shown_nodes, text_sums
+from blockml.rendering.text import kept_separators, text_pieces
+
+__all__ = ["find_chunks", "find_paragraphs"]
+
+_KINDS = {
+    **dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), ParagraphKind.HEADING),
+    **dict.fromkeys(("ul", "ol", "menu", "dl"), ParagraphKind.LIST),
+    **dict.fromkeys(("pre", "listing", "xmp", "textarea"), ParagraphKind.CODE),
+    "table": ParagraphKind.TABLE,
+}
+#: Elements that a list is no paragraph around: it is a layout of sections.
+_SECTIONS = frozenset("h1 h2 h3 h4 h5 h6 pre table blockquote article section".split())
+#: Ends of a part of a paragraph that is longer than a chunk, best first.
+_CUTS = (re.compile(r"\n"), re.compile(r"[.!?…。！？]['\"”’)]*\s|[。！？]"), re.compile(r"\s"))
+
+
+def find_paragraphs(
+    page: Page,
+    kept: NDArray[np.bool_],
+    scores: NDArray[np.float32],
+    labels: Sequence[Label] | None,
+    *,
+    removed: bool = False,
+) -> tuple[Paragraph, ...]:
+    """Group the kept blocks into paragraphs, or with ``removed`` the others.
+
+    Lists and tables of data are one paragraph each, unless a list has headings or other sections in it. Lines that only
+    ``br`` separates belong to one paragraph; two in a row end it.
+
+    Parameters
+    ----------
+    page
+        The page.
+    kept, scores
+        (n_blocks,) the decision.
+    labels
+        (n_blocks,) label of each block; None if the extractor tells no labels.
+    removed
+        Whether to group the removed blocks; these have no place in the text.
+    """
+    mask = ~kept if removed else kept
+    rows = np.flatnonzero(mask)
+    if not len(rows):
+        return ()
+    gaps, texts = text_pieces(page, mask)
+    lengths = np.array([len(piece) for pair in zip(gaps, texts, strict=True) for piece in pair], dtype=np.int64)
+    ends = np.cumsum(lengths)[1::2]
+    whole = "".join(piece for pair in zip(gaps, texts, strict=True) for piece in pair)
+    lead = len(whole) - len(whole.lstrip("\n"))
+    text = whole.strip("\n")
+    units = _units(page, rows)
+    xpaths = page.nodes.xpaths([node for _, _, node in units])
+    found: list[Paragraph] = []
+    above: list[tuple[int, str]] = []  # level and text of the open headings
+    for (members, unit, _), xpath in zip(units, xpaths, strict=True):
+        first, last = members[0], members[-1]
+        start, end = int(ends[first]) - len(texts[first]) - lead, min(int(ends[last]) - lead, len(text))
+        own = text[max(start, 0) : end]
+        start, end = max(start, 0) + len(own) - len(own.lstrip("\n")), end - len(own) + len(own.rstrip("\n"))
+        own = own.strip("\n")
+        if not own.strip():
+            continue
+        kind = _kind(page.nodes, unit, int(page.blocks.parent[rows[first]]))
+        if kind is ParagraphKind.HEADING:
+            level = int(page.nodes.name(unit)[1])
+            above = [item for item in above if item[0] < level]
+        headings = tuple([heading for _, heading in above])
+        if kind is ParagraphKind.HEADING:
+            above.append((level, " ".join(own.split())))
+        blocks = rows[members]
+        weights = np.maximum(page.blocks.n_words[blocks], 1e-3)
+        score = round(float(np.average(scores[blocks], weights=weights)), 4)
+        label = _label(labels, blocks.tolist(), weights)
+        place = (start, end) if not removed else (None, None)
+        own_blocks = tuple(blocks.tolist())
+        found.append(Paragraph(kind, own, place[0], place[1], headings, xpath, own_blocks, score, label))
+    return tuple(found)
+
+
+def _units(page: Page, rows: NDArray[np.intp]) -> list[tuple[list[int], int, int]]:
+    """Return the paragraphs: places of their blocks in ``rows``, element that makes them one (or -1), and its node.
+
+    The node is the deepest element around all blocks.
+    """
+    nodes, blocks = page.nodes, page.blocks
+    element = _elements(page, rows)[blocks.node[rows]].tolist()
+    separators = kept_separators(page, rows).tolist()
+    breaks = text_sums(nodes.named({"br"}))
+    found: list[tuple[list[int], int]] = []
+    before = -1  # element that begins a line around the block before
+    for place, (row, unit) in enumerate(zip(rows.tolist(), element, strict=True)):
+        around = _line_element(nodes, int(blocks.parent[row]))
+        goes_on = place > 0 and unit == element[place - 1]
+        if goes_on and unit < 0:
+            n_breaks = int(breaks[blocks.node[row]] - breaks[blocks.last_node[rows[place - 1]]])
+            goes_on = n_breaks < 2 and _goes_on(separators[place], same_element=around == before)
+        if goes_on:
+            found[-1][0].append(place)
+        else:
+            found.append(([place], unit))
+        before = around
+    return [
+        (members, unit, unit if unit >= 0 else _common(nodes, blocks.parent[rows[members]].tolist()))
+        for members, unit in found
+    ]
+
+
+def _goes_on(separator: int, *, same_element: bool) -> bool:
+    """Tell whether a block belongs to the paragraph of the one before."""
+    return separator <= Separator.SPACE or (separator == Separator.LINE and same_element)
+
+
+def _elements(page: Page, rows: NDArray[np.intp]) -> NDArray[np.int64]:
+    """Return (n_nodes,) the heading, list, table or code block that a node is part of; -1 without one."""
+    nodes = page.nodes
+    found = np.full(len(nodes), -1, dtype=np.int64)
+    layout = layout_parts(nodes, shown_nodes(page, rows, BREAKING))
+    sections = text_sums(nodes.named(_SECTIONS))
+    stop = 0
+    for node in np.flatnonzero(nodes.named(frozenset(_KINDS))).tolist():
+        end = int(nodes.end[node])
+        kind = _KINDS[nodes.name(node)]
+        is_layout = kind is ParagraphKind.TABLE and node in layout
+        if node < stop or is_layout or (kind is ParagraphKind.LIST and sections[end] > sections[node]):
+            continue
+        found[node:end] = node
+        stop = end
+    return found
+
+
+def _line_element(nodes: Nodes, node: int) -> int:
+    """Return the nearest element that begins a line of its own, or the root."""
+    while node >= 0 and (nodes.name(node) not in BREAKING or nodes.name(node) in VOID):
+        node = int(nodes.parent[node])
+    return node
+
+
+def _common(nodes: Nodes, elements: Sequence[int]) -> int:
+    """Return the deepest element that contains all given ones."""
+    node, last = min(elements), max(elements)
+    while node >= 0 and nodes.end[node] <= last:
+        node = int(nodes.parent[node])
+    return node
+
+
+def _kind(nodes: Nodes, unit: int, parent: int) -> ParagraphKind:
+    """Return the kind of a paragraph."""
+    if unit >= 0:
+        return _KINDS[nodes.name(unit)]
+    around = {nodes.name(node) for node in [parent, *nodes.ancestors(parent)]} if parent >= 0 else set()
+    return ParagraphKind.QUOTATION if "blockquote" in around else ParagraphKind.PARAGRAPH
+
+
+def _label(labels: Sequence[Label] | None, blocks: Sequence[int], weights: NDArray[np.float64]) -> Label | None:
+    """Return the label with the most words."""
+    if labels is None:
+        return None
+    counts: Counter[Label] = Counter()
+    for block, weight in zip(blocks, weights.tolist(), strict=True):
+        counts[labels[block]] += weight
+    return counts.most_common(1)[0][0]
+
+
+def find_chunks(text: str, paragraphs: Sequence[Paragraph], size: int) -> tuple[Chunk, ...]:
+    """Join consecutive paragraphs to chunks of at most ``size`` characters.
+
+    A heading begins a chunk if the one before is at least half full, and never ends one. A longer paragraph is cut at
+    the end of a line, else of a sentence, else of a word.
+
+    Raises
+    ------
+    UsageError
+        ``size`` is less than 1.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> result = blockml.extract("<h2>Cats</h2><p>They sleep. They eat.</p>", model="plain")
+    >>> [chunk.text for chunk in find_chunks(result.text, result.paragraphs, 20)]
+    ['Cats\\nThey sleep.', 'They eat.']
+    """
+    if size < 1:
+        raise UsageError(f"size must be at least 1, got {size}")
+    found: list[Chunk] = []
+    parts = list(_parts(text, paragraphs, size))
+    first = 0
+    while first < len(parts):
+        last = first + 1
+        while last < len(parts) and parts[last][1] - parts[first][0] <= size:
+            is_heading = paragraphs[parts[last][2]].kind is ParagraphKind.HEADING
+            if is_heading and 2 * (parts[last - 1][1] - parts[first][0]) >= size:
+                break
+            last += 1
+        while last < len(parts) and last - first > 1 and paragraphs[parts[last - 1][2]].kind is ParagraphKind.HEADING:
+            last -= 1
+        start, end = parts[first][0], parts[last - 1][1]
+        members = tuple(dict.fromkeys(part[2] for part in parts[first:last]))
+        found.append(Chunk(text[start:end], start, end, paragraphs[members[0]].headings, members))
+        first = last
+    return tuple(found)
+
+
+def _parts(text: str, paragraphs: Sequence[Paragraph], size: int) -> Iterator[tuple[int, int, int]]:
+    """Iterate over begin, end and index of paragraphs; longer ones than ``size`` are cut."""
+    for index, paragraph in enumerate(paragraphs):
+        if paragraph.start is None or paragraph.end is None:
+            continue
+        start, end = paragraph.start, paragraph.end
+        while start < end:
+            stop = end if end - start <= size else _cut(text, start, start + size)
+            length = len(text[start:stop].rstrip())
+            if length:
+                yield start, start + length, index
+            start = stop
+            while start < end and text[start].isspace():
+                start += 1
+
+
+def _cut(text: str, start: int, limit: int) -> int:
+    """Return the best place at or before ``limit`` to cut a text."""
+    for pattern in _CUTS:
+        ends = [match.end() for match in pattern.finditer(text, start, min(limit + 1, len(text)))]
+        while ends and len(text[start : ends[-1]].rstrip()) > limit - start:
+            ends.pop()
+        if ends:
+            return ends[-1]
+    return limit

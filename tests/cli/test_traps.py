@@ -1,0 +1,59 @@
+"""Wrong calls are refused with a message that helps."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+import blockml
+from blockml.cli import main
+
+PAGE = str(Path(__file__).parents[2] / "data" / "pages" / "short-article" / "page.html")
+SITE = str(Path(__file__).parents[2] / "data" / "sites")
+
+
+@pytest.mark.parametrize("name", ["pages.warc", "pages.warc.gz"])
+def test_an_archive_is_no_page(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Commands that take one page refuse it; the library gives a status."""
+    data = b"WARC/1.0\r\nWARC-Type: response\r\n\r\n<html><p>A page in an archive.</p></html>"
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    assert main(["extract", str(path)]) == 3
+    assert "is a WARC archive of many pages; give one page" in capsys.readouterr().err
+    result = blockml.extract(data)
+    assert (str(result.status), result.warnings) == (
+        "undecodable",
+        ("not HTML (looks like a WARC archive of many pages)",),
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["extract", PAGE, "--format", "json", "--with-title"], "with_title has an effect in text and"),
+        (["extract", PAGE, "--format", "html", "--no-with-title"], "with_title has an effect in text and"),
+        (["extract", PAGE, "--format", "markdown", "--paragraphs"], "paragraphs has an effect in text only"),
+        (["extract", PAGE, "--chunk-size", "9"], "chunk_size has an effect in json only, not in text"),
+        (["templates", "cluster", PAGE, "--truth", "folder", "--truth-field", "x"], "--truth-field has no effect"),
+        (["templates", "detect", PAGE, "-o", "x", "--update", "--name", "x"], "--name has no effect with --update"),
+        (["train", "--dataset", SITE, "-o", "x", "--cv", "none", "--folds", "3"], "--folds has no effect with --cv"),
+        (["evaluate", "plain", "--dataset", SITE, "--by-type", "--format", "json"], "--by-type has no effect"),
+        (["compare", "plain", "--dataset", SITE, "-o", "x", "--seed", "3"], "--seed has no effect without --limit"),
+    ],
+)
+def test_options_without_effect_are_refused(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is read or written."""
+    assert main(arguments) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_a_stored_template_follows_no_links(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Options on links are refused with it."""
+    path = str(tmp_path / "site.template")
+    assert main(["templates", "detect", PAGE, "-o", path]) == 0
+    assert main(["templates", "extract", PAGE, "--source", path, "--n", "3", "--successive"]) == 2
+    assert "--n and --successive have no effect with a template of 'templates detect'" in capsys.readouterr().err

@@ -1,0 +1,171 @@
+"""Paragraphs and chunks of an extraction, and the JSON Schema of its records."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import blockml
+from blockml.errors import UsageError
+from blockml.page import Extraction, ParagraphKind
+from blockml.rendering import find_chunks, json_schema, render
+
+HTML = (
+    "<nav><a href=/>Home</a></nav><h1>Cats</h1><p>They <b>sleep</b> well.<br>A lot.<br><br>And eat.</p><h2>Food</h2>"
+    "<ul><li>Fish<li>Mice <i>raw</i><ul><li>grey</ul></ul><table><tr><th>a<th>b<tr><td>1<td>2</table>"
+    "<h3>Code</h3><pre>\nx = 1\n  y</pre><h2>End</h2><blockquote><p>said</blockquote>"
+)
+PAGES = sorted((Path(__file__).parents[2] / "data" / "pages").glob("*/page.html"))
+
+
+def without_menu() -> Extraction:
+    """Extract everything but the menu."""
+    from blockml.extractors import Plain
+
+    class Rest(Plain):
+        """All blocks but the first."""
+
+        def score(self, page: blockml.Page) -> Any:
+            scores = super().score(page).copy()
+            scores[0] = 0
+            return scores
+
+    return blockml.extract(HTML, model=Rest())
+
+
+def test_kinds_and_texts() -> None:
+    """Inline elements are joined, two line breaks separate, lists and tables are one paragraph each."""
+    found = [(str(paragraph.kind), paragraph.text) for paragraph in without_menu().paragraphs]
+    assert found == [
+        ("heading", "Cats"),
+        ("paragraph", "They sleep well.\nA lot."),
+        ("paragraph", "And eat."),
+        ("heading", "Food"),
+        ("list", "Fish\nMice raw\ngrey"),
+        ("table", "a\tb\n1\t2"),
+        ("heading", "Code"),
+        ("code", "x = 1\n  y"),
+        ("heading", "End"),
+        ("quotation", "said"),
+    ]
+
+
+def test_heading_paths_and_xpaths() -> None:
+    """The path has the open headings; the element contains all blocks."""
+    by_text = {paragraph.text: paragraph for paragraph in without_menu().paragraphs}
+    assert by_text["x = 1\n  y"].headings == ("Cats", "Food", "Code")
+    assert by_text["Code"].headings == ("Cats", "Food")
+    assert by_text["said"].headings == ("Cats", "End")
+    assert by_text["They sleep well.\nA lot."].xpath == "/html/body/p"
+    assert by_text["Fish\nMice raw\ngrey"].xpath == "/html/body/ul"
+
+
+def test_removed_blocks_are_paragraphs_too() -> None:
+    """They have no place in the text."""
+    (removed,) = without_menu().removed
+    assert (removed.text, removed.start, removed.xpath, removed.score) == ("Home", None, "/html/body/nav/a", 0)
+
+
+def test_a_list_around_sections_is_no_paragraph() -> None:
+    """Posts that are items of a list are paragraphs of their own; so are the cells of a layout table."""
+    posts = blockml.extract("<ul><li><h2>A</h2><p>one</p><li><h2>B</h2><p>two</p></ul>", model="plain")
+    assert [paragraph.text for paragraph in posts.paragraphs] == ["A", "one", "B", "two"]
+    layout = blockml.extract("<table><tr><td><h2>A</h2><p>one</p><td>side</table>", model="plain")
+    assert [paragraph.text for paragraph in layout.paragraphs] == ["A", "one", "side"]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.parent.name)
+def test_every_word_is_in_one_paragraph(path: Path) -> None:
+    """Spans are in order, hold the paragraph's text, and leave only white space between them."""
+    result = blockml.extract(path.read_bytes())
+    end = 0
+    for paragraph in result.paragraphs:
+        assert paragraph.start is not None
+        assert paragraph.end is not None
+        assert not result.text[end : paragraph.start].strip()
+        assert result.text[paragraph.start : paragraph.end] == paragraph.text
+        end = paragraph.end
+    assert not result.text[end:].strip()
+    blocks = [block for part in (result.paragraphs, result.removed) for paragraph in part for block in paragraph.blocks]
+    assert len(blocks) == len(set(blocks))
+    assert {i for i, n in enumerate(result.page.blocks.n_words.tolist()) if n} <= set(blocks)
+
+
+@pytest.mark.parametrize("size", [10, 100, 1000])
+@pytest.mark.parametrize("path", PAGES[:6], ids=lambda path: path.parent.name)
+def test_chunks_hold_the_text(path: Path, size: int) -> None:
+    """No chunk is longer than asked for, no word is lost, and chunks end at words if these are short enough."""
+    result = blockml.extract(path.read_bytes())
+    chunks = find_chunks(result.text, result.paragraphs, size)
+    assert all(len(chunk.text) <= size and chunk.text == result.text[chunk.start : chunk.end] for chunk in chunks)
+    assert "".join("".join(chunk.text.split()) for chunk in chunks) == "".join(result.text.split())
+    if size >= 100:
+        assert " ".join(" ".join(chunk.text.split()) for chunk in chunks) == " ".join(result.text.split())
+
+
+def test_chunks_end_before_headings() -> None:
+    """A heading stays with the text below it; a long paragraph is cut after a sentence."""
+    text = "<p>" + "Cats sleep. " * 4 + "</p><h2>Food</h2><p>Fish is what they eat.</p>"
+    result = blockml.extract(text, model="plain")
+    chunks = find_chunks(result.text, result.paragraphs, 36)
+    assert [chunk.text for chunk in chunks] == [
+        "Cats sleep. Cats sleep. Cats sleep.",
+        "Cats sleep.",
+        "Food\nFish is what they eat.",
+    ]
+    assert chunks[2].paragraphs == (1, 2)
+    with pytest.raises(UsageError, match="size must be at least 1, got 0"):
+        find_chunks(result.text, result.paragraphs, 0)
+
+
+def matches(value: Any, schema: dict[str, Any], root: dict[str, Any]) -> None:
+    """Check a value against the few words of JSON Schema that the schema uses."""
+    if "$ref" in schema:
+        target: Any = root
+        for name in schema["$ref"].removeprefix("#/").split("/"):
+            target = target[name]
+        matches(value, target, root)
+        return
+    assert "const" not in schema or value == schema["const"]
+    assert "enum" not in schema or value in schema["enum"]
+    kinds: dict[str, Any] = {
+        "string": str,
+        "integer": int,
+        "number": (int, float),
+        "object": dict,
+        "array": list,
+        "boolean": bool,
+    }
+    kinds["null"] = type(None)
+    names = schema.get("type", [])
+    names = [names] if isinstance(names, str) else names
+    assert not names or any(isinstance(value, kinds[name]) for name in names), (value, names)
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        assert schema.get("minimum", value) <= value <= schema.get("maximum", value)
+    if isinstance(value, dict):
+        assert set(schema.get("required", ())) <= set(value)
+        for name, inner in value.items():
+            assert name in schema.get("properties", {}) or "additionalProperties" in schema, name
+            matches(inner, schema.get("properties", {}).get(name) or schema["additionalProperties"], root)
+    if isinstance(value, list):
+        for inner in value:
+            matches(inner, schema["items"], root)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.parent.name)
+def test_records_follow_the_schema(path: Path) -> None:
+    """Every field is in the published schema, with its type and range."""
+    result = blockml.extract(path.read_bytes(), url="https://a.example/")
+    matches(json.loads(render(result, "json", chunk_size=500)), json_schema(), json_schema())
+
+
+def test_other_extractors_and_statuses_follow_the_schema() -> None:
+    """Without labels, without blocks, with kinds that are in the schema."""
+    for html in (HTML, "", b"%PDF-1.4"):
+        matches(json.loads(render(blockml.extract(html, model="bte"), "json")), json_schema(), json_schema())
+    assert json_schema()["$defs"]["paragraph"]["properties"]["kind"]["enum"] == [str(kind) for kind in ParagraphKind]
+    with pytest.raises(UsageError, match="chunk_size has an effect in json only, not in text"):
+        render(without_menu(), "text", chunk_size=5)

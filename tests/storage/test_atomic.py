@@ -1,0 +1,115 @@
+"""Files are replaced as a whole; devices, pipes, sockets and links are not replaced."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+from blockml.cli import main
+from blockml.storage.atomic import atomic_write
+
+PAGE = str(Path(__file__).parents[2] / "data" / "pages" / "short-article" / "page.html")
+
+
+def extract_to(path: Path) -> None:
+    """Run ``blockml extract -o``."""
+    assert main(["extract", PAGE, "--extractor", "plain", "-o", str(path)]) == 0
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> bytes:
+    """The text that ``extract`` writes."""
+    extract_to(tmp_path / "wanted.txt")
+    return (tmp_path / "wanted.txt").read_bytes()
+
+
+def test_an_error_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    """Neither half a file nor a temporary one stays."""
+    path = tmp_path / "a"
+    path.write_bytes(b"before")
+    with pytest.raises(TypeError), atomic_write(path) as stream:
+        stream.write(b"half" + "text")  # type: ignore[operator]
+    assert path.read_bytes() == b"before"
+    assert [file.name for file in tmp_path.iterdir()] == ["a"]
+
+
+def test_a_link_stays(tmp_path: Path, text: bytes) -> None:
+    """The file behind it is replaced, through a chain of links, and made if it does not exist yet."""
+    target = tmp_path / "folder" / "target.txt"
+    target.parent.mkdir()
+    (tmp_path / "one").symlink_to(target)
+    (tmp_path / "two").symlink_to("one")
+    for _ in range(2):
+        extract_to(tmp_path / "two")
+        assert (tmp_path / "two").is_symlink()
+        assert (tmp_path / "one").is_symlink()
+        assert target.read_bytes() == text
+    assert [file.name for file in target.parent.iterdir()] == ["target.txt"]
+
+
+def test_a_fifo_is_written_to(tmp_path: Path, text: bytes) -> None:
+    """The reader of a named pipe gets the text, and the pipe stays one."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    received: list[bytes] = []
+    reader = threading.Thread(target=lambda: received.append(path.read_bytes()))
+    reader.start()
+    extract_to(path)
+    reader.join(10)
+    assert received == [text]
+    assert stat.S_ISFIFO(path.stat().st_mode)
+
+
+@pytest.mark.usefixtures("socket_enabled")
+def test_a_socket_is_written_to(tmp_path: Path, text: bytes, capsys: pytest.CaptureFixture[str]) -> None:
+    """The listener gets the text, and the socket stays one; without a listener the error names the file."""
+    path = tmp_path / "s"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(str(path))
+        listener.listen()
+        received: list[bytes] = []
+
+        def accept() -> None:
+            connection, _ = listener.accept()
+            with connection, connection.makefile("rb") as stream:
+                received.append(stream.read())
+
+        reader = threading.Thread(target=accept)
+        reader.start()
+        extract_to(path)
+        reader.join(10)
+    assert received == [text]
+    assert stat.S_ISSOCK(path.stat().st_mode)
+    assert main(["extract", PAGE, "--extractor", "plain", "-o", str(path)]) == 2
+    assert f"{path}: can't be written" in capsys.readouterr().err
+
+
+def test_a_device_is_written_to(tmp_path: Path) -> None:
+    """The null device stays a device, by its own name and through a link."""
+    before = Path(os.devnull).stat()
+    extract_to(Path(os.devnull))
+    (tmp_path / "null").symlink_to(os.devnull)
+    extract_to(tmp_path / "null")
+    after = Path(os.devnull).stat()
+    assert stat.S_ISCHR(after.st_mode)
+    assert (before.st_ino, before.st_rdev) == (after.st_ino, after.st_rdev)
+    assert (tmp_path / "null").is_symlink()
+
+
+def test_every_command_writes_so(tmp_path: Path) -> None:
+    """Views, templates and reports don't replace a link either; training refuses what is no file."""
+    for name, command in {
+        "view": ["view", PAGE, "--extractor", "plain"],
+        "site": ["templates", "detect", PAGE],
+    }.items():
+        (tmp_path / name).symlink_to(tmp_path / f"{name}.out")
+        assert main([*command, "-o", str(tmp_path / name)]) == 0
+        assert (tmp_path / name).is_symlink()
+        assert (tmp_path / f"{name}.out").stat().st_size > 100
+    assert main(["train", "--dataset", str(tmp_path), "-o", os.devnull]) == 2
+    assert stat.S_ISCHR(Path(os.devnull).stat().st_mode)
