@@ -316,10 +316,11 @@ def test_pages_of_a_parquet_file(tmp_path: Path) -> None:
     ("data", "expected"),
     [
         (b"<p>page", ["stdin"]),
-        (gzip.compress(b"<p>page"), ["stdin"]),
+        (gzip.compress(b"<p>page", mtime=0), ["stdin"]),
         (b'{"id": "a", "html": "x"}\n{"html": "y"}\n', ["a", "stdin:2"]),
         (warc_record(3, response(b"<p>x")), ["urn:uuid:3"]),
     ],
+    ids=["page", "gzip", "lines", "warc"],
 )
 def test_standard_input(data: bytes, expected: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """A page, JSON lines or a WARC file can come through a pipe."""
