@@ -266,7 +266,7 @@ class Paragraph:
         """Tell whether all marks stand apart, with text on their inner sides and no white space or break there."""
         if "\n" in text:
             return False
-        last, last_closes, last_sign = -9, False, ""
+        last, last_closes, last_sign = -1, False, ""
         end = len(text) - 1
         for sign in self._written:
             place = text.find(sign, last + 1)
