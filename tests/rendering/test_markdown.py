@@ -29,7 +29,7 @@ def without(html: str, *removed: str) -> str:
         ("<h2>Usage<a href='#usage'>¶</a></h2><p>d</p>", "## Usage\n\nd"),
         ("<p>a<b>b</b>c <i> d </i>e</p>", "a**b**c *d* e"),
         ("<p><b>a</b><strong> b</strong></p>", "**a b**"),
-        ("<p>the <em>&quot;</em><i>a,&quot; </i>b", "the *\"a,\"* b"),
+        ("<p>the <em>&quot;</em><i>a,&quot; </i>b", 'the *"a,"* b'),
         ("<p>x<b>(y)</b>z and <i></i> <em>&nbsp;</em>w</p>", "x<strong>(y)</strong>z and w"),
         ("<p>H<sub>2</sub>O, m<sup>2</sup>, <del>no</del></p>", "H<sub>2</sub>O, m<sup>2</sup>, ~~no~~"),
         ("<p>call <code>f(`x`, *y)</code> or <kbd>Ctrl</kbd></p>", "call ``f(`x`, *y)`` or `Ctrl`"),
