@@ -9,17 +9,19 @@ JOBS ?= 2
 CORPORA := $(or $(BLOCKML_CORPORA),$(realpath ../shared/corpora))
 COMPARED := $(if $(CORPORA),$(addprefix $(CORPORA)/,wcxb l3s-gn1 cleaneval cleanportaleval),data/sites data/pages)
 
-.PHONY: help sdist sanitize pythons demo test lint format data model wheel oldest peers gate pin bench paper compare parameters templates default backends clean
+.PHONY: help docs sdist sanitize pythons engines demo test lint format data model wheel oldest peers gate pin bench paper compare parameters templates default backends clean
 
 help:
 	@echo "make demo    train on data/, extract, predict in batch, compare, write the report (in $(OUT)/)"
 	@echo "make test    run all tests"
 	@echo "make lint    ruff and mypy"
+	@echo "make docs    build the documentation with warnings as errors, to $(OUT)/docs"
 	@echo "make data    generate the pages in data/ again"
 	@echo "make model   train the released models, or as a check on data/ without BLOCKML_CORPORA"
 	@echo "make wheel   build the wheel and test it in an environment of its own"
 	@echo "make sanitize  run the tests of the C extension under gcc's address and undefined-behaviour sanitizers"
 	@echo "make sdist   build the source archive, install from it, and extract a page"
+	@echo "make engines run the tests of Spark, datatrove, Ray, Hugging Face datasets, DuckDB and polars"
 	@echo "make oldest  run the tests with the oldest dependencies that pyproject.toml allows, without the C extension and with it"
 	@echo "make pythons run the tests with every newer Python on the path, or with those in PYTHONS"
 	@echo "make gate    no extractor is worse on data/ than pinned; make pin raises the floors"
@@ -67,6 +69,9 @@ lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: $(VENV)/.installed
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs $(OUT)/docs
 
 format: $(VENV)/.installed
 	$(BIN)/ruff check --fix .
@@ -125,6 +130,14 @@ pythons:
 	  $$name/bin/python -m pip install --quiet --constraint constraints.txt --editable ".[all]" --group test && \
 	  $$name/bin/python -m pytest -n $(JOBS) -q || exit 1; \
 	done
+
+# The adapters of batches, in an environment of their own, since the engines' pins exclude each other's now and then.
+engines:
+	@mkdir -p $(OUT)
+	$(PYTHON) -m venv --clear $(OUT)/engines-venv
+	$(OUT)/engines-venv/bin/python -m pip install --quiet --upgrade pip
+	$(OUT)/engines-venv/bin/python -m pip install --quiet --editable ".[spark,datatrove,ray,frames]" pandas polars duckdb datasets --group test
+	$(OUT)/engines-venv/bin/python -m pytest -q tests/batch/engines
 
 oldest:
 	@mkdir -p $(OUT)

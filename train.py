@@ -11,11 +11,16 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
+import numpy as np
+
 from blockml.cli.output import note, write_output
-from blockml.datasets import Dataset, open_dataset
+from blockml.datasets import Dataset, Gold, LabelledPage, TextGold, open_dataset
 from blockml.model import save_model
+from blockml.parsing import parse
+from blockml.text.tokens import metric_tokens
 from blockml.training.card import render_card
 from blockml.training.recipes import recipe
 from blockml.training.train import train
@@ -23,13 +28,43 @@ from blockml.training.train import train
 ROOT = Path(__file__).parent
 #: Pages of data/ with labelled blocks, for block types.
 OWN = ("sites", "pages")
-#: Fingerprint of the development split of WCXB 1.0: only its pages get the licence of WCXB in their card.
-WCXB_CHECKSUM = "97ef152cdfeec3fbbbfee8f37e37a121d0386b658f25588937c0e4aa4611a2fe"
-WCXB_ATTRIBUTION = (
-    "annotations of the Web Content eXtraction Benchmark (WCXB) 1.0 by Murrough Foley, 2026, development split, "
-    "licensed CC-BY-4.0 (https://creativecommons.org/licenses/by/4.0/); pages whose gold is flagged, and pages "
-    "repeated in the test split, were left out of training"
-)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Licence and attribution of labels."""
+
+    licence: str
+    attribution: str
+
+
+#: Terms by fingerprint: only the pages that they were stated for get them in a card, whatever a folder is called.
+TERMS: Mapping[str, Terms] = {
+    "97ef152cdfeec3fbbbfee8f37e37a121d0386b658f25588937c0e4aa4611a2fe": Terms(
+        "CC-BY-4.0",
+        "annotations of the Web Content eXtraction Benchmark (WCXB) 1.0 by Murrough Foley, 2026, development split, "
+        "licensed CC-BY-4.0 (https://creativecommons.org/licenses/by/4.0/); pages whose gold is flagged, and pages "
+        "repeated in the test split, were left out of training",
+    ),
+    "3db881f31d6459c6efced5ce834a7ecb0a7d13045bd994fb6078661ddc685fbc": Terms(
+        "MIT", "test data of flairNLP/fundus at 18da6e5: article bodies by hand-written parsers of publishers"
+    ),
+    "a22af54311c0725831477e02345e94169fb3b258d34cf04ef49107deb05f7a2a": Terms(
+        "Apache-2.0", "benchmark of opendatalab/magic-html at 47d4a7f: articles and forums, text by hand"
+    ),
+    "ebdc0580e18ad2f8db4592f52f6008869634f9853907b8376d63ca66497e1af7": Terms(
+        "MIT OR Apache-2.0", "fixtures and selectors of postlight/parser at e8ba7ec: article bodies"
+    ),
+    "e896fa480448b4d7004f259dfa033003899cc0bf3f6a512862e1b71522f772f4": Terms(
+        "MIT", "immortal-autumn/Chinese-Web-Content-Extraction-Dataset at 99d0ef0: text by hand"
+    ),
+    "cbf547b774c92140bc99fc86421f9c0683f6037f1299a6f567003be06b3384b8": Terms(
+        "MIT", "threads in the test data of autopager, Formasaurus, llm-webkit and Awful.app: posts by forum software"
+    ),
+    "39447d6c3bf8925fcc0c45995290aeeaf0460626738611ad75e1cbf8362236e9": Terms(
+        "CC0-1.0", "groups of blocks marked by a language model on product, service, collection and listing pages"
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -37,24 +72,63 @@ class Release:
     """A released model: the data for the recipe of its name."""
 
     name: str
-    corpus: str = "wcxb"
+    main_corpora: tuple[str, ...] = ("wcxb",)
+    """Corpora whose labels may be used for a released model: see their licences in the card."""
     type_corpora: tuple[str, ...] = ()
     """Corpora in the public domain with labelled blocks, for block types."""
 
     @property
     def corpora(self) -> tuple[str, ...]:
         """Names of all its corpora."""
-        return (self.corpus, *self.type_corpora)
+        return (*self.main_corpora, *self.type_corpora)
 
 
-RELEASES = (Release("kim2013"), Release("stacking"), Release("default", type_corpora=("dataset-popular",)))
+#: Collections of articles, forums, shops, services and lists beside WCXB, with labels under MIT, Apache 2.0 or CC0.
+OTHERS = ("fundus", "magic-html", "mercury", "chinese-web-content", "forums", "outline-annotated")
+RELEASES = (
+    Release("kim2013"),
+    Release("stacking"),
+    Release("default", ("wcxb", *OTHERS), type_corpora=("dataset-popular",)),
+)
+
+
+#: Collections whose gold of forum pages leaves out what stands between posts: names, dates and counters. WCXB has them.
+WITHOUT_NAMES = ("magic-html",)
+#: Tokens of a block up to which it may be such a line (our choice).
+SHORT = 8
+
+
+def judged(dataset: Dataset) -> Dataset:
+    """Leave short lines between the posts of forum pages out of training, where the gold leaves them out."""
+    if dataset.name not in WITHOUT_NAMES:
+        return dataset
+    pages = [
+        replace(page, gold=None, reader=partial(without_names, page))
+        if page.page_type == "forum" and isinstance(page.gold, TextGold)
+        else page
+        for page in dataset.pages
+    ]
+    return replace(dataset, pages=tuple(pages))
+
+
+def without_names(labelled: LabelledPage, _: Path) -> tuple[bytes, Gold | None]:
+    """Return a page and its gold, in which short blocks between the first and the last block of content are ignored."""
+    html, gold = labelled.load()
+    if not isinstance(gold, TextGold):
+        return html, gold
+    page = parse(html, url=labelled.url, charset=labelled.charset)
+    places = np.flatnonzero(gold.label(page).main)
+    if not len(places):
+        return html, gold
+    between = range(places[0], places[-1])
+    lines = [text for text in (page.blocks.texts[block] for block in between) if len(metric_tokens(text)) <= SHORT]
+    return html, replace(gold, ignored=(*gold.ignored, *lines))
 
 
 def with_terms(dataset: Dataset) -> Dataset:
-    """Add licence and attribution of WCXB to a data set of its pages."""
-    if dataset.checksum() != WCXB_CHECKSUM:
-        return dataset
-    return replace(dataset, licence="CC-BY-4.0", attribution=WCXB_ATTRIBUTION)
+    """Add licence and attribution of a collection to a data set of its pages."""
+    terms = TERMS.get(dataset.checksum())
+    return dataset if terms is None else replace(dataset, licence=terms.licence, attribution=terms.attribution)
 
 
 def main() -> int:
@@ -84,7 +158,7 @@ def write(release: Release, folders: Mapping[str, str], seed: int, jobs: int) ->
     is_complete = all(name in folders for name in release.corpora)
     target = ROOT / "models" if is_complete else ROOT / "out" / "models"
     if is_complete:
-        datasets = [with_terms(open_dataset(f"{release.corpus}={folders[release.corpus]}"))]
+        datasets = [judged(with_terms(open_dataset(f"{name}={folders[name]}"))) for name in release.main_corpora]
         type_datasets = [*(open_dataset(f"{name}={folders[name]}") for name in release.type_corpora), *own]
     else:
         note(f"no {' and '.join(release.corpora)}: {release.name} is trained on data/, as a check only")

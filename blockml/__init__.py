@@ -6,6 +6,7 @@
 ['Cats', 'Cats rule the world.']
 """
 
+from blockml.columns import extract_column
 from blockml.extract import extract
 from blockml.extractors.registry import load
 from blockml.model.model_file import save_model as save
@@ -15,4 +16,7 @@ from blockml.rendering import render
 
 __version__ = "0.1.0"
 
-__all__ = ["Block", "Extraction", "Label", "Limits", "Page", "Status", "extract", "load", "parse", "render", "save"]
+__all__ = [
+    "Block", "Extraction", "Label", "Limits", "Page", "Status", "extract", "extract_column", "load", "parse", "render",
+    "save",
+]  # fmt: skip

@@ -92,7 +92,15 @@ class MissingExtraError(BlockmlError, ImportError):
 
 
 #: Extra of pyproject.toml that installs each package which only some commands need.
-_EXTRAS = {"sklearn": "train", "scipy": "train", "joblib": "train", "threadpoolctl": "train", "html5lib": "html5lib"}
+_EXTRAS = {
+    "sklearn": "train",
+    "scipy": "train",
+    "joblib": "train",
+    "threadpoolctl": "train",
+    "html5lib": "html5lib",
+    "bottle": "label",
+    "nh3": "label",
+}
 
 
 def missing_extra(error: ModuleNotFoundError, purpose: str) -> MissingExtraError | None:

@@ -12,11 +12,14 @@ from functools import partial
 
 from blockml.decision.decide import Decision, decide, label_names, with_threshold
 from blockml.errors import UsageError
-from blockml.extractors import Extractor, resolve
+from blockml.extractors import Extractor
+from blockml.extractors.base import HasExtractor
+from blockml.extractors.registry import as_extractor
 from blockml.page import Extraction, Label, Metadata, Page, Paragraph, Status
 from blockml.page.lazy import Lazy
 from blockml.parsing import Limits, parse
 from blockml.parsing.decoding import Detector
+from blockml.parsing.trees import Tree, is_tree, tree_bytes
 from blockml.rendering.text import render_text
 
 __all__ = ["check_labels", "extract", "extract_page"]
@@ -26,11 +29,11 @@ _NO_PAGE = re.compile(r"(https?://\S+)|[^<>\s]+\.x?html?(?:\.gz)?", re.IGNORECAS
 
 
 def extract(
-    html: bytes | str,
+    html: bytes | str | Tree,
     *,
     url: str | None = None,
     charset: str | None = None,
-    model: str | os.PathLike[str] | Extractor = "default",
+    model: str | os.PathLike[str] | Extractor | HasExtractor = "default",
     threshold: float | None = None,
     include: str | Iterable[str] = (),
     exclude: str | Iterable[str] = (),
@@ -44,15 +47,16 @@ def extract(
     Parameters
     ----------
     html
-        The page as bytes (best: the encoding is then found) or str.
+        The page as bytes (best: the encoding is then found) or str; or a tree of lxml or a selector of parsel, which is
+        written as HTML and parsed again: see :mod:`blockml.parsing.trees` on what is lost.
     url
         Where it came from; kept, not fetched.
     charset
         Encoding label of the transport (HTTP's Content-Type), if there is one.
     model
-        Name of a released model or untrained method, path of a model file, or any extractor. Load once with
-        :func:`blockml.load`
-        and pass the result when a model *file* is used for many pages.
+        Name of a released model or untrained method, path of a model file, ``module:Class`` of an extractor of one's
+        own, any extractor, or a fitted :class:`blockml.estimators.BlockClassifier`. Load once with
+        :func:`blockml.load` and pass the result when a model *file* is used for many pages.
     threshold
         Score from which on a block is kept, instead of the model's own: lower for recall, higher for precision.
     include
@@ -67,8 +71,8 @@ def extract(
     Raises
     ------
     UsageError
-        ``html`` is neither bytes nor str, or is an address or the name of a file; an option has no such value; or
-        ``include`` or ``exclude`` is given and the extractor tells no labels.
+        ``html`` is neither bytes nor str nor a tree, or is an address or the name of a file; an option has no such
+        value; or ``include`` or ``exclude`` is given and the extractor tells no labels.
     ModelError
         The model can't be used.
 
@@ -82,7 +86,11 @@ def extract(
     if isinstance(html, str) and (match := _NO_PAGE.fullmatch(html)):
         what = "an address; fetch the page and pass its bytes" if match[1] else "the name of a file; pass its bytes"
         raise UsageError(f"html must be a page, but {html!r} is {what}")
-    extractor = model if isinstance(model, Extractor) else resolve(model)
+    if not isinstance(html, bytes | str):
+        if not is_tree(html):
+            raise UsageError(f"html must be bytes, str, a tree of lxml or a selector, got {type(html).__name__}")
+        html, charset = tree_bytes(html), "utf-8"
+    extractor = as_extractor(model)
     include, exclude = check_labels(extractor, include, exclude)
     options = extractor.parsing.options()
     page = parse(html, url=url, charset=charset, limits=limits, detector=detector, **options)

@@ -15,7 +15,8 @@ WITHOUT_EXTRAS = """
 import sys
 class Missing:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {"sklearn", "scipy", "joblib", "threadpoolctl", "html5lib", "jinja2", "tqdm"}:
+        extras = "sklearn scipy joblib threadpoolctl pyarrow orjson zstandard fastwarc html5lib jinja2 tqdm".split()
+        if name.partition(".")[0] in extras:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Missing())
 from blockml.cli import main
@@ -45,13 +46,13 @@ def test_a_page_is_extracted(page: Path) -> None:
 
 
 def test_pages_are_predicted(page: Path) -> None:
-    """Prediction in one process works; several processes name the extra."""
-    result = run("predict", page, "--quiet")
-    assert (result.returncode, result.stdout.startswith('{"id":')) == (0, True), result.stderr
-    result = run("predict", page, "--jobs", 2)
+    """Prediction works, in several processes too; other formats name their extra."""
+    for jobs in (1, 2):
+        result = run("predict", page, "--quiet", "--jobs", jobs)
+        assert (result.returncode, result.stdout.startswith('{"id":')) == (0, True), result.stderr
+    result = run("predict", page, "-o", page.with_suffix(".parquet"))
     assert result.returncode == 2
-    assert "several processes needs" in result.stderr
-    assert ".[train]" in result.stderr
+    assert ".[arrow]" in result.stderr
 
 
 @pytest.mark.parametrize("command", ["train", "evaluate", "compare"])

@@ -124,6 +124,7 @@ def test_only_back_ends_call_html_parsers(path: Path) -> None:
 #: Packages and modules that train, evaluate, or learn sites.
 LEARNING = (
     "training/",
+    "estimators/",
     "templates/clustering/",
     "templates/distances/",
     "templates/mapping/etdm.py",

@@ -14,8 +14,7 @@ import blockml
 from benchmarks.speed.pages import Source, blocks, long_page, nested
 from benchmarks.speed.subjects import backends, on_backend
 from benchmarks.speed.tables import Table
-from blockml.batch import predict
-from blockml.batch.inputs import Item
+from blockml.batch import Item, predict
 from blockml.extractors import Extractor
 
 __all__ = ["Curve", "Growth", "exponent", "least_seconds", "of_batches", "of_pages", "ways_of"]
@@ -128,7 +127,7 @@ def of_batches(ways: Ways, page: Source, share: float) -> Growth:
     item = Item("page", html=page.html, url=page.url, charset=page.charset)
 
     def run(extractor: Extractor, n: int) -> int:
-        return sum(1 for _ in predict([item] * n, extractor))
+        return sum(1 for _ in predict([item] * n, extractor, isolation="none"))
 
     curves = [
         Curve(name, amounts, [least_seconds(functools.partial(run, extractor, n)) / n for n in amounts])

@@ -1,7 +1,27 @@
 """Extraction from many pages."""
 
-from blockml.batch.inputs import Item, find_inputs, read_items
-from blockml.batch.runner import Summary, predict, predict_to_file
+from blockml.batch.extractor import BatchExtractor
+from blockml.batch.items import Item
+from blockml.batch.progress import Summary
+from blockml.batch.readers import Inputs, RecordFields, find_inputs, read_items
+from blockml.batch.records import Options, PageExtractor
+from blockml.batch.run import predict, predict_to_file, predict_to_stream
 from blockml.batch.sites import learn_sites
+from blockml.batch.worker import Guard
 
-__all__ = ["Item", "Summary", "find_inputs", "learn_sites", "predict", "predict_to_file", "read_items"]
+__all__ = [
+    "BatchExtractor",
+    "Guard",
+    "Inputs",
+    "Item",
+    "Options",
+    "PageExtractor",
+    "RecordFields",
+    "Summary",
+    "find_inputs",
+    "learn_sites",
+    "predict",
+    "predict_to_file",
+    "predict_to_stream",
+    "read_items",
+]

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from blockml.batch.inputs import Item
+from blockml.batch.items import Item
 from blockml.evaluation.site_pages import MAX_SITE_PAGES
 from blockml.page import Page
 from blockml.parsing import Limits, parse

@@ -21,8 +21,9 @@ __all__ = ["main"]
 #: function that adds the arguments.
 _COMMANDS: Mapping[str, tuple[str, str]] = {
     "extract": ("extracting", "extract the main content of one page"),
-    "predict": ("extracting", "extract the main content of many pages, as JSON lines"),
+    "predict": ("predicting", "extract the main content of many pages"),
     "view": ("viewing", "explain the decision on each block of a page in an HTML file"),
+    "label": ("labelling", "label the blocks of pages in the browser"),
     "train": ("learning", "train a model on labelled pages"),
     "evaluate": ("learning", "evaluate models and extractors on labelled pages"),
     "compare": ("comparing", "compare extractors, models and other tools on labelled pages in a report"),
@@ -50,6 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # texts are in any script, whatever the encoding of the terminal
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    if (folder := os.getcwd()) not in sys.path:  # noqa: PTH109 (a plug-in, module:Class, may be a file of this folder)
+        sys.path.append(folder)
     try:
         arguments = _parse(given)
         code: int = arguments.run(arguments)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +16,8 @@ from blockml.errors import InputError, UsageError
 from blockml.parsing import BACKENDS
 
 __all__ = ["HelpFormatter", "add_datasets", "add_format", "add_jobs", "add_page", "add_parameters", "fraction", "names"]
-__all__ += ["add_backend", "parameters", "parsing_options", "positive", "read_page", "refuse"]
+__all__ += ["add_backend", "parameters", "parsing_options", "positive", "processes", "read_page", "refuse"]
+__all__ += ["seconds"]
 
 _PYTHON = {"True": True, "False": False, "None": None}
 
@@ -57,6 +60,22 @@ def fraction(text: str) -> float:
     return value
 
 
+def seconds(text: str) -> float:
+    """Parse a positive number of seconds, for argparse."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"must be a positive number of seconds, got {text!r}")
+    return value
+
+
+def processes(text: str) -> int:
+    """Parse a number of processes, at most that of the cores, for argparse."""
+    return min(positive(text), os.cpu_count() or 1)
+
+
 def names(text: str) -> tuple[str, ...]:
     """Parse comma-separated names, for argparse.
 
@@ -94,7 +113,8 @@ def add_format(parser: argparse.ArgumentParser) -> None:
 
 def add_jobs(parser: argparse.ArgumentParser) -> None:
     """Add ``--jobs``."""
-    parser.add_argument("--jobs", type=positive, default=1, metavar="N", help="number of processes")
+    text = "number of processes, at most one per core"
+    parser.add_argument("--jobs", type=processes, default=1, metavar="N", help=text)
 
 
 def add_parameters(parser: argparse.ArgumentParser, of: str) -> None:

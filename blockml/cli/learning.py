@@ -24,10 +24,11 @@ from blockml.cli.arguments import (
 from blockml.cli.output import command_line, note, print_json, print_rows, progress_bar, write_output, writing
 from blockml.datasets import open_dataset
 from blockml.errors import UnknownNameError, UsageError
-from blockml.extractors import TrainedExtractor, resolve
+from blockml.extractors import TrainedExtractor, load, resolve
 
 if TYPE_CHECKING:
     from blockml.evaluation.run import PageResult
+    from blockml.model import Model
 
 __all__ = ["COMMANDS"]
 
@@ -40,6 +41,8 @@ def add_train(parser: argparse.ArgumentParser) -> None:
     add("--type-dataset", action="append", default=[], metavar="[NAME=]DIR", dest="type_datasets", help=text)
     add("-o", "--output", required=True, metavar="FILE", help="model file; its card is FILE.md")
     add("--recipe", default="kim2013", metavar="NAME", help="training recipe")
+    text = "adapt this released model or model file to the pages (four or more of a site or kind) instead"
+    add("--base", metavar="NAME|FILE", help=text)
     add_parameters(parser, "recipe")
     add("--name", help="name of the model, instead of that of FILE")
     add_backend(parser)
@@ -75,11 +78,11 @@ COMMANDS = {"train": add_train, "evaluate": add_evaluate}
 
 def run_train(arguments: argparse.Namespace) -> int:
     """Train a model and write it with its card."""
-    from blockml.model import save_model
-    from blockml.training.card import render_card
     from blockml.training.recipes import recipe
     from blockml.training.train import train
 
+    if arguments.base:
+        return _run_adapt(arguments)
     chosen = recipe(arguments.recipe).but(**parameters(arguments.parameters))
     chosen = replace(chosen, parsing=replace(chosen.parsing, **parsing_options(arguments)))
     protocols = arguments.cv or chosen.protocols
@@ -87,15 +90,7 @@ def run_train(arguments: argparse.Namespace) -> int:
         raise UsageError("--cv none excludes other values of --cv")
     if "none" in protocols:
         refuse(arguments, "with --cv none", folds=None)
-    output = Path(arguments.output)
-    if output.is_dir():  # known before hours of training
-        raise UsageError(
-            f"is a folder; -o takes the model file to write, such as {output / 'mine.blockml'}", source=output
-        )
-    if output.exists() and not output.is_file():
-        raise UsageError(
-            "is no regular file; -o takes the model file to write, and its card goes beside", source=output
-        )
+    output = _output_file(arguments)
     model = train(
         [open_dataset(spec) for spec in arguments.datasets],
         chosen,
@@ -109,11 +104,54 @@ def run_train(arguments: argparse.Namespace) -> int:
         report=note,
         accept_defects=arguments.accept_defects,
     )
+    _write_model(model, output)
+    return 0
+
+
+def _run_adapt(arguments: argparse.Namespace) -> int:
+    """Adapt a model to pages, and write it if that helps."""
+    from blockml.training.adapt import adapt
+
+    if arguments.parameters or arguments.cv or arguments.type_datasets or arguments.backend:
+        raise UsageError("--base adapts a model as it is: --set, --cv, --type-dataset and --backend don't apply")
+    output = _output_file(arguments)
+    found = adapt(
+        load(arguments.base).model,
+        [open_dataset(spec) for spec in arguments.datasets],
+        name=arguments.name or output.name.partition(".")[0],
+        command=command_line(),
+        report=note,
+    )
+    if found.model is None:
+        note(f"no model written: adapting {arguments.base} to these pages would not help; label more pages, or keep it")
+        return 1
+    _write_model(found.model, output)
+    return 0
+
+
+def _output_file(arguments: argparse.Namespace) -> Path:
+    """Return the model file to write; raise UsageError for a folder or device, before hours of training."""
+    output = Path(arguments.output)
+    if output.is_dir():
+        raise UsageError(
+            f"is a folder; -o takes the model file to write, such as {output / 'mine.blockml'}", source=output
+        )
+    if output.exists() and not output.is_file():
+        raise UsageError(
+            "is no regular file; -o takes the model file to write, and its card goes beside", source=output
+        )
+    return output
+
+
+def _write_model(model: Model, output: Path) -> None:
+    """Write a model and its card."""
+    from blockml.model import save_model
+    from blockml.training.card import render_card
+
     with writing(output):
         save_model(model, output)
     write_output(render_card(model), f"{output}.md")
     note(f"wrote {output} ({output.stat().st_size / 1000:.0f} kB) and {output}.md")
-    return 0
 
 
 def run_evaluate(arguments: argparse.Namespace) -> int:

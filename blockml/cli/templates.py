@@ -142,7 +142,7 @@ def run_cluster(arguments: argparse.Namespace) -> int:
         refuse(arguments, "with --truth folder", truth_field=None)
     failed: list[str] = []
     files = find_inputs(arguments.inputs)
-    bar = progress_bar(len(files), "page", quiet=arguments.quiet)
+    bar = progress_bar(None, "page", quiet=arguments.quiet)
     pages = bar(_pages(read_items(files), failed, parsing_options(arguments)))
     read = [(item, summarise(page, subclusters=arguments.subclusters)) for item, page in pages]
     if not read:

@@ -71,6 +71,9 @@ def run_view(arguments: argparse.Namespace) -> int:
             title = f"{extractor.id}: {result.page.title or arguments.page}"
             note(f"wrote {write_curve(arguments.curve, curve, result.kept, title)}")
     with writing(arguments.output):
-        path = write_view(result, arguments.output, gold=gold, explain=explanations, threshold=threshold, curve=curve)
+        path = write_view(
+            result, arguments.output, gold=gold, explain=explanations, threshold=threshold, curve=curve,
+            extractor=extractor,
+        )  # fmt: skip
     note(f"wrote {path}: {int(result.kept.sum())} of {len(result.kept)} blocks kept")
     return 0

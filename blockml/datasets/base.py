@@ -159,10 +159,13 @@ def declared_url(path: Path) -> str | None:
 
 
 def text_gold(content: str | None, row: Mapping[str, Any]) -> Gold | None:
-    """Make gold from a text and the snippets of a JSON record, ``with`` and ``without``; None if it has neither."""
+    """Make gold from a text and fields of a JSON record; None if it has neither text nor snippets.
+
+    The fields are lists: the snippets ``with`` and ``without``, and the lines ``ignore``, which may be content or not.
+    """
     required, forbidden = tuple(row.get("with") or ()), tuple(row.get("without") or ())
     if content is not None:
-        return TextGold(content, required, forbidden)
+        return TextGold(content, required, forbidden, tuple(row.get("ignore") or ()))
     return SnippetGold(required, forbidden) if required or forbidden else None
 
 

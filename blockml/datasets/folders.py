@@ -7,7 +7,7 @@ line, covering the page's text in order) or ``expected.txt`` (the main content).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,9 @@ from blockml.datasets.base import Dataset, LabelledPage, declared_url, page_from
 from blockml.datasets.gold import Gold, RunGold
 from blockml.errors import DatasetError, UnknownNameError
 from blockml.page import Label
+from blockml.storage.atomic import atomic_write
 
-__all__ = ["PAGE_NAMES", "read_folders", "read_labels", "read_text"]
+__all__ = ["PAGE_NAMES", "read_folders", "read_labels", "read_text", "write_labels"]
 
 #: File names of pages.
 PAGE_NAMES = ("page.html", "page.html.gz", "page.htm")
@@ -104,3 +105,16 @@ def _runs(path: Path) -> Iterator[tuple[str, Label]]:
         if label not in legal:
             raise UnknownNameError("label", str(label), legal, source=f"{path}, line {number}")
         yield text, Label(label)
+
+
+def write_labels(path: Path, texts: Iterable[str], labels: Iterable[Label]) -> None:
+    """Write labels of a page's blocks, in order, atomically; :func:`read_labels` reads them.
+
+    Raises
+    ------
+    OSError
+        The file can't be written.
+    """
+    rows = [{"text": text, "label": str(label)} for text, label in zip(texts, labels, strict=True)]
+    with atomic_write(path) as stream:
+        stream.write("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode("utf-8", "replace"))

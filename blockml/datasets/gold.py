@@ -56,11 +56,15 @@ class Gold(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TextGold:
-    """Main content as plain text, optionally with ``required`` and ``forbidden`` snippets."""
+    """Main content as plain text, optionally with ``required`` and ``forbidden`` snippets.
+
+    ``ignored`` are lines of the page that may be content or not. Their blocks have no gold.
+    """
 
     content: str
     required: tuple[str, ...] = ()
     forbidden: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
 
     def text(self, main: Set[Label] = MAIN_LABELS) -> str | None:  # noqa: ARG002 (the protocol's signature)
         """Return the gold text."""
@@ -69,13 +73,33 @@ class TextGold:
     def label(self, page: Page, main: Set[Label] = MAIN_LABELS) -> BlockLabels:  # noqa: ARG002
         """Label blocks by the longest common subsequence of the page's tokens and the gold's.
 
-        A block is content if at least half of its tokens are matched; a block without tokens is not.
+        A block is content if at least half of its tokens are matched; a block without tokens is not. Other blocks have
+        no gold if their tokens are part of an ignored line.
+
+        Examples
+        --------
+        >>> import blockml
+        >>> page = blockml.parse("<p>Cats rule the world.</p><p>By <b>Ann</b></p><p>Home</p>")
+        >>> TextGold("Cats rule the world.", ignored=("By Ann",)).label(page).known.tolist()
+        [True, False, False, True]
         """
         owner, tokens = block_tokens(page)
         matched = lcs_alignment(tokens, metric_tokens(self.content)) >= 0
         n = len(page.blocks)
-        share = np.bincount(owner[matched], minlength=n) / np.maximum(1, np.bincount(owner, minlength=n))
-        return BlockLabels(share >= MATCHED_SHARE, share.astype(np.float32), np.ones(n, dtype=bool))
+        n_tokens = np.bincount(owner, minlength=n)
+        share = np.bincount(owner[matched], minlength=n) / np.maximum(1, n_tokens)
+        is_main, known = share >= MATCHED_SHARE, np.ones(n, dtype=bool)
+        if self.ignored:
+            lines = "\n".join(_as_words(metric_tokens(line)) for line in self.ignored)
+            ends = np.cumsum(n_tokens)
+            for block in np.flatnonzero(~is_main & (n_tokens > 0)).tolist():
+                known[block] = _as_words(tokens[ends[block] - n_tokens[block] : ends[block]]) not in lines
+        return BlockLabels(is_main, share.astype(np.float32), known)
+
+
+def _as_words(tokens: Sequence[str]) -> str:
+    """Join tokens so that a part of the tokens is a part of the string."""
+    return f" {' '.join(tokens)} "
 
 
 def block_tokens(page: Page) -> tuple[NDArray[np.int32], list[str]]:

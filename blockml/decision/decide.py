@@ -16,7 +16,7 @@ from blockml.page import Flag, Label, Page, Reason
 from blockml.page.lazy import LazySequence
 from blockml.predictors.block_types import BlockTypeScores
 
-__all__ = ["Decision", "Prediction", "confidence", "decide", "label_names", "with_threshold"]
+__all__ = ["Decision", "Prediction", "confidence", "decide", "label_names", "pooled_over_code", "with_threshold"]
 
 _PREFORMATTED = int(Flag.PREFORMATTED)
 
@@ -88,7 +88,7 @@ def decide(
     scorer = _scorer(prediction)
     scores = scorer(policy)
     # Compared as float32, so that a block whose score equals the threshold is kept.
-    by_score = _with_code(scores, page) >= np.float32(policy.threshold)
+    by_score = pooled_over_code(scores, page) >= np.float32(policy.threshold)
     labels = prediction.labels
     comments = asked_for = excluded = np.zeros(len(scores), dtype=bool)
     if prediction.block_types is not None:
@@ -146,7 +146,7 @@ def _by_score(
     if policy.rule == "expected_f1":
         for field, reason in REASONS:
             if getattr(policy, field) and not kept.all():
-                found[~kept & (_with_code(scorer(_without(policy, field)), page) >= bound)] = reason
+                found[~kept & (pooled_over_code(scorer(_without(policy, field)), page) >= bound)] = reason
     changed = kept != (scores >= bound)
     found[changed & kept], found[changed & ~kept] = Reason.KEPT_WITH_CODE, Reason.REMOVED_WITH_CODE
     return found
@@ -158,7 +158,7 @@ def _without(policy: DecisionPolicy, field: str) -> DecisionPolicy:
     return replace(policy, **changes)
 
 
-def _with_code(scores: NDArray[np.float32], page: Page) -> NDArray[np.float32]:
+def pooled_over_code(scores: NDArray[np.float32], page: Page) -> NDArray[np.float32]:
     """Return the scores, where the blocks of a preformatted element have their mean weighted by words."""
     nodes, blocks = page.nodes, page.blocks
     inside = (blocks.flags & _PREFORMATTED).nonzero()[0]

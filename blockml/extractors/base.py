@@ -9,7 +9,7 @@ import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from blockml.extractors.page_curve import PageCurve
 from blockml.page import Page
 from blockml.parsing.options import ParsingOptions
 
-__all__ = ["Between", "Extractor", "Legal", "Prediction", "Traits", "parameter"]
+__all__ = ["Between", "Extractor", "HasExtractor", "Legal", "Prediction", "Traits", "parameter"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,3 +226,10 @@ class Extractor(ABC):
             vars(self).update(before)
             raise
         return self
+
+
+@runtime_checkable
+class HasExtractor(Protocol):
+    """A fitted estimator that holds an extractor, such as :class:`blockml.estimators.BlockClassifier`."""
+
+    extractor_: Extractor

@@ -33,18 +33,20 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 _KIND_OF = {word: number for number, words in enumerate(KINDS.values()) for word in words}
 # Possessive: runs of blanks are scanned once.
 _SCHEMA = re.compile(rb'"@type"\s*+:\s*+(?:\[\s*+)?+"(\w++)"')
-#: Kinds of addresses, with words that tell them; the first word counts at each position; # is any digit.
+#: Kinds of addresses, with words that tell them; the first word counts at each position; # is any digit, and | the end
+#: of a part of the address: a headline with the word "question" makes no forum.
 _URL_KINDS: Mapping[str, str] = {
-    "forum": "forum thread topic discuss question viewtopic showthread community /t/ /r/",
+    "forum": "/forum| /forums| /thread| /threads| /topic| /topics| /discuss| /discussion| /discussions| /question| "
+    "/questions| /viewtopic| /showthread| /community| /t/ /r/",
     "shop": "product /p/ /dp/ item shop store",
     "shelf": "categor collection /c/ /tag archive search browse list",
     "news": "blog news article story post ####/##",
     "docs": "docs documentation api reference guide wiki manual tutorial help learn",
 }
 _URL_WORDS = re.compile(
-    "|".join(
-        f"(?P<{kind}>{'|'.join(re.escape(word) for word in words.split())})" for kind, words in _URL_KINDS.items()
-    ).replace(r"\#", r"\d")
+    "|".join(f"(?P<{kind}>{'|'.join(re.escape(word) for word in words.split())})" for kind, words in _URL_KINDS.items())
+    .replace(r"\#", r"\d")
+    .replace(r"\|", r"(?![\w-])")
 )
 #: Sums by tag: number of nodes, of words and of blocks in elements of the name.
 _NODES, _WORDS, _BLOCKS = range(3)
@@ -154,13 +156,17 @@ def page_stats(context: PageContext) -> Mapping[str, float]:
 
 
 def declared_metadata(context: PageContext) -> Mapping[str, float]:
-    """Read the kind and the canonical address that the page declares, equal for all its blocks."""
+    """Read the kind and the address that the page declares, equal for all its blocks.
+
+    A page without a canonical address has the address that it was parsed with, if any.
+    """
     kinds = [0.0] * len(KINDS)
     if (own := _KIND_OF.get(context.meta.get("og:type", "").lower())) is not None:
         kinds[own] = 1
     for number in {_KIND_OF[word] for word in map(str.lower, _types(context.page.utf8 or b"")) if word in _KIND_OF}:
         kinds[number] += 2
-    values = (*kinds, *_address(context.meta.get("og:url", "") or context.canonical))
+    address = context.meta.get("og:url", "") or context.canonical or context.page.url or ""
+    values = (*kinds, *_address(address))
     return dict(zip(_DECLARED, values, strict=True))
 
 
@@ -192,7 +198,7 @@ def _types(source: bytes) -> Iterator[str]:
 
 _DECLARED: dict[str, Row] = {
     **{f"is{name}": ("1 by og:type, 2 by schema.org, 3 by both", 0, 3) for name in KINDS},
-    "urlparts": ("parts of the canonical address, -1 without one", -1, np.inf),
+    "urlparts": ("parts of the page's address, canonical if declared, -1 without one", -1, np.inf),
     "urldashes": "dashes in it",
     "urldigits": "digits in it",
     **{f"url{name}": ("0 or 1", 0, 1) for name in _URL_KINDS},

@@ -59,7 +59,7 @@ SHIPPED_SETS: tuple[tuple[str, int, str, str], ...] = (
     ),
     (
         "page",
-        1,
+        2,
         "text, kim2013, tree, vocabulary, repetition and metadata of a whole page",
         """
         words_0 chars_0 wordlen_0 linkedwords_0 linkshare_0 freewords_0 digits_0 capitals_0 ideographs_0 sentences_0

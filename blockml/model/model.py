@@ -8,7 +8,7 @@ from typing import Any
 
 from blockml.decision.policy import DecisionPolicy
 from blockml.parsing.options import ParsingOptions
-from blockml.predictors import BlockTypes, Predictor, TreeEnsemble
+from blockml.predictors import BlockTypes, Correction, Predictor, TreeEnsemble
 
 __all__ = ["Model"]
 
@@ -29,6 +29,8 @@ class Model:
     #: Predicts P(article) of a page from :data:`blockml.decision.page_features.PAGE_FEATURES`.
     article: TreeEnsemble | None = None
     block_types: BlockTypes | None = None  #: Predicts the types of blocks.
+    #: Correction of the log odds on pages of one site or kind, of models that were adapted to it.
+    correction: Correction | None = None
     parsing: ParsingOptions = field(default_factory=ParsingOptions)  #: Options of parsing.
     labels: tuple[str, ...] = ("main", "heading", "supplement")  #: Labels that count as content.
     recipe: Mapping[str, Any] = field(default_factory=dict)  #: Name and parameters of the training recipe.

@@ -23,7 +23,7 @@ from blockml.model.model import Model
 from blockml.page import Label
 from blockml.parsing import BACKENDS, PROFILES
 from blockml.parsing.options import ParsingOptions
-from blockml.predictors import MLP, PREDICTORS, BlockTypes, Predictor, TreeEnsemble
+from blockml.predictors import MLP, PREDICTORS, BlockTypes, Correction, Predictor, TreeEnsemble
 from blockml.storage.arrays import read_arrays, write_arrays
 from blockml.text.words import TOKENIZERS
 
@@ -43,7 +43,7 @@ _PLAIN: Mapping[str, type] = {
 _TYPES: Mapping[str, type] = {**_PLAIN, "predictors": dict, "weights": dict, "policy": dict, "parsing": dict}
 _PARSING_TYPES: Mapping[str, type] = {"backend": str, "profile": str, "keep_wordless": bool, "tokenizer": str}
 #: Names of predictors of something else than main content.
-_ARTICLE, _BLOCK_TYPES = "article", "block_types"
+_ARTICLE, _BLOCK_TYPES, _CORRECTION = "article", "block_types", "correction"
 
 P = TypeVar("P", bound=Predictor)
 
@@ -61,6 +61,8 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
         named[_ARTICLE] = model.article
     if model.block_types is not None:
         named[_BLOCK_TYPES] = model.block_types
+    if model.correction is not None:
+        named[_CORRECTION] = model.correction
     header = {
         "format": FORMAT,
         **_MARK,
@@ -110,9 +112,10 @@ def _build(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Mod
         )
     found = _predictors(header["predictors"], arrays, len(known.columns))
     article, types = found.pop(_ARTICLE, None), found.pop(_BLOCK_TYPES, None)
+    correction = found.pop(_CORRECTION, None)
     for name, predictor in found.items():
-        if isinstance(predictor, BlockTypes):
-            raise ModelFormatError(f"the predictor {name!r} of main content must not be of kind {BlockTypes.kind}")
+        if isinstance(predictor, BlockTypes | Correction):
+            raise ModelFormatError(f"the predictor {name!r} of main content must not be of kind {predictor.kind}")
     values: dict[str, Any] = {name: header[name] for name in _PLAIN}
     for name in ("labels", "training", "notes"):
         values[name] = tuple(header[name])
@@ -123,6 +126,7 @@ def _build(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Mod
         policy=DecisionPolicy.from_header(header["policy"]),
         article=_of_kind(article, TreeEnsemble, _ARTICLE),
         block_types=_of_kind(types, BlockTypes, _BLOCK_TYPES),
+        correction=_of_kind(correction, Correction, _CORRECTION),
         parsing=parsing,
     )
 

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from blockml.decision.decide import Prediction
 from blockml.decision.page_features import PREDICTED_F1, BlockAmounts, page_features
 from blockml.features.page_matrix import PageMatrix
 from blockml.model.model import Model
 from blockml.predictors.block_types import BlockTypeScores
-from blockml.predictors.log_odds import average_log_odds, sigmoid
+from blockml.predictors.log_odds import average_log_odds, log_odds, sigmoid
 
 __all__ = ["score_page"]
 
 
-def score_page(model: Model, page: PageMatrix) -> Prediction:
+def score_page(model: Model, page: PageMatrix, correction: NDArray[np.float64] | None = None) -> Prediction:
     """Score the blocks of a page by the features that the model was trained on.
+
+    Parameters
+    ----------
+    model
+        The model.
+    page
+        Features of the page.
+    correction
+        (n_blocks,) added to the log odds; by default that of the model, if it was adapted.
 
     Raises
     ------
@@ -32,18 +44,26 @@ def score_page(model: Model, page: PageMatrix) -> Prediction:
     """
     first, *others = model.predictors.values()
     if others:
-        log_odds = [predictor.log_odds(page) for predictor in model.predictors.values()]
-        alone, probabilities = sigmoid(log_odds[0]), average_log_odds(log_odds, list(model.weights.values()))
+        odds = [predictor.log_odds(page) for predictor in model.predictors.values()]
+        alone, probabilities = sigmoid(odds[0]), average_log_odds(odds, list(model.weights.values()))
     else:
         alone = probabilities = first.probabilities(page)
+    uncorrected = probabilities
+    if correction is None and model.correction is not None:
+        correction = model.correction.log_odds(page)
+    if correction is not None:
+        probabilities = sigmoid(log_odds(uncorrected) + correction)
     types = None if model.block_types is None else BlockTypeScores(model.block_types, page)
     if model.policy.rule != "expected_f1":
         return Prediction(probabilities, block_types=types)
     context = page.context
-    row = page_features(BlockAmounts(context.words, context.linked, context.prose), alone, probabilities)
+    amounts = BlockAmounts(context.words, context.linked, context.prose)
+    row = page_features(amounts, alone, uncorrected)  # P(article) was trained on probabilities without a correction
     p_article = None
     if model.article is not None:
         p_article = float(sigmoid(model.article.trees.predict(row[None]))[0])
+    if correction is not None:
+        row = page_features(amounts, probabilities, probabilities)
     return Prediction(
         probabilities, confidence=float(row[PREDICTED_F1]), context=context, p_article=p_article, block_types=types
     )

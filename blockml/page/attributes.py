@@ -37,7 +37,7 @@ class Attributes(Sequence[Mapping[str, str]]):
     ({'class': 'a b', 'hidden': ''}, {}, 3)
     """
 
-    __slots__ = ("ends", "given", "number", "pairs")
+    __slots__ = ("_mapped", "ends", "given", "number", "pairs")
 
     def __init__(
         self, number: NDArray[np.int32], given: list[Mapping[str, str] | None], pairs: bytes, ends: NDArray[np.int64]
@@ -46,6 +46,7 @@ class Attributes(Sequence[Mapping[str, str]]):
         self.given = given
         self.pairs = pairs
         self.ends = ends
+        self._mapped: list[int] | None = None  # sets that were given as mappings
 
     def __len__(self) -> int:
         return len(self.number)
@@ -78,7 +79,9 @@ class Attributes(Sequence[Mapping[str, str]]):
             has_word[number] = True
             place = pairs.find(word, int(self.ends[number]))
         text = word.decode()
-        for number in np.flatnonzero(np.diff(self.ends, prepend=0) == 0).tolist():  # given as mappings
+        if self._mapped is None:
+            self._mapped = np.flatnonzero(np.diff(self.ends, prepend=0) == 0).tolist()
+        for number in self._mapped:
             its = self.given[number]
             has_word[number] = its is not None and any(text in f"{key}\0{value}" for key, value in its.items())
         return np.flatnonzero(has_word[self.number])

@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 from blockml.datasets import BlockLabels, Gold, LabelledPage, TextGold
 from blockml.errors import UsageError
 from blockml.evaluation import bag_scores, block_scores
+from blockml.extractors import Extractor, TrainedExtractor
 from blockml.extractors.page_curve import PageCurve
 from blockml.page import Extraction, Page
 from blockml.parsing import parse
 from blockml.reports.curve_figure import curve_svg
 from blockml.reports.figures import profile
+from blockml.reports.liveview import live_view, script_policy
 from blockml.reports.templating import figure, write_html
 
 __all__ = ["PagePredictions", "view_name", "write_page_views", "write_view"]
@@ -73,6 +75,7 @@ def write_view(
     threshold: float | None = None,
     title: str | None = None,
     curve: PageCurve | None = None,
+    extractor: Extractor | None = None,
 ) -> Path:
     """Write why each block of a page was kept or dropped, as a self-contained HTML file.
 
@@ -95,6 +98,9 @@ def write_view(
         Heading; the page's title or URL if None.
     curve
         Curve along the page that decided, as returned by :meth:`blockml.extractors.Extractor.curve`.
+    extractor
+        The extractor of ``result``: with it, the view has a slider for the threshold, and for a trained model the
+        contributions of its features.
     """
     page, blocks = result.page, result.page.blocks
     if explain and len(explain) != len(blocks):
@@ -110,6 +116,8 @@ def write_view(
             {
                 "text": block.text,
                 "score": float(result.scores[i]),
+                "probability": float(result.probabilities[i]),
+                "label": "" if result.labels is None else str(result.labels[i]),
                 "kept": kept,
                 "reason": str(result.reasons[i]).replace("_", " "),
                 "note": explain[i] if explain else "",
@@ -122,9 +130,18 @@ def write_view(
                 "group": agreements[i] if agreements[i] in ("missed", "superfluous") else "kept" if kept else "dropped",
             }
         )
+    live = live_view(result, threshold, labels, extractor)
     return write_html(
         "view.html.jinja",
         path,
+        live=live,
+        live_data=figure(live.data),
+        live_script=figure(live.script),
+        script_policy=figure(script_policy()),
+        rendered=None if live.rendered is None else figure(live.rendered),
+        shown_labels=sorted({line["label"] for line in lines} - {""}),
+        can_slide=extractor is not None and threshold is not None,
+        explains=isinstance(extractor, TrainedExtractor),
         result=result,
         page=page,
         heading=title or page.title or page.url or "A page",

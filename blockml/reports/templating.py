@@ -36,7 +36,7 @@ def write_html(template: str, path: str | os.PathLike[str], **data: object) -> P
 
 
 def figure(svg: str) -> Markup:
-    """Mark an SVG drawn by this package, whose texts are escaped, as markup for a template."""
+    """Mark what this package wrote, an SVG with escaped texts or a sanitised page, as markup for a template."""
     try:
         from markupsafe import Markup
     except ImportError as error:

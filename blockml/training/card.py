@@ -44,6 +44,8 @@ def render_card(model: Model) -> str:
                 *(["trees", f"{len(item.trees.roots)}, {len(item.trees.feature)} nodes, depth {item.trees.max_depth()}"]
                   for item in model.ensembles),
                 ["policy", _policy(model.policy)],
+                *([["correction", f"{len(model.correction.keys)} weights of places and texts"]]
+                  if model.correction is not None else []),
                 ["content labels", ", ".join(model.labels)],
                 ["parsing", f"back end {model.parsing.backend}, profile {model.parsing.profile}, "
                             f"wordless blocks {'kept' if model.parsing.keep_wordless else 'dropped'}, "
@@ -74,6 +76,12 @@ def _policy(policy: DecisionPolicy) -> str:
 
 
 def _measured(metrics: Any, rule: str) -> list[str]:  # noqa: ANN401 (a parsed JSON object)
+    if found := metrics.get("adaptation"):
+        return [
+            f"Cross-validation over the {found['pages']} pages it was adapted to: page bag F1 {found['before']:.3f} "
+            f"before and {found['after']:.3f} after, difference {found['difference']:+.3f} [{found['low']:+.3f}, "
+            f"{found['high']:+.3f}]. The card of the model below it has the numbers for other pages."
+        ]
     protocols = [metrics[name] for name in ("block", "page", "site") if name in metrics]
     if not protocols:
         return ["Nothing was measured."]
@@ -101,9 +109,11 @@ def _measured(metrics: Any, rule: str) -> list[str]:  # noqa: ANN401 (a parsed J
     if "gaps" in metrics:
         gaps = ", ".join(f"{name} {gap:+.3f}" for name, gap in metrics["gaps"].items())
         parts.append(f"Overestimates of block F1 by the laxer protocol: {gaps}.")
-    if by_type := protocols[-1].get("page_bag_f1_by_type"):
-        head = ["page type", "pages", f"page bag F1, by {protocols[-1]['protocol']}"]
-        parts.append(_table(head, [[key, value["pages"], f"{value['f1']:.3f}"] for key, value in by_type.items()]))
+    for name, key, least in (("data set", "dataset", 2), ("page type", "type", 1)):
+        means = protocols[-1].get(f"page_bag_f1_by_{key}", {})
+        if len(means) >= least:
+            head = [name, "pages", f"page bag F1, by {protocols[-1]['protocol']}"]
+            parts.append(_table(head, [[key, value["pages"], f"{value['f1']:.3f}"] for key, value in means.items()]))
     return parts
 
 

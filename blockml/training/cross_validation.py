@@ -65,10 +65,12 @@ class CrossValidation:
             result["thresholds"] = [tuning.threshold for tuning in self.tunings]
             result["shrinkages"] = [tuning.shrinkage for tuning in self.tunings]
             result["page_bag_f1"] = _interval(f1)
-            result["page_bag_f1_by_type"] = {
-                key: {"f1": round(mean, 4), "pages": count}
-                for key, (mean, count) in sorted(means_by(f1, types).items())
-            }
+            datasets = [table.pages[number].dataset for number in scored]
+            for name, keys in (("type", types), ("dataset", datasets)):
+                result[f"page_bag_f1_by_{name}"] = {
+                    key: {"f1": round(mean, 4), "pages": count}
+                    for key, (mean, count) in sorted(means_by(f1, keys).items())
+                }
             usable = np.array([table.pages[number].usable for number in scored])
             if not usable.all() and usable.any():
                 result["page_bag_f1_usable"] = _interval(f1[usable])

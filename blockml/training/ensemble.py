@@ -95,8 +95,9 @@ def fit_ensemble(
     """Train the recipe's first predictor, and MLPs if it has any, on the rows ``training`` (n_rows,).
 
     The seed decides draws of rows and columns, and initial weights; the number of processes, ``jobs``, does not change
-    the result. Raises UsageError if all of the rows are content, or none.
+    the result. Shortened variants are trained on as well. Raises UsageError if all of the rows are content, or none.
     """
+    table, training = table.with_variants(training)
     main = table.main[training]
     if not len(main) or main.all() or not main.any():
         raise UsageError("training needs blocks of both kinds, content and not, in each fold too")
@@ -126,4 +127,5 @@ def training_pages(table: BlockTable) -> TrainingPages:
         table.starts,
         [np.concatenate([page.groups[number] for page in table.pages]) for number in range(len(GROUPINGS))],
         AncestorWords.join([page.ancestor_words for page in table.pages if page.ancestor_words is not None]),
+        table.known,
     )

@@ -63,6 +63,7 @@ class TrainingPages:
     #: (n_rows,) number of the block's group within its page, for each grouping.
     groups: Sequence[NDArray[np.integer[Any]]]
     words: AncestorWords | None = None  #: Ancestor words of each block; None for an MLP that reads none.
+    known: NDArray[np.bool_] | None = None  #: (n_rows,) whether there is a gold label; None if all blocks have one.
 
     def rows_of(self, page: int) -> NDArray[np.intp]:
         """Return the row numbers of a page."""
@@ -257,6 +258,7 @@ def _batch(
     return Batch(
         columns,
         pages.labels[rows].astype(np.float32),
+        (np.ones(len(rows), dtype=bool) if pages.known is None else pages.known[rows]).astype(np.float32),
         pages.n_words[rows].astype(np.float32),
         page,
         # Equal numbers on different pages are different groups.

@@ -27,6 +27,7 @@ class Batch(NamedTuple):
 
     columns: FloatArray
     labels: FloatArray
+    known: FloatArray  #: 1 for blocks with a gold label; others, 0, are context only.
     n_words: FloatArray
     page: RowGroups
     groups: Sequence[RowGroups]
@@ -107,14 +108,14 @@ def _page_loss(log_odds: FloatArray, batch: Batch, cross_entropy: float) -> tupl
 
     The cross entropy of a page weights its blocks by the root of their words; its weights sum to 1.
     """
-    page, words, gold = batch.page, batch.n_words, batch.labels
+    page, words, gold = batch.page, batch.n_words * batch.known, batch.labels
     n_pages = len(page.size)
     p = 0.5 + 0.5 * np.tanh(0.5 * log_odds)
     hits = 2 * page.sum(words * p * gold)
     total = page.sum(words * (p + gold)) + np.float32(1e-3)  # a page without words has an F1 of 0
     d_p = words * ((hits / total**2)[page.group] - 2 * gold / total[page.group])
-    root = np.sqrt(words + 1)
-    weight = cross_entropy * root / page.sum(root)[page.group]
+    root = np.sqrt(words + 1) * batch.known
+    weight = cross_entropy * root / np.maximum(page.sum(root), np.float32(1e-9))[page.group]
     entropy = np.logaddexp(np.float32(0), log_odds) - gold * log_odds
     value = 1 - float((hits / total).mean()) + float((weight * entropy).sum()) / n_pages
     return value, (d_p * p * (1 - p) + weight * (p - gold)) / n_pages

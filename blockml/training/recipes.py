@@ -40,6 +40,8 @@ class Recipe:
     policy: DecisionPolicy = field(default_factory=DecisionPolicy)
     n_mlps: int = 0  #: Number of small MLPs in the ensemble; see :mod:`blockml.predictors.mlp`.
     mlp_weight: float = 0.5  #: Weight of the MLPs in the ensemble, in [0, 1].
+    #: Share of article pages with a shortened variant to train on: see :mod:`blockml.training.shortened_pages`.
+    shortened: float = 0.0
     filter_gold: bool = False  #: Whether pages with gold defects found by our checks are left out of training too.
     block_types: bool = False  #: Whether block types are trained as well; see :mod:`blockml.training.block_types`.
     #: Protocols of cross-validation: see :data:`blockml.training.splits.PROTOCOLS`.
@@ -161,15 +163,17 @@ _RECIPES = (
         policy=DecisionPolicy(
             rule="expected_f1",
             min_content_words=40,
+            min_predicted_f1=0.4,
             base_penalty=0.2,
             article_penalty=0.6,
             link_penalty=1.0,
             duplicate_penalty=4.0,
             neighbor_smoothing=0.05,
-            negative_shrinkage=0.2,
+            negative_shrinkage=0.4,
         ),
         n_mlps=3,
         mlp_weight=0.65,
+        shortened=0.5,
         filter_gold=True,
         block_types=True,
         protocols=("site",),

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.datasets import Dataset, LabelledPage
-from blockml.datasets.gold import block_tokens
+from blockml.datasets.gold import BlockLabels, block_tokens
 from blockml.datasets.validation import content_hash
 from blockml.decision.page_features import BlockAmounts
 from blockml.decision.policy import PolicyColumns
@@ -21,12 +21,14 @@ from blockml.evaluation.site_pages import MAX_SITE_PAGES, group_by_site, parse_p
 from blockml.extractors.matrix import matrix, uses_siblings
 from blockml.features.ancestor_words import AncestorWords, ancestor_words
 from blockml.features.page_matrix import PageMatrix, page_context
+from blockml.page import Page
 from blockml.parsing import parse
 from blockml.predictors.mlp import NO_WORDS
 from blockml.templates.site import SiteTemplate
 from blockml.text.hashing import stable_hash64
 from blockml.text.tokens import metric_tokens
 from blockml.training.recipes import Recipe
+from blockml.training.shortened_pages import shortened
 
 __all__ = ["BlockTable", "PageRows", "build_table", "page_rows"]
 
@@ -55,6 +57,8 @@ class PageRows:
     #: (n_blocks,) group number of each block, for each of :data:`blockml.features.block_groups.GROUPINGS`.
     groups: tuple[NDArray[np.int32], ...]
     ancestor_words: AncestorWords | None = None  #: Ancestor words of each block, for recipes with MLPs.
+    dataset: str = ""  #: Name of the data set.
+    variant: PageRows | None = None  #: A shortened variant to train on, for recipes with some.
 
     @property
     def amounts(self) -> BlockAmounts:
@@ -146,6 +150,15 @@ class BlockTable:
             trainable=np.concatenate(trainable),
         )
 
+    def with_variants(self, training: NDArray[np.bool_]) -> tuple[BlockTable, NDArray[np.bool_]]:
+        """Append the variants of the pages with rows in ``training`` (n_rows,), and their rows to the mask."""
+        pages = np.unique(self.page_of_row[training]).tolist()
+        variants = [variant for page in pages if (variant := self.pages[page].variant) is not None]
+        if not variants:
+            return self, training
+        table = BlockTable.stack([*self.pages, *variants])
+        return table, np.concatenate([training, table.known[len(training) :]])
+
     def rows_of(self, page: int) -> slice:
         """Return the rows of a page."""
         return slice(int(self.starts[page]), int(self.starts[page + 1]))
@@ -176,8 +189,20 @@ def page_rows(labelled: LabelledPage, recipe: Recipe, site: SiteTemplate | None 
         raise DatasetError(f"page {labelled.id!r} has no gold", source=labelled.path)
     page = parse(html, url=labelled.url, charset=labelled.charset, **recipe.parsing.options())
     labels = gold.label(page, recipe.main)
+    rows = _rows(labelled, recipe, page, labels, gold.text(recipe.main), site)
+    random = np.random.default_rng(stable_hash64([labelled.id]))
+    if labelled.trusted and labelled.page_type == "article" and random.random() < recipe.shortened:
+        variant = shortened(page, labels, recipe.parsing, random)
+        if variant is not None:
+            return replace(rows, variant=_rows(labelled, recipe, *variant, None, site))
+    return rows
+
+
+def _rows(
+    labelled: LabelledPage, recipe: Recipe, page: Page, labels: BlockLabels, text: str | None, site: SiteTemplate | None
+) -> PageRows:
+    """Compute the rows of a parsed page with labels, and with a gold text if it is to be scored."""
     owner, tokens = block_tokens(page)
-    text = gold.text(recipe.main)
     gold_tokens = Counter(metric_tokens(text or ""))
     vocabulary = {token: index for index, token in enumerate(dict.fromkeys([*tokens, *gold_tokens]))}
     gold_counts = np.array([gold_tokens[token] for token in vocabulary], dtype=np.int64)
@@ -233,7 +258,9 @@ def build_table(datasets: Sequence[Dataset], recipe: Recipe, *, jobs: int = 1) -
     with joblib.Parallel(n_jobs=jobs, batch_size=8) as parallel:
         by_site = parallel(joblib.delayed(_site_rows)(group, recipe) for group in groups)
     place = {page.id: number for number, page in enumerate(labelled)}
-    return BlockTable.stack(sorted(chain.from_iterable(by_site), key=lambda row: place[row.id]))
+    names = [dataset.name for dataset in datasets for _ in dataset.pages]
+    rows = sorted(chain.from_iterable(by_site), key=lambda row: place[row.id])
+    return BlockTable.stack([replace(row, dataset=name) for row, name in zip(rows, names, strict=True)])
 
 
 def _site_rows(pages: Sequence[LabelledPage], recipe: Recipe) -> list[PageRows]:

@@ -245,6 +245,8 @@ def _line(summary: dict[str, Any]) -> str:
     )
     if page := summary.get("page_bag_f1"):
         line += f"; page bag F1 {page['mean']:.3f} [{page['low']:.3f}, {page['high']:.3f}]"
+    if len(means := summary.get("page_bag_f1_by_dataset", {})) > 1:
+        line += " (" + ", ".join(f"{name} {value['f1']:.3f}" for name, value in means.items()) + ")"
     return line
 
 

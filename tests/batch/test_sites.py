@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from blockml.batch import Item, find_inputs, learn_sites, predict, predict_to_file, read_items
+from blockml.batch import Item, find_inputs, learn_sites, predict, read_items
 from blockml.cli import main
 from blockml.extractors import Plain, resolve
 from blockml.parsing import parse
@@ -53,7 +53,7 @@ def test_pages_that_cannot_be_read_teach_nothing(tmp_path: Path) -> None:
     sites = learn_sites(lambda: [*broken, *items()])
     assert sites["zoo"].counts.n_pages == 5
     statuses = [record["status"] for record in predict(broken, Plain(), sites=sites)]
-    assert statuses == ["error", "error"]
+    assert statuses == ["unreadable", "unreadable"]
 
 
 def test_sites_of_files_and_records(tmp_path: Path) -> None:
@@ -75,34 +75,9 @@ def test_sites_of_files_and_records(tmp_path: Path) -> None:
     (tmp_path / "r.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     sites = {item.id: item.site for item in read_items(find_inputs([str(tmp_path), str(tmp_path / "r.jsonl")]))}
     a, b = str(tmp_path / "a"), str(tmp_path / "b")
-    assert {sites["one"], sites["two"]} == {a}
-    assert (sites["three"], sites["four"]) == (b, str(tmp_path))
+    assert {sites["a/one"], sites["a/deep/er/two"]} == {a}
+    assert (sites["b/three"], sites["four"]) == (b, str(tmp_path))
     assert [site for name, site in sites.items() if name.startswith("r.jsonl")] == ["mine", "b.example", ""]
-
-
-def test_a_run_goes_on(tmp_path: Path) -> None:
-    """Records made with the same templates are kept."""
-    sites = learn_sites(items)
-    out = tmp_path / "out.jsonl"
-    predict_to_file(items()[:4], Plain(), out, sites=sites)
-    assert predict_to_file(items(), Plain(), out, sites=sites, resume=True).skipped == 4
-    more = {"zoo": sites["zoo"].updated([])}
-    assert predict_to_file(items(), Plain(), out, sites=more, resume=True).skipped == 8
-
-
-def test_a_run_goes_on_with_more_knowledge(tmp_path: Path) -> None:
-    """Pages extracted without the template of their site are extracted again, with one record each."""
-    out = tmp_path / "out.jsonl"
-    predict_to_file(items(), Plain(), out)
-    summary = predict_to_file(items(), Plain(), out, sites=learn_sites(items), resume=True)
-    assert (summary.n_pages, summary.skipped) == (5, 3)
-    records = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
-    assert sorted(record["id"] for record in records) == sorted(item.id for item in items())
-    assert {record["id"]: record["text"] for record in records if record["id"] in NAMES} == {
-        name: text_of(name) for name in NAMES
-    }
-    assert [path.name for path in tmp_path.iterdir()] == ["out.jsonl"]
-    assert predict_to_file(items(), Plain(), out, resume=True).skipped == 3
 
 
 @pytest.fixture
@@ -120,7 +95,7 @@ def test_predict_by_site(zoo: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     out = tmp_path / "out.jsonl"
     assert main(["predict", str(zoo.parent), "--extractor", "plain", "--by-site", "-o", str(out)]) == 0
     texts = {row["id"]: row["text"] for row in map(json.loads, out.read_text(encoding="utf-8").splitlines())}
-    assert texts == {name: text_of(name) for name in NAMES}
+    assert texts == {f"zoo/{name}": text_of(name) for name in NAMES}
     assert "site templates learnt: 1" in capsys.readouterr().err
     assert main(["predict", str(zoo), "--template", str(tmp_path / "none")]) == 4
     assert "no such site template" in capsys.readouterr().err

@@ -84,7 +84,7 @@ def test_empty_answer_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str
     ("arguments", "code", "words"),
     [
         (["extract", "none.html"], 3, "none.html: No such file"),
-        (["extract", PAGE, "--model", "none"], 2, "choose one of: (path of a model file), accb"),
+        (["extract", PAGE, "--model", "none"], 2, "choose one of: (module:Class), (path of a model file), accb"),
         (["extract", PAGE, "--model", PAGE], 4, "not a model file"),
         (
             ["extract", PAGE, "--extractor", "plain", "--include", "comments"],
@@ -142,15 +142,15 @@ def test_invalid_arguments_exit_with_2(arguments: list[str], words: str, capsys:
 
 
 def test_predict_writes_json_lines(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A folder is extracted to a file, with a summary; a second run with --resume does nothing."""
+    """A folder is extracted to a file, with a summary; a second run with --resume says that nothing is left."""
     out = tmp_path / "out.jsonl"
     arguments = ["predict", str(DATA / "pages"), "-o", str(out), "--model", model]
     assert main(arguments) == 0
     n_pages = len(list((DATA / "pages").rglob("page.html")))
     assert f"{n_pages} pages" in capsys.readouterr().err
     first = out.read_bytes()
-    assert main([*arguments, "--resume", "--jobs", "2"]) == 0
-    assert f"0 pages: nothing to do; {n_pages} already done" in capsys.readouterr().err
+    assert main([*arguments, "--resume", "--jobs", "2"]) == 2
+    assert "complete already" in capsys.readouterr().err
     assert out.read_bytes() == first
 
 
@@ -161,7 +161,7 @@ def test_predict_to_standard_output(tmp_path: Path, capsys: pytest.CaptureFixtur
     bad.write_bytes(b"bad")
     assert main(["predict", str(good), str(bad), "--extractor", "plain", "--quiet"]) == 1
     out, err = capsys.readouterr()
-    assert [json.loads(line)["status"] for line in out.splitlines()] == ["ok", "error"]
+    assert [json.loads(line)["status"] for line in out.splitlines()] == ["ok", "unreadable"]
     assert err == ""
     assert main(["predict", str(bad), "--extractor", "plain"]) == 3
 

@@ -90,7 +90,7 @@ SHIPPED = {
     "kim2013-sentence-onehot": "d7b4d0a6c74ab3f5",
     "boilerpipe6": "0d05c172bbcbd881",
     "kim2013-site": "d617b91435216f5c",
-    "page": "1c7cc161dc7bfba4",
+    "page": "dbaf6eb6faefb430",
     "votes": "c9d1bc3d273b4ab8",
 }
 

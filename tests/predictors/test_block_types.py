@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import blockml
-from blockml.batch import Item, predict
+from blockml.batch import Item, Options, predict
 from blockml.decision.decide import decide, label_names
 from blockml.decision.policy import DecisionPolicy
 from blockml.errors import ModelFormatError, UnknownNameError, UsageError
@@ -227,12 +227,14 @@ def test_extractors_without_block_types_refuse_labels(arguments: dict[str, Any])
     with pytest.raises(UsageError, match="has no block labels"):
         extract_page(blockml.parse(PAGE), Plain(), **arguments)
     with pytest.raises(UsageError, match="has no block labels"):
-        list(predict([Item("a", html=PAGE)], Plain(), **arguments))
+        list(predict([Item("a", html=PAGE)], Plain(), Options(**arguments)))
 
 
 def test_many_pages_take_labels() -> None:
     """The labels of many pages equal those of each page alone."""
-    (record,) = predict([Item("a", html=PAGE)], Named(), include=["footer"], exclude="comment")
+    (record,) = predict(
+        [Item("a", html=PAGE)], Named(), Options(include=["footer"], exclude="comment"), isolation="none"
+    )
     assert (record["error"], record["text"].split("\n")) == (None, ["main 9", "heading 7", "footer 1"])
 
 

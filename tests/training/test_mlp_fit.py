@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -70,7 +71,8 @@ def test_the_gradient_is_that_of_small_steps() -> None:
     columns, labels, n_words = (
         double(array) for array in (rng.normal(size=(n, f)), rng.random(n), rng.integers(0, 9, n))
     )
-    batch = Batch(columns, labels, n_words, RowGroups.runs(np.array([6, 1, 7])), pools, bags)
+    labelled = double(rng.random(n) < 0.8)
+    batch = Batch(columns, labels, labelled, n_words, RowGroups.runs(np.array([6, 1, 7])), pools, bags)
     masks = Masks(*(double(array) for array in (known[:, None], rng.random((n, h)), rng.random((n, h)))))
     weights["word_vectors"] *= known[:, None]
     _, gradient = loss(weights, batch, masks, 0.5)
@@ -93,6 +95,20 @@ def test_it_learns_what_only_the_page_tells(with_bags: bool) -> None:  # noqa: F
     alone = max(((other.matrix[:, 0] >= cut) == other.labels).mean() for cut in np.linspace(-2, 2, 41))
     assert alone < 0.75
     assert right > (0.95 if with_bags else 0.83)
+
+
+def test_labels_of_blocks_without_gold_count_for_nothing() -> None:
+    """Neither does a page without any gold change what is learnt of the others."""
+    pages = made_up(0, 40)
+    known = np.random.default_rng(5).random(len(pages.matrix)) < 0.7
+    known[: pages.starts[1]] = False
+    wrong = np.where(known, pages.labels, ~pages.labels.astype(bool))
+    options = MLPOptions(units=8, epochs=2, most_blocks=10)
+    right, other = (
+        fit_mlp(replace(pages, known=known, labels=labels), options=options) for labels in (pages.labels, wrong)
+    )
+    assert np.array_equal(scores_of(right, pages), scores_of(other, pages))
+    assert np.isfinite(scores_of(right, pages)).all()
 
 
 def test_the_same_seed_gives_the_same_net() -> None:

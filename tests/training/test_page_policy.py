@@ -197,7 +197,7 @@ def test_parts_of_a_model(model: Model) -> None:
 def scores_of(model: Model, dataset: Dataset) -> list[NDArray[np.float32]]:
     """Scores of all pages."""
     extractor = TrainedExtractor(model)
-    return [blockml.extract(item.load()[0], model=extractor).scores for item in dataset.pages]
+    return [blockml.extract(item.load()[0], url=item.url, model=extractor).scores for item in dataset.pages]
 
 
 def test_models_are_the_same_after_saving(model: Model, dataset: Dataset, tmp_path: Path) -> None:

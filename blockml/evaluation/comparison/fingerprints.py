@@ -19,7 +19,9 @@ __all__ = ["extraction_fingerprint", "model_fingerprint", "scoring_fingerprint",
 _SUFFIXES = frozenset({".py", ".c", ".h"})
 
 # Packages that no extraction runs through, but for the fitting of extractors to a site.
-_NOT_EXTRACTING = frozenset({"batch", "cli", "datasets", "evaluation", "reports", "training"})
+_NOT_EXTRACTING = frozenset(
+    {"batch", "cli", "datasets", "estimators", "evaluation", "labelling", "reports", "training"}
+)
 _FITTING = "evaluation/site_pages.py"
 
 # Packages and modules that page scores are computed with: parsing, blocks, tokens, gold and metrics.

@@ -1,0 +1,234 @@
+"""Cost of batches: input formats and numbers of processes beside a loop of bare extractions, and beside other tools.
+
+The pages of labelled collections are repeated under new ids until there are enough, and written as a folder, JSON
+lines, a WARC file and a Parquet file. Each row is a run of ``blockml predict`` in a process of its own: CPU time of the
+process and its workers, elapsed time, peak memory of all of them, and a fingerprint of the records.
+
+    python -m benchmarks.batch --pages 20000
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import hashlib
+import itertools
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import blockml
+from blockml.cli.output import note, print_rows
+from blockml.datasets import open_dataset
+
+#: Collections whose pages are repeated.
+COLLECTIONS = ("wcxb", "l3s-gn1", "fundus", "magic-html")
+#: Numbers of processes and further options.
+RUNS: tuple[tuple[int, tuple[str, ...]], ...] = (
+    (1, ()),
+    (1, ("--fields", "id,url,status,text,confidence,error")),
+    (2, ("--fields", "id,url,status,text,confidence,error")),
+    (2, ()),
+)
+_LOOP = """
+import json, sys, time
+import blockml
+from blockml.batch import find_inputs, read_items
+model = blockml.load("default")
+pages = [(item.read(), item.url, item.charset) for item in read_items(find_inputs([sys.argv[1]]))]
+start = time.process_time()
+for html, url, charset in pages:
+    blockml.extract(html, url=url, charset=charset, model=model).text
+print(json.dumps([len(pages), time.process_time() - start]))
+"""
+_PEERS = {
+    "fastwarc + trafilatura": "from trafilatura import extract\nextracted = lambda html: extract(html)",
+    "fastwarc + resiliparse": (
+        "from resiliparse.extract.html2text import extract_plain_text\n"
+        "from resiliparse.parse.html import HTMLTree\n"
+        "from resiliparse.parse.encoding import detect_encoding\n"
+        "def extracted(html):\n"
+        "    tree = HTMLTree.parse_from_bytes(html, detect_encoding(html))\n"
+        "    return extract_plain_text(tree, main_content=True)"
+    ),
+}
+_PEER_LOOP = """
+import json, sys
+from fastwarc.warc import ArchiveIterator, WarcRecordType
+{peer}
+with open(sys.argv[1], "rb") as stream, open(sys.argv[2], "w") as out:
+    for record in ArchiveIterator(stream, record_types=WarcRecordType.response):
+        try:
+            text = extracted(record.reader.read())
+        except Exception as error:
+            text = None
+        out.write(json.dumps({{"id": record.record_id, "text": text}}) + "\\n")
+"""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Cost of a process with its children."""
+
+    cpu: float  #: Seconds.
+    elapsed: float  #: Seconds.
+    memory: int  #: Peak of the sum of resident memory, in bytes.
+
+
+def pages(n: int) -> Iterator[tuple[str, bytes, str | None]]:
+    """Yield ids, bytes and charsets of ``n`` pages."""
+    corpora = Path(os.environ["BLOCKML_CORPORA"])
+    labelled = [page for name in COLLECTIONS for page in open_dataset(corpora / name).pages]
+    for number, page in enumerate(itertools.islice(itertools.cycle(labelled), n)):
+        yield f"p{number:06d}", page.load()[0], page.charset
+
+
+def text_of(html: bytes, charset: str | None) -> bytes:
+    """Return a page as UTF-8, so that it is the same page in JSON, where it can't be bytes."""
+    return str(blockml.parse(html, charset=charset).source).encode("utf-8", "replace")
+
+
+def warc_record(name: str, html: bytes) -> bytes:
+    """Return a WARC record."""
+    block = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n" + html
+    header = (
+        f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <{name}>\r\nWARC-Date: 2026-01-01T00:00:00Z\r\n"
+        f"Content-Type: application/http; msgtype=response\r\nContent-Length: {len(block)}\r\n\r\n"
+    )
+    return header.encode() + block + b"\r\n\r\n"
+
+
+def write_inputs(folder: Path, n: int) -> dict[str, Path]:
+    """Write the pages in every format; charsets are declared by HTTP where the collection declares them."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    made = {
+        "folder": folder / "pages", "JSON lines": folder / "pages.jsonl", "WARC": folder / "pages.warc.gz",
+        "Parquet": folder / "pages.parquet",
+    }  # fmt: skip
+    made["folder"].mkdir()
+    columns = pa.schema([("id", pa.string()), ("html", pa.binary())])
+    with (
+        made["JSON lines"].open("w", encoding="utf-8") as lines,
+        made["WARC"].open("wb") as warc,
+        pq.ParquetWriter(made["Parquet"], columns, compression="zstd") as parquet,
+    ):
+        stream = pages(n)
+        while group := list(itertools.islice(stream, 200)):
+            rows = []
+            for name, source, charset in group:
+                html = text_of(source, charset)
+                rows.append({"id": name, "html": html})
+                (made["folder"] / f"{name}.html").write_bytes(html)
+                lines.write(json.dumps({"id": name, "html": html.decode()}) + "\n")
+                warc.write(gzip.compress(warc_record(name, html), 6))
+            parquet.write_table(pa.Table.from_pylist(rows, columns))
+    return made
+
+
+def cost_of(command: list[str]) -> Cost:
+    """Run a command to its end."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    start = time.monotonic()
+    with subprocess.Popen(command) as process:  # noqa: S603
+        peak = [0]
+        watcher = threading.Thread(target=_watch, args=(process, peak))
+        watcher.start()
+        code = process.wait()
+        watcher.join()
+    elapsed = time.monotonic() - start
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if code > 1:
+        raise SystemExit(f"{command} ended with {code}")
+    cpu = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    return Cost(cpu, elapsed, peak[0])
+
+
+def _watch(process: subprocess.Popen[bytes], peak: list[int]) -> None:
+    """Sum the resident memory of a process and its children, ten times a second."""
+    page = resource.getpagesize()
+    while process.poll() is None:
+        total = 0
+        for number in _tree(process.pid):
+            try:
+                total += int(Path(f"/proc/{number}/statm").read_text(encoding="ascii").split()[1]) * page
+            except OSError:
+                continue
+        peak[0] = max(peak[0], total)
+        time.sleep(0.1)
+
+
+def _tree(number: int) -> Iterator[int]:
+    yield number
+    try:
+        for task in Path(f"/proc/{number}/task").iterdir():
+            for child in (task / "children").read_text(encoding="ascii").split():
+                yield from _tree(int(child))
+    except OSError:
+        return
+
+
+def digest(path: Path) -> str:
+    """Return a fingerprint of the ids and texts of records."""
+    found = hashlib.sha256()
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            record = json.loads(line)
+            found.update(json.dumps([record["id"], record["status"], record["text"]]).encode())
+    return found.hexdigest()[:12]
+
+
+def main() -> None:
+    """Measure and print a table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--pages", type=int, default=20_000)
+    parser.add_argument("--peers", action=argparse.BooleanOptionalAction, default=True, help="measure other tools too")
+    parser.add_argument("--folder", type=Path, help="where the inputs are written (default: a temporary folder)")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=arguments.folder) as made:
+        folder = Path(made)
+        inputs = write_inputs(folder, arguments.pages)
+        note("inputs written")
+        n, bare = json.loads(subprocess.check_output([sys.executable, "-c", _LOOP, str(inputs["folder"])]))  # noqa: S603
+        rows: list[dict[str, Any]] = [{"input": "bytes in memory", "jobs": 1, "CPU ms/page": 1000 * bare / n}]
+        out = folder / "out.jsonl"
+        for kind, source in inputs.items():
+            for jobs, extra in RUNS:
+                command = [sys.executable, "-m", "blockml", "predict", str(source), "-o", str(out), "--jobs", str(jobs)]
+                cost = cost_of([*command, *extra, "--quiet"])
+                rows.append(
+                    row(kind + (", six fields" if extra else ""), jobs, cost, n, bare) | {"records": digest(out)}
+                )
+                note(json.dumps(rows[-1]))
+        for peer, code in _PEERS.items() if arguments.peers else ():
+            program = _PEER_LOOP.format(peer=code)
+            cost = cost_of([sys.executable, "-c", program, str(inputs["WARC"]), str(folder / "peer.jsonl")])
+            rows.append(row(peer, 1, cost, n, bare))
+    names = list(dict.fromkeys(name for line in rows for name in line))
+    print_rows([{name: line.get(name) for name in names} for line in rows], "table")
+
+
+def row(kind: str, jobs: int, cost: Cost, n: int, bare: float) -> dict[str, Any]:
+    """Return a row of the table."""
+    return {
+        "input": kind,
+        "jobs": jobs,
+        "CPU ms/page": 1000 * cost.cpu / n,
+        "ratio": cost.cpu / bare,
+        "pages/s": n / cost.elapsed,
+        "peak MB": cost.memory / 1e6,
+    }
+
+
+if __name__ == "__main__":
+    main()

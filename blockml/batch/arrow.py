@@ -1,0 +1,87 @@
+"""Records as Arrow tables. pyarrow, the extra ``arrow``, is imported when it is used."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from blockml.errors import MissingExtraError
+from blockml.page import Metadata
+
+__all__ = ["ArrowBatches", "read_batches", "record_batch", "schema"]
+
+_LENGTH = struct.Struct("<Q")
+_LISTS = {"authors", "keywords"}
+
+
+def schema(names: Sequence[str]) -> Any:  # noqa: ANN401 (pyarrow has no types)
+    """Return the ``pyarrow.Schema`` of records with these fields.
+
+    Raises
+    ------
+    MissingExtraError
+        pyarrow isn't installed.
+    """
+    try:
+        import pyarrow as pa
+    except ImportError as error:
+        raise MissingExtraError("Parquet and Arrow tables", "arrow") from error
+    text, texts = pa.string(), pa.list_(pa.string())
+    kinds = {item.name: texts if item.name in _LISTS else text for item in fields(Metadata) if item.name != "sources"}
+    metadata = pa.struct([*kinds.items(), ("sources", pa.list_(pa.struct([("field", text), ("source", text)])))])
+    types = {"confidence": pa.float64(), "n_blocks": pa.int32(), "n_kept": pa.int32(), "warnings": texts}
+    types["metadata"] = metadata
+    return pa.schema([(name, types.get(name, text)) for name in names])
+
+
+def record_batch(records: Iterable[Mapping[str, Any]], columns: Any) -> Any:  # noqa: ANN401 (pyarrow has no types)
+    """Return records as a ``pyarrow.RecordBatch`` with a schema of :func:`schema`."""
+    import pyarrow as pa
+
+    rows = [_row(record) for record in records]
+    return pa.RecordBatch.from_pylist(rows, schema=columns)
+
+
+def _row(record: Mapping[str, Any]) -> dict[str, Any]:
+    row: dict[str, Any] = {name: _printable(value) for name, value in record.items()}
+    metadata = record.get("metadata")
+    if metadata is not None:
+        sources = [{"field": name, "source": source} for name, source in metadata["sources"].items()]
+        row["metadata"] = {name: _printable(value) for name, value in metadata.items()} | {"sources": sources}
+    return row
+
+
+def _printable(value: Any) -> Any:  # noqa: ANN401 (a text or a list of texts)
+    if isinstance(value, list):
+        return [_text(item) for item in value]
+    return _text(value) if isinstance(value, str) else value
+
+
+def _text(text: str) -> str:
+    """Return a text without lone surrogates, which UTF-8 can't hold."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+@dataclass(frozen=True, slots=True)
+class ArrowBatches:
+    """Encodes records as record batches, each behind its length in eight bytes."""
+
+    fields: tuple[str, ...]
+
+    def encode(self, records: Sequence[dict[str, Any]]) -> bytes:
+        """Encode some records."""
+        message = record_batch(records, schema(self.fields)).serialize()
+        return _LENGTH.pack(message.size) + bytes(message)
+
+
+def read_batches(path: Path, columns: Any) -> Iterator[Any]:  # noqa: ANN401 (pyarrow has no types)
+    """Yield the record batches of a file that :class:`ArrowBatches` encoded."""
+    import pyarrow as pa
+
+    with path.open("rb") as stream:
+        while prefix := stream.read(_LENGTH.size):
+            message = stream.read(_LENGTH.unpack(prefix)[0])
+            yield pa.ipc.read_record_batch(pa.py_buffer(message), columns)

@@ -1,0 +1,44 @@
+"""Ray Data: pages of a data set, by ``map_batches``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from blockml.batch.extractor import BatchExtractor
+from blockml.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from ray.data import Dataset
+
+__all__ = ["extract_dataset"]
+
+#: Rows of a batch.
+BATCH_ROWS = 64
+
+
+def extract_dataset(dataset: Dataset, extractor: BatchExtractor, **options: Any) -> Dataset:  # noqa: ANN401 (Ray's)
+    """Extract the pages of a data set, one row out for each row in.
+
+    Tasks run the extractor, no pool of actors: a pool as large as the cores leaves none for reading, and the run never
+    ends. A process of Ray keeps the model that it has loaded.
+
+    Parameters
+    ----------
+    dataset
+        The pages, in the columns ``extractor.columns``.
+    extractor
+        The extractor; its columns ``keep`` stay in the result.
+    **options
+        Further arguments of ``ray.data.Dataset.map_batches``.
+
+    Raises
+    ------
+    MissingExtraError
+        Ray isn't installed.
+    """
+    try:
+        import ray.data  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError("Ray Data", "ray") from error
+    chosen = {"batch_size": BATCH_ROWS, "batch_format": "pyarrow", **options}
+    return dataset.map_batches(extractor.__call__, **chosen)

@@ -1,0 +1,141 @@
+"""A picklable extractor for the engines that process tables and streams of pages on many machines.
+
+Blockml schedules nothing: an engine sends the extractor to its workers and calls it there. ``docs/engines.md`` has the
+lines of code for Spark, Ray Data, datatrove, Hugging Face datasets, DuckDB and polars.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from blockml.batch.arrow import record_batch, schema
+from blockml.batch.blas import one_thread
+from blockml.batch.items import Item
+from blockml.batch.packing import Piece, Records
+from blockml.batch.pool import WorkerPool
+from blockml.batch.readers import RecordFields, in_units
+from blockml.batch.readers.parquet import cell_text, row_item
+from blockml.batch.records import Options, PageExtractor
+from blockml.batch.run import ISOLATIONS
+from blockml.batch.worker import Guard, Setup
+from blockml.errors import UnknownNameError
+from blockml.extractors import resolve
+
+__all__ = ["BatchExtractor"]
+
+
+@dataclass(frozen=True)
+class BatchExtractor:
+    """Extracts the pages of tables, partitions and iterables: one row in, one row out, in order.
+
+    It is pickled as the name of a model and the options; the model is loaded once by each process that uses it. A page
+    never raises: whatever a cell holds, its row has a ``status`` and, if the page failed, an ``error``.
+
+    Examples
+    --------
+    >>> extractor = BatchExtractor("kim2013", options=Options(threshold=0.0, fields=("id", "text", "status")))
+    >>> list(extractor.records([{"id": 1, "html": "<p>One"}, {"id": 2, "html": None}]))
+    [{'id': '1', 'text': 'One', 'status': 'ok'}, {'id': '2', 'text': '', 'status': 'unreadable'}]
+    """
+
+    model: str = "default"  #: Name of a released model or untrained extractor, or path of a model file.
+    options: Options = field(default_factory=Options)  #: Options of the extraction of each page.
+    columns: RecordFields = field(default_factory=RecordFields)  #: Names of the columns that hold the pages.
+    keep: tuple[str, ...] = ()  #: Columns of the input that tables keep, before those of the records.
+    #: ``none``: pages are extracted in the calling process. ``process``: in a worker process that is replaced when a
+    #: page hangs, crashes or needs too much memory.
+    isolation: str = "none"
+    guard: Guard = field(default_factory=Guard)  #: Limits on one page, with ``isolation="process"``.
+
+    def __post_init__(self) -> None:
+        if self.isolation not in ISOLATIONS:
+            raise UnknownNameError("isolation", self.isolation, ISOLATIONS)
+
+    def __getstate__(self) -> dict[str, Any]:
+        names = ("model", "options", "columns", "keep", "isolation", "guard")
+        return {name: getattr(self, name) for name in names}
+
+    def __call__(self, table: Any) -> Any:  # noqa: ANN401 (pyarrow has no types)
+        """Extract the pages of a ``pyarrow.Table``.
+
+        Returns
+        -------
+        pyarrow.Table
+            The columns ``keep`` of the table and those of :attr:`schema`, with as many rows.
+        """
+        import pyarrow as pa
+
+        batch = self._batch(table)
+        result = pa.Table.from_batches([batch])
+        for place, name in enumerate(self.keep):
+            result = result.add_column(place, table.schema.field(name), table.column(name))
+        return result
+
+    def partition(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """Extract the pages of an iterable of ``pyarrow.RecordBatch``, as Spark's ``mapInArrow`` calls it."""
+        import pyarrow as pa
+
+        for batch in batches:
+            made = self._batch(batch)
+            kept = [(batch.schema.field(name), batch.column(name)) for name in self.keep]
+            fields = [item for item, _ in kept] + list(made.schema)
+            yield pa.RecordBatch.from_arrays([*(column for _, column in kept), *made.columns], schema=pa.schema(fields))
+
+    def records(self, rows: Iterable[Mapping[str, Any] | Item]) -> Iterator[dict[str, Any]]:
+        """Extract pages given as items, or as mappings with the fields ``columns``; yield their records."""
+        items = (row if isinstance(row, Item) else self._item(row, n) for n, row in enumerate(rows, 1))
+        if self.isolation == "none":
+            for item in items:
+                with one_thread():
+                    record = self._pages.record(item)
+                yield record.values
+            return
+        for result in self._workers.run(in_units("rows", items)):
+            if isinstance(result.part, Piece):
+                yield from result.part.payload
+
+    @property
+    def schema(self) -> Any:  # noqa: ANN401 (pyarrow has no types)
+        """``pyarrow.Schema`` of the records."""
+        return schema(self._pages.fields)
+
+    def close(self) -> None:
+        """End the worker process, if there is one."""
+        if "_workers" in self.__dict__:
+            self.__dict__.pop("_workers").close()
+
+    def _batch(self, table: Any) -> Any:  # noqa: ANN401 (pyarrow has no types)
+        """Return the record batch of the pages of a table or record batch."""
+        chosen = (self.columns.html, self.columns.id, self.columns.url, self.columns.charset, self.columns.site)
+        names = [name for name in dict.fromkeys(chosen) if name in table.schema.names]
+        cells = [table.column(name).to_pylist() for name in names]
+        rows = [dict(zip(names, row, strict=True)) for row in zip(*cells, strict=True)] or [{}] * table.num_rows
+        return record_batch(self.records(rows), self.schema)
+
+    def _item(self, row: Mapping[str, Any], number: int) -> Item:
+        """Return the page of a row; data frames and Arrow tables may give cells of any type."""
+        values = {name: _plain(value) for name, value in row.items()}
+        return row_item(values, cell_text(values.get(self.columns.id)) or str(number), self.columns, self._limit)
+
+    @property
+    def _limit(self) -> int:
+        return self.options.limits.bytes + 1
+
+    @cached_property
+    def _pages(self) -> PageExtractor:
+        return PageExtractor(resolve(self.model), self.options)
+
+    @cached_property
+    def _workers(self) -> WorkerPool:
+        pool = WorkerPool(Setup(self._pages, Records(), self.guard, self._limit), 1)
+        weakref.finalize(self, pool.close)
+        return pool
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 (a cell of any type)
+    """Return the Python value of an Arrow scalar, and other values as they are."""
+    return value.as_py() if hasattr(value, "as_py") else value

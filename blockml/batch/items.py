@@ -1,0 +1,57 @@
+"""Pages of a batch before extraction, and the statuses of their records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from blockml.datasets.base import read_bytes
+from blockml.errors import InputError
+
+__all__ = ["CRASHED", "FAILURES", "TIMEOUT", "UNREADABLE", "Item"]
+
+#: Statuses of records beside those of :class:`blockml.page.Status`.
+TIMEOUT = "timeout"  #: the page took longer than the time limit
+CRASHED = "crashed"  #: the extractor raised, its process died, or the page needed more memory than the limit
+UNREADABLE = "unreadable"  #: the file, line or record of the page is damaged or missing
+
+#: Statuses of pages that failed.
+FAILURES = frozenset({TIMEOUT, CRASHED, UNREADABLE})
+
+#: First bytes of files that hold many pages.
+_ARCHIVES = {b"WARC/": "a WARC file", b"filedesc:": "an ARC file", b"PAR1": "a Parquet file"}
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One page to extract."""
+
+    id: str
+    path: Path | None = None  #: File with the page, gzipped if it ends in ``.gz``.
+    html: bytes | str | None = None  #: The page itself, if it came in a record.
+    url: str | None = None
+    charset: str | None = None
+    #: Name of the site: a record's ``site``, else the site of its URL; for a file, the subfolder of the input folder
+    #: that contains it, or the input folder itself.
+    site: str = ""
+    error: str | None = None  #: Reason why the record is invalid.
+
+    def read(self, limit: int = -1) -> bytes | str:
+        """Read the page, at most ``limit`` bytes of a file.
+
+        Raises
+        ------
+        OSError
+            The file cannot be read or holds many pages, or the record is invalid.
+        """
+        if self.error is not None:
+            raise InputError(self.error)
+        if self.html is not None:
+            return self.html
+        if self.path is None:
+            raise InputError("an item needs a path or html", source=self.id)
+        page = read_bytes(self.path, limit)
+        for start, kind in _ARCHIVES.items():
+            if page.startswith(start):
+                raise InputError(f"not a page but {kind}; give it to 'blockml predict' by its own name")
+        return page

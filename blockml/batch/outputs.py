@@ -1,0 +1,161 @@
+"""Outputs of a batch: JSON lines, Parquet, and a folder of documents, made from the parts of a run."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import quote
+
+from blockml.batch.arrow import ArrowBatches, read_batches, schema
+from blockml.batch.packing import Encoder, JsonLines
+from blockml.errors import UsageError
+from blockml.storage.atomic import atomic_write
+
+__all__ = ["Folder", "LinesFile", "Output", "ParquetFile", "file_name", "output_for"]
+
+_COMPRESSIONS = {".gz": "gz", ".zst": "zst"}
+#: Rows of a row group.
+_GROUP_ROWS = 1024
+#: Bytes of a file name on common file systems.
+_MAX_NAME = 200
+
+
+class Output(Protocol):
+    """An output that is made when all parts are complete."""
+
+    @property
+    def encoder(self) -> Encoder:
+        """Encodes the records of a part."""
+
+    @abstractmethod
+    def assemble(self, parts: Iterable[Path]) -> None:
+        """Make the output of the parts; it appears whole."""
+
+
+def output_for(path: Path, output_format: str, fields: Sequence[str]) -> Output:
+    """Return the output that belongs to a path.
+
+    Parameters
+    ----------
+    path
+        A file whose suffix gives the format, or a folder. A file with another suffix gets JSON lines.
+    output_format
+        Format of the texts.
+    fields
+        Names of the fields of a record.
+
+    Raises
+    ------
+    UsageError
+        A folder doesn't fit the fields.
+    MissingExtraError
+        A package for this format isn't installed.
+    """
+    name = path.name.lower()
+    if path.is_dir():
+        if not {"id", "text"} <= set(fields):
+            raise UsageError("documents in a folder need the fields id and text", source=path)
+        return Folder(path, {"text": ".txt", "markdown": ".md", "html": ".html"}[output_format])
+    if name.endswith(".parquet"):
+        schema(fields)  # fails early without pyarrow
+        return ParquetFile(path, tuple(fields))
+    return LinesFile(path, JsonLines(_COMPRESSIONS.get(path.suffix.lower(), "")))
+
+
+@dataclass(frozen=True, slots=True)
+class LinesFile:
+    """JSON lines, compressed or not."""
+
+    path: Path
+    encoder: JsonLines
+
+    def assemble(self, parts: Iterable[Path]) -> None:
+        """Join the parts."""
+        with atomic_write(self.path) as target:
+            for part in parts:
+                with part.open("rb") as stream:
+                    shutil.copyfileobj(stream, target, 1 << 20)
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """One file per page with its text, named by the id of the page."""
+
+    path: Path
+    suffix: str
+
+    @property
+    def encoder(self) -> JsonLines:
+        """Encodes JSON lines."""
+        return JsonLines()
+
+    def assemble(self, parts: Iterable[Path]) -> None:
+        """Write the documents of pages with text; a second page with the same name gets a number."""
+        seen: dict[str, int] = {}
+        for part in parts:
+            with part.open("rb") as stream:
+                for line in stream:
+                    record = json.loads(line)
+                    if record["text"]:
+                        self._write(record["id"], record["text"], seen)
+
+    def _write(self, page_id: str, text: str, seen: dict[str, int]) -> None:
+        name = file_name(page_id)
+        number = seen[name.casefold()] = seen.get(name.casefold(), 0) + 1
+        target = self.path / f"{name}{f'~{number}' if number > 1 else ''}{self.suffix}"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_write(target) as stream:
+            stream.write(text.encode("utf-8", "backslashreplace") + b"\n")
+
+
+def file_name(page_id: str) -> str:
+    """Return a relative path for a page: its id, with characters that file systems don't take as ``%XX``.
+
+    Examples
+    --------
+    >>> file_name("news/story-1"), file_name("<urn:uuid:12>"), file_name("../../etc/passwd")
+    ('news/story-1', '%3Curn%3Auuid%3A12%3E', '%2E%2E/%2E%2E/etc/passwd')
+    """
+    pieces = [piece for piece in page_id.split("/") if piece] or ["page"]
+    return "/".join(_safe(piece) for piece in pieces)
+
+
+def _safe(piece: str) -> str:
+    if set(piece) == {"."}:
+        return "%2E" * len(piece)
+    return quote(piece, safe=" ()+,=@!&'")[:_MAX_NAME]
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetFile:
+    """Parquet with the schema of :func:`blockml.batch.arrow.schema`."""
+
+    path: Path
+    fields: tuple[str, ...]
+
+    @property
+    def encoder(self) -> ArrowBatches:
+        """Encodes record batches."""
+        return ArrowBatches(self.fields)
+
+    def assemble(self, parts: Iterable[Path]) -> None:
+        """Write row groups of a fixed number of rows, whatever the parts are."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        columns = schema(self.fields)
+        with atomic_write(self.path) as target, pq.ParquetWriter(target, columns, compression="zstd") as writer:
+            waiting = columns.empty_table()
+            for part in parts:
+                for batch in read_batches(part, columns):
+                    waiting = pa.concat_tables([waiting, pa.Table.from_batches([batch])])
+                    while len(waiting) >= _GROUP_ROWS:
+                        writer.write_table(waiting.slice(0, _GROUP_ROWS).combine_chunks())
+                        waiting = waiting.slice(_GROUP_ROWS)
+            if len(waiting):
+                writer.write_table(waiting.combine_chunks())

@@ -1,0 +1,105 @@
+"""Pieces of the output: groups of records, encoded by the worker that made them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from blockml.batch.items import FAILURES
+from blockml.batch.records import PageRecord
+from blockml.errors import MissingExtraError
+
+__all__ = ["Encoder", "End", "JsonLines", "Packer", "Piece", "Records"]
+
+#: Records, or characters of text, from which on a piece is complete. It depends on the records alone, and with it the
+#: bytes of compressed output.
+_PIECE_RECORDS = 64
+_PIECE_CHARACTERS = 1 << 18
+_GZIP_LEVEL = 6
+_ZSTD_LEVEL = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some records of a unit."""
+
+    payload: Any  #: Encoded records.
+    n_records: int
+    statuses: Counter[str]
+    failures: list[dict[str, Any]]  #: ``id``, ``url``, ``status`` and ``error`` of pages that failed.
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """End of a unit: what was found beside pages, and where reading ended (see ``Reading.end``)."""
+
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    end: int | None = None
+
+
+class Encoder(Protocol):
+    """Encodes records; pickled and sent to the workers."""
+
+    def encode(self, records: Sequence[dict[str, Any]]) -> Any:  # noqa: ANN401 (bytes, or the records)
+        """Encode some records."""
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Leaves records as they are."""
+
+    def encode(self, records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the records."""
+        return list(records)
+
+
+@dataclass(frozen=True, slots=True)
+class JsonLines:
+    """Encodes records as JSON lines, compressed or not. Compressed pieces can be joined."""
+
+    compression: str = ""  #: "", "gz" or "zst"
+
+    def encode(self, records: Sequence[dict[str, Any]]) -> bytes:
+        """Encode some records."""
+        lines = "".join([json.dumps(record, ensure_ascii=False) + "\n" for record in records])
+        data = lines.encode("utf-8", "backslashreplace")
+        if self.compression == "gz":
+            return gzip.compress(data, _GZIP_LEVEL, mtime=0)
+        if self.compression == "zst":
+            try:
+                import zstandard
+            except ImportError as error:
+                raise MissingExtraError("Writing Zstandard files", "zstd") from error
+            return bytes(zstandard.compress(data, _ZSTD_LEVEL))
+        return data
+
+
+class Packer:
+    """Groups records into pieces."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+        self._records: list[PageRecord] = []
+        self._characters = 0
+
+    def add(self, record: PageRecord) -> Piece | None:
+        """Add a record; return a piece if it is complete."""
+        self._records.append(record)
+        self._characters += record.n_characters
+        full = len(self._records) == _PIECE_RECORDS or self._characters >= _PIECE_CHARACTERS
+        return self.flush() if full else None
+
+    def flush(self) -> Piece | None:
+        """Return the records that are left as a piece, None if there are no more."""
+        if not self._records:
+            return None
+        payload = self._encoder.encode([record.values for record in self._records])
+        statuses = Counter(record.status for record in self._records)
+        failures = [record.failure() for record in self._records if record.status in FAILURES]
+        piece = Piece(payload, len(self._records), statuses, failures)
+        self._records, self._characters = [], 0
+        return piece

@@ -1,0 +1,391 @@
+"""Pool of worker processes: units in, their records in order out; a page that hangs or crashes costs itself alone.
+
+A worker that dies, or is killed because a page took too long, is replaced, and the pages of its unit that have no
+record yet are extracted again one by one. The page at which the new worker dies too gets a record with the reason.
+"""
+
+from __future__ import annotations
+
+import pickle
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, Self
+
+from blockml.batch.items import CRASHED, TIMEOUT
+from blockml.batch.packing import End, Packer, Piece
+from blockml.batch.readers import Unit, without_overlap
+from blockml.batch.records import PageRecord
+from blockml.batch.worker import EXIT_MEMORY, Clock, Setup
+from blockml.errors import BlockmlError
+
+__all__ = ["Result", "WorkerError", "WorkerPool", "run_units"]
+
+#: Units that are finished or in work before the first one that is not finished, per worker and in addition.
+_WINDOW = 8
+#: Pieces of a unit that wait in the parent process; a worker that is further ahead waits.
+_WAITING_PIECES = 64
+#: Seconds between two looks at the clocks of the workers, at most.
+_POLL = 1.0
+#: Workers that die one after the other before their first unit until the run is given up.
+_FAILED_STARTS = 3
+
+
+class WorkerError(BlockmlError, RuntimeError):
+    """Workers can't be started, or a worker met an error that isn't a page's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A piece of a unit, or the end of the unit."""
+
+    unit: Unit
+    part: Piece | End
+
+
+@dataclass(slots=True, eq=False)
+class _Slot:
+    """A unit in work."""
+
+    unit: Unit
+    pieces: deque[tuple[Piece, threading.Semaphore | None]] = field(default_factory=deque)
+    end: End | None = None
+    n_records: int = 0  #: Records in the pieces so far.
+    replay: _Replay | None = None
+    worker: _Process | None = None
+
+
+@dataclass(slots=True)
+class _Replay:
+    """A unit that is extracted page by page."""
+
+    packer: Packer
+    n_done: int  #: Records so far.
+    page: tuple[str, str | None] | None = None  #: Id and URL of the page in work.
+    tried_again: bool = False  #: Whether the page in work was met a second time.
+
+
+class _Process:
+    """A worker process, with the thread that receives its messages."""
+
+    def __init__(self, setup: bytes, inbox: queue.SimpleQueue[tuple[Any, ...]], clock_path: Path) -> None:
+        clock_path.write_bytes(bytes(Clock.SIZE))
+        self.clock = Clock(clock_path)
+        self.slot: _Slot | None = None
+        self.ready = False
+        self.overtime = False  #: Whether it was killed because of its page.
+        self.credit = threading.Semaphore(_WAITING_PIECES)
+        program = f"import sys; sys.path[:] = {sys.path!r}; from blockml.batch.worker import work; work(sys.argv[1])"
+        command = [sys.executable, "-c", program, str(clock_path)]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603
+        self._inbox = inbox
+        self._thread = threading.Thread(target=self._receive, args=(setup,), daemon=True)
+        self._thread.start()
+
+    def send(self, *message: Any) -> None:  # noqa: ANN401 (any message)
+        """Send an order to the worker, which waits for it."""
+        with suppress(OSError):
+            self._write(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
+
+    def kill(self) -> None:
+        """Kill the process."""
+        self._process.kill()
+
+    def close(self) -> None:
+        """Kill the process and wait until it is gone."""
+        self._process.kill()
+        for _ in range(_WAITING_PIECES):
+            self.credit.release()
+        self._thread.join()
+
+    def _write(self, message: bytes) -> None:
+        assert self._process.stdin is not None  # noqa: S101 (for the type checker)
+        self._process.stdin.write(message)
+        self._process.stdin.flush()
+
+    def _receive(self, setup: bytes) -> None:
+        stream = self._process.stdout
+        assert stream is not None  # noqa: S101 (for the type checker)
+        with suppress(EOFError, OSError, pickle.UnpicklingError):  # it has died
+            self._write(setup)
+            while True:
+                message = pickle.load(stream)  # noqa: S301 (from the worker)
+                if message[0] == "piece":
+                    self.credit.acquire()
+                self._inbox.put((self, *message))
+        code = self._process.wait()
+        stream.close()
+        with suppress(OSError):
+            assert self._process.stdin is not None  # noqa: S101
+            self._process.stdin.close()
+        self._inbox.put((self, "died", code))
+
+
+class WorkerPool:
+    """Worker processes that are started when there is work for them and live until the pool is closed.
+
+    Parameters
+    ----------
+    setup
+        Settings of the workers.
+    jobs
+        Number of worker processes.
+    """
+
+    def __init__(self, setup: Setup, jobs: int) -> None:
+        self._setup = setup
+        self._pickled = pickle.dumps(setup, pickle.HIGHEST_PROTOCOL)
+        self._clocks = tempfile.TemporaryDirectory(prefix="blockml-")
+        self._inbox: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
+        self._slots: deque[_Slot] = deque()  # in the order of the input
+        self._idle: list[_Process] = []
+        self._workers: set[_Process] = set()
+        self._window = _WINDOW * (jobs + 1)
+        self._jobs = jobs
+        self._n_started = self._failed_starts = 0
+        self._next_look = 0.0
+
+    def run(self, units: Iterator[Unit], previous: Result | None = None) -> Iterator[Result]:
+        """Extract units, as :func:`run_units` does. A run must have ended before the next one begins."""
+        coming: deque[Unit] = deque()  # read ahead, so that workers needn't wait for it
+        while True:
+            coming.extend(islice(units, self._jobs - len(coming)))
+            self._start_workers(len(coming))
+            while coming and self._idle and len(self._slots) < self._window:
+                # A unit that will be the first in work is known not to overlap; others are checked when they are first.
+                unit = coming.popleft()
+                left = unit if self._slots else _remaining(unit, previous)
+                if left is not None:
+                    self._slots.append(_Slot(left))
+                    self._assign()
+            while self._slots and (self._slots[0].pieces or self._slots[0].end):
+                for result in self._results(self._slots[0]):
+                    yield result
+                    previous = result if isinstance(result.part, End) else previous
+                if self._slots[0].end is not None:
+                    self._slots.popleft()
+                    self._mend_overlap(previous)
+            if self._slots or coming:
+                if not (coming and self._idle and len(self._slots) < self._window):
+                    self._receive()
+            elif (following := next(units, None)) is not None:
+                coming.append(following)
+            else:
+                return
+
+    def close(self) -> None:
+        """Kill the workers."""
+        for worker in self._workers:
+            worker.close()
+        self._workers.clear()
+        self._clocks.cleanup()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _results(self, slot: _Slot) -> Iterator[Result]:
+        while slot.pieces:
+            piece, credit = slot.pieces.popleft()
+            if credit is not None:
+                credit.release()
+            yield Result(slot.unit, piece)
+        if slot.end is not None:
+            yield Result(slot.unit, slot.end)
+
+    def _mend_overlap(self, previous: Result | None) -> None:
+        """Replace the units that are first now and in which the unit before them has read records."""
+        while self._slots:
+            slot = self._slots[0]
+            unit = _remaining(slot.unit, previous)
+            if unit is slot.unit:
+                return
+            self._slots.popleft()
+            if slot.worker is not None:
+                slot.worker.slot = None
+                slot.worker.kill()
+            if unit is not None:
+                self._slots.appendleft(_Slot(unit))
+                self._assign()
+                return
+
+    def _assign(self) -> None:
+        """Give units that wait to workers that wait."""
+        for slot in self._slots:
+            if slot.worker is None and slot.end is None and self._idle:
+                worker = self._idle.pop()
+                worker.slot, slot.worker = slot, worker
+                if slot.replay is None:
+                    worker.send("run", slot.unit)
+                else:
+                    slot.replay.page = None
+                    worker.send("replay", slot.unit, slot.replay.n_done)
+
+    def _start_workers(self, n_coming: int) -> None:
+        """Start as many workers as there is work for, at most ``jobs``."""
+        n_units = n_coming + sum(slot.end is None for slot in self._slots)
+        while len(self._workers) < min(self._jobs, n_units):
+            self._start()
+
+    def _start(self) -> None:
+        self._n_started += 1
+        self._workers.add(_Process(self._pickled, self._inbox, Path(self._clocks.name) / f"clock-{self._n_started}"))
+
+    def _receive(self) -> None:
+        """Wait for a message and handle it; now and then look at the clocks of the workers."""
+        limit = self._setup.guard.seconds
+        poll = min(_POLL, limit / 4)
+        now = time.monotonic()
+        if now >= self._next_look:
+            self._next_look = now + poll
+            for worker in self._workers:
+                if not worker.overtime and worker.clock.seconds() > limit:
+                    worker.overtime = True
+                    worker.kill()
+        try:
+            worker, kind, *content = self._inbox.get(timeout=poll)
+        except queue.Empty:
+            return
+        handle: dict[str, Callable[..., None]] = {
+            "ready": self._on_ready, "piece": self._on_piece, "end": self._on_end, "page": self._on_page,
+            "record": self._on_record, "error": self._on_error, "died": self._on_death,
+        }  # fmt: skip
+        handle[kind](worker, *content)
+
+    def _on_ready(self, worker: _Process) -> None:
+        self._failed_starts = 0
+        worker.ready = True
+        self._idle.append(worker)
+        self._assign()
+
+    def _on_piece(self, worker: _Process, piece: Piece) -> None:
+        if (slot := worker.slot) is None:  # its unit was replaced
+            worker.credit.release()
+            return
+        slot.n_records += piece.n_records
+        slot.pieces.append((piece, worker.credit))
+
+    def _on_end(self, worker: _Process, end: End) -> None:
+        if (slot := worker.slot) is None:
+            return
+        if slot.replay is not None and (piece := slot.replay.packer.flush()):
+            slot.pieces.append((piece, None))
+        slot.end, slot.worker, worker.slot = end, None, None
+        self._idle.append(worker)
+        self._assign()
+
+    def _on_page(self, worker: _Process, page_id: str, url: str | None) -> None:
+        if worker.slot is not None and worker.slot.replay is not None:
+            worker.slot.replay.page = (page_id, url)
+
+    def _on_record(self, worker: _Process, record: PageRecord) -> None:
+        if worker.slot is not None:
+            self._add(worker.slot, record)
+
+    def _on_error(self, _: _Process, error: BlockmlError) -> None:
+        raise error
+
+    def _on_death(self, worker: _Process, code: int) -> None:
+        """Replace a worker, and extract what is left of its unit page by page."""
+        self._workers.discard(worker)
+        if worker in self._idle:
+            self._idle.remove(worker)
+        if not worker.ready:
+            self._failed_starts += 1
+            if self._failed_starts >= _FAILED_STARTS:
+                raise WorkerError(f"worker processes don't start ({_reason(code)})")
+        slot, worker.slot = worker.slot, None
+        if slot is not None:
+            slot.worker = None
+            if slot.replay is None:
+                slot.replay = _Replay(Packer(self._setup.encoder), slot.n_records)
+            else:
+                self._blame(slot, slot.replay, worker, code)
+        self._start()
+
+    def _blame(self, slot: _Slot, replay: _Replay, worker: _Process, code: int) -> None:
+        """Make a record for the page at which a worker died that extracted page by page."""
+        was_stopped_by_others = code == -signal.SIGKILL and not worker.overtime if hasattr(signal, "SIGKILL") else False
+        if (was_stopped_by_others or replay.page is None) and not replay.tried_again:
+            replay.tried_again = True  # perhaps the page had no part in it
+            return
+        status = TIMEOUT if worker.overtime else CRASHED
+        seconds, megabytes = self._setup.guard.seconds, self._setup.guard.memory >> 20
+        reason = f"took longer than {seconds:g} seconds" if worker.overtime else _reason(code, megabytes)
+        if replay.page is None:  # reading is what fails, so what follows can't be read either
+            name = slot.unit.name
+            self._add(slot, self._setup.pages.failed(name, None, status, f"reading from here on: {reason}"))
+            slot.end = End()
+            if piece := replay.packer.flush():
+                slot.pieces.append((piece, None))
+            return
+        self._add(slot, self._setup.pages.failed(*replay.page, status, reason))
+
+    def _add(self, slot: _Slot, record: PageRecord) -> None:
+        """Add a record to a unit that is extracted page by page."""
+        replay = slot.replay
+        assert replay is not None  # noqa: S101 (for the type checker)
+        replay.n_done += 1
+        replay.page, replay.tried_again = None, False
+        if piece := replay.packer.add(record):
+            slot.pieces.append((piece, None))
+
+
+def _remaining(unit: Unit, previous: Result | None) -> Unit | None:
+    """Return the part of a unit that the unit before has not read; None if it has read all."""
+    if previous is None or not isinstance(previous.part, End) or previous.part.end is None:
+        return unit
+    return without_overlap(unit, previous.unit, previous.part.end)
+
+
+def _reason(code: int, megabytes: int = 0) -> str:
+    """Describe the end of a process."""
+    if code == EXIT_MEMORY:
+        return f"needed more than {megabytes:,} MB of memory"
+    if code < 0:
+        with suppress(ValueError):
+            return f"the process was ended by {signal.Signals(-code).name}"
+    return f"the process ended with exit code {code}"
+
+
+def run_units(setup: Setup, units: Iterator[Unit], jobs: int, previous: Result | None = None) -> Iterator[Result]:
+    """Extract units in worker processes.
+
+    Parameters
+    ----------
+    setup
+        What the workers need.
+    units
+        The units, asked for as workers need them.
+    jobs
+        Number of worker processes.
+    previous
+        End of the unit before the first, of a run that is continued.
+
+    Yields
+    ------
+    Result
+        For each unit in order its pieces and its end. Which records are in which piece doesn't depend on ``jobs``, nor
+        on whether workers died.
+
+    Raises
+    ------
+    WorkerError
+        Workers can't be started.
+    BlockmlError
+        The extractor or the encoder lacks something that isn't a page's, such as an optional package.
+    """
+    with WorkerPool(setup, jobs) as pool:
+        yield from pool.run(units, previous)

@@ -1,0 +1,253 @@
+"""Readers: names of inputs → sources → units → items, one place for all commands."""
+
+from __future__ import annotations
+
+import glob
+import io
+import json
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+from blockml.batch.items import Item
+from blockml.batch.readers.arc import arc_units
+from blockml.batch.readers.base import Items, Reading, RecordFields, Unit, in_units
+from blockml.batch.readers.compression import DAMAGED, decompressed, is_compressed, open_decompressed
+from blockml.batch.readers.lines import LINE_SUFFIXES, line_blocks, line_ranges
+from blockml.batch.readers.pages import PAGE_SUFFIXES, PageFile, page_file, page_units
+from blockml.batch.readers.parquet import parquet_units
+from blockml.batch.readers.warc import WarcRange, stream_units, warc_ranges, without_overlap
+from blockml.errors import InputError, UsageError
+
+__all__ = [
+    "Inputs",
+    "Items",
+    "Reading",
+    "RecordFields",
+    "Unit",
+    "WarcRange",
+    "describe",
+    "find_inputs",
+    "in_units",
+    "read_items",
+    "without_overlap",
+]
+
+#: Kinds of files that hold many pages, by their first bytes, decompressed.
+_KINDS = {b"WARC/": "warc", b"filedesc:": "arc", b"PAR1": "parquet"}
+_SUFFIXES = {".warc": "warc", ".arc": "arc", ".parquet": "parquet"}
+#: Archives that are read where a folder is given; files of records, such as labels or an output, must be named.
+_ARCHIVE_SUFFIXES = (".warc", ".arc")
+_COMPRESSIONS = (".gz", ".zst")
+#: Name of standard input.
+_STDIN = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A file with the folders to which its site and its id are relative."""
+
+    path: Path
+    top: Path
+    base: Path
+
+
+@dataclass(slots=True)
+class Inputs:
+    """The files that inputs stand for, found anew by each iteration, so that millions of them need no memory."""
+
+    names: tuple[str, ...]
+    fields: RecordFields = field(default_factory=RecordFields)
+    passed_over: Counter[str] = field(default_factory=Counter)  #: Files that are no pages, by suffix.
+
+    def files(self) -> Iterator[_Found]:
+        """Yield the files, those of a folder in the order of their paths."""
+        self.passed_over.clear()
+        for name in self.names:
+            path = Path(name)
+            if name == _STDIN:
+                yield _Found(path, Path(), Path())
+            elif path.is_dir():
+                yield from self._below(path if path.parts else path.resolve())  # the top of a glob is Path() too
+            elif path.exists():
+                yield _Found(path, path.parent, path.parent)
+            else:
+                base = _fixed_part(name)
+                for match in sorted(map(Path, glob.iglob(name, recursive=True))):  # noqa: PTH207 (absolute patterns)
+                    if match.is_file():
+                        yield _Found(match, Path(), base)
+
+    def _below(self, top: Path) -> Iterator[_Found]:
+        for path in _walk(top):
+            if path.name.lower().endswith(PAGE_SUFFIXES) or _is_archive(path.name):
+                yield _Found(path, top, top)
+            else:
+                self.passed_over[path.suffix] += 1
+
+    def size(self) -> int:
+        """Return the bytes of all files, for the progress of a run."""
+        return sum(file.path.stat().st_size for file in self.files() if str(file.path) != _STDIN)
+
+    def units(self, reading: Reading) -> Iterator[Unit]:
+        """Split the files into units. What the parent process reads itself is counted in ``reading``."""
+
+        def plain_pages() -> Iterator[PageFile]:
+            """Yield page files up to the next file of another kind, which is left in ``other``."""
+            for found in files:
+                if (kind := _kind(found)) != "page":
+                    other.append((found, kind))
+                    return
+                yield page_file(found.path, found.top, found.base)
+
+        files = self.files()
+        other: list[tuple[_Found, str]] = []
+        while True:
+            yield from page_units(plain_pages())
+            if not other:
+                return
+            found, kind = other.pop()
+            yield from self._units_of(found.path, kind, reading)
+
+    def _units_of(self, path: Path, kind: str, reading: Reading) -> Iterator[Unit]:
+        try:
+            if kind == "stdin":
+                yield from _stdin_units(self.fields, reading)
+            elif kind == "warc":
+                yield from warc_ranges(path)
+            elif kind == "arc":
+                yield from arc_units(path, reading)
+            elif kind == "parquet":
+                yield from parquet_units(path, self.fields, reading.limit)
+            elif _start(path)[1]:
+                with open_decompressed(path) as stream:
+                    yield from line_blocks(path.name, stream, self.fields, reading.limit)
+            else:
+                yield from line_ranges(path, self.fields)
+        except OSError as error:
+            yield Items(path.name, (Item(path.name, error=f"cannot read the file ({error})"),), 0)
+
+
+def find_inputs(names: Sequence[str], fields: RecordFields = RecordFields()) -> Inputs:  # noqa: B008 (frozen)
+    """Find the files that inputs stand for.
+
+    Parameters
+    ----------
+    names
+        Files; folders, which stand for all page files and WARC and ARC files below them; globs, in which ``**`` crosses
+        folders; and ``-`` for standard input. Page files may be gzipped. WARC, ARC and Parquet files are recognised by
+        their content, JSON lines by the suffix ``.jsonl`` or ``.ndjson``; all but Parquet may be compressed.
+    fields
+        Names of the fields of JSON lines and of the columns of Parquet files.
+
+    Raises
+    ------
+    InputError
+        A name matches no file.
+    """
+    for name in names:
+        if not any(True for _ in Inputs((name,)).files()):
+            suffixes = ", ".join((*PAGE_SUFFIXES, *_ARCHIVE_SUFFIXES))
+            what = f"no pages ({suffixes}) in this folder" if Path(name).is_dir() else "no such file, folder or glob"
+            raise InputError(what, source=name)
+    return Inputs(tuple(names), fields)
+
+
+def read_items(inputs: Inputs, reading: Reading | None = None) -> Iterator[Item]:
+    """Yield the pages of all inputs.
+
+    The id of a page depends on the page alone: it is the path of a file below the input folder without suffix; the id
+    of a JSON record or row, or else ``FILE:LINE``; the record id of a WARC record. An invalid record gives an item with
+    an ``error``.
+    """
+    reading = reading or Reading()
+    for unit in inputs.units(reading):
+        yield from unit.items(reading)
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    """Yield the files below a folder by path, with the entries of one folder in memory at a time."""
+    with os.scandir(folder) as entries:
+        ordered = sorted(entries, key=lambda entry: entry.name)
+    for entry in ordered:
+        if entry.is_dir(follow_symlinks=False):
+            yield from _walk(Path(entry.path))
+        elif entry.is_file():
+            yield Path(entry.path)
+
+
+def _fixed_part(pattern: str) -> Path:
+    """Return the folder at the start of a glob.
+
+    Examples
+    --------
+    >>> _fixed_part("crawl/*/page.html").as_posix(), _fixed_part("*.html").as_posix()
+    ('crawl', '.')
+    """
+    parts = Path(pattern).parts
+    fixed = next((number for number, part in enumerate(parts) if re.search(r"[*?\[]", part)), len(parts))
+    return Path(*parts[:fixed])
+
+
+def _is_archive(name: str) -> bool:
+    name = name.lower()
+    for end in _COMPRESSIONS:
+        name = name.removesuffix(end)
+    return name.endswith(_ARCHIVE_SUFFIXES)
+
+
+def _kind(found: _Found) -> str:
+    """Return the kind of a file: ``page``, ``lines``, ``warc``, ``arc``, ``parquet`` or ``stdin``."""
+    path = found.path
+    if str(path) == _STDIN:
+        return "stdin"
+    name = path.name.lower()
+    for end in _COMPRESSIONS:
+        name = name.removesuffix(end)
+    if name.endswith(LINE_SUFFIXES):
+        return "lines"
+    if path.name.lower().endswith(PAGE_SUFFIXES):
+        return "page"
+    start, _ = _start(path)
+    found_kind = next((kind for mark, kind in _KINDS.items() if start.startswith(mark)), None)
+    # Of a file that is damaged at its start the name is what there is.
+    return found_kind or next((kind for end, kind in _SUFFIXES.items() if name.endswith(end)), "page")
+
+
+def _start(path: Path) -> tuple[bytes, bool]:
+    """Return the first bytes of a file, decompressed, and whether it is compressed; no bytes if it is damaged."""
+    try:
+        with path.open("rb") as stream:
+            zipped = is_compressed(stream.read(4))
+        with open_decompressed(path) as stream:
+            return stream.read(16), zipped
+    except DAMAGED:
+        return b"", False
+
+
+def _stdin_units(fields: RecordFields, reading: Reading) -> Iterator[Unit]:
+    """Split standard input: a WARC file, JSON lines or one page, compressed or not."""
+    raw = io.BufferedReader(cast("io.RawIOBase", sys.stdin.buffer))
+    first = raw.peek(4)[:4]
+    stream = io.BufferedReader(cast("io.RawIOBase", decompressed(raw, first))) if is_compressed(first) else raw
+    start = stream.peek(64)[:64].lstrip(b"\xef\xbb\xbf \t\r\n")
+    if start.startswith(b"WARC/"):
+        yield from stream_units("stdin", stream, reading)
+    elif start.startswith((b"filedesc:", b"PAR1")):
+        raise UsageError("ARC and Parquet files cannot be read from standard input; give the file's name")
+    elif start.startswith(b"{"):
+        yield from line_blocks("stdin", stream, fields, reading.limit)
+    else:
+        page = stream.read(reading.limit)
+        yield Items("stdin", (Item("stdin", html=page),), len(page))
+
+
+def describe(inputs: Inputs) -> Iterable[str]:
+    """Yield a line for each file: kind, path and size, so that two runs can be compared."""
+    for file in inputs.files():
+        size = 0 if str(file.path) == _STDIN else file.path.stat().st_size
+        yield json.dumps([str(file.path), size])

@@ -1,0 +1,99 @@
+"""Units: pieces of the input that a worker reads by itself."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from blockml.batch.items import Item
+from blockml.parsing import Limits
+
+__all__ = ["Items", "Reading", "RecordFields", "Unit", "in_units", "printable"]
+
+#: Bytes of pages in a unit: some ten pages of the mean size, enough to hide the cost of a message.
+UNIT_BYTES = 1 << 20
+#: Pages in a unit, however small they are.
+UNIT_PAGES = 256
+
+
+@dataclass(frozen=True, slots=True)
+class RecordFields:
+    """Names of the fields of JSON lines and of the columns of Parquet files that hold the parts of a page."""
+
+    html: str = "html"
+    id: str = "id"
+    url: str = "url"
+    charset: str = "charset"
+    site: str = "site"
+
+
+@dataclass(slots=True)
+class Reading:
+    """Limit on the bytes of one page while it is read, and what reading found beside pages."""
+
+    limit: int = Limits().bytes + 1  #: One byte more than is parsed, so that parsing notices the limit.
+    skipped: Counter[str] = field(default_factory=Counter)  #: Records that are no pages, by reason.
+    #: Offset at which reading ended, if the unit is a range of a file in which records were searched for.
+    end: int | None = None
+
+
+class Unit(Protocol):
+    """A piece of the input. It is picklable, and reading it twice gives the same pages."""
+
+    @property
+    def name(self) -> str:
+        """Name for messages."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of the input, uncompressed (estimated for compressed files)."""
+
+    @property
+    def stored(self) -> int:
+        """Bytes of the input file that it stands for; 0 if they aren't known."""
+
+    @abstractmethod
+    def items(self, reading: Reading) -> Iterator[Item]:
+        """Read the pages. Whatever cannot be read gives items with an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """Pages that were read by the parent process."""
+
+    name: str
+    pages: tuple[Item, ...]
+    size: int
+    stored: int = 0
+
+    def items(self, reading: Reading) -> Iterator[Item]:  # noqa: ARG002 (the protocol's signature)
+        """Return the pages."""
+        return iter(self.pages)
+
+
+def in_units(name: str, items: Iterator[Item]) -> Iterator[Items]:
+    """Group pages into units by their size."""
+    group: list[Item] = []
+    size = 0
+    for item in items:
+        group.append(item)
+        size += len(item.html or "")
+        if size >= UNIT_BYTES or len(group) == UNIT_PAGES:
+            yield Items(name, tuple(group), size)
+            group, size = [], 0
+    if group:
+        yield Items(name, tuple(group), size)
+
+
+def printable(text: str) -> str:
+    """Replace lone surrogates, which cannot be written as UTF-8, by their escapes.
+
+    Examples
+    --------
+    >>> printable("a\\ud800")
+    'a\\\\ud800'
+    """
+    return text.encode("utf-8", "backslashreplace").decode()

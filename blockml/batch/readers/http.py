@@ -1,0 +1,145 @@
+"""HTTP responses as archives keep them: status, media type, charset, and the body without its encodings."""
+
+from __future__ import annotations
+
+import io
+import re
+import zlib
+from dataclasses import dataclass
+
+__all__ = ["HTML_TYPES", "MAX_HEADER", "Response", "charset_of", "media_type", "read_response"]
+
+#: Media types of web pages (HTML standard, section 1.1; RFC 3236). Responses without a media type are read too.
+HTML_TYPES = frozenset({"text/html", "application/xhtml+xml", ""})
+#: Bytes of the header of a response (our choice; servers refuse requests with a quarter of it).
+MAX_HEADER = 1 << 16
+
+_STATUS = re.compile(rb"HTTP/[0-9.]+\s+(\d{3})")
+_CHARSET = re.compile(r"charset\s*=\s*[\"']?([^\"';,\s]+)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A response of a server."""
+
+    body: bytes
+    charset: str | None
+    skipped: str | None = None  #: Reason why it is not a page.
+
+
+def read_response(block: bytes, declared: str, limit: int) -> Response:
+    """Read a response.
+
+    Parameters
+    ----------
+    block
+        Header and body as they were sent.
+    declared
+        Media type of the record, if the block has no header.
+    limit
+        Maximum number of bytes of the body, once decoded.
+
+    Raises
+    ------
+    OSError
+        The body is compressed and damaged from the start.
+    """
+    status = _STATUS.match(block)
+    if status is None:
+        return Response(b"", None, "responses without a status line")
+    header, _, body = _split(block)
+    fields = _fields(header)
+    declared = fields.get("content-type", "")
+    if status[1] != b"200":
+        return Response(b"", None, "responses with another status than 200")
+    if media_type(declared) not in HTML_TYPES:
+        return Response(b"", None, "other media types")
+    if "chunked" in fields.get("transfer-encoding", "").lower():
+        body = _without_chunks(body)
+    for encoding in reversed(fields.get("content-encoding", "").lower().split(",")):
+        body = _decompressed(body, encoding.strip(), limit)
+    return Response(body[:limit], charset_of(declared))
+
+
+def media_type(declared: str) -> str:
+    """Return the media type of a ``Content-Type``.
+
+    Examples
+    --------
+    >>> media_type("Text/HTML; charset=utf-8")
+    'text/html'
+    """
+    return declared.partition(";")[0].strip().lower()
+
+
+def charset_of(declared: str) -> str | None:
+    """Return the charset of a ``Content-Type``, None if it has no charset.
+
+    Examples
+    --------
+    >>> charset_of('text/html; charset="utf-8"'), charset_of("text/html")
+    ('utf-8', None)
+    """
+    found = _CHARSET.search(declared)
+    return found[1] if found else None
+
+
+def _split(block: bytes) -> tuple[bytes, bytes, bytes]:
+    """Split a response at the empty line behind its header, which some servers write with line feeds alone."""
+    ends = [(place, mark) for mark in (b"\r\n\r\n", b"\n\n") if (place := block.find(mark, 0, MAX_HEADER)) >= 0]
+    if not ends:
+        return block, b"", b""
+    return block.partition(min(ends)[1])
+
+
+def _fields(header: bytes) -> dict[str, str]:
+    """Return the fields of a header by name in lower case; of repeated fields the first."""
+    fields: dict[str, str] = {}
+    for line in header.decode("latin-1").splitlines()[1:]:
+        name, _, value = line.partition(":")
+        fields.setdefault(name.strip().lower(), value.strip())
+    return fields
+
+
+def _without_chunks(body: bytes) -> bytes:
+    """Join the chunks of a body (RFC 9112, section 7.1); crawlers may have joined them already."""
+    pieces: list[bytes] = []
+    position = 0
+    while (end := body.find(b"\n", position, position + 100)) >= 0:
+        try:
+            length = int(body[position:end].partition(b";")[0].strip() or b"-", 16)
+        except ValueError:
+            break
+        if length <= 0:
+            return b"".join(pieces)
+        pieces.append(body[end + 1 : end + 1 + length])
+        position = end + 1 + length
+        position += 2 if body[position : position + 2] == b"\r\n" else 1
+    return b"".join(pieces) or body
+
+
+def _decompressed(body: bytes, encoding: str, limit: int) -> bytes:
+    """Decompress a body, at most ``limit`` bytes; crawlers may have done it and kept the field."""
+    if encoding in {"gzip", "x-gzip"}:
+        return _inflated(body, (31,), limit) if body.startswith(b"\x1f\x8b") else body
+    if encoding == "deflate":
+        return body if body.lstrip().startswith(b"<") else _inflated(body, (15, -15), limit)
+    if encoding in {"br", "zstd"}:
+        from fastwarc.stream_io import BrotliReader, ZstdReader
+
+        try:
+            return (BrotliReader if encoding == "br" else ZstdReader)(io.BytesIO(body)).read(limit)
+        except OSError:
+            if body.lstrip().startswith(b"<"):
+                return body
+            raise
+    return body
+
+
+def _inflated(body: bytes, formats: tuple[int, ...], limit: int) -> bytes:
+    for number in formats:
+        try:
+            return zlib.decompressobj(wbits=number).decompress(body, limit)
+        except zlib.error as error:
+            reason = str(error)
+    raise OSError(f"the compressed body is damaged: {reason}")

@@ -1,0 +1,87 @@
+"""Page files: one file per page."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from blockml.batch.items import Item
+from blockml.batch.readers.base import UNIT_BYTES, UNIT_PAGES, Reading, printable
+
+__all__ = ["PAGE_SUFFIXES", "PageFile", "PageFiles", "page_file", "page_units"]
+
+#: Suffixes of page files, longest first; other files in a folder are passed over.
+PAGE_SUFFIXES = (".xhtml.gz", ".html.gz", ".htm.gz", ".xhtml", ".html", ".htm")
+#: File names of pages in folders of their own.
+_PAGE_OF_A_FOLDER = ("page.html", "page.html.gz")
+
+
+@dataclass(frozen=True, slots=True)
+class PageFile:
+    """A page file with the id and the site that follow from its path."""
+
+    path: str
+    id: str
+    site: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class PageFiles:
+    """Some page files, which the worker opens."""
+
+    name: str
+    files: tuple[PageFile, ...]
+    size: int
+
+    @property
+    def stored(self) -> int:
+        """Bytes of the files."""
+        return self.size
+
+    def items(self, reading: Reading) -> Iterator[Item]:  # noqa: ARG002 (the protocol's signature)
+        """Yield the pages, not read yet."""
+        for file in self.files:
+            yield Item(file.id, path=Path(file.path), site=file.site)
+
+
+def page_file(path: Path, top: Path, base: Path) -> PageFile:
+    """Describe a page file.
+
+    The id is the path below ``base`` without suffix, and so does not depend on which other files there are. The site is
+    the subfolder of ``top`` that contains the file, or ``top`` if each page has a folder of its own; if ``top`` is the
+    empty path, the folder of the file.
+    """
+    below = path.relative_to(base) if path.is_relative_to(base) else path
+    try:
+        size = path.stat().st_size
+    except OSError:  # reported when the page is read
+        size = 0
+    return PageFile(os.fspath(path), printable(_stem(below.as_posix())), _site_folder(path, top), size)
+
+
+def page_units(files: Iterator[PageFile]) -> Iterator[PageFiles]:
+    """Group page files into units by their size."""
+    group: list[PageFile] = []
+    size = 0
+    for file in files:
+        group.append(file)
+        size += file.size
+        if size >= UNIT_BYTES or len(group) == UNIT_PAGES:
+            yield PageFiles(group[0].path, tuple(group), size)
+            group, size = [], 0
+    if group:
+        yield PageFiles(group[0].path, tuple(group), size)
+
+
+def _site_folder(path: Path, top: Path) -> str:
+    below = path.relative_to(top).parts if top.parts and path.is_relative_to(top) else ()
+    if len(below) == 2 and path.name.lower() in _PAGE_OF_A_FOLDER:
+        return str(top)
+    return str(top / below[0] if len(below) > 1 else path.parent)
+
+
+def _stem(name: str) -> str:
+    return next((name[: -len(end)] for end in PAGE_SUFFIXES if name.lower().endswith(end)), name)

@@ -1,0 +1,122 @@
+"""Parquet files: one page per row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from blockml.batch.items import Item
+from blockml.batch.readers.base import Items, Reading, RecordFields, in_units, printable
+from blockml.datasets.base import site_of
+from blockml.errors import InputError, MissingExtraError, UsageError
+
+__all__ = ["RowGroup", "cell_text", "parquet_units", "row_item"]
+
+#: Uncompressed bytes up to which a worker reads a whole row group; rows of larger ones are read by the parent process.
+_MAX_GROUP_BYTES = 32 << 20
+_BATCH_ROWS = 16  # rows decoded at a time
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroup:
+    """Row group of a file."""
+
+    path: Path
+    group: int
+    first: int  #: Number of its first row in the file, from 1.
+    size: int
+    fields: RecordFields
+    stored: int = 0
+
+    @property
+    def name(self) -> str:
+        """File and number of the row group."""
+        return f"{self.path.name}, row group {self.group}"
+
+    def items(self, reading: Reading) -> Iterator[Item]:
+        """Yield the pages of the rows."""
+        return _rows(self.path, (self.group,), self.first, self.fields, reading.limit)
+
+
+def parquet_units(path: Path, fields: RecordFields, limit: int) -> Iterator[RowGroup | Items]:
+    """Split a file into units.
+
+    Raises
+    ------
+    InputError
+        The file is damaged.
+    UsageError
+        It has no such column.
+    """
+    file = _opened(path, fields)
+    first = 1
+    for number in range(file.metadata.num_row_groups):
+        group = file.metadata.row_group(number)
+        if group.total_byte_size <= _MAX_GROUP_BYTES:
+            yield RowGroup(path, number, first, group.total_byte_size, fields, _stored(group))
+        else:
+            yield from in_units(path.name, _rows(path, (number,), first, fields, limit))
+        first += group.num_rows
+
+
+def _stored(group: Any) -> int:  # noqa: ANN401 (pyarrow has no types)
+    return sum(group.column(number).total_compressed_size for number in range(group.num_columns))
+
+
+def _opened(path: Path, fields: RecordFields) -> Any:  # noqa: ANN401 (pyarrow has no types)
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise MissingExtraError("Reading Parquet files", "arrow") from error
+    try:
+        file = pq.ParquetFile(path)
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"not a readable Parquet file ({error})", source=path) from error
+    names = file.schema_arrow.names
+    if fields.html not in names:
+        raise UsageError(f"no column {fields.html!r}; the columns are: {', '.join(names)}", source=path)
+    return file
+
+
+def _rows(path: Path, groups: tuple[int, ...], first: int, fields: RecordFields, limit: int) -> Iterator[Item]:
+    import pyarrow as pa
+
+    number = first
+    try:
+        file = _opened(path, fields)
+        columns = [name for name in _names(fields) if name in file.schema_arrow.names]
+        for batch in file.iter_batches(_BATCH_ROWS, row_groups=list(groups), columns=columns):
+            cells = {name: batch.column(name) for name in columns}
+            for row in range(batch.num_rows):
+                values = {name: column[row].as_py() for name, column in cells.items()}
+                yield row_item(values, f"{path.name}:{number}", fields, limit)
+                number += 1
+    except (OSError, pa.ArrowException) as error:
+        yield Item(f"{path.name}:{number}", error=f"cannot read the rest of the row group ({error})")
+
+
+def _names(fields: RecordFields) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((fields.html, fields.id, fields.url, fields.charset, fields.site)))
+
+
+def row_item(row: dict[str, Any], default_id: str, fields: RecordFields, limit: int) -> Item:
+    """Return the page of a row of a table; a cell that holds no page gives an item with an error."""
+    url, charset, site = (cell_text(row.get(name)) for name in (fields.url, fields.charset, fields.site))
+    page_id = cell_text(row.get(fields.id)) or default_id
+    html = row.get(fields.html)
+    if isinstance(html, bytearray | memoryview):
+        html = bytes(html)
+    if not isinstance(html, bytes | str):
+        kind = "nothing" if html is None or html != html else type(html).__name__  # noqa: PLR0124 (NaN)
+        return Item(page_id, url=url, error=f"the column {fields.html!r} holds {kind}, not bytes or text")
+    return Item(page_id, html=html[:limit], url=url, charset=charset, site=site or site_of(url, ""))
+
+
+def cell_text(value: object) -> str | None:
+    """Return a cell as text; None for an empty cell, which data frames may hold as NaN."""
+    if value is None or value != value:  # noqa: PLR0124 (NaN)
+        return None
+    return printable(value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value))

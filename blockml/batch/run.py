@@ -1,0 +1,274 @@
+"""Runs over many pages: records one by one, or an output that a killed run can continue."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict
+from itertools import islice
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, BinaryIO
+
+from blockml.batch.blas import one_thread
+from blockml.batch.items import FAILURES, Item
+from blockml.batch.outputs import output_for
+from blockml.batch.packing import End, JsonLines, Piece, Records
+from blockml.batch.parts import Parts, PartWriter
+from blockml.batch.pool import Result, run_units
+from blockml.batch.progress import Summary
+from blockml.batch.readers import Inputs, Reading, Unit, describe, in_units
+from blockml.batch.records import Options, PageExtractor
+from blockml.batch.worker import Guard, Setup
+from blockml.errors import UnknownNameError, UsageError
+from blockml.extractors import Extractor
+from blockml.storage.atomic import atomic_write
+from blockml.templates.site import SiteTemplate
+
+__all__ = ["ISOLATIONS", "failures_path", "parts_path", "predict", "predict_to_file", "predict_to_stream"]
+
+#: Where pages are extracted: in processes of their own, or in the calling process without a guard.
+ISOLATIONS = ("process", "none")
+_NO_SITES: Mapping[str, SiteTemplate] = MappingProxyType({})
+
+
+def predict(
+    items: Iterable[Item],
+    extractor: Extractor,
+    options: Options = Options(),  # noqa: B008 (frozen)
+    *,
+    jobs: int = 1,
+    guard: Guard = Guard(),  # noqa: B008 (frozen)
+    isolation: str = "process",
+    sites: Mapping[str, SiteTemplate] = _NO_SITES,
+) -> Iterator[dict[str, Any]]:
+    """Extract many pages.
+
+    Parameters
+    ----------
+    items
+        The pages, read as they are needed.
+    extractor
+        The extractor. With ``isolation="process"`` it is pickled, so its class must be importable.
+    options
+        Options of the extraction of each page.
+    jobs
+        Number of processes; doesn't affect the records.
+    guard
+        Limits on each page.
+    isolation
+        ``process``: pages are extracted by worker processes, and one that hangs, crashes or needs too much memory costs
+        itself alone. ``none``: in this process, without a guard, for callers that have one.
+    sites
+        Templates by name of the site, as from :func:`blockml.batch.learn_sites`. On pages of these sites the extractor
+        is adapted by :func:`blockml.extractors.site.at_site.at_site`.
+
+    Returns
+    -------
+    Iterator[dict]
+        One record per item, in order: ``id``, ``url``, ``status``, ``title``, ``text``, ``confidence``, ``n_blocks``,
+        ``n_kept``, ``model``, ``warnings``, ``metadata``, ``error``, or those of ``options.fields``. The status is one
+        of :class:`blockml.page.Status`, ``timeout``, ``crashed`` or ``unreadable``.
+
+    Raises
+    ------
+    UsageError
+        A label, format, field or isolation is unknown, or the extractor has no labels.
+    WorkerError
+        Worker processes can't be started.
+    """
+    if isolation not in ISOLATIONS:
+        raise UnknownNameError("isolation", isolation, ISOLATIONS)
+    pages = PageExtractor(extractor, options, sites)
+    return _records(iter(items), pages, jobs, guard, isolation)
+
+
+def _records(
+    items: Iterator[Item], pages: PageExtractor, jobs: int, guard: Guard, isolation: str
+) -> Iterator[dict[str, Any]]:
+    if isolation == "none":
+        for item in items:
+            with one_thread():
+                record = pages.record(item)
+            yield record.values
+        return
+    setup = Setup(pages, Records(), guard, pages.options.limits.bytes + 1)
+    for result in run_units(setup, in_units("items", items), jobs):
+        if isinstance(result.part, Piece):
+            yield from result.part.payload
+
+
+def predict_to_stream(
+    inputs: Inputs,
+    pages: PageExtractor,
+    stream: BinaryIO,
+    *,
+    jobs: int = 1,
+    guard: Guard = Guard(),  # noqa: B008 (frozen)
+    progress: Callable[[Result, Summary], None] = lambda *_: None,
+) -> tuple[Summary, list[dict[str, Any]]]:
+    """Extract many pages and write JSON lines as they are done.
+
+    Returns
+    -------
+    Summary
+        Counts of the run.
+    list of dict
+        ``id``, ``url``, ``status`` and ``error`` of the pages that failed.
+    """
+    summary = Summary()
+    failures: list[dict[str, Any]] = []
+    reading = Reading(pages.options.limits.bytes + 1, summary.skipped)
+    setup = Setup(pages, JsonLines(), guard, reading.limit)
+    for result in run_units(setup, inputs.units(reading), jobs):
+        if isinstance(result.part, Piece):
+            stream.write(result.part.payload)
+            stream.flush()
+            failures += result.part.failures
+        _count(summary, result)
+        progress(result, summary)
+    return summary, failures
+
+
+def predict_to_file(
+    inputs: Inputs,
+    pages: PageExtractor,
+    path: Path,
+    *,
+    jobs: int = 1,
+    guard: Guard = Guard(),  # noqa: B008 (frozen)
+    resume: bool = False,
+    progress: Callable[[Result, Summary], None] = lambda *_: None,
+) -> Summary:
+    """Extract many pages into a file or folder, see :func:`blockml.batch.outputs.output_for`.
+
+    Until the end, complete parts of the output are in the folder :func:`parts_path`; the output appears whole.
+    Pages that failed are listed in :func:`failures_path`.
+
+    Parameters
+    ----------
+    inputs
+        The input.
+    pages
+        Makes the record of each page.
+    path
+        The file, or an existing folder for one document per page.
+    jobs
+        Number of worker processes; doesn't affect the output.
+    guard
+        Limits on each page.
+    resume
+        Continue a run that was stopped or killed. The output is byte for byte that of a run that was not.
+    progress
+        Called with each result and the counts so far.
+
+    Raises
+    ------
+    UsageError
+        The output can't be written, or the run to be continued had other inputs or options.
+    """
+    output = output_for(path, pages.options.output_format, pages.fields)
+    parts = Parts(parts_path(path))
+    manifest = _manifest(inputs, pages, guard)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not (resume and parts.resume(manifest)):
+            if resume and path.is_file():
+                raise UsageError("the output is complete already; there is nothing to resume", source=path)
+            parts.begin(manifest)
+        summary = _write_parts(inputs, pages, output.encoder, parts, jobs, guard, progress)
+        output.assemble(part for part, _ in parts.complete())
+        _write_failures(failures_path(path), parts, summary)
+        parts.remove()
+    except OSError as error:
+        raise UsageError(f"can't be written ({error.strerror or error})", source=path) from error
+    return summary
+
+
+def parts_path(path: Path) -> Path:
+    """Return the folder of the parts of an unfinished output."""
+    return path.with_name(f"{path.name}.parts")
+
+
+def failures_path(path: Path) -> Path:
+    """Return the JSON lines file that lists the pages of an output that failed."""
+    return path.with_name(f"{path.name}.failures.jsonl")
+
+
+def _write_parts(
+    inputs: Inputs,
+    pages: PageExtractor,
+    encoder: Any,  # noqa: ANN401 (an Encoder)
+    parts: Parts,
+    jobs: int,
+    guard: Guard,
+    progress: Callable[[Result, Summary], None],
+) -> Summary:
+    """Write the parts that are missing; return the counts of all parts."""
+    summary = Summary()
+    number = n_units = 0
+    end: int | None = None
+    for _, part in parts.complete():
+        number, n_units, end = number + 1, part.n_units, part.end
+        summary.statuses += part.statuses
+        summary.skipped += part.skipped
+    summary.n_earlier = summary.n_pages
+    reading = Reading(pages.options.limits.bytes + 1, summary.skipped)
+    units = inputs.units(reading)
+    last: Unit | None = None
+    for unit in islice(units, n_units):
+        last = unit
+    previous = None if last is None else Result(last, End(end=end))
+    writer = PartWriter(parts, number, n_units)
+    setup = Setup(pages, encoder, guard, reading.limit)
+    try:
+        for result in run_units(setup, units, jobs, previous):
+            _count(summary, result)
+            if isinstance(result.part, Piece):
+                writer.add(result.part)
+            else:
+                writer.end_unit(result.part)
+            progress(result, summary)
+        writer.complete()
+    finally:
+        writer.close()
+    return summary
+
+
+def _count(summary: Summary, result: Result) -> None:
+    if isinstance(result.part, Piece):
+        summary.statuses += result.part.statuses
+    else:
+        summary.skipped.update(result.part.skipped)
+
+
+def _write_failures(path: Path, parts: Parts, summary: Summary) -> None:
+    if not any(summary.statuses[status] for status in FAILURES):
+        path.unlink(missing_ok=True)
+        return
+    with atomic_write(path) as stream:
+        for _, part in parts.complete():
+            stream.write(JsonLines().encode(part.failures))
+
+
+def _manifest(inputs: Inputs, pages: PageExtractor, guard: Guard) -> dict[str, Any]:
+    """Return what the output depends on."""
+    import blockml
+
+    options = asdict(pages.options) | {"include": sorted(pages.include), "exclude": sorted(pages.exclude)}
+    files = hashlib.sha256()
+    count = 0
+    for line in describe(inputs):
+        files.update(line.encode("utf-8", "backslashreplace") + b"\n")
+        count += 1
+    sites = hashlib.sha256(repr(sorted((site, found.id) for site, found in pages.at_sites.items())).encode())
+    return {
+        "version": blockml.__version__,
+        "model": pages.extractor.id,
+        "inputs": list(inputs.names),
+        "files": f"{count} files, {files.hexdigest()[:16]}",
+        "record_fields": asdict(inputs.fields),
+        "options": options,
+        "site_templates": sites.hexdigest()[:16] if pages.at_sites else None,
+        "guard": asdict(guard),
+    }

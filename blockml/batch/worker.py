@@ -1,0 +1,166 @@
+"""Worker process: reads units, extracts their pages and sends the encoded records.
+
+A worker is a program of its own that reads from its standard input and answers on its standard output, so that it needs
+no import of the caller's program and can be started by threads, notebooks and processes of any engine.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import pickle
+import signal
+import struct
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from blockml.batch.blas import one_thread
+from blockml.batch.items import Item
+from blockml.batch.packing import Encoder, End, Packer
+from blockml.batch.readers import Reading, Unit
+from blockml.batch.records import PageExtractor
+from blockml.errors import BlockmlError
+
+__all__ = ["EXIT_MEMORY", "Clock", "Guard", "Setup", "work"]
+
+#: Exit code of a worker whose page needed more memory than the limit.
+EXIT_MEMORY = 77
+#: A worker whose parent was killed ends itself after this many times the time limit of a page.
+_ORPHAN_FACTOR = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """Limits on one page, enforced from outside of the code that handles it."""
+
+    seconds: float = 60.0  #: Time until the worker is killed.
+    #: Bytes of memory that a worker may allocate beyond what it has at its start; enforced by the Linux kernel, and not
+    #: at all elsewhere.
+    memory: int = 2 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """Settings of a worker, sent once."""
+
+    pages: PageExtractor
+    encoder: Encoder
+    guard: Guard
+    limit: int  #: Bytes that are read of one page.
+
+
+class Clock:
+    """Time at which a worker began its current page, in memory that the parent process sees."""
+
+    SIZE = 8
+
+    def __init__(self, path: Path) -> None:
+        with path.open("r+b") as stream:
+            self._cell = mmap.mmap(stream.fileno(), self.SIZE)
+
+    def start(self) -> None:
+        """Begin a page."""
+        struct.pack_into("d", self._cell, 0, time.monotonic())
+
+    def stop(self) -> None:
+        """End the page."""
+        struct.pack_into("d", self._cell, 0, 0.0)
+
+    def seconds(self) -> float:
+        """Return how long the worker has been at its page; 0 if it is at none."""
+        (start,) = struct.unpack_from("d", self._cell, 0)
+        return time.monotonic() - start if start else 0.0
+
+
+class _Worker:
+    def __init__(self, setup: Setup, clock: Clock, outgoing: BinaryIO) -> None:
+        self._setup = setup
+        self._clock = clock
+        self._outgoing = outgoing
+
+    def send(self, *message: Any) -> None:  # noqa: ANN401 (any message)
+        """Send a message; time spent waiting for the parent process isn't the page's."""
+        self._clock.stop()
+        pickle.dump(message, self._outgoing, pickle.HIGHEST_PROTOCOL)
+        self._outgoing.flush()
+
+    def run(self, unit: Unit) -> None:
+        """Extract all pages of a unit and send their records in pieces."""
+        reading = Reading(self._setup.limit)
+        packer = Packer(self._setup.encoder)
+        for item in self._items(unit, reading, 0):
+            record = self._setup.pages.record(item)
+            if piece := packer.add(record):
+                self.send("piece", piece)
+        if piece := packer.flush():
+            self.send("piece", piece)
+        self.send("end", End(dict(reading.skipped), reading.end))
+
+    def replay(self, unit: Unit, skip: int) -> None:
+        """Extract the pages of a unit but the first ones, and announce each page before its record."""
+        reading = Reading(self._setup.limit)
+        for item in self._items(unit, reading, skip):
+            self.send("page", item.id, item.url)
+            self._start()
+            self.send("record", self._setup.pages.record(item))
+        self.send("end", End(dict(reading.skipped), reading.end))
+
+    def _items(self, unit: Unit, reading: Reading, skip: int) -> Iterator[Item]:
+        items = unit.items(reading)
+        number = 0
+        while True:
+            self._start()
+            item = next(items, None)
+            if item is None:
+                return
+            number += 1
+            if number > skip:
+                yield item
+
+    def _start(self) -> None:
+        self._clock.start()
+        if hasattr(signal, "setitimer"):  # nobody watches the clock of a worker whose parent was killed
+            signal.setitimer(signal.ITIMER_REAL, _ORPHAN_FACTOR * self._setup.guard.seconds)
+
+
+def work(clock_path: str) -> None:
+    """Serve units until the parent process closes the connection."""
+    incoming = sys.stdin.buffer
+    outgoing = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what an extractor prints must not get between the messages
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent process decides
+    with suppress(EOFError, BrokenPipeError), one_thread():
+        try:
+            setup: Setup = pickle.load(incoming)  # noqa: S301 (from the parent process)
+            _limit_memory(setup.guard.memory)
+            worker = _Worker(setup, Clock(Path(clock_path)), outgoing)
+            worker.send("ready")
+            while True:
+                order, *arguments = pickle.load(incoming)  # noqa: S301
+                worker.run(*arguments) if order == "run" else worker.replay(*arguments)
+        except MemoryError:
+            os._exit(EXIT_MEMORY)
+        except (EOFError, BrokenPipeError):
+            raise
+        except Exception as error:  # noqa: BLE001 (the parent process reports it)
+            shown = error if isinstance(error, BlockmlError) else RuntimeError(f"{type(error).__name__}: {error}")
+            pickle.dump(("error", shown), outgoing)
+            outgoing.flush()
+
+
+def _limit_memory(size: int) -> None:
+    """Limit the private memory of the process to what it has now and ``size`` bytes; does nothing but on Linux."""
+    if not sys.platform.startswith("linux"):
+        return
+    import resource
+
+    status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+    used = next((int(line.split()[1]) << 10 for line in status.splitlines() if line.startswith("VmData:")), 0)
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    limit = used + size if hard == resource.RLIM_INFINITY else min(used + size, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))

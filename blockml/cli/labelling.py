@@ -1,0 +1,56 @@
+"""``blockml label``."""
+
+from __future__ import annotations
+
+import argparse
+import webbrowser
+from pathlib import Path
+
+from blockml.cli.output import note
+from blockml.errors import UsageError
+from blockml.extractors import resolve
+
+__all__ = ["COMMANDS"]
+
+
+def add_label(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``blockml label``."""
+    add = parser.add_argument
+    add("folder", metavar="DIR", help="page files or page folders, at any depth; none of them is changed")
+    text = "folder of the labelled pages, one page folder each (default: DIR-labelled)"
+    add("-o", "--output", metavar="DIR", help=text)
+    add("--model", metavar="NAME|FILE", default="default", help="model that proposes the labels")
+    add("--port", type=int, default=0, metavar="N", help="port on 127.0.0.1; 0 for any free one")
+    add("--no-browser", action="store_true", help="print the address without opening it")
+    parser.set_defaults(run=run_label)
+
+
+COMMANDS = {"label": add_label}
+
+
+def run_label(arguments: argparse.Namespace) -> int:
+    """Serve the labelling page until interrupted."""
+    from blockml.labelling.server import LabelServer
+    from blockml.labelling.store import LabelStore
+
+    if not 0 <= arguments.port < 2**16:
+        raise UsageError(f"--port must be between 0 and 65535, got {arguments.port}")
+    folder = Path(arguments.folder)
+    output = Path(arguments.output) if arguments.output else folder.with_name(f"{folder.resolve().name}-labelled")
+    store = LabelStore(folder, output, resolve(arguments.model))
+    note(f"{len(store.pages)} pages; predicting them to begin with the most uncertain")
+    store.rank()
+    try:
+        server = LabelServer(store, arguments.port)
+    except OSError as error:
+        raise UsageError(f"port {arguments.port} can't be used: {error.strerror or error}") from error
+    note(f"labels are written to {output}; press Ctrl+C to stop")
+    print(server.url, flush=True)
+    if not arguments.no_browser:
+        webbrowser.open(server.url)
+    try:
+        server.serve()
+    except KeyboardInterrupt:
+        done = sum(page.state == "done" for page in store.pages.values())
+        note(f"{done} of {len(store.pages)} pages are done: blockml train --base default --dataset {output} -o FILE")
+    return 0

@@ -1,0 +1,58 @@
+"""Extraction of a column of a data frame: pandas, polars, Arrow and whatever narwhals knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from blockml.errors import MissingExtraError
+
+__all__ = ["extract_column"]
+
+
+def extract_column(column: Any, *, model: str = "default", **options: Any) -> Any:  # noqa: ANN401
+    """Extract the main texts of a column of pages.
+
+    Parameters
+    ----------
+    column
+        A pandas or polars series, an Arrow array, or any iterable; its cells are ``str`` or ``bytes``.
+    model
+        Name of a model, or path of a model file.
+    **options
+        Fields of :class:`blockml.batch.Options`: ``threshold``, ``output_format`` …
+
+    Returns
+    -------
+    series, array or list
+        The texts, in a column of the same kind (a list for other iterables); empty for pages that failed.
+
+    Raises
+    ------
+    MissingExtraError
+        The column is no list, and narwhals isn't installed.
+
+    Examples
+    --------
+    >>> extract_column(["<p>One", b"<p>Two", None], model="kim2013", threshold=0.0)
+    ['One', 'Two', '']
+    """
+    if isinstance(column, list | tuple):
+        return _texts(column, model, options)
+    try:
+        import narwhals as nw
+    except ImportError as error:
+        raise MissingExtraError("a column of a data frame", "frames") from error
+    series = nw.from_native(column, series_only=True, pass_through=True)
+    if not isinstance(series, nw.Series):
+        return _texts(column, model, options)
+    texts = _texts(series.to_list(), model, options)
+    made = nw.new_series(series.name, texts, nw.String(), backend=series.implementation)
+    return made.to_native()
+
+
+def _texts(cells: Iterable[Any], model: str, options: Mapping[str, Any]) -> list[str]:
+    from blockml.batch import BatchExtractor, Options  # extraction of one page doesn't need it
+
+    rows = ({"html": cell} for cell in cells)
+    return [record["text"] for record in BatchExtractor(model, Options(**options)).records(rows)]

@@ -1,0 +1,16 @@
+"""scikit-learn's interface: pages as samples, block features, a classifier of blocks, and folds of pages.
+
+>>> from sklearn.model_selection import cross_val_score
+>>> from blockml.datasets import open_dataset
+>>> from blockml.estimators import BlockClassifier, GroupFolds, page_groups, prepare_pages
+>>> pages = prepare_pages(open_dataset("data/pages").pages, "kim2013")
+>>> cross_val_score(BlockClassifier("kim2013"), pages, groups=page_groups(pages), cv=GroupFolds(2)).shape
+(2,)
+"""
+
+from blockml.estimators.classifier import BlockClassifier
+from blockml.estimators.features import BlockFeatures
+from blockml.estimators.folds import GroupFolds, page_groups
+from blockml.estimators.pages import AnyPage, block_rows, prepare_pages
+
+__all__ = ["AnyPage", "BlockClassifier", "BlockFeatures", "GroupFolds", "block_rows", "page_groups", "prepare_pages"]

@@ -1,0 +1,229 @@
+"""Block classifiers as estimators of scikit-learn: fitted on labelled pages, one prediction per block."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
+
+import blockml
+from blockml.decision.policy import DecisionPolicy, score_blocks
+from blockml.errors import UsageError
+from blockml.estimators.pages import AnyPage, as_recipe, labelled_rows, parsed
+from blockml.extractors import Extractor, TrainedExtractor
+from blockml.extractors.base import Prediction, Traits
+from blockml.extractors.matrix import matrix
+from blockml.features import feature_set
+from blockml.model import Model
+from blockml.page import Page
+from blockml.parsing.options import ParsingOptions
+from blockml.predictors import MeanTrees
+from blockml.training.ensemble import Ensemble, fit_ensemble
+from blockml.training.recipes import Recipe
+from blockml.training.single_tree import fit_tree, to_trees
+from blockml.training.table import BlockTable, PageRows
+from blockml.training.tuning import tune
+
+__all__ = ["BlockClassifier", "EstimatorExtractor"]
+
+A = TypeVar("A", bound=np.generic)
+
+
+class BlockClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no type information
+    """Decides which blocks of a page are content. A sample is a page; a prediction has one entry per block.
+
+    Parameters
+    ----------
+    recipe
+        A training recipe or its name. Single trees tune threshold and shrinkage inside the pages they are fitted on.
+        P(article) and block types of the recipe ``default`` are not trained here: ``blockml train`` does that.
+    estimator
+        Any classifier of scikit-learn, in place of the recipe's learner. It is fitted on the blocks of all pages, with
+        the recipe's features; a block is content from a probability of 0.5 on.
+    seed
+        Seed of training.
+
+    Attributes
+    ----------
+    extractor_
+        The fitted classifier as an extractor. ``blockml.extract(html, model=classifier)`` uses it.
+    model_
+        The fitted model, which :func:`blockml.save` writes; None for another ``estimator``.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> from blockml.datasets import open_dataset
+    >>> pages = open_dataset("data/pages").pages
+    >>> classifier = BlockClassifier("kim2013").fit(pages)
+    >>> [kept.dtype.name for kept in classifier.predict([b"<p>One line</p>"])], 0 <= classifier.score(pages) <= 1
+    (['bool'], True)
+    >>> blockml.extract(b"<p>One line</p>", model=classifier).model
+    'kim2013 0.1.0'
+    """
+
+    #: Content or not: the columns of :meth:`predict_proba`.
+    classes_: ClassVar[NDArray[np.bool_]] = np.array([False, True])
+
+    def __init__(self, recipe: str | Recipe = "kim2013", estimator: Any = None, seed: int = 0) -> None:  # noqa: ANN401
+        self.recipe = recipe
+        self.estimator = estimator
+        self.seed = seed
+
+    def fit(self, X: Sequence[AnyPage], y: object = None) -> Self:  # noqa: ARG002, N803 (scikit-learn's signature)
+        """Fit on labelled pages; the gold is theirs, so ``y`` is ignored.
+
+        Raises
+        ------
+        UsageError
+            A page has no gold; or all of the blocks are content, or none.
+        UnknownNameError
+            No such recipe.
+        """
+        recipe = as_recipe(self.recipe)
+        table = BlockTable.stack(labelled_rows(X, recipe))
+        self.model_, self.estimator_ = None, None
+        if self.estimator is None:
+            self.model_ = _fit_model(table, recipe, self.seed)
+            self.extractor_: Extractor = TrainedExtractor(self.model_)
+        else:
+            rows = table.trainable
+            if table.main[rows].all() or not table.main[rows].any():
+                raise UsageError("training needs blocks of both kinds, content and not")
+            self.estimator_ = clone(self.estimator).fit(table.matrix[rows], table.main[rows])
+            self.extractor_ = EstimatorExtractor(self.estimator_, recipe.features, recipe.parsing)
+        self.n_features_in_ = len(feature_set(recipe.features).columns)
+        return self
+
+    def predict(self, X: Sequence[AnyPage]) -> NDArray[np.object_]:  # noqa: N803 (scikit-learn's signature)
+        """Decide which blocks are content: (n_pages,) objects, each a boolean array (n_blocks,)."""
+        check_is_fitted(self)
+        return _ragged([self._kept(page) for page in X])
+
+    def predict_proba(self, X: Sequence[AnyPage]) -> NDArray[np.object_]:  # noqa: N803 (scikit-learn's signature)
+        """Predict probabilities before the policy: (n_pages,) objects, each (n_blocks, 2) as in :attr:`classes_`."""
+        check_is_fitted(self)
+        found = [self._probabilities(page) for page in X]
+        return _ragged([np.column_stack([1 - column, column]) for column in found])
+
+    def score(self, X: Sequence[AnyPage], y: object = None) -> float:  # noqa: ARG002, N803 (scikit-learn's signature)
+        """Compute the mean bag-of-words F1 of the pages whose gold is a whole text.
+
+        Raises
+        ------
+        UsageError
+            A page has no gold, or that of no page is a whole text.
+        """
+        check_is_fitted(self)
+        rows = [page for page in labelled_rows(X, as_recipe(self.recipe)) if page.gold_counts is not None]
+        if not rows:
+            raise UsageError("the gold of none of these pages is a whole text, so they can't be scored")
+        return float(np.mean([page.bag_f1(self._kept(page)) for page in rows]))
+
+    def _kept(self, page: AnyPage) -> NDArray[np.bool_]:
+        if not isinstance(page, PageRows):
+            return self.extractor_.decide(parsed(page, self.extractor_.parsing)).kept
+        if self.model_ is None:
+            return np.asarray(self._probabilities(page) >= np.float32(self.extractor_.effective_threshold))
+        policy, probabilities = self.model_.policy, self._probabilities(page)
+        if policy.rule == "expected_f1":
+            return score_blocks(policy, probabilities, page.policy_columns, None) >= np.float32(policy.threshold)
+        return np.asarray(probabilities >= np.float32(policy.threshold))
+
+    def _probabilities(self, page: AnyPage) -> NDArray[np.float32]:
+        if not isinstance(page, PageRows):
+            return self.extractor_.predict(parsed(page, self.extractor_.parsing)).scores
+        if self.model_ is None:
+            return _content_probabilities(self.estimator_, page.matrix)
+        ensemble = Ensemble(self.model_.predictors, self.model_.weights)
+        return ensemble.probabilities(BlockTable.stack([page]), 0)[1] if len(page.main) else page.matrix[:, 0]
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401 (scikit-learn's)
+        """Return tags: samples are pages, whose gold is their own."""
+        tags = super().__sklearn_tags__()
+        tags.no_validation = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def _fit_model(table: BlockTable, recipe: Recipe, seed: int) -> Model:
+    """Train the recipe's predictors of main content."""
+    if recipe.is_ensemble:
+        ensemble = fit_ensemble(table, recipe, table.trainable, seed)
+        predictors, weights, policy = dict(ensemble.predictors), dict(ensemble.weights), recipe.policy
+    else:
+        rows = table.trainable
+        tuning = tune(table, recipe, rows, seed)
+        tree = fit_tree(recipe, table.matrix[rows], table.main[rows], seed)
+        predictors, weights = {"tree": MeanTrees(to_trees(tree, tuning.shrinkage))}, {"tree": 1.0}
+        policy = replace(recipe.policy, threshold=tuning.threshold)
+    chosen = feature_set(recipe.features)
+    return Model(
+        name=recipe.name,
+        version=blockml.__version__,
+        features=chosen.name,
+        features_hash=chosen.hash,
+        predictors=predictors,
+        weights=weights,
+        policy=policy,
+        parsing=recipe.parsing,
+        labels=tuple(sorted(recipe.main)),
+        recipe={"name": recipe.name, "learner": recipe.learner, **recipe.parameters},
+        seed=seed,
+    )
+
+
+@dataclass(eq=False, repr=False)
+class EstimatorExtractor(Extractor):
+    """Scores blocks by a fitted classifier of scikit-learn."""
+
+    name: ClassVar[str] = "estimator"
+    traits: ClassVar[Traits] = Traits("any classifier", needs_training=True, gives_probabilities=True)
+
+    estimator: Any
+    features: str
+    options: ParsingOptions
+
+    @property
+    def id(self) -> str:
+        """Class of the classifier."""
+        return f"{type(self.estimator).__name__} on {self.features}"
+
+    @property
+    def parsing(self) -> ParsingOptions:
+        """Parsing options of the recipe."""
+        return self.options
+
+    @property
+    def policy(self) -> DecisionPolicy:
+        """A block is content from a probability of 0.5 on."""
+        return DecisionPolicy()
+
+    def score(self, page: Page) -> NDArray[np.float32]:
+        """Predict the probability of content, (n_blocks,)."""
+        return _content_probabilities(self.estimator, matrix(page, self.features))
+
+    def predict(self, page: Page) -> Prediction:
+        """Predict the probability of content for each block."""
+        return Prediction(self.score(page))
+
+
+def _content_probabilities(estimator: Any, rows: NDArray[np.float32]) -> NDArray[np.float32]:  # noqa: ANN401
+    """Return the probability of the class True, (n_rows,)."""
+    if not len(rows):
+        return np.zeros(0, dtype=np.float32)
+    column = list(estimator.classes_).index(True)
+    return np.asarray(estimator.predict_proba(rows)[:, column], dtype=np.float32)
+
+
+def _ragged(items: Sequence[NDArray[A]]) -> NDArray[np.object_]:
+    """Return arrays of different lengths as an array of objects."""
+    found = np.empty(len(items), dtype=object)
+    for number, item in enumerate(items):
+        found[number] = item
+    return found

@@ -1,0 +1,120 @@
+"""Pages as samples of scikit-learn's estimators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.datasets import Dataset, LabelledPage
+from blockml.datasets.gold_defects import filtered
+from blockml.errors import UsageError
+from blockml.page import Page
+from blockml.parsing import parse
+from blockml.parsing.options import ParsingOptions
+from blockml.training.recipes import Recipe
+from blockml.training.recipes import recipe as named_recipe
+from blockml.training.table import BlockTable, PageRows, build_table
+
+__all__ = ["AnyPage", "as_recipe", "block_rows", "labelled_rows", "parsed", "prepare_pages"]
+
+#: A sample: a page as bytes, as text, parsed, labelled, or prepared by :func:`prepare_pages`.
+AnyPage: TypeAlias = bytes | str | Page | LabelledPage | PageRows
+
+
+def as_recipe(recipe: str | Recipe) -> Recipe:
+    """Look a recipe up by name; a recipe is returned as it is.
+
+    Raises
+    ------
+    UnknownNameError
+        No such recipe.
+    """
+    return recipe if isinstance(recipe, Recipe) else named_recipe(recipe)
+
+
+def prepare_pages(pages: Iterable[LabelledPage], recipe: str | Recipe = "kim2013", *, jobs: int = 1) -> list[PageRows]:
+    """Parse and label pages and compute the features of a recipe, once for all folds and parameters.
+
+    Parameters
+    ----------
+    pages
+        Labelled pages, such as :attr:`blockml.datasets.Dataset.pages`.
+    recipe
+        A recipe or its name: it decides parsing, features, and which labels count as content.
+    jobs
+        Number of processes; it does not change the result.
+
+    Raises
+    ------
+    DatasetError
+        A page has no gold or can't be read.
+    UnknownNameError
+        No such recipe.
+    """
+    chosen = as_recipe(recipe)
+    dataset = Dataset("pages", Path(), "pages", tuple(pages))
+    if not dataset.pages:
+        return []
+    return list(build_table([filtered(dataset, jobs=jobs) if chosen.filter_gold else dataset], chosen, jobs=jobs).pages)
+
+
+def labelled_rows(pages: Sequence[AnyPage], recipe: Recipe) -> list[PageRows]:
+    """Return labelled pages as rows; those that are prepared already stay as they are.
+
+    Raises
+    ------
+    UsageError
+        A page has no gold, or some pages are prepared and others not.
+    """
+    prepared = [page for page in pages if isinstance(page, PageRows)]
+    if len(prepared) == len(pages):
+        return prepared
+    labelled = [page for page in pages if isinstance(page, LabelledPage)]
+    if len(labelled) < len(pages):
+        raise UsageError("fit and score need pages with gold: LabelledPage, or all of them from prepare_pages")
+    return prepare_pages(labelled, recipe)
+
+
+def parsed(page: bytes | str | Page | LabelledPage, parsing: ParsingOptions) -> Page:
+    """Parse a page, unless it is parsed already."""
+    if isinstance(page, Page):
+        return page
+    if isinstance(page, LabelledPage):
+        return parse(page.load()[0], url=page.url, charset=page.charset, **parsing.options())
+    return parse(page, **parsing.options())
+
+
+def block_rows(
+    pages: Sequence[LabelledPage | PageRows], recipe: str | Recipe = "kim2013"
+) -> tuple[NDArray[np.float32], NDArray[np.bool_], NDArray[np.int32]]:
+    """Return the blocks of labelled pages as samples of their own, for any classifier of scikit-learn.
+
+    Blocks without gold, of pages with defective gold, and of repeated pages are left out.
+
+    Parameters
+    ----------
+    pages
+        Labelled pages, or pages prepared for the same recipe.
+    recipe
+        A recipe or its name.
+
+    Returns
+    -------
+    X, y, groups
+        (n_blocks, n_features) features, (n_blocks,) whether each block is content, and (n_blocks,) the index of its
+        page in ``pages``: as ``groups``, they keep the blocks of a page in one fold.
+
+    Examples
+    --------
+    >>> from blockml.datasets import open_dataset
+    >>> X, y, groups = block_rows(open_dataset("data/pages").pages, "boilerpipe6")
+    >>> X.shape[1], len(X) == len(y) == len(groups)
+    (6, True)
+    """
+    table = BlockTable.stack(labelled_rows(pages, as_recipe(recipe)))
+    rows = table.trainable
+    return table.matrix[rows], table.main[rows], table.page_of_row[rows]

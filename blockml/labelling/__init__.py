@@ -1,0 +1,1 @@
+"""The labelling page: a local web server that shows pages with the model's proposal, and stores corrected labels."""

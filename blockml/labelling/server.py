@@ -1,0 +1,207 @@
+"""The web server of the labelling page, for one person on this machine.
+
+It listens on the loopback address. Every request must name that address as its host, which stops pages of other sites
+that point their own name at it, and carry the token that only the printed address has; a change must also come from the
+page itself.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Callable
+from importlib.resources import files
+from socketserver import ThreadingMixIn
+from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+
+from blockml.errors import BlockmlError, MissingExtraError, UsageError
+from blockml.labelling.sanitised import sanitised
+from blockml.labelling.store import LabelStore, PageToLabel
+from blockml.page import Label, Page
+
+__all__ = ["LabelServer"]
+
+_ADDRESS = "127.0.0.1"
+#: Bytes of a change: pages have at most some hundred thousand blocks.
+_MAX_BODY = 8_000_000
+#: Ranges of blocks around a block that a selection can grow to.
+_MAX_RANGES = 16
+_TYPES = {"label.html": "text/html", "label.js": "text/javascript", "label.css": "text/css"}
+_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; "
+        "form-action 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+class _Server(ThreadingMixIn, WSGIServer):
+    """Threads, as browsers open connections ahead of their requests."""
+
+    daemon_threads = True
+
+
+class _Quiet(WSGIRequestHandler):
+    """Handler that logs nothing."""
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002, ANN401 (the base class's signature)
+        """Log nothing."""
+
+
+class LabelServer:
+    """Serves the labelling page of a store.
+
+    Parameters
+    ----------
+    store
+        Pages and labels.
+    port
+        Port on the loopback address; 0 for any free one.
+
+    Raises
+    ------
+    MissingExtraError
+        bottle is not installed.
+    OSError
+        The port is in use.
+    """
+
+    def __init__(self, store: LabelStore, port: int = 0) -> None:
+        try:
+            import bottle
+        except ModuleNotFoundError:
+            raise MissingExtraError("blockml label", "label") from None
+        self.store = store
+        self.token = secrets.token_urlsafe(24)
+        app = bottle.Bottle()
+        app.install(self._guarded)
+        app.route("/", callback=lambda: _static("label.html"))
+        app.route("/<name:re:label\\.(js|css)>", callback=_static)
+        app.route("/api/pages", callback=self._list)
+        app.route("/api/page", callback=self._show)
+        app.route("/api/page", method="POST", callback=self._save)
+        self._server = make_server(_ADDRESS, port, app, server_class=_Server, handler_class=_Quiet)
+        self.port = int(self._server.server_port)
+
+    @property
+    def url(self) -> str:
+        """Address to open, with the token."""
+        return f"http://{_ADDRESS}:{self.port}/?token={self.token}"
+
+    def serve(self) -> None:
+        """Answer requests until :meth:`close`."""
+        self._server.serve_forever(poll_interval=0.2)
+
+    def close(self) -> None:
+        """Stop answering and close the socket."""
+        self._server.shutdown()
+        self._server.server_close()
+
+    def _guarded(self, callback: Callable[..., Any]) -> Callable[..., Any]:
+        """Check host, token and origin of a request, and set the headers of the answer."""
+        import bottle
+
+        def checked(*arguments: Any, **named: Any) -> Any:  # noqa: ANN401 (any route)
+            request, response = bottle.request, bottle.response
+            host = request.get_header("Host", "")
+            if host not in (f"{_ADDRESS}:{self.port}", f"localhost:{self.port}"):
+                return bottle.HTTPResponse("wrong host", 403, _HEADERS)
+            given = request.query.get("token") or request.get_cookie(self._cookie) or ""
+            if not secrets.compare_digest(given.encode("utf-8", "replace"), self.token.encode()):
+                return bottle.HTTPResponse("open the address that 'blockml label' printed", 403, _HEADERS)
+            if request.method != "GET" and request.get_header("Origin") != f"http://{host}":
+                return bottle.HTTPResponse("wrong origin", 403, _HEADERS)
+            for name, value in _HEADERS.items():
+                response.set_header(name, value)
+            if "token" in request.query:
+                response.set_cookie(self._cookie, self.token, httponly=True, samesite="strict", path="/")
+            try:
+                return callback(*arguments, **named)
+            except (BlockmlError, OSError) as error:
+                return bottle.HTTPResponse(str(error), 400, _HEADERS)
+
+        return checked
+
+    @property
+    def _cookie(self) -> str:
+        """Name of the cookie with the token; cookies are shared by all ports of a host."""
+        return f"blockml-label-{self.port}"
+
+    def _list(self) -> dict[str, Any]:
+        pages = [
+            {"id": page.id, "title": page.title, "confidence": round(page.confidence, 3), "state": page.state}
+            for page in self.store.pages.values()
+        ]
+        return {"pages": pages, "labels": [str(label) for label in Label], "model": self.store.extractor.id}
+
+    def _show(self) -> dict[str, Any]:
+        import bottle
+
+        page = self._page(bottle.request.query.getunicode("id"))
+        parsed, decision = self.store.propose(page)
+        return {
+            "id": page.id,
+            "html": sanitised(parsed),
+            "labels": [str(label) for label in self.store.labels(page, parsed, decision)],
+            "scores": [round(score, 3) for score in decision.scores.tolist()],
+            "ranges": _ranges(parsed),
+            "state": page.state,
+        }
+
+    def _save(self) -> dict[str, Any]:
+        from bottle import request
+
+        if request.content_length > _MAX_BODY:
+            raise UsageError("the change is too large")
+        try:
+            change = json.loads(request.body.read(_MAX_BODY))
+            page = self._page(change["id"])
+            labels = [Label(name) for name in change["labels"]]
+            done = bool(change["done"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise UsageError(f"not a change of labels: {error}") from error
+        self.store.save(page, self.store.parse(page), labels, done=done)
+        return {"state": page.state}
+
+    def _page(self, page_id: str | None) -> PageToLabel:
+        page = self.store.pages.get(page_id or "")
+        if page is None:
+            raise UsageError(f"there is no page {page_id!r}")
+        return page
+
+
+def _static(name: str) -> bytes:
+    """Return a file of the page."""
+    import bottle
+
+    bottle.response.content_type = f"{_TYPES[name]}; charset=utf-8"
+    return (files("blockml.labelling") / "static" / name).read_bytes()
+
+
+def _ranges(page: Page) -> list[list[list[int]]]:
+    """Return, for each block, ranges of blocks of the elements around it that grow outwards, as [first, last]."""
+    nodes, blocks = page.nodes, page.blocks
+    starts = blocks.node.tolist()
+    known: dict[int, list[list[int]]] = {}
+    low = [0] * (len(nodes) + 1)
+    counts = 0
+    of_node = dict.fromkeys(starts)
+    for node in range(len(nodes) + 1):
+        low[node] = counts
+        counts += node in of_node
+    found = []
+    for number, parent in enumerate(blocks.parent.tolist()):
+        if parent not in known:
+            ranges: list[list[int]] = []
+            for node in [parent, *nodes.ancestors(parent)] if parent >= 0 else []:
+                own = [low[node], low[int(nodes.end[node])] - 1]
+                if own[1] > own[0] and own not in ranges and len(ranges) < _MAX_RANGES:
+                    ranges.append(own)
+            known[parent] = ranges
+        found.append([[number, number], *known[parent]])
+    return found

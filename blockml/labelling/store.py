@@ -1,0 +1,174 @@
+"""Pages to label and their labels on disk."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from blockml.datasets.base import HTML_SUFFIXES, read_bytes
+from blockml.datasets.folders import PAGE_NAMES, read_labels, write_labels
+from blockml.decision.decide import Decision
+from blockml.errors import BlockmlError, InputError, UsageError
+from blockml.extractors import Extractor
+from blockml.page import Label, Page
+from blockml.parsing import parse
+from blockml.storage.atomic import atomic_write
+
+__all__ = ["UNFINISHED", "LabelStore", "PageToLabel"]
+
+#: Flag in ``meta.json`` of pages that somebody has begun to label: training leaves flagged pages out.
+UNFINISHED = "unfinished"
+
+
+@dataclass(slots=True)
+class PageToLabel:
+    """A page of the folder, and how far its labels are."""
+
+    id: str  #: Path below the folder, without suffix.
+    source: Path  #: Page file.
+    meta: dict[str, Any] = field(default_factory=dict)
+    title: str = ""
+    confidence: float = 0.0  #: Predicted quality of the model's proposal, in [0, 1].
+    state: str = "open"  #: ``open``, ``unfinished`` or ``done``.
+
+
+class LabelStore:
+    """Reads pages from a folder and writes labelled ones as page folders to another.
+
+    Every change is written at once, atomically: ``page.html`` and ``meta.json`` before the labels, so that a page
+    folder is complete as soon as it has labels. Files of the folder with the pages are never changed.
+
+    Parameters
+    ----------
+    folder
+        Page files or page folders, at any depth.
+    output
+        Folder of the labelled pages; labels that it holds already are shown.
+    extractor
+        Proposes the labels.
+    """
+
+    def __init__(self, folder: Path, output: Path, extractor: Extractor) -> None:
+        self.extractor = extractor
+        self.output = output
+        self._lock = threading.Lock()
+        found = [_page(path, folder) for path in _files(folder, output)]
+        if not found:
+            raise InputError(f"no pages: found no {' or '.join(HTML_SUFFIXES)} files", source=folder)
+        self.pages = {page.id: page for page in found}
+        if len(self.pages) < len(found):
+            raise UsageError("two pages have the same name but for their suffix", source=folder)
+        for page in found:
+            page.state = self._state(page)
+
+    def rank(self) -> None:
+        """Predict every page, and sort the pages: the most uncertain first, pages that are done last."""
+        for page in self.pages.values():
+            try:
+                parsed, decision = self.propose(page)
+            except BlockmlError:  # reported when the page is opened
+                continue
+            page.title, page.confidence = parsed.title, decision.confidence
+        order = sorted(self.pages.values(), key=lambda page: (page.state == "done", page.confidence))
+        self.pages = {page.id: page for page in order}
+
+    def propose(self, page: PageToLabel) -> tuple[Page, Decision]:
+        """Parse a page and let the extractor decide its blocks; raises InputError as :meth:`parse` does."""
+        parsed = self.parse(page)
+        return parsed, self.extractor.decide(parsed)
+
+    def parse(self, page: PageToLabel) -> Page:
+        """Parse a page.
+
+        Raises
+        ------
+        InputError
+            The file can't be read.
+        """
+        try:
+            content = read_bytes(page.source)
+        except OSError as error:
+            raise InputError(str(error), source=page.source) from error
+        options = self.extractor.parsing.options()
+        return parse(content, url=page.meta.get("url"), charset=page.meta.get("encoding"), **options)
+
+    def labels(self, page: PageToLabel, parsed: Page, decision: Decision) -> list[Label]:
+        """Return the stored labels of a page's blocks, or the proposal for a page without."""
+        place = self._place(page) / "labels.jsonl"
+        if place.is_file():
+            stored = read_labels(place).label(parsed).labels
+            return list(stored or ())
+        guessed = decision.labels or [Label.MAIN] * len(decision.kept)
+        content = (Label.MAIN, Label.HEADING, Label.SUPPLEMENT)
+        return [
+            (label if label in content else Label.MAIN) if kept else (Label.OTHER if label in content else label)
+            for kept, label in zip(decision.kept.tolist(), guessed, strict=True)
+        ]
+
+    def save(self, page: PageToLabel, parsed: Page, labels: Sequence[Label], *, done: bool) -> None:
+        """Write a page folder with the labels of all blocks.
+
+        Raises
+        ------
+        UsageError
+            The number of labels is not that of the blocks.
+        OSError
+            A file can't be written.
+        """
+        if len(labels) != len(parsed.blocks):
+            raise UsageError(f"the page has {len(parsed.blocks)} blocks, got {len(labels)} labels")
+        flags = [flag for flag in page.meta.get("flags") or () if flag != UNFINISHED] + ([] if done else [UNFINISHED])
+        meta = {**page.meta, "id": page.id, "flags": flags}
+        with self._lock:
+            place = self._place(page)
+            place.mkdir(parents=True, exist_ok=True)
+            if not any((place / name).is_file() for name in PAGE_NAMES):
+                with atomic_write(place / "page.html") as stream:
+                    stream.write(read_bytes(page.source))
+            with atomic_write(place / "meta.json") as stream:
+                stream.write(json.dumps(meta, ensure_ascii=False, indent=1).encode("utf-8", "replace"))
+            write_labels(place / "labels.jsonl", parsed.blocks.texts, labels)
+            page.state = "done" if done else UNFINISHED
+
+    def _place(self, page: PageToLabel) -> Path:
+        return self.output / page.id
+
+    def _state(self, page: PageToLabel) -> str:
+        place = self._place(page)
+        if not (place / "labels.jsonl").is_file():
+            return "open"
+        return UNFINISHED if UNFINISHED in (_meta(place).get("flags") or ()) else "done"
+
+
+def _files(folder: Path, output: Path) -> list[Path]:
+    """List the page files of a folder, but for copies in the folder of labelled pages inside it."""
+    if not folder.is_dir():
+        raise InputError("not a folder" if folder.exists() else "no such folder", source=folder)
+    inside = output.resolve() != folder.resolve()
+    return [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.name.endswith(HTML_SUFFIXES) and not (inside and output.resolve() in path.resolve().parents)
+    ]
+
+
+def _page(path: Path, folder: Path) -> PageToLabel:
+    """Return the page of a file: a page folder has the name of the folder, another file its own."""
+    below = path.relative_to(folder)
+    if path.name in PAGE_NAMES and below.parent.parts:
+        return PageToLabel(below.parent.as_posix(), path, _meta(path.parent))
+    suffix = next(suffix for suffix in sorted(HTML_SUFFIXES, key=len, reverse=True) if path.name.endswith(suffix))
+    return PageToLabel(below.as_posix()[: -len(suffix)], path)
+
+
+def _meta(folder: Path) -> dict[str, Any]:
+    """Read ``meta.json`` of a page folder; an empty one if it is missing or damaged."""
+    try:
+        meta = json.loads((folder / "meta.json").read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError):
+        return {}
+    return meta if isinstance(meta, dict) else {}

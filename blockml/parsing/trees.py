@@ -1,0 +1,108 @@
+"""Pages that another library has parsed already: trees of lxml and selectors of parsel.
+
+The tree is written as HTML and parsed again, so that every extractor sees it as any other page. Some things are lost on
+the way: the bytes and their encoding, the doctype, tags as they stood in the source, and everything that the first
+parser dropped or repaired in its own way.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, TypeAlias, TypeGuard, runtime_checkable
+
+from lxml import etree
+
+from blockml.page import Extraction
+
+__all__ = ["HasRoot", "Tree", "is_tree", "kept_elements", "tree_bytes"]
+
+
+@runtime_checkable
+class HasRoot(Protocol):
+    """A selector of parsel, or anything else with an element of lxml as ``root``."""
+
+    @property
+    def root(self) -> object:
+        """Element of lxml."""
+
+
+#: A page as a tree: an element or document of lxml, or a selector around an element.
+Tree: TypeAlias = "etree._Element | etree._ElementTree | HasRoot"  # noqa: SLF001 (lxml has no public names for them)
+
+
+def is_tree(value: object) -> TypeGuard[Tree]:
+    """Whether a value is an element or document of lxml, or holds one as ``root``.
+
+    Examples
+    --------
+    >>> is_tree(etree.Element("p")), is_tree("<p>")
+    (True, False)
+    """
+    return _element(value) is not None
+
+
+def tree_bytes(tree: Tree) -> bytes:
+    """Write a tree as HTML in UTF-8.
+
+    Examples
+    --------
+    >>> tree_bytes(etree.XML("<div><p>caf\\xe9</p><br/></div>")).decode()
+    '<div><p>café</p><br></div>'
+    """
+    element = _element(tree)
+    if element is None:
+        raise TypeError(f"not a tree: {type(tree).__name__}")
+    return etree.tostring(element, encoding="utf-8", method="html", with_tail=False)
+
+
+def kept_elements(result: Extraction, tree: Tree) -> list[etree._Element]:
+    """Return the elements of a tree that hold the kept blocks of its extraction, in document order, each once.
+
+    A block's element is the one that its text begins in. An element that the second parse has moved, so that its path
+    leads elsewhere in the tree, is left out.
+
+    Parameters
+    ----------
+    result
+        The extraction of ``tree``.
+    tree
+        The tree that was extracted, unchanged since.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> tree = etree.XML(f"<html><body><a>Home</a><p id='story'>{'Cats rule the world. ' * 20}</p></body></html>")
+    >>> [element.get("id") for element in kept_elements(blockml.extract(tree), tree)]
+    ['story']
+    """
+    element = _element(tree)
+    if element is None:
+        raise TypeError(f"not a tree: {type(tree).__name__}")
+    document, page = element.getroottree(), result.page
+    top = document.getroot()
+    # A fragment was put into html and body by the second parse.
+    prefix = "" if top is element and etree.QName(top).localname == "html" else _prefix(page.nodes.names)
+    found: dict[etree._Element, None] = {}
+    rows = result.kept.nonzero()[0].tolist()
+    for row, path in zip(rows, page.nodes.xpaths([int(page.blocks.parent[row]) for row in rows]), strict=True):
+        inside = path.removeprefix(prefix).split("/", 2)
+        steps = inside[2] if len(inside) > 2 else ""
+        hit = element.find(steps) if steps else element
+        if hit is not None and page.blocks.texts[row][:20] in " ".join("".join(map(str, hit.itertext())).split()):
+            found[hit] = None
+    return list(found)
+
+
+def _prefix(names: tuple[str, ...]) -> str:
+    """Return the path of the elements that a parser puts around a fragment."""
+    return "/html/body" if "body" in names else "/html"
+
+
+def _element(value: object) -> etree._Element | None:
+    """Return the element of a tree; None for other values."""
+    if isinstance(value, etree._ElementTree):  # noqa: SLF001 (lxml has no public name for it)
+        return _element(value.getroot())
+    if isinstance(value, etree._Element):  # noqa: SLF001 (lxml has no public name for it)
+        return value
+    if isinstance(value, bytes | str) or not isinstance(value, HasRoot):
+        return None
+    return _element(value.root) if not isinstance(value.root, HasRoot) else None

@@ -1,0 +1,144 @@
+"""Correction of a model's log odds on pages of one site or kind, learnt from few labelled pages.
+
+A site repeats its templates, so the tags, classes and ids above a block and its repeated texts say most about it. Each
+of them is a key with a weight; the correction of a block is the sum of the weights of its keys.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.errors import ModelFormatError
+from blockml.features.page_context import PageContext
+from blockml.features.page_matrix import PageMatrix
+from blockml.predictors.log_odds import sigmoid
+from blockml.text.hashing import stable_hash64
+
+__all__ = ["BlockKeys", "Correction", "block_keys"]
+
+#: Nearest ancestors whose tags, classes and ids are keys, and how many of them form a place (our choice).
+_LEVELS, _SIGNATURE = 6, 3
+#: Maximum numbers of classes of an element and of characters of a text or class (our choice, against odd pages).
+_MOST_CLASSES, _MOST_CHARACTERS = 8, 100
+_DIGITS = re.compile(r"\d+")
+#: Bounds of a correction in a model file.
+_MOST_KEYS, _MOST_WEIGHT = 1_000_000, 1e6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BlockKeys:
+    """Keys of the blocks of a page: block ``i`` has ``keys[starts[i] : starts[i + 1]]``."""
+
+    starts: NDArray[np.int64]  #: (n_blocks + 1,)
+    keys: NDArray[np.uint64]  #: Hashes of places and texts.
+    is_text: NDArray[np.bool_]  #: Whether each key is that of a text.
+
+    @property
+    def block(self) -> NDArray[np.int64]:
+        """Block of each key."""
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
+
+def block_keys(context: PageContext) -> BlockKeys:
+    """Compute the keys of each block: its ancestors' tags, classes and ids, its place among links, and its text.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> found = block_keys(PageContext(blockml.parse("<p class=a>one<p class=a>two<p>one")))
+    >>> first, second, third = np.split(found.keys, found.starts[1:-1])
+    >>> len(np.intersect1d(first, second)), len(np.intersect1d(first, third)), found.is_text.sum().item()
+    (12, 7, 3)
+    """
+    nodes, blocks = context.nodes, context.blocks
+    elements: dict[int, tuple[str, ...]] = {}
+    places: dict[int, tuple[str, tuple[str, ...]]] = {}
+    names: list[str] = []
+    starts = [0]
+    linked = (2 * context.linked >= context.words) & (context.linked > 0)
+    for parent, is_linked, text in zip(blocks.parent.tolist(), linked.tolist(), blocks.texts, strict=True):
+        if parent not in places:
+            chain = ([parent, *nodes.ancestors(parent)] if parent >= 0 else [])[:_LEVELS]
+            for node in chain:
+                if node not in elements:
+                    elements[node] = tuple(_element_keys(nodes.name(node), nodes.attributes[node]))
+            place = " ".join(elements[node][-1] for node in chain[:_SIGNATURE])
+            above = dict.fromkeys(key for node in chain for key in elements[node])
+            near = [f"parent {key}" for key in (elements[parent] if chain else ())]
+            places[parent] = place, (*above, *near, f"place {place}")
+        place, keys = places[parent]
+        names += [*keys, f"links {is_linked} {place}", f"text {_folded(text)}"]
+        starts.append(len(names))
+    unique = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    hashes = stable_hash64(unique)
+    index = np.array([unique[name] for name in names], dtype=np.int64)
+    is_text = np.array([name.startswith("text ") for name in unique], dtype=bool)
+    return BlockKeys(np.array(starts, dtype=np.int64), hashes[index], is_text[index])
+
+
+def _element_keys(tag: str, attributes: Mapping[str, str]) -> Iterator[str]:
+    """Yield the tag, its class and id names, and last all of them together; numbers are replaced by 0."""
+    yield tag
+    classes = sorted({_folded(name) for name in attributes.get("class", "").split()[:_MOST_CLASSES]})
+    parts = [f".{name}" for name in classes]
+    if identifier := attributes.get("id", ""):
+        parts.append(f"#{_folded(identifier)}")
+    yield from parts
+    yield f"<{tag}{''.join(parts)}"
+
+
+def _folded(text: str) -> str:
+    """Return a text without regard to case, white space and numbers."""
+    return " ".join(_DIGITS.sub("0", text[:_MOST_CHARACTERS].casefold()).split())
+
+
+@dataclass(frozen=True, eq=False)
+class Correction:
+    """Weights of keys and a bias, added to the log odds of a model's other predictors."""
+
+    kind: ClassVar[str] = "correction"
+    keys: NDArray[np.uint64]  #: (n_keys,) rising
+    weights: NDArray[np.float64]  #: (n_keys,)
+    bias: float
+
+    def log_odds(self, page: PageMatrix) -> NDArray[np.float64]:
+        """Compute the correction of each block, (n_blocks,)."""
+        return self.of_keys(block_keys(page.context))
+
+    def of_keys(self, found: BlockKeys) -> NDArray[np.float64]:
+        """Compute the correction of blocks with these keys, (n_blocks,)."""
+        n = len(found.starts) - 1
+        if not len(self.keys):
+            return np.full(n, self.bias)
+        place = np.minimum(np.searchsorted(self.keys, found.keys), len(self.keys) - 1)
+        values = np.where(self.keys[place] == found.keys, self.weights[place], 0.0)
+        return np.asarray(np.bincount(found.block, values, minlength=n) + self.bias, dtype=np.float64)
+
+    def probabilities(self, page: PageMatrix) -> NDArray[np.float32]:
+        """Compute the probabilities whose log odds are the correction, (n_blocks,)."""
+        return sigmoid(self.log_odds(page))
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return keys, weights and bias."""
+        return {"keys": self.keys, "weights": self.weights, "bias": np.array([self.bias])}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], n_columns: int) -> Self:  # noqa: ARG003 (the protocol's)
+        """Build the correction from the arrays of a model file: see :class:`blockml.predictors.base.Predictor`."""
+        for name, dtype in (("keys", np.uint64), ("weights", np.float64), ("bias", np.float64)):
+            if name not in arrays or arrays[name].dtype != np.dtype(dtype) or arrays[name].ndim != 1:
+                raise ModelFormatError(f"the correction's array {name!r} is missing, or not one-dimensional {dtype}")
+        keys, weights, bias = arrays["keys"], arrays["weights"], arrays["bias"]
+        if len(keys) != len(weights) or len(bias) != 1 or len(keys) > _MOST_KEYS:
+            raise ModelFormatError("a correction needs one weight per key, and one bias")
+        if (keys[1:] <= keys[:-1]).any():
+            raise ModelFormatError("keys of a correction must rise")
+        if not (np.abs(np.append(weights, bias)) <= _MOST_WEIGHT).all():
+            raise ModelFormatError(f"weights of a correction must be within ± {_MOST_WEIGHT:.0f}")
+        return cls(keys, weights, float(bias[0]))

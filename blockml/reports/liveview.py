@@ -1,0 +1,101 @@
+"""Data of a page view that its script needs: the rendered page, decisions at any threshold, and contributions."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from blockml.datasets import BlockLabels
+from blockml.decision.decide import decide, pooled_over_code
+from blockml.errors import MissingExtraError
+from blockml.extractors import Extractor, TrainedExtractor
+from blockml.extractors.matrix import page_matrix
+from blockml.labelling.sanitised import sanitised
+from blockml.model.contributions import contributions
+from blockml.page import Extraction, Flag
+
+__all__ = ["LiveView", "live_view", "script_policy"]
+
+
+@dataclass(frozen=True, slots=True)
+class LiveView:
+    """Script of a page view and its data."""
+
+    data: str  #: JSON without characters that could end its element.
+    script: str  #: The script.
+    rendered: str | None  #: The page as harmless HTML; None without nh3.
+
+
+def live_view(
+    result: Extraction, threshold: float | None, labels: BlockLabels | None, extractor: Extractor | None
+) -> LiveView:
+    """Collect the data of a page view.
+
+    Parameters
+    ----------
+    result
+        The extraction.
+    threshold
+        The decision threshold; without one, or without ``extractor``, decisions can't be changed in the view.
+    labels
+        Gold of the blocks, if known.
+    extractor
+        The extractor of ``result``.
+    """
+    page, blocks = result.page, result.page.blocks
+    data: dict[str, Any] = {
+        "texts": _texts(result),
+        "separators": blocks.separators.tolist(),
+        "code": ((blocks.flags & int(Flag.PREFORMATTED)) != 0).tolist(),
+        "cells": np.cumsum(page.nodes.named({"td", "th"}))[blocks.node].tolist() if len(blocks) else [],
+        "kept": result.kept.tolist(),
+        "truth": None,
+        "threshold": threshold,
+        "scores": None,
+        "overruled": None,
+        "families": {},
+    }
+    if labels is not None:
+        data["truth"] = [bool(m) if k else None for m, k in zip(labels.main, labels.known, strict=True)]
+    if extractor is not None and threshold is not None:
+        # At the threshold 0 every block is kept but those that another rule removes at any threshold.
+        policy = replace(extractor.policy, threshold=0.0)
+        found = decide(policy, page, extractor.predict(page))
+        data["scores"] = [float(score) for score in pooled_over_code(found.scores, page)]
+        data["overruled"] = found.overruled.tolist()
+    if isinstance(extractor, TrainedExtractor):
+        matrix = page_matrix(page, extractor.model.features)
+        found_families = contributions(extractor.model, matrix)
+        data["families"] = {name: np.round(values, 2).tolist() for name, values in found_families.items()}
+    try:
+        rendered = sanitised(page)
+    except MissingExtraError:
+        rendered = None
+    text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c").replace(">", "\\u003e")
+    return LiveView(text, script(), rendered)
+
+
+def _texts(result: Extraction) -> list[str]:
+    """Return the text of each block, with the white space of the source in preformatted elements."""
+    page, blocks = result.page, result.page.blocks
+    texts = list(blocks.texts)
+    nodes = page.nodes.texts
+    for row in np.flatnonzero((blocks.flags & int(Flag.PREFORMATTED)) != 0).tolist():
+        texts[row] = "".join(nodes[int(blocks.node[row]) : int(blocks.last_node[row]) + 1])
+    return texts
+
+
+def script() -> str:
+    """Return the script of page views."""
+    return (files("blockml.reports") / "templates" / "view.js").read_text(encoding="utf-8")
+
+
+def script_policy() -> str:
+    """Return the source expression of the content security policy that allows this script alone."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script().encode()).digest()).decode()}'"

@@ -1,0 +1,274 @@
+"""Adaptation of a model to a site or kind of pages, from few labelled pages.
+
+The model stays as it is. A regularised logistic regression on top of its log odds learns weights of the tags, classes
+and ids above the blocks and of repeated texts. Cross-validation over the pages chooses the regularisation, compares
+page F1 with that of the unchanged model, and refuses a correction that does not help.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.datasets import Dataset, LabelledPage
+from blockml.decision.decide import decide
+from blockml.errors import DatasetError, UsageError
+from blockml.evaluation.bootstrap import Difference, paired_difference
+from blockml.evaluation.words import bag_scores
+from blockml.extractors.matrix import page_matrix, uses_siblings
+from blockml.features.page_matrix import PageMatrix
+from blockml.model import Model, score_page
+from blockml.page import Label, Page
+from blockml.parsing import parse
+from blockml.predictors.correction import BlockKeys, Correction, block_keys
+from blockml.predictors.log_odds import log_odds
+from blockml.rendering.text import render_text
+
+__all__ = ["Adaptation", "PageForAdaptation", "adapt", "fit_correction", "prepare_page"]
+
+#: Fewest labelled pages: below, no page is left to measure on.
+LEAST_PAGES = 4
+#: Maximum number of folds; each page is its own up to then.
+_FOLDS = 10
+#: Strengths of the L2 penalty that cross-validation chooses from, strongest first.
+_PENALTIES = (30.0, 10.0, 3.0, 1.0, 0.3)
+#: Total weight of a page in the loss, in blocks (our choice: its blocks, some hundred, are not independent).
+_PAGE_WEIGHT = 50.0
+#: Least mean gain of page F1 in cross-validation (our choice), and the difference from which on a page has changed.
+_LEAST_GAIN, _CHANGED = 0.003, 0.01
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PageForAdaptation:
+    """A labelled page with the output of the model to adapt."""
+
+    id: str
+    page: Page
+    matrix: PageMatrix
+    text: str  #: Gold text
+    main: NDArray[np.bool_]  #: (n_blocks,) whether each block is content
+    weight: NDArray[np.float64]  #: (n_blocks,) weight in the loss; 0 for blocks without gold
+    base: NDArray[np.float64]  #: (n_blocks,) log odds of the model
+    keys: BlockKeys
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Adaptation:
+    """Result of an adaptation: what cross-validation measured, and the model if it helps."""
+
+    model: Model | None  #: The adapted model; None if it would not help.
+    before: tuple[float, ...]  #: Page F1 of the unchanged model, page by page.
+    after: tuple[float, ...]  #: Page F1 of corrections learnt from the other pages.
+    difference: Difference  #: Mean gain with a 95 % interval of a paired bootstrap over pages.
+    penalty: float  #: Strength of the L2 penalty that was chosen.
+
+    @property
+    def helps(self) -> bool:
+        """Whether the correction was accepted."""
+        return self.model is not None
+
+    def summary(self) -> dict[str, float]:
+        """Summarise cross-validation, for the model file and its card."""
+        gain = self.difference
+        means = {"before": float(np.mean(self.before)), "after": float(np.mean(self.after))}
+        values = {**means, "difference": gain.mean, "low": gain.low, "high": gain.high}
+        return {"pages": len(self.before), **{name: round(value, 4) for name, value in values.items()}}
+
+    def __str__(self) -> str:
+        gain = self.difference
+        better = sum(b > a + _CHANGED for a, b in zip(self.before, self.after, strict=True))
+        worse = sum(b < a - _CHANGED for a, b in zip(self.before, self.after, strict=True))
+        return (
+            f"page F1 by cross-validation over {len(self.before)} pages: {np.mean(self.before):.3f} before, "
+            f"{np.mean(self.after):.3f} after; difference {gain.mean:+.3f} [{gain.low:+.3f}, {gain.high:+.3f}], "
+            f"{better} pages better, {worse} worse"
+        )
+
+
+def adapt(
+    base: Model,
+    datasets: Sequence[Dataset],
+    *,
+    name: str = "adapted",
+    command: str = "",
+    report: Callable[[str], None] = lambda _: None,
+) -> Adaptation:
+    """Adapt a model to labelled pages.
+
+    Parameters
+    ----------
+    base
+        The model, such as ``blockml.load("default").model``.
+    datasets
+        Labelled pages of one site, or of one kind; pages with defective gold are left out.
+    name
+        Name of the adapted model.
+    command
+        Command line, for the card.
+    report
+        Called with lines of progress.
+
+    Returns
+    -------
+    Adaptation
+        Without a model if the mean gain of page F1 is below .003, or if more pages lose than gain more than .01.
+
+    Raises
+    ------
+    UsageError
+        Fewer than four labelled pages; the model is adapted already, or reads other pages of the site.
+    DatasetError
+        A page has no gold, or only snippets.
+    """
+    if base.correction is not None:
+        raise UsageError(f"model {base.name} is adapted already: adapt the model that it is based on, to all pages")
+    if uses_siblings(base.features):
+        raise UsageError(f"model {base.name} reads other pages of the site: detect the site's template instead")
+    labelled = [page for dataset in datasets for page in dataset.pages if page.trusted]
+    if len(labelled) < LEAST_PAGES:
+        raise UsageError(f"adaptation needs at least {LEAST_PAGES} labelled pages, got {len(labelled)}")
+    pages = [prepare_page(base, page) for page in labelled]
+    before = _page_f1(base, pages, [page.base for page in pages])
+    fold = np.arange(len(pages)) % _FOLDS
+    tried = {penalty: _page_f1(base, pages, _held_out(pages, fold, penalty)) for penalty in _PENALTIES}
+    penalty = max(_PENALTIES, key=lambda penalty: round(float(tried[penalty].mean()), 3))  # the strongest of equals
+    after = tried[penalty]
+    found = Adaptation(None, tuple(before.tolist()), tuple(after.tolist()), paired_difference(after, before), penalty)
+    report(str(found))
+    if not _accepted(before, after):
+        return found
+    correction = fit_correction(pages, penalty)
+    entries = [_provenance(dataset, pages) for dataset in datasets]
+    note = f"Adapted from {base.id} by {len(correction.keys)} weights of tags, classes, ids and repeated texts."
+    model = replace(
+        base,
+        name=name,
+        correction=correction,
+        training=(*base.training, *entries),
+        recipe={**base.recipe, "base": base.id, "penalty": penalty},
+        metrics={"adaptation": found.summary()},
+        notes=(note, *base.notes),
+        command=command,
+    )
+    return replace(found, model=model)
+
+
+def prepare_page(base: Model, labelled: LabelledPage) -> PageForAdaptation:
+    """Parse a labelled page and predict its blocks by a model.
+
+    Raises
+    ------
+    DatasetError
+        The page has no gold, or only snippets.
+    """
+    html, gold = labelled.load()
+    main = frozenset(map(Label, base.labels))
+    text = None if gold is None else gold.text(main)
+    if gold is None or text is None:
+        raise DatasetError(f"page {labelled.id!r} has no gold for its whole text", source=labelled.path)
+    page = parse(html, url=labelled.url, charset=labelled.charset, **base.parsing.options())
+    labels = gold.label(page, main)
+    matrix = page_matrix(page, base.features)
+    weight = np.where(labels.known, np.sqrt(matrix.words + 1), 0.0)
+    return PageForAdaptation(
+        id=labelled.id,
+        page=page,
+        matrix=matrix,
+        text=text,
+        main=labels.main,
+        weight=weight * (_PAGE_WEIGHT / max(float(weight.sum()), 1e-9)),
+        base=log_odds(score_page(base, matrix).scores),
+        keys=block_keys(matrix.context),
+    )
+
+
+def fit_correction(pages: Sequence[PageForAdaptation], penalty: float) -> Correction:
+    """Fit the weights of keys by logistic regression with the model's log odds as offset.
+
+    A key that occurs on one page only is left out: on other pages its weight would mean nothing.
+
+    Parameters
+    ----------
+    pages
+        Labelled pages.
+    penalty
+        Strength of the L2 penalty of weights, positive.
+    """
+    from scipy.optimize import minimize
+    from scipy.sparse import csr_array
+
+    counts = Counter(key for page in pages for key in np.unique(page.keys.keys).tolist())
+    keys = np.array(sorted(key for key, count in counts.items() if count > 1), dtype=np.uint64)
+    parts, rows = [], 0
+    for page in pages:
+        place = np.minimum(np.searchsorted(keys, page.keys.keys), max(len(keys) - 1, 0))
+        known = keys[place] == page.keys.keys if len(keys) else np.zeros(len(place), dtype=bool)
+        parts.append((page.keys.block[known] + rows, place[known]))
+        rows += len(page.main)
+    row, column = (np.concatenate(items) for items in zip(*parts, strict=True))
+    shape = rows, len(keys)
+    inputs = csr_array((np.ones(len(row)), (row, column)), shape=shape)
+    sign = np.where(np.concatenate([page.main for page in pages]), 1.0, -1.0)
+    weight = np.concatenate([page.weight for page in pages])
+    offset = np.concatenate([page.base for page in pages])
+
+    def loss(parameters: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        """Return the penalised loss of weights and bias, and its gradient."""
+        margin = sign * (offset + inputs @ parameters[:-1] + parameters[-1])
+        slope = -sign * weight * np.exp(-np.logaddexp(0, margin))
+        value = float(weight @ np.logaddexp(0, -margin) + 0.5 * penalty * (parameters @ parameters))
+        return value, np.append(inputs.T @ slope, slope.sum()) + penalty * parameters
+
+    found = minimize(loss, np.zeros(len(keys) + 1), jac=True, method="L-BFGS-B", options={"maxiter": 300})
+    parameters = found.x.astype(np.float64)
+    used = parameters[:-1] != 0
+    return Correction(keys[used], parameters[:-1][used], float(parameters[-1]))
+
+
+def _held_out(pages: Sequence[PageForAdaptation], fold: NDArray[np.int64], penalty: float) -> list[NDArray[np.float64]]:
+    """Return the log odds of each page corrected by the pages of the other folds."""
+    corrections = {
+        number: fit_correction([page for page, own in zip(pages, fold, strict=True) if own != number], penalty)
+        for number in np.unique(fold).tolist()
+    }
+    return [page.base + corrections[own].of_keys(page.keys) for page, own in zip(pages, fold.tolist(), strict=True)]
+
+
+def _page_f1(
+    base: Model, pages: Sequence[PageForAdaptation], corrected: Sequence[NDArray[np.float64]]
+) -> NDArray[np.float64]:
+    """Return the bag-of-words F1 of each page, (n_pages,), decided by the model's policy from log odds."""
+    values = []
+    for page, odds in zip(pages, corrected, strict=True):
+        prediction = score_page(base, page.matrix, odds - page.base)
+        kept = decide(base.policy, page.page, prediction).kept
+        values.append(bag_scores(page.text, render_text(page.page, kept)).f1)
+    return np.array(values)
+
+
+def _accepted(before: NDArray[np.float64], after: NDArray[np.float64]) -> bool:
+    """Whether a correction helps: a mean gain, and no more pages that lose than that gain."""
+    better, worse = int((after > before + _CHANGED).sum()), int((after < before - _CHANGED).sum())
+    return float((after - before).mean()) >= _LEAST_GAIN and better > worse
+
+
+def _provenance(dataset: Dataset, pages: Sequence[PageForAdaptation]) -> dict[str, Any]:
+    """Return the record of a data set for the model file and its card."""
+    ids = {page.id for page in dataset.pages if page.trusted}
+    used = [page for page in pages if page.id in ids]
+    return {
+        "name": dataset.name,
+        "pages": len(dataset),
+        "flagged_pages": len(dataset) - len(ids),
+        "sites": len({page.site for page in dataset.pages}),
+        "blocks": sum(len(page.main) for page in used),
+        "content_blocks": int(sum(page.main.sum() for page in used)),
+        "checksum": dataset.checksum(),
+        "licence": dataset.licence,
+        "attribution": dataset.attribution,
+    }

@@ -1,0 +1,19 @@
+"""Settings of the documentation: ``make docs`` builds it with warnings as errors."""
+
+from __future__ import annotations
+
+import blockml
+
+project = "blockml"
+author = "The blockml authors"
+release = blockml.__version__
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+html_theme = "furo"
+html_title = "blockml"
+exclude_patterns = ["_build"]
+myst_heading_anchors = 3
+autodoc_member_order = "bysource"
+autodoc_typehints = "description"
+napoleon_numpy_docstring = True
+napoleon_use_rtype = False
+suppress_warnings = ["myst.xref_missing"]  # links to files outside of docs/, which tests/test_project.py checks

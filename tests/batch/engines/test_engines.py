@@ -1,0 +1,194 @@
+"""Engines give the rows that blockml alone gives; a page that fails costs itself alone."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import blockml
+from blockml.batch import BatchExtractor, Item, Options, PageExtractor, find_inputs, predict_to_file
+from blockml.errors import UsageError
+from blockml.extractors import resolve
+from tests.batch.engines.pages import FIELDS, GUARDED, expected, rows, warc
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is limited on Linux only")
+
+
+@pytest.fixture(scope="module")
+def wanted() -> list[dict[str, Any]]:
+    """Records of the pages."""
+    return expected()
+
+
+def warc_records(tmp_path: Path, file: Path) -> list[dict[str, Any]]:
+    """Return what ``blockml predict`` gives for a WARC file."""
+    import json
+
+    pages = PageExtractor(resolve("kim2013"), Options(fields=FIELDS))
+    predict_to_file(find_inputs([str(file)]), pages, tmp_path / "out.jsonl", guard=GUARDED.guard)
+    return [json.loads(line) for line in (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+# --- without an engine ------------------------------------------------------------------------------------------------
+
+
+def test_iterables(wanted: list[dict[str, Any]]) -> None:
+    """Rows and items give records, also from a pickled extractor."""
+    extractor = pickle.loads(pickle.dumps(GUARDED))  # noqa: S301
+    assert list(extractor.records(rows())) == wanted
+    assert list(extractor.records(Item(row["id"], html=row["html"], url=row["url"]) for row in rows())) == wanted
+    extractor.close()
+
+
+def test_tables(wanted: list[dict[str, Any]]) -> None:
+    """One row out for each row in, with the columns that are kept."""
+    table = pa.Table.from_pylist([{**row, "number": number} for number, row in enumerate(rows())])
+    extractor = replace(GUARDED, keep=("number",))
+    result = extractor(table)
+    extractor.close()
+    assert result.column_names == ["number", *FIELDS]
+    assert result.drop_columns("number").to_pylist() == wanted
+    assert result["number"].to_pylist() == list(range(len(wanted)))
+
+
+def test_cells_of_any_kind() -> None:
+    """A cell without a page is a row with a reason; ids are texts."""
+    extractor = BatchExtractor("plain", Options(fields=("id", "status", "error")))
+    cells = [
+        b"<p>x",
+        "<p>x",
+        None,
+        float("nan"),
+        5,
+        pa.scalar("<p>x"),
+        pa.scalar(None, pa.string()),
+        bytearray(b"<p>x"),
+    ]
+    found = list(extractor.records({"html": cell, "id": number} for number, cell in enumerate(cells)))
+    statuses = ["ok", "ok", "unreadable", "unreadable", "unreadable", "ok", "unreadable", "ok"]
+    assert [record["status"] for record in found] == statuses
+    assert [record["id"] for record in found] == [str(number) for number in range(8)]
+    assert found[2]["error"] == "the column 'html' holds nothing, not bytes or text"
+    assert [row["status"] for row in extractor(pa.table({"other": [1, 2]})).to_pylist()] == ["unreadable"] * 2
+    with pytest.raises(UsageError, match="choose one of: none, process"):
+        BatchExtractor(isolation="thread")
+
+
+def test_columns_of_data_frames() -> None:
+    """The column that comes out is of the kind that went in."""
+    cells = ["<p>One two three.", None]
+    options: Any = {"model": "kim2013", "threshold": 0.0}
+    assert blockml.extract_column(cells, **options) == ["One two three.", ""]
+    array = blockml.extract_column(pa.chunked_array([cells]), **options)
+    assert array.to_pylist() == ["One two three.", ""]
+    polars = pytest.importorskip("polars")
+    assert blockml.extract_column(polars.Series("html", cells), **options).to_list() == ["One two three.", ""]
+    pandas = pytest.importorskip("pandas")
+    assert list(blockml.extract_column(pandas.Series(cells), **options)) == ["One two three.", ""]
+
+
+# --- engines ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Any]:
+    """Spark on two cores of this machine."""
+    spark = pytest.importorskip("pyspark.sql", reason="needs pyspark, of the extra spark")
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ["PYTHONPATH"] = os.pathsep.join(map(str, sys.path))
+    made = spark.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    yield made
+    made.stop()
+
+
+@pytest.mark.enable_socket
+@pytest.mark.filterwarnings("ignore")
+def test_spark(session: Any, wanted: list[dict[str, Any]], tmp_path: Path) -> None:
+    """A data frame of pages, and a WARC file."""
+    from blockml.batch.engines.spark import extract_files, extract_frame
+
+    frame = session.createDataFrame(rows(), "id string, html string, url string").repartition(3)
+    found = {row["id"]: row.asDict() for row in extract_frame(frame, GUARDED).collect()}
+    assert found == {record["id"]: record for record in wanted}
+    file = warc(tmp_path / "a.warc.gz")
+    table = [row.asDict() for row in extract_files(session, [str(file)], GUARDED).collect()]
+    assert table == warc_records(tmp_path, file)
+
+
+@pytest.mark.enable_socket
+@pytest.mark.filterwarnings("ignore")
+def test_datatrove(wanted: list[dict[str, Any]], tmp_path: Path) -> None:
+    """No document is dropped; each has its status."""
+    pytest.importorskip("datatrove", reason="needs datatrove")
+    from datatrove.data import Document
+    from datatrove.executor import LocalPipelineExecutor
+
+    from blockml.batch.engines.datatrove import ExtractPages, PlainExtractor, ReadPages
+
+    documents = [Document(row["html"], row["id"], metadata={"url": row["url"]}) for row in rows()]
+    found = list(ExtractPages(GUARDED).run(documents))
+    assert [(doc.id, doc.text, doc.metadata["status"]) for doc in found] == [
+        (record["id"], record["text"], record["status"]) for record in wanted
+    ]
+    file = warc(tmp_path / "a.warc.gz")
+    made: list[tuple[str, str, str]] = []
+
+    def collect(data: Any, rank: int, world_size: int) -> Iterator[Any]:  # noqa: ARG001
+        for doc in data:
+            made.append((doc.id, doc.text, doc.metadata["status"]))
+            yield doc
+
+    steps = [ReadPages(str(file)), ExtractPages(GUARDED), collect]
+    LocalPipelineExecutor(steps, tasks=1, logging_dir=str(tmp_path / "log")).run()
+    assert made == [(row["id"], row["text"], row["status"]) for row in warc_records(tmp_path, file)]
+    assert PlainExtractor("bte").extract("<p>One two three.") == "One two three."
+
+
+@pytest.mark.enable_socket
+@pytest.mark.filterwarnings("ignore")
+def test_ray(wanted: list[dict[str, Any]]) -> None:
+    """Batches are extracted by two workers."""
+    ray = pytest.importorskip("ray", reason="needs Ray")
+    data = pytest.importorskip("ray.data", reason="needs Ray Data")
+
+    from blockml.batch.engines.ray import extract_dataset
+
+    os.environ["PYTHONPATH"] = os.pathsep.join(map(str, sys.path))
+    ray.init(num_cpus=2, include_dashboard=False, logging_level="error")
+    try:
+        pages = data.from_items(rows()).repartition(4)
+        found = {row["id"]: row for row in extract_dataset(pages, GUARDED).take_all()}
+    finally:
+        ray.shutdown()
+    assert found == {record["id"]: record for record in wanted}
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_hugging_face_datasets(wanted: list[dict[str, Any]]) -> None:
+    """``map`` over Arrow tables."""
+    datasets = pytest.importorskip("datasets", reason="needs Hugging Face's datasets")
+    pages = datasets.Dataset.from_list(rows()).with_format("arrow")
+    # The name of the result in the cache: the library would else hash the extractor and its model.
+    made = pages.map(GUARDED, batched=True, batch_size=8, remove_columns=pages.column_names, new_fingerprint="blockml")
+    found = made.with_format(None)
+    GUARDED.close()
+    assert found.to_list() == wanted
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_duckdb_and_polars(wanted: list[dict[str, Any]]) -> None:
+    """The documented lines."""
+    polars = pytest.importorskip("polars", reason="needs polars")
+    duckdb = pytest.importorskip("duckdb", reason="needs DuckDB")
+    table = pa.Table.from_pylist(rows())
+    assert polars.from_arrow(GUARDED(table)).to_dicts() == wanted
+    assert GUARDED(duckdb.from_arrow(table).arrow().read_all()).to_pylist() == wanted
+    GUARDED.close()

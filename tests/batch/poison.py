@@ -1,0 +1,42 @@
+"""Extractor that fails in every way that a page can make a process fail."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.extractors import Extractor, Plain, Traits
+from blockml.page import Page
+
+#: Words of a page and what happens.
+POISONS = ("raise", "loop", "hog", "segfault", "exit")
+
+
+class Poison(Extractor):
+    """Keeps everything; a page whose text begins with a poison has its effect."""
+
+    traits: ClassVar[Traits] = Plain.traits
+
+    @property
+    def id(self) -> str:
+        """Return the name."""
+        return "poison"
+
+    def score(self, page: Page) -> NDArray[np.float32]:
+        """Score 1, or fail."""
+        word = page.blocks.texts[0].split()[0] if len(page.blocks) else ""
+        if word == "raise":
+            raise ZeroDivisionError("as asked")
+        while word == "loop":
+            pass
+        if word == "hog":
+            _ = [bytes(1 << 26) for _ in range(1000)]
+        if word == "segfault":
+            ctypes.string_at(0)
+        if word == "exit":
+            os._exit(9)
+        return np.ones(len(page.blocks), dtype=np.float32)

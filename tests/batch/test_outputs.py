@@ -1,0 +1,224 @@
+"""Outputs of a batch: files, folders, continued runs and what kills leave behind."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+import zstandard
+
+from blockml.batch import Inputs, Options, PageExtractor, Summary, find_inputs, predict_to_file
+from blockml.batch.outputs import file_name
+from blockml.batch.packing import End
+from blockml.batch.pool import Result
+from blockml.batch.run import failures_path, parts_path
+from blockml.cli import main
+from blockml.errors import UsageError
+from blockml.extractors import Extractor, Plain
+from tests.batch.poison import Poison
+
+
+def lines_file(path: Path, n: int, poisons: dict[int, str] | None = None) -> Path:
+    """Write a JSON lines file of pages that fill several units."""
+    words = "word " * 400
+    rows = [{"id": f"p{i}", "html": f"<p>{(poisons or {}).get(i, 'page')} {i} {words}"} for i in range(n)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def records(path: Path) -> list[dict[str, Any]]:
+    """Parse a JSON lines file."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+
+
+def run(source: Path | Inputs, out: Path, extractor: Extractor | None = None, **options: Any) -> Summary:
+    """Predict to a file."""
+    inputs = source if isinstance(source, Inputs) else find_inputs([str(source)])
+    return predict_to_file(inputs, PageExtractor(extractor or Plain()), out, **options)
+
+
+class Stopped(Exception):  # noqa: N818 (not an error)
+    """Raised to stop a run."""
+
+
+def stop_after(n_units: int) -> Any:
+    """Return a progress function that stops a run after some units."""
+    count = 0
+
+    def progress(result: Result, _: Summary) -> None:
+        nonlocal count
+        count += isinstance(result.part, End)
+        if count == n_units:
+            raise Stopped
+
+    return progress
+
+
+@pytest.fixture
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Complete a part with each unit."""
+    monkeypatch.setattr("blockml.batch.parts._PART_SECONDS", 0.0)
+
+
+@pytest.mark.usefixtures("often")
+@pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.jsonl.zst", "out.parquet"])
+def test_a_stopped_run_continues(tmp_path: Path, name: str) -> None:
+    """The output appears whole, and is the same as without the interruption."""
+    source = lines_file(tmp_path / "in.jsonl", 2000)
+    whole, out = tmp_path / "whole" / name, tmp_path / name
+    assert str(run(source, whole)) == "2,000 pages: 2,000 ok"
+    out.write_bytes(b"old")
+    with pytest.raises(Stopped):
+        run(source, out, jobs=2, progress=stop_after(2))
+    assert out.read_bytes() == b"old"
+    summary = run(source, out, resume=True)
+    assert 0 < summary.n_earlier < 2000
+    assert str(summary) == f"2,000 pages: 2,000 ok; {summary.n_earlier:,} of them done before"
+    assert out.read_bytes() == whole.read_bytes()
+    assert not parts_path(out).exists()
+    with pytest.raises(UsageError, match="complete already"):
+        run(source, out, resume=True)
+
+
+@pytest.mark.usefixtures("often")
+def test_failed_pages_stay_in_their_place(tmp_path: Path) -> None:
+    """Failures are in the output in order and listed in a file of their own, also after an interruption."""
+    source = lines_file(tmp_path / "in.jsonl", 1500, {3: "raise", 800: "exit", 1400: "raise"})
+    out = tmp_path / "out.jsonl"
+    with pytest.raises(Stopped):
+        run(source, out, Poison(), progress=stop_after(1))
+    summary = run(source, out, Poison(), resume=True)
+    assert (summary.n_pages, summary.n_failed) == (1500, 3)
+    assert [record["id"] for record in records(out)] == [f"p{i}" for i in range(1500)]
+    failures = [(row["id"], row["status"]) for row in records(failures_path(out))]
+    assert failures == [("p3", "crashed"), ("p800", "crashed"), ("p1400", "crashed")]
+    run(lines_file(tmp_path / "good.jsonl", 2), out, Poison())
+    assert not failures_path(out).exists()
+
+
+@pytest.mark.usefixtures("often")
+def test_a_run_with_other_options_is_not_continued(tmp_path: Path) -> None:
+    """The message names the difference; without ``resume`` the run starts anew."""
+    source = lines_file(tmp_path / "in.jsonl", 1500)
+    out = tmp_path / "out.jsonl"
+    with pytest.raises(Stopped):
+        run(source, out, progress=stop_after(1))
+    with pytest.raises(UsageError, match=r"model was 'plain.*' and is 'poison'"):
+        run(source, out, Poison(), resume=True)
+    pages = PageExtractor(Plain(), Options(fields=("id",)))
+    with pytest.raises(UsageError, match="options was"):
+        predict_to_file(find_inputs([str(source)]), pages, out, resume=True)
+    lines_file(tmp_path / "in.jsonl", 1400)
+    with pytest.raises(UsageError, match="files was '1 files"):
+        run(source, out, resume=True)
+    assert run(source, out).n_pages == 1400
+
+
+def test_formats_of_files(tmp_path: Path) -> None:
+    """JSON lines, compressed or not, and Parquet hold the same records."""
+    source = lines_file(tmp_path / "in.jsonl", 100)
+    for name in ("o.jsonl", "o.jsonl.gz", "o.jsonl.zst", "o.parquet"):
+        run(source, tmp_path / name)
+    plain = (tmp_path / "o.jsonl").read_bytes()
+    assert gzip.decompress((tmp_path / "o.jsonl.gz").read_bytes()) == plain
+    with zstandard.open(tmp_path / "o.jsonl.zst", "rb") as stream:
+        assert stream.read() == plain
+    rows = pq.read_table(tmp_path / "o.parquet").to_pylist()
+    for row in rows:
+        sources = row["metadata"]["sources"]
+        row["metadata"]["sources"] = {entry["field"]: entry["source"] for entry in sources}
+    assert rows == records(tmp_path / "o.jsonl")
+
+
+def test_a_folder_of_documents(tmp_path: Path) -> None:
+    """Documents are named by the ids of their pages, and none is overwritten."""
+    rows = [("a/b", "one"), ("a/b", "two"), ("../up", "three"), ("A/B", "four"), ("none", "")]
+    source = tmp_path / "in.jsonl"
+    source.write_text("".join(json.dumps({"id": i, "html": f"<p>{t}"}) + "\n" for i, t in rows), encoding="utf-8")
+    out = tmp_path / "out"
+    out.mkdir()
+    run(source, out)
+    found = {str(path.relative_to(out)): path.read_text(encoding="utf-8") for path in out.rglob("*.txt")}
+    assert found == {"a/b.txt": "one\n", "a/b~2.txt": "two\n", "%2E%2E/up.txt": "three\n", "A/B~3.txt": "four\n"}
+    assert len(file_name("x" * 999)) == 200
+
+
+def test_impossible_output_is_refused(tmp_path: Path) -> None:
+    """Nothing is left behind."""
+    source = lines_file(tmp_path / "in.jsonl", 2)
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    with pytest.raises(UsageError, match="can't be written"):
+        run(source, tmp_path / "file" / "out.jsonl")
+    (tmp_path / "folder").mkdir()
+    pages = PageExtractor(Plain(), Options(fields=("id",)))
+    with pytest.raises(UsageError, match="need the fields id and text"):
+        predict_to_file(find_inputs([str(source)]), pages, tmp_path / "folder")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder", "in.jsonl"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs FIFOs")
+def test_a_fifo_is_written_to(tmp_path: Path) -> None:
+    """A device, FIFO or link is written to and never replaced."""
+    source = lines_file(tmp_path / "in.jsonl", 3)
+    fifo, link, target = tmp_path / "fifo", tmp_path / "link.jsonl", tmp_path / "target.jsonl"
+    os.mkfifo(fifo)
+    with subprocess.Popen(["cat", str(fifo)], stdout=subprocess.PIPE) as reader:  # noqa: S603, S607
+        assert main(["predict", str(source), "--extractor", "plain", "-o", str(fifo), "--quiet"]) == 0
+        assert reader.stdout is not None
+        assert reader.stdout.read().count(b"\n") == 3
+    assert fifo.is_fifo()
+    target.write_text("old", encoding="utf-8")
+    link.symlink_to(target)
+    assert main(["predict", str(source), "--extractor", "plain", "-o", str(link), "--quiet"]) == 0
+    assert link.is_symlink()
+    assert len(records(target)) == 3
+    assert main(["predict", str(source), "-o", str(fifo), "--resume"]) == 2
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="kills process groups")
+@pytest.mark.parametrize(("jobs", "name"), [(1, "out.jsonl"), (2, "out.jsonl.gz")])
+def test_killed_runs_continue(tmp_path: Path, jobs: int, name: str) -> None:
+    """Whenever the process is killed, the continued run gives the bytes of an uninterrupted one."""
+    source = lines_file(tmp_path / "in.jsonl", 4000, {1000: "raise"})
+    whole, out = tmp_path / "whole" / name, tmp_path / name
+    run(source, whole, Poison())
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import sys\n"
+        "import blockml.batch.parts as parts\n"
+        "from pathlib import Path\n"
+        "from blockml.batch import PageExtractor, find_inputs, predict_to_file\n"
+        "from tests.batch.poison import Poison\n"
+        "parts._PART_SECONDS = 0.02\n"
+        "source, out, jobs = sys.argv[1:]\n"
+        "out = Path(out)\n"
+        "resume = out.with_name(out.name + '.parts').exists()\n"
+        "pages = PageExtractor(Poison())\n"
+        "predict_to_file(find_inputs([source]), pages, out, jobs=int(jobs), resume=resume)\n",
+        encoding="utf-8",
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, sys.path))}
+    chance = random.Random(jobs)  # noqa: S311 (no secret)
+    command = [sys.executable, str(program), str(source), str(out), str(jobs)]
+    for _ in range(8):
+        process = subprocess.Popen(command, env=environment)  # noqa: S603
+        time.sleep(chance.uniform(0.5, 3.0))
+        process.kill()
+        process.wait()
+        if out.is_file():
+            break
+    else:
+        subprocess.run(command, env=environment, check=True)  # noqa: S603
+    assert out.is_file()
+    assert out.read_bytes() == whole.read_bytes()
+    assert not parts_path(out).exists()
+    assert failures_path(out).is_file()

@@ -1,0 +1,327 @@
+"""Readers of batches: page files, JSON lines, WARC, ARC and Parquet files, and standard input."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import random
+import zlib
+from contextlib import suppress
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from blockml.batch import Inputs, Item, RecordFields, find_inputs, read_items
+from blockml.batch.readers import Reading, WarcRange
+from blockml.batch.readers.http import read_response
+from blockml.errors import InputError, UsageError
+
+
+def items_of(*names: Path | str, fields: RecordFields = RecordFields(), reading: Reading | None = None) -> list[Item]:  # noqa: B008
+    """Read the pages of inputs."""
+    return list(read_items(find_inputs([str(name) for name in names], fields), reading))
+
+
+# --- page files -------------------------------------------------------------------------------------------------------
+
+
+def test_ids_of_files(tmp_path: Path) -> None:
+    """An id is the path below the input without suffix, and doesn't depend on other files; others are passed over."""
+    for name in ("a.html", "b.htm", "x/page.html", "y/page.html", "y/notes.txt", "z.HTML", "labels.jsonl"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"<p>{name}", encoding="utf-8")
+    (tmp_path / "c.html.gz").write_bytes(gzip.compress(b"<p>zipped"))
+    inputs = find_inputs([str(tmp_path)])
+    items = {item.id: item for item in read_items(inputs)}
+    assert list(items) == ["a", "b", "c", "x/page", "y/page", "z"]
+    assert items["c"].read() == b"<p>zipped"
+    assert inputs.passed_over == {".txt": 1, ".jsonl": 1}
+    assert [item.id for item in items_of(tmp_path / "y")] == ["page"]
+
+
+def test_globs_and_single_files(tmp_path: Path) -> None:
+    """A glob finds files, ** crosses folders, a plain file needn't be called .html."""
+    (tmp_path / "d").mkdir()
+    for name in ("a.html", "d/b.html", "page.txt"):
+        (tmp_path / name).write_text("<p>x", encoding="utf-8")
+    assert [item.id for item in items_of(f"{tmp_path}/**/*.html")] == ["a", "d/b"]
+    assert [item.id for item in items_of(tmp_path / "page.txt")] == ["page.txt"]
+
+
+@pytest.mark.parametrize("name", ["none.html", "none/*.html", "empty"])
+def test_inputs_that_stand_for_nothing_are_errors(tmp_path: Path, name: str) -> None:
+    """A misspelt name raises."""
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError):
+        find_inputs([str(tmp_path / name)])
+
+
+def test_archives_are_unzipped_up_to_the_limit(tmp_path: Path) -> None:
+    """A small file that holds a huge page costs no more than the limit."""
+    path = tmp_path / "bomb.html.gz"
+    path.write_bytes(gzip.compress(b"<p>word " * 10_000_000))
+    (item,) = items_of(path)
+    assert len(item.read(1001)) == 1001
+
+
+# --- JSON lines -------------------------------------------------------------------------------------------------------
+
+LINES = [
+    b'{"id": "one", "html": "<p>1", "url": "http://a.example/"}',
+    b'{"html": "<p>2"}',
+    b"{not json",
+    b'{"id": "four", "text": "no html"}',
+    b"",
+    b'{"id": "one", "html": "<p>again", "charset": "utf-8", "site": "mine"}',
+    b'{"id": 7, "html": "<p>7", "url": null}',
+    b'{"id": "\\ud800", "html": "<p>8"}',
+    b'[1, "\xff"]',
+]
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
+def test_json_lines(tmp_path: Path, suffix: str) -> None:
+    """Records keep their ids and URLs; invalid ones become items with an error."""
+    data = b"\xef\xbb\xbf" + b"\r\n".join(LINES)
+    path = tmp_path / f"in.jsonl{suffix}"
+    path.write_bytes({"": data, ".gz": gzip.compress(data), ".zst": zstandard.compress(data)}[suffix])
+    items = items_of(path)
+    assert [item.id for item in items] == [
+        "one", f"{path.name}:2", f"{path.name}:3", f"{path.name}:4", "one", "7", "\\ud800",
+        f"{path.name}:9",
+    ]  # fmt: skip
+    assert [item.error is None for item in items] == [True, True, False, False, True, True, True, False]
+    assert items[0].url == "http://a.example/"
+    assert (items[4].charset, items[4].site) == ("utf-8", "mine")
+    assert "not JSON" in str(items[2].error)
+    assert items[3].error == "the record has no string 'html'"
+
+
+def test_fields_of_json_lines(tmp_path: Path) -> None:
+    """The names of fields can be chosen."""
+    path = tmp_path / "in.ndjson"
+    path.write_text('{"key": 1, "content": "<p>x", "link": "http://a.example/b"}\n', encoding="utf-8")
+    (item,) = items_of(path, fields=RecordFields(html="content", id="key", url="link"))
+    assert (item.id, item.html, item.url, item.site) == ("1", "<p>x", "http://a.example/b", "a.example")
+
+
+def test_lines_are_bounded(tmp_path: Path) -> None:
+    """An endless line costs no more than the limit, and the lines after it are read."""
+    path = tmp_path / "in.jsonl.gz"
+    with gzip.open(path, "wb") as stream:
+        stream.write(b'{"id": "huge", "html": "')
+        for _ in range(100):
+            stream.write(b"x" * 1_000_000)
+        stream.write(b'"}\n{"id": "next", "html": "<p>x"}\n')
+    items = items_of(path, reading=Reading(limit=1000))
+    assert [item.id for item in items] == ["in.jsonl.gz:1", "next"]
+    assert items[0].error == "the line has 100000027 bytes, more than a page may have"
+
+
+@pytest.mark.parametrize("n_lines", [1, 3000])
+def test_ranges_of_lines_cover_the_file(tmp_path: Path, n_lines: int) -> None:
+    """A file is split between lines; default ids have the number of the line."""
+    path = tmp_path / "in.jsonl"
+    path.write_text("".join(json.dumps({"html": "x" * 1500}) + "\n" for _ in range(n_lines)), encoding="utf-8")
+    units = list(Inputs((str(path),)).units(Reading()))
+    assert (len(units) > 1) == (n_lines > 1)
+    assert sum(unit.stored for unit in units) == path.stat().st_size
+    assert [item.id for item in items_of(path)] == [f"in.jsonl:{number}" for number in range(1, n_lines + 1)]
+
+
+def test_damaged_files_end_with_an_error(tmp_path: Path) -> None:
+    """The pages before the damage are kept."""
+    lines = b"".join(json.dumps({"html": f"<p>{random.Random(i).random()}"}).encode() + b"\n" for i in range(5000))  # noqa: S311
+    (tmp_path / "cut.jsonl.gz").write_bytes(gzip.compress(lines)[:-200])
+    items = items_of(tmp_path / "cut.jsonl.gz")
+    assert 4000 < len(items) < 5000
+    assert "cannot read the rest of the file" in str(items[-1].error)
+    assert all(item.error is None for item in items[:-1])
+
+
+# --- WARC and ARC -----------------------------------------------------------------------------------------------------
+
+
+def response(body: bytes, headers: str = "Content-Type: text/html", status: str = "200 OK") -> bytes:
+    """Make an HTTP response."""
+    return f"HTTP/1.1 {status}\r\n{headers}\r\n\r\n".encode() + body
+
+
+def warc_record(number: int, block: bytes, kind: str = "response", media: str = "application/http") -> bytes:
+    """Make a WARC record."""
+    header = (
+        f"WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <urn:uuid:{number}>\r\nWARC-Date: 2026-01-01T00:00:00Z\r\n"
+        f"WARC-Target-URI: http://site.example/{number}\r\nContent-Type: {media}; msgtype=response\r\n"
+        f"Content-Length: {len(block)}\r\n\r\n"
+    )
+    return header.encode() + block + b"\r\n\r\n"
+
+
+def page(number: int, size: int = 3000) -> bytes:
+    """Make a page of random words, which gzip can't compress much."""
+    chance = random.Random(number)  # noqa: S311 (no secret)
+    return f"<p>page {number} {''.join(chance.choices('abcdefghij ', k=size))}".encode()
+
+
+def write_warc(path: Path, records: list[bytes]) -> list[int]:
+    """Write a file with a gzip member per record, or not compressed; return the offsets of the records."""
+    offsets = []
+    with path.open("wb") as stream:
+        for record in records:
+            offsets.append(stream.tell())
+            stream.write(gzip.compress(record, mtime=0) if path.suffix == ".gz" else record)
+    return offsets
+
+
+def ids(items: list[Item]) -> list[str]:
+    """Return the numbers of WARC records."""
+    return [item.id.removeprefix("urn:uuid:") for item in items]
+
+
+@pytest.mark.parametrize("name", ["a.warc.gz", "a.warc", "a.warc.zst", "whole.warc.gz", "noname"])
+def test_pages_of_a_warc_file(tmp_path: Path, name: str) -> None:
+    """Responses with HTML are read in order, whatever the compression; other records are counted."""
+    chunked = b"5\r\n<p>ch\r\n4;x=1\r\nunks\r\n0\r\n\r\n"
+    records = [
+        warc_record(0, b"software: test", "warcinfo", "application/warc-fields"),
+        *(warc_record(n, response(page(n))) for n in range(1, 1000)),
+        warc_record(1000, response(chunked, "Content-Type: text/html\r\nTransfer-Encoding: chunked")),
+        warc_record(1001, response(gzip.compress(b"<p>zip"), "Content-Type: text/html\r\nContent-Encoding: gzip")),
+        warc_record(1002, response("<p>\u00e4".encode("latin-1"), "Content-Type: text/html; charset=iso-8859-1")),
+        warc_record(1003, response(b"{}", "Content-Type: application/json")),
+        warc_record(1004, response(b"<p>gone", status="404 Not Found")),
+        warc_record(1005, b"GET / HTTP/1.1\r\n\r\n", "request", "application/http"),
+        warc_record(1006, b"<p>resource", "resource", "text/html"),
+    ]
+    path = tmp_path / name
+    if name in {"a.warc.gz", "a.warc"}:
+        write_warc(path, records)
+    else:
+        data = b"".join(records)
+        path.write_bytes({"a": zstandard.compress(data), "w": gzip.compress(data), "n": data}[name[0]])
+    reading = Reading()
+    items = items_of(path, reading=reading)
+    assert ids(items) == [str(n) for n in (*range(1, 1003), 1006)]
+    assert [item.html for item in items[:999]] == [page(n) for n in range(1, 1000)]
+    assert [item.html for item in items[999:]] == [b"<p>chunks", b"<p>zip", b"<p>\xe4", b"<p>resource"]
+    assert (items[1001].charset, items[0].url, items[0].site) == (
+        "iso-8859-1", "http://site.example/1", "site.example"
+    )  # fmt: skip
+    assert reading.skipped == {
+        "warcinfo records": 1, "request records": 1, "other media types": 1,
+        "responses with another status than 200": 1,
+    }  # fmt: skip
+    if name in {"a.warc.gz", "a.warc"}:
+        assert len(list(Inputs((str(path),)).units(Reading()))) > 2
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 299), st.sampled_from(["flip", "cut", "zero"]), st.randoms(use_true_random=False))
+def test_a_damaged_member_costs_its_record_alone(
+    tmp_path_factory: pytest.TempPathFactory, number: int, damage: str, chance: random.Random
+) -> None:
+    """The damaged record is an item with an error and its place; all others are read."""
+    path = tmp_path_factory.mktemp("warc") / "a.warc.gz"
+    offsets = write_warc(path, [warc_record(n, response(page(n))) for n in range(300)])
+    data = bytearray(path.read_bytes())
+    start, end = offsets[number], offsets[number + 1] if number < 299 else len(data)
+    place = chance.randrange(start + 20, end - 12)
+    before = data[place : place + 8]
+    after = {"cut": b"", "zero": bytes(8), "flip": bytes(255 - byte for byte in before)}[damage]
+    data[place : end if damage == "cut" else place + 8] = after
+    path.write_bytes(bytes(data))
+    items = items_of(path)
+    good = [item.id for item in items if item.error is None]
+    assert {f"urn:uuid:{n}" for n in range(300) if n != number} <= set(good)
+    assert len(items) <= 301
+    assert any(item.error for item in items)
+
+
+def test_an_archive_in_a_page_is_no_record(tmp_path: Path) -> None:
+    """Pages that contain what looks like a record, or a gzipped record, change nothing, wherever a file is split."""
+    inner = gzip.compress(warc_record(9999, response(b"<p>inner")), mtime=0)
+    plain = warc_record(8888, response(b"<p>inner"))
+    for name in ("a.warc", "a.warc.gz"):
+        # Stored blocks of gzip keep the bytes of the inner record.
+        records = [warc_record(n, response(page(n, 100) + (inner + b"\r\n\r\n" + plain) * 40)) for n in range(400)]
+        path = tmp_path / name
+        with path.open("wb") as stream:
+            for record in records:
+                stream.write(gzip.compress(record, 0, mtime=0) if name.endswith("gz") else record)
+        items = []
+        end = 0
+        for unit in Inputs((str(path),)).units(Reading()):  # as the pool does
+            assert isinstance(unit, WarcRange)
+            if end >= unit.end:
+                continue
+            left = WarcRange(unit.path, max(unit.start, end), unit.end, unit.zipped)
+            reading = Reading()
+            items += list(left.items(reading))
+            end = reading.end or 0
+        assert ids(items) == [str(n) for n in range(400)]
+
+
+def test_pages_of_an_arc_file(tmp_path: Path) -> None:
+    """ARC files are read, compressed or not."""
+    first = b"filedesc://a.arc 0.0.0.0 20260101000000 text/plain 10\nversion 1\n\n"
+    body = response(b"<p>old")
+    data = first + f"http://a.example/ 1.2.3.4 20260101000000 text/html {len(body)}\n".encode() + body + b"\n"
+    (tmp_path / "a.arc").write_bytes(data)
+    (tmp_path / "b.arc.gz").write_bytes(gzip.compress(data))
+    items = items_of(tmp_path)
+    assert [(item.id, item.html, item.url) for item in items] == [
+        ("a.arc:2", b"<p>old", "http://a.example/"),
+        ("b.arc.gz:2", b"<p>old", "http://a.example/"),
+    ]
+
+
+@given(st.binary(max_size=300))
+def test_any_response_is_read(block: bytes) -> None:
+    """Bytes of any kind give a response, or an error of reading."""
+    for start in (b"", b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\n\r\n"):
+        with suppress(OSError):
+            assert len(read_response(start + block, "", 100).body) <= 100
+
+
+def test_compressed_bodies_are_bounded() -> None:
+    """A small body that decompresses to much is read up to the limit."""
+    for name, body in (("gzip", gzip.compress(bytes(10**7))), ("deflate", zlib.compress(bytes(10**7)))):
+        block = response(body, f"Content-Encoding: {name}")
+        assert len(read_response(block, "", 1000).body) == 1000
+
+
+# --- Parquet and standard input ---------------------------------------------------------------------------------------
+
+
+def test_pages_of_a_parquet_file(tmp_path: Path) -> None:
+    """Rows are read whatever the type of their cells; a cell without a page is an item with an error."""
+    table = pa.table({"html": [b"<p>1", b"<p>2", None], "url": ["http://a.example/", None, None], "id": [5, 6, 7]})
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=2)
+    items = items_of(tmp_path / "a.parquet")
+    assert [(item.id, item.html, item.url) for item in items] == [
+        ("5", b"<p>1", "http://a.example/"), ("6", b"<p>2", None), ("7", None, None),
+    ]  # fmt: skip
+    assert items[2].error == "the column 'html' holds nothing, not bytes or text"
+    with pytest.raises(UsageError, match="no column 'body'; the columns are: html, url, id"):
+        items_of(tmp_path / "a.parquet", fields=RecordFields(html="body"))
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"<p>page", ["stdin"]),
+        (gzip.compress(b"<p>page"), ["stdin"]),
+        (b'{"id": "a", "html": "x"}\n{"html": "y"}\n', ["a", "stdin:2"]),
+        (warc_record(3, response(b"<p>x")), ["urn:uuid:3"]),
+    ],
+)
+def test_standard_input(data: bytes, expected: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page, JSON lines or a WARC file can come through a pipe."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+    assert [item.id for item in items_of("-")] == expected

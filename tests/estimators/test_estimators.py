@@ -1,0 +1,210 @@
+"""scikit-learn's tools on pages: cross-validation as in ``blockml train``, checks, pipelines, types for users."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_predict, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import estimator_checks
+
+import blockml
+from blockml.datasets import Dataset, open_dataset
+from blockml.errors import UsageError
+from blockml.estimators import BlockClassifier, BlockFeatures, GroupFolds, block_rows, page_groups, prepare_pages
+from blockml.training.recipes import recipe
+from blockml.training.table import PageRows
+from blockml.training.train import train
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def sites() -> Dataset:
+    """Synthetic pages of six sites."""
+    return open_dataset(ROOT / "data" / "sites")
+
+
+@pytest.fixture(scope="module")
+def pages(sites: Dataset) -> list[PageRows]:
+    """Those pages, prepared."""
+    return prepare_pages(sites.pages, "kim2013")
+
+
+@pytest.mark.parametrize("name", ["kim2013", "kim2013-site", "boosted"])
+@pytest.mark.parametrize("by", ["page", "site"])
+def test_cross_val_score_reproduces_training(sites: Dataset, name: str, by: str) -> None:
+    """Page F1 over all folds equals that of ``blockml train`` to the fourth digit."""
+    if name == "boosted":
+        pytest.importorskip("lightgbm")
+    pages = prepare_pages(sites.pages, name)
+    groups, folds = page_groups(pages, by), GroupFolds(3, seed=4)
+    scores = cross_val_score(BlockClassifier(name, seed=4), pages, groups=groups, cv=folds)
+    sizes = [len(test) for _, test in folds.split(pages, groups=groups)]
+    model = train([sites], recipe(name), protocols=[by], n_folds=3, seed=4)
+    assert round(float(np.average(scores, weights=sizes)), 4) == model.metrics[by]["page_bag_f1"]["mean"]
+
+
+def test_prepared_and_labelled_pages_give_the_same(sites: Dataset, pages: list[PageRows]) -> None:
+    """Fit, decisions, probabilities and scores do not depend on the kind of sample."""
+    a, b = BlockClassifier().fit(pages), BlockClassifier().fit(sites.pages)
+    assert a.score(pages) == b.score(sites.pages)
+    for prepared, raw in zip(a.predict(pages), b.predict(sites.pages), strict=True):
+        assert prepared.tolist() == raw.tolist()
+    for prepared, raw in zip(a.predict_proba(pages[:9]), b.predict_proba(sites.pages[:9]), strict=True):
+        assert prepared.tolist() == raw.tolist()
+        assert np.allclose(raw.sum(axis=1), 1)
+
+
+def test_a_fitted_classifier_is_a_model(sites: Dataset, tmp_path: Path) -> None:
+    """Extraction takes it directly, and gives the same from its file."""
+    classifier = BlockClassifier("kim2013").fit(sites.pages)
+    html = sites.pages[3].load()[0]
+    path = tmp_path / "mine.blockml"
+    assert classifier.model_ is not None
+    blockml.save(classifier.model_, path)
+    result = blockml.extract(html, model=classifier)
+    assert result.text
+    assert result.text == blockml.extract(html, model=path).text
+    assert result.kept.tolist() == classifier.predict([html])[0].tolist()
+
+
+def test_any_classifier_can_learn(sites: Dataset, pages: list[PageRows]) -> None:
+    """A pipeline of scikit-learn in place of the recipe's learner."""
+    learner = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+    classifier = BlockClassifier(estimator=learner).fit(pages)
+    assert classifier.model_ is None
+    assert classifier.score(pages) > 0.7
+    assert blockml.extract(sites.pages[0].load()[0], model=classifier).model == "Pipeline on kim2013-onehot"
+    for prepared, raw in zip(classifier.predict(pages[:5]), classifier.predict(sites.pages[:5]), strict=True):
+        assert prepared.tolist() == raw.tolist()
+
+
+def test_grid_search_and_cross_val_predict(pages: list[PageRows]) -> None:
+    """Parameters of the inner learner are searched, and every page gets a held-out prediction."""
+    learner = LogisticRegression(max_iter=2000)
+    search = GridSearchCV(
+        BlockClassifier(estimator=make_pipeline(StandardScaler(), learner)),
+        {"estimator__logisticregression__C": [1e-6, 1.0]}, cv=GroupKFold(3),
+    )  # fmt: skip
+    search.fit(pages, groups=page_groups(pages))
+    assert search.best_params_ == {"estimator__logisticregression__C": 1.0}
+    found = cross_val_predict(search.best_estimator_, pages, groups=page_groups(pages), cv=GroupKFold(3))
+    assert [len(kept) for kept in found] == [len(page.main) for page in pages]
+
+
+def test_features_of_blocks(sites: Dataset, pages: list[PageRows]) -> None:
+    """One row per block, in page order, equal for all kinds of samples, with names."""
+    features = BlockFeatures("kim2013-onehot", recipe("kim2013").parsing)
+    from_files, prepared = features.fit_transform(sites.pages[:4]), features.transform(pages[:4])
+    assert from_files.tolist() == prepared.tolist()
+    assert from_files.shape == (len(features.page_index(pages[:4])), len(features.get_feature_names_out()))
+    assert make_pipeline(features, StandardScaler()).fit_transform(pages[:4]).shape == from_files.shape
+    assert features.transform([]).shape == (0, from_files.shape[1])
+
+
+def test_features_as_data_frames() -> None:
+    """``set_output`` gives data frames with the names of the columns."""
+    pytest.importorskip("pandas")
+    frame = BlockFeatures("boilerpipe6").set_output(transform="pandas").fit_transform(["<p>one</p>"])
+    assert list(frame.columns) == ["wd_m1", "ld_m1", "wd_0", "ld_0", "wd_p1", "ld_p1"]
+
+
+def test_blocks_as_samples(pages: list[PageRows]) -> None:
+    """Rows for any classifier, grouped by page."""
+    rows, main, groups = block_rows(pages)
+    scores = cross_val_score(LogisticRegression(max_iter=5000), rows, main, groups=groups, cv=GroupKFold(2))
+    assert scores.min() > 0.8
+    assert set(groups.tolist()) <= set(range(len(pages)))
+
+
+@pytest.mark.parametrize("estimator", [BlockFeatures(), BlockClassifier()], ids=["features", "classifier"])
+@pytest.mark.parametrize(
+    "check",
+    [
+        estimator_checks.check_do_not_raise_errors_in_init_or_set_params,
+        estimator_checks.check_estimator_cloneable,
+        estimator_checks.check_estimator_repr,
+        estimator_checks.check_estimator_tags_renamed,
+        estimator_checks.check_get_params_invariance,
+        estimator_checks.check_mixin_order,
+        estimator_checks.check_no_attributes_set_in_init,
+        estimator_checks.check_parameters_default_constructible,
+        estimator_checks.check_set_params,
+        estimator_checks.check_valid_tag_types,
+    ],
+)
+def test_checks_of_scikit_learn(estimator: BaseEstimator, check: Callable[[str, BaseEstimator], None]) -> None:
+    """Its checks of parameters, cloning, tags and representation pass; all others pass matrices, our samples are pages.
+
+    ``check_estimator`` runs one check only, as the tags say that samples are no matrices.
+    """
+    check(type(estimator).__name__, estimator)
+
+
+def test_wrong_calls(sites: Dataset) -> None:
+    """The error names what is wrong."""
+    with pytest.raises(NotFittedError):
+        BlockClassifier().predict(["<p>one</p>"])
+    with pytest.raises(UsageError, match="fitted BlockClassifier"):
+        blockml.extract("<p>one</p>", model=BlockClassifier())
+    with pytest.raises(UsageError, match="need pages with gold"):
+        BlockClassifier().fit(["<p>one</p>"])
+    with pytest.raises(UsageError, match="groups=page_groups"):
+        next(GroupFolds(2).split([1, 2]))
+    with pytest.raises(UsageError, match="unknown recipe 'kim'"):
+        BlockClassifier("kim").fit(sites.pages)
+    with pytest.raises(UsageError, match="by must be"):
+        page_groups([], "block")
+    assert clone(BlockClassifier(seed=3)).get_params() == {"recipe": "kim2013", "estimator": None, "seed": 3}
+
+
+USER = """
+import blockml
+from blockml.datasets import open_dataset
+from blockml.estimators import BlockClassifier, GroupFolds, page_groups, prepare_pages
+from blockml.extractors import Extractor
+from blockml.training.recipes import recipe
+from blockml.training.train import train
+
+dataset = open_dataset("my-pages")
+pages = prepare_pages(dataset.pages, "kim2013")
+classifier: BlockClassifier = BlockClassifier("kim2013").fit(pages)
+f1: float = classifier.score(pages)
+result: blockml.Extraction = blockml.extract(b"<p>one</p>", model=classifier)
+text: str = result.text
+kept: list[bool] = result.kept.tolist()
+model = train([dataset], recipe("kim2013"), protocols=["page"])
+blockml.save(model, "mine.blockml")
+extractor: Extractor = blockml.load("mine.blockml")
+folds = list(GroupFolds(2).split(pages, groups=page_groups(pages)))
+"""
+
+
+def test_a_strictly_typed_file_of_a_user_passes(tmp_path: Path) -> None:
+    """``mypy --strict`` finds nothing in a file that trains, fits, extracts and saves, and finds a wrong type."""
+    pytest.importorskip("mypy")
+    config = tmp_path / "mypy.ini"
+    config.write_text("[mypy]\nstrict = True\n[mypy-blockml.*]\nfollow_imports = silent\n")
+    good, bad = tmp_path / "good.py", tmp_path / "bad.py"
+    good.write_text(USER)
+    bad.write_text(USER + "\nwrong: int = result.text\n")
+    # In a process of its own, as mypy changes the limit of recursion.
+    command = [sys.executable, "-m", "mypy", "--config-file", str(config), "--cache-dir", str(tmp_path / "cache")]
+    run = partial(subprocess.run, cwd=ROOT, capture_output=True, text=True, check=False)
+    found = run([*command, str(good)])
+    assert (found.stdout, found.returncode) == ("Success: no issues found in 1 source file\n", 0)
+    found = run([*command, str(bad)])
+    assert found.returncode == 1
+    assert "bad.py" in found.stdout
+    assert "Incompatible types" in found.stdout

@@ -1,0 +1,91 @@
+"""Extractors of other packages: by module and class, and by entry point."""
+
+from __future__ import annotations
+
+import json
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+import blockml
+from blockml.cli import main
+from blockml.errors import UnknownNameError, UsageError
+from blockml.extractors import registry, resolve
+
+PLUG_IN = '''
+from dataclasses import dataclass
+import numpy as np
+from blockml.extractors import Extractor, Traits
+from blockml.extractors.base import Between, parameter
+
+@dataclass
+class LongBlocks(Extractor):
+    """Keeps blocks of many words."""
+    name = "long-blocks"
+    traits = Traits("a test")
+    words: int = parameter(3, Between(1, 100, whole=True))
+    def score(self, page):
+        return (page.blocks.n_words >= self.words).astype(np.float32)
+
+class NoExtractor:
+    pass
+'''
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Current folder with a module of one's own and labelled pages."""
+    (tmp_path / "longblocks.py").write_text(PLUG_IN)
+    for number in range(3):
+        page = tmp_path / "pages" / f"p{number}"
+        page.mkdir(parents=True)
+        text = f"a sentence of several words, number {number}"
+        (page / "page.html").write_text(f"<a href=/>Home</a><p>{text}</p>")
+        (page / "expected.txt").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "longblocks", raising=False)
+    return tmp_path
+
+
+def test_commands_take_a_class(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """extract, predict, evaluate and compare find a class in the current folder."""
+    name = "longblocks:LongBlocks"
+    assert main(["extract", "pages/p0/page.html", "--extractor", name]) == 0
+    assert capsys.readouterr().out.strip() == "a sentence of several words, number 0"
+    assert main(["extract", "pages/p0/page.html", "--extractor", name, "--set", "words=50"]) == 1
+    assert main(["predict", "pages", "--extractor", name, "-o", "out.jsonl"]) == 0
+    assert {json.loads(line)["n_kept"] for line in Path("out.jsonl").read_text().splitlines()} == {1}
+    capsys.readouterr()
+    assert main(["evaluate", name, "--dataset", "pages", "--format", "json"]) == 0
+    assert "1.0" in capsys.readouterr().out
+    assert main(["compare", name, "plain", "--dataset", "pages", "-o", "comparison"]) == 0
+    assert "long" in (folder / "comparison" / "report.html").read_text()
+
+
+def test_entry_points(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installed package adds a name, which errors list too."""
+    monkeypatch.syspath_prepend(str(folder))
+    entry = EntryPoint("long", "longblocks:LongBlocks", registry.PLUG_INS)
+    monkeypatch.setattr(registry, "entry_points", lambda group: [entry] if group == registry.PLUG_INS else [])
+    assert resolve("long", {"words": 7}).id == "long-blocks(words=7)"
+    assert blockml.extract("<p>one two three</p>", model="long").text == "one two three"
+    with pytest.raises(UnknownNameError, match="long, "):
+        resolve("lang")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("no_such_module:X", "can't be imported"),
+        ("longblocks:Missing", "can't be imported"),
+        ("longblocks:NoExtractor", "no subclass"),
+    ],
+)
+def test_wrong_classes(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, message: str) -> None:
+    """The error says what is wrong with the plug-in."""
+    monkeypatch.syspath_prepend(str(folder))
+    with pytest.raises(UsageError, match=message):
+        resolve(name)

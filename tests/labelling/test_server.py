@@ -1,0 +1,211 @@
+"""The server of the labelling page: who may ask, and the page in headless Chromium."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from blockml.datasets import open_dataset
+from blockml.extractors import resolve
+from blockml.labelling.store import LabelStore
+from tests.browser import SIZES, Watched, chromium, watched
+from tests.hostile import HOSTILE
+
+pytest.importorskip("bottle")
+pytest.importorskip("nh3")
+from blockml.labelling.server import LabelServer
+
+DATA = Path(__file__).parents[2] / "data"
+pytestmark = [pytest.mark.enable_socket, pytest.mark.filterwarnings("ignore::ResourceWarning")]
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[LabelServer]:
+    """A server for a hostile page and five pages of WCXB where the corpora are, else synthetic ones."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "hostile.html").write_text(HOSTILE)
+    corpora = os.environ.get("BLOCKML_CORPORA")
+    pages = open_dataset(Path(corpora) / "wcxb" if corpora else DATA / "sites").pages
+    for number, page in enumerate(pages[:: len(pages) // 5][:5]):
+        (folder / f"p{number}.html").write_bytes(page.load()[0])
+    store = LabelStore(folder, tmp_path / "out", resolve("default"))
+    store.rank()
+    server = LabelServer(store)
+    thread = threading.Thread(target=server.serve)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.close()
+        thread.join()
+
+
+def ask(server: LabelServer, method: str, path: str, body: object = None, **headers: str) -> tuple[int, str]:
+    """Send a request with the token, unless the headers say otherwise."""
+    address = f"127.0.0.1:{server.port}"
+    sent = {"Host": address, "Origin": f"http://{address}", "Cookie": f"blockml-label-{server.port}={server.token}"}
+    sent = {name: value for name, value in {**sent, **headers}.items() if value}
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    try:
+        connection.request(method, path, None if body is None else json.dumps(body), sent)
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "words"),
+    [
+        ("/", {"Cookie": ""}, "open the address"),
+        ("/?token=wrong", {"Cookie": ""}, "open the address"),
+        ("/?token=wr%C3%B6ng", {"Cookie": ""}, "open the address"),
+        ("/api/pages", {"Cookie": ""}, "open the address"),
+        ("/", {"Host": "elsewhere.example"}, "wrong host"),
+        ("/", {"Host": "127.0.0.1"}, "wrong host"),
+    ],
+)
+def test_strangers_are_refused(server: LabelServer, path: str, headers: dict[str, str], words: str) -> None:
+    """Neither another host name nor a missing or wrong token gets an answer."""
+    status, text = ask(server, "GET", path, **headers)
+    assert status == 403
+    assert words in text
+
+
+def test_changes_need_the_origin(server: LabelServer) -> None:
+    """A form of another site, even with the cookie, changes nothing."""
+    page = json.loads(ask(server, "GET", "/api/page?id=p0")[1])
+    change = {"id": "p0", "labels": page["labels"], "done": True}
+    for origin in ("", "null", "http://elsewhere.example", f"http://127.0.0.1:{server.port + 1}"):
+        assert ask(server, "POST", "/api/page", change, Origin=origin) == (403, "wrong origin")
+    assert not server.store.output.exists()
+    assert json.loads(ask(server, "POST", "/api/page", change)[1]) == {"state": "done"}
+    assert open_dataset(server.store.output).pages[0].id == "p0"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"id": "../../etc/passwd", "labels": [], "done": True},
+        {"id": "p0", "labels": ["main"], "done": True},
+        {"id": "p0", "labels": ["content"], "done": True},
+        {"id": ["p0"], "labels": [], "done": True},
+        {"labels": []},
+        [],
+        "text",
+    ],
+)
+def test_wrong_changes_write_nothing(server: LabelServer, change: object) -> None:
+    """A change of no page, or with other labels, is an error of the request."""
+    assert ask(server, "POST", "/api/page", change)[0] == 400
+    assert not server.store.output.exists()
+
+
+def show(found: Watched, page_id: str) -> None:
+    """Open a page of the list."""
+    found.page.select_option("#pages", page_id)
+    found.page.wait_for_function("id => current?.id === id && $('state').textContent !== 'loading …'", arg=page_id)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_pages_are_shown_and_nothing_leaves(server: LabelServer, size: str) -> None:
+    """Five pages and a hostile one: every block is shown, nothing runs, loads or overflows, the console is silent."""
+    with chromium() as browser, watched(browser, size) as found:
+        found.page.goto(server.url)
+        found.page.wait_for_selector("#page [data-block]")
+        assert "token" not in found.page.url
+        for page_id in server.store.pages:
+            show(found, page_id)
+            spans = "document.querySelectorAll('#page [data-block]')"
+            shown = found.page.evaluate(f"new Set([...{spans}].map(span => span.dataset.block)).size")
+            assert shown == found.page.evaluate("labels.length") > 0
+            assert found.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+            assert found.page.evaluate("typeof window.HACKED") == "undefined"
+        show(found, "hostile")
+        found.page.wait_for_timeout(300)
+        assert found.page.url == f"http://127.0.0.1:{server.port}/"
+        assert found.page.get_by_text("Hidden text that stays readable").is_visible()
+        assert found.problems == []
+        assert found.leaving(f"http://127.0.0.1:{server.port}/") == []
+
+
+def stored(server: LabelServer, page_id: str) -> list[str]:
+    """Labels on disk."""
+    lines = (server.store.output / page_id / "labels.jsonl").read_text().splitlines()
+    return [json.loads(line)["label"] for line in lines]
+
+
+def saved(found: Watched) -> None:
+    """Wait until the last change is on disk."""
+    found.page.wait_for_function("() => $('state').textContent === 'saved'")
+
+
+def test_mouse_and_keyboard(server: LabelServer) -> None:
+    """Click, drag, Shift+click, keys, undo and done change the stored labels at once; a reload shows them."""
+    with chromium() as browser, watched(browser, "desktop") as found:
+        page = found.page
+        page.goto(server.url)
+        page.wait_for_selector("#page [data-block]")
+        show(found, "p1")
+        proposal = page.evaluate("[...labels]")
+        spans = page.locator("#page [data-block]")
+        spans.nth(0).click()
+        saved(found)
+        flipped = ["other" if proposal[0] in ("main", "heading", "supplement") else "main", *proposal[1:]]
+        assert stored(server, "p1") == flipped
+        page.keyboard.press("u")
+        page.wait_for_function("label => labels[0] === label", arg=proposal[0])
+        saved(found)
+        assert stored(server, "p1") == proposal
+        for keys in (["ArrowDown", "4"], ["j", "5"], ["w", "6"]):
+            for name in keys:
+                page.keyboard.press(name)
+        page.wait_for_function("() => labels.filter(label => label === 'navigation').length > 1")
+        low, high = page.evaluate("selection()")
+        saved(found)
+        assert low < high
+        assert set(stored(server, "p1")[low : high + 1]) == {"navigation"}
+        first, last = spans.nth(5).bounding_box(), spans.nth(8).bounding_box()
+        assert first is not None
+        assert last is not None
+        page.mouse.move(first["x"] + 3, first["y"] + 3)
+        page.mouse.down()
+        page.mouse.move(last["x"] + 3, last["y"] + 3, steps=8)
+        page.mouse.up()
+        saved(found)
+        blocks = [int(spans.nth(number).get_attribute("data-block") or -1) for number in (5, 8)]
+        assert len(set(stored(server, "p1")[blocks[0] : blocks[1] + 1])) == 1
+        page.locator("#labels button", has_text="footer").click()
+        page.keyboard.press("Enter")
+        page.wait_for_function("() => current.id !== 'p1'")
+        done = stored(server, "p1")
+        assert open_dataset(server.store.output).pages[0].flags == ()
+        page.reload()
+        page.wait_for_selector("#page [data-block]")
+        show(found, "p1")
+        assert page.evaluate("labels") == done
+        assert found.problems == []
+
+
+def test_a_dead_server_is_reported_and_nothing_is_lost(server: LabelServer) -> None:
+    """Changes before the end are on disk, and the page says that the next one is not."""
+    with chromium() as browser, watched(browser, "phone") as found:
+        page = found.page
+        page.goto(server.url)
+        page.wait_for_selector("#page [data-block]")
+        show(found, "p2")
+        page.keyboard.press("3")
+        saved(found)
+        assert stored(server, "p2")[0] == "supplement"
+        server.close()
+        page.keyboard.press("4")
+        page.wait_for_selector("#state.failed")
+        assert "not saved" in (page.text_content("#state") or "")
+        assert stored(server, "p2")[0] == "supplement"

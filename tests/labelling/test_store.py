@@ -1,0 +1,122 @@
+"""The store of labels: page folders that training reads, complete at any time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from blockml.datasets import open_dataset
+from blockml.errors import InputError, UsageError
+from blockml.extractors import resolve
+from blockml.labelling.store import UNFINISHED, LabelStore
+from blockml.page import Label
+
+PAGE = "<title>{0}</title><a href=/>Home</a><h1>Cats {0}</h1><p>Cats rule the world, and nobody has asked them to.</p>"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two page files and a page folder."""
+    folder = tmp_path / "mine"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "a.html").write_text(PAGE.format("a"))
+    (folder / "sub" / "b.htm").write_text(PAGE.format("b"))
+    (folder / "c").mkdir()
+    (folder / "c" / "page.html").write_text(PAGE.format("c"))
+    (folder / "c" / "meta.json").write_text('{"url": "https://cats.example/c", "page_type": "article"}')
+    return folder
+
+
+def store_of(folder: Path, output: Path | None = None) -> LabelStore:
+    """A store with the small model."""
+    return LabelStore(folder, output or folder.with_name("out"), resolve("kim2013"))
+
+
+def test_labels_become_a_data_set(folder: Path, tmp_path: Path) -> None:
+    """Labels are read by training as they were saved, with the page's metadata; sources do not change."""
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    store = store_of(folder)
+    assert set(store.pages) == {"a", "sub/b", "c"}
+    for page in store.pages.values():
+        parsed, _ = store.propose(page)
+        store.save(page, parsed, [Label.NAVIGATION, Label.HEADING, Label.MAIN], done=True)
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    dataset = open_dataset(tmp_path / "out")
+    assert sorted(page.id for page in dataset.pages) == ["a", "c", "sub/b"]
+    assert all(page.trusted for page in dataset.pages)
+    labelled = next(page for page in dataset.pages if page.id == "c")
+    assert (labelled.url, labelled.page_type) == ("https://cats.example/c", "article")
+    content, gold = labelled.load()
+    assert content == (folder / "c" / "page.html").read_bytes()
+    assert gold is not None
+    assert gold.text() == "Cats c\nCats rule the world, and nobody has asked them to."
+
+
+def test_unfinished_pages_are_flagged_and_resumed(folder: Path) -> None:
+    """A page that is begun is left out of training; its labels come back, and done removes the flag."""
+    store = store_of(folder)
+    page = store.pages["a"]
+    parsed, decision = store.propose(page)
+    chosen = [Label.FOOTER, Label.MAIN, Label.COMMENT]
+    store.save(page, parsed, chosen, done=False)
+    assert open_dataset(store.output).pages[0].flags == (UNFINISHED,)
+    again = store_of(folder)
+    assert again.pages["a"].state == "unfinished"
+    assert again.labels(again.pages["a"], parsed, decision) == chosen
+    again.save(again.pages["a"], parsed, chosen, done=True)
+    assert open_dataset(store.output).pages[0].flags == ()
+    assert store_of(folder).pages["a"].state == "done"
+
+
+def test_a_page_folder_can_be_labelled_in_place(folder: Path) -> None:
+    """The output may be the folder itself; a copy below it is not a page to label."""
+    store = store_of(folder, folder)
+    page = store.pages["c"]
+    store.save(page, store.propose(page)[0], [Label.MAIN] * 3, done=True)
+    assert json.loads((folder / "c" / "meta.json").read_text())["url"] == "https://cats.example/c"
+    inside = store_of(folder, folder / "out")
+    inside.save(inside.pages["a"], inside.propose(inside.pages["a"])[0], [Label.MAIN] * 3, done=True)
+    assert set(store_of(folder, folder / "out").pages) == {"a", "sub/b", "c"}
+
+
+def test_a_failed_save_leaves_the_last_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that is full in the middle of a change loses that change only."""
+    store = store_of(folder)
+    page = store.pages["a"]
+    parsed, decision = store.propose(page)
+    store.save(page, parsed, [Label.MAIN] * 3, done=True)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("blockml.labelling.store.write_labels", full)
+    with pytest.raises(OSError, match="No space left"):
+        store.save(page, parsed, [Label.OTHER] * 3, done=True)
+    assert store.labels(page, parsed, decision) == [Label.MAIN] * 3
+    with pytest.raises(UsageError, match="3 blocks, got 2 labels"):
+        store.save(page, parsed, [Label.OTHER] * 2, done=True)
+
+
+def test_uncertain_pages_come_first(folder: Path) -> None:
+    """Pages are sorted by the model's confidence, pages that are done come last."""
+    store = store_of(folder)
+    (folder / "long.html").write_text("<p>" + "A long paragraph of plain words without any link. " * 30)
+    page = store.pages["a"]
+    store.save(page, store.propose(page)[0], [Label.MAIN] * 3, done=True)
+    ranked = store_of(folder)
+    ranked.rank()
+    assert list(ranked.pages)[-1] == "a"
+    confidences = [page.confidence for page in list(ranked.pages.values())[:-1]]
+    assert confidences == sorted(confidences)
+    assert len(set(confidences)) > 1
+
+
+def test_wrong_folders(tmp_path: Path) -> None:
+    """The error names the folder and the reason."""
+    with pytest.raises(InputError, match="no such folder"):
+        store_of(tmp_path / "nowhere")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="no pages"):
+        store_of(tmp_path / "empty")

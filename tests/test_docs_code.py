@@ -1,0 +1,82 @@
+"""Code of the documentation runs, and the documentation builds without a warning."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from blockml.cli import main
+
+ROOT = Path(__file__).parents[1]
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+#: Pages whose blocks can be run one by one; they read ``data/`` and write into the current folder.
+PAGES = tuple(
+    f"{name}.md" for name in "adapting batch card comparing extracting labelling scikit-learn start training".split()
+)
+#: Commands of console blocks that are not run: installation, the server, and folders of the reader's own.
+NOT_RUN = re.compile(r"\$ (pip |blockml label |.*\bmy-pages|.*--model mine)")
+CONSOLE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCKS = [
+    pytest.param(match[1], id=f"{name}-{number}")
+    for name in PAGES
+    for number, match in enumerate(BLOCK.finditer((ROOT / "docs" / name).read_text(encoding="utf-8")), start=1)
+]
+
+
+@pytest.mark.parametrize("code", BLOCKS)
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_code_runs(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each block runs alone, in a folder that holds ``data``."""
+    (tmp_path / "data").symlink_to(ROOT / "data")
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "block", "exec"), {"__name__": "block"})  # noqa: S102 (our own documentation)
+
+
+def commands_of(name: str) -> list[str]:
+    """Commands of a page that can be run."""
+    blocks = CONSOLE.findall((ROOT / "docs" / name).read_text(encoding="utf-8"))
+    lines = [line for block in blocks for line in block.splitlines() if line.startswith("$ ")]
+    return [line[2:] for line in lines if not NOT_RUN.match(line)]
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if commands_of(name)])
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_commands_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands of a page run one after the other, in a folder that holds ``data``."""
+    pytest.importorskip("nh3")
+    (tmp_path / "data").symlink_to(ROOT / "data")
+    monkeypatch.chdir(tmp_path)
+    for command in commands_of(name):
+        program, *arguments = shlex.split(command, comments=True)
+        assert program == "blockml"
+        code = main(arguments)
+        # An adaptation may be refused, which the page says.
+        assert code == 0 or (code == 1 and "--base" in arguments), command
+
+
+def test_the_documentation_builds(tmp_path: Path) -> None:
+    """Sphinx reports no warning: no broken link between pages, page out of the contents or unreadable docstring."""
+    pytest.importorskip("sphinx")
+    pytest.importorskip("myst_parser")
+    pytest.importorskip("furo")
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-q",
+        "-W",
+        "--keep-going",
+        "-b",
+        "html",
+        str(ROOT / "docs"),
+        str(tmp_path),
+    ]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ})  # noqa: S603 (our own documentation)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert "BlockClassifier" in (tmp_path / "api.html").read_text(encoding="utf-8")

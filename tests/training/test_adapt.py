@@ -1,0 +1,149 @@
+"""Adaptation of a model to pages of one site: it helps where the model is wrong, and is refused where it is not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import blockml
+from blockml.cli import main
+from blockml.datasets import Dataset, open_dataset
+from blockml.datasets.folders import read_labels, write_labels
+from blockml.errors import DatasetError, UsageError
+from blockml.model import load_model, save_model
+from blockml.page import Label
+from blockml.training.adapt import adapt, fit_correction, prepare_page
+from blockml.training.card import render_card
+
+BASE = blockml.load("default").model
+WORDS = (
+    "river stone lantern harbour winter market garden violin copper meadow thunder paper window bridge candle forest"
+).split()
+
+
+def sentence(number: int, length: int = 28) -> str:
+    """Running text that differs from number to number."""
+    return " ".join(
+        WORDS[(number * 7 + k * (number % 5 + 2) + k // 3) % len(WORDS)] for k in range(length)
+    ).capitalize()
+
+
+def page_of(number: int, *, odd: bool) -> tuple[str, list[tuple[str, Label]]]:
+    """A page and its labels: on odd sites a long teaser is no content, on others the model is right."""
+    teaser = sentence(number + 50, 60)
+    story = [f"{sentence(number * 11 + k)}." for k in range(4)]
+    html = (
+        f"<title>Story {number}</title><nav><a href=/>Home</a> <a href=/a>About us</a></nav>"
+        f"<main><h1>Story {number} of the valley</h1>{''.join(f'<p class=story>{text}</p>' for text in story)}</main>"
+        f"<main><div class=club-{number}><p class='club-teaser'>{teaser}.</p></div></main>"
+    )
+    if not odd:
+        found = blockml.extract(html)
+        kept = [Label.MAIN if keep else Label.OTHER for keep in found.kept]
+        return html, list(zip(found.page.blocks.texts, kept, strict=True))
+    others = {f"{teaser}.": Label.RELATED, "Home": Label.NAVIGATION, "About us": Label.NAVIGATION}
+    texts = blockml.parse(html, **BASE.parsing.options()).blocks.texts
+    return html, [(text, others.get(text, Label.MAIN)) for text in texts]
+
+
+def site(folder: Path, numbers: range, *, odd: bool) -> Dataset:
+    """Write page folders."""
+    for number in numbers:
+        html, labels = page_of(number, odd=odd)
+        place = folder / f"p{number}"
+        place.mkdir(parents=True)
+        (place / "page.html").write_text(html)
+        write_labels(place / "labels.jsonl", [text for text, _ in labels], [label for _, label in labels])
+    return open_dataset(folder)
+
+
+def test_adaptation_helps_on_other_pages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The command adapts to five pages, and the model is right on others; its file gives the same."""
+    site(tmp_path / "mine", range(5), odd=True)
+    others = [page_of(number, odd=True) for number in range(20, 26)]
+    output = tmp_path / "adapted.blockml"
+    given = ["train", "--base", "default", "--dataset", str(tmp_path / "mine"), "-o", str(output)]
+    assert main(given) == 0
+    assert "5 pages better, 0 worse" in capsys.readouterr().err
+    for html, labels in others:
+        gold = [label is Label.MAIN for _, label in labels]
+        assert blockml.extract(html).kept.tolist() != gold
+        assert blockml.extract(html, model=output).kept.tolist() == gold
+    card = Path(f"{output}.md").read_text()
+    assert "Adapted from default" in card
+    assert "5 pages it was adapted to" in card
+
+
+def test_adaptation_is_refused_where_it_cannot_help(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Pages on which the model is right already: no file, a reason, and the exit code 1."""
+    site(tmp_path / "mine", range(5), odd=False)
+    output = tmp_path / "adapted.blockml"
+    assert main(["train", "--base", "default", "--dataset", str(tmp_path / "mine"), "-o", str(output)]) == 1
+    assert "no model written" in capsys.readouterr().err
+    assert not output.exists()
+
+
+def test_labels_without_a_pattern_are_refused(tmp_path: Path) -> None:
+    """Gold that depends on nothing in the page gives no model, whatever the training pages allow."""
+    accepted = 0
+    for seed in range(4):
+        draw = np.random.default_rng(seed)
+        folder = tmp_path / str(seed)
+        site(folder, range(6), odd=False)
+        for path in folder.glob("*/labels.jsonl"):
+            runs = read_labels(path).runs
+            texts = [text for text, _ in runs]
+            write_labels(path, texts, [Label.MAIN if draw.random() < 0.5 else Label.OTHER for _ in runs])
+        accepted += adapt(BASE, [open_dataset(folder)]).helps
+    assert accepted <= 1
+
+
+def test_an_adapted_model_is_stored_and_not_adapted_twice(tmp_path: Path) -> None:
+    """The file holds the correction; a second adaptation would hide the first one's pages."""
+    pages = site(tmp_path / "mine", range(5), odd=True)
+    model = adapt(BASE, [pages], name="mine").model
+    assert model is not None
+    save_model(model, tmp_path / "mine.blockml")
+    stored = load_model(tmp_path / "mine.blockml")
+    assert stored.correction is not None
+    assert model.correction is not None
+    assert stored.correction.keys.tolist() == model.correction.keys.tolist()
+    assert render_card(stored) == render_card(model)
+    with pytest.raises(UsageError, match="adapted already"):
+        adapt(stored, [pages])
+
+
+def test_keys_of_one_page_have_no_weight(tmp_path: Path) -> None:
+    """Content of a single page says nothing about others."""
+    pages = site(tmp_path / "mine", range(4), odd=True)
+    prepared = [prepare_page(BASE, page) for page in pages.pages]
+    correction = fit_correction(prepared, 1.0)
+    held = [set(page.keys.keys.tolist()) for page in prepared]
+    assert len(correction.keys) > 10
+    assert all(sum(key in keys for keys in held) > 1 for key in correction.keys.tolist())
+
+
+def test_wrong_calls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The error names what is missing."""
+    pages = site(tmp_path / "mine", range(3), odd=True)
+    with pytest.raises(UsageError, match="at least 4 labelled pages, got 3"):
+        adapt(BASE, [pages])
+    site(tmp_path / "more", range(4), odd=True)
+    (tmp_path / "more" / "p0" / "labels.jsonl").unlink()
+    with pytest.raises(DatasetError, match="has no gold"):
+        adapt(BASE, [open_dataset(tmp_path / "more")])
+    given = ["train", "--base", "default", "--dataset", str(tmp_path / "mine"), "-o", str(tmp_path / "x.blockml")]
+    assert main([*given, "--set", "min_leaf=3"]) == 2
+    assert main([*given[:2], "nothing", *given[3:]]) == 2
+    assert "unknown model 'nothing'" in capsys.readouterr().err
+
+
+def test_written_labels_are_read_back(tmp_path: Path) -> None:
+    """Any text survives."""
+    texts, labels = ["Zeile\u2028zwei", '"quoted" \\', "日本"], [Label.MAIN, Label.COMMENT, Label.OTHER]
+    write_labels(tmp_path / "labels.jsonl", texts, labels)
+    assert read_labels(tmp_path / "labels.jsonl").runs == tuple(zip(texts, labels, strict=True))
+    assert [json.loads(line)["text"] for line in (tmp_path / "labels.jsonl").read_text().split("\n")[:-1]] == texts
