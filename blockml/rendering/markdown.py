@@ -109,6 +109,7 @@ class _Writer:
         self.tables: list[_Table] = []
         self.heading = 0
         self.last_lists: Set[int] = _NO_LISTS  # lists around the paragraph that was written last
+        self.picture = -1, ""  # node and address of the last picture
         self.defined: set[int] = set()  # lists of definitions with a term that was written
         self.numbers: dict[int, int] | None = None  # of the items of numbered lists
 
@@ -269,9 +270,20 @@ class _Writer:
             address = self.absolute(image_address(attributes))
             if tex:
                 paragraph.raw(tex)
-            elif address:
+            elif address and not self._repeats(node, address):
                 alt = re.sub(r"[\[\]]|\\(?=[!-/:-@\[-`{-~])", r"\\\g<0>", " ".join(attributes.get("alt", "").split()))
                 paragraph.raw(f"![{alt}]({address})")
+
+    def _repeats(self, node: int, address: str) -> bool:
+        """Tell whether a picture is the one before once more, as ``noscript`` has it for pictures that load late."""
+        before, self.picture = self.picture, (node, address)
+        if before[1] == address:
+            between = slice(before[0], node)
+            return not (self.shown[between] & (self.nodes.tag[between] == 0)).any()
+        if not self.nodes.flags[node] & Flag.NOSCRIPT or before[0] < 0:
+            return False
+        alt = (self.nodes.attributes[item].get("alt") for item in (before[0], node))
+        return len(set(alt)) == 1
 
     def _formula(self, node: int) -> None:
         """Write a formula; nothing for a copy of one."""

@@ -52,6 +52,13 @@ def test_elements(html: str, expected: str) -> None:
     assert whole(html) == expected
 
 
+def test_pictures_that_load_late_are_written_once() -> None:
+    """``noscript`` has the picture once more; one without an address is none."""
+    late = "<img src='data:x' data-src='/i.png?w=9' alt=cat><noscript><img src='/i.png' alt=cat></noscript>"
+    text = whole(f"<p>a</p>{late}<p>b <img src=''> c <img src='/d.png'> d</p>", "https://a.example/")
+    assert text == "a\n\n![cat](https://a.example/i.png?w=9)\n\nb c ![](https://a.example/d.png) d"
+
+
 def test_a_link_around_paragraphs_is_written_once() -> None:
     """A card of heading and text is linked by its heading."""
     html = "<a href='http://a.example/'><h3>Cats</h3><p>They rule.</p></a><p>More.</p>"
