@@ -1,7 +1,8 @@
 """Markdown of 100 pages beside trafilatura's, html-to-markdown's and markdownify's: structure, links, escapes, cost.
 
 Needs BLOCKML_CORPORA, the extra ``compare``, and markdown-it-py, html-to-markdown and markdownify, which nothing else
-needs. html-to-markdown and markdownify convert the HTML of the same kept blocks, whose elements are the reference; elements without text are not counted. trafilatura chooses its own content.
+needs. html-to-markdown and markdownify convert the HTML of the same kept blocks, whose elements are the reference;
+elements without text are not counted. trafilatura chooses its own content.
 
 ``kept`` is the share of the reference's elements that the Markdown has when it is read by markdown-it-py, ``more`` the
 share of its elements beyond the reference; both are sums over pages. ``reads back`` are the pages whose words, read from

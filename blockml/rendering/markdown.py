@@ -277,13 +277,13 @@ class _Writer:
     def _repeats(self, node: int, address: str) -> bool:
         """Tell whether a picture is the one before once more, as ``noscript`` has it for pictures that load late."""
         before, self.picture = self.picture, (node, address)
-        if before[1] == address:
-            between = slice(before[0], node)
-            return not (self.shown[between] & (self.nodes.tag[between] == 0)).any()
-        if not self.nodes.flags[node] & Flag.NOSCRIPT or before[0] < 0:
+        flags, attributes = self.nodes.flags, self.nodes.attributes
+        between = slice(before[0], node)
+        if before[0] < 0 or (self.shown[between] & (self.nodes.tag[between] == 0)).any():
             return False
-        alt = (self.nodes.attributes[item].get("alt") for item in (before[0], node))
-        return len(set(alt)) == 1
+        is_late = flags[node] & Flag.NOSCRIPT > 0 and not flags[before[0]] & Flag.NOSCRIPT
+        is_same = attributes[node].get("alt") == attributes[before[0]].get("alt")
+        return before[1] == address or bool(is_late and is_same)
 
     def _formula(self, node: int) -> None:
         """Write a formula; nothing for a copy of one."""
