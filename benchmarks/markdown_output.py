@@ -2,11 +2,11 @@
 
 Needs BLOCKML_CORPORA, the extra ``compare``, and markdown-it-py, html-to-markdown and markdownify, which nothing else
 needs. html-to-markdown and markdownify convert the HTML of the same kept blocks, whose elements are the reference;
-elements without text are not counted. trafilatura chooses its own content.
+elements without text are not counted, and each picture once. trafilatura chooses its own content.
 
 ``kept`` is the share of the reference's elements that the Markdown has when it is read by markdown-it-py, ``more`` the
-share of its elements beyond the reference; both are sums over pages. ``reads back`` are the pages whose words, read from
-the Markdown, are those of the plain text, in order. Times are the least of several repetitions, in turns.
+share of its elements beyond the reference; both are sums over pages. ``reads back`` are the pages whose words, read
+from the Markdown, are those of the plain text, in order. Times are the least of several repetitions, in turns.
 """
 
 from __future__ import annotations
@@ -82,13 +82,9 @@ def parsed(text: str) -> Any:  # noqa: ANN401 (lxml's elements)
 
 
 def element_counts(tree: Any) -> Counter[str]:  # noqa: ANN401 (lxml's elements)
-    """Count the elements of each kind that have text, or are pictures."""
-    return Counter(
-        {
-            kind: sum(1 for item in tree.xpath(path) if kind == "pictures" or item.text_content().strip())
-            for kind, path in KINDS.items()
-        }
-    )
+    """Count the elements of each kind that have text, and the addresses of pictures."""
+    counts = {kind: sum(1 for item in tree.xpath(path) if item.text_content().strip()) for kind, path in KINDS.items()}
+    return Counter({**counts, "pictures": len(set(tree.xpath("//img/@src")))})
 
 
 def measure(labelled: LabelledPage, totals: dict[str, Counter[str]]) -> bool:

@@ -24,6 +24,7 @@ from blockml.datasets import LabelledPage, TextGold, open_dataset
 from blockml.evaluation.comparison.peers import PEERS, Adapter
 from blockml.page import MAIN_LABELS, Page
 from blockml.parsing.decoding import decode
+from blockml.rendering import render
 from blockml.text.tokens import metric_tokens
 
 #: Elements by kind of piece.
@@ -54,6 +55,7 @@ def systems() -> dict[str, Adapter]:
     """Return the compared systems by name."""
     return {
         "blockml": lambda html, url: blockml.extract(html, url=url).text,
+        "blockml --with-title": lambda html, url: render(blockml.extract(html, url=url), with_title=True),
         "trafilatura": PEERS["trafilatura"].adapter,
         "resiliparse": PEERS["resiliparse"].adapter,
     }
