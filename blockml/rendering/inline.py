@@ -208,8 +208,11 @@ class Paragraph:
             self._kinds[sign] = mark
 
     def _is_visible(self, start: int) -> bool:
-        """Tell whether something visible stands in the paragraph from a place on."""
-        return any(part.strip() and (part not in self._kinds) and part is not _BREAK for part in self.parts[start:])
+        """Tell whether something but pictures is visible in the paragraph from a place on."""
+        return any(
+            part.strip() and part not in self._kinds and part is not _BREAK and self._written.get(part, "")[:1] != "!"
+            for part in self.parts[start:]
+        )
 
     def _end_code(self, start: int) -> None:
         """Write the parts from a place on as code; links go on around it and other marks are left out."""

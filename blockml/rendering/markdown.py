@@ -43,7 +43,7 @@ _ELEMENTS = BREAKING | frozenset(_MARKS) | _VOID | {"a"}
 _MAX_DEPTH = 12
 _NO_LISTS: Set[int] = frozenset()
 #: Texts of links from a heading to itself.
-_ANCHORS = frozenset({"¶", "#", "§", "🔗"})
+_ANCHORS = frozenset({"¶", "#", "§", "🔗", "\u200b"})
 
 
 def render_markdown(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str:

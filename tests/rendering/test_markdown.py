@@ -63,6 +63,9 @@ def test_a_link_around_paragraphs_is_written_once() -> None:
     """A card of heading and text is linked by its heading."""
     html = "<a href='http://a.example/'><h3>Cats</h3><p>They rule.</p></a><p>More.</p>"
     assert whole(html) == "### [Cats](http://a.example/)\n\nThey rule.\n\nMore."
+    html = "<a href='http://a.example/'><div><img src='http://a.example/i'></div><div>Cats</div></a><p>More.</p>"
+    text = whole(f"<p>All</p>{html}")
+    assert text == "All\n\n[![](http://a.example/i)](http://a.example/)\n\n[Cats](http://a.example/)\n\nMore."
 
 
 @pytest.mark.parametrize(
