@@ -18,6 +18,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from lxml import html
@@ -87,8 +88,8 @@ def element_counts(tree: Any) -> Counter[str]:  # noqa: ANN401 (lxml's elements)
     return Counter({**counts, "pictures": len(set(tree.xpath("//img/@src")))})
 
 
-def measure(labelled: LabelledPage, totals: dict[str, Counter[str]]) -> bool:
-    """Add the counts of one page to those of each writer; return False for a page without text."""
+def measure(labelled: LabelledPage, totals: dict[str, Counter[str]], ratios: dict[str, list[float]]) -> bool:
+    """Add the counts of one page to those of each writer, and its time in parses; return False without text."""
     page, _ = labelled.load()
     model = blockml.load("default")
     result = blockml.extract(page, url=labelled.url, model=model)
@@ -123,12 +124,13 @@ def measure(labelled: LabelledPage, totals: dict[str, Counter[str]]) -> bool:
         total["escapes"] += len(_ESCAPE.findall(text))
         total["reads back"] += _WORD.findall(tree.text_content()) == words
         total["pages"] += 1
+        ratios.setdefault(name, []).append(times[name] / times["parse"])
         for what, key in (("extraction", ""), ("parse", "parse"), ("time", name)):
             total[f"us of {what}"] += round(times[key] * 1e6)
     return True
 
 
-def rows(totals: Mapping[str, Counter[str]]) -> Iterator[dict[str, object]]:
+def rows(totals: Mapping[str, Counter[str]], ratios: Mapping[str, Sequence[float]]) -> Iterator[dict[str, object]]:
     """Iterate over the rows of the table, one for each writer."""
     for name, total in totals.items():
         row: dict[str, object] = {"writer": name}
@@ -138,9 +140,10 @@ def rows(totals: Mapping[str, Counter[str]]) -> Iterator[dict[str, object]]:
             row[f"{kind}: kept / more"] = f"{kept:.3f} / {more:.3f} ({own:,})"
         row["absolute addresses"] = f"{total['absolute'] / max(1, total['links']):.3f}"
         row["escapes per 1,000 words"] = f"{1000 * total['escapes'] / max(1, total['words']):.2f}"
-        row["reads back"] = f"{total['reads back']} of {total['pages']}"
+        row["reads back"] = "" if name == "trafilatura" else f"{total['reads back']} of {total['pages']}"
         row["time / extraction"] = f"{total['us of time'] / max(1, total['us of extraction']):.2f}"
         row["time / parse"] = f"{total['us of time'] / max(1, total['us of parse']):.2f}"
+        row["time / parse, median page"] = f"{median(ratios[name]):.2f}"
         yield row
 
 
@@ -152,14 +155,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--pages", type=int, default=100, help="number of pages")
     arguments = parser.parse_args(argv)
     totals: dict[str, Counter[str]] = {}
+    ratios: dict[str, list[float]] = {}
     n_each = -(-arguments.pages // len(arguments.collections))
     n_pages = 0
     for name in arguments.collections:
         pages = [page for page in open_dataset(arguments.corpora / name).pages if page.url]
         for page in pages[:: max(1, len(pages) // n_each)][:n_each]:
             if n_pages < arguments.pages:
-                n_pages += measure(page, totals)
-    table = list(rows(totals))
+                n_pages += measure(page, totals, ratios)
+    table = list(rows(totals, ratios))
     names = list(table[0])
     turned = [{"": name, **{str(row["writer"]): row[name] for row in table}} for name in names[1:]]
     print(markdown(turned))
