@@ -1,7 +1,7 @@
 """Markdown of 100 pages beside trafilatura's, html-to-markdown's and markdownify's: structure, links, escapes, cost.
 
-Needs BLOCKML_CORPORA, the extra ``compare``, and markdown-it-py, html-to-markdown and markdownify, which nothing else
-needs. html-to-markdown and markdownify convert the HTML of the same kept blocks, whose elements are the reference;
+Needs BLOCKML_CORPORA, the extra ``compare``, and the group ``markdown`` (``pip install --group markdown``).
+html-to-markdown and markdownify convert the HTML of the same kept blocks, whose elements are the reference;
 elements without text are not counted, and each picture once. trafilatura chooses its own content.
 
 ``kept`` is the share of the reference's elements that the Markdown has when it is read by markdown-it-py, ``more`` the

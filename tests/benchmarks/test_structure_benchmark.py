@@ -8,6 +8,7 @@ import pytest
 
 import blockml
 from benchmarks import markdown_output, structure
+from blockml.rendering import render_markdown
 
 DATA = Path(__file__).parents[2] / "data"
 HTML = (
@@ -25,7 +26,7 @@ def test_pieces_are_innermost_elements() -> None:
 def test_structure_table(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """A system that keeps all text has the recall 1, and one that fails is counted."""
 
-    def fails(html: str, url: str | None) -> str:
+    def fails(*_: object) -> str:
         raise ValueError("no")
 
     keeps_all = {"plain": lambda html, url: blockml.extract(html, url=url, model="plain").text, "fails": fails}
@@ -41,7 +42,7 @@ def test_structure_table(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 def test_markdown_table(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Our Markdown has all elements of the kept blocks."""
     pytest.importorskip("markdown_it")
-    own = {"blockml": lambda _, __, result: markdown_output.render_markdown(result.page, result.kept)}
+    own = {"blockml": lambda _, __, result: render_markdown(result.page, result.kept)}
     monkeypatch.setattr(markdown_output, "writers", lambda: own)
     assert markdown_output.main(["--corpora", str(DATA), "--collections", "sites", "--pages", "3"]) == 0
     rows = dict(line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()[2:])
