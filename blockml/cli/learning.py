@@ -130,7 +130,7 @@ def _run_adapt(arguments: argparse.Namespace) -> int:
 
 
 def _output_file(arguments: argparse.Namespace) -> Path:
-    """Return the model file to write; raise UsageError for a folder, before hours of training."""
+    """Return the model file to write; raise UsageError for a folder or device, before hours of training."""
     output = Path(arguments.output)
     if output.is_dir():
         raise UsageError(

@@ -20,9 +20,10 @@ _MAX_WORDS, _COMMON = 50, 0.5
 
 
 def element_text(page: Page, node: int) -> str:
-    """Return the visible text of an element, with white space normalised."""
+    """Return the visible text of an element, with white space normalised and without the sign of a link to itself."""
     nodes = page.nodes
-    return " ".join(" ".join([nodes.texts[i] for i in range(node, int(nodes.end[node])) if nodes.tag[i] == 0]).split())
+    words = " ".join([nodes.texts[i] for i in range(node, int(nodes.end[node])) if nodes.tag[i] == 0]).split()
+    return " ".join(words[:-1] if words[-1:] == ["¶"] else words)
 
 
 def without_site(title: str, site_name: str | None, host: str = "") -> str:

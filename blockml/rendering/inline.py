@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from enum import Enum
 
 from blockml.page.lazy import Lazy
@@ -40,10 +41,6 @@ _EMPTY = re.compile(f"[{_OPENS}]([ \\n]*)[{_CLOSES}]")
 _MEETING = re.compile(f"([{_CLOSES}])( ?)([{_OPENS}])")
 _LINKS_MEETING = re.compile(f"(?<=\\w)([{_CLOSES}][{_OPENS}])(?=[^\\W\u2e80-\U000effff])")
 _SPACES, _BREAKS = re.compile("  +"), re.compile(" *\\n[ \\n]*")
-#: Places where CommonMark sees no mark: a letter outside and punctuation inside.
-_UNSEEN = re.compile(f"\\w[{_OPENS}]+[^\\w\\s]|[^\\w\\s][{_CLOSES}]+\\w")
-
-
 #: The page has no formulas between dollar signs.
 NO_TEX = Lazy(lambda: False)
 
@@ -211,8 +208,11 @@ class Paragraph:
             self._kinds[sign] = mark
 
     def _is_visible(self, start: int) -> bool:
-        """Tell whether something visible stands in the paragraph from a place on."""
-        return any(part.strip() and (part not in self._kinds) and part is not _BREAK for part in self.parts[start:])
+        """Tell whether something but pictures is visible in the paragraph from a place on."""
+        return any(
+            part.strip() and part not in self._kinds and part is not _BREAK and self._written.get(part, "")[:1] != "!"
+            for part in self.parts[start:]
+        )
 
     def _end_code(self, start: int) -> None:
         """Write the parts from a place on as code; links go on around it and other marks are left out."""
@@ -251,7 +251,7 @@ class Paragraph:
         if not self._is_plain(text):
             text = self._tidied(text)
         written = self._written
-        if self._is_marked and _UNSEEN.search(text):
+        if self._is_marked:
             written = {**written, **self._tags(text)}
         text = escaped(
             text, marked=self._is_marked, code=self._has_code, tex="$" in text and self._has_tex.value
@@ -269,7 +269,7 @@ class Paragraph:
         """Tell whether all marks stand apart, with text on their inner sides and no white space or break there."""
         if "\n" in text:
             return False
-        last, last_closes, last_sign = -9, False, ""
+        last, last_closes, last_sign = -1, False, ""
         end = len(text) - 1
         for sign in self._written:
             place = text.find(sign, last + 1)
@@ -323,14 +323,24 @@ class Paragraph:
                 continue
             before, after = text[match.start() - 1 : match.start()] or " ", text[match.end() : match.end() + 1] or " "
             if sign < chr(_CLOSE):
-                opened.append((kind, sign, not before.isalnum() or after.isalnum()))
+                opened.append((kind, sign, not _is_punctuation(after) or not _is_letter(before)))
                 continue
             place = next((i for i in range(len(opened) - 1, -1, -1) if opened[i][0] is kind), -1)
             if place >= 0:
                 _, begin, is_seen = opened.pop(place)
-                if not is_seen or (after.isalnum() and not before.isalnum()):
+                if not is_seen or (_is_punctuation(before) and _is_letter(after)):
                     found[begin], found[sign] = f"<{kind.value}>", f"</{kind.value}>"
         return found
+
+
+def _is_punctuation(sign: str) -> bool:
+    """Tell whether CommonMark takes a character for punctuation; marks are, as most begin with it."""
+    return not sign.isalnum() and (unicodedata.category(sign)[0] in "PS" or sign >= chr(_LINK))
+
+
+def _is_letter(sign: str) -> bool:
+    """Tell whether CommonMark takes a character for neither white space nor punctuation."""
+    return sign.isalnum() or not (sign.isspace() or _is_punctuation(sign))
 
 
 def _spaces_first(match: re.Match[str]) -> str:

@@ -34,7 +34,7 @@ def resolver(base: str) -> Callable[[str], str]:
 
     def absolute(address: str) -> str:
         address = address.strip()
-        if not SAFE_LINK.match(address):
+        if not address or not SAFE_LINK.match(address):
             return ""
         if origin and not _ABSOLUTE.match(address):
             if address.startswith("/") and address[1:2] != "/" and "/." not in address:

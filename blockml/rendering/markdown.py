@@ -43,7 +43,7 @@ _ELEMENTS = BREAKING | frozenset(_MARKS) | _VOID | {"a"}
 _MAX_DEPTH = 12
 _NO_LISTS: Set[int] = frozenset()
 #: Texts of links from a heading to itself.
-_ANCHORS = frozenset({"¶", "#", "§", "🔗"})
+_ANCHORS = frozenset({"¶", "#", "§", "🔗", "\u200b"})
 
 
 def render_markdown(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str:
@@ -109,6 +109,7 @@ class _Writer:
         self.tables: list[_Table] = []
         self.heading = 0
         self.last_lists: Set[int] = _NO_LISTS  # lists around the paragraph that was written last
+        self.picture = -1, ""  # node and address of the last picture
         self.defined: set[int] = set()  # lists of definitions with a term that was written
         self.numbers: dict[int, int] | None = None  # of the items of numbered lists
 
@@ -269,9 +270,20 @@ class _Writer:
             address = self.absolute(image_address(attributes))
             if tex:
                 paragraph.raw(tex)
-            elif address:
+            elif address and not self._repeats(node, address):
                 alt = re.sub(r"[\[\]]|\\(?=[!-/:-@\[-`{-~])", r"\\\g<0>", " ".join(attributes.get("alt", "").split()))
                 paragraph.raw(f"![{alt}]({address})")
+
+    def _repeats(self, node: int, address: str) -> bool:
+        """Tell whether a picture is the one before once more, as ``noscript`` has it for pictures that load late."""
+        before, self.picture = self.picture, (node, address)
+        flags, attributes = self.nodes.flags, self.nodes.attributes
+        between = slice(before[0], node)
+        if before[0] < 0 or (self.shown[between] & (self.nodes.tag[between] == 0)).any():
+            return False
+        is_late = flags[node] & Flag.NOSCRIPT > 0 and not flags[before[0]] & Flag.NOSCRIPT
+        is_same = attributes[node].get("alt") == attributes[before[0]].get("alt")
+        return before[1] == address or bool(is_late and is_same)
 
     def _formula(self, node: int) -> None:
         """Write a formula; nothing for a copy of one."""

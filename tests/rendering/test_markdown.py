@@ -29,6 +29,7 @@ def without(html: str, *removed: str) -> str:
         ("<h2>Usage<a href='#usage'>¶</a></h2><p>d</p>", "## Usage\n\nd"),
         ("<p>a<b>b</b>c <i> d </i>e</p>", "a**b**c *d* e"),
         ("<p><b>a</b><strong> b</strong></p>", "**a b**"),
+        ("<p>the <em>&quot;</em><i>a,&quot; </i>b", 'the *"a,"* b'),
         ("<p>x<b>(y)</b>z and <i></i> <em>&nbsp;</em>w</p>", "x<strong>(y)</strong>z and w"),
         ("<p>H<sub>2</sub>O, m<sup>2</sup>, <del>no</del></p>", "H<sub>2</sub>O, m<sup>2</sup>, ~~no~~"),
         ("<p>call <code>f(`x`, *y)</code> or <kbd>Ctrl</kbd></p>", "call ``f(`x`, *y)`` or `Ctrl`"),
@@ -51,10 +52,20 @@ def test_elements(html: str, expected: str) -> None:
     assert whole(html) == expected
 
 
+def test_pictures_that_load_late_are_written_once() -> None:
+    """``noscript`` has the picture once more; one without an address is none."""
+    late = "<img src='data:x' data-src='/i.png?w=9' alt=cat><noscript><img src='/i.png' alt=cat></noscript>"
+    text = whole(f"<p>a</p>{late}<p>b <img src=''> c <img src='/d.png'> d</p>", "https://a.example/")
+    assert text == "a\n\n![cat](https://a.example/i.png?w=9)\n\nb c ![](https://a.example/d.png) d"
+
+
 def test_a_link_around_paragraphs_is_written_once() -> None:
     """A card of heading and text is linked by its heading."""
     html = "<a href='http://a.example/'><h3>Cats</h3><p>They rule.</p></a><p>More.</p>"
     assert whole(html) == "### [Cats](http://a.example/)\n\nThey rule.\n\nMore."
+    html = "<a href='http://a.example/'><div><img src='http://a.example/i'></div><div>Cats</div></a><p>More.</p>"
+    text = whole(f"<p>All</p>{html}")
+    assert text == "All\n\n[![](http://a.example/i)](http://a.example/)\n\n[Cats](http://a.example/)\n\nMore."
 
 
 @pytest.mark.parametrize(

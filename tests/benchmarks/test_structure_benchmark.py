@@ -1,0 +1,51 @@
+"""Benchmarks of structure and of Markdown run, and count what they say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import blockml
+from benchmarks import markdown_output, structure
+from blockml.rendering import render_markdown
+
+DATA = Path(__file__).parents[2] / "data"
+HTML = (
+    "<h1>Cats</h1><p>They rule.</p><ul><li>One<li>Two</ul><table><tr><td>a<td>b<tr><td>1<td>2</table>"
+    "<table><tr><td>layout</table><pre>x = 1</pre>"
+)
+
+
+def test_pieces_are_innermost_elements() -> None:
+    """Cells of layout tables are not counted."""
+    found = {kind: len(spans) for kind, spans in structure.pieces(blockml.parse(HTML)).items()}
+    assert found == {"headings": 1, "list items": 2, "table cells": 4, "code": 1, "paragraphs": 1}
+
+
+def test_structure_table(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A system that keeps all text has the recall 1, and one that fails is counted."""
+
+    def fails(*_: object) -> str:
+        raise ValueError("no")
+
+    keeps_all = {"plain": lambda html, url: blockml.extract(html, url=url, model="plain").text, "fails": fails}
+    monkeypatch.setattr(structure, "systems", lambda: keeps_all)
+    assert structure.main(["--corpora", str(DATA), "--collections", "pages", "--limit", "5"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    plain, failed = (next(line for line in lines if f"| all (5) | {name}" in line) for name in ("plain", "fails"))
+    assert plain.split("|")[7].strip().startswith("1.000 / ")
+    assert failed.split("|")[7].strip().startswith("0.000 / ")
+    assert lines[-1] == "Pages on which a system failed: {'plain': 0, 'fails': 5}"
+
+
+def test_markdown_table(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Our Markdown has all elements of the kept blocks."""
+    pytest.importorskip("markdown_it")
+    own = {"blockml": lambda _, __, result: render_markdown(result.page, result.kept)}
+    monkeypatch.setattr(markdown_output, "writers", lambda: own)
+    assert markdown_output.main(["--corpora", str(DATA), "--collections", "sites", "--pages", "3"]) == 0
+    rows = dict(line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()[2:])
+    assert rows["list items: kept / more"].startswith("1.000 / 0.000")
+    assert rows["absolute addresses"] == "1.000"
+    assert rows["reads back"] == "3 of 3"
