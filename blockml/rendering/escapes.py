@@ -16,17 +16,21 @@ _LINE_START = re.compile(
     r"^(?:(?P<whole>#{1,6}(?=\s|$)|>|[-+*](?=\s|$)|~~~|(?:[-=] ?)+$|\|(?=.*\|$))|\d{1,9}(?P<dot>[.)])(?=\s|$))",
     re.MULTILINE,
 )
-#: A backslash before punctuation, the begin of a tag, an opening bracket whose closing one begins a link.
-_ALWAYS = re.compile(
-    rf"\\(?=[!-/:-@\[-`{{-~])|<(?=[A-Za-z/!?][^<]*>|!--)|\[(?=[^\[\]{_PRIVATE}]*\][(\[])|!(?=[\[{_LINK_OPENS}])"
-    r"|^\[(?=[^\]\n]+\]:)",
-    re.MULTILINE,
-)
+#: By first character, as such patterns are found fast: a backslash before punctuation, the begin of a tag, a bracket
+#: whose closing one begins a link or defines one, an exclamation mark before a bracket.
+_ALWAYS = {
+    "\\": re.compile(r"\\(?=[!-/:-@\[-`{-~])"),
+    "<": re.compile(r"<(?=[A-Za-z/!?][^<]*>|!--)"),
+    "[": re.compile(rf"\[(?=[^\[\]{_PRIVATE}]*\][(\[])|\[(?<=^\[)(?=[^\]\n]+\]:)", re.MULTILINE),
+    "!": re.compile(rf"!(?=\\?\[|[{_LINK_OPENS}])"),
+}
 _ENTITY = re.compile(r"&(?:#\w{1,8};|(\w{1,31};))")
-_RUN = re.compile(r"\*+|_+|~+|`+")
-_RUN_OR_MARK = re.compile(rf"{_RUN.pattern}|[{_PRIVATE}]")
+_RUN = re.compile(r"([*_~`])\1*")
+_RUN_OR_MARK = re.compile(rf"([*_~`{_PRIVATE}])\1*")
 _FIRST_OPEN, _FIRST_CLOSE, _FIRST_RAW = "\U000f0000", "\U00100000", "\U00108000"
-_FORMULA = re.compile(r"\\\((?P<inline>.+?)\\\)|\\\[(?P<display>.+?)\\\]|\$\$(?P<dollars>[^$]+)\$\$", re.DOTALL)
+_FORMULA = re.compile(
+    r"\\\((?P<inline>.{1,1000}?)\\\)|\\\[(?P<display>.{1,1000}?)\\\]|\$\$(?P<dollars>[^$]+)\$\$", re.DOTALL
+)
 _DOLLARS = re.compile(_FORMULA.pattern + r"|(?<![\\$])\$(?P<single>[^$]+)\$", re.DOTALL)
 _HAS_PRIVATE = re.compile(f"[{_PRIVATE}]")
 _FORMULA_PLACE = "\1"
@@ -55,11 +59,13 @@ def escaped(text: str, *, marked: bool = False, code: bool = False, tex: bool = 
         formulas: list[str] = []
         if "\\(" in text or "\\[" in text or "$$" in text or tex:
             text = (_DOLLARS if tex else _FORMULA).sub(lambda match: _hidden(match, formulas), text)
-        text = _ALWAYS.sub(r"\\\g<0>", text)
+        for sign, pattern in _ALWAYS.items():
+            if sign in text:
+                text = pattern.sub(r"\\\g<0>", text)
         if "&" in text:
             text = _ENTITY.sub(lambda match: match[0] if match[1] and match[1] not in html5 else f"\\{match[0]}", text)
-        places = _active_runs(text, marked=marked, code=code)
-        if places:
+        has_runs = "*" in text or "_" in text or "~" in text or "`" in text
+        if has_runs and (places := _active_runs(text, marked=marked, code=code)):
             text = _RUN.sub(lambda match: "\\" + "\\".join(match[0]) if match.start() in places else match[0], text)
         for formula in formulas:
             text = text.replace(_FORMULA_PLACE, formula, 1)
@@ -87,13 +93,13 @@ def _active_runs(text: str, *, marked: bool, code: bool) -> set[int]:
     able: dict[str, list[tuple[int, bool, bool]]] = {}  # place, whether it can begin and end a part
     found: set[int] = set()
     depth = 0  # marks that are open
-    for match in _RUN_OR_MARK.finditer(text):
+    for match in (_RUN_OR_MARK if marked else _RUN).finditer(text):
         start, end = match.span()
         kind = text[start]
         if kind >= _FIRST_OPEN:
             depth += 1 if kind < _FIRST_CLOSE else -1 if kind < _FIRST_RAW else 0
             continue
-        if (start and text[start - 1] == "\\") or (kind == "~" and end - start > 2):
+        if kind == "~" and end - start > 2:
             continue
         before, after = text[start - 1 : start] or " ", text[end : end + 1] or " "
         begins = not after.isspace() and (after.isalnum() or not before.isalnum())

@@ -232,7 +232,7 @@ def test_no_needless_escapes(text: str) -> None:
         ("---", "\\---"), ("a *b* c", "a \\*b\\* c"), ("_b_", "\\_b\\_"), ("a `b` c", "a \\`b\\` c"),
         ("[a](b)", "\\[a](b)"), ("[a]: b", "\\[a]: b"), ("&amp;lt;", "\\&lt;"), ("&lt;b>", "\\<b>"),
         ("~~a~~", "\\~\\~a\\~\\~"),
-        ("a\\*b", "a\\\\*b"),
+        ("a\\*b", "a\\\\*b"), ("\\*a\\*", "\\\\\\*a\\\\\\*"),
     ],
 )  # fmt: skip
 def test_needed_escapes(text: str, expected: str) -> None:
