@@ -14,6 +14,7 @@ from blockml.page import Nodes, Page, Status
 from blockml.parsing.backends import BACKENDS, build
 from blockml.parsing.decoding import Detector, decode
 from blockml.parsing.limits import Limits
+from blockml.parsing.nesting import bounded
 from blockml.parsing.segmentation import PROFILES, segment
 
 __all__ = ["BACKENDS", "PROFILES", "Limits", "build", "parse", "segment"]
@@ -86,16 +87,18 @@ def parse(
     if cut:
         unit = "characters" if isinstance(html, str) else "bytes"
         warnings.append(f"only the first {limits.bytes} {unit} were parsed")
-    builder = build(decoded.utf8, backend, limits)
+    source, flattened = bounded(decoded.utf8, limits.depth)
+    builder = build(source, backend, limits)
     nodes = builder.nodes()
     title, has_markup = _title(nodes)
-    if has_markup and (closed := _close_title(decoded.text)) is not None:
+    if has_markup and (closed := _close_title(source.decode())) is not None:
         warnings.append("unclosed <title> closed")
         builder = build(closed.encode(), backend, limits)
         nodes = builder.nodes()
         title, _ = _title(nodes)
     warnings.extend(builder.warnings)
     too_deep, too_many = builder.limits_hit()
+    too_deep |= flattened
     if too_many:
         warnings.append(f"only the first {limits.nodes} nodes were kept")
     if too_deep:

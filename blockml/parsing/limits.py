@@ -20,7 +20,7 @@ class Limits:
     """
 
     bytes: int = 64 * 2**20  #: Bytes of the source (characters of a ``str``) that are parsed; the rest is ignored.
-    nodes: int = 4_000_000  #: Elements and text nodes; later ones are left out.
+    nodes: int = 500_000  #: Elements and text nodes; later ones are left out. A block takes 2 kB of memory.
     #: Nesting levels; deeper elements are flattened into their ancestor at this level, with their text.
     depth: int = 4_000
 

@@ -28,8 +28,9 @@ _ENTITY = re.compile(r"&(?:#\w{1,8};|(\w{1,31};))")
 _RUN = re.compile(r"([*_~`])\1*")
 _RUN_OR_MARK = re.compile(rf"([*_~`{_PRIVATE}])\1*")
 _FIRST_OPEN, _FIRST_CLOSE, _FIRST_RAW = "\U000f0000", "\U00100000", "\U00108000"
+#: A formula ends before the next one begins, or the search for its end would begin anew at each opening bracket.
 _FORMULA = re.compile(
-    r"\\\((?P<inline>.{1,1000}?)\\\)|\\\[(?P<display>.{1,1000}?)\\\]|\$\$(?P<dollars>[^$]+)\$\$", re.DOTALL
+    r"\\\((?P<inline>(?:(?!\\\().)+?)\\\)|\\\[(?P<display>(?:(?!\\\[).)+?)\\\]|\$\$(?P<dollars>[^$]+)\$\$", re.DOTALL
 )
 _DOLLARS = re.compile(_FORMULA.pattern + r"|(?<![\\$])\$(?P<single>[^$]+)\$", re.DOTALL)
 _HAS_PRIVATE = re.compile(f"[{_PRIVATE}]")

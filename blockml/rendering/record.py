@@ -18,8 +18,8 @@ SCHEMA_VERSION = 1
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of the output format ``json``, in the version :data:`SCHEMA_VERSION`.
 
-    Its ``$defs`` have the schemas of the parts: ``page``, ``record`` (a line of ``blockml predict``), ``block``, ``paragraph``,
-    ``chunk`` and ``metadata``.
+    Its ``$defs`` have the schemas of the parts: ``page``, ``record`` (a line of ``blockml predict``), ``block``,
+    ``paragraph``, ``chunk`` and ``metadata``.
 
     Examples
     --------

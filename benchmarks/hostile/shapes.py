@@ -1,0 +1,120 @@
+"""Shapes of hostile pages: each is a function of a size in bytes, of which the page has about as many."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+
+__all__ = ["ORDINARY", "SHAPES"]
+
+_WORDS = "the cat sat on a mat and looked at the rain that fell outside of the small house".split()
+
+
+def ordinary(size: int) -> bytes:
+    """Articles with menus: what the cost of other shapes is compared with."""
+    chance = random.Random(0)  # noqa: S311 (no secret)
+    pieces, length = ["<!doctype html><title>Cats</title><body>"], 0
+    while length < size:
+        words = " ".join(chance.choices(_WORDS, k=60))
+        piece = f'<div class="a b"><ul><li><a href="/x/{length}">Menu</a></li></ul><h2>Part</h2><p>{words}</p></div>'
+        pieces.append(piece)
+        length += len(piece)
+    return "".join(pieces).encode()
+
+
+def _repeated(start: str, piece: str, end: str = "") -> Callable[[int], bytes]:
+    def made(size: int) -> bytes:
+        return (start + piece * max(1, size // len(piece)) + end).encode()
+
+    return made
+
+
+def _nested(opening: str, closing: str) -> Callable[[int], bytes]:
+    def made(size: int) -> bytes:
+        n = max(1, size // (len(opening) + len(closing)))
+        return (opening * n + "deep text" + closing * n).encode()
+
+    return made
+
+
+def _mismatched(size: int) -> bytes:
+    n = size // 11
+    return ("<div><span>" * (n // 2) + "</p></div>" * (n // 2)).encode()
+
+
+def _crossing(size: int) -> bytes:
+    return ("<b><p>x</b>" * (size // 11)).encode()
+
+
+def _nested_then_ends(size: int) -> bytes:
+    return ("<div>" * (size // 10) + "</i>" * (size // 8)).encode()
+
+
+def _attributes(size: int) -> bytes:
+    return ("<p " + " ".join(f"a{i}=1" for i in range(size // 8)) + ">text</p>").encode()
+
+
+#: The page that costs are compared with.
+ORDINARY = ordinary
+
+SHAPES: Mapping[str, Callable[[int], bytes]] = {
+    "ordinary": ordinary,
+    "spaces in a charset": _repeated('<meta http-equiv=content-type content="charset=', " ", '"><p>text'),
+    "charset words": _repeated('<meta http-equiv=content-type content="', "charset ", '"><p>text'),
+    "nested divisions": _nested("<div>", "</div>"),
+    "nested divisions, not closed": _nested("<div>", ""),
+    "nested formatting, not closed": _nested("<b>", ""),
+    "nested lists": _nested("<ul><li>", "</li></ul>"),
+    "nested tables": _nested("<table><tr><td>", "</td></tr></table>"),
+    "nested block quotes": _nested("<blockquote>", "</blockquote>"),
+    "nested links": _nested("<a href=x>", ""),
+    "mismatched end tags": _mismatched,
+    "crossing formatting": _crossing,
+    "end tags without start": _nested_then_ends,
+    "one element with many attributes": _attributes,
+    "elements with > in attributes": _repeated("", '<p a=">" b=">">x</p>'),
+    "one long attribute": _repeated('<p class="', "a ", '">text</p>'),
+    "one long class": _repeated('<p class="', "a", '">text</p>'),
+    "one long address": _repeated('<a href="', "/a", '">text</a>'),
+    "one long word": _repeated("<p>", "a"),
+    "one long text of spaces": _repeated("<p>x", " ", "y"),
+    "one long line of line breaks": _repeated("<pre>x", "\n", "y</pre>"),
+    "short paragraphs": _repeated("", "<p>word</p>"),
+    "short links": _repeated("", "<a href=x>w</a> "),
+    "line breaks": _repeated("<p>", "x<br>"),
+    "table cells": _repeated("<table><tr>", "<td>w</td>"),
+    "list items": _repeated("<ol>", "<li>w"),
+    "options": _repeated("<select>", "<option>w"),
+    "one long title": _repeated("<title>", "cats | ", "</title><h1>cats</h1><p>text"),
+    "many titles": _repeated("", "<h1>cats</h1>"),
+    "spaces in a title": _repeated("<title>x", " ", "y</title><p>text"),
+    "JSON-LD, nested": _nested('<script type="application/ld+json">{"a":', "}"),
+    "JSON-LD, not closed": _repeated("", '<script type="application/ld+json">'),
+    "JSON-LD, large": _repeated(
+        '<script type="application/ld+json">[', '{"@type":"Article","author":"x"},', "{}]</script>"
+    ),
+    "a long byline": _repeated('<p class="author">', "and ", "</p>"),
+    "spaces in a byline": _repeated('<meta name=author content="x', " ", 'y"><p>text'),
+    "dates": _repeated("", "<time>2024-01-01</time>"),
+    "comments": _repeated("", "<!-- -->"),
+    "comments, not closed": _repeated("", "<!--"),
+    "scripts, not closed": _repeated("", "<script>"),
+    "angle brackets": _repeated("", "<"),
+    "ampersands": _repeated("", "&"),
+    "character references": _repeated("<p>", "&#x41;"),
+    "formula openings": _repeated("<p>", r"\( "),
+    "formula brackets": _repeated("<p>", r"\[ x "),
+    "dollar signs": _repeated("<p>", "$$ "),
+    "Markdown signs": _repeated("<p>", "*_`[]()#"),
+    "the same line": _repeated("", "<p>the same line of the page again</p>"),
+    "the same long lines": _repeated("", "<p>" + "word again and " * 40 + "</p>"),
+    "null bytes": _repeated("<p>x", "\0"),
+    "unfinished UTF-8": lambda size: b"<p>" + b"\xe2\x82" * (size // 2),
+    "text in SVG": _repeated("<svg>", "<text>w</text>"),
+    "MathML": _repeated("<math>", "<mi>x</mi>"),
+    "frames": _repeated("", "<iframe></iframe>"),
+    "templates": _nested("<template>", "</template>"),
+    "hidden elements": _repeated("", '<p style="display:none">word</p>'),
+    "custom elements": lambda size: "".join(f"<x-{i}>w</x-{i}>" for i in range(size // 16)).encode(),
+    "classes, all different": lambda size: "".join(f"<p class=c{i}>w</p>" for i in range(size // 18)).encode(),
+}

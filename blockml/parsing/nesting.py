@@ -1,0 +1,122 @@
+"""Bound on open elements before a page is parsed.
+
+Parsers search all open elements at an end tag and copy them for misnested formatting, so that the time of a page with
+deep nesting grows with its square. Tags beyond the limit, and end tags that close nothing there, are taken out; all
+text stays. Elements whose content isn't text of the page keep their tags.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.parsing.builder import DROPPED
+from blockml.parsing.lines import VOID
+
+__all__ = ["bounded"]
+
+#: Elements that a parser closes when the next one begins, so that a run of them doesn't nest.
+_CLOSED_BY_THE_NEXT = frozenset(
+    name.encode() for name in "p li td th tr dt dd option tbody thead tfoot html head body".split()
+)
+_VOID = frozenset(name.encode() for name in VOID)
+_RAW = {name: re.compile(rb"</%b\b" % name, re.IGNORECASE) for name in (b"script", b"style", b"title", b"textarea")}
+_KEPT = _VOID | {name.encode() for name in DROPPED} | set(_RAW)
+_TAG = re.compile(rb"<(/?)([a-zA-Z][^\s/>\x00]*)[^>]*>?")
+#: Tags of a name up to which all of them count as open at the same time, which saves the look at their order.
+_RARE = 30
+#: Characters of a name by which tags are counted.
+_NAME = 8
+#: Open elements from which on an end tag without a start tag is taken out (our choice: cheap to search below).
+_FEW = 256
+
+
+def bounded(source: bytes, depth: int) -> tuple[bytes, bool]:
+    """Take tags out of a page whose elements may nest deeper than ``depth``; tell whether there were any.
+
+    Examples
+    --------
+    >>> bounded(b"<b><i><u>deep</u></i></b> text", 2)
+    (b'<b><i>deep</i></b> text', True)
+    >>> bounded(b"<p>one<p>two<br>" * 9, 2)[1]
+    False
+    """
+    if _deepest(source, depth) <= depth:
+        return source, False
+    kept: list[bytes] = []
+    path: list[bytes] = []  # names of open elements
+    opened: Counter[bytes] = Counter()
+    dropped: Counter[bytes] = Counter()
+    begin = place = n_open = 0
+    while tag := _TAG.search(source, place):
+        place = tag.end()
+        name = tag[2].lower()
+        if name in _KEPT:
+            if name in _RAW and not tag[1]:
+                end = _RAW[name].search(source, place)
+                place = end.start() if end else len(source)
+            continue
+        if not tag[1]:
+            if n_open < depth or name in _CLOSED_BY_THE_NEXT:
+                path.append(name)
+                opened[name] += 1
+                n_open += name not in _CLOSED_BY_THE_NEXT
+                continue
+            dropped[name] += 1
+        elif dropped[name]:
+            dropped[name] -= 1
+        elif opened[name]:
+            while path:
+                last = path.pop()
+                opened[last] -= 1
+                n_open -= last not in _CLOSED_BY_THE_NEXT
+                if last == name:
+                    break
+            continue
+        elif n_open < _FEW:
+            continue
+        kept.append(source[begin : tag.start()])
+        begin = tag.end()
+    kept.append(source[begin:])
+    return b"".join(kept), len(kept) > 1
+
+
+def _deepest(source: bytes, enough: int) -> int:
+    """Return an upper bound of the number of open elements: for each name the largest excess of start tags, summed.
+
+    With at most ``enough`` start tags it is 0.
+    """
+    content = np.frombuffer(source, np.uint8)
+    is_tag = content == ord("<")
+    if np.count_nonzero(is_tag) <= enough:
+        return 0
+    places = is_tag.nonzero()[0]
+    content = np.frombuffer(source + bytes(_NAME + 2), np.uint8)
+    ends = content[places + 1] == ord("/")
+    if len(places) - np.count_nonzero(ends) <= enough:
+        return 0
+    letters = content[places[:, None] + 1 + ends[:, None] + np.arange(_NAME)] | 0x20
+    is_name = np.logical_and.accumulate((letters >= ord("a")) & (letters <= ord("z")) | _digits(letters), axis=1)
+    names = np.where(is_name, letters, 0).astype(np.uint8)
+    keys = np.ascontiguousarray(names).view(np.uint64)[:, 0]
+    passed_over = _CLOSED_BY_THE_NEXT | _VOID
+    ignored = {int(np.frombuffer(name[:_NAME].ljust(_NAME, b"\0"), np.uint64)[0]) for name in passed_over}
+    deepest = 0
+    found, counts = np.unique(keys, return_counts=True)
+    for key, count in zip(found.tolist(), counts.tolist(), strict=True):
+        if not key or key in ignored:
+            continue
+        if count <= _RARE:
+            deepest += count
+            continue
+        steps = np.where(ends[keys == key], -1, 1).cumsum()
+        deepest += int((steps - np.minimum(np.minimum.accumulate(steps), 0)).max())
+    return deepest
+
+
+def _digits(letters: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Tell which characters are digits, after the bit of lower case was set, which they have."""
+    return (letters >= ord("0")) & (letters <= ord("9"))
