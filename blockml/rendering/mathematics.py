@@ -15,7 +15,11 @@ __all__ = ["Formulas", "find_formulas", "formula_of_image", "writes_dollars"]
 Formulas = tuple[Mapping[int, str], frozenset[int]]
 
 _NONE: Formulas = ({}, frozenset())
-_SCRIPT = re.compile(rb"<!--.*?-->|<script\b(?P<attributes>[^>]*)>(?P<text>.*?)</script\s*>", re.IGNORECASE | re.DOTALL)
+#: Comments and scripts; one without an end extends to the end of the page.
+_SCRIPT = re.compile(
+    rb"<!--.*?(?:-->|\Z)|<script\b(?P<attributes>[^>]*+)(?:>(?P<text>.*?)(?:</script\b|\Z)|\Z)",
+    re.IGNORECASE | re.DOTALL,
+)
 _TEX = re.compile(r"tex", re.IGNORECASE)
 #: Pictures of formulas: addresses of the programs that draw them, classes, and characters of TeX.
 _TEX_SOURCE = re.compile(r"latex|mathtex|mimetex|codecogs|/math/render/", re.IGNORECASE)
@@ -44,7 +48,7 @@ def find_formulas(page: Page) -> Formulas:
     """
     nodes = page.nodes
     held = nodes.attributes
-    has_scripts = isinstance(held, Attributes) and b"math/tex" in (held.pairs or page.utf8 or b"")
+    has_scripts = b"math/tex" in ((held.pairs if isinstance(held, Attributes) else b"") or page.utf8 or b"")
     if "math" not in nodes.names and not has_scripts:
         return _NONE
     found: dict[int, str] = {}
@@ -110,7 +114,7 @@ def _of_scripts(page: Page) -> Mapping[int, str]:
     texts = [
         match["text"].decode("utf-8")
         for match in _SCRIPT.finditer(page.utf8 or b"")
-        if match["attributes"] is not None and b"math/tex" in match["attributes"]
+        if match["text"] is not None and b"math/tex" in match["attributes"]
     ]
     scripts = [
         node

@@ -17,7 +17,7 @@ MARKUP = st.lists(st.one_of(TAGS, st.sampled_from(["one ", "two ", "< ", "<!-- x
 
 @given(MARKUP, st.integers(1, 8))
 def test_pages_within_the_limit_stay_as_they_are(pieces: list[str], depth: int) -> None:
-    """What is taken out are tags; without them the elements nest no deeper, and nothing more is taken out."""
+    """Only tags are taken out; the rest nests no deeper, and nothing more is taken out of it."""
     source = "".join(pieces).encode()
     left, changed = bounded(source, depth)
     assert changed == (left != source)

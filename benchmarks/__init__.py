@@ -1,0 +1,1 @@
+"""Benchmarks, which aren't part of the installed package."""
