@@ -13,13 +13,14 @@ from typing import Any, Protocol, cast
 
 from blockml._kernel.decision import DecisionKernel
 from blockml._kernel.features import AttributeValues, FeatureKernel, PageTree, Tables
+from blockml._kernel.metadata import MetadataKernel
 from blockml._kernel.parsing import ParsingKernel
 from blockml._kernel.predictors import PredictorKernel
 
 __all__ = ["AttributeValues", "Compiled", "PageTree", "Tables", "compiled", "describe"]
 
 
-class Compiled(ParsingKernel, FeatureKernel, PredictorKernel, DecisionKernel, Protocol):
+class Compiled(ParsingKernel, FeatureKernel, PredictorKernel, DecisionKernel, MetadataKernel, Protocol):
     """Functions of the compiled module. Arrays are contiguous and of the annotated types.
 
     Sizes and indices are checked, so that nothing is read or written beyond an array. Contents of trees are

@@ -38,6 +38,7 @@ static PyMethodDef functions[] = {
     {"policy_scores", policy_scores, METH_VARARGS, NULL},
     {"is_utf8", is_utf8, METH_O, NULL},
     {"word_densities", word_densities, METH_VARARGS, NULL},
+    {"attribute_words", attribute_words, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

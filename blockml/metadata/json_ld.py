@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import html
 import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 __all__ = ["json_ld_objects", "main_object", "names", "text_of"]
 
-_END = re.compile(rb"</script", re.IGNORECASE)
-_KIND = b"ld+json"
+_KIND = b"application/ld+json"
 #: Longest start tag of a script.
 _MAX_TAG = 500
 #: Bounds on the size of a script in bytes and on nested objects, so that hostile pages cost little.
@@ -61,8 +59,10 @@ def _scripts(source: bytes) -> Iterator[bytes]:
             return
         stop = tag_end
         if source[start : start + 7].lower() == b"<script":
-            end = _END.search(source, tag_end)
-            stop = end.start() if end else len(source)
+            stop = source.find(b"</", tag_end)
+            while stop >= 0 and source[stop + 2 : stop + 8].lower() != b"script":
+                stop = source.find(b"</", stop + 2)
+            stop = stop if stop >= 0 else len(source)
             if stop - tag_end <= _MAX_BYTES:
                 yield source[tag_end + 1 : stop]
         place = source.find(_KIND, stop)

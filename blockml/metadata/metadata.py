@@ -8,6 +8,7 @@ from operator import itemgetter
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
+from blockml.metadata.attribute_words import nodes_with_words
 from blockml.metadata.dates import iso_date
 from blockml.metadata.headline import element_text, headline, without_site
 from blockml.metadata.json_ld import json_ld_objects, main_object, names, text_of
@@ -68,6 +69,8 @@ _NO_NAME = re.compile(
     r"https?:|www\.|@|\A\W*\Z|\A(?:admin|editor|staff|redaktion|null|none|unknown)\Z|facebook\.com", re.IGNORECASE
 )
 _URL_DATE = re.compile(r"/((?:19|20)\d\d)[/-]([01]?\d)[/-]([0-3]?\d)(?=[/_-]|\Z)")
+#: Parts of attributes that name the canonical page, microdata, authors and dates.
+_WORDS = (b"canonical", b"itemprop", b"uthor", b"yline", b"date", b"Date", b"publish", b"time")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z0-9]{2,8})*", re.IGNORECASE)
 
 
@@ -104,6 +107,13 @@ class _Found:
         self.page = page
         self.values: dict[str, list[tuple[Any, str]]] = {}
         self.page_type: tuple[str, str] | None = None
+        self._with_words: Mapping[bytes, list[int]] | None = None
+
+    def nodes_with(self, word: bytes) -> list[int]:
+        """Return the elements with one of our words in their attributes."""
+        if self._with_words is None:
+            self._with_words = nodes_with_words(self.page.nodes, _WORDS)
+        return self._with_words[word]
 
     def add(self, name: str, value: Any, source: str) -> None:  # noqa: ANN401 (text or names)
         if value:
@@ -168,7 +178,7 @@ class _Found:
 
     def read_microdata(self) -> None:
         nodes = self.page.nodes
-        for node in _nodes_with(self.page, b"itemprop"):
+        for node in self.nodes_with(b"itemprop"):
             attributes = nodes.attributes[node]
             keys = (attributes.get("itemprop") or "").lower().split()
             if nodes.name(node) == "meta" or not keys:
@@ -183,7 +193,7 @@ class _Found:
         """Iterate over short visible texts that name an author."""
         nodes = self.page.nodes
         for needle, word in ((b"uthor", "author"), (b"yline", "byline")):
-            for node in _nodes_with(self.page, needle):
+            for node in self.nodes_with(needle):
                 attributes = nodes.attributes[node]
                 label = " ".join(attributes.get(key) or "" for key in ("rel", "class", "id", "data-testid")).lower()
                 if nodes.name(node) in ("meta", "link", "body", "html", "img") or word not in label:
@@ -202,13 +212,19 @@ class _Found:
         """Iterate over short visible texts in elements whose names speak of dates."""
         nodes = self.page.nodes
         for word in (b"date", b"Date", b"publish", b"time"):
-            for node in _nodes_with(self.page, word)[:40]:
+            for node in self.nodes_with(word)[:40]:
                 attributes = nodes.attributes[node]
                 label = " ".join(attributes.get(key) or "" for key in ("class", "id", "data-testid"))
                 if word.decode() in label and nodes.name(node) not in ("meta", "link", "body", "html", "script"):
                     text = element_text(self.page, node)
                     if text and len(text) <= 80:
                         yield text
+
+    def canonical(self) -> str | None:
+        """Return the address of the first ``link`` to the canonical page."""
+        nodes = self.page.nodes
+        links = (nodes.attributes[node] for node in self.nodes_with(b"canonical") if nodes.name(node) == "link")
+        return next((link.get("href") for link in links if (link.get("rel") or "").lower() == "canonical"), None)
 
     def first(self, name: str) -> tuple[Any, str]:
         return self.values.get(name, [(None, "")])[0]
@@ -224,8 +240,7 @@ class _Found:
 
         for name in ("site_name", "description"):
             keep(name, *self.first(name))
-        links = [page.nodes.attributes[node] for node in page.nodes.indices("link").tolist()]
-        canonical = next((link.get("href") for link in links if (link.get("rel") or "").lower() == "canonical"), None)
+        canonical = self.canonical()
         keep("canonical_url", *_absolute((canonical, "html") if canonical else self.first("canonical_url"), base))
         for name in ("published", "modified"):
             dates = ((iso_date(text_of(value)), source) for value, source in self.values.get(name, ()))
@@ -306,14 +321,3 @@ def _absolute(found: tuple[str | None, str], base: str) -> tuple[str | None, str
         return (address, source) if urlsplit(address).scheme in ("http", "https") else (None, "")
     except ValueError:
         return None, ""
-
-
-def _nodes_with(page: Page, needle: bytes) -> list[int]:
-    """Return the elements with some bytes in their attributes."""
-    held = page.nodes.attributes
-    holding = getattr(held, "containing", None)
-    if holding is not None:
-        found: list[int] = holding(needle).tolist()
-        return found
-    text = needle.decode()
-    return [node for node, item in enumerate(held) if any(text in f"{key}\0{value}" for key, value in item.items())]

@@ -63,28 +63,11 @@ class Attributes(Sequence[Mapping[str, str]]):
     def __iter__(self) -> Iterator[Mapping[str, str]]:
         return map(self._decode, self.number.tolist())
 
-    def containing(self, word: bytes) -> NDArray[np.intp]:
-        """Return the nodes with an ASCII word in names, which are lower-case, or values of their attributes.
-
-        Examples
-        --------
-        >>> held = Attributes(np.array([0, 1, 1]), [None, None], b"class\\0Author b\\0", np.array([0, 15]))
-        >>> held.containing(b"uthor").tolist()
-        [1, 2]
-        """
-        pairs, has_word = self.pairs, np.zeros(len(self.given), dtype=bool)
-        place = pairs.find(word)
-        while place >= 0:
-            number = int(np.searchsorted(self.ends, place, side="right"))
-            has_word[number] = True
-            place = pairs.find(word, int(self.ends[number]))
-        text = word.decode()
+    def mapped(self) -> list[int]:
+        """Return the numbers of the sets that were given as mappings, the empty set 0 among them."""
         if self._mapped is None:
-            self._mapped = np.flatnonzero(np.diff(self.ends, prepend=0) == 0).tolist()
-        for number in self._mapped:
-            its = self.given[number]
-            has_word[number] = its is not None and any(text in f"{key}\0{value}" for key, value in its.items())
-        return np.flatnonzero(has_word[self.number])
+            self._mapped = [0, *(np.flatnonzero(self.ends[1:] == self.ends[:-1]) + 1).tolist()]
+        return self._mapped
 
     def _decode(self, number: int) -> Mapping[str, str]:
         if not number:

@@ -1,0 +1,67 @@
+/* Words in the attributes of a page; reference: blockml.metadata.attribute_words. */
+#include "kernel.h"
+
+enum { STEP = 64, MOST_WORDS = 8 };
+
+/* Returns the first place from `at` on where two bytes follow each other, or `n`. */
+WIDE static Py_ssize_t next_pair(const uint8_t *text, Py_ssize_t at, Py_ssize_t n, uint8_t first, uint8_t second) {
+    for (; at + STEP < n; at += STEP) {
+        uint8_t any = 0;
+        for (int i = 0; i < STEP; i++) any |= (uint8_t)((text[at + i] == first) & (text[at + i + 1] == second));
+        if (any) break;
+    }
+    while (at + 1 < n && !(text[at] == first && text[at + 1] == second)) at++;
+    return at + 1 < n ? at : n;
+}
+
+/* Sets a bit of each attribute set that has a word; returns -1 with an exception set for an offset out of order. */
+static int mark(const uint8_t *pairs, Py_ssize_t n, const int64_t *ends, Py_ssize_t n_sets, const char *word,
+                Py_ssize_t length, uint8_t bit, uint8_t *found) {
+    Py_ssize_t set = 0, at = 0;
+    while ((at = next_pair(pairs, at, n, (uint8_t)word[0], (uint8_t)word[1])) < n) {
+        if (at + length > n || memcmp(pairs + at, word, (size_t)length) != 0) {
+            at++;
+            continue;
+        }
+        while (set < n_sets && ends[set] <= at) set++;
+        if (set == n_sets || ends[set] > n) {
+            PyErr_SetString(PyExc_IndexError, "attribute sets end before or behind their pairs");
+            return -1;
+        }
+        found[set] |= bit;
+        at = (Py_ssize_t)ends[set];
+    }
+    return 0;
+}
+
+/* attribute_words(pairs, words, ends, found): sets bit k of each attribute set that has words[k]. */
+PyObject *attribute_words(PyObject *module, PyObject *arguments) {
+    static const Py_ssize_t sizes[2] = {8, 1};
+    PyObject *pairs, *words, *array[2], *result = NULL;
+    Py_buffer view[2];
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "SO!OO", &pairs, &PyTuple_Type, &words, &array[0], &array[1])) return NULL;
+    int opened = open_arrays(array, view, sizes, 2);
+    if (opened < 2) goto done;
+    Py_ssize_t n_sets = view[0].len / 8;
+    if (view[1].len < n_sets || PyTuple_Size(words) > MOST_WORDS) {
+        PyErr_SetString(PyExc_IndexError, "too many words or attribute sets");
+        goto done;
+    }
+    for (Py_ssize_t k = 0; k < PyTuple_Size(words); k++) {
+        char *word;
+        Py_ssize_t length;
+        if (PyBytes_AsStringAndSize(PyTuple_GetItem(words, k), &word, &length) < 0) goto done;
+        if (length < 2) {
+            PyErr_SetString(PyExc_ValueError, "words must have at least two bytes");
+            goto done;
+        }
+        if (mark((const uint8_t *)PyBytes_AsString(pairs), PyBytes_Size(pairs), view[0].buf, n_sets, word, length,
+                 (uint8_t)(1u << k), view[1].buf) < 0)
+            goto done;
+    }
+    result = Py_NewRef(Py_None);
+done:
+    while (opened-- > 0) PyBuffer_Release(&view[opened]);
+    return result;
+}

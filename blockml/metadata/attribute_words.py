@@ -1,0 +1,66 @@
+"""Elements whose attributes have a word, for several words at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml import _kernel
+from blockml.page import Attributes, Nodes
+
+__all__ = ["nodes_with_words"]
+
+
+def nodes_with_words(nodes: Nodes, words: tuple[bytes, ...]) -> Mapping[bytes, list[int]]:
+    """Return, by word, the elements with an ASCII word in names, which are lower-case, or values of their attributes.
+
+    Parameters
+    ----------
+    nodes
+        The nodes of a page.
+    words
+        At most eight words, each of at least two characters.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page = blockml.parse("<p class=Author>Ann <b itemprop=author>Lee</b>")
+    >>> nodes_with_words(page.nodes, (b"uthor", b"itemprop"))
+    {b'uthor': [3, 5], b'itemprop': [5]}
+    """
+    held = nodes.attributes
+    if not isinstance(held, Attributes):
+        bits = np.array([_bits(item, words) for item in held], dtype=np.uint8)
+        return {word: _holding(bits, k) for k, word in enumerate(words)}
+    found = np.zeros(len(held.given), dtype=np.uint8)
+    if _kernel.compiled is not None:
+        _kernel.compiled.attribute_words(held.pairs, words, held.ends, found)
+    else:
+        for k, word in enumerate(words):
+            _mark(held, word, k, found)
+    for number in held.mapped():
+        found[number] = _bits(held.given[number] or {}, words)
+    bits = found[held.number]
+    return {word: _holding(bits, k) for k, word in enumerate(words)}
+
+
+def _holding(bits: NDArray[np.uint8], k: int) -> list[int]:
+    found: list[int] = (bits & (1 << k)).nonzero()[0].tolist()
+    return found
+
+
+def _mark(held: Attributes, word: bytes, k: int, found: NDArray[np.uint8]) -> None:
+    """Set bit ``k`` of each attribute set with a word."""
+    place = held.pairs.find(word)
+    while place >= 0:
+        number = int(held.ends.searchsorted(place, side="right"))
+        found[number] |= 1 << k
+        place = held.pairs.find(word, int(held.ends[number]))
+
+
+def _bits(attributes: Mapping[str, str], words: tuple[bytes, ...]) -> int:
+    """Return the bits of the words in a mapping."""
+    text = "\0".join(f"{key}\0{value}" for key, value in attributes.items())
+    return sum(1 << k for k, word in enumerate(words) if word.decode() in text)

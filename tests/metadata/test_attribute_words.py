@@ -1,0 +1,49 @@
+"""Words in attributes: the extension finds what Python finds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import blockml
+from blockml import _kernel
+from blockml.metadata.attribute_words import nodes_with_words
+from tests.reference import python_reference
+
+WORDS = (b"ab", b"bab", b"abab", b"date")
+VALUES = st.text("abdteé ", max_size=90)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["a", "ab", "data-b"]), VALUES), max_size=20))
+def test_equal_to_the_reference(attributes: list[tuple[str, str]]) -> None:
+    """Words at the borders of vectors, of sets and of values are found once; none is found across a border."""
+    page = blockml.parse("".join(f'<p {name}="{value}">x' for name, value in attributes))
+    found = nodes_with_words(page.nodes, WORDS)
+    with python_reference():
+        assert nodes_with_words(page.nodes, WORDS) == found
+    for word, nodes in found.items():
+        text = word.decode()
+        assert nodes == [
+            node
+            for node, item in enumerate(page.nodes.attributes)
+            if any(text in name or text in value for name, value in item.items())
+        ]
+
+
+def test_wrong_arrays(compiled: _kernel.Compiled) -> None:
+    """Arrays that don't fit together, short words and too many of them are refused."""
+    ends, found = np.array([0, 5]), np.zeros(2, np.uint8)
+    with pytest.raises(IndexError, match="attribute sets end"):
+        compiled.attribute_words(b"a\0dadada\0", (b"da",), ends, found)
+    with pytest.raises(IndexError, match="attribute sets end"):
+        compiled.attribute_words(b"a\0\0\0\0\0da", (b"da",), ends, found)
+    with pytest.raises(IndexError, match="too many"):
+        compiled.attribute_words(b"", (b"da",) * 9, ends, found)
+    with pytest.raises(IndexError, match="too many"):
+        compiled.attribute_words(b"", (b"da",), ends, found[:1])
+    with pytest.raises(ValueError, match="two bytes"):
+        compiled.attribute_words(b"", (b"d",), ends, found)
+    with pytest.raises(TypeError):
+        compiled.attribute_words(b"", ("da",), ends, found)  # type: ignore[arg-type]
