@@ -11,7 +11,7 @@ from typing import Any
 from blockml.errors import MissingExtraError
 from blockml.page import Metadata
 
-__all__ = ["ArrowBatches", "read_batches", "record_batch", "schema"]
+__all__ = ["ArrowBatches", "arrow_row", "read_batches", "record_batch", "schema"]
 
 _LENGTH = struct.Struct("<Q")
 _LISTS = {"authors", "keywords"}
@@ -41,11 +41,12 @@ def record_batch(records: Iterable[Mapping[str, Any]], columns: Any) -> Any:  # 
     """Return records as a ``pyarrow.RecordBatch`` with a schema of :func:`schema`."""
     import pyarrow as pa
 
-    rows = [_row(record) for record in records]
+    rows = [arrow_row(record) for record in records]
     return pa.RecordBatch.from_pylist(rows, schema=columns)
 
 
-def _row(record: Mapping[str, Any]) -> dict[str, Any]:
+def arrow_row(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record with values that fit :func:`schema`."""
     row: dict[str, Any] = {name: _printable(value) for name, value in record.items()}
     metadata = record.get("metadata")
     if metadata is not None:

@@ -15,14 +15,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blockml import _kernel
-from blockml.cli.arguments import add_jobs, names, positive, seconds
+from blockml.cli.arguments import add_jobs, names, positive, refuse, seconds
+from blockml.cli.engines import ENGINES, run_by_engine
 from blockml.cli.extracting import add_choice, add_labels, chosen_extractor
 from blockml.cli.output import note
 from blockml.errors import UsageError, install_hint
 from blockml.parsing import Limits
 
 if TYPE_CHECKING:
-    from blockml.batch import Guard, Inputs, PageExtractor, Summary
+    from blockml.batch import Guard, Inputs, Options, PageExtractor, Summary
     from blockml.batch.pool import Result
 
 __all__ = ["COMMANDS"]
@@ -59,6 +60,10 @@ def add_predict(parser: argparse.ArgumentParser) -> None:
     add("--timeout", type=seconds, default=60.0, metavar="SECONDS", help="time limit of a page")
     add("--max-memory", type=positive, default=2048, metavar="MB", help="memory limit of a page (on Linux)")
     add("--quiet", action="store_true", help="print no progress bar and no summary")
+    group = parser.add_argument_group("on an engine", "the output is a folder of part files: OUT.parquet or OUT.jsonl")
+    group.add_argument("--engine", choices=ENGINES, help="what schedules the work, instead of --jobs processes")
+    group.add_argument("--master", metavar="URL", help="of Spark's cluster, or local[N] for N processes")
+    group.add_argument("--tasks", type=positive, metavar="N", help="of datatrove (default: one for each file)")
     add_choice(parser)
     add_labels(parser)
     parser.set_defaults(run=run_predict)
@@ -74,21 +79,32 @@ def run_predict(arguments: argparse.Namespace) -> int:
     if arguments.resume and arguments.output is None:
         raise UsageError("--resume needs -o")
     inputs = find_inputs(arguments.inputs, _columns(arguments.columns))
-    pages = _pages(arguments, inputs)
     guard = Guard(arguments.timeout, arguments.max_memory << 20)
+    if arguments.engine is None:
+        refuse(arguments, "without --engine", master=None, tasks=None)
+    pages = None if arguments.engine else _pages(arguments, inputs)
     with _stopped_by_signals():
-        summary = _run(arguments, inputs, pages, guard)
+        if pages is None:
+            summary = run_by_engine(arguments, inputs, _options(arguments), guard)
+        else:
+            summary = _run(arguments, inputs, pages, guard)
     _report(arguments, inputs, summary)
     return 0 if not summary.n_failed else 3 if summary.n_failed == summary.n_pages else 1
 
 
-def _pages(arguments: argparse.Namespace, inputs: Inputs) -> PageExtractor:
-    from blockml.batch import Options, PageExtractor, learn_sites, read_items
+def _options(arguments: argparse.Namespace) -> Options:
+    from blockml.batch import Options
 
     limits = Limits(bytes=arguments.max_bytes)
-    options = Options(
+    return Options(
         limits, arguments.threshold, arguments.include, arguments.exclude, arguments.format, arguments.fields
     )
+
+
+def _pages(arguments: argparse.Namespace, inputs: Inputs) -> PageExtractor:
+    from blockml.batch import PageExtractor, learn_sites, read_items
+
+    options = _options(arguments)
     if arguments.by_site and arguments.template is not None:
         raise UsageError("--template and --by-site exclude each other")
     if arguments.by_site and "-" in arguments.inputs:
@@ -97,7 +113,7 @@ def _pages(arguments: argparse.Namespace, inputs: Inputs) -> PageExtractor:
     if not arguments.by_site:
         return PageExtractor(extractor, options)
     PageExtractor(extractor, options)  # checks the options before the pages are read
-    sites = learn_sites(lambda: read_items(inputs), extractor.parsing, limits=limits, jobs=arguments.jobs)
+    sites = learn_sites(lambda: read_items(inputs), extractor.parsing, limits=options.limits, jobs=arguments.jobs)
     note(f"site templates learnt: {len(sites)}")
     return PageExtractor(extractor, options, sites)
 

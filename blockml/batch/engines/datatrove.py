@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
 from typing import Any
 
+from blockml.batch.arrow import arrow_row
 from blockml.batch.extractor import BatchExtractor
 from blockml.batch.items import Item
-from blockml.batch.readers import find_inputs, read_items
+from blockml.batch.readers import Inputs, Reading, RecordFields, find_inputs
 from blockml.errors import MissingExtraError
 
 try:
     from datatrove.data import Document
+    from datatrove.executor import LocalPipelineExecutor
     from datatrove.pipeline.base import PipelineStep
     from datatrove.pipeline.extractors.base import BaseExtractor
+    from datatrove.pipeline.writers import JsonlWriter, ParquetWriter
 except ImportError as error:
     raise MissingExtraError("datatrove", "datatrove") from error
 
-__all__ = ["ExtractPages", "PlainExtractor", "ReadPages"]
+__all__ = ["ExtractPages", "PlainExtractor", "ReadPages", "run_locally"]
 
 
 class ReadPages(PipelineStep):  # type: ignore[misc] # datatrove may be missing
@@ -27,14 +34,23 @@ class ReadPages(PipelineStep):  # type: ignore[misc] # datatrove may be missing
     ----------
     names
         Files, folders and globs, as for ``blockml predict``.
+    columns
+        Names of the fields of JSON lines and of the columns of Parquet files.
+    limit
+        Maximum number of bytes of a page that are read.
     """
 
     name = "blockml pages"
     type = "READER"
 
-    def __init__(self, *names: str) -> None:
+    def __init__(
+        self,
+        *names: str,
+        columns: RecordFields = RecordFields(),  # noqa: B008 (frozen)
+        limit: int = Reading().limit,
+    ) -> None:
         super().__init__()
-        self.names = names
+        self.names, self.columns, self.limit = names, columns, limit
 
     def run(self, data: Iterable[Document] | None = None, rank: int = 0, world_size: int = 1) -> Iterator[Document]:
         """Yield the documents of earlier steps, then a document for each page, its HTML as text.
@@ -42,9 +58,10 @@ class ReadPages(PipelineStep):  # type: ignore[misc] # datatrove may be missing
         What can't be read is a document too: without text, and with the reason in ``metadata["error"]``.
         """
         yield from data or ()
-        for number, file in enumerate(find_inputs(self.names).files()):
+        inputs = find_inputs(self.names, self.columns)
+        for number, file in enumerate(inputs.files()):
             if number % world_size == rank:
-                for item in read_items(find_inputs([str(file.path)])):
+                for item in inputs.items_of(file, Reading(self.limit)):
                     self.stat_update("pages")
                     yield _document(item)
 
@@ -128,3 +145,59 @@ class PlainExtractor(BaseExtractor):  # type: ignore[misc] # datatrove may be mi
         """Return the main text of a page."""
         (record,) = self.extractor.records([Item("", html=text)])
         return str(record["text"])
+
+
+def run_locally(
+    inputs: Inputs, extractor: BatchExtractor, out: Path, *, tasks: int | None = None, workers: int = 1
+) -> Counter[str]:
+    """Extract the pages of files on this machine into a folder of part files, one per task.
+
+    A run that was stopped continues with the tasks that weren't completed, if it is called again with equal arguments.
+
+    Parameters
+    ----------
+    inputs
+        The files: see :func:`blockml.batch.find_inputs`.
+    extractor
+        The extractor.
+    out
+        Folder to write, in Parquet, or as JSON lines if its name ends in ``.jsonl``; its folder ``logs`` holds
+        datatrove's logs and counts.
+    tasks
+        Number of tasks, at most one for each file; None for one for each file.
+    workers
+        Number of tasks that run at the same time.
+
+    Returns
+    -------
+    Counter
+        Number of pages by status.
+    """
+    n_files = sum(1 for _ in inputs.files())
+    n_tasks = min(tasks or n_files, n_files)
+    limit = extractor.options.limits.bytes + 1
+    fields = extractor.schema.names
+    if out.suffix == ".jsonl":
+        writer = JsonlWriter(str(out), compression=None, adapter=partial(_record, fields))
+    else:
+        writer = ParquetWriter(str(out), adapter=partial(_arrow_record, fields), schema=extractor.schema)
+    steps = [ReadPages(*inputs.names, columns=inputs.fields, limit=limit), ExtractPages(extractor), writer]
+    logs = out / "logs"
+    LocalPipelineExecutor(steps, tasks=n_tasks, workers=min(workers, n_tasks), logging_dir=str(logs)).run()
+    found: Counter[str] = Counter()
+    for file in (logs / "stats").glob("*.json"):
+        for step in json.loads(file.read_text(encoding="utf-8")):
+            if step["name"].endswith(ExtractPages.name):
+                found.update(step["stats"])
+    return found
+
+
+def _record(fields: list[str], writer: object, document: Document) -> dict[str, Any]:  # noqa: ARG001 (an argument of all adapters)
+    """Return the record of a page."""
+    values = {"id": document.id, **document.metadata, "text": document.text}
+    return {name: values.get(name) for name in fields}
+
+
+def _arrow_record(fields: list[str], writer: object, document: Document) -> dict[str, Any]:
+    """Return the record of a page for Parquet."""
+    return arrow_row(_record(fields, writer, document))

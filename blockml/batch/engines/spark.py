@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blockml.batch.arrow import record_batch, schema
 from blockml.batch.extractor import BatchExtractor
-from blockml.batch.readers import Reading, find_inputs, read_items
+from blockml.batch.readers import InputFile, Inputs, Reading
 from blockml.batch.records import Options, PageExtractor
 from blockml.errors import MissingExtraError
 from blockml.extractors import Plain
@@ -16,8 +18,10 @@ from blockml.extractors import Plain
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["extract_files", "extract_frame"]
+__all__ = ["extract_files", "extract_frame", "write_records"]
 
+#: Bytes of files of a task: each task loads the model anew, which takes as long as hundreds of pages.
+TASK_BYTES = 64 << 20
 #: Rows of a batch that goes to a Python worker: 64 pages of the mean size are 12 MB, Spark's own 10,000 are 2 GB.
 MAX_BATCH_ROWS = 64
 
@@ -54,17 +58,17 @@ def extract_frame(frame: DataFrame, extractor: BatchExtractor) -> DataFrame:
     return frame.mapInArrow(extractor.partition, StructType([*kept, *made.fields]))
 
 
-def extract_files(session: SparkSession, names: Sequence[str], extractor: BatchExtractor) -> DataFrame:
-    """Extract the pages of files that all machines see, one task per file.
+def extract_files(session: SparkSession, inputs: Inputs, extractor: BatchExtractor) -> DataFrame:
+    """Extract the pages of files that all machines see; a task reads one large file or several small ones.
 
     Parameters
     ----------
     session
         The session.
-    names
-        Files, folders and globs, as for ``blockml predict``.
+    inputs
+        The files: see :func:`blockml.batch.find_inputs`.
     extractor
-        The extractor; ``keep`` has no effect.
+        The extractor; ``keep`` and ``columns`` have no effect.
 
     Returns
     -------
@@ -73,20 +77,36 @@ def extract_files(session: SparkSession, names: Sequence[str], extractor: BatchE
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    inputs = find_inputs(names, extractor.columns)
-    rows = [(str(file.path), str(file.base)) for file in inputs.files()]
-    frame = session.createDataFrame(rows, "path string, base string").repartition(max(1, len(rows)))
+    fields = inputs.fields
+    rows = [tuple(str(path.absolute()) for path in (file.path, file.top, file.base)) for file in inputs.files()]
+    frame = session.createDataFrame(rows, "path string, top string, base string")
+    n_tasks = max(session.sparkContext.defaultParallelism, inputs.size() // TASK_BYTES)
+    frame = frame.repartition(max(1, min(len(rows), n_tasks)))
     columns = _schema(extractor)
 
     def work(batches: Iterable[Any]) -> Iterator[Any]:
         reading = Reading(extractor.options.limits.bytes + 1)
         for batch in batches:
-            for name in batch.column("path").to_pylist():
-                records = extractor.records(read_items(find_inputs([name], extractor.columns), reading))
+            for row in batch.to_pylist():
+                file = InputFile(Path(row["path"]), Path(row["top"]), Path(row["base"]))
+                records = extractor.records(Inputs((), fields).items_of(file, reading))
                 while chunk := list(islice(records, MAX_BATCH_ROWS)):
                     yield record_batch(chunk, columns)
 
     return frame.mapInArrow(work, from_arrow_schema(columns))
+
+
+def write_records(frame: DataFrame, out: Path) -> Counter[str]:
+    """Write records as Parquet, or as JSON lines if the name of the folder ends in .jsonl; count their statuses."""
+    path = str(out.resolve())
+    reader = frame.sparkSession.read
+    if out.suffix == ".jsonl":
+        frame.write.json(path)
+        written = reader.schema("status string").json(path)
+    else:
+        frame.write.parquet(path)
+        written = reader.parquet(path)
+    return Counter({row["status"]: row["count"] for row in written.groupBy("status").count().collect()})
 
 
 def _schema(extractor: BatchExtractor) -> Any:  # noqa: ANN401 (pyarrow has no types)

@@ -25,6 +25,7 @@ from blockml.batch.readers.warc import WarcRange, stream_units, warc_ranges, wit
 from blockml.errors import InputError, UsageError
 
 __all__ = [
+    "InputFile",
     "Inputs",
     "Items",
     "Reading",
@@ -49,12 +50,12 @@ _STDIN = "-"
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """A file with the folders to which its site and its id are relative."""
+class InputFile:
+    """A file of the input."""
 
     path: Path
-    top: Path
-    base: Path
+    top: Path  #: Folder to which its site is relative.
+    base: Path  #: Folder to which its id is relative.
 
 
 @dataclass(slots=True)
@@ -65,27 +66,27 @@ class Inputs:
     fields: RecordFields = field(default_factory=RecordFields)
     passed_over: Counter[str] = field(default_factory=Counter)  #: Files that are no pages, by suffix.
 
-    def files(self) -> Iterator[_Found]:
+    def files(self) -> Iterator[InputFile]:
         """Yield the files, those of a folder in the order of their paths."""
         self.passed_over.clear()
         for name in self.names:
             path = Path(name)
             if name == _STDIN:
-                yield _Found(path, Path(), Path())
+                yield InputFile(path, Path(), Path())
             elif path.is_dir():
                 yield from self._below(path if path.parts else path.resolve())  # the top of a glob is Path() too
             elif path.exists():
-                yield _Found(path, path.parent, path.parent)
+                yield InputFile(path, path.parent, path.parent)
             else:
                 base = _fixed_part(name)
                 for match in sorted(map(Path, glob.iglob(name, recursive=True))):  # noqa: PTH207 (absolute patterns)
                     if match.is_file():
-                        yield _Found(match, Path(), base)
+                        yield InputFile(match, Path(), base)
 
-    def _below(self, top: Path) -> Iterator[_Found]:
+    def _below(self, top: Path) -> Iterator[InputFile]:
         for path in _walk(top):
             if path.name.lower().endswith(PAGE_SUFFIXES) or _is_archive(path.name):
-                yield _Found(path, top, top)
+                yield InputFile(path, top, top)
             else:
                 self.passed_over[path.suffix] += 1
 
@@ -105,13 +106,23 @@ class Inputs:
                 yield page_file(found.path, found.top, found.base)
 
         files = self.files()
-        other: list[tuple[_Found, str]] = []
+        other: list[tuple[InputFile, str]] = []
         while True:
             yield from page_units(plain_pages())
             if not other:
                 return
             found, kind = other.pop()
             yield from self._units_of(found.path, kind, reading)
+
+    def items_of(self, file: InputFile, reading: Reading) -> Iterator[Item]:
+        """Yield the pages of one of the files, as :func:`read_items` yields them."""
+        kind = _kind(file)
+        if kind == "page":
+            units: Iterator[Unit] = iter(page_units(iter([page_file(file.path, file.top, file.base)])))
+        else:
+            units = self._units_of(file.path, kind, reading)
+        for unit in units:
+            yield from unit.items(reading)
 
     def _units_of(self, path: Path, kind: str, reading: Reading) -> Iterator[Unit]:
         try:
@@ -200,7 +211,7 @@ def _is_archive(name: str) -> bool:
     return name.endswith(_ARCHIVE_SUFFIXES)
 
 
-def _kind(found: _Found) -> str:
+def _kind(found: InputFile) -> str:
     """Return the kind of a file: ``page``, ``lines``, ``warc``, ``arc``, ``parquet`` or ``stdin``."""
     path = found.path
     if str(path) == _STDIN:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import blockml
@@ -30,8 +33,6 @@ def wanted() -> list[dict[str, Any]]:
 
 def warc_records(tmp_path: Path, file: Path) -> list[dict[str, Any]]:
     """Return what ``blockml predict`` gives for a WARC file."""
-    import json
-
     pages = PageExtractor(resolve("kim2013"), Options(fields=FIELDS))
     predict_to_file(find_inputs([str(file)]), pages, tmp_path / "out.jsonl", guard=GUARDED.guard)
     return [json.loads(line) for line in (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -119,7 +120,7 @@ def test_spark(session: Any, wanted: list[dict[str, Any]], tmp_path: Path) -> No
     found = {row["id"]: row.asDict() for row in extract_frame(frame, GUARDED).collect()}
     assert found == {record["id"]: record for record in wanted}
     file = warc(tmp_path / "a.warc.gz")
-    table = [row.asDict() for row in extract_files(session, [str(file)], GUARDED).collect()]
+    table = [row.asDict() for row in extract_files(session, find_inputs([str(file)]), GUARDED).collect()]
     assert table == warc_records(tmp_path, file)
 
 
@@ -192,3 +193,60 @@ def test_duckdb_and_polars(wanted: list[dict[str, Any]]) -> None:
     assert polars.from_arrow(GUARDED(table)).to_dicts() == wanted
     assert GUARDED(duckdb.from_arrow(table).arrow().read_all()).to_pylist() == wanted
     GUARDED.close()
+
+
+# --- by the command ---------------------------------------------------------------------------------------------------
+
+
+def command(*arguments: object) -> tuple[int, str]:
+    """Run ``blockml predict`` and return its exit code and messages."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, sys.path))}
+    line = [sys.executable, "-m", "blockml", "predict", "--model", "kim2013", *map(str, arguments)]
+    done = subprocess.run(line, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
+    return done.returncode, done.stderr
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with pages in folders and a WARC file with a damaged member."""
+    made = tmp_path / "in"
+    for row in rows()[:3]:
+        (made / row["id"]).mkdir(parents=True)
+        (made / row["id"] / "page.html").write_text(row["html"], encoding="utf-8")
+    warc(made / "a.warc.gz")
+    return made
+
+
+def records_of(files: Iterator[Path]) -> dict[str, dict[str, Any]]:
+    """Return the records of part files by id, without the sources of metadata, which Arrow holds as a list."""
+    found: dict[str, dict[str, Any]] = {}
+    for file in files:
+        if file.suffix == ".parquet":
+            made = pq.read_table(file).to_pylist()
+        else:
+            made = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        found |= {record["id"]: record | {"metadata": None} for record in made}
+    return found
+
+
+@pytest.mark.parametrize("engine", ["spark", "datatrove"])
+@pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
+def test_the_command_with_an_engine(tmp_path: Path, folder: Path, engine: str, suffix: str) -> None:
+    """The part files hold the records that the command writes without an engine, failures included."""
+    pytest.importorskip("pyspark" if engine == "spark" else "datatrove")
+    assert command(folder, "-o", tmp_path / "plain.jsonl")[0] == 1
+    wanted = records_of(iter([tmp_path / "plain.jsonl"]))
+    out = tmp_path / f"out.{suffix}"
+    options = ["--master", "local[2]"] if engine == "spark" else ["--tasks", "2", "--jobs", "2"]
+    code, messages = command(folder, "-o", out, "--engine", engine, *options)
+    assert code == 1, messages
+    assert f"{len(wanted)} pages: " in messages
+    assert "1 unreadable" in messages
+    found = records_of(path for path in out.glob(f"*.{'json' if engine == 'spark' and suffix == 'jsonl' else suffix}"))
+    assert found.keys() == wanted.keys()
+    for name, record in wanted.items():
+        assert {key: found[name].get(key) for key in record} == record, name
+    assert "exists already" in command(folder, "-o", out, "--engine", engine)[1]
+    if engine == "datatrove":
+        assert command(folder, "-o", out, "--engine", engine, "--tasks", "2", "--resume")[0] == 1
+        assert len(records_of(out.glob(f"*.{suffix}"))) == len(wanted)
