@@ -40,6 +40,11 @@ def test_an_archive_is_no_page(name: str, tmp_path: Path, capsys: pytest.Capture
         (["templates", "detect", PAGE, "-o", "x", "--update", "--name", "x"], "--name has no effect with --update"),
         (["train", "--dataset", SITE, "-o", "x", "--cv", "none", "--folds", "3"], "--folds has no effect with --cv"),
         (["evaluate", "plain", "--dataset", SITE, "--by-type", "--format", "json"], "--by-type has no effect"),
+        (["predict", PAGE, "--master", "local"], "--master has no effect without --engine"),
+        (["predict", PAGE, "--engine", "spark", "--jobs", "2"], "--jobs has no effect with --engine spark; --master"),
+        (["predict", PAGE, "--engine", "datatrove", "--by-site"], "--by-site has no effect with --engine datatrove"),
+        (["predict", PAGE, "--engine", "spark", "-o", "x"], "ends in one of: .parquet, .jsonl"),
+        (["predict", PAGE, "--engine", "spark", "-o", SITE + ".jsonl", "--fields", "id"], "needs the field status"),
         (["compare", "plain", "--dataset", SITE, "-o", "x", "--seed", "3"], "--seed has no effect without --limit"),
     ],
 )
