@@ -136,7 +136,7 @@ engines:
 	@mkdir -p $(OUT)
 	$(PYTHON) -m venv --clear $(OUT)/engines-venv
 	$(OUT)/engines-venv/bin/python -m pip install --quiet --upgrade pip
-	$(OUT)/engines-venv/bin/python -m pip install --quiet --editable ".[spark,datatrove,ray,frames]" pandas polars duckdb datasets --group test
+	$(OUT)/engines-venv/bin/python -m pip install --quiet --editable ".[spark,datatrove,ray,frames]" pandas polars duckdb datasets scrapy langchain-core llama-index-core haystack-ai --group test
 	$(OUT)/engines-venv/bin/python -m pytest -q tests/batch/engines
 
 oldest:

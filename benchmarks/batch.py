@@ -2,7 +2,9 @@
 
 The pages of labelled collections are repeated under new ids until there are enough, and written as a folder, JSON
 lines, a WARC file and a Parquet file. Each row is a run of ``blockml predict`` in a process of its own: CPU time of the
-process and its workers, elapsed time, peak memory of all of them, and a fingerprint of the records.
+process and its workers, elapsed time, peak memory of all of them, and a fingerprint of the records. As the speed of a
+machine changes with what else it does, the loop runs over every n-th page before and after each run, and the ratio is
+to the mean of both.
 
     python -m benchmarks.batch --pages 20000
 """
@@ -32,6 +34,8 @@ from blockml.datasets import open_dataset
 
 #: Collections whose pages are repeated.
 COLLECTIONS = ("wcxb", "l3s-gn1", "fundus", "magic-html")
+#: Pages of the loop of bare extractions.
+BARE_PAGES = 2_000
 #: Numbers of processes and further options.
 RUNS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (1, ()),
@@ -40,11 +44,12 @@ RUNS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (2, ()),
 )
 _LOOP = """
-import json, sys, time
+import itertools, json, sys, time
 import blockml
 from blockml.batch import find_inputs, read_items
 model = blockml.load("default")
-pages = [(item.read(), item.url, item.charset) for item in read_items(find_inputs([sys.argv[1]]))]
+items = itertools.islice(read_items(find_inputs([sys.argv[1]])), 0, None, int(sys.argv[2]))
+pages = [(item.read(), item.url, item.charset) for item in items]
 start = time.process_time()
 for html, url, charset in pages:
     blockml.extract(html, url=url, charset=charset, model=model).text
@@ -199,23 +204,32 @@ def main() -> None:
         folder = Path(made)
         inputs = write_inputs(folder, arguments.pages)
         note("inputs written")
-        n, bare = json.loads(subprocess.check_output([sys.executable, "-c", _LOOP, str(inputs["folder"])]))  # noqa: S603
-        rows: list[dict[str, Any]] = [{"input": "bytes in memory", "jobs": 1, "CPU ms/page": 1000 * bare / n}]
+        rows: list[dict[str, Any]] = []
+        bare = bare_seconds(inputs["folder"], arguments.pages)
         out = folder / "out.jsonl"
         for kind, source in inputs.items():
             for jobs, extra in RUNS:
                 command = [sys.executable, "-m", "blockml", "predict", str(source), "-o", str(out), "--jobs", str(jobs)]
                 cost = cost_of([*command, *extra, "--quiet"])
-                rows.append(
-                    row(kind + (", six fields" if extra else ""), jobs, cost, n, bare) | {"records": digest(out)}
-                )
+                before, bare = bare, bare_seconds(inputs["folder"], arguments.pages)
+                name = kind + (", six fields" if extra else "")
+                line = row(name, jobs, cost, arguments.pages, (before + bare) / 2)
+                rows.append(line | {"records": digest(out)})
                 note(json.dumps(rows[-1]))
         for peer, code in _PEERS.items() if arguments.peers else ():
             program = _PEER_LOOP.format(peer=code)
             cost = cost_of([sys.executable, "-c", program, str(inputs["WARC"]), str(folder / "peer.jsonl")])
-            rows.append(row(peer, 1, cost, n, bare))
+            before, bare = bare, bare_seconds(inputs["folder"], arguments.pages)
+            rows.append(row(peer, 1, cost, arguments.pages, (before + bare) / 2))
     names = list(dict.fromkeys(name for line in rows for name in line))
     print_rows([{name: line.get(name) for name in names} for line in rows], "table")
+
+
+def bare_seconds(folder: Path, n: int) -> float:
+    """Return the CPU seconds of a page in a loop over every n-th page in memory."""
+    step = str(max(1, n // BARE_PAGES))
+    count, seconds = json.loads(subprocess.check_output([sys.executable, "-c", _LOOP, str(folder), step]))  # noqa: S603
+    return float(seconds / count)
 
 
 def row(kind: str, jobs: int, cost: Cost, n: int, bare: float) -> dict[str, Any]:
@@ -224,7 +238,8 @@ def row(kind: str, jobs: int, cost: Cost, n: int, bare: float) -> dict[str, Any]
         "input": kind,
         "jobs": jobs,
         "CPU ms/page": 1000 * cost.cpu / n,
-        "ratio": cost.cpu / bare,
+        "bare loop": 1000 * bare,
+        "ratio": cost.cpu / n / bare,
         "pages/s": n / cost.elapsed,
         "peak MB": cost.memory / 1e6,
     }

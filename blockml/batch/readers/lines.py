@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
+
+import numpy as np
 
 from blockml.batch.items import Item
 from blockml.batch.readers.base import UNIT_BYTES, UNIT_PAGES, Reading, RecordFields, printable
@@ -20,6 +23,8 @@ LINE_SUFFIXES = (".jsonl", ".ndjson")
 
 #: Bytes of a line per byte of a page: characters outside ASCII may be written as six-byte escapes of two bytes.
 _LINE_FACTOR = 3
+#: Bytes of a range that is read at once; only one with a long line has more.
+_AT_ONCE = 4 * UNIT_BYTES
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -52,8 +57,11 @@ class LineRange:
         """Yield the pages of the lines."""
         number, offset = self.first, self.start
         try:
-            with self.path.open("rb") as stream:
-                stream.seek(self.start)
+            with self.path.open("rb") as file:
+                file.seek(self.start)
+                stream: BinaryIO = file
+                if self.size <= _AT_ONCE:  # faster than line by line
+                    stream = io.BytesIO(file.read(self.size))
                 for number, (line, length) in enumerate(bounded_lines(stream, _line_limit(reading)), self.first):
                     if item := _page(line, length, f"{self.path.name}:{number}", self.fields):
                         yield item
@@ -96,7 +104,7 @@ def line_ranges(path: Path, fields: RecordFields) -> Iterator[LineRange]:
     first = 1
     with path.open("rb") as stream:
         while block := stream.read(UNIT_BYTES):
-            n_lines += block.count(b"\n")
+            n_lines += int(np.count_nonzero(np.frombuffer(block, np.uint8) == ord("\n")))  # faster than bytes.count
             cut = block.rfind(b"\n") + 1
             if cut and position + cut - start >= UNIT_BYTES // 2:
                 yield LineRange(path, start, position + cut, first, fields)
