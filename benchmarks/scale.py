@@ -84,8 +84,8 @@ def file_seconds(times: NDArray[np.float64], plan: Plan, rng: np.random.Generato
     """Return the seconds of each task: fetches, pages and pages that run into their limit."""
     tasks = -(-plan.files // plan.shard_files)
     pages = FILE_PAGES * plan.shard_files
-    # The sum of so many pages is normal. Files differ by the kinds of their pages, at most as much as groups of pages of
-    # our collections, each of which has pages of few kinds.
+    # The sum of so many pages is normal. Files differ by the kinds of their pages, at most as much as groups of
+    # pages of our collections do, each of which has few kinds.
     groups = times[: len(times) // GROUP * GROUP].reshape(-1, GROUP).mean(axis=1)
     sums = pages * rng.normal(times.mean(), groups.std(), tasks).clip(0) * plan.overhead
     sums += rng.poisson(pages * plan.page_timeouts, tasks) * plan.page_limit
