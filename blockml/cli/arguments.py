@@ -18,6 +18,8 @@ from blockml.parsing import BACKENDS
 __all__ = ["HelpFormatter", "add_datasets", "add_format", "add_jobs", "add_page", "add_parameters", "fraction", "names"]
 __all__ += ["add_backend", "parameters", "parsing_options", "positive", "processes", "read_page", "refuse", "seconds"]
 
+#: Options by the names of their values, where these differ.
+_OPTIONS = {"parameters": "set", "type_datasets": "type-dataset"}
 _PYTHON = {"True": True, "False": False, "None": None}
 
 
@@ -172,5 +174,5 @@ def refuse(arguments: argparse.Namespace, reason: str, **defaults: object) -> No
     """
     given = [name for name, default in defaults.items() if getattr(arguments, name) != default]
     if given:
-        names = " and ".join(f"--{name.replace('_', '-')}" for name in given)
+        names = " and ".join(f"--{_OPTIONS.get(name, name.replace('_', '-'))}" for name in given)
         raise UsageError(f"{names} {'has' if len(given) == 1 else 'have'} no effect {reason}")

@@ -23,7 +23,7 @@ from blockml.cli.arguments import (
 )
 from blockml.cli.output import command_line, note, print_json, print_rows, progress_bar, write_output, writing
 from blockml.datasets import open_dataset
-from blockml.errors import UnknownNameError, UsageError
+from blockml.errors import UnknownNameError, UsageError, install_hint
 from blockml.extractors import TrainedExtractor, load, resolve
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def add_train(parser: argparse.ArgumentParser) -> None:
     text = "further pages with labelled blocks, for recipes that learn block types; may be repeated"
     add("--type-dataset", action="append", default=[], metavar="[NAME=]DIR", dest="type_datasets", help=text)
     add("-o", "--output", required=True, metavar="FILE", help="model file; its card is FILE.md")
-    add("--recipe", default="kim2013", metavar="NAME", help="training recipe")
+    add("--recipe", metavar="NAME", help="training recipe (default: the best that the installed libraries can train)")
     text = "adapt this released model or model file to the pages (four or more of a site or kind) instead"
     add("--base", metavar="NAME|FILE", help=text)
     add_parameters(parser, "recipe")
@@ -78,12 +78,16 @@ COMMANDS = {"train": add_train, "evaluate": add_evaluate}
 
 def run_train(arguments: argparse.Namespace) -> int:
     """Train a model and write it with its card."""
-    from blockml.training.recipes import recipe
+    from blockml.training.recipes import best_recipe, recipe
     from blockml.training.train import train
 
     if arguments.base:
         return _run_adapt(arguments)
-    chosen = recipe(arguments.recipe).but(**parameters(arguments.parameters))
+    chosen = recipe(arguments.recipe) if arguments.recipe else best_recipe()
+    if not arguments.recipe:
+        why = "" if chosen.name == "default" else f"; for the best recipe, {install_hint('boost')}"
+        note(f"recipe {chosen.name}, learner {chosen.learner}{why}")
+    chosen = chosen.but(**parameters(arguments.parameters))
     chosen = replace(chosen, parsing=replace(chosen.parsing, **parsing_options(arguments)))
     protocols = arguments.cv or chosen.protocols
     if "none" in protocols and len(protocols) > 1:
@@ -112,8 +116,8 @@ def _run_adapt(arguments: argparse.Namespace) -> int:
     """Adapt a model to pages, and write it if that helps."""
     from blockml.training.adapt import adapt
 
-    if arguments.parameters or arguments.cv or arguments.type_datasets or arguments.backend:
-        raise UsageError("--base adapts a model as it is: --set, --cv, --type-dataset and --backend don't apply")
+    refuse(arguments, "with --base, which adapts a model as it is", recipe=None, parameters=[], cv=None)
+    refuse(arguments, "with --base, which adapts a model as it is", type_datasets=[], backend=None, folds=None)
     output = _output_file(arguments)
     found = adapt(
         load(arguments.base).model,

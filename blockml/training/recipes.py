@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from typing import Any
 
 from blockml.decision.policy import DecisionPolicy
@@ -14,7 +15,7 @@ from blockml.page import MAIN_LABELS, Label
 from blockml.parsing.options import ParsingOptions
 from blockml.predictors import PREDICTORS
 
-__all__ = ["RECIPES", "Recipe", "recipe"]
+__all__ = ["RECIPES", "Recipe", "best_recipe", "recipe"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,3 +193,13 @@ def recipe(name: str) -> Recipe:
     if name not in RECIPES:
         raise UnknownNameError("recipe", name, RECIPES)
     return RECIPES[name]
+
+
+def best_recipe() -> Recipe:
+    """Return the best recipe that the installed libraries can train.
+
+    It is ``default`` with LightGBM; without it ``boosted``, by scikit-learn. ``docs/training.md`` compares them.
+    """
+    if find_spec("lightgbm") is not None:
+        return recipe("default")
+    return recipe("boosted").but(learner="boosted")

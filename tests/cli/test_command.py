@@ -19,7 +19,8 @@ PAGE = str(DATA / "pages" / "short-article" / "page.html")
 def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A model trained by the command."""
     path = tmp_path_factory.mktemp("model") / "small.blockml"
-    assert main(["train", "--dataset", f"own={DATA / 'pages'}", "-o", str(path), "--cv", "page", "--folds", "3"]) == 0
+    options = ["--recipe", "kim2013", "--cv", "page", "--folds", "3"]
+    assert main(["train", "--dataset", f"own={DATA / 'pages'}", "-o", str(path), *options]) == 0
     return str(path)
 
 
@@ -93,7 +94,7 @@ def test_empty_answer_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str
         (["evaluate", "plain", "--dataset", str(DATA / "pages"), "--metric", "f1"], 2, "choose one of: bag_f05"),
         (["evaluate", "plain", "--dataset", "nowhere"], 2, "nowhere: no such folder"),
         (["train", "--dataset", str(DATA / "pages"), "-o", "x", "--recipe", "kim"], 2, "choose one of: boilerpipe6"),
-        (["train", "--dataset", str(DATA / "pages"), "-o", "x", "--set", "leaf=1"], 2, "choose one of: confidence"),
+        (["train", "--dataset", str(DATA / "pages"), "-o", "x", "--set", "leaf=1"], 2, "choose one of: features, l2"),
         (["train", "--dataset", str(DATA / "pages"), "-o", "x", "--set", "leaf"], 2, "--set takes NAME=VALUE"),
         (["model", "check", PAGE], 4, "not a model file"),
     ],

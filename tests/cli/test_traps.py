@@ -40,6 +40,10 @@ def test_an_archive_is_no_page(name: str, tmp_path: Path, capsys: pytest.Capture
         (["templates", "detect", PAGE, "-o", "x", "--update", "--name", "x"], "--name has no effect with --update"),
         (["train", "--dataset", SITE, "-o", "x", "--cv", "none", "--folds", "3"], "--folds has no effect with --cv"),
         (["evaluate", "plain", "--dataset", SITE, "--by-type", "--format", "json"], "--by-type has no effect"),
+        (
+            ["train", "--dataset", SITE, "-o", "x", "--base", "default", "--set", "a=1"],
+            "--set has no effect with --base",
+        ),
         (["predict", PAGE, "--master", "local"], "--master has no effect without --engine"),
         (["predict", PAGE, "--engine", "spark", "--jobs", "2"], "--jobs has no effect with --engine spark; --master"),
         (["predict", PAGE, "--engine", "datatrove", "--by-site"], "--by-site has no effect with --engine datatrove"),

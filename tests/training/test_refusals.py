@@ -32,7 +32,7 @@ def write_pages(folder: Path, n: int = 6, menu: str = MENU, meta: dict[str, str]
 
 def trained(folder: Path, *options: str) -> int:
     """Train with the smallest recipe; return the exit code."""
-    return main(["train", "--dataset", str(folder), "-o", str(folder / "m.blockml"), *options])
+    return main(["train", "--dataset", str(folder), "-o", str(folder / "m.blockml"), "--recipe", "kim2013", *options])
 
 
 def test_a_folder_as_output(tmp_path: Path, capsys: Output) -> None:
