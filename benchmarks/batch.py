@@ -36,6 +36,7 @@ from blockml.datasets import open_dataset
 COLLECTIONS = ("wcxb", "l3s-gn1", "fundus", "magic-html")
 #: Pages of the loop of bare extractions.
 BARE_PAGES = 2_000
+KINDS = ("folder", "JSON lines", "WARC", "Parquet")
 #: Numbers of processes and further options.
 RUNS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (1, ()),
@@ -198,6 +199,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--pages", type=int, default=20_000)
     parser.add_argument("--peers", action=argparse.BooleanOptionalAction, default=True, help="measure other tools too")
+    parser.add_argument("--inputs", nargs="+", choices=KINDS, default=KINDS, help="kinds of input to measure")
     parser.add_argument("--folder", type=Path, help="where the inputs are written (default: a temporary folder)")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=arguments.folder) as made:
@@ -207,7 +209,7 @@ def main() -> None:
         rows: list[dict[str, Any]] = []
         bare = bare_seconds(inputs["folder"], arguments.pages)
         out = folder / "out.jsonl"
-        for kind, source in inputs.items():
+        for kind, source in ((kind, inputs[kind]) for kind in arguments.inputs):
             for jobs, extra in RUNS:
                 command = [sys.executable, "-m", "blockml", "predict", str(source), "-o", str(out), "--jobs", str(jobs)]
                 cost = cost_of([*command, *extra, "--quiet"])
