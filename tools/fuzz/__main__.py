@@ -27,7 +27,7 @@ BATCH, HANG = 2_000, 60
 
 def run_batch(target: str, seed: int, first: int, count: int, seconds: float) -> int:
     """Feed inputs in this process; print the number of each before it, and stop at a failure."""
-    faulthandler.enable(sys.__stderr__)
+    faulthandler.enable(2)
     warnings.simplefilter("ignore")
     end = time.monotonic() + seconds
     with tempfile.TemporaryDirectory() as folder:
@@ -35,7 +35,7 @@ def run_batch(target: str, seed: int, first: int, count: int, seconds: float) ->
             if time.monotonic() > end:
                 break
             print(number, flush=True)
-            faulthandler.dump_traceback_later(HANG, exit=True, file=sys.__stderr__)
+            faulthandler.dump_traceback_later(HANG, exit=True, file=2)
             try:
                 TARGETS[target](random.Random(f"{seed} {number}"), Path(folder))  # noqa: S311 (no secret)
             except Exception:  # noqa: BLE001 (any exception is what is searched for)

@@ -1,4 +1,4 @@
-"""What damaged bytes are given to, and what must hold of the result."""
+"""Functions that damaged bytes are given to, with checks of the result."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def archive(chance: random.Random, folder: Path) -> None:
         return
 
 
-#: What is fed, by name.
+#: The functions by name.
 TARGETS: Mapping[str, Callable[[random.Random, Path], None]] = {
     "page": page,
     "kernel": kernel,
