@@ -9,7 +9,7 @@ JOBS ?= 2
 CORPORA := $(or $(BLOCKML_CORPORA),$(realpath ../shared/corpora))
 COMPARED := $(if $(CORPORA),$(addprefix $(CORPORA)/,wcxb l3s-gn1 cleaneval cleanportaleval),data/sites data/pages)
 
-.PHONY: help docs sdist sanitize pythons engines demo test lint format data model wheel oldest peers gate pin bench paper compare parameters templates default backends clean
+.PHONY: help docs sdist sanitize fuzz fuzz-sanitized hostile audit pythons engines demo test lint format data model wheel oldest peers gate pin bench paper compare parameters templates default backends clean
 
 help:
 	@echo "make demo    train on data/, extract, predict in batch, compare, write the report (in $(OUT)/)"
@@ -26,6 +26,9 @@ help:
 	@echo "make pythons run the tests with every newer Python on the path, or with those in PYTHONS"
 	@echo "make gate    no extractor is worse on data/ than pinned; make pin raises the floors"
 	@echo "make compare every extractor, model and third-party tool on the labelled corpora, or on data/ without them"
+	@echo "make fuzz    feed damaged pages, archives and model files for MINUTES=5 each; fuzz-sanitized: under gcc's sanitizers"
+	@echo "make hostile  hostile pages through blockml and other extractors; fills docs/robustness.md"
+	@echo "make audit   look for known vulnerabilities of the installed versions (asks the network)"
 	@echo "make peers   test the adapters of third-party tools"
 	@echo "make bench   cost of an extraction against lxml's parse, its growth; fills docs/performance.md (needs BLOCKML_CORPORA)"
 	@echo "make paper   the tables of the five papers on the labelled corpora, or as a check on data/"
@@ -109,13 +112,32 @@ SANITIZED_TESTS := tests/parsing tests/features tests/predictors tests/decision 
 
 sanitize: $(VENV)/.installed
 	rm -rf $(OUT)/sanitized && mkdir -p $(OUT)/sanitized
-	cp -r blockml tests models data hatch_build.py pyproject.toml $(OUT)/sanitized/
+	cp -r blockml tests tools models data docs benchmarks hatch_build.py pyproject.toml $(OUT)/sanitized/
 	rm -f $(OUT)/sanitized/blockml/_kernel/*.so
 	cd $(OUT)/sanitized && ../../$(BIN)/python -c "from pathlib import Path; import hatch_build; \
 	  hatch_build.compiled(Path('.').resolve(), flags=tuple('$(SANITIZE)'.split()))"
 	cd $(OUT)/sanitized && CI=true ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc \
 	  LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 	  ../../$(BIN)/python -m pytest -q -p no:cacheprovider -n $(JOBS) -k "not without_memory" $(SANITIZED_TESTS)
+
+MINUTES ?= 5
+
+fuzz: $(VENV)/.installed
+	$(BIN)/python -m tools.fuzz --minutes $(MINUTES)
+
+fuzz-sanitized: sanitize
+	cd $(OUT)/sanitized && ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc \
+	  LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
+	  ../../$(BIN)/python -m tools.fuzz page model --minutes $(MINUTES)
+
+hostile: $(VENV)/.peers
+	$(BIN)/python -m benchmarks.hostile --report docs/robustness.md
+
+audit:
+	@mkdir -p $(OUT)
+	$(PYTHON) -m venv --clear $(OUT)/audit-venv
+	$(OUT)/audit-venv/bin/python -m pip install --quiet --upgrade pip pip-audit
+	$(OUT)/audit-venv/bin/pip-audit --requirement constraints.txt --no-deps --disable-pip
 
 # Every newer Python that is on the path.
 PYTHONS ?= $(notdir $(wildcard $(addsuffix /python3.1[2-9],$(subst :, ,$(PATH)))))

@@ -50,7 +50,7 @@ def run_by_engine(arguments: argparse.Namespace, inputs: Inputs, options: Option
 def _check(arguments: argparse.Namespace, options: Options) -> None:
     """Refuse options that the engine can't follow."""
     reason = f"with --engine {arguments.engine}"
-    refuse(arguments, reason, parameters=[], template=None, by_site=False)
+    refuse(arguments, reason, parameters=[], template=None, by_site=False, backend=None)
     if arguments.engine == "spark":
         refuse(arguments, f"{reason}; --master says how many", jobs=1)
         refuse(arguments, f"{reason}, which begins anew the tasks that fail", resume=False, tasks=None)

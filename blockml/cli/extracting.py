@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import argparse
 
-from blockml.cli.arguments import add_page, add_parameters, fraction, names, parameters, positive, read_page
+from blockml.cli.arguments import (
+    add_backend,
+    add_page,
+    add_parameters,
+    fraction,
+    names,
+    parameters,
+    positive,
+    read_page,
+)
 from blockml.cli.output import note, write_output
 from blockml.errors import UsageError
 from blockml.extract import check_labels, extract
@@ -46,6 +55,7 @@ def add_choice(parser: argparse.ArgumentParser) -> None:
     text = "untrained extractor ('blockml extractors' lists them), or module:Class of one's own"
     group.add_argument("--extractor", metavar="NAME", help=text)
     add_parameters(parser, "extractor")
+    add_backend(parser)
     add = parser.add_argument
     add("--template", metavar="FILE", help="site template of 'blockml templates detect' to remove")
     text = "minimum score of blocks to keep, from 0 (keep all) to 1, instead of the extractor's own"
@@ -63,11 +73,15 @@ def add_labels(parser: argparse.ArgumentParser) -> None:
 def chosen_extractor(arguments: argparse.Namespace) -> Extractor:
     """Make the extractor chosen by the options of :func:`add_choice`."""
     extractor = resolve(arguments.extractor or arguments.model, parameters(arguments.parameters))
-    if arguments.template is None:
-        return extractor
-    from blockml.extractors.site.at_site import at_site
+    if arguments.template is not None:
+        from blockml.extractors.site.at_site import at_site
 
-    return at_site(extractor, arguments.template)
+        extractor = at_site(extractor, arguments.template)
+    if arguments.backend is not None:
+        from blockml.extractors.parsed_by import ParsedBy
+
+        extractor = ParsedBy(extractor, arguments.backend)
+    return extractor
 
 
 def run_extract(arguments: argparse.Namespace) -> int:

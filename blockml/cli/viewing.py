@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from blockml.cli.arguments import add_backend, add_page, parsing_options, read_page
+from blockml.cli.arguments import add_page, read_page
 from blockml.cli.extracting import add_choice, chosen_extractor
 from blockml.cli.output import note, writing
 from blockml.datasets import Gold, TextGold
@@ -28,7 +28,6 @@ def add_view(parser: argparse.ArgumentParser) -> None:
     text = "also draw the curve along the page by which the extractor decides (blurring, dsc)"
     parser.add_argument("--curve", metavar="FILE.svg", help=text)
     parser.add_argument("--charset", help="encoding given by the transport (Content-Type header)")
-    add_backend(parser)
     add_choice(parser)
     parser.set_defaults(run=run_view)
 
@@ -59,7 +58,7 @@ def run_view(arguments: argparse.Namespace) -> int:
         url=arguments.url,
         charset=arguments.charset,
         limits=Limits(bytes=arguments.max_bytes),
-        **{**extractor.parsing.options(), **parsing_options(arguments)},
+        **extractor.parsing.options(),
     )
     result = extract_page(page, extractor, threshold=threshold)
     explanations = extractor.explain(result.page)

@@ -14,8 +14,8 @@ from blockml.errors import InputError, MissingExtraError, UsageError
 
 __all__ = ["RowGroup", "cell_text", "parquet_units", "row_item"]
 
-#: Uncompressed bytes up to which a worker reads a whole row group, for which pyarrow takes three times as much memory; rows
-#: of larger ones are read by the parent process.
+#: Uncompressed bytes up to which a worker reads a whole row group, for which pyarrow takes three times as much memory;
+#: rows of larger ones are read by the parent process.
 _MAX_GROUP_BYTES = 128 << 20
 _BATCH_ROWS = 16  # rows decoded at a time
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from blockml.decision.lines import line_numbers, line_weights
 from blockml.extractors.base import Extractor, Prediction
 from blockml.extractors.combinations import LEAST_SCORE, Combination, Member, remaining_scores
+from blockml.extractors.parsed_by import ParsedBy
 from blockml.extractors.site.methods import TextFrequency
 from blockml.page import Page
 from blockml.parsing.options import ParsingOptions
@@ -131,6 +132,8 @@ def at_site(extractor: Extractor, template: SiteTemplate | str | os.PathLike[str
     [0.0, 1.0]
     """
     site = loaded(template)
+    if isinstance(extractor, ParsedBy):
+        return ParsedBy(at_site(extractor.extractor, template), extractor.backend)
     if isinstance(extractor, Combination) and extractor.uses_siblings:
         return extractor.with_members(lambda member: at_site(member, template) if member.uses_siblings else member)
     if extractor.uses_siblings:

@@ -1,4 +1,4 @@
-"""Recipes with other libraries run as they stand."""
+"""Recipes with other libraries run."""
 
 from __future__ import annotations
 

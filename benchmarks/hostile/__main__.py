@@ -1,0 +1,166 @@
+"""Hostile pages through blockml and other extractors: time and memory against size, and outcomes.
+
+Each page is extracted in a process of its own, with a limit on time and memory, at doubled sizes. The exponent is the
+slope of time over size on logarithmic scales, from the last two sizes; the cost is the time per byte over that of an
+ordinary page of the same size and system.
+
+    python -m benchmarks.hostile --report docs/robustness.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import resource
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.hostile.shapes import SHAPES
+from benchmarks.hostile.systems import SYSTEMS, available
+from blockml.cli.output import note
+
+#: Sizes of a page in bytes, limit in seconds, and limit of memory in bytes beyond which a process ends.
+SIZES = (250_000, 500_000, 1_000_000)
+SECONDS, MEMORY = 60, 4 << 30
+_START, _END = "<!-- table -->", "<!-- end of table -->"
+
+Trial = Mapping[str, Any]
+
+
+def trial(system: str, shape: str, size: int) -> Trial:
+    """Extract one page in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.hostile.trial", system, shape, str(size)]
+    environment = os.environ | ({"BLOCKML_PURE": "1"} if system.endswith("pure Python") else {})
+    try:
+        done = subprocess.run(  # noqa: S603 (our own module)
+            command, capture_output=True, text=True, timeout=SECONDS, check=False, env=environment,
+            preexec_fn=_limit_memory,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return {"bytes": size, "outcome": "timeout"}
+    if done.returncode < 0:
+        return {"bytes": size, "outcome": f"signal {-done.returncode}"}
+    if done.returncode:
+        return {"bytes": size, "outcome": "memory" if "MemoryError" in done.stderr else "crash"}
+    found: Trial = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def _limit_memory() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
+def trials(system: str, shape: str, sizes: Sequence[int]) -> list[Trial]:
+    """Extract a shape at each size, up to the first one that doesn't end."""
+    found: list[Trial] = []
+    for size in sizes:
+        found.append(trial(system, shape, size))
+        if "seconds" not in found[-1]:
+            break
+    return found
+
+
+def exponent(found: Sequence[Trial]) -> float | None:
+    """Return the slope of time over size of the last two sizes; None if they take less than 20 ms."""
+    timed = [item for item in found if item.get("seconds", 0) > 0.02]
+    if len(timed) < 2:
+        return None
+    a, b = timed[-2:]
+    return math.log(b["seconds"] / a["seconds"]) / math.log(b["bytes"] / a["bytes"])
+
+
+def row(shape: str, found: Sequence[Trial], ordinary: Sequence[Trial]) -> dict[str, Any]:
+    """Return a shape's outcome, cost beside ordinary pages, exponent and memory per byte, of the largest page."""
+    last, beside = found[-1], ordinary[len(found) - 1]
+    line: dict[str, Any] = {"shape": shape, "outcome": last["outcome"]}
+    if "seconds" in last:
+        slope = exponent(found)
+        line["cost"] = (last["seconds"] / last["bytes"]) / (beside["seconds"] / beside["bytes"])
+        line["exponent"] = slope
+        line["memory"] = last["memory"] / last["bytes"]
+    return line
+
+
+def summary(system: str, rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Return counts of outcomes, and the worst cost, exponent and memory of a system."""
+    lines = list(rows)
+    outcomes = Counter(line["outcome"].partition(" ")[0] for line in lines)
+    ended = [line for line in lines if "cost" in line]
+    worst = max(ended, key=lambda line: line["cost"])
+    slopes = [line for line in ended if line["exponent"] is not None]
+    steepest = max(slopes, key=lambda line: line["exponent"], default=None)
+    return {
+        "system": system,
+        "text": outcomes.pop("text", 0),
+        "empty": outcomes.pop("empty", 0),
+        "raises": outcomes.pop("raises", 0),
+        "timeout": outcomes.pop("timeout", 0),
+        "crash or memory": sum(outcomes.values()),
+        "highest cost": f"{worst['cost']:.1f} ({worst['shape']})",
+        "steepest": f"{steepest['exponent']:.2f} ({steepest['shape']})" if steepest else "",
+        "most memory": "{:.0f} ({})".format(*max((line["memory"], line["shape"]) for line in ended)),
+    }
+
+
+def markdown(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Write rows as a table."""
+    names = list(rows[0])
+    cells = [[_cell(line.get(name)) for name in names] for line in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in [names, ["---"] * len(names), *cells])
+
+
+def _cell(value: object) -> str:
+    return f"{value:.1f}" if isinstance(value, float) else "" if value is None else str(value)
+
+
+def report(results: Mapping[str, Mapping[str, list[Trial]]]) -> str:
+    """Return the tables: systems, then the shapes of each parser of blockml."""
+    tables = {
+        system: [row(shape, found, shapes["ordinary"]) for shape, found in shapes.items()]
+        for system, shapes in results.items()
+    }
+    parts = [markdown([summary(system, rows) for system, rows in tables.items()])]
+    names = [name for name in tables if name.startswith("blockml") and "html5lib" not in name]
+    lines = []
+    for number, shape in enumerate(next(iter(results.values()))):
+        line: dict[str, Any] = {"shape": shape}
+        for name in names:
+            found = tables[name][number]
+            short = name.removeprefix("blockml, ")
+            line[f"{short}: cost"] = found.get("cost", found["outcome"])
+            line[f"{short}: exponent"] = found.get("exponent")
+            line[f"{short}: memory"] = f"{found['memory']:.0f}" if "memory" in found else ""
+        lines.append(line)
+    return "\n\n".join([*parts, markdown(lines)])
+
+
+def main() -> None:
+    """Run all trials and write the tables."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--systems", nargs="+", choices=list(SYSTEMS), default=available(), metavar="NAME")
+    parser.add_argument("--shapes", nargs="+", choices=list(SHAPES), default=list(SHAPES), metavar="NAME")
+    parser.add_argument("--sizes", nargs="+", type=int, default=SIZES, metavar="BYTES")
+    parser.add_argument("--report", type=Path, help="document whose tables are replaced (default: print them)")
+    arguments = parser.parse_args()
+    results: dict[str, dict[str, list[Trial]]] = {}
+    for system in arguments.systems:
+        for shape in dict.fromkeys(("ordinary", *arguments.shapes)):
+            results.setdefault(system, {})[shape] = trials(system, shape, arguments.sizes)
+            note(f"{system}, {shape}: {results[system][shape][-1]}")
+    tables = report(results)
+    if arguments.report is None:
+        print(tables)
+        return
+    text = arguments.report.read_text(encoding="utf-8")
+    start, end = text.index(_START) + len(_START), text.index(_END)
+    arguments.report.write_text(f"{text[:start]}\n\n{tables}\n\n{text[end:]}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

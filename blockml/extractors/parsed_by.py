@@ -1,0 +1,105 @@
+"""An extractor whose pages are parsed by another HTML parser than its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.decision.policy import DecisionPolicy
+from blockml.errors import UnknownNameError
+from blockml.extractors.base import Extractor, Prediction, Traits
+from blockml.extractors.page_curve import PageCurve
+from blockml.page import Page
+from blockml.parsing import BACKENDS
+from blockml.parsing.options import ParsingOptions
+
+__all__ = ["ParsedBy"]
+
+
+class ParsedBy(Extractor):
+    """Extractor that is given pages of another parser; all else is that of the extractor.
+
+    Parameters
+    ----------
+    extractor
+        The extractor. A model predicts best on pages of the parser of its training pages.
+    backend
+        Name of a parser: see :data:`blockml.parsing.BACKENDS`.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such parser.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> from blockml.extractors import resolve
+    >>> extractor = ParsedBy(resolve("plain"), "html5lib")
+    >>> extractor.id, extractor.parsing.backend
+    ('plain, parsed by html5lib', 'html5lib')
+    """
+
+    name: ClassVar[str] = "parsed-by"
+    traits: ClassVar[Traits] = Traits("the extractor's")
+
+    def __init__(self, extractor: Extractor, backend: str) -> None:
+        if backend not in BACKENDS:
+            raise UnknownNameError("backend", backend, BACKENDS)
+        self.extractor = extractor
+        self.backend = backend
+
+    @property
+    def id(self) -> str:
+        """Identifier of the extractor, with the parser."""
+        return f"{self.extractor.id}, parsed by {self.backend}"
+
+    @property
+    def parsing(self) -> ParsingOptions:
+        """Parsing options of the extractor, with the parser."""
+        return replace(self.extractor.parsing, backend=self.backend)
+
+    @property
+    def default_threshold(self) -> float:
+        """Threshold of the extractor."""
+        return self.extractor.effective_threshold
+
+    @property
+    def policy(self) -> DecisionPolicy:
+        """Policy of the extractor."""
+        return self.extractor.policy
+
+    @property
+    def uses_siblings(self) -> bool:
+        """Whether the extractor learns from pages of the site."""
+        return self.extractor.uses_siblings
+
+    @property
+    def gives_labels(self) -> bool:
+        """Whether the extractor has labels."""
+        return self.extractor.gives_labels
+
+    def fit(self, pages: Iterable[Page], labels: object = None) -> Self:
+        """Let the extractor learn from pages of a site."""
+        self.extractor.fit(pages, labels)
+        return self
+
+    def score(self, page: Page) -> NDArray[np.float32]:
+        """Score by the extractor."""
+        return self.extractor.score(page)
+
+    def predict(self, page: Page) -> Prediction:
+        """Predict by the extractor."""
+        return self.extractor.predict(page)
+
+    def explain(self, page: Page) -> tuple[str, ...]:
+        """Return the explanation of the extractor."""
+        return self.extractor.explain(page)
+
+    def curve(self, page: Page) -> PageCurve | None:
+        """Return the curve of the extractor."""
+        return self.extractor.curve(page)

@@ -1,0 +1,57 @@
+"""Another parser than the extractor's own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import blockml
+from blockml.cli import main
+from blockml.errors import UnknownNameError
+from blockml.extractors import resolve
+from blockml.extractors.parsed_by import ParsedBy
+from blockml.extractors.site.at_site import at_site
+from blockml.templates.site import SiteTemplate
+
+PAGE = Path(__file__).parents[2] / "data" / "pages" / "short-article" / "page.html"
+#: lxml keeps the second table inside of the first one, the standard's tree puts its text before it.
+FOSTERED = "<table>words before the table<tr><td>words of a cell</table>"
+
+
+def test_pages_are_parsed_by_it() -> None:
+    """The result is that of the tree of the other parser, by the same model."""
+    pytest.importorskip("html5lib")
+    other = blockml.extract(FOSTERED, model=ParsedBy(resolve("plain"), "html5lib"))
+    assert other.text.startswith("words before")
+    assert other.model == "plain, parsed by html5lib"
+    page = blockml.parse(FOSTERED, backend="html5lib", profile="anchor")
+    assert other.page.blocks.texts == page.blocks.texts
+
+
+def test_it_is_the_extractor_in_all_else() -> None:
+    """Scores, labels, policy and explanations are the same."""
+    plain, wrapped = resolve("default"), ParsedBy(resolve("default"), "lxml")
+    page = blockml.parse(PAGE.read_bytes(), **plain.parsing.options())
+    assert wrapped.parsing == plain.parsing
+    assert wrapped.gives_labels
+    assert wrapped.policy == plain.policy
+    assert (wrapped.score(page) == plain.score(page)).all()
+    assert wrapped.explain(page) == plain.explain(page)
+    assert wrapped.curve(page) is None
+    assert not wrapped.uses_siblings
+    assert wrapped.default_threshold == plain.effective_threshold
+    template = SiteTemplate.learn([page] * 4)
+    assert at_site(wrapped, template).parsing.backend == "lxml"
+    with pytest.raises(UnknownNameError, match="choose one of: html5lib"):
+        ParsedBy(plain, "parser")
+
+
+@pytest.mark.parametrize("command", ["extract", "predict"])
+def test_commands(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """``--backend`` of the commands that extract."""
+    pytest.importorskip("html5lib")
+    options = ["--format", "json"] if command == "extract" else []
+    assert main([command, str(PAGE), "--extractor", "plain", "--backend", "html5lib", *options]) == 0
+    assert json.loads(capsys.readouterr().out)["model"] == "plain, parsed by html5lib"
