@@ -31,8 +31,8 @@ def add_compare(parser: argparse.ArgumentParser) -> None:
     )
     add = parser.add_argument
     text = (
-        "name ('--list' shows them) or model file, optionally with :PARAMETER=VALUE,...; 'all' for every extractor and "
-        "model of blockml, 'peers' for every other tool"
+        "name ('--list' shows them) or model file, optionally with :PARAMETER=VALUE,... (backend=NAME for another HTML "
+        "parser); 'all' for every extractor and model of blockml, 'peers' for every other tool"
     )
     add("systems", nargs="*", metavar="EXTRACTOR", help=text)
     add_datasets(parser, required=False)

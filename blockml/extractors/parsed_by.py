@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import replace
 from typing import ClassVar, Self
 
@@ -84,8 +85,8 @@ class ParsedBy(Extractor):
         return self.extractor.gives_labels
 
     def fit(self, pages: Iterable[Page], labels: object = None) -> Self:
-        """Let the extractor learn from pages of a site."""
-        self.extractor.fit(pages, labels)
+        """Let a copy of the extractor learn from pages of a site."""
+        self.extractor = copy(self.extractor).fit(pages, labels)
         return self
 
     def score(self, page: Page) -> NDArray[np.float32]:

@@ -10,6 +10,7 @@ import pytest
 import blockml
 from blockml.cli import main
 from blockml.errors import UnknownNameError
+from blockml.evaluation.comparison.systems import choose
 from blockml.extractors import resolve
 from blockml.extractors.parsed_by import ParsedBy
 from blockml.extractors.site.at_site import at_site
@@ -55,3 +56,15 @@ def test_commands(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--format", "json"] if command == "extract" else []
     assert main([command, str(PAGE), "--extractor", "plain", "--backend", "html5lib", *options]) == 0
     assert json.loads(capsys.readouterr().out)["model"] == "plain, parsed by html5lib"
+
+
+def test_compared_systems() -> None:
+    """``backend`` is a parameter of every compared extractor."""
+    pytest.importorskip("html5lib")
+    own, other = choose(["plain", "plain:backend=html5lib"]).systems
+    assert (own.parsing.backend, other.parsing.backend) == ("lxml", "html5lib")
+    assert other.name == "plain:backend=html5lib"
+    run = other.maker(other.source, dict(other.parameters), ())
+    assert run(FOSTERED, None).text.startswith("words before")
+    with pytest.raises(UnknownNameError, match="html5lib"):
+        choose(["plain:backend=parser"])

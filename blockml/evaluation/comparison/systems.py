@@ -20,7 +20,8 @@ from blockml.evaluation.comparison.fingerprints import extraction_fingerprint, m
 from blockml.evaluation.comparison.peers import PEERS
 from blockml.evaluation.site_pages import fit_to_site
 from blockml.extract import extract
-from blockml.extractors import EXTRACTORS, TrainedExtractor, model_names, resolve
+from blockml.extractors import EXTRACTORS, Extractor, TrainedExtractor, model_names, resolve
+from blockml.extractors.parsed_by import ParsedBy
 from blockml.parsing.options import ParsingOptions
 
 __all__ = ["GROUPS", "Chosen", "Output", "Run", "System", "choose", "read_outputs"]
@@ -141,10 +142,10 @@ def _own(spec: str) -> System:
         extractor = resolve(source)
     except UnknownNameError as error:
         raise UnknownNameError("system", source, [*error.legal, *PEERS, *GROUPS]) from None
-    extractor.set_params(**parameters)
+    model = extractor.model if isinstance(extractor, TrainedExtractor) else None
+    extractor = _resolved(source, parameters)
     name = source if source in (*EXTRACTORS, *model_names()) else Path(source).stem
     settings = ",".join(f"{key}={value}" for key, value in parameters.items())
-    model = extractor.model if isinstance(extractor, TrainedExtractor) else None
     fingerprint = model_fingerprint(model) if model else extraction_fingerprint()
     return System(
         name=f"{name}:{settings}" if settings else name,
@@ -160,13 +161,20 @@ def _own(spec: str) -> System:
 
 
 def _make_own(source: str, parameters: Mapping[str, Any], site_pages: Sequence[LabelledPage]) -> Run:
-    extractor = fit_to_site(resolve(source, parameters), site_pages)
+    extractor = fit_to_site(_resolved(source, parameters), site_pages)
 
     def run(html: str, url: str | None) -> Output:
         result = extract(html, url=url, model=extractor)
         return Output(result.text, np.flatnonzero(result.kept).tolist(), str(result.status))
 
     return run
+
+
+def _resolved(source: str, parameters: Mapping[str, Any]) -> Extractor:
+    """Make an extractor with parameters, one of which may be ``backend``, the HTML parser of its pages."""
+    own = {name: value for name, value in parameters.items() if name != "backend"}
+    extractor = resolve(source, own)
+    return ParsedBy(extractor, str(parameters["backend"])) if "backend" in parameters else extractor
 
 
 def _split_parameters(spec: str) -> tuple[str, dict[str, Any]]:
