@@ -146,6 +146,7 @@ def _extract(
         reasons=decision.reasons,
         confidence=decision.confidence,
         model=extractor.id,
+        article_probability=prediction.p_article,
         remarks=prediction.remarks,
         labels=decision.labels,
         lazy_metadata=Lazy(partial(_metadata, page)),

@@ -32,7 +32,13 @@ def schema(names: Sequence[str]) -> Any:  # noqa: ANN401 (pyarrow has no types)
     text, texts = pa.string(), pa.list_(pa.string())
     kinds = {item.name: texts if item.name in _LISTS else text for item in fields(Metadata) if item.name != "sources"}
     metadata = pa.struct([*kinds.items(), ("sources", pa.list_(pa.struct([("field", text), ("source", text)])))])
-    types = {"confidence": pa.float64(), "n_blocks": pa.int32(), "n_kept": pa.int32(), "warnings": texts}
+    types = {
+        "confidence": pa.float64(),
+        "article_probability": pa.float64(),
+        "n_blocks": pa.int32(),
+        "n_kept": pa.int32(),
+        "warnings": texts,
+    }
     types["metadata"] = metadata
     return pa.schema([(name, types.get(name, text)) for name in names])
 

@@ -69,6 +69,7 @@ class Extraction:
     #: probabilities as scores, the expected fraction of words decided correctly.
     confidence: float
     model: str  #: Name and version of the model or extractor.
+    article_probability: float | None = None  #: Probability that the page is an article; None if the model has none.
     remarks: tuple[str, ...] = ()  #: Remarks of the extractor about the whole page.
     #: (n_blocks,) predicted label of each block; None if the extractor predicts only content or boilerplate.
     labels: Sequence[Label] | None = None

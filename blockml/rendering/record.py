@@ -32,7 +32,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def page_record(extraction: Extraction, *, metadata: bool = True) -> dict[str, Any]:
-    """Return the record of a page: url, status, title, text, confidence, counts, model, warnings, metadata.
+    """Return the record of a page: url, status, title, text, confidence, article_probability, counts and so on.
 
     Parameters
     ----------
@@ -49,12 +49,14 @@ def page_record(extraction: Extraction, *, metadata: bool = True) -> dict[str, A
     >>> record["status"], record["text"], record["n_kept"]
     ('ok', 'One', 1)
     """
+    likely = extraction.article_probability
     return {
         "url": extraction.page.url,
         "status": str(extraction.status),
         "title": extraction.title if metadata else None,
         "text": extraction.text,
         "confidence": round(extraction.confidence, 4),
+        "article_probability": None if likely is None else round(likely, 4),
         "n_blocks": len(extraction.kept),
         "n_kept": int(extraction.kept.sum()),
         "model": extraction.model,

@@ -21,8 +21,8 @@ from blockml.parsing import Limits
 from tests.batch.poison import Poison
 
 FIELDS = [
-    "id", "url", "status", "title", "text", "confidence", "n_blocks", "n_kept", "model", "warnings", "metadata",
-    "error",
+    "id", "url", "status", "title", "text", "confidence", "article_probability", "n_blocks", "n_kept", "model",
+    "warnings", "metadata", "error",
 ]  # fmt: skip
 GUARD = Guard(seconds=2.0, memory=1 << 30)
 
@@ -161,7 +161,7 @@ def test_fields_and_formats() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (Options(fields=("txt",)), "choose one of: confidence, error, id"),
+        (Options(fields=("txt",)), "choose one of: article_probability, confidence, error"),
         (Options(output_format="pdf"), "choose one of: html, markdown, text"),
         (Options(include="main"), "no block labels"),
     ],

@@ -37,8 +37,8 @@ def test_extract_json_has_the_documented_fields(capsys: pytest.CaptureFixture[st
     assert main(["extract", PAGE, "--extractor", "plain", "--format", "json", "--url", "http://x.example/"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert list(record) == [
-        "schema_version", "url", "status", "title", "text", "confidence", "n_blocks", "n_kept", "model", "warnings",
-        "metadata", "paragraphs", "removed", "blocks",
+        "schema_version", "url", "status", "title", "text", "confidence", "article_probability", "n_blocks", "n_kept",
+        "model", "warnings", "metadata", "paragraphs", "removed", "blocks",
     ]  # fmt: skip
     assert record["url"] == "http://x.example/"
     assert list(record["blocks"][0]) == ["index", "text", "score", "kept", "reason", "xpath", "label"]
