@@ -30,6 +30,11 @@ _TAG = re.compile(rb"<(/?)([a-zA-Z][^\s/>\x00]*)[^>]*>?")
 _RARE = 30
 #: Characters of a name by which tags are counted.
 _NAME = 8
+#: 255 for bytes that are neither ASCII letters nor digits, and the bit of lower case in each byte.
+_NO_NAME = np.array([0 if chr(byte).isascii() and chr(byte).isalnum() else 255 for byte in range(256)], dtype=np.uint8)
+_LOWER_CASE = np.uint64(0x2020202020202020)
+#: Names that are not counted, as :func:`_eight_bytes` gives them; 0 is no name.
+_NOT_COUNTED = {0, *(int.from_bytes(name[:_NAME], "little") for name in _CLOSED_BY_THE_NEXT | _VOID)}
 #: Open elements from which on an end tag without a start tag is taken out (our choice: cheap to search below).
 _FEW = 256
 
@@ -98,16 +103,14 @@ def _deepest(source: bytes, enough: int) -> int:
     ends = content[places + 1] == ord("/")
     if len(places) - np.count_nonzero(ends) <= enough:
         return 0
-    letters = content[places[:, None] + 1 + ends[:, None] + np.arange(_NAME)] | 0x20
-    is_name = np.logical_and.accumulate((letters >= ord("a")) & (letters <= ord("z")) | _digits(letters), axis=1)
-    names = np.where(is_name, letters, 0).astype(np.uint8)
-    keys = np.ascontiguousarray(names).view(np.uint64)[:, 0]
-    passed_over = _CLOSED_BY_THE_NEXT | _VOID
-    ignored = {int(np.frombuffer(name[:_NAME].ljust(_NAME, b"\0"), np.uint64)[0]) for name in passed_over}
+    letters = _eight_bytes(content, places + 1 + ends)
+    others = _NO_NAME[letters.view(np.uint8)].view(np.uint64)  # ones in each byte that isn't part of a name
+    # Bits below the first of them: those of the name.
+    keys = (letters | _LOWER_CASE) & ((others & (~others + np.uint64(1))) - np.uint64(1))
     deepest = 0
     found, counts = np.unique(keys, return_counts=True)
     for key, count in zip(found.tolist(), counts.tolist(), strict=True):
-        if not key or key in ignored:
+        if key in _NOT_COUNTED:
             continue
         if count <= _RARE:
             deepest += count
@@ -117,6 +120,7 @@ def _deepest(source: bytes, enough: int) -> int:
     return deepest
 
 
-def _digits(letters: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Tell which characters are digits, after the bit of lower case was set, which they have."""
-    return (letters >= ord("0")) & (letters <= ord("9"))
+def _eight_bytes(content: NDArray[np.uint8], places: NDArray[np.intp]) -> NDArray[np.uint64]:
+    """Return the eight bytes from each place on as one number, the first byte lowest."""
+    windows: NDArray[np.uint64] = np.ndarray(len(content) - _NAME + 1, np.dtype("<u8"), content, strides=(1,))
+    return windows[places].astype(np.uint64, copy=False)

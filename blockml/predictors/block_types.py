@@ -138,18 +138,17 @@ class BlockTypes:
         """
         if Label.COMMENT not in self.labels or not among.any():
             return None
-        candidates = among
+        (rows,) = among.nonzero()
         if self._comment_and_main is not None and comment_probability >= 0.5:
             # A block that is more probably main content than a comment is a comment with a probability below .5.
             trees, classes = self._comment_and_main
             trees.check_width(matrix)
-            comment, main = trees.sums(matrix, classes, 2).T
-            candidates = among & (comment > main - _ROUNDING_MARGIN)
-        (rows,) = candidates.nonzero()
+            comment, main = trees.sums(_rows_of(matrix, rows), classes, 2).T
+            rows = rows[comment > main - _ROUNDING_MARGIN]
         if not len(rows):
             return None
         found = np.zeros(len(matrix), dtype=bool)
-        found[rows] = self._are_comments(self.predict(matrix[rows]), comment_probability)
+        found[rows] = self._are_comments(self.predict(_rows_of(matrix, rows)), comment_probability)
         return found if found.any() else None
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
@@ -208,6 +207,11 @@ class BlockTypeScores:
             )
 
         return LazySequence(len(kept), compute)
+
+
+def _rows_of(matrix: NDArray[np.float32], rows: NDArray[np.intp]) -> NDArray[np.float32]:
+    """Return some rows, column by column as the matrix of a page."""
+    return matrix.T.take(rows, axis=1).T
 
 
 def _split(joint: Trees, label: NDArray[np.int64]) -> tuple[Trees, ...]:

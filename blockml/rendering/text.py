@@ -64,11 +64,17 @@ def text_pieces(
     if is_preformatted.any():
         source = _source_of(page)
         places = np.flatnonzero(is_preformatted)
-        for place, row in zip(places.tolist(), rows[places].tolist(), strict=True):
-            texts[place] = source(row, row + 1)
+        first, last = blocks.node[rows[places]], blocks.last_node[rows[places]]
+        raw = page.nodes.texts
+        for place, node in zip(places.tolist(), first.tolist(), strict=True):
+            texts[place] = raw[node]
+        for place in places[first < last].tolist():  # few blocks have several nodes
+            texts[place] = source(int(rows[place]), int(rows[place]) + 1)
         is_joined = is_preformatted & (separators <= _SPACE)
         is_joined[1:] &= is_preformatted[:-1]
-        places = np.flatnonzero(is_joined)
+        for place in np.flatnonzero(is_joined & (before + 1 == rows)).tolist():
+            gaps[place] = ""
+        places = np.flatnonzero(is_joined & (before + 1 < rows))
         for place, last, row in zip(places.tolist(), before[places].tolist(), rows[places].tolist(), strict=True):
             removed = source(last + 1, row)
             gaps[place] = "\n" if "\n" in removed else " " if removed else ""
@@ -88,8 +94,6 @@ def _source_of(page: Page) -> Callable[[int, int], str]:
     last: list[int] = page.blocks.last_node.tolist()
 
     def source(start: int, stop: int) -> str:
-        if start + 1 == stop and first[start] == last[start]:
-            return texts[first[start]]
         return "".join([text for row in range(start, stop) for text in texts[first[row] : last[row] + 1]])
 
     return source
