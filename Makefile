@@ -9,7 +9,7 @@ JOBS ?= 2
 CORPORA := $(or $(BLOCKML_CORPORA),$(realpath ../shared/corpora))
 COMPARED := $(if $(CORPORA),$(addprefix $(CORPORA)/,wcxb l3s-gn1 cleaneval cleanportaleval),data/sites data/pages)
 
-.PHONY: help docs sdist sanitize fuzz fuzz-sanitized hostile audit pythons engines demo test lint format data model wheel oldest peers gate pin bench paper compare parameters templates default backends clean
+.PHONY: help docs sdist sanitize fuzz fuzz-sanitized fuzz-guided hostile audit pythons engines demo test lint format data model wheel oldest peers gate pin bench paper compare parameters templates default backends clean
 
 help:
 	@echo "make demo    train on data/, extract, predict in batch, compare, write the report (in $(OUT)/)"
@@ -27,6 +27,7 @@ help:
 	@echo "make gate    no extractor is worse on data/ than pinned; make pin raises the floors"
 	@echo "make compare every extractor, model and third-party tool on the labelled corpora, or on data/ without them"
 	@echo "make fuzz    feed damaged pages, archives and model files for MINUTES=5 each; fuzz-sanitized: under gcc's sanitizers"
+	@echo "make fuzz-guided  the same guided by coverage, by atheris and clang, for SECONDS=300 each"
 	@echo "make hostile  hostile pages through blockml and other extractors; fills docs/robustness.md"
 	@echo "make audit   look for known vulnerabilities of the installed versions (asks the network)"
 	@echo "make peers   test the adapters of third-party tools"
@@ -129,6 +130,22 @@ fuzz-sanitized: sanitize
 	cd $(OUT)/sanitized && ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc \
 	  LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 	  ../../$(BIN)/python -m tools.fuzz page model --minutes $(MINUTES)
+
+# With the coverage of the extension as guide, which needs clang. The address sanitizer of atheris watches.
+SECONDS ?= 300
+
+fuzz-guided:
+	rm -rf $(OUT)/guided && mkdir -p $(OUT)/guided
+	cp -r blockml tools models data hatch_build.py pyproject.toml $(OUT)/guided/
+	rm -f $(OUT)/guided/blockml/_kernel/*.so
+	$(PYTHON) -m venv --clear $(OUT)/guided-venv
+	$(OUT)/guided-venv/bin/python -m pip install --quiet atheris numpy lxml webencodings selectolax hatchling setuptools
+	cd $(OUT)/guided && CC=clang LDSHARED="clang -shared" ../guided-venv/bin/python -c "from pathlib import Path; import hatch_build; \
+	  hatch_build.compiled(Path('.').resolve(), flags=('-fsanitize=address,fuzzer-no-link', '-g'))"
+	cd $(OUT)/guided && for target in page trees model; do \
+	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
+	  LD_PRELOAD="$$(../guided-venv/bin/python -c 'import atheris; print(atheris.path())')/asan_with_fuzzer.so" \
+	  ../guided-venv/bin/python -m tools.fuzz.guided $$target -max_total_time=$(SECONDS) || exit 1; done
 
 hostile: $(VENV)/.peers
 	$(BIN)/python -m benchmarks.hostile --report docs/robustness.md

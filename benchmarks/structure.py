@@ -37,7 +37,7 @@ KINDS: Mapping[str, frozenset[str]] = {
 }
 #: Parts of tables, in the order in which :func:`in_data_tables` counts them.
 _PARTS = {"tables": frozenset({"table"}), "rows": frozenset({"tr"}), "cells": frozenset({"td", "th"})}
-#: Collections that the released models were not trained on (docs/default.md).
+#: Collections that the released models were not trained on (docs/studies/default.md).
 COLLECTIONS = (
     "cleaneval",
     "l3s-gn1",

@@ -66,7 +66,7 @@ def test_hints_install_from_the_checkout() -> None:
     for extra in ("progress", "report", "fast", "boost", "compare"):
         assert extra in extras
         assert install_hint(extra).endswith(f'pip install ".[{extra}]"')
-    texts = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("blockml/**/*.py")]
+    texts = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("blockml/**/*.py")]
     wrong = [path.name for path in texts if re.search(r"pip install .?blockml", path.read_text(encoding="utf-8"))]
     assert wrong == []
 

@@ -46,7 +46,7 @@ SOURCES = sorted(
 )
 PAGES = [
     *(ROOT / name for name in ("README.md", "CHANGELOG.md", "Makefile")),
-    *sorted(path for folder in ("docs", "models") for path in ROOT.glob(f"{folder}/*.md")),
+    *sorted(path for folder in ("docs", "models") for path in (ROOT / folder).rglob("*.md")),
 ]
 
 

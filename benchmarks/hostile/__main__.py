@@ -26,7 +26,7 @@ from benchmarks.hostile.systems import SYSTEMS, available
 from blockml.cli.output import note
 
 #: Sizes of a page in bytes, limit in seconds, and limit of memory in bytes beyond which a process ends.
-SIZES = (250_000, 500_000, 1_000_000)
+SIZES = (125_000, 250_000, 500_000)
 SECONDS, MEMORY = 60, 4 << 30
 _START, _END = "<!-- table -->", "<!-- end of table -->"
 

@@ -37,6 +37,16 @@ def _nested(opening: str, closing: str) -> Callable[[int], bytes]:
     return made
 
 
+def _nested_before(opening: str, piece: str) -> Callable[[int], bytes]:
+    """Elements within each other, as many as may be open, before many small ones."""
+
+    def made(size: int) -> bytes:
+        n = min(1_900, size // 2 // len(opening))
+        return (opening * n + piece * ((size - n * len(opening)) // len(piece))).encode()
+
+    return made
+
+
 def _mismatched(size: int) -> bytes:
     n = size // 11
     return ("<div><span>" * (n // 2) + "</p></div>" * (n // 2)).encode()
@@ -96,6 +106,10 @@ SHAPES: Mapping[str, Callable[[int], bytes]] = {
     "a long byline": _repeated('<p class="author">', "and ", "</p>"),
     "spaces in a byline": _repeated('<meta name=author content="x', " ", 'y"><p>text'),
     "dates": _repeated("", "<time>2024-01-01</time>"),
+    "nested authors": _nested_before("<div class=author>", "<i>w</i> "),
+    "nested microdata": _nested_before("<div itemprop=author>", "<i>w</i> "),
+    "nested headlines": _nested_before("<div><h1>", "<i>w</i> "),
+    "spaces in microdata": _repeated('<meta itemprop=author content="x', " ", 'y"><p>text'),
     "comments": _repeated("", "<!-- -->"),
     "comments, not closed": _repeated("", "<!--"),
     "scripts, not closed": _repeated("", "<script>"),

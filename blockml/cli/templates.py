@@ -38,7 +38,7 @@ _INPUT_HELP = "page file, folder, glob, or .jsonl file of {id, html, url}"
 #: Entries of the indices that are counts; the report shows them elsewhere.
 _COUNTS = ("documents", "clusters", "groups")
 
-#: Best distance with an automatic threshold (docs/templates-results.md); cp is a little faster.
+#: Best distance with an automatic threshold (docs/studies/templates-results.md); cp is a little faster.
 _DISTANCE = "ctss"
 
 #: Share of known words below which ``--update`` warns. With eight pages learnt and four added, it was .10 and more for

@@ -24,8 +24,8 @@ CLASSES = (Label.OTHER, Label.HEADING, Label.MAIN, Label.SUPPLEMENT, Label.RELAT
 
 _CLASS = re.compile(r"x-nc-sel([0-5])\b")
 _TAG = re.compile(
-    r"<!--.*?-->"  # tags inside comments, scripts and styles are text
-    r"|<(?P<raw>script|style)\b.*?</(?P=raw)\s*>"
+    r"<!--.*?(?:-->|\Z)"  # tags inside comments, scripts and styles are text
+    r"|<(?P<raw>script|style)\b.*?(?:</(?P=raw)\s*>|\Z)"
     r"""|<(?P<close>/)?(?P<name>[a-z][a-z0-9:]*)(?P<attributes>(?:[^>"']|"[^"]*"|'[^']*')*)>""",
     re.IGNORECASE | re.DOTALL,
 )

@@ -34,7 +34,8 @@ HTML_SUFFIXES = (".html", ".htm", ".html.gz", ".htm.gz")
 #: Bytes of a page in which its own address is searched, the elements that declare it, and the address in them.
 _HEAD = 100_000
 _DECLARING = re.compile(
-    rb"""<link\b[^<>]*\brel\s*=\s*["']?canonical\b[^<>]*>|<meta\b[^<>]*\b(?:property|name)\s*=\s*["']?og:url\b[^<>]*>""",
+    rb"""<link\b[^<>]{0,2000}\brel\s*=\s*["']?canonical\b[^<>]{0,2000}>"""
+    rb"""|<meta\b[^<>]{0,2000}\b(?:property|name)\s*=\s*["']?og:url\b[^<>]{0,2000}>""",
     re.IGNORECASE,
 )
 _ADDRESS = re.compile(rb"""\b(?:href|content)\s*=\s*["']?(https?://[^\s"'<>]+)""", re.IGNORECASE)

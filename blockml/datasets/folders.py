@@ -17,10 +17,12 @@ from blockml.errors import DatasetError, UnknownNameError
 from blockml.page import Label
 from blockml.storage.atomic import atomic_write
 
-__all__ = ["PAGE_NAMES", "read_folders", "read_labels", "read_text", "write_labels"]
+__all__ = ["IGNORE", "PAGE_NAMES", "read_folders", "read_labels", "read_text", "write_labels"]
 
 #: File names of pages.
 PAGE_NAMES = ("page.html", "page.html.gz", "page.htm")
+#: Label in ``labels.jsonl`` of text that may be content or not.
+IGNORE = "ignore"
 
 
 def read_folders(folder: Path, name: str) -> Dataset:
@@ -84,6 +86,8 @@ def read_text(path: Path) -> str:
 def read_labels(path: Path) -> RunGold:
     """Read JSON lines of ``{"text", "label"}``, which cover the text of a page in order.
 
+    The label ``ignore`` marks text that may be content or not.
+
     Raises
     ------
     DatasetError
@@ -94,8 +98,8 @@ def read_labels(path: Path) -> RunGold:
     return RunGold(tuple(_runs(path)))
 
 
-def _runs(path: Path) -> Iterator[tuple[str, Label]]:
-    legal = {str(label) for label in Label}
+def _runs(path: Path) -> Iterator[tuple[str, Label | None]]:
+    legal = {*map(str, Label), IGNORE}
     for number, line in enumerate(path.read_text(encoding="utf-8-sig").rstrip("\n").split("\n"), start=1):
         try:
             row = json.loads(line)
@@ -104,17 +108,17 @@ def _runs(path: Path) -> Iterator[tuple[str, Label]]:
             raise DatasetError(f"line {number} is not an object with 'text' and 'label'", source=path) from None
         if label not in legal:
             raise UnknownNameError("label", str(label), legal, source=f"{path}, line {number}")
-        yield text, Label(label)
+        yield text, None if label == IGNORE else Label(label)
 
 
-def write_labels(path: Path, texts: Iterable[str], labels: Iterable[Label]) -> None:
-    """Write labels of a page's blocks, in order, atomically; :func:`read_labels` reads them.
+def write_labels(path: Path, texts: Iterable[str], labels: Iterable[Label | None]) -> None:
+    """Write labels of a page's blocks, in order, atomically; :func:`read_labels` reads them. None is ``ignore``.
 
     Raises
     ------
     OSError
         The file can't be written.
     """
-    rows = [{"text": text, "label": str(label)} for text, label in zip(texts, labels, strict=True)]
+    rows = [{"text": text, "label": str(label or IGNORE)} for text, label in zip(texts, labels, strict=True)]
     with atomic_write(path) as stream:
         stream.write("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode("utf-8", "replace"))

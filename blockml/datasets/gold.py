@@ -24,6 +24,8 @@ __all__ = ["LABELS", "LABEL_CODE", "BlockLabels", "Gold", "RegionGold", "RunGold
 LABELS: tuple[Label, ...] = tuple(Label)
 #: Index of each label in :data:`LABELS`.
 LABEL_CODE: Mapping[Label, int] = MappingProxyType({label: code for code, label in enumerate(LABELS)})
+#: Code of text that may be content or not.
+_NO_LABEL = len(LABELS)
 
 #: Minimum share of a block's tokens matched to gold text for it to be content (our choice; Kim et al. 2013 labelled
 #: blocks by hand).
@@ -148,9 +150,13 @@ def _matching(texts: Sequence[str], snippets: Sequence[str]) -> NDArray[np.bool_
 
 @dataclass(frozen=True, slots=True)
 class RunGold:
-    """Labelled runs of text that cover the whole visible text of the page, in order."""
+    """Labelled runs of text that cover the whole visible text of the page, in order.
 
-    runs: tuple[tuple[str, Label], ...]
+    The label None stands for text that may be content or not: it is not part of the gold text, and its blocks have no
+    gold.
+    """
+
+    runs: tuple[tuple[str, Label | None], ...]
 
     def text(self, main: Set[Label] = MAIN_LABELS) -> str | None:
         """Join the runs whose label is in ``main``."""
@@ -161,6 +167,13 @@ class RunGold:
 
         Runs and blocks are matched by their characters other than white space. If these differ (another parser, an
         edited page), words are aligned instead.
+
+        Examples
+        --------
+        >>> import blockml
+        >>> page = blockml.parse("<p>Cats rule.</p><p>By Ann</p>")
+        >>> RunGold((("Cats rule.", Label.MAIN), ("By Ann", None))).label(page).known.tolist()
+        [True, False]
         """
         codes, is_start = self._character_codes(page)
         n = len(page.blocks)
@@ -168,16 +181,16 @@ class RunGold:
         # In blocks of punctuation only, which have no words, every character votes.
         wordless = np.bincount(owner[is_start], minlength=n) == 0
         votes = is_start | wordless[owner]
-        count = np.zeros((n, len(LABELS)), dtype=np.int64)
+        count = np.zeros((n, len(LABELS) + 1), dtype=np.int64)
         np.add.at(count, (owner[votes], codes[votes]), 1)
-        first = np.full((n, len(LABELS)), np.iinfo(np.int64).max - 1)  # position of each label's first character
+        first = np.full((n, len(LABELS) + 1), np.iinfo(np.int64).max - 1)  # position of each label's first character
         np.minimum.at(first, (owner, codes), np.arange(len(codes)))
         is_best = count == count.max(axis=1, keepdims=True)
         chosen = np.where(is_best, first, np.iinfo(np.int64).max).argmin(axis=1)
-        is_main = np.array([label in main for label in LABELS])
+        is_main = np.array([*[label in main for label in LABELS], False])
         share = count[:, is_main].sum(axis=1) / np.maximum(1, count.sum(axis=1))
-        labels = tuple([LABELS[code] for code in chosen.tolist()])
-        return BlockLabels(is_main[chosen], share.astype(np.float32), np.ones(n, dtype=bool), labels)
+        labels = tuple([(*LABELS, Label.OTHER)[code] for code in chosen.tolist()])
+        return BlockLabels(is_main[chosen], share.astype(np.float32), chosen != _NO_LABEL, labels)
 
     def matches(self, page: Page) -> bool:
         """Tell whether runs and blocks have the same characters in the same order, ignoring white space."""
@@ -190,7 +203,8 @@ class RunGold:
         is_start = np.zeros(int(lengths.sum()), dtype=bool)
         has_word = [any(map(str.isalnum, piece)) for piece in pieces]
         is_start[(np.cumsum(lengths) - lengths)[has_word]] = True
-        gold_codes = np.array([LABEL_CODE[label] for _, label in self.runs], dtype=np.int64)
+        numbers = [_NO_LABEL if label is None else LABEL_CODE[label] for _, label in self.runs]
+        gold_codes = np.array(numbers, dtype=np.int64)
         if self.matches(page):
             return np.repeat(gold_codes, [len(_solid([text])) for text, _ in self.runs]), is_start
         gold_pieces = [text.split() for text, _ in self.runs]

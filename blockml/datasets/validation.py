@@ -59,7 +59,7 @@ _MOVED_SHARE = 0.2
 #: Each of the marks below contains one of these strings, which are much faster to search for.
 _TOOL_NAMES = (b"x-nc-", b"_item_id", b"readability-page", b"data-label", b"data-block-type")
 _TOOL_MARKS = re.compile(
-    rb"""class\s*=\s*["']?[^"'>]*\bx-nc-|_item_id\s*=|id\s*=\s*["']?readability-page|"""
+    rb"""class\s*=\s*["']?[^"'>]{0,300}\bx-nc-|_item_id\s*=|id\s*=\s*["']?readability-page|"""
     # Pages use these two attributes for other purposes; only values that are labels count.
     + rb"""data-label\s*=\s*["'](?:%s)["']|""" % "|".join(Label).encode()
     + rb"""data-block-type\s*=\s*["'](?:%s)["']""" % "|".join(REGION_LABELS).encode(),

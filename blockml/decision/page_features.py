@@ -34,7 +34,7 @@ PAGE_FEATURES = (
 )
 
 #: Index of the feature that predicts the F1 of the page. Trees trained to predict F1 from all features ranked pages
-#: worse (docs/default.md).
+#: worse (docs/studies/default.md).
 PREDICTED_F1 = PAGE_FEATURES.index("predicted_f1")
 _UNSURE = (np.float32(0.2), np.float32(0.8))
 

@@ -15,6 +15,7 @@ from socketserver import ThreadingMixIn
 from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
+from blockml.datasets.folders import IGNORE
 from blockml.errors import BlockmlError, MissingExtraError, UsageError
 from blockml.labelling.sanitised import sanitised
 from blockml.labelling.store import LabelStore, PageToLabel
@@ -137,7 +138,7 @@ class LabelServer:
             {"id": page.id, "title": page.title, "confidence": round(page.confidence, 3), "state": page.state}
             for page in self.store.pages.values()
         ]
-        return {"pages": pages, "labels": [str(label) for label in Label], "model": self.store.extractor.id}
+        return {"pages": pages, "labels": [*map(str, Label), IGNORE], "model": self.store.extractor.id}
 
     def _show(self) -> dict[str, Any]:
         import bottle
@@ -147,7 +148,7 @@ class LabelServer:
         return {
             "id": page.id,
             "html": sanitised(parsed),
-            "labels": [str(label) for label in self.store.labels(page, parsed, decision)],
+            "labels": [str(label or IGNORE) for label in self.store.labels(page, parsed, decision)],
             "scores": [round(score, 3) for score in decision.scores.tolist()],
             "ranges": _ranges(parsed),
             "state": page.state,
@@ -161,7 +162,7 @@ class LabelServer:
         try:
             change = json.loads(request.body.read(_MAX_BODY))
             page = self._page(change["id"])
-            labels = [Label(name) for name in change["labels"]]
+            labels = [None if name == IGNORE else Label(name) for name in change["labels"]]
             done = bool(change["done"])
         except (ValueError, KeyError, TypeError) as error:
             raise UsageError(f"not a change of labels: {error}") from error

@@ -96,12 +96,12 @@ class LabelStore:
         options = self.extractor.parsing.options()
         return parse(content, url=page.meta.get("url"), charset=page.meta.get("encoding"), **options)
 
-    def labels(self, page: PageToLabel, parsed: Page, decision: Decision) -> list[Label]:
-        """Return the stored labels of a page's blocks, or the proposal for a page without."""
+    def labels(self, page: PageToLabel, parsed: Page, decision: Decision) -> list[Label | None]:
+        """Return the stored labels of a page's blocks, None for ignored ones; without stored labels, the proposal."""
         place = self._place(page) / "labels.jsonl"
         if place.is_file():
-            stored = read_labels(place).label(parsed).labels
-            return list(stored or ())
+            stored = read_labels(place).label(parsed)
+            return [label if known else None for label, known in zip(stored.labels or (), stored.known, strict=True)]
         guessed = decision.labels or [Label.MAIN] * len(decision.kept)
         content = (Label.MAIN, Label.HEADING, Label.SUPPLEMENT)
         return [
@@ -109,8 +109,8 @@ class LabelStore:
             for kept, label in zip(decision.kept.tolist(), guessed, strict=True)
         ]
 
-    def save(self, page: PageToLabel, parsed: Page, labels: Sequence[Label], *, done: bool) -> None:
-        """Write a page folder with the labels of all blocks.
+    def save(self, page: PageToLabel, parsed: Page, labels: Sequence[Label | None], *, done: bool) -> None:
+        """Write a page folder with the labels of all blocks; None for blocks that are ignored.
 
         Raises
         ------

@@ -19,9 +19,20 @@ _SEPARATOR = re.compile(r"\s+[|\-–—:·•»«›‹/~]+\s+|\s*[|»«›‹�
 _MAX_WORDS, _COMMON = 50, 0.5
 
 
+#: Nodes of an element that is read as a headline, name or date, and elements that are tried. Elements may lie within
+#: each other, so that the time for all of them would grow with the square of the page (our choice: real headlines have
+#: a few nodes, and pages a few of them).
+_MAX_NODES, MAX_ELEMENTS = 256, 100
+
+
 def element_text(page: Page, node: int) -> str:
-    """Return the visible text of an element, with white space normalised and without the sign of a link to itself."""
+    """Return the visible text of an element, with white space normalised and without the sign of a link to itself.
+
+    Empty for an element that is too large for a headline, a name or a date.
+    """
     nodes = page.nodes
+    if nodes.end[node] - node > _MAX_NODES:
+        return ""
     words = " ".join([nodes.texts[i] for i in range(node, int(nodes.end[node])) if nodes.tag[i] == 0]).split()
     return " ".join(words[:-1] if words[-1:] == ["¶"] else words)
 
@@ -85,7 +96,7 @@ def headline(page: Page, declared: Sequence[str], site_name: str | None, host: s
     title = without_site(page.title, site_name, host)
     known = {_key(name) for name in (site_name, host) if name}
     candidates = []
-    for node in page.nodes.indices("h1").tolist():
+    for node in page.nodes.indices("h1").tolist()[:MAX_ELEMENTS]:
         text = element_text(page, node)
         if text and len(text.split()) <= _MAX_WORDS:
             candidates.append(text)
@@ -108,7 +119,7 @@ def headline_blocks(page: Page) -> NDArray[np.bool_]:
     nodes, blocks = page.nodes, page.blocks
     found = np.zeros(len(blocks), dtype=bool)
     title = set(metric_tokens(page.title))
-    for node in nodes.indices("h1").tolist():
+    for node in nodes.indices("h1").tolist()[:MAX_ELEMENTS]:
         words = set(metric_tokens(element_text(page, node)))
         if words and len(words & title) >= _COMMON * len(words):
             found |= (blocks.node >= node) & (blocks.node < nodes.end[node])

@@ -10,7 +10,7 @@ from urllib.parse import urljoin, urlsplit
 
 from blockml.metadata.attribute_words import nodes_with_words
 from blockml.metadata.dates import iso_date
-from blockml.metadata.headline import element_text, headline, without_site
+from blockml.metadata.headline import MAX_ELEMENTS, element_text, headline, without_site
 from blockml.metadata.json_ld import json_ld_objects, main_object, names, text_of
 from blockml.metadata.scripts import main_script
 from blockml.page import Page
@@ -171,6 +171,7 @@ class _Found:
 
     def _read_property(self, key: str, value: str) -> None:
         """Take the value of a microdata property."""
+        value = " ".join(value.split())
         for name, keys in _SCHEMA.items():
             if name != "title" and key in (item.lower() for item in keys):
                 self.add(name, (value,) if name == "authors" else _keywords(value) if name == "keywords" else value,
@@ -178,13 +179,15 @@ class _Found:
 
     def read_microdata(self) -> None:
         nodes = self.page.nodes
+        n_read = 0
         for node in self.nodes_with(b"itemprop"):
             attributes = nodes.attributes[node]
             keys = (attributes.get("itemprop") or "").lower().split()
             if nodes.name(node) == "meta" or not keys:
                 continue
             for key in keys:
-                if key in ("author", "datepublished", "datemodified"):
+                if key in ("author", "datepublished", "datemodified") and n_read < MAX_ELEMENTS:
+                    n_read += 1
                     value = attributes.get("content") or attributes.get("datetime") or element_text(self.page, node)
                     if value and len(value) < 120:
                         self._read_property(key, value)
@@ -193,7 +196,7 @@ class _Found:
         """Iterate over short visible texts that name an author."""
         nodes = self.page.nodes
         for needle, word in ((b"uthor", "author"), (b"yline", "byline")):
-            for node in self.nodes_with(needle):
+            for node in self.nodes_with(needle)[:MAX_ELEMENTS]:
                 attributes = nodes.attributes[node]
                 label = " ".join(attributes.get(key) or "" for key in ("rel", "class", "id", "data-testid")).lower()
                 if nodes.name(node) in ("meta", "link", "body", "html", "img") or word not in label:

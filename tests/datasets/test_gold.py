@@ -102,6 +102,20 @@ def test_run_gold_text_is_what_counts_as_content() -> None:
     assert gold.text(MAIN_LABELS | {Label.COMMENT}) == "T\nB\nC"
 
 
+def test_text_that_may_be_content_or_not() -> None:
+    """It is not part of the gold text; its blocks have no gold, with other runs in the same block by majority."""
+    gold = RunGold((("By Ann", None), ("Cats rule the world", Label.MAIN), ("in May", None)))
+    assert gold.text() == "Cats rule the world"
+    separate = gold.label(blockml.parse("<p>By Ann</p><p>Cats rule the world</p><p>in May</p>"))
+    assert separate.known.tolist() == [False, True, False]
+    assert separate.main.tolist() == [False, True, False]
+    assert separate.labels == (Label.OTHER, Label.MAIN, Label.OTHER)
+    joined = gold.label(blockml.parse("<p>By Ann Cats rule</p><p>the world in May</p>"))
+    assert joined.known.tolist() == [False, True]  # the first run wins a tie
+    aligned = gold.label(blockml.parse("<p>By Ann</p><p>Cats rule the whole world</p><p>in May</p>"))
+    assert aligned.known.tolist() == [False, True, False]
+
+
 def test_inner_region_wins() -> None:
     """Regions nest; blocks outside all regions are unknown."""
     page = blockml.parse("<div><p>a</p><p>b</p></div><p>c</p>")

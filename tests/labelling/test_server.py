@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import blockml
 from blockml.datasets import open_dataset
 from blockml.extractors import resolve
 from blockml.labelling.store import LabelStore
@@ -183,10 +184,19 @@ def test_mouse_and_keyboard(server: LabelServer) -> None:
         blocks = [int(spans.nth(number).get_attribute("data-block") or -1) for number in (5, 8)]
         assert len(set(stored(server, "p1")[blocks[0] : blocks[1] + 1])) == 1
         page.locator("#labels button", has_text="footer").click()
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("0")
+        page.wait_for_function("() => labels.includes('ignore')")
         page.keyboard.press("Enter")
         page.wait_for_function("() => current.id !== 'p1'")
         done = stored(server, "p1")
-        assert open_dataset(server.store.output).pages[0].flags == ()
+        assert "ignore" in done
+        labelled = open_dataset(server.store.output).pages[0]
+        assert labelled.flags == ()
+        content, gold = labelled.load()
+        assert gold is not None
+        known = gold.label(blockml.parse(content)).known
+        assert known.tolist() == [label != "ignore" for label in done]
         page.reload()
         page.wait_for_selector("#page [data-block]")
         show(found, "p1")

@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import blockml
-from blockml.metadata import page_metadata
+from blockml.metadata import headline, metadata, page_metadata
 from blockml.metadata.dates import iso_date
 from blockml.metadata.headline import headline_blocks, without_site
 from blockml.metadata.json_ld import json_ld_objects
+from blockml.page import Page
 from blockml.page.metadata import Metadata
 from tests.strategies import messy_html
 
@@ -202,3 +203,41 @@ def test_an_address_is_no_page(wrong: str) -> None:
     with pytest.raises(blockml.errors.UsageError, match="html must be a page, but"):
         blockml.extract(wrong)
     assert blockml.extract(wrong.encode()).page.nodes  # bytes come from a crawl
+
+
+@pytest.mark.parametrize(
+    ("opening", "most"),
+    [("<div class=author>", 100), ("<div itemprop=author>", 100), ("<div><h1>", 100), ("<div class=date>", 40)],
+)
+def test_elements_within_each_other_are_read_a_few_times(
+    opening: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The texts that are read don't grow with the square of the page: few elements are tried, large ones skipped."""
+    read: list[int] = []
+    original = headline.element_text
+
+    def counted(page: Page, node: int) -> str:
+        text = original(page, node)
+        read.append(len(text))
+        return text
+
+    monkeypatch.setattr(metadata, "element_text", counted)
+    monkeypatch.setattr(headline, "element_text", counted)
+    page = blockml.parse(opening * 1_000 + "<i>w</i> " * 20_000)
+    page_metadata(page)
+    assert len(read) <= 4 * most  # several words name authors and dates
+    assert sum(read) == 0
+
+
+def test_an_element_too_large_for_a_headline_has_no_text() -> None:
+    """A wrapper with the class of a byline is no byline."""
+    page = blockml.parse("<h1>Cats <b>rule</b></h1><div class=author>" + "<i>w</i>" * 200 + "</div>")
+    (h1,), (wrapper,) = page.nodes.indices("h1").tolist(), page.nodes.indices("div").tolist()
+    assert headline.element_text(page, h1) == "Cats rule"
+    assert headline.element_text(page, wrapper) == ""
+
+
+def test_white_space_of_microdata_is_collapsed() -> None:
+    """As in other declarations."""
+    found = page_metadata(blockml.parse("<meta itemprop=description content='Cats \n  rule'><p>x"))
+    assert found.description == "Cats rule"

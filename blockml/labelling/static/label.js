@@ -183,11 +183,16 @@ function key(event) {
   const chord = event.ctrlKey || event.metaKey;
   if (chord && event.key !== "z") return;
   const action = chord ? undo : KEYS[event.key];
-  const number = Number(event.key);
+  const number = names.findIndex((_, place) => keyOf(place) === event.key);
   if (action) action();
-  else if (number >= 1 && number <= names.length) put(...selection(), names[number - 1]);
+  else if (number >= 0) put(...selection(), names[number]);
   else return;
   event.preventDefault();
+}
+
+// The labels have the keys 1 to 9; the last one, text that may be content or not, has 0.
+function keyOf(number) {
+  return String((number + 1) % 10);
 }
 
 async function start() {
@@ -200,7 +205,7 @@ async function start() {
     button.dataset.label = name;
     button.append(name, " ");
     const hint = document.createElement("kbd");
-    hint.textContent = number + 1;
+    hint.textContent = keyOf(number);
     button.append(hint);
     button.addEventListener("click", () => { put(...selection(), name); $("page").focus({ preventScroll: true }); });
     return button;
