@@ -49,9 +49,9 @@ demo: $(VENV)/.installed
 	@echo "== train on data/ and measure by cross-validation"
 	$(BIN)/blockml train --dataset sites=data/sites --dataset pages=data/pages -o $(OUT)/demo.blockml --jobs $(JOBS)
 	@echo "== extract one page with the model just trained"
-	$(BIN)/blockml extract data/pages/short-article/page.html --model $(OUT)/demo.blockml
+	$(BIN)/blockml extract data/sites/harbour-courier/courier-article-03/page.html --model $(OUT)/demo.blockml
 	@echo "== the same with the released model, as Markdown"
-	$(BIN)/blockml extract data/pages/short-article/page.html --format markdown
+	$(BIN)/blockml extract data/sites/harbour-courier/courier-article-03/page.html --format markdown
 	@echo "== extract all pages in batch"
 	$(BIN)/blockml predict data/sites data/pages -o $(OUT)/predictions.jsonl --jobs $(JOBS)
 	@echo "== scores: the demo model has seen these pages, the released models have not"
@@ -63,7 +63,7 @@ demo: $(VENV)/.installed
 	@echo "== cluster the pages by template"
 	$(BIN)/blockml templates cluster data/sites --truth folder -o $(OUT)/clusters.html
 	@echo "== explain the decision on each block"
-	$(BIN)/blockml view data/pages/short-article/page.html -o $(OUT)/view.html
+	$(BIN)/blockml view data/sites/harbour-courier/courier-article-03/page.html -o $(OUT)/view.html
 	@echo "== written: $(OUT)/demo.blockml, its card, $(OUT)/predictions.jsonl, $(OUT)/demo-comparison/report.html, $(OUT)/clusters.html, $(OUT)/view.html"
 
 test: $(VENV)/.installed
