@@ -26,8 +26,8 @@ from benchmarks.hostile.systems import SYSTEMS, available
 from blockml.cli.output import note
 
 #: Sizes of a page in bytes, limit in seconds, and limit of memory in bytes beyond which a process ends.
-SIZES = (125_000, 250_000, 500_000)
-SECONDS, MEMORY = 60, 4 << 30
+SIZES = (250_000, 500_000)
+SECONDS, MEMORY = 20, 4 << 30
 _START, _END = "<!-- table -->", "<!-- end of table -->"
 
 Trial = Mapping[str, Any]
@@ -153,13 +153,17 @@ def main() -> None:
         for shape in dict.fromkeys(("ordinary", *arguments.shapes)):
             results.setdefault(system, {})[shape] = trials(system, shape, arguments.sizes)
             note(f"{system}, {shape}: {results[system][shape][-1]}")
-    tables = report(results)
+        if arguments.report is not None:  # after each system, as a run takes long
+            replace_tables(arguments.report, report(results))
     if arguments.report is None:
-        print(tables)
-        return
-    text = arguments.report.read_text(encoding="utf-8")
+        print(report(results))
+
+
+def replace_tables(path: Path, tables: str) -> None:
+    """Replace the tables of a document."""
+    text = path.read_text(encoding="utf-8")
     start, end = text.index(_START) + len(_START), text.index(_END)
-    arguments.report.write_text(f"{text[:start]}\n\n{tables}\n\n{text[end:]}", encoding="utf-8")
+    path.write_text(f"{text[:start]}\n\n{tables}\n\n{text[end:]}", encoding="utf-8")
 
 
 if __name__ == "__main__":
