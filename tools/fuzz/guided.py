@@ -16,6 +16,7 @@ import warnings
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import atheris
@@ -99,33 +100,27 @@ def model(data: bytes) -> None:
     assert np.isfinite(result.scores).all()
 
 
-_KEPT: dict[str, object] = {}
-
-
+@cache
 def _default() -> TrainedExtractor:
-    if "default" not in _KEPT:
-        _KEPT["default"] = blockml.load("default")
-    return _KEPT["default"]  # type: ignore[return-value]
+    return TrainedExtractor(load_model(ROOT / "models" / "default.blockml"))
 
 
+@cache
 def _some_page() -> blockml.Page:
-    if "page" not in _KEPT:
-        _KEPT["page"] = parse(b"<h1>Cats</h1><p>Cats <a href=/>rule</a> the world.<p>Nobody asked.")
-    return _KEPT["page"]  # type: ignore[return-value]
+    return parse(b"<h1>Cats</h1><p>Cats <a href=/>rule</a> the world.<p>Nobody asked.")
 
 
+@cache
 def _small_members() -> Mapping[str, bytes]:
     """Return the members of the file of a model of one tree with two leaves."""
-    if "members" not in _KEPT:
-        end = np.array([1, -1, -1], np.int32)
-        tree = Trees(np.array([0, -1, -1], np.int32), np.array([0.5, 0, 0]), end, end + np.array([1, 0, 0], np.int32),
-                     np.array([0, -1.0, 1.0]), np.array([0], np.int32))  # fmt: skip
-        held = load_model(ROOT / "models" / "kim2013.blockml")
-        path = Path(_FOLDER.name, "small.blockml")
-        save_model(replace(held, predictors={"trees": TreeEnsemble(tree)}, weights={"trees": 1.0}), path)
-        with zipfile.ZipFile(path) as archive:
-            _KEPT["members"] = {name: archive.read(name) for name in archive.namelist()}
-    return _KEPT["members"]  # type: ignore[return-value]
+    left, right = np.array([1, -1, -1], np.int32), np.array([2, -1, -1], np.int32)
+    tree = Trees(np.array([0, -1, -1], np.int32), np.array([0.5, 0, 0]), left, right,
+                 np.array([0, -1.0, 1.0]), np.array([0], np.int32))  # fmt: skip
+    held = load_model(ROOT / "models" / "kim2013.blockml")
+    path = Path(_FOLDER.name, "small.blockml")
+    save_model(replace(held, predictors={"trees": TreeEnsemble(tree)}, weights={"trees": 1.0}), path)
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
 
 
 def _page_seeds() -> Iterable[bytes]:
