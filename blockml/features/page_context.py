@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +16,7 @@ from blockml.features.kernel_page import KernelPage
 from blockml.features.keywords import keyword_bits
 from blockml.features.tags import TagTable
 from blockml.page import Blocks, Nodes, Page
+from blockml.page.attributes import Attributes
 from blockml.text.characters import ALNUM, CJK, CLAUSE, DIGIT, SENTENCE, SPACE, UPPER, classes, code_points
 
 __all__ = ["COUNTED", "REACH", "PageContext"]
@@ -30,6 +31,7 @@ _ROW_OF = {mask: row for row, mask in enumerate(COUNTED.tolist())}
 
 #: Names and properties of ``meta`` elements that features read, in lower case.
 META = frozenset({"description", "og:description", "og:title", "og:type", "og:url"})
+_META_BYTES = sorted(name.encode() for name in META)
 
 
 class PageContext:
@@ -230,8 +232,7 @@ class PageContext:
     def meta(self) -> Mapping[str, str]:
         """Contents of the page's ``meta`` elements with a name or property in :data:`META`; the first of each."""
         found: dict[str, str] = {}
-        of_node = self.nodes.attributes.__getitem__
-        for attributes in map(of_node, self.nodes.indices("meta").tolist()):
+        for attributes in self._attributes("meta", _META_BYTES):
             name = (attributes.get("property") or attributes.get("name") or "").lower()
             if name in META and name not in found:
                 found[name] = attributes.get("content") or ""
@@ -242,5 +243,11 @@ class PageContext:
     @cached_property
     def canonical(self) -> str:
         """Canonical address that the page declares; empty without one."""
-        links = (self.nodes.attributes[node] for node in self.nodes.indices("link").tolist())
+        links = self._attributes("link", [b"canonical"])
         return next((link.get("href") or "" for link in links if (link.get("rel") or "").lower() == "canonical"), "")
+
+    def _attributes(self, name: str, values: Iterable[bytes]) -> Iterator[Mapping[str, str]]:
+        """Iterate over the attributes of the elements with a name that may have one of some values."""
+        elements, attributes = self.nodes.indices(name), self.nodes.attributes
+        chosen = attributes.holders(elements, values) if isinstance(attributes, Attributes) else elements.tolist()
+        return map(attributes.__getitem__, chosen)

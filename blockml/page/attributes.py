@@ -5,7 +5,8 @@ Most elements repeat the attributes of others, and features read the attributes 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import overload
 
 import numpy as np
@@ -68,6 +69,32 @@ class Attributes(Sequence[Mapping[str, str]]):
         if self._mapped is None:
             self._mapped = [0, *(np.flatnonzero(self.ends[1:] == self.ends[:-1]) + 1).tolist()]
         return self._mapped
+
+    def holders(self, nodes: NDArray[np.int64], values: Iterable[bytes]) -> list[int]:
+        """Return the nodes (n,) that may have one of some values, without decoding their attributes.
+
+        Values are ASCII in lower case and match in any case. Nodes whose attributes were given as mappings are returned
+        whatever these hold, and so are nodes with an attribute of such a name.
+
+        Examples
+        --------
+        >>> held = Attributes(np.array([1, 2]), [None] * 3, b"name\\0Author\\0name\\0title\\0", np.array([0, 12, 23]))
+        >>> held.holders(np.array([0, 1]), [b"author"])
+        [0]
+        """
+        if not len(nodes):
+            return []
+        numbers = self.number[nodes]
+        start = int(self.ends[max(int(numbers.min()) - 1, 0)])
+        pairs = self.pairs[start : int(self.ends[numbers.max()])].lower()
+        found = set(self.mapped())
+        for value in values:
+            ended = value + b"\0"
+            place = pairs.find(ended)
+            while place >= 0:
+                found.add(bisect_right(self.ends, start + place))
+                place = pairs.find(ended, place + 1)
+        return [node for node, number in zip(nodes.tolist(), numbers.tolist(), strict=True) if number in found]
 
     def _decode(self, number: int) -> Mapping[str, str]:
         if not number:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -247,3 +248,18 @@ def test_a_view_goes_as_soon_as_nobody_holds_it() -> None:
 def test_time_does_not_explode(html: str) -> None:
     """A hostile page costs no more than a large one: some of these would take minutes, were any step quadratic."""
     assert np.isfinite(features.build(blockml.parse(html), "page")).all()
+
+
+_NAMES = st.sampled_from(["Description", "og:TYPE", "og:url", "description", "oescription", "OG:Title", "x"])
+_METAS = st.lists(st.tuples(st.sampled_from(["name", "property", "description", "class"]), _NAMES, _NAMES), max_size=6)
+
+
+@settings(max_examples=60)
+@given(_METAS, st.sampled_from(["canonical", "Canonical", "canonical x", "icon"]))
+def test_declarations_are_found_without_decoding_all_attributes(metas: list[tuple[str, str, str]], rel: str) -> None:
+    """``meta`` and ``link`` elements chosen by their bytes give what all of them give."""
+    html = "".join(f"<meta {key}='{value}' content='{content}'>" for key, value, content in metas)
+    page = blockml.parse(f"<p class=a>{html}<link rel='{rel}' href=/a><p>x")
+    decoded = replace(page, nodes=replace(page.nodes, attributes=list(page.nodes.attributes)))
+    one, other = PageContext(page), PageContext(decoded)
+    assert (one.meta, one.canonical) == (other.meta, other.canonical)
