@@ -137,9 +137,9 @@ class Paragraph:
         if place < 0:
             return
         _, address, start = self._opened.pop(place)
-        if without and _PRIVATE.sub("", "".join(self.parts[start:])).strip() in without:
-            del self.parts[start:]
-        elif mark is Mark.CODE:
+        if self.cut(start, without):
+            return
+        if mark is Mark.CODE:
             self._end_code(start)
         elif self._has_text(start):
             parts = self.parts
@@ -150,6 +150,13 @@ class Paragraph:
             self._append(_CLOSE, end, mark)
             if is_spaced:
                 parts.append(" ")
+
+    def cut(self, start: int, texts: frozenset[str]) -> bool:
+        """Remove the parts from a place on if their text is one of some texts; tell whether it is."""
+        if not texts or _PRIVATE.sub("", "".join(self.parts[start:])).strip() not in texts:
+            return False
+        del self.parts[start:]
+        return True
 
     def _has_text(self, start: int) -> bool:
         """Move white space out of the begin of a mark; without text leave the mark out and return false."""

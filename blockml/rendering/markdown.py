@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,7 +121,7 @@ class _Writer:
         names, texts, separators, skipped = self.nodes.names, self.nodes.texts, self.separators, 0
         paragraph, flush = self.paragraph, self._flush
         open_ends: list[int] = []
-        closers: list[Callable[[], None]] = []
+        closers: list[Callable[[], object]] = []
         for node, tag, end in zip(order, tags, ends, strict=True):
             if node < skipped:
                 continue
@@ -160,11 +161,10 @@ class _Writer:
         elif self.paragraph.parts and not self.paragraph.ends_with_break():
             self._flush()
 
-    def _open(self, node: int, name: str) -> Callable[[], None] | None:
+    def _open(self, node: int, name: str) -> Callable[[], object] | None:
         """Begin an element, and return what ends it; None if nothing does."""
         if name == "a":
-            address = self.absolute(self.nodes.attributes[node].get("href", ""))
-            return self._begin_mark(Mark.LINK, address) if address else None
+            return self._link(self.nodes.attributes[node].get("href", ""))
         if name in _MARKS:
             return self._begin_mark(_MARKS[name])
         self._flush()
@@ -182,10 +182,18 @@ class _Writer:
             return self._end_container
         return self._flush
 
+    def _link(self, address: str) -> Callable[[], object] | None:
+        """Begin a link, without an address in a heading that is a link to itself."""
+        if self.heading and address.startswith("#"):
+            start = len(self.paragraph.parts)
+            return partial(self.paragraph.cut, start, _ANCHORS)
+        absolute = self.absolute(address)
+        return self._begin_mark(Mark.LINK, absolute) if absolute else None
+
     def _in_cell(self) -> bool:
         return bool(self.tables) and self.tables[-1].parts is not None
 
-    def _begin_mark(self, mark: Mark, address: str = "") -> Callable[[], None] | None:
+    def _begin_mark(self, mark: Mark, address: str = "") -> Callable[[], object] | None:
         if self.paragraph.has(mark):
             return None
         self.paragraph.open(mark, address)
@@ -222,7 +230,7 @@ class _Writer:
         if container.is_term and not container.is_pending:
             self.defined.add(container.list_node)
 
-    def _open_part(self, node: int, name: str) -> Callable[[], None]:
+    def _open_part(self, node: int, name: str) -> Callable[[], object]:
         """Begin a table of data, its caption, a row or a cell."""
         if name == "table":
             self.tables.append(_Table())
