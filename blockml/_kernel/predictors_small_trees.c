@@ -47,11 +47,11 @@ static void add_tree_scalar(const PrunedTree *tree, const float *values, Py_ssiz
 }
 
 #if defined(__GNUC__)
-enum { MAX_VECTORS = 4, MIN_VECTORS = 1 }; /* rows that fit the registers of most machines */
-typedef float Floats __attribute__((vector_size(4 * LANES), aligned(4), may_alias)); /* unaligned */
-typedef int32_t Masks __attribute__((vector_size(4 * LANES)));
+enum { VECTOR = 8, MAX_VECTORS = 4 }; /* rows of a register; more registers would not fit most machines */
+typedef float Floats __attribute__((vector_size(4 * VECTOR), aligned(4), may_alias)); /* unaligned */
+typedef int32_t Masks __attribute__((vector_size(4 * VECTOR)));
 
-/* Adds the leaf values of a tree to the sums of n_vectors * LANES rows, except the rows before `first`. */
+/* Adds the leaf values of a tree to the sums of n_vectors * VECTOR rows, except the rows before `first`. */
 static inline __attribute__((always_inline)) void add_to_rows(const PrunedTree *tree, const float *values, double *sums,
                                                               int n_vectors, Py_ssize_t first) {
     const Masks all = (Masks){0} + (int32_t)tree->reachable;
@@ -61,22 +61,22 @@ static inline __attribute__((always_inline)) void add_to_rows(const PrunedTree *
         const Floats *x = (const Floats *)(values + tree->tests[i].column);
         for (int k = 0; k < n_vectors; k++) bits[k] &= others | (x[k] <= tree->tests[i].threshold);
     }
-    uint32_t left[MAX_VECTORS * LANES];
+    uint32_t left[MAX_VECTORS * VECTOR];
     memcpy(left, bits, (size_t)n_vectors * sizeof *bits);
-    for (Py_ssize_t row = first; row < n_vectors * LANES; row++) sums[row] += tree->values[first_bit(left[row])];
+    for (Py_ssize_t row = first; row < n_vectors * VECTOR; row++) sums[row] += tree->values[first_bit(left[row])];
 }
 
 WIDE static void add_tree(const PrunedTree *tree, const float *values, Py_ssize_t n_rows, double *sums) {
-    enum { MANY = MAX_VECTORS * LANES, FEW = MIN_VECTORS * LANES };
+    enum { MANY = MAX_VECTORS * VECTOR };
     Py_ssize_t row = 0;
-    if (n_rows < FEW) {
+    if (n_rows < VECTOR) {
         add_tree_scalar(tree, values, n_rows, sums);
         return;
     }
     for (; row + MANY <= n_rows; row += MANY) add_to_rows(tree, values + row, sums + row, MAX_VECTORS, 0);
-    for (; row < n_rows; row += FEW) {
-        Py_ssize_t begin = row + FEW <= n_rows ? row : n_rows - FEW; /* overlaps rows already added */
-        add_to_rows(tree, values + begin, sums + begin, MIN_VECTORS, row - begin);
+    for (; row < n_rows; row += VECTOR) {
+        Py_ssize_t begin = row + VECTOR <= n_rows ? row : n_rows - VECTOR; /* overlaps rows already added */
+        add_to_rows(tree, values + begin, sums + begin, 1, row - begin);
     }
 }
 #else
