@@ -1,4 +1,4 @@
-/* Duplicated lines, page features, and scores of blocks by a decision policy. References: blockml.decision.lines,
+/* Page features, and scores of blocks by a decision policy. References: blockml.decision.lines,
    blockml.decision.page_features, blockml.decision.policy.
 
    Numbers are computed in the order of the references, which gives the same results to the last bit. */
@@ -245,83 +245,6 @@ PyObject *policy_scores(PyObject *module, PyObject *arguments) {
     }
 done:
     free(memory);
-    while (n_open--) PyBuffer_Release(&view[n_open]);
-    return result;
-}
-
-/* Returns the text of a line, or NULL with an exception set: the texts of its blocks with words. */
-static PyObject *text_of_line(PyObject *texts, const int32_t *n_words, Py_ssize_t begin, Py_ssize_t end) {
-    if (end == begin + 1) return Py_NewRef(PyTuple_GetItem(texts, begin));
-    PyObject *parts = PyList_New(0), *space = PyUnicode_FromString(" "), *joined = NULL;
-    int failed = parts == NULL || space == NULL;
-    for (Py_ssize_t i = begin; i < end && !failed; i++)
-        failed = n_words[i] > 0 && PyList_Append(parts, PyTuple_GetItem(texts, i)) < 0;
-    if (!failed) joined = PyUnicode_Join(space, parts);
-    Py_XDECREF(parts);
-    Py_XDECREF(space);
-    return joined;
-}
-
-/* Returns the first block of the first line with a text, which begins at `begin` if it is new, or -1 with an exception
-   set. `known` maps texts to these blocks. */
-static Py_ssize_t first_with_text(PyObject *known, PyObject *text, Py_ssize_t begin) {
-    PyObject *first = text == NULL ? NULL : PyDict_GetItemWithError(known, text);
-    if (first != NULL) return PyLong_AsSsize_t(first);
-    if (text == NULL || PyErr_Occurred() || (first = PyLong_FromSsize_t(begin)) == NULL) return -1;
-    int failed = PyDict_SetItem(known, text, first);
-    Py_DECREF(first);
-    return failed < 0 ? -1 : begin;
-}
-
-/* Writes the number (n,) of the text of each line that occurs more than once, otherwise -1; returns -1 with an
-   exception set. Lines with a negative number are not compared. */
-static int number_duplicates(PyObject *known, PyObject *texts, const int64_t *line, const int32_t *n_words,
-                             int64_t min_words, int64_t *number) {
-    enum { N_COUNTERS = 1024 };
-    Py_ssize_t n = PyTuple_Size(texts);
-    uint32_t counters[N_COUNTERS] = {0}; /* lines by words: only those with as many words can have the same text */
-    for (Py_ssize_t begin = 0, end; begin < n; begin = end) {
-        number[begin] = 0;
-        for (end = begin; end < n && line[end] == line[begin]; end++) number[begin] += n_words[end];
-        counters[number[begin] & (N_COUNTERS - 1)]++;
-    }
-    for (Py_ssize_t begin = 0, end, first; begin < n; begin = end) {
-        for (end = begin + 1; end < n && line[end] == line[begin];) end++;
-        int64_t words = number[begin], found = -1;
-        if (line[begin] >= 0 && words >= min_words && counters[words & (N_COUNTERS - 1)] > 1) {
-            PyObject *text = text_of_line(texts, n_words, begin, end);
-            first = first_with_text(known, text, begin);
-            Py_XDECREF(text);
-            if (first < 0) return -1;
-            if (first < begin) found = first;
-            for (Py_ssize_t i = first; i < begin && line[i] == line[first]; i++) number[i] = first;
-        }
-        for (Py_ssize_t i = begin; i < end; i++) number[i] = found;
-    }
-    return 0;
-}
-
-/* duplicated_lines(texts, line, n_words, min_words, number). */
-PyObject *duplicated_lines(PyObject *module, PyObject *arguments) {
-    enum { LINE, WORDS, NUMBER, N };
-    static const Py_ssize_t sizes[N] = {8, 4, 8};
-    PyObject *object[N], *texts, *known = PyDict_New(), *result = NULL;
-    Py_buffer view[N];
-    long long min_words;
-    int n_open = 0;
-    (void)module;
-    if (known == NULL || !PyArg_ParseTuple(arguments, "O!OOLO", &PyTuple_Type, &texts, &object[LINE], &object[WORDS],
-                                           &min_words, &object[NUMBER]))
-        goto done;
-    if ((n_open = open_arrays(object, view, sizes, N)) < N) goto done;
-    int is_sound = 1;
-    for (int k = 0; k < N; k++) is_sound &= view[k].len / sizes[k] == PyTuple_Size(texts);
-    if (!is_sound)
-        PyErr_SetString(PyExc_ValueError, "columns of blocks differ in length");
-    else if (number_duplicates(known, texts, view[LINE].buf, view[WORDS].buf, min_words, view[NUMBER].buf) == 0)
-        result = Py_NewRef(Py_None);
-done:
-    Py_XDECREF(known);
     while (n_open--) PyBuffer_Release(&view[n_open]);
     return result;
 }

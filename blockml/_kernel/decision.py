@@ -14,20 +14,6 @@ class DecisionKernel(Protocol):
     """Compiled functions of decisions; columns are (n_blocks,)."""
 
     @staticmethod
-    def duplicated_lines(
-        texts: tuple[str, ...],
-        line: NDArray[np.int64],
-        n_words: NDArray[np.int32],
-        min_words: int,
-        number: NDArray[np.int64],
-        /,
-    ) -> None:
-        """Number the texts of lines: :func:`blockml.decision.lines.duplicated_lines`.
-
-        Lines with a negative number are not compared.
-        """
-
-    @staticmethod
     def page_features(
         words: NDArray[np.float64],
         linked: NDArray[np.float64],

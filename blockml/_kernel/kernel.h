@@ -161,7 +161,6 @@ PyObject *sigmoid(PyObject *module, PyObject *arguments);
 PyObject *log_odds(PyObject *module, PyObject *arguments);
 
 /* decision.c */
-PyObject *duplicated_lines(PyObject *module, PyObject *arguments);
 PyObject *page_features(PyObject *module, PyObject *arguments);
 PyObject *policy_scores(PyObject *module, PyObject *arguments);
 

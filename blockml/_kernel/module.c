@@ -34,7 +34,6 @@ static PyMethodDef functions[] = {
     {"sigmoid", sigmoid, METH_VARARGS, NULL},
     {"log_odds", log_odds, METH_VARARGS, NULL},
     {"page_features", page_features, METH_VARARGS, NULL},
-    {"duplicated_lines", duplicated_lines, METH_VARARGS, NULL},
     {"policy_scores", policy_scores, METH_VARARGS, NULL},
     {"is_utf8", is_utf8, METH_O, NULL},
     {"word_densities", word_densities, METH_VARARGS, NULL},

@@ -7,12 +7,11 @@ enough: the most probable one, the first of several.
 
 from __future__ import annotations
 
-from itertools import compress, pairwise
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml import _kernel
 from blockml.page import Blocks, Flag, Separator
 
 __all__ = ["duplicate_penalties", "duplicated_lines", "line_means", "line_numbers", "line_weights", "smooth_lines"]
@@ -116,23 +115,26 @@ def duplicated_lines(blocks: Blocks, line: NDArray[np.intp], min_words: int) -> 
     >>> duplicated_lines(blocks, line_numbers(blocks), 3).tolist()
     [-1, 1, 1, 1, 1, -1]
     """
+    n_blocks, n_words = np.bincount(line), np.bincount(line, blocks.n_words).astype(np.int64)
+    # Only lines with the same number of words can have the same text.
+    is_candidate = (n_words >= min_words) & (np.bincount(n_words)[n_words] > 1)
     if (preformatted := blocks.flags & _PREFORMATTED).any():
-        line = np.where(np.bincount(line, preformatted)[line] > 0, ~line, line)
-    number = np.full(len(blocks), -1, dtype=np.int64)
-    if _kernel.compiled is not None:
-        line = np.ascontiguousarray(line, np.int64)
-        _kernel.compiled.duplicated_lines(blocks.texts, line, blocks.n_words, min_words, number)
-        return number
-    first: dict[str, slice] = {}  # blocks of the first line with each text
-    ends = [*(np.flatnonzero(np.diff(line)) + 1).tolist(), len(blocks)]
-    for start, end in pairwise([0, *ends]):
-        if not len(blocks) or line[start] < 0 or blocks.n_words[start:end].sum() < min_words:
-            continue
-        has_words = (blocks.n_words[start:end] > 0) | (end == start + 1)
-        text = " ".join(compress(blocks.texts[start:end], has_words))
-        if (known := first.setdefault(text, slice(start, end))).start < start:
-            number[known] = number[start:end] = known.start
-    return number
+        is_candidate &= np.bincount(line, preformatted) == 0
+    wanted = is_candidate.nonzero()[0]
+    stops = n_blocks.cumsum()[wanted]
+    starts, texts = stops - n_blocks[wanted], blocks.texts
+    chosen = [texts[row] for row in starts.tolist()]
+    several = (n_blocks[wanted] > 1).nonzero()[0]
+    if len(several):
+        has_words = (blocks.n_words > 0).tolist()
+        for place, start, stop in zip(several.tolist(), starts[several].tolist(), stops[several].tolist(), strict=True):
+            chosen[place] = " ".join(compress(texts[start:stop], has_words[start:stop]))
+    of_line = np.full(len(n_blocks), -1, dtype=np.int64)
+    if len(set(chosen)) < len(chosen):
+        first: dict[str, int] = {}
+        of_text = np.array([first.setdefault(text, start) for text, start in zip(chosen, starts.tolist(), strict=True)])
+        of_line[wanted] = np.where(np.bincount(of_text)[of_text] > 1, of_text, -1)
+    return of_line[line]
 
 
 def duplicate_penalties(

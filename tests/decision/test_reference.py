@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from blockml import _kernel
-from blockml.decision.lines import duplicated_lines, line_numbers
 from blockml.decision.page_features import BlockAmounts, page_features
 from blockml.decision.policy import DecisionPolicy, PolicyColumns, score_blocks
-from blockml.parsing import parse
 from tests.reference import python_reference
 
 policies = st.builds(
@@ -73,37 +71,6 @@ def test_scores_are_those_of_the_reference(policy: DecisionPolicy, page: Blocks,
     with python_reference():
         expected = score_blocks(policy, probabilities, columns, p_article)
     assert found.tobytes() == expected.tobytes()
-
-
-pieces = st.lists(st.sampled_from(["<p>", "<td>", " <b>", "<pre>", "</pre>", "a b", " c", "…", "é", "d e f"]))
-
-
-@given(pieces, st.integers(1, 4))
-def test_duplicated_lines_are_those_of_the_reference(parts: list[str], min_words: int) -> None:
-    """The numbers are equal."""
-    blocks = parse("".join(parts)).blocks
-    found = duplicated_lines(blocks, line_numbers(blocks), min_words)
-    with python_reference():
-        expected = duplicated_lines(blocks, line_numbers(blocks), min_words)
-    assert found.tolist() == expected.tolist()
-
-
-def test_duplicated_lines_need_columns_of_one_length() -> None:
-    """Nothing is read or written beyond an array."""
-    if _kernel.compiled is None:
-        pytest.skip("needs the compiled kernel")
-    compiled: Any = _kernel.compiled
-    line, n_words, texts = np.zeros(2, np.int64), np.full(2, 3, np.int32), ("a", "b")
-    for wrong in (
-        (texts[:1], line, n_words, 3, line.copy()),
-        (texts, line[:1], n_words, 3, line.copy()),
-        (texts, line, n_words[:1], 3, line.copy()),
-        (texts, line, n_words, 3, line[:1].copy()),
-        (list(texts), line, n_words, 3, line.copy()),
-        (texts, line, n_words.astype(np.int64), 3, line.copy()),
-    ):
-        with pytest.raises((ValueError, TypeError)):
-            compiled.duplicated_lines(*wrong)
 
 
 @pytest.mark.parametrize("place", range(7))
