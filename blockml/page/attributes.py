@@ -5,7 +5,6 @@ Most elements repeat the attributes of others, and features read the attributes 
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import overload
 
@@ -82,19 +81,21 @@ class Attributes(Sequence[Mapping[str, str]]):
         >>> held.holders(np.array([0, 1]), [b"author"])
         [0]
         """
-        if not len(nodes):
+        numbers = self.number[nodes].tolist()
+        if not numbers:
             return []
-        numbers = self.number[nodes]
-        start = int(self.ends[max(int(numbers.min()) - 1, 0)])
-        pairs = self.pairs[start : int(self.ends[numbers.max()])].lower()
-        found = set(self.mapped())
+        start = self.ends.item(max(min(numbers) - 1, 0))
+        pairs = self.pairs[start : self.ends.item(max(numbers))].lower()
+        places = []
         for value in values:
             ended = value + b"\0"
             place = pairs.find(ended)
             while place >= 0:
-                found.add(bisect_right(self.ends, start + place))
+                places.append(start + place)
                 place = pairs.find(ended, place + 1)
-        return [node for node, number in zip(nodes.tolist(), numbers.tolist(), strict=True) if number in found]
+        found, given = set(self.ends.searchsorted(places, side="right").tolist()), self.given
+        chosen = zip(nodes.tolist(), numbers, strict=True)
+        return [node for node, number in chosen if number in found or given[number] is not None]
 
     def _decode(self, number: int) -> Mapping[str, str]:
         if not number:
