@@ -246,9 +246,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"{given.step} needs {'--answers' if given.step == 'labels' else '--labels'}")
     judged = {row["id"]: row for row in lines(wanted)}
     if given.step == "labels":
+        rows = [
+            json.dumps(table_row(row, html, page, judged[row["id"]])) for row, html, page in pages(given.folder, judged)
+        ]
+        data = "".join(f"{row}\n" for row in sorted(rows)).encode()
         with atomic_write(given.output) as stream:
-            for row, html, page in pages(given.folder, judged):
-                stream.write(json.dumps(table_row(row, html, page, judged[row["id"]])).encode() + b"\n")
+            stream.write(gzip.compress(data, mtime=0) if given.output.suffix == ".gz" else data)
         return 0
     for row, html, page in pages(given.folder, judged):
         folder = given.output / row["id"]

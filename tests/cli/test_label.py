@@ -23,7 +23,14 @@ DATA = Path(__file__).parents[2] / "data"
 def test_the_command_serves_until_interrupted(tmp_path: Path) -> None:
     """The printed address opens the page; Ctrl+C ends with the next command to type."""
     command = [sys.executable, "-m", "blockml", "label", str(DATA / "pages"), "-o", str(tmp_path), "--no-browser"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ) as run:  # noqa: S603 (our own command)
+    before = signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a job in the background inherits that it is ignored
+    try:
+        run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)  # noqa: S603 (our own command)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with run:
         assert run.stdout is not None
         url = run.stdout.readline().strip()
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{32}", url)

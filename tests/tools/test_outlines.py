@@ -52,7 +52,7 @@ def test_every_block_is_in_one_group(html: str) -> None:
 
 def test_answers_become_a_data_set(tmp_path: Path) -> None:
     """Labels hold no text of the page, and give a data set together with it."""
-    folder, answers, labels = write_pages(tmp_path / "pool"), tmp_path / "answers.jsonl", tmp_path / "labels.jsonl"
+    folder, answers, labels = write_pages(tmp_path / "pool"), tmp_path / "answers.jsonl", tmp_path / "labels.jsonl.gz"
     assert main(["write", str(folder), "-o", str(tmp_path / "outlines.txt")]) == 0
     assert (tmp_path / "outlines.txt").read_text().startswith("=== shop | https://shop.example/ | Shop | en\n1 ")
     answers.write_text(json.dumps({"id": "shop", "kind": "collection", "content": ["2-3"], "ignore": [4]}))
