@@ -24,6 +24,7 @@ from blockml.text.tokens import metric_tokens
 from blockml.training.card import render_card
 from blockml.training.recipes import recipe
 from blockml.training.train import train
+from tools.outlines import labelled
 
 ROOT = Path(__file__).parent
 #: Pages of data/ with labelled blocks, for block types.
@@ -64,6 +65,9 @@ TERMS: Mapping[str, Terms] = {
     "39447d6c3bf8925fcc0c45995290aeeaf0460626738611ad75e1cbf8362236e9": Terms(
         "CC0-1.0", "groups of blocks marked by a language model on product, service, collection and listing pages"
     ),
+    "4fefcd8a7e74d15b3a3c31204b36e4d8b77f76b8de29c733bcf4277629cf2b0c": Terms(
+        "CC0-1.0", "data/labels/pool.jsonl.gz: blocks of pages of all kinds, marked by a language model from outlines"
+    ),
 }
 
 
@@ -84,7 +88,9 @@ class Release:
 
 
 #: Collections of articles, forums, shops, services and lists beside WCXB, with labels under MIT, Apache 2.0 or CC0.
-OTHERS = ("fundus", "magic-html", "mercury", "chinese-web-content", "forums", "outline-annotated")
+OTHERS = ("fundus", "magic-html", "mercury", "chinese-web-content", "forums", "outline-annotated", "pool")
+#: Labels of collections that have none of their own: see data/labels/README.md.
+LABELS: Mapping[str, Path] = {"pool": ROOT / "data" / "labels" / "pool.jsonl.gz"}
 RELEASES = (
     Release("kim2013"),
     Release("stacking"),
@@ -96,6 +102,12 @@ RELEASES = (
 WITHOUT_NAMES = ("magic-html",)
 #: Tokens of a block up to which it may be such a line (our choice).
 SHORT = 8
+
+
+def opened(name: str, folder: str) -> Dataset:
+    """Open a collection, with our labels if it has none of its own, and add its terms."""
+    dataset = labelled(Path(folder), LABELS[name]) if name in LABELS else open_dataset(f"{name}={folder}")
+    return judged(with_terms(dataset))
 
 
 def judged(dataset: Dataset) -> Dataset:
@@ -158,7 +170,7 @@ def write(release: Release, folders: Mapping[str, str], seed: int, jobs: int) ->
     is_complete = all(name in folders for name in release.corpora)
     target = ROOT / "models" if is_complete else ROOT / "out" / "models"
     if is_complete:
-        datasets = [judged(with_terms(open_dataset(f"{name}={folders[name]}"))) for name in release.main_corpora]
+        datasets = [opened(name, folders[name]) for name in release.main_corpora]
         type_datasets = [*(open_dataset(f"{name}={folders[name]}") for name in release.type_corpora), *own]
     else:
         note(f"no {' and '.join(release.corpora)}: {release.name} is trained on data/, as a check only")

@@ -18,11 +18,15 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from blockml.datasets.base import Dataset, page_from_row
 from blockml.datasets.folders import IGNORE, write_labels
+from blockml.datasets.gold import RunGold
+from blockml.errors import DatasetError
 from blockml.page import Label, Page
 from blockml.parsing import parse
 from blockml.storage.atomic import atomic_write
@@ -205,6 +209,32 @@ def run_labels(page: Page, runs: Iterable[Sequence[Any]]) -> list[Label | None]:
     return labels
 
 
+def labelled(folder: Path, table: Path) -> Dataset:
+    """Return the data set of the pages of a folder that have labels in a table.
+
+    Reading a page raises DatasetError if it is not the one that was labelled.
+    """
+    rows = list(lines(table))
+    read = [
+        page_from_row(
+            {key: value for key, value in row.items() if key not in ("runs", "sha256")},
+            row["id"], folder / "pages" / f"{row['id']}.html.gz", charset=row["encoding"], reader=partial(_read, row),
+        )
+        for row in rows
+    ]  # fmt: skip
+    return Dataset(folder.name, folder, "block labels", tuple(read))
+
+
+def _read(row: Mapping[str, Any], path: Path) -> tuple[bytes, RunGold]:
+    """Return a page and its labels."""
+    html = gzip.decompress(path.read_bytes())
+    page = parse(html, url=row["url"], charset=row["encoding"])
+    try:
+        return html, RunGold(tuple(zip(page.blocks.texts, run_labels(page, row["runs"]), strict=True)))
+    except ValueError as error:
+        raise DatasetError(str(error), source=path) from error
+
+
 def _digest(texts: Sequence[str]) -> str:
     return hashlib.blake2b("\n".join(texts).encode("utf-8", "replace"), digest_size=6).hexdigest()
 
@@ -244,8 +274,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     wanted = given.answers if given.step == "labels" else given.labels
     if wanted is None:
         parser.error(f"{given.step} needs {'--answers' if given.step == 'labels' else '--labels'}")
-    judged = {row["id"]: row for row in lines(wanted)}
     if given.step == "labels":
+        judged = {row["id"]: row for row in lines(wanted)}
         rows = [
             json.dumps(table_row(row, html, page, judged[row["id"]])) for row, html, page in pages(given.folder, judged)
         ]
@@ -253,13 +283,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with atomic_write(given.output) as stream:
             stream.write(gzip.compress(data, mtime=0) if given.output.suffix == ".gz" else data)
         return 0
-    for row, html, page in pages(given.folder, judged):
-        folder = given.output / row["id"]
+    for item in labelled(given.folder, wanted).pages:
+        html, gold = item.load()
+        folder = given.output / item.id
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "page.html").write_bytes(html)
-        kept = {key: value for key, value in judged[row["id"]].items() if key not in ("runs", "sha256")}
-        (folder / "meta.json").write_text(json.dumps(kept), encoding="utf-8")
-        write_labels(folder / "labels.jsonl", page.blocks.texts, run_labels(page, judged[row["id"]]["runs"]))
+        meta = {"id": item.id, "url": item.url, "site": item.site, "page_type": item.page_type, **item.extra}
+        (folder / "meta.json").write_text(json.dumps({**meta, "encoding": item.charset}), encoding="utf-8")
+        runs = gold.runs if isinstance(gold, RunGold) else ()
+        write_labels(folder / "labels.jsonl", [text for text, _ in runs], [label for _, label in runs])
     return 0
 
 

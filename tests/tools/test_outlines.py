@@ -57,7 +57,7 @@ def test_answers_become_a_data_set(tmp_path: Path) -> None:
     assert (tmp_path / "outlines.txt").read_text().startswith("=== shop | https://shop.example/ | Shop | en\n1 ")
     answers.write_text(json.dumps({"id": "shop", "kind": "collection", "content": ["2-3"], "ignore": [4]}))
     assert main(["labels", str(folder), "--answers", str(answers), "-o", str(labels)]) == 0
-    assert "Item" not in labels.read_text()
+    assert b"Item" not in gzip.decompress(labels.read_bytes())
     assert main(["folders", str(folder), "--labels", str(labels), "-o", str(tmp_path / "set")]) == 0
     (page,) = open_dataset(tmp_path / "set").pages
     html, gold = page.load()
