@@ -6,6 +6,7 @@ python -m benchmarks.kills --corpora DIR
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import random
 import shutil
@@ -16,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from blockml.cli.output import print_rows
+from blockml.cli.output import note, print_rows
 from blockml.datasets import open_dataset
 
 #: Kills of a run before it is left to end.
@@ -48,8 +49,35 @@ def trial(source: Path, folder: Path, jobs: int, kind: str, seed: int) -> dict[s
             kills += 1
     subprocess.run(command(source, out, jobs), check=False)  # noqa: S603
     equal = out.read_bytes() == whole.read_bytes()
+    if not equal:
+        note(f"{out.name}: {difference(records(whole), records(out))}")
     left = Path(f"{out}.parts").exists()
     return {"output": kind, "jobs": jobs, "seconds": seconds, "kills": kills, "bytes equal": equal, "parts left": left}
+
+
+def records(path: Path) -> list[dict[str, object]]:
+    """Return the records of an output."""
+    if path.suffix == ".parquet":
+        import pyarrow.parquet as pq
+
+        return list(pq.read_table(path).to_pylist())
+    data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    return [json.loads(line) for line in data.splitlines()]
+
+
+def difference(whole: list[dict[str, object]], other: list[dict[str, object]]) -> str:
+    """Describe where the records of a killed run differ from those of one that was not.
+
+    Examples
+    --------
+    >>> difference([{"id": "a", "text": "x"}], [{"id": "a", "text": "y"}])
+    "record 0: text was 'x' and is 'y'"
+    """
+    for number, (one, two) in enumerate(zip(whole, other, strict=False)):
+        for name in one:
+            if one[name] != two.get(name):
+                return f"record {number}: {name} was {one[name]!r:.300} and is {two.get(name)!r:.300}"
+    return f"{len(whole)} records became {len(other)}" if len(whole) != len(other) else "equal records, other bytes"
 
 
 def main() -> int:
@@ -72,8 +100,12 @@ def main() -> int:
         for kind in ("jsonl", "jsonl.gz", "parquet")
     ]
     print_rows(rows, "table")
-    shutil.rmtree(folder)
-    return int(not all(row["bytes equal"] for row in rows))
+    equal = all(row["bytes equal"] for row in rows)
+    if equal:
+        shutil.rmtree(folder)
+    else:
+        note(f"outputs are kept in {folder}")
+    return int(not equal)
 
 
 if __name__ == "__main__":
