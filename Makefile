@@ -20,7 +20,7 @@ help:
 	@echo "make model   train the released models, or as a check on data/ without BLOCKML_CORPORA"
 	@echo "make wheel   build the wheel and test it in an environment of its own"
 	@echo "make sanitize  run the tests of the C extension under gcc's address and undefined-behaviour sanitizers"
-	@echo "make sdist   build the source archive, install from it, and extract a page"
+	@echo "make sdist   build the source archive, install from it, extract a page, and run all tests from it"
 	@echo "make engines run the tests of Spark, datatrove, Ray, Hugging Face datasets, DuckDB and polars"
 	@echo "make oldest  run the tests with the oldest dependencies that pyproject.toml allows, without the C extension and with it"
 	@echo "make pythons run the tests with every newer Python on the path, or with those in PYTHONS"
@@ -106,6 +106,7 @@ sdist: $(VENV)/.installed
 	$(OUT)/sdist-venv/bin/python -m pip install --quiet --constraint constraints.txt $(OUT)/sdist/*.tar.gz
 	cd $(OUT) && sdist-venv/bin/python -c "import blockml._kernel as k; assert k.compiled, 'not compiled'"
 	cd $(OUT) && sdist-venv/bin/blockml extract ../data/pages/short-article/page.html
+	cd $(OUT)/sdist && tar -xzf *.tar.gz && $(MAKE) -C blockml_extract-*/ test
 
 # The C extension under gcc's address and undefined-behaviour sanitizers, in a copy of its own.
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g

@@ -1,4 +1,4 @@
-"""Labels of whole pages from outlines: groups of blocks with the same place in the markup, which a reader judges.
+"""Labels of whole pages from outlines: groups of blocks with the same place in the markup, each content or not.
 
 ``python -m tools.outlines write PAGES -o FILE`` writes the outlines of some pages as text,
 ``... labels PAGES --answers FILE -o LABELS`` turns a reader's answers into labels of blocks, which hold no text, and

@@ -42,7 +42,7 @@ def test_equal_parts_of_repeated_items_are_one_group() -> None:
 @settings(max_examples=50)
 @given(messy_html)
 def test_every_block_is_in_one_group(html: str) -> None:
-    """Whatever the page is like; groups are in the order of the page."""
+    """Of any page; groups are in the order of the page."""
     page = parse(html)
     found = groups(page)
     assert sorted(block for group in found for block in group.blocks) == list(range(len(page.blocks)))
