@@ -165,7 +165,7 @@ def _watch(process: subprocess.Popen[bytes], peak: list[int]) -> None:
     page = resource.getpagesize()
     while process.poll() is None:
         total = 0
-        for number in _tree(process.pid):
+        for number in process_tree(process.pid):
             try:
                 total += int(Path(f"/proc/{number}/statm").read_text(encoding="ascii").split()[1]) * page
             except OSError:
@@ -174,12 +174,13 @@ def _watch(process: subprocess.Popen[bytes], peak: list[int]) -> None:
         time.sleep(0.1)
 
 
-def _tree(number: int) -> Iterator[int]:
+def process_tree(number: int) -> Iterator[int]:
+    """Yield a process and those below it."""
     yield number
     try:
         for task in Path(f"/proc/{number}/task").iterdir():
             for child in (task / "children").read_text(encoding="ascii").split():
-                yield from _tree(int(child))
+                yield from process_tree(int(child))
     except OSError:
         return
 

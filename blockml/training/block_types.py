@@ -135,6 +135,9 @@ def _page_rows(
     is_weak = False
     if gold is not None and len(code):
         gold_labels = gold.label(page)
+        if gold_labels.labels is not None and {*gold_labels.labels} <= {Label.MAIN, Label.OTHER}:
+            # Who tells content from the rest calls everything else "other", comments and menus too.
+            gold_labels = replace(gold_labels, labels=None)
         is_weak = gold_labels.labels is None and bool(gold_labels.known.all())  # not snippets, which label too little
         if is_weak:
             gold_labels = weak_labels(page, gold_labels, page_type=labelled.page_type)
