@@ -69,8 +69,6 @@ _NO_NAME = re.compile(
     r"https?:|www\.|@|\A\W*\Z|\A(?:admin|editor|staff|redaktion|null|none|unknown)\Z|facebook\.com", re.IGNORECASE
 )
 _URL_DATE = re.compile(r"/((?:19|20)\d\d)[/-]([01]?\d)[/-]([0-3]?\d)(?=[/_-]|\Z)")
-#: Parts of attributes that name the canonical page, microdata, authors and dates.
-_WORDS = (b"canonical", b"itemprop", b"uthor", b"yline", b"date", b"Date", b"publish", b"time")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z0-9]{2,8})*", re.IGNORECASE)
 
 
@@ -107,13 +105,6 @@ class _Found:
         self.page = page
         self.values: dict[str, list[tuple[Any, str]]] = {}
         self.page_type: tuple[str, str] | None = None
-        self._with_words: Mapping[bytes, list[int]] | None = None
-
-    def nodes_with(self, word: bytes) -> list[int]:
-        """Return the elements with one of our words in their attributes."""
-        if self._with_words is None:
-            self._with_words = nodes_with_words(self.page.nodes, _WORDS)
-        return self._with_words[word]
 
     def add(self, name: str, value: Any, source: str) -> None:  # noqa: ANN401 (text or names)
         if value:
@@ -180,7 +171,8 @@ class _Found:
     def read_microdata(self) -> None:
         nodes = self.page.nodes
         n_read = 0
-        for node in self.nodes_with(b"itemprop"):
+        (marked,) = nodes_with_words(nodes, (b"itemprop",)).values()
+        for node in marked:
             attributes = nodes.attributes[node]
             keys = (attributes.get("itemprop") or "").lower().split()
             if nodes.name(node) == "meta" or not keys:
@@ -195,8 +187,9 @@ class _Found:
     def bylines(self) -> Iterator[str]:
         """Iterate over short visible texts that name an author."""
         nodes = self.page.nodes
-        for needle, word in ((b"uthor", "author"), (b"yline", "byline")):
-            for node in self.nodes_with(needle)[:MAX_ELEMENTS]:
+        named = nodes_with_words(nodes, (b"uthor", b"yline"))
+        for found, word in zip(named.values(), ("author", "byline"), strict=True):
+            for node in found[:MAX_ELEMENTS]:
                 attributes = nodes.attributes[node]
                 label = " ".join(attributes.get(key) or "" for key in ("rel", "class", "id", "data-testid")).lower()
                 if nodes.name(node) in ("meta", "link", "body", "html", "img") or word not in label:
@@ -214,8 +207,8 @@ class _Found:
     def dates(self) -> Iterator[str]:
         """Iterate over short visible texts in elements whose names speak of dates."""
         nodes = self.page.nodes
-        for word in (b"date", b"Date", b"publish", b"time"):
-            for node in self.nodes_with(word)[:40]:
+        for word, found in nodes_with_words(nodes, (b"date", b"Date", b"publish", b"time")).items():
+            for node in found[:40]:
                 attributes = nodes.attributes[node]
                 label = " ".join(attributes.get(key) or "" for key in ("class", "id", "data-testid"))
                 if word.decode() in label and nodes.name(node) not in ("meta", "link", "body", "html", "script"):
@@ -226,7 +219,8 @@ class _Found:
     def canonical(self) -> str | None:
         """Return the address of the first ``link`` to the canonical page."""
         nodes = self.page.nodes
-        links = (nodes.attributes[node] for node in self.nodes_with(b"canonical") if nodes.name(node) == "link")
+        (named,) = nodes_with_words(nodes, (b"canonical",)).values()
+        links = (nodes.attributes[node] for node in named if nodes.name(node) == "link")
         return next((link.get("href") for link in links if (link.get("rel") or "").lower() == "canonical"), None)
 
     def first(self, name: str) -> tuple[Any, str]:

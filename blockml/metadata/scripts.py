@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections import Counter
-from itertools import islice
 
 __all__ = ["main_script"]
 
@@ -38,10 +37,9 @@ def main_script(text: str) -> str | None:
     >>> main_script("Cats rule"), main_script("Кошки"), main_script("猫が好きです"), main_script("12")
     ('Latn', 'Cyrl', 'Jpan', None)
     """
-    sample = text[: 2 * _SAMPLE]
-    if sample.isascii():
-        return "Latn" if any(map(str.isalpha, sample)) else None
-    letters = islice(filter(str.isalpha, sample), _SAMPLE)
+    letters = "".join(filter(str.isalpha, text[: 2 * _SAMPLE]))[:_SAMPLE]
+    if letters.isascii():
+        return "Latn" if letters else None
     counts = Counter(_RANGES[bisect(_STARTS, ord(letter)) - 1][1] for letter in letters)
     counts.pop(None, None)
     if counts["Jpan"] * 20 >= sum(counts.values()) > 0:
