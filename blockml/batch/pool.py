@@ -6,6 +6,7 @@ record yet are extracted again one by one. The page at which the new worker dies
 
 from __future__ import annotations
 
+import os
 import pickle
 import queue
 import signal
@@ -39,6 +40,9 @@ _WAITING_PIECES = 64
 _POLL = 1.0
 #: Workers that die one after the other before their first unit until the run is given up.
 _FAILED_STARTS = 3
+#: Environment of workers: the allocator of pyarrow (mimalloc) returns no memory that the next rows need again, as the
+#: kernel clears it each time (with 3,000 pages of 196 KB, .5 ms of 3.5 ms a page).
+_KEPT_MEMORY = {"MIMALLOC_PURGE_DELAY": "-1"}
 
 
 class WorkerError(BlockmlError, RuntimeError):
@@ -87,7 +91,10 @@ class _Process:
         self.credit = threading.Semaphore(_WAITING_PIECES)
         program = f"import sys; sys.path[:] = {sys.path!r}; from blockml.batch.worker import work; work(sys.argv[1])"
         command = [sys.executable, "-c", program, str(clock_path)]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603
+        environment = _KEPT_MEMORY | os.environ
+        self._process = subprocess.Popen(  # noqa: S603
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+        )
         self._inbox = inbox
         self._thread = threading.Thread(target=self._receive, args=(setup,), daemon=True)
         self._thread.start()

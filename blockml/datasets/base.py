@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import os
 import re
+import stat
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -188,6 +190,9 @@ def read_bytes(path: Path, limit: int = -1) -> bytes:
     opener: Callable[..., BinaryIO] = gzip.open if path.suffix == ".gz" else open  # type: ignore[assignment]
     try:
         with opener(path, "rb") as stream:
+            if opener is open and limit >= 0:  # else memory for the limit is requested and returned for each page
+                found = os.fstat(stream.fileno())
+                limit = min(limit, found.st_size) if stat.S_ISREG(found.st_mode) else limit
             return stream.read(limit)
     except (EOFError, zlib.error) as error:
         raise OSError(f"damaged: {error}") from error

@@ -102,15 +102,17 @@ def line_ranges(path: Path, fields: RecordFields) -> Iterator[LineRange]:
     """Split a file that is not compressed into ranges of whole lines, about :data:`UNIT_BYTES` each."""
     start = position = n_lines = 0
     first = 1
-    with path.open("rb") as stream:
-        while block := stream.read(UNIT_BYTES):
-            n_lines += int(np.count_nonzero(np.frombuffer(block, np.uint8) == ord("\n")))  # faster than bytes.count
-            cut = block.rfind(b"\n") + 1
+    block = bytearray(UNIT_BYTES)
+    codes = np.frombuffer(block, np.uint8)
+    with path.open("rb", buffering=0) as stream:
+        while length := stream.readinto(block):
+            n_lines += int(np.count_nonzero(codes[:length] == ord("\n")))  # faster than bytes.count
+            cut = block.rfind(b"\n", 0, length) + 1
             if cut and position + cut - start >= UNIT_BYTES // 2:
                 yield LineRange(path, start, position + cut, first, fields)
                 first += n_lines
                 start, n_lines = position + cut, 0
-            position += len(block)
+            position += length
     if position > start:
         yield LineRange(path, start, position, first, fields)
 
@@ -141,8 +143,8 @@ def _page(line: bytes, length: int, default_id: str, fields: RecordFields) -> It
     """Return the page of a line; None for an empty line."""
     if length > len(line):
         return Item(default_id, error=f"the line has {length} bytes, more than a page may have")
-    line = line.removeprefix(_BOM).strip()
-    if not line:
+    line = line.removeprefix(_BOM)
+    if not line or line.isspace():
         return None
     try:
         row = _parse(line)
