@@ -48,7 +48,7 @@ class _Version:
 
     def __init__(self, checkout: Path, model: str, pages: Sequence[Source]) -> None:
         environment = {**os.environ, "PYTHONPATH": str(checkout), "OPENBLAS_NUM_THREADS": "1"}
-        self.process = subprocess.Popen(
+        self.process = subprocess.Popen(  # noqa: S603 (this Python, and the program above)
             [sys.executable, "-P", "-c", _PROGRAM, str(checkout), model],
             env=environment,
             stdin=subprocess.PIPE,
@@ -75,7 +75,8 @@ class _Version:
 
 
 def _open(stream: IO[bytes] | None) -> IO[bytes]:
-    assert stream is not None
+    if stream is None:
+        raise ValueError("the process has no pipe")
     return stream
 
 
