@@ -64,7 +64,7 @@ def extract(
     exclude
         Names of labels whose blocks are left out whatever they score.
     limits
-        Bounds on bytes, nodes and depth.
+        Bounds on bytes, nodes, blocks and depth.
     detector
         Guesses the encoding of bytes that declare none and are no UTF-8.
 

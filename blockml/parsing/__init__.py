@@ -15,7 +15,7 @@ from blockml.parsing.backends import BACKENDS, build
 from blockml.parsing.decoding import Detector, decode
 from blockml.parsing.limits import Limits
 from blockml.parsing.nesting import bounded
-from blockml.parsing.segmentation import PROFILES, segment
+from blockml.parsing.segmentation import PROFILES, join_rest, segment
 
 __all__ = ["BACKENDS", "PROFILES", "Limits", "build", "parse", "segment"]
 
@@ -58,7 +58,7 @@ def parse(
     tokenizer
         Definition of words: ``space``, ``boilerpipe`` or ``cjk``.
     limits
-        Bounds on bytes, nodes and depth.
+        Bounds on bytes, nodes, blocks and depth.
     detector
         Guesses the encoding of bytes that declare none and are not UTF-8.
 
@@ -104,9 +104,13 @@ def parse(
     if too_deep:
         warnings.append(f"elements nested deeper than {limits.depth} levels were flattened")
     blocks = segment(nodes, profile=profile, keep_wordless=keep_wordless, tokenizer=tokenizer)
+    most_blocks = limits.blocks_of(len(source))
+    if too_small := len(blocks) > most_blocks:
+        warnings.append(f"only the first {most_blocks - 1} blocks were told apart; the text after them is one block")
+        blocks = join_rest(blocks, nodes, most_blocks)
     if not decoded.is_text:
         status = Status.UNDECODABLE
-    elif cut or too_many or too_deep:
+    elif cut or too_many or too_deep or too_small:
         status = Status.TRUNCATED
     else:
         status = Status.OK if len(blocks) else Status.EMPTY_PAGE

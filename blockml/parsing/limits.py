@@ -8,6 +8,9 @@ from blockml.errors import UsageError
 
 __all__ = ["Limits"]
 
+#: None of 1,500 pages drawn from the labelled collections has more blocks.
+_BYTES_PER_BLOCK = 30
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -20,12 +23,25 @@ class Limits:
     """
 
     bytes: int = 64 * 2**20  #: Bytes of the source (characters of a ``str``) that are parsed; the rest is ignored.
-    nodes: int = 500_000  #: Elements and text nodes; later ones are left out. A block takes 2 kB of memory.
+    nodes: int = 500_000  #: Elements and text nodes; later ones are left out.
+    #: Text blocks of any page; a page of more than 30 bytes for each of these may have one block for 30 bytes. The text
+    #: after them is one block.
+    blocks: int = 5_000
     #: Nesting levels; deeper elements are flattened into their ancestor at this level, with their text.
     depth: int = 4_000
 
     def __post_init__(self) -> None:
-        for name in ("bytes", "nodes", "depth"):
+        for name in ("bytes", "nodes", "blocks", "depth"):
             value = getattr(self, name)
             if not isinstance(value, int) or value < 1:
                 raise UsageError(f"limits.{name} must be an integer of at least 1, got {value!r}")
+
+    def blocks_of(self, n_bytes: int) -> int:
+        """Return the most blocks of a page of so many bytes.
+
+        Examples
+        --------
+        >>> Limits().blocks_of(60_000), Limits().blocks_of(6_000_000)
+        (5000, 200000)
+        """
+        return max(self.blocks, n_bytes // _BYTES_PER_BLOCK)

@@ -16,7 +16,7 @@ from blockml.parsing.lines import VOID, line_numbers
 from blockml.text.characters import class_table
 from blockml.text.words import TOKENIZERS, find_words
 
-__all__ = ["BREAKING", "PROFILES", "segment"]
+__all__ = ["BREAKING", "PROFILES", "join_rest", "segment"]
 
 #: Segmentation profiles: the elements that do not end a block.
 PROFILES: Mapping[str, Set[str]] = {
@@ -79,6 +79,43 @@ def segment(nodes: Nodes, *, profile: str = "anchor", keep_wordless: bool = True
     else:
         blocks = _segment_compiled(_kernel.compiled, nodes, profile, tokenizer)
     return blocks if keep_wordless else _without_wordless(blocks)
+
+
+def join_rest(blocks: Blocks, nodes: Nodes, n_blocks: int) -> Blocks:
+    """Return the first blocks of a page, and all others joined to one, so that there are ``n_blocks``.
+
+    Parameters
+    ----------
+    blocks
+        More than ``n_blocks`` blocks of the page.
+    nodes
+        The tree.
+    n_blocks
+        Number of blocks, at least 1.
+    """
+    first = n_blocks - 1
+    is_glued = (blocks.separators[first + 1 :] == Separator.GLUED).tolist()
+    rest = zip(blocks.texts[first + 1 :], is_glued, strict=True)
+    text = blocks.texts[first] + "".join([text if glued else " " + text for text, glued in rest])
+    parent = _common_ancestor(nodes, blocks.node[first : first + 1], blocks.last_node[-1:])
+
+    def joined(column: NDArray[np.int32], last: NDArray[np.int32]) -> NDArray[np.int32]:
+        return np.append(column[:first], last).astype(np.int32)
+
+    return Blocks(
+        texts=(*blocks.texts[:first], text),
+        n_words=joined(blocks.n_words, blocks.n_words[first:].sum()),
+        n_linked=joined(blocks.n_linked, blocks.n_linked[first:].sum()),
+        first_line=blocks.first_line[:n_blocks],
+        last_line=joined(blocks.last_line, blocks.last_line[-1]),
+        parent=joined(blocks.parent, parent),
+        node=blocks.node[:n_blocks],
+        last_node=joined(blocks.last_node, blocks.last_node[-1]),
+        flags=blocks.flags[:n_blocks],
+        separators=blocks.separators[:n_blocks],
+        word_lengths=blocks.word_lengths,
+        parents=(*blocks.parents[:first], nodes.name(int(parent[0])) if parent[0] >= 0 else ""),
+    )
 
 
 def _segment_compiled(compiled: _kernel.Compiled, nodes: Nodes, profile: str, tokenizer: str) -> Blocks:

@@ -397,7 +397,7 @@ def test_no_page_raises(backend: str, html: bytes | str, profile: str) -> None:
 def test_formatting_elements_left_open_stay_cheap() -> None:
     """The standard re-opens them in every paragraph; libxml2 doesn't, and the default back end has to stay linear."""
     html = "".join(itertools.repeat("<p><b><i>x", 20_000))
-    assert len(blockml.parse(html).blocks) == 20_000
+    assert len(blockml.parse(html, limits=Limits(blocks=20_000)).blocks) == 20_000
 
 
 def test_a_page_on_which_html5lib_fails_is_parsed_by_lxml() -> None:
