@@ -118,8 +118,9 @@ def duplicated_lines(blocks: Blocks, line: NDArray[np.intp], min_words: int) -> 
     n_blocks, n_words = np.bincount(line), np.bincount(line, blocks.n_words).astype(np.int64)
     # Only lines with the same number of words can have the same text.
     is_candidate = (n_words >= min_words) & (np.bincount(n_words)[n_words] > 1)
-    if (preformatted := blocks.flags & _PREFORMATTED).any():
-        is_candidate &= np.bincount(line, preformatted) == 0
+    preformatted = (blocks.flags & _PREFORMATTED).nonzero()[0]
+    if len(preformatted):
+        is_candidate[line[preformatted]] = False
     wanted = is_candidate.nonzero()[0]
     stops = n_blocks.cumsum()[wanted]
     starts, texts = stops - n_blocks[wanted], blocks.texts

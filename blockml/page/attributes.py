@@ -81,21 +81,14 @@ class Attributes(Sequence[Mapping[str, str]]):
         >>> held.holders(np.array([0, 1]), [b"author"])
         [0]
         """
-        numbers = self.number[nodes].tolist()
-        if not numbers:
-            return []
-        start = self.ends.item(max(min(numbers) - 1, 0))
-        pairs = self.pairs[start : self.ends.item(max(numbers))].lower()
-        places = []
-        for value in values:
-            ended = value + b"\0"
-            place = pairs.find(ended)
-            while place >= 0:
-                places.append(start + place)
-                place = pairs.find(ended, place + 1)
-        found, given = set(self.ends.searchsorted(places, side="right").tolist()), self.given
-        chosen = zip(nodes.tolist(), numbers, strict=True)
-        return [node for node, number in chosen if number in found or given[number] is not None]
+        ended, given, pairs, number = [value + b"\0" for value in values], self.given, self.pairs, self.number[nodes]
+        starts, stops = self.ends[number - (number > 0)].tolist(), self.ends[number].tolist()
+        found = []
+        for node, of_node, start, stop in zip(nodes.tolist(), number.tolist(), starts, stops, strict=True):
+            held = pairs[start:stop].lower()
+            if given[of_node] is not None or any(value in held for value in ended):
+                found.append(node)
+        return found
 
     def _decode(self, number: int) -> Mapping[str, str]:
         if not number:

@@ -138,13 +138,14 @@ class BlockTypes:
         """
         if Label.COMMENT not in self.labels or not among.any():
             return None
-        (rows,) = among.nonzero()
         if self._comment_and_main is not None and comment_probability >= 0.5:
-            # A block that is more probably main content than a comment is a comment with a probability below .5.
+            # A block that is more probably main content than a comment is a comment with a probability below .5. These
+            # few trees on all rows cost less than to copy the rows.
             trees, classes = self._comment_and_main
             trees.check_width(matrix)
-            comment, main = trees.sums(_rows_of(matrix, rows), classes, 2).T
-            rows = rows[comment > main - _ROUNDING_MARGIN]
+            comment, main = trees.sums(matrix, classes, 2).T
+            among = among & (comment > main - _ROUNDING_MARGIN)
+        (rows,) = among.nonzero()
         if not len(rows):
             return None
         found = np.zeros(len(matrix), dtype=bool)

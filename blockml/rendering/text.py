@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import chain, compress
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,9 @@ def render_text(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, paragra
     'One boldly said.\\nTwo\\nThree'
     """
     gaps, texts = text_pieces(page, kept, paragraphs=paragraphs)
-    return "".join(chain.from_iterable(zip(gaps, texts, strict=True))).strip("\n")
+    pieces = gaps + texts  # of the size of both
+    pieces[::2], pieces[1::2] = gaps, texts
+    return "".join(pieces).strip("\n")
 
 
 def kept_separators(page: Page, rows: NDArray[np.intp]) -> NDArray[np.uint8]:
@@ -52,18 +54,18 @@ def text_pieces(
 ) -> tuple[list[str], list[str]]:
     """Return what stands before each kept block in the text, and the texts of the blocks; see :func:`render_text`."""
     blocks = page.blocks
-    rows = np.flatnonzero(np.asarray(kept, dtype=bool))
+    rows = np.asarray(kept, dtype=bool).nonzero()[0]
     if not len(rows):
         return [], []
     before = np.concatenate(([-1], rows[:-1]))  # the kept block before each
     separators = kept_separators(page, rows)
     texts = list(compress(blocks.texts, kept))
     by_separator = _SEPARATED_PARAGRAPHS if paragraphs else _SEPARATORS
-    gaps = list(map(by_separator.__getitem__, separators.tolist()))
-    is_preformatted = (blocks.flags & _PREFORMATTED)[rows] != 0
-    if is_preformatted.any():
+    gaps = [by_separator[separator] for separator in separators.tolist()]
+    is_preformatted = (blocks.flags[rows] & _PREFORMATTED) != 0
+    places = is_preformatted.nonzero()[0]
+    if len(places):
         source = _source_of(page)
-        places = np.flatnonzero(is_preformatted)
         first, last = blocks.node[rows[places]], blocks.last_node[rows[places]]
         raw = page.nodes.texts
         for place, node in zip(places.tolist(), first.tolist(), strict=True):
@@ -78,10 +80,11 @@ def text_pieces(
         for place, last, row in zip(places.tolist(), before[places].tolist(), rows[places].tolist(), strict=True):
             removed = source(last + 1, row)
             gaps[place] = "\n" if "\n" in removed else " " if removed else ""
-    if (separators == _CELL).any():
+    cells = (separators[1:] == _CELL).nonzero()[0] + 1
+    if len(cells):
         # Cells that begin before the end of each block.
         n_cells = np.cumsum(page.nodes.named({"td", "th"}))[blocks.node]
-        for place in (np.flatnonzero(separators[1:] == _CELL) + 1).tolist():
+        for place in cells.tolist():
             gaps[place] = "\t" * max(1, int(n_cells[rows[place]] - n_cells[before[place]]))  # one more per empty cell
     gaps[0] = ""
     return gaps, texts
