@@ -25,9 +25,9 @@ static uint32_t falling_key(float number) {
     return bits >> 31 ? bits : ~bits & 0x7fffffff;
 }
 
-enum { DIGIT_BITS = 11, N_DIGITS = 3, N_BUCKETS = 1 << DIGIT_BITS };
+enum { DIGIT_BITS = 8, N_DIGITS = 4, N_BUCKETS = 1 << DIGIT_BITS };
 
-/* Sorts items by their keys, stably, by three digits; `items` and `spare` have n items. Returns the sorted ones. */
+/* Sorts items by their keys, stably, by four digits; `items` and `spare` have n items. Returns the sorted ones. */
 static Item *sort_items(Item *items, Item *spare, size_t n) {
     for (int digit = 0; digit < N_DIGITS; digit++) {
         uint32_t starts[N_BUCKETS + 1] = {0};

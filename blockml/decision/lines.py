@@ -130,11 +130,12 @@ def duplicated_lines(blocks: Blocks, line: NDArray[np.intp], min_words: int) -> 
         has_words = (blocks.n_words > 0).tolist()
         for place, start, stop in zip(several.tolist(), starts[several].tolist(), stops[several].tolist(), strict=True):
             chosen[place] = " ".join(compress(texts[start:stop], has_words[start:stop]))
+    first: dict[str, int] = {}
+    of_text = [first.setdefault(text, start) for text, start in zip(chosen, starts.tolist(), strict=True)]
     of_line = np.full(len(n_blocks), -1, dtype=np.int64)
-    if len(set(chosen)) < len(chosen):
-        first: dict[str, int] = {}
-        of_text = np.array([first.setdefault(text, start) for text, start in zip(chosen, starts.tolist(), strict=True)])
-        of_line[wanted] = np.where(np.bincount(of_text)[of_text] > 1, of_text, -1)
+    if len(first) < len(of_text):
+        number = np.array(of_text)
+        of_line[wanted] = np.where(np.bincount(number)[number] > 1, number, -1)
     return of_line[line]
 
 

@@ -5,7 +5,9 @@ Most elements repeat the attributes of others, and features read the attributes 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import overload
 
 import numpy as np
@@ -81,14 +83,18 @@ class Attributes(Sequence[Mapping[str, str]]):
         >>> held.holders(np.array([0, 1]), [b"author"])
         [0]
         """
-        ended, given, pairs, number = [value + b"\0" for value in values], self.given, self.pairs, self.number[nodes]
+        number = self.number[nodes]
         starts, stops = self.ends[number - (number > 0)].tolist(), self.ends[number].tolist()
-        found = []
-        for node, of_node, start, stop in zip(nodes.tolist(), number.tolist(), starts, stops, strict=True):
-            held = pairs[start:stop].lower()
-            if given[of_node] is not None or any(value in held for value in ended):
-                found.append(node)
-        return found
+        parts = [self.pairs[start:stop] for start, stop in zip(starts, stops, strict=True)]
+        held, ends, found = b"".join(parts).lower(), list(accumulate(map(len, parts))), set[int]()
+        for value in values:
+            ended = value + b"\0"
+            place = held.find(ended)
+            while place >= 0:
+                found.add(bisect_right(ends, place))
+                place = held.find(ended, place + 1)
+        chosen = enumerate(zip(nodes.tolist(), number.tolist(), strict=True))
+        return [node for row, (node, of_node) in chosen if row in found or self.given[of_node] is not None]
 
     def _decode(self, number: int) -> Mapping[str, str]:
         if not number:

@@ -92,11 +92,10 @@ def text_pieces(
 
 def _source_of(page: Page) -> Callable[[int, int], str]:
     """Return a function that joins the texts of a range of blocks with the white space of the source."""
-    texts = page.nodes.texts
-    first: list[int] = page.blocks.node.tolist()
-    last: list[int] = page.blocks.last_node.tolist()
+    texts, blocks = page.nodes.texts, page.blocks
 
     def source(start: int, stop: int) -> str:
-        return "".join([text for row in range(start, stop) for text in texts[first[row] : last[row] + 1]])
+        first, last = blocks.node[start:stop].tolist(), blocks.last_node[start:stop].tolist()
+        return "".join([text for begin, end in zip(first, last, strict=True) for text in texts[begin : end + 1]])
 
     return source
