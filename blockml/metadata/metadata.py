@@ -11,7 +11,7 @@ from urllib.parse import urljoin, urlsplit
 
 from blockml.metadata.attribute_words import nodes_with_words
 from blockml.metadata.dates import iso_date
-from blockml.metadata.headline import MAX_ELEMENTS, element_text, headline, without_site
+from blockml.metadata.headline import MAX_ELEMENTS, element_text, headline
 from blockml.metadata.json_ld import json_ld_objects, main_object, names, text_of
 from blockml.metadata.scripts import main_script
 from blockml.page import Page
@@ -75,6 +75,8 @@ _NO_NAME = re.compile(
     r"https?:|www\.|@|\A\W*\Z|\A(?:admin|editor|staff|redaktion|null|none|unknown)\Z|facebook\.com", re.IGNORECASE
 )
 _URL_DATE = re.compile(r"/((?:19|20)\d\d)[/-]([01]?\d)[/-]([0-3]?\d)(?=[/_-]|\Z)")
+#: Addresses that need no resolution.
+_ABSOLUTE = re.compile(r"https?://[a-z0-9.-]+(?:/[\w.~%/!$&'()*+,=:@-]*+)?(?:\?[\w.~%/!$&'()*+,=:@-]++)?", re.ASCII)
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z0-9]{2,8})*", re.IGNORECASE)
 
 
@@ -270,11 +272,9 @@ class _Found:
         keep("script", main_script(_longest(page)), "visible")
         if self.page_type is not None:
             keep("page_type", *self.page_type)
-        declared = [(value, source) for value, source in self.values.get("title", ()) if value]
+        declared = self.values.get("title", [])
         host = urlsplit(fields.get("canonical_url") or page.url or "").hostname or ""
-        parts = host.removeprefix("www.").split(".")
-        texts = [_without_site(value, fields.get("site_name"), host) for value, _ in declared]
-        title, source = headline(page, texts, fields.get("site_name"), parts[-2] if len(parts) > 1 else "")
+        title, source = headline(page, [value for value, _ in declared], fields.get("site_name"), host)
         keep("title", title, declared[0][1] if source == "declared" else source)
         return Metadata(**fields, sources=sources)
 
@@ -295,10 +295,6 @@ class _Found:
 def _longest(page: Page) -> str:
     """Return the text of the block with most words."""
     return page.blocks.texts[int(page.blocks.n_words.argmax())] if len(page.blocks) else ""
-
-
-def _without_site(title: str, site_name: str | None, host: str) -> str:
-    return without_site(title, site_name, host) if site_name and site_name in title else title
 
 
 def _keywords(value: Any) -> tuple[str, ...]:  # noqa: ANN401 (parsed JSON)
@@ -322,8 +318,13 @@ def _names(values: tuple[str, ...]) -> tuple[str, ...]:
 def _absolute(found: tuple[str | None, str], base: str) -> tuple[str | None, str]:
     """Resolve an address; None if it is not one of HTTP."""
     value, source = found
+    if not value:
+        return None, ""
+    address = text_of(value) or ""
+    if _ABSOLUTE.fullmatch(address):
+        return address, source
     try:
-        address = urljoin(base, text_of(value) or "") if value else ""
+        address = urljoin(base, address)
         return (address, source) if urlsplit(address).scheme in ("http", "https") else (None, "")
     except ValueError:
         return None, ""
