@@ -40,6 +40,8 @@ _CONTAINERS = frozenset({"li", "dt", "dd", "blockquote"})
 _PLAIN = BREAKING - _CODE - _PARTS - _VOID - _CONTAINERS - frozenset(_HEADINGS)
 #: Elements that leave a trace in Markdown.
 _ELEMENTS = BREAKING | frozenset(_MARKS) | _VOID | {"a"}
+#: Members of enumerations are looked up slowly in Python 3.11.
+_LINK, _LINE, _NOSCRIPT = Mark.LINK, int(Separator.LINE), int(Flag.NOSCRIPT)
 #: Maximum depth of lists and quotations; of deeper ones only the text is written.
 _MAX_DEPTH = 12
 _NO_LISTS: Set[int] = frozenset()
@@ -97,8 +99,7 @@ class _Writer:
             self.shown[_shown_formulas(page, self.shown, self.formulas)] = True
             self.shown[list(self.copies)] = True
         self.layout = layout_parts(page.nodes, self.shown)
-        first, stop = content_span(page.nodes, page.blocks.parent[rows])
-        self.order = first + np.flatnonzero(self.shown[first:stop])
+        self.order, self.breaks = self._order(*content_span(page.nodes, page.blocks.parent[rows]))
         self.separators = _separators(page, rows)
         self.absolute: Callable[[str], str] = resolver(page.base_url)
         self.lines: list[str] = []
@@ -114,22 +115,42 @@ class _Writer:
         self.defined: set[int] = set()  # lists of definitions with a term that was written
         self.numbers: dict[int, int] | None = None  # of the items of numbered lists
 
+    def _order(self, first: int, stop: int) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        """Return the shown nodes that leave a trace themselves, and whether a paragraph ends before each.
+
+        Elements that only begin and end a paragraph are counted: one begins or ends between two nodes if the number
+        of those that began, or ended, before them differs.
+        """
+        nodes = self.nodes
+        order = first + np.flatnonzero(self.shown[first:stop])
+        is_plain = nodes.named(_PLAIN)
+        for node in (*self.formulas, *self.copies):
+            is_plain[node + 1 : nodes.end[node]] = False
+        plain, order = order[is_plain[order]], order[~is_plain[order]]
+        n_begun = plain.searchsorted(order)
+        n_ended = np.sort(nodes.end[plain]).searchsorted(order, side="right")
+        breaks = np.ones(len(order), dtype=bool)
+        breaks[1:] = (n_begun[1:] != n_begun[:-1]) | (n_ended[1:] != n_ended[:-1])
+        return order, breaks
+
     def write(self) -> str:
         """Walk over the nodes and return the Markdown."""
-        tags, order = self.nodes.tag[self.order].tolist(), self.order.tolist()
-        ends = self.nodes.end[self.order].tolist()
-        names, texts, separators, skipped = self.nodes.names, self.nodes.texts, self.separators, 0
-        paragraph, flush = self.paragraph, self._flush
+        nodes, order = self.nodes, self.order
+        names, texts, separators, skipped = nodes.names, nodes.texts, self.separators, 0
+        paragraph = self.paragraph
         open_ends: list[int] = []
         closers: list[Callable[[], object]] = []
-        for node, tag, end in zip(order, tags, ends, strict=True):
+        columns = (order.tolist(), nodes.tag[order].tolist(), nodes.end[order].tolist(), self.breaks.tolist())
+        for node, tag, end, breaks in zip(*columns, strict=True):
             if node < skipped:
                 continue
             while open_ends and open_ends[-1] <= node:
                 open_ends.pop()
                 closers.pop()()
+            if breaks and paragraph.parts:
+                self._flush()
             if tag == 0:
-                if node in separators:
+                if paragraph.parts and node in separators:
                     self._separate(separators[node])
                 paragraph.text(texts[node])
                 continue
@@ -137,10 +158,6 @@ class _Writer:
             if self.formulas and (node in self.formulas or node in self.copies):
                 self._formula(node)
                 skipped = end
-            elif name in _PLAIN:
-                flush()
-                open_ends.append(end)
-                closers.append(flush)
             elif name in _CODE:
                 self._code(node)
                 skipped = end
@@ -156,9 +173,9 @@ class _Writer:
 
     def _separate(self, separator: int) -> None:
         """Begin a paragraph or a word, as the page does between two kept texts."""
-        if separator < Separator.LINE:
+        if separator < _LINE:
             self.paragraph.parts.append(" ")
-        elif self.paragraph.parts and not self.paragraph.ends_with_break():
+        elif not self.paragraph.ends_with_break():
             self._flush()
 
     def _open(self, node: int, name: str) -> Callable[[], object] | None:
@@ -188,7 +205,7 @@ class _Writer:
             start = len(self.paragraph.parts)
             return partial(self.paragraph.cut, start, _ANCHORS)
         absolute = self.absolute(address)
-        return self._begin_mark(Mark.LINK, absolute) if absolute else None
+        return self._begin_mark(_LINK, absolute) if absolute else None
 
     def _in_cell(self) -> bool:
         return bool(self.tables) and self.tables[-1].parts is not None
@@ -197,7 +214,7 @@ class _Writer:
         if self.paragraph.has(mark):
             return None
         self.paragraph.open(mark, address)
-        if mark is Mark.LINK and self.heading:
+        if mark is _LINK and self.heading:
             return lambda: self.paragraph.close(mark, without=_ANCHORS)
         return lambda: self.paragraph.close(mark)
 
@@ -289,7 +306,7 @@ class _Writer:
         between = slice(before[0], node)
         if before[0] < 0 or (self.shown[between] & (self.nodes.tag[between] == 0)).any():
             return False
-        is_late = flags[node] & Flag.NOSCRIPT > 0 and not flags[before[0]] & Flag.NOSCRIPT
+        is_late = flags[node] & _NOSCRIPT > 0 and not flags[before[0]] & _NOSCRIPT
         is_same = attributes[node].get("alt") == attributes[before[0]].get("alt")
         return before[1] == address or bool(is_late and is_same)
 
@@ -407,11 +424,9 @@ def _item_numbers(nodes: Nodes) -> dict[int, int]:
     """Return the number of each item of the numbered lists, whether it is kept or not."""
     numbers: dict[int, int] = {}
     following: dict[int, tuple[int, int]] = {}  # next number and step of each list
-    items = nodes.indices("li")
-    parents = nodes.parent[items].tolist()
-    for item, parent in zip(items.tolist(), parents, strict=True):
-        if parent < 0:
-            continue
+    is_item = nodes.named({"li"}) & (nodes.parent >= 0) & nodes.named({"ol"})[nodes.parent]
+    parents = nodes.parent[is_item].tolist()
+    for item, parent in zip(np.flatnonzero(is_item).tolist(), parents, strict=True):
         if parent not in following:
             attributes = nodes.attributes[parent]
             step = -1 if "reversed" in attributes else 1
