@@ -57,7 +57,8 @@ def escaped(text: str, *, marked: bool = False, code: bool = False, tex: bool = 
     ('2 * 3 and \\\\*so\\\\* in a_b_c', '1\\\\. is \\\\[it](x) \\\\<b> R&D?')
     """
     formulas: list[str] = []
-    if tex or "$$" in text or "\\(" in text or "\\[" in text:
+    has_tex = ("$" in text and "$$" in text) or ("\\" in text and ("\\(" in text or "\\[" in text))
+    if tex or has_tex:
         text = (_DOLLARS if tex else _FORMULA).sub(lambda match: _hidden(match, formulas), text)
     for sign, pattern in _ALWAYS.items():
         if sign in text:

@@ -93,7 +93,7 @@ class Paragraph:
         self._opened: list[tuple[Mark, str, int]] = []  # open marks: kind, address, place in ``parts``
 
     def text(self, text: str) -> None:
-        """Append a text."""
+        """Append a text without white space but single spaces."""
         self.parts.append(_PRIVATE.sub("", text) if self._has_private else text)
 
     def raw(self, markdown: str) -> None:
@@ -187,7 +187,10 @@ class Paragraph:
                     going_on.append((mark, address))
             for mark, _, _ in self._opened[::-1]:
                 self.close(mark)
-        text = " ".join("".join(self.parts).split())
+        parts = self.parts
+        text = parts[0] if len(parts) == 1 else "".join(parts)
+        is_single = len(parts) == 1 and not self._has_private
+        text = text.strip(" ") if is_single or "  " not in text else " ".join(text.split())
         self.parts = []
         if self._written:
             text = self._laid_out(text, heading=heading)
@@ -263,9 +266,9 @@ class Paragraph:
             text = self._tidied(text)
         if self._is_marked and not is_lettered:
             written = {**written, **self._tags(text)}
-        text = escaped(
-            text, marked=self._is_marked, code=self._has_code, tex=self._reads_dollars(text)
-        ).replace("\n", "  \n")
+        text = escaped(text, marked=self._is_marked, code=self._has_code, tex=self._reads_dollars(text)).replace(
+            "\n", "  \n"
+        )
         parts: list[str] = []
         start = 0
         for sign, markdown in written.items():  # in the order of the text

@@ -101,6 +101,7 @@ class _Writer:
         self.layout = layout_parts(page.nodes, self.shown)
         self.order, self.breaks = self._order(*content_span(page.nodes, page.blocks.parent[rows]))
         self.separators = _separators(page, rows)
+        self.texts = _normalised(page, rows)
         self.absolute: Callable[[str], str] = resolver(page.base_url)
         self.lines: list[str] = []
         self.paragraph = Paragraph(
@@ -136,7 +137,7 @@ class _Writer:
     def write(self) -> str:
         """Walk over the nodes and return the Markdown."""
         nodes, order = self.nodes, self.order
-        names, texts, separators, skipped = nodes.names, nodes.texts, self.separators, 0
+        names, texts, separators, skipped = nodes.names, self.texts, self.separators, 0
         paragraph = self.paragraph
         open_ends: list[int] = []
         closers: list[Callable[[], object]] = []
@@ -152,7 +153,7 @@ class _Writer:
             if tag == 0:
                 if paragraph.parts and node in separators:
                     self._separate(separators[node])
-                paragraph.text(texts[node])
+                paragraph.text(texts.get(node) or _with_single_spaces(nodes.texts[node]))
                 continue
             name = names[tag]
             if self.formulas and (node in self.formulas or node in self.copies):
@@ -303,12 +304,14 @@ class _Writer:
         """Tell whether a picture is the one before once more, as ``noscript`` has it for pictures that load late."""
         before, self.picture = self.picture, (node, address)
         flags, attributes = self.nodes.flags, self.nodes.attributes
-        between = slice(before[0], node)
-        if before[0] < 0 or (self.shown[between] & (self.nodes.tag[between] == 0)).any():
+        if before[0] < 0:
             return False
-        is_late = flags[node] & _NOSCRIPT > 0 and not flags[before[0]] & _NOSCRIPT
-        is_same = attributes[node].get("alt") == attributes[before[0]].get("alt")
-        return before[1] == address or bool(is_late and is_same)
+        if before[1] != address:
+            is_late = flags[node] & _NOSCRIPT > 0 and not flags[before[0]] & _NOSCRIPT
+            if not is_late or attributes[node].get("alt") != attributes[before[0]].get("alt"):
+                return False
+        between = slice(before[0], node)
+        return not (self.shown[between] & (self.nodes.tag[between] == 0)).any()
 
     def _formula(self, node: int) -> None:
         """Write a formula; nothing for a copy of one."""
@@ -393,6 +396,25 @@ class _Writer:
             return False
         around = self.containers[: self.containers.index(starts)]
         return starts.list_node in self.last_lists or any(item.list_node in self.last_lists - {-1} for item in around)
+
+
+def _normalised(page: Page, rows: NDArray[np.intp]) -> dict[int, str]:
+    """Return the texts of kept blocks of one node, by node, with one space for white space at their ends."""
+    blocks, raw = page.blocks, page.nodes.texts
+    single = rows[blocks.node[rows] == blocks.last_node[rows]]
+    found = {}
+    for row, node in zip(single.tolist(), blocks.node[single].tolist(), strict=True):
+        text, own = blocks.texts[row], raw[node]
+        if len(text) != len(own):
+            text = f"{' ' * own[0].isspace()}{text}{' ' * own[-1].isspace()}"
+        found[node] = text
+    return found
+
+
+def _with_single_spaces(text: str) -> str:
+    """Return a text with one space for each piece of white space."""
+    inner = " ".join(text.split())
+    return f"{' ' * text[0].isspace()}{inner}{' ' * text[-1].isspace()}" if inner else " " * bool(text)
 
 
 def _separators(page: Page, rows: NDArray[np.intp]) -> dict[int, int]:
