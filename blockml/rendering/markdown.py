@@ -42,6 +42,8 @@ _PLAIN = BREAKING - _CODE - _PARTS - _VOID - _CONTAINERS - frozenset(_HEADINGS)
 _ELEMENTS = BREAKING | frozenset(_MARKS) | _VOID | {"a"}
 #: Members of enumerations are looked up slowly in Python 3.11.
 _LINK, _LINE, _NOSCRIPT = Mark.LINK, int(Separator.LINE), int(Flag.NOSCRIPT)
+#: Brackets, and backslashes before punctuation, in the text of a picture.
+_IN_ALT = re.compile(r"[\[\]]|\\(?=[!-/:-@\[-`{-~])")
 #: Maximum depth of lists and quotations; of deeper ones only the text is written.
 _MAX_DEPTH = 12
 _NO_LISTS: Set[int] = frozenset()
@@ -297,7 +299,7 @@ class _Writer:
             if tex:
                 paragraph.raw(tex)
             elif address and not self._repeats(node, address):
-                alt = re.sub(r"[\[\]]|\\(?=[!-/:-@\[-`{-~])", r"\\\g<0>", " ".join(attributes.get("alt", "").split()))
+                alt = _IN_ALT.sub(r"\\\g<0>", " ".join(attributes.get("alt", "").split()))
                 paragraph.raw(f"![{alt}]({address})")
 
     def _repeats(self, node: int, address: str) -> bool:
@@ -339,7 +341,7 @@ class _Writer:
                 self.paragraph.line_break()
             self._flush()
             return
-        longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
+        longest = max((len(run) for line in lines if "`" in line for run in re.findall("`+", line)), default=0)
         fence = "`" * max(3, longest + 1)
         self._block([fence + code_language(self.nodes, node), *lines, fence])
 
