@@ -3,23 +3,24 @@
 
 enum { STEP = 64, MOST_WORDS = 8 };
 
-/* Returns the first place from `at` on where two bytes follow each other, or `n`. */
-WIDE static Py_ssize_t next_pair(const uint8_t *text, Py_ssize_t at, Py_ssize_t n, uint8_t first, uint8_t second) {
-    for (; at + STEP < n; at += STEP) {
+/* Returns the first place from `at` on with the first and the last of `length` bytes, which few others share; or `n`. */
+WIDE static Py_ssize_t next_place(const uint8_t *text, Py_ssize_t at, Py_ssize_t n, const char *word, Py_ssize_t length) {
+    const uint8_t first = (uint8_t)word[0], last = (uint8_t)word[length - 1], *end = text + length - 1;
+    for (; at + STEP + length <= n; at += STEP) {
         uint8_t any = 0;
-        for (int i = 0; i < STEP; i++) any |= (uint8_t)((text[at + i] == first) & (text[at + i + 1] == second));
+        for (int i = 0; i < STEP; i++) any |= (uint8_t)((text[at + i] == first) & (end[at + i] == last));
         if (any) break;
     }
-    while (at + 1 < n && !(text[at] == first && text[at + 1] == second)) at++;
-    return at + 1 < n ? at : n;
+    while (at + length <= n && !(text[at] == first && end[at] == last)) at++;
+    return at + length <= n ? at : n;
 }
 
 /* Sets a bit of each attribute set that has a word; returns -1 with an exception set for an offset out of order. */
 static int mark(const uint8_t *pairs, Py_ssize_t n, const int64_t *ends, Py_ssize_t n_sets, const char *word,
                 Py_ssize_t length, uint8_t bit, uint8_t *found) {
     Py_ssize_t set = 0, at = 0;
-    while ((at = next_pair(pairs, at, n, (uint8_t)word[0], (uint8_t)word[1])) < n) {
-        if (at + length > n || memcmp(pairs + at, word, (size_t)length) != 0) {
+    while ((at = next_place(pairs, at, n, word, length)) < n) {
+        if (memcmp(pairs + at, word, (size_t)length) != 0) {
             at++;
             continue;
         }

@@ -32,8 +32,7 @@ def nodes_with_words(nodes: Nodes, words: tuple[bytes, ...]) -> Mapping[bytes, l
     """
     held = nodes.attributes
     if not isinstance(held, Attributes):
-        bits = np.array([_bits(item, words) for item in held], dtype=np.uint8)
-        return {word: _holding(bits, k) for k, word in enumerate(words)}
+        return _by_word(np.array([_bits(item, words) for item in held], dtype=np.uint8), words)
     found = np.zeros(len(held.given), dtype=np.uint8)
     if _kernel.compiled is not None:
         _kernel.compiled.attribute_words(held.pairs, words, held.ends, found)
@@ -41,14 +40,16 @@ def nodes_with_words(nodes: Nodes, words: tuple[bytes, ...]) -> Mapping[bytes, l
         for k, word in enumerate(words):
             _mark(held, word, k, found)
     for number in held.mapped():
-        found[number] = _bits(held.given[number] or {}, words)
-    bits = found[held.number]
-    return {word: _holding(bits, k) for k, word in enumerate(words)}
+        if mapping := held.given[number]:
+            found[number] = _bits(mapping, words)
+    return _by_word(found[held.number], words) if found.any() else {word: [] for word in words}
 
 
-def _holding(bits: NDArray[np.uint8], k: int) -> list[int]:
-    found: list[int] = (bits & (1 << k)).nonzero()[0].tolist()
-    return found
+def _by_word(bits: NDArray[np.uint8], words: tuple[bytes, ...]) -> dict[bytes, list[int]]:
+    """Return, by word, the nodes with its bit in ``bits`` (n_nodes,)."""
+    (nodes,) = bits.nonzero()
+    found = list(zip(nodes.tolist(), bits[nodes].tolist(), strict=True))
+    return {word: [node for node, own in found if own & (1 << k)] for k, word in enumerate(words)}
 
 
 def _mark(held: Attributes, word: bytes, k: int, found: NDArray[np.uint8]) -> None:

@@ -33,7 +33,7 @@ def element_text(page: Page, node: int) -> str:
     nodes = page.nodes
     if nodes.end[node] - node > _MAX_NODES:
         return ""
-    words = " ".join([nodes.texts[i] for i in range(node, int(nodes.end[node])) if nodes.tag[i] == 0]).split()
+    words = " ".join(nodes.texts[node : int(nodes.end[node])]).split()
     return " ".join(words[:-1] if words[-1:] == ["¶"] else words)
 
 
@@ -89,20 +89,28 @@ def headline(page: Page, declared: Sequence[str], site_name: str | None, host: s
     page
         The page.
     declared
-        Titles that the page declares in metadata, best first.
+        Titles that the page declares in metadata, best first; none is empty.
     site_name, host
         Name and host of the site, as far as known.
     """
-    title = without_site(page.title, site_name, host)
-    known = {_key(name) for name in (site_name, host) if name}
+    parts = host.removeprefix("www.").split(".")
+    domain = parts[-2] if len(parts) > 1 else ""
+    known = {_key(name) for name in (site_name, domain) if name}
+    has_title = bool(declared or page.title)
     candidates = []
     for node in page.nodes.indices("h1").tolist()[:MAX_ELEMENTS]:
         text = element_text(page, node)
         if text and len(text.split()) <= _MAX_WORDS:
             candidates.append(text)
+    candidates = list(dict.fromkeys(candidates))
+    own = [text for text in candidates if _key(text) not in known or not has_title]
+    if len(own) == len(candidates) == 1:
+        return own[0], "h1"
+    if site_name:
+        declared = [without_site(text, site_name, host) if site_name in text else text for text in declared]
+    title = without_site(page.title, site_name, domain)
     wanted = [text for text in (*declared, title) if text]
-    own = [text for text in dict.fromkeys(candidates) if _key(text) not in known or not wanted]
-    if len(own) == 1 and (len(set(candidates)) == 1 or max((_overlap(own[0], text) for text in wanted), default=1) > 0):
+    if len(own) == 1 and max((_overlap(own[0], text) for text in wanted), default=1) > 0:
         return own[0], "h1"
     if own and wanted:
         likeness = [max(_overlap(text, other) for other in wanted) for text in own]
@@ -110,7 +118,7 @@ def headline(page: Page, declared: Sequence[str], site_name: str | None, host: s
         if likeness[best] >= _COMMON:
             return own[best], "h1"
     if wanted:
-        return (declared[0], "declared") if declared and declared[0] else (title, "title")
+        return (declared[0], "declared") if declared else (title, "title")
     return (own[0], "h1") if own else (None, "")
 
 

@@ -78,6 +78,9 @@ def _unwrapped(text: str) -> str:
     """
     if "<![CDATA[" in text:
         text = text.replace("<![CDATA[", "", 1).replace("]]>", "")
+    text = text.strip()
+    if text[:1] in ("{", "[") and text[-1:] in ("}", "]"):
+        return text
     first = min((place for sign in "{[" if (place := text.find(sign)) >= 0), default=-1)
     last = max(text.rfind(sign) for sign in "}]")
     return text[first : last + 1] if 0 <= first < last else text

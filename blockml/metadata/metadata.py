@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from operator import itemgetter
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from blockml.metadata.attribute_words import nodes_with_words
 from blockml.metadata.dates import iso_date
-from blockml.metadata.headline import MAX_ELEMENTS, element_text, headline, without_site
+from blockml.metadata.headline import MAX_ELEMENTS, element_text, headline
 from blockml.metadata.json_ld import json_ld_objects, main_object, names, text_of
 from blockml.metadata.scripts import main_script
 from blockml.page import Page
@@ -56,6 +57,11 @@ _SCHEMA: Mapping[str, tuple[str, ...]] = {
     "keywords": ("keywords",),
     "language": ("inLanguage",),
 }
+#: Fields by lower-case name of a microdata property. The title is not among them: parts of a page have names too.
+_PROPERTIES = {key.lower(): name for name, keys in _SCHEMA.items() if name != "title" for key in keys}
+#: Words of attributes that declare something, and of those that name a visible author or date.
+_DECLARING = (b"ld+json", b"itemprop", b"canonical")
+_NAMING = (b"uthor", b"yline", b"date", b"Date", b"publish", b"time")
 _PAGE_TYPES = {"article": "article", "product": "product", "website": "website", "blog": "list", "book": "product",
                "profile": "website", "video": "product", "og:product": "product"}  # fmt: skip
 #: Words before the name of an author, and text after it.
@@ -69,6 +75,8 @@ _NO_NAME = re.compile(
     r"https?:|www\.|@|\A\W*\Z|\A(?:admin|editor|staff|redaktion|null|none|unknown)\Z|facebook\.com", re.IGNORECASE
 )
 _URL_DATE = re.compile(r"/((?:19|20)\d\d)[/-]([01]?\d)[/-]([0-3]?\d)(?=[/_-]|\Z)")
+#: Addresses that need no resolution.
+_ABSOLUTE = re.compile(r"https?://[a-z0-9.-]+(?:/[\w.~%/!$&'()*+,=:@-]*+)?(?:\?[\w.~%/!$&'()*+,=:@-]++)?", re.ASCII)
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z0-9]{2,8})*", re.IGNORECASE)
 
 
@@ -103,8 +111,14 @@ class _Found:
 
     def __init__(self, page: Page) -> None:
         self.page = page
+        self.declaring = nodes_with_words(page.nodes, _DECLARING)
         self.values: dict[str, list[tuple[Any, str]]] = {}
         self.page_type: tuple[str, str] | None = None
+
+    @cached_property
+    def naming(self) -> Mapping[bytes, list[int]]:
+        """Elements with a word for authors or dates, by word."""
+        return nodes_with_words(self.page.nodes, _NAMING)
 
     def add(self, name: str, value: Any, source: str) -> None:  # noqa: ANN401 (text or names)
         if value:
@@ -120,6 +134,8 @@ class _Found:
                     self.add(name, read(value), source)
 
     def read_json_ld(self) -> None:
+        if not self.declaring[b"ld+json"]:
+            return
         objects = list(json_ld_objects(self.page.utf8 or b""))
         item, kind = main_object(objects)
         self.read_schema(item, "json-ld")
@@ -134,45 +150,42 @@ class _Found:
     def read_meta(self) -> None:
         nodes = self.page.nodes
         best: dict[str, list[tuple[int, str, str]]] = {}
+        attributes_of = nodes.attributes
         for node in nodes.indices("meta").tolist():
-            attributes = nodes.attributes[node]
-            content = attributes.get("content")
+            get = attributes_of[node].get
+            content = get("content")
             if not content:
                 continue
-            key = (attributes.get("property") or attributes.get("name") or attributes.get("http-equiv") or "").lower()
-            if key in _KEYS:
-                name, rank, source = _KEYS[key]
+            key = (get("property") or get("name") or get("http-equiv") or "").lower()
+            if (known := _KEYS.get(key)) is not None:
+                name, rank, source = known
                 best.setdefault(name, []).append((rank, content, source))
             elif key == "og:type" and self.page_type is None:
                 kind = _PAGE_TYPES.get(content.lower().partition(".")[0])
                 self.page_type = (kind, "opengraph") if kind else None
-            if own := attributes.get("itemprop"):
+            if own := get("itemprop"):
                 self._read_property(own.lower(), content)
-        for name, unsorted in best.items():
-            found = sorted(
-                ((rank, " ".join(text.split()), source) for rank, text, source in unsorted), key=itemgetter(0)
-            )
+        for name, found in best.items():
+            found.sort(key=itemgetter(0))
             if name in ("authors", "keywords"):
                 first = found[0]
-                values = [text for rank, text, _ in found if rank == first[0]]
+                values = [" ".join(text.split()) for rank, text, _ in found if rank == first[0]]
                 self.add(name, tuple(values) if name == "authors" else _keywords(values), first[2])
             else:
                 for _, text, source in found:
-                    self.add(name, text, source)
+                    self.add(name, " ".join(text.split()), source)
 
     def _read_property(self, key: str, value: str) -> None:
         """Take the value of a microdata property."""
-        value = " ".join(value.split())
-        for name, keys in _SCHEMA.items():
-            if name != "title" and key in (item.lower() for item in keys):
-                self.add(name, (value,) if name == "authors" else _keywords(value) if name == "keywords" else value,
-                         "microdata")  # fmt: skip
+        if (name := _PROPERTIES.get(key)) is not None:
+            value = " ".join(value.split())
+            self.add(name, (value,) if name == "authors" else _keywords(value) if name == "keywords" else value,
+                     "microdata")  # fmt: skip
 
     def read_microdata(self) -> None:
         nodes = self.page.nodes
         n_read = 0
-        (marked,) = nodes_with_words(nodes, (b"itemprop",)).values()
-        for node in marked:
+        for node in self.declaring[b"itemprop"]:
             attributes = nodes.attributes[node]
             keys = (attributes.get("itemprop") or "").lower().split()
             if nodes.name(node) == "meta" or not keys:
@@ -187,9 +200,8 @@ class _Found:
     def bylines(self) -> Iterator[str]:
         """Iterate over short visible texts that name an author."""
         nodes = self.page.nodes
-        named = nodes_with_words(nodes, (b"uthor", b"yline"))
-        for found, word in zip(named.values(), ("author", "byline"), strict=True):
-            for node in found[:MAX_ELEMENTS]:
+        for part, word in ((b"uthor", "author"), (b"yline", "byline")):
+            for node in self.naming[part][:MAX_ELEMENTS]:
                 attributes = nodes.attributes[node]
                 label = " ".join(attributes.get(key) or "" for key in ("rel", "class", "id", "data-testid")).lower()
                 if nodes.name(node) in ("meta", "link", "body", "html", "img") or word not in label:
@@ -207,11 +219,11 @@ class _Found:
     def dates(self) -> Iterator[str]:
         """Iterate over short visible texts in elements whose names speak of dates."""
         nodes = self.page.nodes
-        for word, found in nodes_with_words(nodes, (b"date", b"Date", b"publish", b"time")).items():
-            for node in found[:40]:
+        for word in ("date", "Date", "publish", "time"):
+            for node in self.naming[word.encode()][:40]:
                 attributes = nodes.attributes[node]
                 label = " ".join(attributes.get(key) or "" for key in ("class", "id", "data-testid"))
-                if word.decode() in label and nodes.name(node) not in ("meta", "link", "body", "html", "script"):
+                if word in label and nodes.name(node) not in ("meta", "link", "body", "html", "script"):
                     text = element_text(self.page, node)
                     if text and len(text) <= 80:
                         yield text
@@ -219,8 +231,7 @@ class _Found:
     def canonical(self) -> str | None:
         """Return the address of the first ``link`` to the canonical page."""
         nodes = self.page.nodes
-        (named,) = nodes_with_words(nodes, (b"canonical",)).values()
-        links = (nodes.attributes[node] for node in named if nodes.name(node) == "link")
+        links = (nodes.attributes[node] for node in self.declaring[b"canonical"] if nodes.name(node) == "link")
         return next((link.get("href") for link in links if (link.get("rel") or "").lower() == "canonical"), None)
 
     def first(self, name: str) -> tuple[Any, str]:
@@ -261,11 +272,9 @@ class _Found:
         keep("script", main_script(_longest(page)), "visible")
         if self.page_type is not None:
             keep("page_type", *self.page_type)
-        declared = [(value, source) for value, source in self.values.get("title", ()) if value]
+        declared = self.values.get("title", [])
         host = urlsplit(fields.get("canonical_url") or page.url or "").hostname or ""
-        parts = host.removeprefix("www.").split(".")
-        texts = [_without_site(value, fields.get("site_name"), host) for value, _ in declared]
-        title, source = headline(page, texts, fields.get("site_name"), parts[-2] if len(parts) > 1 else "")
+        title, source = headline(page, [value for value, _ in declared], fields.get("site_name"), host)
         keep("title", title, declared[0][1] if source == "declared" else source)
         return Metadata(**fields, sources=sources)
 
@@ -286,10 +295,6 @@ class _Found:
 def _longest(page: Page) -> str:
     """Return the text of the block with most words."""
     return page.blocks.texts[int(page.blocks.n_words.argmax())] if len(page.blocks) else ""
-
-
-def _without_site(title: str, site_name: str | None, host: str) -> str:
-    return without_site(title, site_name, host) if site_name and site_name in title else title
 
 
 def _keywords(value: Any) -> tuple[str, ...]:  # noqa: ANN401 (parsed JSON)
@@ -313,8 +318,13 @@ def _names(values: tuple[str, ...]) -> tuple[str, ...]:
 def _absolute(found: tuple[str | None, str], base: str) -> tuple[str | None, str]:
     """Resolve an address; None if it is not one of HTTP."""
     value, source = found
+    if not value:
+        return None, ""
+    address = text_of(value) or ""
+    if _ABSOLUTE.fullmatch(address):
+        return address, source
     try:
-        address = urljoin(base, text_of(value) or "") if value else ""
+        address = urljoin(base, address)
         return (address, source) if urlsplit(address).scheme in ("http", "https") else (None, "")
     except ValueError:
         return None, ""

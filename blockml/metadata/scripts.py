@@ -40,7 +40,9 @@ def main_script(text: str) -> str | None:
     letters = "".join(filter(str.isalpha, text[: 2 * _SAMPLE]))[:_SAMPLE]
     if letters.isascii():
         return "Latn" if letters else None
-    counts = Counter(_RANGES[bisect(_STARTS, ord(letter)) - 1][1] for letter in letters)
+    counts = Counter[str | None]()
+    for letter, count in Counter(letters).items():
+        counts[_RANGES[bisect(_STARTS, ord(letter)) - 1][1]] += count
     counts.pop(None, None)
     if counts["Jpan"] * 20 >= sum(counts.values()) > 0:
         return "Jpan"

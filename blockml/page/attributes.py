@@ -101,6 +101,10 @@ class Attributes(Sequence[Mapping[str, str]]):
             return NO_ATTRIBUTES
         held = self.given[number]
         if held is None:
-            parts = iter(self.pairs[self.ends.item(number - 1) : self.ends.item(number)].decode().split("\0"))
-            held = self.given[number] = dict(zip(parts, parts, strict=False))  # the last part is empty
+            parts = self.pairs[self.ends.item(number - 1) : self.ends.item(number)].decode().split("\0")
+            if len(parts) == 5:  # two attributes, the most frequent number; the last part is empty
+                held = {parts[0]: parts[1], parts[2]: parts[3]}
+            else:
+                held = dict(zip(parts[::2], parts[1::2], strict=False))
+            self.given[number] = held
         return held

@@ -10,8 +10,8 @@ __all__ = ["escaped"]
 #: Characters of the private planes stand for marks and Markdown that is written already.
 _PRIVATE = "\U000f0000-\U0010ffff"
 _LINK_OPENS = "\U000f0000-\U000f7fff"
-#: A text without these needs no escape, except at the begin of a line.
-_SPECIAL = re.compile(r"[\\*_`\[<&~$!]")
+#: Characters, beside digits, that a line begins with if it needs an escape there.
+_FIRST = frozenset("#>-+*~=|")
 _LINE_START = re.compile(
     r"^(?:(?P<whole>#{1,6}(?=\s|$)|>|[-+*](?=\s|$)|~~~|(?:[-=] ?)+$|\|(?=.*\|$))|\d{1,9}(?P<dot>[.)])(?=\s|$))",
     re.MULTILINE,
@@ -56,24 +56,25 @@ def escaped(text: str, *, marked: bool = False, code: bool = False, tex: bool = 
     >>> escaped("2 * 3 and *so* in a_b_c"), escaped("1. is [it](x) <b> R&D?")
     ('2 * 3 and \\\\*so\\\\* in a_b_c', '1\\\\. is \\\\[it](x) \\\\<b> R&D?')
     """
-    if _SPECIAL.search(text):
-        formulas: list[str] = []
-        if "\\(" in text or "\\[" in text or "$$" in text or tex:
-            text = (_DOLLARS if tex else _FORMULA).sub(lambda match: _hidden(match, formulas), text)
-        for sign, pattern in _ALWAYS.items():
-            if sign in text:
-                text = pattern.sub(r"\\\g<0>", text)
-        if "&" in text:
-            text = _ENTITY.sub(lambda match: match[0] if match[1] and match[1] not in html5 else f"\\{match[0]}", text)
-        has_runs = "*" in text or "_" in text or "~" in text or "`" in text
-        if has_runs and (places := _active_runs(text, marked=marked, code=code)):
-            text = _RUN.sub(lambda match: "\\" + "\\".join(match[0]) if match.start() in places else match[0], text)
-        for formula in formulas:
-            text = text.replace(_FORMULA_PLACE, formula, 1)
-    if "\n" not in text:
-        match = _LINE_START.match(text)
-        return _escaped_start(match) + text[match.end() :] if match else text
-    return _LINE_START.sub(_escaped_start, text)
+    formulas: list[str] = []
+    has_tex = ("$" in text and "$$" in text) or ("\\" in text and ("\\(" in text or "\\[" in text))
+    if tex or has_tex:
+        text = (_DOLLARS if tex else _FORMULA).sub(lambda match: _hidden(match, formulas), text)
+    for sign, pattern in _ALWAYS.items():
+        if sign in text:
+            text = pattern.sub(r"\\\g<0>", text)
+    if "&" in text:
+        text = _ENTITY.sub(lambda match: match[0] if match[1] and match[1] not in html5 else f"\\{match[0]}", text)
+    has_runs = "*" in text or "_" in text or "~" in text or "`" in text
+    if has_runs and (places := _active_runs(text, marked=marked, code=code)):
+        text = _RUN.sub(lambda match: "\\" + "\\".join(match[0]) if match.start() in places else match[0], text)
+    for formula in formulas:
+        text = text.replace(_FORMULA_PLACE, formula, 1)
+    if "\n" in text:
+        return _LINE_START.sub(_escaped_start, text)
+    if text and (text[0] in _FIRST or text[0].isdecimal()) and (match := _LINE_START.match(text)):
+        return _escaped_start(match) + text[match.end() :]
+    return text
 
 
 def _escaped_start(match: re.Match[str]) -> str:

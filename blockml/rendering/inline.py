@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from enum import Enum
+from enum import StrEnum
 
 from blockml.page.lazy import Lazy
 from blockml.rendering.escapes import escaped
@@ -12,7 +12,7 @@ from blockml.rendering.escapes import escaped
 __all__ = ["Mark", "Paragraph"]
 
 
-class Mark(Enum):
+class Mark(StrEnum):
     """Kinds of marks around a part of a text."""
 
     STRONG = "strong"
@@ -24,6 +24,8 @@ class Mark(Enum):
     LINK = "a"
 
 
+#: Members of an enumeration are looked up slowly in Python 3.11.
+_LINKED, _CODED = Mark.LINK, Mark.CODE
 #: Marks of CommonMark. Others, and these where CommonMark would not see them, are written as tags.
 _SIGNS = {Mark.STRONG: "**", Mark.EMPHASIS: "*", Mark.DELETED: "~~"}
 #: Marks stand in the text as characters of the private planes, so that methods of strings and regular expressions do
@@ -91,7 +93,7 @@ class Paragraph:
         self._opened: list[tuple[Mark, str, int]] = []  # open marks: kind, address, place in ``parts``
 
     def text(self, text: str) -> None:
-        """Append a text."""
+        """Append a text without white space but single spaces."""
         self.parts.append(_PRIVATE.sub("", text) if self._has_private else text)
 
     def raw(self, markdown: str) -> None:
@@ -116,16 +118,16 @@ class Paragraph:
 
     def has(self, mark: Mark) -> bool:
         """Tell whether a mark is open."""
-        return bool(self._opened) and any(kind is mark for kind, _, _ in self._opened)
+        return bool(self._opened) and mark in [kind for kind, _, _ in self._opened]
 
     def open(self, mark: Mark, address: str = "") -> None:
         """Begin a marked part; ``address`` is that of a link."""
         if self._count >= _MAX_MARKS:
             return
         self._opened.append((mark, address, len(self.parts)))
-        if mark is Mark.LINK:
+        if mark is _LINKED:
             self._append(_LINK, "[", mark)
-        elif mark is not Mark.CODE:
+        elif mark is not _CODED:
             self._is_marked |= mark in _SIGNS
             self._append(_OPEN, _SIGNS.get(mark) or f"<{mark.value}>", mark)
 
@@ -139,14 +141,14 @@ class Paragraph:
         _, address, start = self._opened.pop(place)
         if self.cut(start, without):
             return
-        if mark is Mark.CODE:
+        if mark is _CODED:
             self._end_code(start)
         elif self._has_text(start):
             parts = self.parts
             is_spaced = parts[-1][-1:].isspace()
             if is_spaced:
                 parts[-1] = parts[-1].rstrip()
-            end = f"]({address})" if mark is Mark.LINK else _SIGNS.get(mark) or f"</{mark.value}>"
+            end = f"]({address})" if mark is _LINKED else _SIGNS.get(mark) or f"</{mark.value}>"
             self._append(_CLOSE, end, mark)
             if is_spaced:
                 parts.append(" ")
@@ -181,29 +183,32 @@ class Paragraph:
         going_on: list[tuple[Mark, str]] = []
         if self._opened:
             for mark, address, start in self._opened:
-                if mark is not Mark.LINK or not self._is_visible(start):
+                if mark is not _LINKED or not self._is_visible(start):
                     going_on.append((mark, address))
             for mark, _, _ in self._opened[::-1]:
                 self.close(mark)
-        text = " ".join("".join(self.parts).split())
-        if self._written:
-            text = self._laid_out(text, heading=heading)
-        elif text:
-            text = text.replace(_BREAK, " ") if heading else self._with_breaks(text)
-            text = escaped(text, tex="$" in text and self._has_tex.value).replace("\n", "  \n")
+        parts = self.parts
+        text = parts[0] if len(parts) == 1 else "".join(parts)
+        is_single = len(parts) == 1 and not self._has_private
+        text = text.strip(" ") if is_single or "  " not in text else " ".join(text.split())
         self.parts = []
         if self._written:
+            text = self._laid_out(text, heading=heading)
             self._written, self._kinds = {}, {}
             self._has_code = self._is_marked = False
             self._count = 0
+        elif text:
+            if _BREAK in text:
+                text = text.replace(_BREAK, " ") if heading else _BREAKS.sub("\n", text.replace(_BREAK, "\n"))
+                text = text.strip(" \n")
+            text = escaped(text, tex=self._reads_dollars(text)).replace("\n", "  \n")
         for mark, address in going_on:
             self.open(mark, address)
         return text
 
-    @staticmethod
-    def _with_breaks(text: str) -> str:
-        """Write line breaks as such, without white space around them."""
-        return _BREAKS.sub("\n", text.replace(_BREAK, "\n")).strip(" \n") if _BREAK in text else text
+    def _reads_dollars(self, text: str) -> bool:
+        """Tell whether a text may have formulas between dollar signs."""
+        return "$" in text and text.count("$") > 1 and self._has_tex.value
 
     def _append(self, first: int, markdown: str, mark: Mark | None = None) -> None:
         """Append a character in place of Markdown."""
@@ -228,7 +233,7 @@ class Paragraph:
         code: list[str] = []
         for part in [*inner, _BREAK]:
             kind = self._kinds.get(part)
-            if part is not _BREAK and kind is not Mark.LINK and (kind is not None or part not in self._written):
+            if part is not _BREAK and kind is not _LINKED and (kind is not None or part not in self._written):
                 if kind is None:
                     code.append(part)
                 continue
@@ -255,14 +260,15 @@ class Paragraph:
             strong = [sign for sign, mark in self._kinds.items() if mark is Mark.STRONG]
             text = text.translate(dict.fromkeys(map(ord, strong), None) | {ord(_BREAK): " "})
         text = text.replace(_BREAK, "\n")
-        if not self._is_plain(text):
-            text = self._tidied(text)
         written = self._written
-        if self._is_marked:
+        is_plain, is_lettered = self._is_plain(text)
+        if not is_plain:
+            text = self._tidied(text)
+        if self._is_marked and not is_lettered:
             written = {**written, **self._tags(text)}
-        text = escaped(
-            text, marked=self._is_marked, code=self._has_code, tex="$" in text and self._has_tex.value
-        ).replace("\n", "  \n")
+        text = escaped(text, marked=self._is_marked, code=self._has_code, tex=self._reads_dollars(text)).replace(
+            "\n", "  \n"
+        )
         parts: list[str] = []
         start = 0
         for sign, markdown in written.items():  # in the order of the text
@@ -272,11 +278,14 @@ class Paragraph:
                 start = place + 1
         return "".join([*parts, text[start:]])
 
-    def _is_plain(self, text: str) -> bool:
-        """Tell whether all marks stand apart, with text on their inner sides and no white space or break there."""
+    def _is_plain(self, text: str) -> tuple[bool, bool]:
+        """Tell whether all marks stand apart, with text on their inner sides and no white space or break there.
+
+        The second answer is whether they stand at letters or digits, where CommonMark sees them.
+        """
         if "\n" in text:
-            return False
-        last, last_closes, last_sign = -1, False, ""
+            return False, False
+        last, last_closes, last_sign, is_lettered = -1, False, "", True
         end = len(text) - 1
         for sign in self._written:
             place = text.find(sign, last + 1)
@@ -284,18 +293,19 @@ class Paragraph:
                 continue
             closes = _CLOSE <= ord(sign) < _RAW
             if last_closes and not closes and place <= last + 2 and self._meet(last_sign, sign, place - last):
-                return False
+                return False, False
             if sign in self._kinds:
                 inner = place - 1 if closes else place + 1
                 if not 0 <= inner <= end or text[inner] == " ":
-                    return False
+                    return False, False
+                is_lettered = is_lettered and text[inner].isalnum()
             last, last_closes, last_sign = place, closes, sign
-        return True
+        return True, is_lettered
 
     def _meet(self, closing: str, opening: str, distance: int) -> bool:
         """Tell whether two marks have to be joined or kept apart."""
         first, second = self._kinds.get(closing), self._kinds.get(opening)
-        return second is not None and (distance == 1 or (first is second and first is not Mark.LINK))
+        return second is not None and (distance == 1 or (first is second and first is not _LINKED))
 
     def _tidied(self, text: str) -> str:
         """Move white space out of marks, leave out marks without text and join those with the same mark."""
@@ -312,13 +322,13 @@ class Paragraph:
     def _with_space(self, match: re.Match[str]) -> str:
         """Put a space between two links without one, as they are two words."""
         first, second = match[1][0], match[1][1]
-        are_links = self._kinds.get(first) is Mark.LINK is self._kinds.get(second)
+        are_links = self._kinds.get(first) is _LINKED is self._kinds.get(second)
         return f"{first} {second}" if are_links else match[1]
 
     def _merged(self, match: re.Match[str]) -> str:
         """Go on with a mark that ends where the next one begins."""
         kind = self._kinds.get(match[1])
-        return match[2] if kind is self._kinds.get(match[3]) and kind is not Mark.LINK else match[0]
+        return match[2] if kind is self._kinds.get(match[3]) and kind is not _LINKED else match[0]
 
     def _tags(self, text: str) -> dict[str, str]:
         """Return the tags to write for marks that CommonMark would not see."""

@@ -40,6 +40,10 @@ _CONTAINERS = frozenset({"li", "dt", "dd", "blockquote"})
 _PLAIN = BREAKING - _CODE - _PARTS - _VOID - _CONTAINERS - frozenset(_HEADINGS)
 #: Elements that leave a trace in Markdown.
 _ELEMENTS = BREAKING | frozenset(_MARKS) | _VOID | {"a"}
+#: Members of enumerations are looked up slowly in Python 3.11.
+_LINK, _LINE, _NOSCRIPT = Mark.LINK, int(Separator.LINE), int(Flag.NOSCRIPT)
+#: Brackets, and backslashes before punctuation, in the text of a picture.
+_IN_ALT = re.compile(r"[\[\]]|\\(?=[!-/:-@\[-`{-~])")
 #: Maximum depth of lists and quotations; of deeper ones only the text is written.
 _MAX_DEPTH = 12
 _NO_LISTS: Set[int] = frozenset()
@@ -97,9 +101,9 @@ class _Writer:
             self.shown[_shown_formulas(page, self.shown, self.formulas)] = True
             self.shown[list(self.copies)] = True
         self.layout = layout_parts(page.nodes, self.shown)
-        first, stop = content_span(page.nodes, page.blocks.parent[rows])
-        self.order = first + np.flatnonzero(self.shown[first:stop])
+        self.order, self.breaks = self._order(*content_span(page.nodes, page.blocks.parent[rows]))
         self.separators = _separators(page, rows)
+        self.texts = _normalised(page, rows)
         self.absolute: Callable[[str], str] = resolver(page.base_url)
         self.lines: list[str] = []
         self.paragraph = Paragraph(
@@ -114,33 +118,49 @@ class _Writer:
         self.defined: set[int] = set()  # lists of definitions with a term that was written
         self.numbers: dict[int, int] | None = None  # of the items of numbered lists
 
+    def _order(self, first: int, stop: int) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        """Return the shown nodes that leave a trace themselves, and whether a paragraph ends before each.
+
+        Elements that only begin and end a paragraph are counted: one begins or ends between two nodes if the number
+        of those that began, or ended, before them differs.
+        """
+        nodes = self.nodes
+        order = first + np.flatnonzero(self.shown[first:stop])
+        is_plain = nodes.named(_PLAIN)
+        for node in (*self.formulas, *self.copies):
+            is_plain[node + 1 : nodes.end[node]] = False
+        plain, order = order[is_plain[order]], order[~is_plain[order]]
+        n_begun = plain.searchsorted(order)
+        n_ended = np.sort(nodes.end[plain]).searchsorted(order, side="right")
+        breaks = np.ones(len(order), dtype=bool)
+        breaks[1:] = (n_begun[1:] != n_begun[:-1]) | (n_ended[1:] != n_ended[:-1])
+        return order, breaks
+
     def write(self) -> str:
         """Walk over the nodes and return the Markdown."""
-        tags, order = self.nodes.tag[self.order].tolist(), self.order.tolist()
-        ends = self.nodes.end[self.order].tolist()
-        names, texts, separators, skipped = self.nodes.names, self.nodes.texts, self.separators, 0
-        paragraph, flush = self.paragraph, self._flush
+        nodes, order = self.nodes, self.order
+        names, texts, separators, skipped = nodes.names, self.texts, self.separators, 0
+        paragraph = self.paragraph
         open_ends: list[int] = []
         closers: list[Callable[[], object]] = []
-        for node, tag, end in zip(order, tags, ends, strict=True):
+        columns = (order.tolist(), nodes.tag[order].tolist(), nodes.end[order].tolist(), self.breaks.tolist())
+        for node, tag, end, breaks in zip(*columns, strict=True):
             if node < skipped:
                 continue
             while open_ends and open_ends[-1] <= node:
                 open_ends.pop()
                 closers.pop()()
+            if breaks and paragraph.parts:
+                self._flush()
             if tag == 0:
-                if node in separators:
+                if paragraph.parts and node in separators:
                     self._separate(separators[node])
-                paragraph.text(texts[node])
+                paragraph.text(texts.get(node) or _with_single_spaces(nodes.texts[node]))
                 continue
             name = names[tag]
             if self.formulas and (node in self.formulas or node in self.copies):
                 self._formula(node)
                 skipped = end
-            elif name in _PLAIN:
-                flush()
-                open_ends.append(end)
-                closers.append(flush)
             elif name in _CODE:
                 self._code(node)
                 skipped = end
@@ -156,9 +176,9 @@ class _Writer:
 
     def _separate(self, separator: int) -> None:
         """Begin a paragraph or a word, as the page does between two kept texts."""
-        if separator < Separator.LINE:
+        if separator < _LINE:
             self.paragraph.parts.append(" ")
-        elif self.paragraph.parts and not self.paragraph.ends_with_break():
+        elif not self.paragraph.ends_with_break():
             self._flush()
 
     def _open(self, node: int, name: str) -> Callable[[], object] | None:
@@ -188,7 +208,7 @@ class _Writer:
             start = len(self.paragraph.parts)
             return partial(self.paragraph.cut, start, _ANCHORS)
         absolute = self.absolute(address)
-        return self._begin_mark(Mark.LINK, absolute) if absolute else None
+        return self._begin_mark(_LINK, absolute) if absolute else None
 
     def _in_cell(self) -> bool:
         return bool(self.tables) and self.tables[-1].parts is not None
@@ -197,7 +217,7 @@ class _Writer:
         if self.paragraph.has(mark):
             return None
         self.paragraph.open(mark, address)
-        if mark is Mark.LINK and self.heading:
+        if mark is _LINK and self.heading:
             return lambda: self.paragraph.close(mark, without=_ANCHORS)
         return lambda: self.paragraph.close(mark)
 
@@ -279,19 +299,21 @@ class _Writer:
             if tex:
                 paragraph.raw(tex)
             elif address and not self._repeats(node, address):
-                alt = re.sub(r"[\[\]]|\\(?=[!-/:-@\[-`{-~])", r"\\\g<0>", " ".join(attributes.get("alt", "").split()))
+                alt = _IN_ALT.sub(r"\\\g<0>", " ".join(attributes.get("alt", "").split()))
                 paragraph.raw(f"![{alt}]({address})")
 
     def _repeats(self, node: int, address: str) -> bool:
         """Tell whether a picture is the one before once more, as ``noscript`` has it for pictures that load late."""
         before, self.picture = self.picture, (node, address)
         flags, attributes = self.nodes.flags, self.nodes.attributes
-        between = slice(before[0], node)
-        if before[0] < 0 or (self.shown[between] & (self.nodes.tag[between] == 0)).any():
+        if before[0] < 0:
             return False
-        is_late = flags[node] & Flag.NOSCRIPT > 0 and not flags[before[0]] & Flag.NOSCRIPT
-        is_same = attributes[node].get("alt") == attributes[before[0]].get("alt")
-        return before[1] == address or bool(is_late and is_same)
+        if before[1] != address:
+            is_late = flags[node] & _NOSCRIPT > 0 and not flags[before[0]] & _NOSCRIPT
+            if not is_late or attributes[node].get("alt") != attributes[before[0]].get("alt"):
+                return False
+        between = slice(before[0], node)
+        return not (self.shown[between] & (self.nodes.tag[between] == 0)).any()
 
     def _formula(self, node: int) -> None:
         """Write a formula; nothing for a copy of one."""
@@ -319,7 +341,7 @@ class _Writer:
                 self.paragraph.line_break()
             self._flush()
             return
-        longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
+        longest = max((len(run) for line in lines if "`" in line for run in re.findall("`+", line)), default=0)
         fence = "`" * max(3, longest + 1)
         self._block([fence + code_language(self.nodes, node), *lines, fence])
 
@@ -378,6 +400,25 @@ class _Writer:
         return starts.list_node in self.last_lists or any(item.list_node in self.last_lists - {-1} for item in around)
 
 
+def _normalised(page: Page, rows: NDArray[np.intp]) -> dict[int, str]:
+    """Return the texts of kept blocks of one node, by node, with one space for white space at their ends."""
+    blocks, raw = page.blocks, page.nodes.texts
+    single = rows[blocks.node[rows] == blocks.last_node[rows]]
+    found = {}
+    for row, node in zip(single.tolist(), blocks.node[single].tolist(), strict=True):
+        text, own = blocks.texts[row], raw[node]
+        if len(text) != len(own):
+            text = f"{' ' * own[0].isspace()}{text}{' ' * own[-1].isspace()}"
+        found[node] = text
+    return found
+
+
+def _with_single_spaces(text: str) -> str:
+    """Return a text with one space for each piece of white space."""
+    inner = " ".join(text.split())
+    return f"{' ' * text[0].isspace()}{inner}{' ' * text[-1].isspace()}" if inner else " " * bool(text)
+
+
 def _separators(page: Page, rows: NDArray[np.intp]) -> dict[int, int]:
     """Return the separator before each kept block by its first node, if it is not glued to the kept text before it."""
     separators = kept_separators(page, rows)
@@ -407,11 +448,9 @@ def _item_numbers(nodes: Nodes) -> dict[int, int]:
     """Return the number of each item of the numbered lists, whether it is kept or not."""
     numbers: dict[int, int] = {}
     following: dict[int, tuple[int, int]] = {}  # next number and step of each list
-    items = nodes.indices("li")
-    parents = nodes.parent[items].tolist()
-    for item, parent in zip(items.tolist(), parents, strict=True):
-        if parent < 0:
-            continue
+    is_item = nodes.named({"li"}) & (nodes.parent >= 0) & nodes.named({"ol"})[nodes.parent]
+    parents = nodes.parent[is_item].tolist()
+    for item, parent in zip(np.flatnonzero(is_item).tolist(), parents, strict=True):
         if parent not in following:
             attributes = nodes.attributes[parent]
             step = -1 if "reversed" in attributes else 1

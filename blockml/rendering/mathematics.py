@@ -87,8 +87,9 @@ def formula_of_image(attributes: Mapping[str, str]) -> str:
     alt = attributes.get("alt", "").strip()
     if not alt or "$" in alt or not _TEX_SIGNS.search(alt):
         return ""
-    classes = attributes.get("class", "").lower().split()
-    is_formula = not _TEX_CLASSES.isdisjoint(classes) or _TEX_SOURCE.search(attributes.get("src", ""))
+    classes, source = attributes.get("class", "").lower().split(), attributes.get("src", "")
+    is_named = not source.startswith("data:") and _TEX_SOURCE.search(source)
+    is_formula = is_named or not _TEX_CLASSES.isdisjoint(classes)
     return _in_dollars(alt, display=False) if is_formula else ""
 
 
