@@ -9,7 +9,7 @@ JOBS ?= 2
 CORPORA := $(or $(BLOCKML_CORPORA),$(realpath ../shared/corpora))
 COMPARED := $(if $(CORPORA),$(addprefix $(CORPORA)/,wcxb l3s-gn1 cleaneval cleanportaleval),data/sites data/pages)
 
-.PHONY: help docs sdist sanitize fuzz fuzz-sanitized fuzz-guided hostile audit pythons engines demo test lint format data model wheel oldest peers gate pin bench paper compare parameters templates default backends clean
+.PHONY: help docs sdist sanitized sanitize fuzz fuzz-sanitized fuzz-guided hostile audit pythons engines demo test lint format data model wheel oldest peers gate pin bench paper compare parameters templates default backends clean
 
 help:
 	@echo "make demo    train on data/, extract, predict in batch, compare, write the report (in $(OUT)/)"
@@ -112,12 +112,14 @@ sdist: $(VENV)/.installed
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g
 SANITIZED_TESTS := tests/parsing tests/features tests/predictors tests/decision tests/model
 
-sanitize: $(VENV)/.installed
+sanitized: $(VENV)/.installed
 	rm -rf $(OUT)/sanitized && mkdir -p $(OUT)/sanitized
 	cp -r blockml tests tools models data docs benchmarks hatch_build.py pyproject.toml $(OUT)/sanitized/
 	rm -f $(OUT)/sanitized/blockml/_kernel/*.so
 	cd $(OUT)/sanitized && ../../$(BIN)/python -c "from pathlib import Path; import hatch_build; \
 	  hatch_build.compiled(Path('.').resolve(), flags=tuple('$(SANITIZE)'.split()))"
+
+sanitize: sanitized
 	cd $(OUT)/sanitized && CI=true ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc \
 	  LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 	  ../../$(BIN)/python -m pytest -q -p no:cacheprovider -n $(JOBS) -k "not without_memory" $(SANITIZED_TESTS)
@@ -127,7 +129,7 @@ MINUTES ?= 5
 fuzz: $(VENV)/.installed
 	$(BIN)/python -m tools.fuzz --minutes $(MINUTES)
 
-fuzz-sanitized: sanitize
+fuzz-sanitized: sanitized
 	cd $(OUT)/sanitized && ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc \
 	  LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 	  ../../$(BIN)/python -m tools.fuzz page model --minutes $(MINUTES)

@@ -19,7 +19,7 @@ import traceback
 import warnings
 from pathlib import Path
 
-from tools.fuzz.targets import TARGETS
+from tools.fuzz.targets import EXECUTIONS, TARGETS
 
 #: Inputs of a process, and seconds after which one input counts as a hang.
 BATCH, HANG = 2_000, 60
@@ -82,7 +82,8 @@ def main() -> int:
     for target in targets:
         count, failures = run(target, arguments.seed, arguments.minutes)
         n_failures += len(failures)
-        print(f"{target}: {count:,} inputs, {len(failures)} failures {failures or ''}", flush=True)
+        done = f"{count:,} inputs, {count * EXECUTIONS.get(target, 1):,} executions"
+        print(f"{target}: {done}, {len(failures)} failures {failures or ''}", flush=True)
     return int(n_failures > 0)
 
 

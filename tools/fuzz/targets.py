@@ -21,9 +21,10 @@ from blockml.extract import extract_page
 from blockml.extractors import TrainedExtractor
 from blockml.model.model_file import load_model
 from blockml.parsing import BACKENDS
+from tools.fuzz.calls import CALLS, calls
 from tools.fuzz.mutations import HTML_TOKENS, mutated
 
-__all__ = ["TARGETS"]
+__all__ = ["EXECUTIONS", "TARGETS"]
 
 ROOT = Path(__file__).parents[2]
 _LIMITS = blockml.Limits(bytes=100_000, nodes=5_000, depth=200)
@@ -179,4 +180,7 @@ TARGETS: Mapping[str, Callable[[random.Random, Path], None]] = {
     "kernel": kernel,
     "model": model,
     "archive": archive,
+    "calls": calls,
 }
+#: Executions of an input of the targets whose executions take too little time to be numbered.
+EXECUTIONS: Mapping[str, int] = {"calls": CALLS}
