@@ -35,7 +35,7 @@ from blockml.predictors.tree_ensemble import TREE_ARRAYS
 from tools.fuzz.damage import damaged, damaged_array
 from tools.fuzz.mutations import HTML_TOKENS, mutated
 
-__all__ = ["CALLS", "calls"]
+__all__ = ["CALLS", "calls", "ensembles"]
 
 #: Chains of calls of one input.
 CALLS = 200
@@ -186,7 +186,7 @@ def _features(chance: random.Random) -> None:
 
 
 @cache
-def _ensembles() -> tuple[Mapping[str, np.ndarray[Any, Any]], ...]:
+def ensembles() -> tuple[Mapping[str, np.ndarray[Any, Any]], ...]:
     """Return the arrays of small ensembles: of one leaf, of few and of more than 32 in a tree."""
     chance, found = random.Random(0), list[Mapping[str, np.ndarray[Any, Any]]]()  # noqa: S311 (no secret)
     for n_trees, n_inner in ((1, 0), (1, 1), (3, 4), (2, 30), (5, 9), (1, 50)):
@@ -207,7 +207,7 @@ def _ensembles() -> tuple[Mapping[str, np.ndarray[Any, Any]], ...]:
 
 def _trees(chance: random.Random) -> None:
     """Sum the leaves of trees that passed the checks, over any numbers."""
-    arrays = dict(chance.choice(_ensembles()))
+    arrays = dict(chance.choice(ensembles()))
     for name in chance.sample(sorted(arrays), k=chance.randrange(3)):
         arrays[name] = damaged_array(arrays[name], chance)
     try:

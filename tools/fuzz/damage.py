@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from tools.fuzz.mutations import HTML_TOKENS, mutated
 
-__all__ = ["damaged", "damaged_array"]
+__all__ = ["damaged", "damaged_array", "damaged_json"]
 
 _INTEGERS = (0, 1, -1, 2, 3, 7, 127, 128, 255, 1_000, 2**15, 2**31 - 1, -(2**31), 2**62, -(2**63))
 _FLOATS = (0.0, -0.0, 1.0, -1.0, 0.5, 1e-30, 1e30, 1e308, float("nan"), float("inf"), float("-inf"))
+_JSON: tuple[Any, ...] = (None, True, False, 0, 1, -1, 2**70, *_FLOATS, "", "x", "\ud800", [], {}, [[]], [0], {"": 0})
 _TEXTS = ("", "a", "p", "\x00", "\ud800", "é" * 9, "😀 x", "a " * 40, "class", "2026-01-01", "\u4f60\u597d")
 
 
@@ -63,3 +64,20 @@ def damaged_array(array: NDArray[Any], chance: random.Random) -> NDArray[Any]:
         elif made.dtype.kind in "iuf":
             flat[place] = np.array(chance.choice(numbers)).astype(made.dtype)  # wraps where it doesn't fit
     return made
+
+
+def damaged_json(value: Any, chance: random.Random) -> Any:  # noqa: ANN401 (any JSON)
+    """Return a JSON value that differs in one place: another value, or one more or less."""
+    if isinstance(value, dict | list) and value and chance.random() < 0.85:
+        keys = list(value) if isinstance(value, dict) else list(range(len(value)))
+        made, key = value.copy(), chance.choice(keys)
+        if chance.random() < 0.85:
+            made[key] = damaged_json(made[key], chance)
+        elif chance.random() < 0.5:
+            del made[key]
+        elif isinstance(made, dict):
+            made[f"{key}."] = made[key]
+        else:
+            made.append(made[key])
+        return made
+    return chance.choice(_JSON)
