@@ -50,7 +50,7 @@ def damaged_array(array: NDArray[Any], chance: random.Random) -> NDArray[Any]:
         return array.ravel()[: chance.randint(0, array.size)].copy()
     if kind < 0.1:
         return np.resize(array, array.size + chance.randint(1, 3))
-    if kind < 0.12:
+    if kind < 0.12 and array.dtype.kind in "iuf":
         return array.astype(chance.choice((np.uint8, np.int32, np.int64, np.float32, np.float64)), copy=True)
     if kind < 0.13:
         return np.repeat(array, 2)[::2]
