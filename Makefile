@@ -26,7 +26,7 @@ help:
 	@echo "make pythons run the tests with every newer Python on the path, or with those in PYTHONS"
 	@echo "make gate    no extractor is worse on data/ than pinned; make pin raises the floors"
 	@echo "make compare every extractor, model and third-party tool on the labelled corpora, or on data/ without them"
-	@echo "make fuzz    feed damaged pages, archives and model files for MINUTES=5 each; fuzz-sanitized: under gcc's sanitizers"
+	@echo "make fuzz    feed damaged pages, files and arguments of C functions for MINUTES=5 each; fuzz-sanitized: under gcc's sanitizers"
 	@echo "make fuzz-guided  the same guided by coverage, by atheris and clang, for SECONDS=300 each"
 	@echo "make hostile  hostile pages through blockml and other extractors; fills docs/robustness.md"
 	@echo "make audit   look for known vulnerabilities of the installed versions (asks the network)"
@@ -132,7 +132,7 @@ fuzz: $(VENV)/.installed
 fuzz-sanitized: sanitized
 	cd $(OUT)/sanitized && ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc \
 	  LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
-	  ../../$(BIN)/python -m tools.fuzz page model --minutes $(MINUTES)
+	  ../../$(BIN)/python -m tools.fuzz page model calls loaders --minutes $(MINUTES)
 
 # With the coverage of the extension as guide, which needs clang. The address sanitizer of atheris watches.
 SECONDS ?= 300
