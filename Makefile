@@ -9,7 +9,7 @@ JOBS ?= 2
 CORPORA := $(or $(BLOCKML_CORPORA),$(realpath ../shared/corpora))
 COMPARED := $(if $(CORPORA),$(addprefix $(CORPORA)/,wcxb l3s-gn1 cleaneval cleanportaleval),data/sites data/pages)
 
-.PHONY: help docs sdist sanitize fuzz fuzz-sanitized fuzz-guided hostile audit pythons engines demo test lint format data model wheel oldest peers gate pin bench paper compare parameters templates default backends clean
+.PHONY: help docs sdist sanitized sanitize fuzz fuzz-sanitized fuzz-guided hostile audit pythons engines demo test lint format data model wheel oldest peers gate pin bench paper compare parameters templates default backends clean
 
 help:
 	@echo "make demo    train on data/, extract, predict in batch, compare, write the report (in $(OUT)/)"
@@ -26,7 +26,7 @@ help:
 	@echo "make pythons run the tests with every newer Python on the path, or with those in PYTHONS"
 	@echo "make gate    no extractor is worse on data/ than pinned; make pin raises the floors"
 	@echo "make compare every extractor, model and third-party tool on the labelled corpora, or on data/ without them"
-	@echo "make fuzz    feed damaged pages, archives and model files for MINUTES=5 each; fuzz-sanitized: under gcc's sanitizers"
+	@echo "make fuzz    feed damaged pages, files and arguments of C functions for MINUTES=5 each; fuzz-sanitized: under gcc's sanitizers"
 	@echo "make fuzz-guided  the same guided by coverage, by atheris and clang, for SECONDS=300 each"
 	@echo "make hostile  hostile pages through blockml and other extractors; fills docs/robustness.md"
 	@echo "make audit   look for known vulnerabilities of the installed versions (asks the network)"
@@ -112,12 +112,14 @@ sdist: $(VENV)/.installed
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g
 SANITIZED_TESTS := tests/parsing tests/features tests/predictors tests/decision tests/model
 
-sanitize: $(VENV)/.installed
+sanitized: $(VENV)/.installed
 	rm -rf $(OUT)/sanitized && mkdir -p $(OUT)/sanitized
 	cp -r blockml tests tools models data docs benchmarks hatch_build.py pyproject.toml $(OUT)/sanitized/
 	rm -f $(OUT)/sanitized/blockml/_kernel/*.so
 	cd $(OUT)/sanitized && ../../$(BIN)/python -c "from pathlib import Path; import hatch_build; \
 	  hatch_build.compiled(Path('.').resolve(), flags=tuple('$(SANITIZE)'.split()))"
+
+sanitize: sanitized
 	cd $(OUT)/sanitized && CI=true ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc \
 	  LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 	  ../../$(BIN)/python -m pytest -q -p no:cacheprovider -n $(JOBS) -k "not without_memory" $(SANITIZED_TESTS)
@@ -127,10 +129,10 @@ MINUTES ?= 5
 fuzz: $(VENV)/.installed
 	$(BIN)/python -m tools.fuzz --minutes $(MINUTES)
 
-fuzz-sanitized: sanitize
+fuzz-sanitized: sanitized
 	cd $(OUT)/sanitized && ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc \
 	  LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
-	  ../../$(BIN)/python -m tools.fuzz page model --minutes $(MINUTES)
+	  ../../$(BIN)/python -m tools.fuzz page model calls loaders --minutes $(MINUTES)
 
 # With the coverage of the extension as guide, which needs clang. The address sanitizer of atheris watches.
 SECONDS ?= 300

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import gzip
-import json
 import re
 import zlib
 from collections.abc import Iterator, Mapping
@@ -15,6 +14,7 @@ import webencodings
 
 from blockml.datasets.base import Dataset, LabelledPage, page_from_row, read_bytes, text_gold
 from blockml.datasets.gold import Gold, RegionGold
+from blockml.datasets.records import parse_record
 from blockml.errors import DatasetError
 from blockml.page import Label
 
@@ -49,7 +49,7 @@ def read_rows(table: Path) -> Iterator[dict[str, Any]]:
     Raises
     ------
     DatasetError
-        The file cannot be read, or a line is not a JSON object with a string ``id``.
+        The file cannot be read, or a line is not a JSON object with an ``id`` and fields of the right types.
     """
     opener = gzip.open if table.suffix == ".gz" else open
     try:
@@ -57,12 +57,9 @@ def read_rows(table: Path) -> Iterator[dict[str, Any]]:
             for number, line in enumerate(stream, start=1):
                 if not line.strip():
                     continue
-                try:
-                    row = json.loads(line)
-                except ValueError as error:
-                    raise DatasetError(f"line {number} is not JSON ({error})", source=table) from None
-                if not isinstance(row, dict) or not isinstance(row.get("id"), str):
-                    raise DatasetError(f"line {number} is not an object with a string 'id'", source=table)
+                row = parse_record(line, f"line {number}", table)
+                if not row.get("id"):
+                    raise DatasetError(f"line {number} has no 'id'", source=table)
                 yield row
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise DatasetError(f"cannot be read ({error})", source=table) from error
@@ -106,11 +103,12 @@ def _labelled_page(row: Mapping[str, Any], path: Path) -> LabelledPage:
 
 def _charset(label: str, path: Path) -> tuple[str, str | None]:
     """Return the web encoding label of a page, and the codec to decode it with first if only Python knows it."""
-    if webencodings.lookup(label):
-        return label, None
     try:
+        if webencodings.lookup(label):
+            return label, None
+        b"a".decode(label, "replace")  # fails for codecs that are no encodings of text, such as zip
         codec = codecs.lookup(label).name
-    except LookupError:  # raised when the data set is opened, not when the page is reached
+    except (LookupError, ValueError):  # raised when the data set is opened, not when the page is reached
         raise DatasetError(f"unknown encoding {label!r}", source=path) from None
     name = codec.replace("_", "-")
     return (name, None) if webencodings.lookup(name) else ("utf-8", codec)

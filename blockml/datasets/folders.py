@@ -13,6 +13,7 @@ from typing import Any
 
 from blockml.datasets.base import Dataset, LabelledPage, declared_url, page_from_row, text_gold
 from blockml.datasets.gold import Gold, RunGold
+from blockml.datasets.records import parse_record
 from blockml.errors import DatasetError, UnknownNameError
 from blockml.page import Label
 from blockml.storage.atomic import atomic_write
@@ -51,12 +52,7 @@ def read_folders(folder: Path, name: str) -> Dataset:
 def _read_folder(path: Path, top: Path) -> LabelledPage:
     meta: Any = {}
     if (meta_file := path.parent / "meta.json").is_file():
-        try:
-            meta = json.loads(meta_file.read_text(encoding="utf-8-sig"))
-        except ValueError as error:
-            raise DatasetError(f"not JSON ({error})", source=meta_file) from None
-        if not isinstance(meta, dict) or not isinstance(meta.get("id", ""), str):
-            raise DatasetError("must be a JSON object with a string 'id', if any", source=meta_file)
+        meta = parse_record(read_text(meta_file), "the file", meta_file)
     below = path.parent.relative_to(top)
     page_id = meta.get("id") or below.as_posix()
     if not meta.get("site") and not meta.get("url"):
@@ -100,14 +96,13 @@ def read_labels(path: Path) -> RunGold:
 
 def _runs(path: Path) -> Iterator[tuple[str, Label | None]]:
     legal = {*map(str, Label), IGNORE}
-    for number, line in enumerate(path.read_text(encoding="utf-8-sig").rstrip("\n").split("\n"), start=1):
-        try:
-            row = json.loads(line)
-            text, label = row["text"], row["label"]
-        except (ValueError, KeyError, TypeError):
-            raise DatasetError(f"line {number} is not an object with 'text' and 'label'", source=path) from None
+    for number, line in enumerate(read_text(path).rstrip("\n").split("\n"), start=1):
+        row = parse_record(line, f"line {number}", path)
+        text, label = row.get("text"), row.get("label")
+        if not isinstance(text, str) or not isinstance(label, str):
+            raise DatasetError(f"line {number} needs the strings 'text' and 'label'", source=path)
         if label not in legal:
-            raise UnknownNameError("label", str(label), legal, source=f"{path}, line {number}")
+            raise UnknownNameError("label", label, legal, source=f"{path}, line {number}")
         yield text, None if label == IGNORE else Label(label)
 
 

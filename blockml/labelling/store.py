@@ -11,6 +11,7 @@ from typing import Any
 
 from blockml.datasets.base import HTML_SUFFIXES, read_bytes
 from blockml.datasets.folders import PAGE_NAMES, read_labels, write_labels
+from blockml.datasets.records import parse_record
 from blockml.decision.decide import Decision
 from blockml.errors import BlockmlError, InputError, UsageError
 from blockml.extractors import Extractor
@@ -167,8 +168,8 @@ def _page(path: Path, folder: Path) -> PageToLabel:
 
 def _meta(folder: Path) -> dict[str, Any]:
     """Read ``meta.json`` of a page folder; an empty one if it is missing or damaged."""
+    path = folder / "meta.json"
     try:
-        meta = json.loads((folder / "meta.json").read_text(encoding="utf-8-sig"))
+        return parse_record(path.read_text(encoding="utf-8-sig"), "the file", path)
     except (OSError, ValueError):
         return {}
-    return meta if isinstance(meta, dict) else {}

@@ -145,6 +145,20 @@ def test_damaged_files_end_with_an_error(tmp_path: Path) -> None:
     assert all(item.error is None for item in items[:-1])
 
 
+@pytest.mark.parametrize("value", [0, 255])
+def test_no_byte_of_a_parquet_file_ends_the_process(tmp_path: Path, value: int) -> None:
+    """Every byte is replaced in turn: pyarrow would end the process for some of them."""
+    path = tmp_path / "in.parquet"
+    pq.write_table(pa.table({"id": ["a", "b"], "html": [b"<p>one", b"<p>two"]}), path)
+    whole = path.read_bytes()
+    read = 0
+    for place in range(len(whole)):
+        path.write_bytes(whole[:place] + bytes([value]) + whole[place + 1 :])
+        with suppress(InputError, UsageError):  # refused
+            read += sum(item.error is None for item in items_of(path))
+    assert 0 < read < 2 * len(whole)
+
+
 # --- WARC and ARC -----------------------------------------------------------------------------------------------------
 
 

@@ -84,10 +84,21 @@ def test_regions_by_xpath(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"id": 5}, "line 1 is not an object with a string 'id'"),
+        ({"id": 5}, "line 1: 'id' must be a string"),
         ({"id": "gone"}, "page 'gone' has no file"),
         ({"id": "a", "encoding": "klingon"}, "unknown encoding 'klingon'"),
         ({"id": "a", "blocks": [{"type": "Hat", "xpath": "/html"}]}, "unknown block type 'Hat'"),
+        ({"id": "a", "encoding": "zip"}, "unknown encoding 'zip'"),
+        ({"id": "a", "encoding": "\ud800"}, "unknown encoding"),
+        ({"id": "a", "encoding": 8}, "line 1: 'encoding' must be a string"),
+        ({"id": "a", "main_content": ["x"]}, "line 1: 'main_content' must be a string"),
+        ({"id": "a", "flags": "bad"}, "line 1: 'flags' must be a list of strings"),
+        ({"id": "a", "with": [1]}, "line 1: 'with' must be a list of strings"),
+        ({"id": "a", "blocks": [{"type": ["Menu"], "xpath": "/html"}]}, "line 1: 'blocks' must be a list of objects"),
+        ({"id": "a", "blocks": {"xpath": "/html"}}, "line 1: 'blocks' must be a list of objects"),
+        ({"id": "../a"}, "line 1: the id '../a' leads out of the folder"),
+        ({"id": "/a"}, "line 1: the id '/a' leads out of the folder"),
+        ({}, "line 1 has no 'id'"),
     ],
 )
 def test_damaged_corpus_is_named(tmp_path: Path, row: dict[str, Any], message: str) -> None:
@@ -95,6 +106,26 @@ def test_damaged_corpus_is_named(tmp_path: Path, row: dict[str, Any], message: s
     folder = write_corpus(tmp_path / "set", [row], {"a": b"<p>x</p>"})
     with pytest.raises(DatasetError, match=message):
         open_dataset(folder)
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("meta.json", b"[" * 100_000, "meta.json: the file is not JSON"),
+        ("meta.json", b"[]", "meta.json: the file is not a JSON object"),
+        ("meta.json", b'{"url": 1}', "meta.json: the file: 'url' must be a string"),
+        ("meta.json", b"\xff", "meta.json: not UTF-8"),
+        ("labels.jsonl", b"\xff", "labels.jsonl: not UTF-8"),
+        ("labels.jsonl", b'{"text": 1, "label": "main"}', "labels.jsonl: line 1 needs the strings 'text' and 'label'"),
+        ("labels.jsonl", b'{"text": "x", "label": []}', "labels.jsonl: line 1 needs the strings 'text' and 'label'"),
+    ],
+)
+def test_damaged_page_folder_is_named(tmp_path: Path, file: str, content: bytes, message: str) -> None:
+    """The error names the file, and the line if it has several."""
+    (tmp_path / "page.html").write_text("<p>x</p>", encoding="utf-8")
+    (tmp_path / file).write_bytes(content)
+    with pytest.raises(DatasetError, match=message):
+        open_dataset(tmp_path, layout="folders")
 
 
 def test_page_folders(tmp_path: Path) -> None:

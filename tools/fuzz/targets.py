@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import io
-import json
 import random
 import zipfile
 from collections.abc import Callable, Mapping
@@ -15,15 +13,17 @@ import numpy as np
 
 import blockml
 from blockml import _kernel
-from blockml.batch import find_inputs, read_items
-from blockml.errors import BlockmlError, ModelError
+from blockml.errors import ModelError
 from blockml.extract import extract_page
 from blockml.extractors import TrainedExtractor
 from blockml.model.model_file import load_model
 from blockml.parsing import BACKENDS
+from tools.fuzz.archives import archive
+from tools.fuzz.calls import CALLS, calls
+from tools.fuzz.loaders import LOADS, loaders
 from tools.fuzz.mutations import HTML_TOKENS, mutated
 
-__all__ = ["TARGETS"]
+__all__ = ["EXECUTIONS", "TARGETS"]
 
 ROOT = Path(__file__).parents[2]
 _LIMITS = blockml.Limits(bytes=100_000, nodes=5_000, depth=200)
@@ -121,62 +121,14 @@ def _same_length(content: bytes, chance: random.Random, *, exactly: bool) -> byt
     return bytes(made[: len(content)])
 
 
-@cache
-def _archives() -> Mapping[str, bytes]:
-    sources = _pages()[:6]
-    warc = b"".join(gzip.compress(_warc_record(number, source), 1, mtime=0) for number, source in enumerate(sources))
-    lines = b"".join(
-        json.dumps({"id": 1, "html": item.decode("utf-8", "replace")}).encode() + b"\n" for item in sources
-    )
-    made = {
-        "a.warc.gz": warc,
-        "a.warc": b"".join(_warc_record(number, source) for number, source in enumerate(sources)),
-        "a.jsonl": lines,
-        "a.jsonl.gz": gzip.compress(lines, 1, mtime=0),
-        "a.html.gz": gzip.compress(sources[0], mtime=0),
-        "a.arc": b"filedesc://a.arc 0.0.0.0 20260101000000 text/plain 10\n1 0 a\n\n\n\n"
-        + b"".join(b"http://a.example/ 1.2.3.4 20260101000000 text/html %d\n%b\n" % (len(s), s) for s in sources),
-    }
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        return made
-    stream = io.BytesIO()
-    pq.write_table(pa.table({"id": list(map(str, range(len(sources)))), "html": list(sources)}), stream)
-    return made | {"a.parquet": stream.getvalue()}
-
-
-def _warc_record(number: int, source: bytes) -> bytes:
-    block = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + source
-    return (
-        f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <{number}>\r\nContent-Length: {len(block)}\r\n"
-        "Content-Type: application/http; msgtype=response\r\nWARC-Date: 2026-01-01T00:00:00Z\r\n\r\n"
-    ).encode() + block + b"\r\n\r\n"  # fmt: skip
-
-
-def archive(chance: random.Random, folder: Path) -> None:
-    """Read a damaged archive to its end: every page has an id, and what can't be read a reason."""
-    name = chance.choice(sorted(_archives()))
-    path = folder / name
-    path.write_bytes(mutated(_archives()[name], chance, (b"WARC/1.0\r\n", b"\r\n\r\n", b"\x1f\x8b\x08", b"\n", b"{")))
-    try:
-        for item in read_items(find_inputs([str(path)])):
-            assert isinstance(item.id, str)
-            assert item.error is None or item.error
-            try:
-                source = item.read()
-            except OSError:
-                continue
-            assert isinstance(source, bytes | str)
-    except BlockmlError:
-        return
-
-
 #: The functions by name.
 TARGETS: Mapping[str, Callable[[random.Random, Path], None]] = {
     "page": page,
     "kernel": kernel,
     "model": model,
     "archive": archive,
+    "calls": calls,
+    "loaders": loaders,
 }
+#: Executions of an input of the targets whose executions take too little time to be numbered.
+EXECUTIONS: Mapping[str, int] = {"calls": CALLS, "loaders": LOADS}

@@ -51,19 +51,17 @@ def parquet_units(path: Path, fields: RecordFields, limit: int) -> Iterator[RowG
     UsageError
         It has no such column.
     """
-    file = _opened(path, fields)
+    metadata = _opened(path, fields).metadata
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    # Stored sizes are estimated: pyarrow ends the process when it reads damaged metadata of a column.
+    share = path.stat().st_size / max(1, sum(group.total_byte_size for group in groups))
     first = 1
-    for number in range(file.metadata.num_row_groups):
-        group = file.metadata.row_group(number)
+    for number, group in enumerate(groups):
         if group.total_byte_size <= _MAX_GROUP_BYTES:
-            yield RowGroup(path, number, first, group.total_byte_size, fields, _stored(group))
+            yield RowGroup(path, number, first, group.total_byte_size, fields, int(share * group.total_byte_size))
         else:
             yield from in_units(path.name, _rows(path, (number,), first, fields, limit))
         first += group.num_rows
-
-
-def _stored(group: Any) -> int:  # noqa: ANN401 (pyarrow has no types)
-    return sum(group.column(number).total_compressed_size for number in range(group.num_columns))
 
 
 def _opened(path: Path, fields: RecordFields) -> Any:  # noqa: ANN401 (pyarrow has no types)
@@ -74,7 +72,7 @@ def _opened(path: Path, fields: RecordFields) -> Any:  # noqa: ANN401 (pyarrow h
         raise MissingExtraError("Reading Parquet files", "arrow") from error
     try:
         file = pq.ParquetFile(path)
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, ValueError, pa.ArrowException) as error:
         raise InputError(f"not a readable Parquet file ({error})", source=path) from error
     names = file.schema_arrow.names
     if fields.html not in names:
@@ -95,7 +93,7 @@ def _rows(path: Path, groups: tuple[int, ...], first: int, fields: RecordFields,
                 values = {name: column[row].as_py() for name, column in cells.items()}
                 yield row_item(values, f"{path.name}:{number}", fields, limit)
                 number += 1
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, ValueError, pa.ArrowException) as error:
         yield Item(f"{path.name}:{number}", error=f"cannot read the rest of the row group ({error})")
 
 

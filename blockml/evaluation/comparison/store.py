@@ -128,7 +128,7 @@ class Store:
         try:
             known = json.loads(_description_of(table).read_bytes())
             return known if isinstance(known, dict) and known.get("sha256") == _sha256(table) else None
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return None
 
     def stale(self, kind: str, dataset: str, system: str, wanted: Mapping[str, Any]) -> str | None:
@@ -145,8 +145,10 @@ class Store:
         return "; ".join(changed) or None
 
     def read(self, kind: str, dataset: str, system: str) -> Iterator[dict[str, Any]]:
-        """Yield the rows of a table, in order."""
+        """Yield the rows of a table, in order; DatasetError if it is not the table that its description describes."""
         table = self.table(kind, dataset, system)
+        if self.description(kind, dataset, system) is None:
+            raise DatasetError("the file or its description is damaged; compare again", source=table)
         with gzip.open(table, "rb") if table.suffix == ".gz" else table.open("rb") as stream:
             yield from map(json.loads, stream)
 
@@ -156,14 +158,20 @@ class Store:
             stream.write(json.dumps({"datasets": list(datasets), "systems": list(systems)}, indent=2).encode())
 
     def contents(self, kind: str) -> Iterator[tuple[str, str]]:
-        """Yield data set and system of each table of the last comparison, in its order; UsageError without one."""
+        """Yield data set and system of each table of the last comparison, in its order.
+
+        Raises UsageError without a comparison, and DatasetError for a damaged list.
+        """
+        path = self.directory / _CONTENTS
         try:
-            known = json.loads((self.directory / _CONTENTS).read_bytes())
-        except (OSError, ValueError):
+            known = json.loads(path.read_bytes())
+            names = list(product(known["datasets"], known["systems"]))
+            tables = [self.table(kind, dataset, system) for dataset, system in names]
+        except FileNotFoundError:
             raise UsageError("this directory contains no comparison", source=self.directory) from None
-        for dataset, system in product(known["datasets"], known["systems"]):
-            if self.table(kind, dataset, system).exists():
-                yield dataset, system
+        except (OSError, ValueError, TypeError, LookupError, RecursionError) as error:
+            raise DatasetError(f"damaged ({error!r}); compare again", source=path) from error
+        yield from (place for place, table in zip(names, tables, strict=True) if table.exists())
 
 
 def _description_of(table: Path) -> Path:

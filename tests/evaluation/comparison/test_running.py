@@ -174,7 +174,7 @@ def test_outputs_of_another_tool(sample: PageSample, store: Store, tmp_path: Pat
     [
         ([{"id": "a", "text": "x"}, {"id": "a", "text": "y"}], "line 2: the id 'a' occurs twice"),
         ([{"id": "a", "text": None}], "line 1: there is no string 'text'"),
-        ([{"text": "x"}], "line 1 is not an object with a string 'id'"),
+        ([{"text": "x"}], "line 1 has no 'id'"),
     ],
 )
 def test_damaged_outputs_of_another_tool_are_refused(

@@ -54,6 +54,28 @@ def test_description_that_is_no_json_is_none(tmp_path: Path) -> None:
     assert store.stale("scores", "d", "s", {"version": 1}) == "the file is damaged"
 
 
+@pytest.mark.parametrize("damage", [b"{", b"[" * 100_000, b'{"sha256": "0"}', b"[]", b"\xff"])
+def test_a_table_that_is_not_as_described_is_not_read(tmp_path: Path, damage: bytes) -> None:
+    """The error names the file."""
+    store = Store(tmp_path)
+    store.write("scores", "d", "s", [{"id": "a"}], {})
+    (tmp_path / "scores" / "d" / "s.json").write_bytes(damage)
+    with pytest.raises(DatasetError, match=r"s\.jsonl: the file or its description is damaged"):
+        list(store.read("scores", "d", "s"))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [b"{", b"[]", b"[" * 100_000, b"\xff", b'{"datasets": ["d"]}', b'{"datasets": [1], "systems": [2]}',
+     b'{"datasets": 1, "systems": ["s"]}', b'{"datasets": ["\\ud800"], "systems": ["s"]}'],
+)  # fmt: skip
+def test_a_damaged_list_of_tables_is_named(tmp_path: Path, damage: bytes) -> None:
+    """It is no missing comparison, and no error of another kind."""
+    (tmp_path / "contents.json").write_bytes(damage)
+    with pytest.raises(DatasetError, match=r"contents\.json: damaged"):
+        list(Store(tmp_path).contents("scores"))
+
+
 def test_sample_keeps_the_order_and_is_drawn_by_the_seed(tmp_path: Path) -> None:
     """A limit above the number of pages changes nothing."""
     pages = dataset(tmp_path, {str(i): f"text {i}" for i in range(30)})

@@ -1,0 +1,68 @@
+"""JSON records of data sets: parsing, and checks of the fields that blockml reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from blockml.errors import DatasetError
+
+__all__ = ["parse_record"]
+
+#: Fields with a text, and with a list of texts; each may be missing or null.
+_TEXTS = ("id", "url", "site", "page_type", "encoding", "main_content")
+_LISTS = ("with", "without", "ignore", "flags")
+
+
+def parse_record(line: str, what: str, source: Path) -> dict[str, Any]:
+    """Parse a JSON object and check the fields that pages are made of.
+
+    Parameters
+    ----------
+    line
+        The JSON.
+    what
+        Name of the record for messages, such as ``line 3``.
+    source
+        The file.
+
+    Raises
+    ------
+    DatasetError
+        Not JSON, not an object, or a field that blockml reads is of the wrong type.
+    """
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise DatasetError(f"{what} is not JSON ({error})", source=source) from None
+    if not isinstance(row, dict):
+        raise DatasetError(f"{what} is not a JSON object", source=source)
+    if problem := _problem(row):
+        raise DatasetError(f"{what}: {problem}", source=source)
+    return row
+
+
+def _problem(row: Mapping[str, Any]) -> str | None:
+    """Return what is wrong with the types of a record; None if they are right."""
+    for name in _TEXTS:
+        if not isinstance(row.get(name), str | None):
+            return f"{name!r} must be a string"
+    for name in _LISTS:
+        if not _is_list(row.get(name), str):
+            return f"{name!r} must be a list of strings"
+    if not _is_list(row.get("blocks"), dict) or not all(map(_is_region, row.get("blocks") or ())):
+        return "'blocks' must be a list of objects with strings 'xpath' and 'type'"
+    place = PurePosixPath(row.get("id") or "")
+    if place.is_absolute() or ".." in place.parts:
+        return f"the id {str(place)!r} leads out of the folder"
+    return None
+
+
+def _is_list(value: object, kind: type) -> bool:
+    return value is None or (isinstance(value, list) and all(isinstance(item, kind) for item in value))
+
+
+def _is_region(block: Mapping[str, Any]) -> bool:
+    return "xpath" not in block or (isinstance(block["xpath"], str) and isinstance(block.get("type"), str))
