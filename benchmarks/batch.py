@@ -1,10 +1,13 @@
 """Cost of batches: input formats and numbers of processes beside a loop of bare extractions, and beside other tools.
 
 The pages of labelled collections are repeated under new ids until there are enough, and written as a folder, JSON
-lines, a WARC file and a Parquet file. Each row is a run of ``blockml predict`` in a process of its own: CPU time of the
-process and its workers, elapsed time, peak memory of all of them, and a fingerprint of the records. As the speed of a
-machine changes with what else it does, the loop runs over every n-th page before and after each run, and the ratio is
-to the mean of both.
+lines, a WARC file and a Parquet file. JSON lines are UTF-8, as most programs write them; those of Python's ``json`` by
+default, which escapes characters outside ASCII, are a kind of their own. With ``--folder`` the inputs are kept, so that
+a table can be measured in pieces.
+
+Each row is a run of ``blockml predict`` in a process of its own: CPU time of the process and its workers, elapsed time,
+peak memory of all of them, and a fingerprint of the records. As the speed of a machine changes with what else it does,
+the loop runs over every n-th page before and after each run, and the ratio is to the mean of both.
 
     python -m benchmarks.batch --pages 20000
 """
@@ -36,7 +39,7 @@ from blockml.datasets import open_dataset
 COLLECTIONS = ("wcxb", "l3s-gn1", "fundus", "magic-html")
 #: Pages of the loop of bare extractions.
 BARE_PAGES = 2_000
-KINDS = ("folder", "JSON lines", "WARC", "Parquet")
+KINDS = ("folder", "JSON lines", "JSON lines, escaped", "WARC", "Parquet")
 #: Numbers of processes and further options.
 RUNS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (1, ()),
@@ -118,14 +121,16 @@ def write_inputs(folder: Path, n: int) -> dict[str, Path]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    made = {
-        "folder": folder / "pages", "JSON lines": folder / "pages.jsonl", "WARC": folder / "pages.warc.gz",
-        "Parquet": folder / "pages.parquet",
-    }  # fmt: skip
-    made["folder"].mkdir()
+    names = ("pages", "pages.jsonl", "escaped.jsonl", "pages.warc.gz", "pages.parquet")
+    made = {kind: folder / name for kind, name in zip(KINDS, names, strict=True)}
+    complete = folder / f"{n}-pages"
+    if complete.exists():
+        return made
+    made["folder"].mkdir(parents=True)
     columns = pa.schema([("id", pa.string()), ("html", pa.binary())])
     with (
         made["JSON lines"].open("w", encoding="utf-8") as lines,
+        made["JSON lines, escaped"].open("w", encoding="ascii") as escaped,
         made["WARC"].open("wb") as warc,
         pq.ParquetWriter(made["Parquet"], columns, compression="zstd") as parquet,
     ):
@@ -136,9 +141,12 @@ def write_inputs(folder: Path, n: int) -> dict[str, Path]:
                 html = text_of(source, charset)
                 rows.append({"id": name, "html": html})
                 (made["folder"] / f"{name}.html").write_bytes(html)
-                lines.write(json.dumps({"id": name, "html": html.decode()}) + "\n")
+                record = {"id": name, "html": html.decode()}
+                lines.write(json.dumps(record, ensure_ascii=False) + "\n")
+                escaped.write(json.dumps(record) + "\n")
                 warc.write(gzip.compress(warc_record(name, html), 6))
             parquet.write_table(pa.Table.from_pylist(rows, columns))
+    complete.touch()
     return made
 
 
@@ -201,11 +209,11 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=20_000)
     parser.add_argument("--peers", action=argparse.BooleanOptionalAction, default=True, help="measure other tools too")
     parser.add_argument("--inputs", nargs="+", choices=KINDS, default=KINDS, help="kinds of input to measure")
-    parser.add_argument("--folder", type=Path, help="where the inputs are written (default: a temporary folder)")
+    parser.add_argument("--folder", type=Path, help="where the inputs are written and kept")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory(dir=arguments.folder) as made:
+    with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
-        inputs = write_inputs(folder, arguments.pages)
+        inputs = write_inputs(arguments.folder or folder, arguments.pages)
         note("inputs written")
         rows: list[dict[str, Any]] = []
         bare = bare_seconds(inputs["folder"], arguments.pages)

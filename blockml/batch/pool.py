@@ -12,7 +12,6 @@ import queue
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections import deque
@@ -20,7 +19,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
-from pathlib import Path
 from typing import Any, Self
 
 from blockml.batch.items import CRASHED, TIMEOUT
@@ -82,15 +80,14 @@ class _Replay:
 class _Process:
     """A worker process, with the thread that receives its messages."""
 
-    def __init__(self, setup: bytes, inbox: queue.SimpleQueue[tuple[Any, ...]], clock_path: Path) -> None:
-        clock_path.write_bytes(bytes(Clock.SIZE))
-        self.clock = Clock(clock_path)
+    def __init__(self, setup: bytes, inbox: queue.SimpleQueue[tuple[Any, ...]]) -> None:
+        self.clock = Clock.create()
         self.slot: _Slot | None = None
         self.ready = False
         self.overtime = False  #: Whether it was killed because of its page.
         self.credit = threading.Semaphore(_WAITING_PIECES)
         program = f"import sys; sys.path[:] = {sys.path!r}; from blockml.batch.worker import work; work(sys.argv[1])"
-        command = [sys.executable, "-c", program, str(clock_path)]
+        command = [sys.executable, "-c", program, str(self.clock.path)]
         environment = _KEPT_MEMORY | os.environ
         self._process = subprocess.Popen(  # noqa: S603
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
@@ -114,6 +111,7 @@ class _Process:
         for _ in range(_WAITING_PIECES):
             self.credit.release()
         self._thread.join()
+        self.clock.close()
 
     def _write(self, message: bytes) -> None:
         assert self._process.stdin is not None  # noqa: S101 (for the type checker)
@@ -152,14 +150,13 @@ class WorkerPool:
     def __init__(self, setup: Setup, jobs: int) -> None:
         self._setup = setup
         self._pickled = pickle.dumps(setup, pickle.HIGHEST_PROTOCOL)
-        self._clocks = tempfile.TemporaryDirectory(prefix="blockml-")
         self._inbox: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
         self._slots: deque[_Slot] = deque()  # in the order of the input
         self._idle: list[_Process] = []
         self._workers: set[_Process] = set()
         self._window = _WINDOW * (jobs + 1)
         self._jobs = jobs
-        self._n_started = self._failed_starts = 0
+        self._failed_starts = 0
         self._next_look = 0.0
 
     def run(self, units: Iterator[Unit], previous: Result | None = None) -> Iterator[Result]:
@@ -195,7 +192,6 @@ class WorkerPool:
         for worker in self._workers:
             worker.close()
         self._workers.clear()
-        self._clocks.cleanup()
 
     def __enter__(self) -> Self:
         return self
@@ -247,8 +243,7 @@ class WorkerPool:
             self._start()
 
     def _start(self) -> None:
-        self._n_started += 1
-        self._workers.add(_Process(self._pickled, self._inbox, Path(self._clocks.name) / f"clock-{self._n_started}"))
+        self._workers.add(_Process(self._pickled, self._inbox))
 
     def _receive(self) -> None:
         """Wait for a message and handle it; now and then look at the clocks of the workers."""
@@ -307,6 +302,7 @@ class WorkerPool:
     def _on_death(self, worker: _Process, code: int) -> None:
         """Replace a worker, and extract what is left of its unit page by page."""
         self._workers.discard(worker)
+        worker.clock.close()
         if worker in self._idle:
             self._idle.remove(worker)
         if not worker.ready:

@@ -174,6 +174,7 @@ def predict_to_file(
         path.parent.mkdir(parents=True, exist_ok=True)
         if not (resume and parts.resume(manifest)):
             if resume and path.is_file():
+                parts.remove()  # of a run that was killed while it removed them
                 raise UsageError("the output is complete already; there is nothing to resume", source=path)
             parts.begin(manifest)
         summary = _write_parts(inputs, pages, output.encoder, parts, jobs, guard, progress)

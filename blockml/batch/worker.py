@@ -12,6 +12,7 @@ import pickle
 import signal
 import struct
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -60,8 +61,27 @@ class Clock:
     SIZE = 8
 
     def __init__(self, path: Path) -> None:
+        self.path = path  #: File by which the worker finds the memory.
         with path.open("r+b") as stream:
             self._cell = mmap.mmap(stream.fileno(), self.SIZE)
+
+    @classmethod
+    def create(cls) -> Clock:
+        """Make a clock in a temporary file."""
+        descriptor, name = tempfile.mkstemp(prefix="blockml-")
+        os.write(descriptor, bytes(cls.SIZE))
+        os.close(descriptor)
+        return cls(Path(name))
+
+    def unlink(self) -> None:
+        """Remove the file, if the system removes open files; the memory stays shared."""
+        with suppress(OSError):
+            self.path.unlink()
+
+    def close(self) -> None:
+        """Release the memory and remove the file."""
+        self._cell.close()
+        self.unlink()
 
     def start(self) -> None:
         """Begin a page."""
@@ -134,11 +154,13 @@ def work(clock_path: str) -> None:
     outgoing = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what an extractor prints must not get between the messages
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent process decides
+    clock = Clock(Path(clock_path))
+    clock.unlink()  # so that nothing is left behind by a parent process that is killed
     with suppress(EOFError, BrokenPipeError), one_thread():
         try:
             setup: Setup = pickle.load(incoming)  # noqa: S301 (from the parent process)
             _limit_memory(setup.guard.memory)
-            worker = _Worker(setup, Clock(Path(clock_path)), outgoing)
+            worker = _Worker(setup, clock, outgoing)
             worker.send("ready")
             while True:
                 order, *arguments = pickle.load(incoming)  # noqa: S301

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -116,7 +117,7 @@ def test_killed_workers_cost_nothing() -> None:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds processes by /proc")
 def test_workers_end_with_their_parent(tmp_path: Path) -> None:
-    """A killed parent leaves no worker behind, not even one whose page hangs."""
+    """A killed parent leaves no worker and no file behind, not even if a page hangs."""
     program = tmp_path / "program.py"
     program.write_text(
         "from blockml.batch import Guard, Item, predict\n"
@@ -124,7 +125,9 @@ def test_workers_end_with_their_parent(tmp_path: Path) -> None:
         "print(next(predict([Item('a', html='<p>loop')], Poison(), guard=Guard(seconds=1.0))))\n",
         encoding="utf-8",
     )
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, sys.path))}
+    files = tmp_path / "files"
+    files.mkdir()
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, sys.path)), "TMPDIR": str(files)}
     parent = subprocess.Popen([sys.executable, str(program)], env=environment)  # noqa: S603
     worker: list[str] = []
     while not worker:
@@ -137,6 +140,7 @@ def test_workers_end_with_their_parent(tmp_path: Path) -> None:
     status = Path(f"/proc/{worker[0]}/stat")
     for _ in range(1000):
         if not status.exists() or status.read_text(encoding="ascii").rpartition(")")[2].split()[0] == "Z":
+            assert list(files.iterdir()) == []
             return
         time.sleep(0.01)
     pytest.fail("the worker lives on")
@@ -189,14 +193,18 @@ def test_an_extractor_that_cannot_be_sent_is_an_error() -> None:
         list(predict(pages(1), Local()))
 
 
-def test_a_clock_tells_how_long_a_page_takes(tmp_path: Path) -> None:
+def test_a_clock_tells_how_long_a_page_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock shows 0 between pages."""
-    path = tmp_path / "clock"
-    path.write_bytes(bytes(Clock.SIZE))
-    mine, theirs = Clock(path), Clock(path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    mine = Clock.create()
+    theirs = Clock(mine.path)
+    theirs.unlink()
     assert theirs.seconds() == 0
     mine.start()
     time.sleep(0.01)
     assert theirs.seconds() > 0
     mine.stop()
     assert theirs.seconds() == 0
+    theirs.close()
+    mine.close()
+    assert list(tmp_path.iterdir()) == []
