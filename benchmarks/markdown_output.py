@@ -6,8 +6,8 @@ elements without text are not counted, and each picture once. trafilatura choose
 
 ``kept`` is the share of the reference's elements that the Markdown has when it is read by markdown-it-py, ``more`` the
 share of its elements beyond the reference; both are sums over pages. ``reads back`` are the pages whose words, read
-from the Markdown, are those of the plain text, in order. Times are the least of several repetitions, in turns, of the
-processor; a parse is lxml's of the same page.
+from the Markdown, are those of the plain text, in order. Times are those of the processor, the least of several runs in
+succession; a parse is lxml's of the same page.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ KINDS: Mapping[str, str] = {
 _WORD = re.compile(r"[^\W_]+")
 _ESCAPE = re.compile(r"\\[!-/:-@\[-`{-~]")
 _ABSOLUTE = re.compile(r"(?:https?://|mailto:|tel:)", re.IGNORECASE)
-_REPETITIONS = 3
+_REPETITIONS = 5
 
 Writer = Callable[[bytes, str | None, Extraction], str]
 
@@ -105,8 +105,8 @@ def measure(labelled: LabelledPage, totals: dict[str, Counter[str]], ratios: dic
         **{name: lambda write=write: write(page, labelled.url, result) for name, write in writers().items()},  # type: ignore[misc]
     }
     times = dict.fromkeys(runs, 1e9)
-    for _ in range(_REPETITIONS):
-        for name, run in runs.items():
+    for name, run in runs.items():
+        for _ in range(_REPETITIONS):
             start = time.process_time()
             run()
             times[name] = min(times[name], time.process_time() - start)
