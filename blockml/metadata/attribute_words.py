@@ -12,6 +12,9 @@ from blockml.page import Attributes, Nodes
 
 __all__ = ["nodes_with_words"]
 
+#: Numbers of the bits that are set, by byte.
+_SET_BITS = [[k for k in range(8) if byte & (1 << k)] for byte in range(256)]
+
 
 def nodes_with_words(nodes: Nodes, words: tuple[bytes, ...]) -> Mapping[bytes, list[int]]:
     """Return, by word, the elements with an ASCII word in names, which are lower-case, or values of their attributes.
@@ -42,14 +45,17 @@ def nodes_with_words(nodes: Nodes, words: tuple[bytes, ...]) -> Mapping[bytes, l
     for number in held.mapped():
         if mapping := held.given[number]:
             found[number] = _bits(mapping, words)
-    return _by_word(found[held.number], words) if found.any() else {word: [] for word in words}
+    return _by_word(found[held.number] if np.count_nonzero(found) else found[:0], words)
 
 
 def _by_word(bits: NDArray[np.uint8], words: tuple[bytes, ...]) -> dict[bytes, list[int]]:
     """Return, by word, the nodes with its bit in ``bits`` (n_nodes,)."""
+    found: dict[bytes, list[int]] = {word: [] for word in words}
     (nodes,) = bits.nonzero()
-    found = list(zip(nodes.tolist(), bits[nodes].tolist(), strict=True))
-    return {word: [node for node, own in found if own & (1 << k)] for k, word in enumerate(words)}
+    for node, own in zip(nodes.tolist(), bits[nodes].tolist(), strict=True):
+        for k in _SET_BITS[own]:
+            found[words[k]].append(node)
+    return found
 
 
 def _mark(held: Attributes, word: bytes, k: int, found: NDArray[np.uint8]) -> None:

@@ -33,6 +33,8 @@ _NAMES = (
 _MONTHS = {name: number for number, names in enumerate(_NAMES, start=1) for name in names.split()}
 _DAY_AND_MONTH = r"\b(\d{1,2})(?:st|nd|rd|th|er|\.|º)?\s+(?:de\s+)?([^\W\d_]{3,10})\.?,?\s+(?:de\s+)?(\d{4})\b"
 _MONTH_AND_DAY = r"\b([^\W\d_]{3,10})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})\b"
+#: Years that the date of a web page may have.
+_FIRST_YEAR, _LAST_YEAR = 1990, 2100
 _WITH_MONTH = re.compile(f"{_DAY_AND_MONTH}|{_MONTH_AND_DAY}")
 
 
@@ -67,14 +69,15 @@ def iso_date(text: str | None) -> str | None:
 
 def _with_time(match: re.Match[str]) -> str | None:
     year, month, day, hour, minute, second, zone = match.groups()
-    found = _checked(int(year), int(month), int(day))
-    if found is None or hour is None:
-        return found
-    zone = "+00:00" if zone and zone.upper() in ("Z", "UTC", "GMT") else zone or ""
-    try:
-        return datetime.fromisoformat(f"{found}T{hour}:{minute}:{second or '00'}{zone}").isoformat()
-    except ValueError:
-        return found
+    if hour is not None:
+        zone = "+00:00" if zone and zone.upper() in ("Z", "UTC", "GMT") else zone or ""
+        try:
+            found = datetime.fromisoformat(f"{year}-{month}-{day}T{hour}:{minute}:{second or '00'}{zone}")
+        except ValueError:
+            pass  # the date may be right
+        else:
+            return found.isoformat() if _FIRST_YEAR <= found.year <= _LAST_YEAR else None
+    return _checked(int(year), int(month), int(day))
 
 
 def _checked(year: int, month: int, day: int) -> str | None:
@@ -83,4 +86,4 @@ def _checked(year: int, month: int, day: int) -> str | None:
         found = date(year, month, day)
     except ValueError:
         return None
-    return found.isoformat() if 1990 <= year <= 2100 else None
+    return found.isoformat() if _FIRST_YEAR <= year <= _LAST_YEAR else None

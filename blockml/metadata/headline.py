@@ -75,9 +75,8 @@ def _is_site(part: str, known: set[str]) -> bool:
     return bool(key) and any(key == name or (len(key) >= 4 and (key in name or name in key)) for name in known if name)
 
 
-def _overlap(a: str, b: str) -> float:
+def _overlap(left: set[str], right: set[str]) -> float:
     """Return the F1 of the words of two texts."""
-    left, right = set(metric_tokens(a)), set(metric_tokens(b))
     return 2 * len(left & right) / max(1, len(left) + len(right))
 
 
@@ -95,25 +94,27 @@ def headline(page: Page, declared: Sequence[str], site_name: str | None, host: s
     """
     parts = host.removeprefix("www.").split(".")
     domain = parts[-2] if len(parts) > 1 else ""
-    known = {_key(name) for name in (site_name, domain) if name}
-    has_title = bool(declared or page.title)
     candidates = []
     for node in page.nodes.indices("h1").tolist()[:MAX_ELEMENTS]:
         text = element_text(page, node)
         if text and len(text.split()) <= _MAX_WORDS:
             candidates.append(text)
     candidates = list(dict.fromkeys(candidates))
-    own = [text for text in candidates if _key(text) not in known or not has_title]
+    own = candidates
+    if candidates and (declared or page.title):
+        known = {_key(name) for name in (site_name, domain) if name}
+        own = [text for text in candidates if _key(text) not in known]
     if len(own) == len(candidates) == 1:
         return own[0], "h1"
     if site_name:
         declared = [without_site(text, site_name, host) if site_name in text else text for text in declared]
     title = without_site(page.title, site_name, domain)
     wanted = [text for text in (*declared, title) if text]
-    if len(own) == 1 and max((_overlap(own[0], text) for text in wanted), default=1) > 0:
+    words = [set(metric_tokens(text)) for text in wanted] if own else []
+    if len(own) == 1 and max((_overlap(set(metric_tokens(own[0])), other) for other in words), default=1) > 0:
         return own[0], "h1"
     if own and wanted:
-        likeness = [max(_overlap(text, other) for other in wanted) for text in own]
+        likeness = [max(_overlap(set(metric_tokens(text)), other) for other in words) for text in own]
         best = int(np.argmax(likeness))
         if likeness[best] >= _COMMON:
             return own[best], "h1"

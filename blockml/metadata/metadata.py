@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import cached_property
 from operator import itemgetter
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -14,7 +13,7 @@ from blockml.metadata.dates import iso_date
 from blockml.metadata.headline import MAX_ELEMENTS, element_text, headline
 from blockml.metadata.json_ld import json_ld_objects, main_object, names, text_of
 from blockml.metadata.scripts import main_script
-from blockml.page import Page
+from blockml.page import Attributes, Nodes, Page
 from blockml.page.metadata import Metadata
 
 __all__ = ["page_metadata"]
@@ -57,11 +56,16 @@ _SCHEMA: Mapping[str, tuple[str, ...]] = {
     "keywords": ("keywords",),
     "language": ("inLanguage",),
 }
+#: Fields of which only the first value counts, whatever it is.
+_FIRST = frozenset({"site_name", "description", "image", "keywords", "canonical_url"})
 #: Fields by lower-case name of a microdata property. The title is not among them: parts of a page have names too.
 _PROPERTIES = {key.lower(): name for name, keys in _SCHEMA.items() if name != "title" for key in keys}
+#: Values of one attribute of ``meta`` elements that declare something.
+_DECLARED = frozenset(key.encode() for key in (*_KEYS, *_PROPERTIES, "og:type"))
 #: Words of attributes that declare something, and of those that name a visible author or date.
-_DECLARING = (b"ld+json", b"itemprop", b"canonical")
-_NAMING = (b"uthor", b"yline", b"date", b"Date", b"publish", b"time")
+_DECLARING = (b"+json", b"itemprop", b"canonical")
+_OF_AUTHORS = (b"uthor", b"yline")
+_OF_DATES = (b"date", b"Date", b"publish", b"time")
 _PAGE_TYPES = {"article": "article", "product": "product", "website": "website", "blog": "list", "book": "product",
                "profile": "website", "video": "product", "og:product": "product"}  # fmt: skip
 #: Words before the name of an author, and text after it.
@@ -112,31 +116,32 @@ class _Found:
     def __init__(self, page: Page) -> None:
         self.page = page
         self.declaring = nodes_with_words(page.nodes, _DECLARING)
+        self.naming: Mapping[bytes, list[int]] = {}  # elements with words for dates and authors
         self.values: dict[str, list[tuple[Any, str]]] = {}
         self.page_type: tuple[str, str] | None = None
-
-    @cached_property
-    def naming(self) -> Mapping[bytes, list[int]]:
-        """Elements with a word for authors or dates, by word."""
-        return nodes_with_words(self.page.nodes, _NAMING)
 
     def add(self, name: str, value: Any, source: str) -> None:  # noqa: ANN401 (text or names)
         if value:
             self.values.setdefault(name, []).append((value, source))
+
+    def is_known(self, name: str) -> bool:
+        """Tell whether another value of a field changes nothing."""
+        return name in _FIRST and name in self.values
 
     def read_schema(self, item: Mapping[str, Any], source: str) -> None:
         """Take the fields of a schema.org object."""
         for name, keys in _SCHEMA.items():
             for key in keys:
                 value = item.get(key)
-                if value:
+                if value and not self.is_known(name):
                     read = names if name == "authors" else _keywords if name == "keywords" else text_of
                     self.add(name, read(value), source)
 
     def read_json_ld(self) -> None:
-        if not self.declaring[b"ld+json"]:
+        if not self.declaring[b"+json"]:
             return
-        objects = list(json_ld_objects(self.page.utf8 or b""))
+        n_scripts = sum(1 for node in self.declaring[b"+json"] if self.page.nodes.name(node) == "script")
+        objects = list(json_ld_objects(self.page.utf8 or b"", n_scripts))
         item, kind = main_object(objects)
         self.read_schema(item, "json-ld")
         if kind is not None:
@@ -150,9 +155,8 @@ class _Found:
     def read_meta(self) -> None:
         nodes = self.page.nodes
         best: dict[str, list[tuple[int, str, str]]] = {}
-        attributes_of = nodes.attributes
-        for node in nodes.indices("meta").tolist():
-            get = attributes_of[node].get
+        for attributes in _meta_attributes(nodes):
+            get = attributes.get
             content = get("content")
             if not content:
                 continue
@@ -167,6 +171,8 @@ class _Found:
                 self._read_property(own.lower(), content)
         for name, found in best.items():
             found.sort(key=itemgetter(0))
+            if self.is_known(name):
+                continue
             if name in ("authors", "keywords"):
                 first = found[0]
                 values = [" ".join(text.split()) for rank, text, _ in found if rank == first[0]]
@@ -174,6 +180,8 @@ class _Found:
             else:
                 for _, text, source in found:
                     self.add(name, " ".join(text.split()), source)
+                    if self.is_known(name):
+                        break
 
     def _read_property(self, key: str, value: str) -> None:
         """Take the value of a microdata property."""
@@ -200,8 +208,9 @@ class _Found:
     def bylines(self) -> Iterator[str]:
         """Iterate over short visible texts that name an author."""
         nodes = self.page.nodes
+        naming = self.naming if _OF_AUTHORS[0] in self.naming else nodes_with_words(nodes, _OF_AUTHORS)
         for part, word in ((b"uthor", "author"), (b"yline", "byline")):
-            for node in self.naming[part][:MAX_ELEMENTS]:
+            for node in naming[part][:MAX_ELEMENTS]:
                 attributes = nodes.attributes[node]
                 label = " ".join(attributes.get(key) or "" for key in ("rel", "class", "id", "data-testid")).lower()
                 if nodes.name(node) in ("meta", "link", "body", "html", "img") or word not in label:
@@ -219,8 +228,11 @@ class _Found:
     def dates(self) -> Iterator[str]:
         """Iterate over short visible texts in elements whose names speak of dates."""
         nodes = self.page.nodes
-        for word in ("date", "Date", "publish", "time"):
-            for node in self.naming[word.encode()][:40]:
+        words = _OF_DATES if self.values.get("authors") else _OF_DATES + _OF_AUTHORS
+        self.naming = nodes_with_words(nodes, words)
+        for part in _OF_DATES:
+            word = part.decode()
+            for node in self.naming[part][:40]:
                 attributes = nodes.attributes[node]
                 label = " ".join(attributes.get(key) or "" for key in ("class", "id", "data-testid"))
                 if word in label and nodes.name(node) not in ("meta", "link", "body", "html", "script"):
@@ -239,7 +251,6 @@ class _Found:
 
     def finish(self) -> Metadata:
         page, sources = self.page, dict[str, str]()
-        base = page.base_url
         fields: dict[str, Any] = {}
 
         def keep(name: str, value: Any, source: str) -> None:  # noqa: ANN401 (text or names)
@@ -249,7 +260,7 @@ class _Found:
         for name in ("site_name", "description"):
             keep(name, *self.first(name))
         canonical = self.canonical()
-        keep("canonical_url", *_absolute((canonical, "html") if canonical else self.first("canonical_url"), base))
+        keep("canonical_url", *_absolute((canonical, "html") if canonical else self.first("canonical_url"), page))
         for name in ("published", "modified"):
             dates = ((iso_date(text_of(value)), source) for value, source in self.values.get(name, ()))
             keep(name, *next(((value, source) for value, source in dates if value), (None, "")))
@@ -267,7 +278,7 @@ class _Found:
             found = (_names((text,)) for text in self.bylines())
             keep("authors", next((value for value in found if value), ()), "visible")
         keep("keywords", *self.first("keywords"))
-        keep("image", *_absolute(self.first("image"), base))
+        keep("image", *_absolute(self.first("image"), page))
         keep("language", *self._language())
         keep("script", main_script(_longest(page)), "visible")
         if self.page_type is not None:
@@ -281,7 +292,8 @@ class _Found:
     def _language(self) -> tuple[str | None, str]:
         nodes = self.page.nodes
         for name in ("html", "body"):
-            for node in nodes.indices(name).tolist()[:1]:
+            is_first = len(nodes) > 0 and nodes.name(0) == name
+            for node in [0] if is_first else nodes.indices(name).tolist()[:1]:
                 attributes = nodes.attributes[node]
                 declared = attributes.get("lang") or attributes.get("xml:lang") or ""
                 if match := _LANGUAGE.fullmatch(declared.strip().replace("_", "-")):
@@ -290,6 +302,14 @@ class _Found:
             if match := _LANGUAGE.match((text_of(value) or "").replace("_", "-")):
                 return match[0].lower(), source
         return None, ""
+
+
+def _meta_attributes(nodes: Nodes) -> list[Mapping[str, str]]:
+    """Return the attributes of the ``meta`` elements, but for some that declare nothing of use."""
+    elements, attributes = nodes.indices("meta"), nodes.attributes
+    if isinstance(attributes, Attributes):
+        return attributes.declarations(elements, _DECLARED)
+    return [attributes[node] for node in elements.tolist()]
 
 
 def _longest(page: Page) -> str:
@@ -315,7 +335,7 @@ def _names(values: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _absolute(found: tuple[str | None, str], base: str) -> tuple[str | None, str]:
+def _absolute(found: tuple[str | None, str], page: Page) -> tuple[str | None, str]:
     """Resolve an address; None if it is not one of HTTP."""
     value, source = found
     if not value:
@@ -324,7 +344,7 @@ def _absolute(found: tuple[str | None, str], base: str) -> tuple[str | None, str
     if _ABSOLUTE.fullmatch(address):
         return address, source
     try:
-        address = urljoin(base, address)
+        address = urljoin(page.base_url, address)
         return (address, source) if urlsplit(address).scheme in ("http", "https") else (None, "")
     except ValueError:
         return None, ""

@@ -37,9 +37,15 @@ def main_script(text: str) -> str | None:
     >>> main_script("Cats rule"), main_script("Кошки"), main_script("猫が好きです"), main_script("12")
     ('Latn', 'Cyrl', 'Jpan', None)
     """
-    letters = "".join(filter(str.isalpha, text[: 2 * _SAMPLE]))[:_SAMPLE]
-    if letters.isascii():
-        return "Latn" if letters else None
+    sample = text[: 2 * _SAMPLE]
+    if sample.isascii():
+        return "Latn" if any(map(str.isalpha, sample)) else None
+    letters = "".join(filter(str.isalpha, sample))[:_SAMPLE]
+    if not letters:
+        return None
+    first, last = bisect(_STARTS, ord(min(letters))), bisect(_STARTS, ord(max(letters)))
+    if first == last:
+        return _RANGES[first - 1][1]
     counts = Counter[str | None]()
     for letter, count in Counter(letters).items():
         counts[_RANGES[bisect(_STARTS, ord(letter)) - 1][1]] += count

@@ -6,7 +6,7 @@ Most elements repeat the attributes of others, and features read the attributes 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import accumulate
 from typing import overload
 
@@ -65,10 +65,39 @@ class Attributes(Sequence[Mapping[str, str]]):
     def __iter__(self) -> Iterator[Mapping[str, str]]:
         return map(self._decode, self.number.tolist())
 
+    def declarations(self, nodes: NDArray[np.int64], known: Set[bytes]) -> list[Mapping[str, str]]:
+        """Return the attributes of those of some ``meta`` elements (n,) that may declare something known.
+
+        Elements without ``content`` don't, nor those with ``content`` and one attribute before it whose value in lower
+        case is not in ``known``.
+
+        Examples
+        --------
+        >>> pairs = b"name\\0a\\0content\\0b\\0name\\0c\\0content\\0d\\0"
+        >>> held = Attributes(np.array([1, 2]), [None] * 3, pairs, np.array([0, 17, 34]))
+        >>> held.declarations(np.array([0, 1]), {b"c"})
+        [{'name': 'c', 'content': 'd'}]
+        """
+        numbers, given, pairs = self.number[nodes], self.given, self.pairs
+        starts, stops = self.ends[np.maximum(numbers - 1, 0)].tolist(), self.ends[numbers].tolist()
+        found: list[Mapping[str, str]] = []
+        for number, start, stop in zip(numbers.tolist(), starts, stops, strict=True):
+            held = given[number]
+            if held is None:
+                own = pairs[start:stop]
+                if b"content\0" not in own:
+                    continue
+                parts = own.split(b"\0")  # the last one is empty
+                if len(parts) == 5 and parts[2] == b"content" and parts[1].lower() not in known:
+                    continue
+                held = given[number] = _mapping(own)
+            found.append(held)
+        return found
+
     def mapped(self) -> list[int]:
         """Return the numbers of the sets that were given as mappings, the empty set 0 among them."""
         if self._mapped is None:
-            self._mapped = [0, *(np.flatnonzero(self.ends[1:] == self.ends[:-1]) + 1).tolist()]
+            self._mapped = [0, *((self.ends[1:] == self.ends[:-1]).nonzero()[0] + 1).tolist()]
         return self._mapped
 
     def holders(self, nodes: NDArray[np.int64], values: Iterable[bytes]) -> list[int]:
@@ -101,10 +130,14 @@ class Attributes(Sequence[Mapping[str, str]]):
             return NO_ATTRIBUTES
         held = self.given[number]
         if held is None:
-            parts = self.pairs[self.ends.item(number - 1) : self.ends.item(number)].decode().split("\0")
-            if len(parts) == 5:  # two attributes, the most frequent number; the last part is empty
-                held = {parts[0]: parts[1], parts[2]: parts[3]}
-            else:
-                held = dict(zip(parts[::2], parts[1::2], strict=False))
+            held = _mapping(self.pairs[self.ends.item(number - 1) : self.ends.item(number)])
             self.given[number] = held
         return held
+
+
+def _mapping(pairs: bytes) -> Mapping[str, str]:
+    """Return the attributes of one set."""
+    parts = pairs.decode().split("\0")
+    if len(parts) == 5:  # two attributes, the most frequent number; the last part is empty
+        return {parts[0]: parts[1], parts[2]: parts[3]}
+    return dict(zip(parts[::2], parts[1::2], strict=False))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from enum import StrEnum
 
 from blockml.page.lazy import Lazy
@@ -25,7 +26,7 @@ class Mark(StrEnum):
 
 
 #: Members of an enumeration are looked up slowly in Python 3.11.
-_LINKED, _CODED = Mark.LINK, Mark.CODE
+_LINKED, _CODED, _STRONG = Mark.LINK, Mark.CODE, Mark.STRONG
 #: Marks of CommonMark. Others, and these where CommonMark would not see them, are written as tags.
 _SIGNS = {Mark.STRONG: "**", Mark.EMPHASIS: "*", Mark.DELETED: "~~"}
 #: Marks stand in the text as characters of the private planes, so that methods of strings and regular expressions do
@@ -180,6 +181,11 @@ class Paragraph:
 
         Marks that are open go on in the next paragraph; a link does only if it has no text yet.
         """
+        parts = self.parts
+        if len(parts) == 1 and not self._opened and not self._written and not self._has_private:
+            self.parts = []
+            text = parts[0].strip(" ")
+            return "" if text is _BREAK else escaped(text, tex="$" in text and self._reads_dollars(text))
         going_on: list[tuple[Mark, str]] = []
         if self._opened:
             for mark, address, start in self._opened:
@@ -187,10 +193,8 @@ class Paragraph:
                     going_on.append((mark, address))
             for mark, _, _ in self._opened[::-1]:
                 self.close(mark)
-        parts = self.parts
-        text = parts[0] if len(parts) == 1 else "".join(parts)
-        is_single = len(parts) == 1 and not self._has_private
-        text = text.strip(" ") if is_single or "  " not in text else " ".join(text.split())
+        text = "".join(self.parts)
+        text = " ".join(text.split()) if "  " in text else text.strip(" ")
         self.parts = []
         if self._written:
             text = self._laid_out(text, heading=heading)
@@ -201,14 +205,14 @@ class Paragraph:
             if _BREAK in text:
                 text = text.replace(_BREAK, " ") if heading else _BREAKS.sub("\n", text.replace(_BREAK, "\n"))
                 text = text.strip(" \n")
-            text = escaped(text, tex=self._reads_dollars(text)).replace("\n", "  \n")
+            text = escaped(text, tex="$" in text and self._reads_dollars(text)).replace("\n", "  \n")
         for mark, address in going_on:
             self.open(mark, address)
         return text
 
     def _reads_dollars(self, text: str) -> bool:
         """Tell whether a text may have formulas between dollar signs."""
-        return "$" in text and text.count("$") > 1 and self._has_tex.value
+        return text.count("$") > 1 and self._has_tex.value
 
     def _append(self, first: int, markdown: str, mark: Mark | None = None) -> None:
         """Append a character in place of Markdown."""
@@ -256,35 +260,36 @@ class Paragraph:
 
     def _laid_out(self, text: str, *, heading: bool) -> str:
         """Place the marks of a paragraph, escape its text and write both."""
-        if heading:
-            strong = [sign for sign, mark in self._kinds.items() if mark is Mark.STRONG]
+        if heading and (_STRONG in self._kinds.values() or _BREAK in text):
+            strong = [sign for sign, mark in self._kinds.items() if mark is _STRONG]
             text = text.translate(dict.fromkeys(map(ord, strong), None) | {ord(_BREAK): " "})
         text = text.replace(_BREAK, "\n")
         written = self._written
-        is_plain, is_lettered = self._is_plain(text)
-        if not is_plain:
+        places, is_lettered = self._places(text)
+        if places is None:
             text = self._tidied(text)
         if self._is_marked and not is_lettered:
-            written = {**written, **self._tags(text)}
-        text = escaped(text, marked=self._is_marked, code=self._has_code, tex=self._reads_dollars(text)).replace(
-            "\n", "  \n"
-        )
+            written, places = {**written, **self._tags(text)}, None
+        has_tex = "$" in text and self._reads_dollars(text)
+        safe = escaped(text, marked=self._is_marked, code=self._has_code, tex=has_tex)
+        if places is None or safe != text:
+            text = safe.replace("\n", "  \n")
+            places = _found_in_order(written, text)
         parts: list[str] = []
         start = 0
-        for sign, markdown in written.items():  # in the order of the text
-            place = text.find(sign, start)
-            if place >= 0:
-                parts += [text[start:place], markdown]
-                start = place + 1
+        for sign, place in places:
+            parts += text[start:place], written[sign]
+            start = place + 1
         return "".join([*parts, text[start:]])
 
-    def _is_plain(self, text: str) -> tuple[bool, bool]:
-        """Tell whether all marks stand apart, with text on their inner sides and no white space or break there.
+    def _places(self, text: str) -> tuple[list[tuple[str, int]] | None, bool]:
+        """Find the marks, if all stand apart, with text on their inner sides and no white space or break there.
 
         The second answer is whether they stand at letters or digits, where CommonMark sees them.
         """
         if "\n" in text:
-            return False, False
+            return None, False
+        places: list[tuple[str, int]] = []
         last, last_closes, last_sign, is_lettered = -1, False, "", True
         end = len(text) - 1
         for sign in self._written:
@@ -293,14 +298,15 @@ class Paragraph:
                 continue
             closes = _CLOSE <= ord(sign) < _RAW
             if last_closes and not closes and place <= last + 2 and self._meet(last_sign, sign, place - last):
-                return False, False
+                return None, False
             if sign in self._kinds:
                 inner = place - 1 if closes else place + 1
                 if not 0 <= inner <= end or text[inner] == " ":
-                    return False, False
+                    return None, False
                 is_lettered = is_lettered and text[inner].isalnum()
+            places.append((sign, place))
             last, last_closes, last_sign = place, closes, sign
-        return True, is_lettered
+        return places, is_lettered
 
     def _meet(self, closing: str, opening: str, distance: int) -> bool:
         """Tell whether two marks have to be joined or kept apart."""
@@ -348,6 +354,18 @@ class Paragraph:
                 if not is_seen or (_is_punctuation(before) and _is_letter(after)):
                     found[begin], found[sign] = f"<{kind.value}>", f"</{kind.value}>"
         return found
+
+
+def _found_in_order(signs: Iterable[str], text: str) -> list[tuple[str, int]]:
+    """Return the characters that stand in a text, which have the same order there, with their places."""
+    places: list[tuple[str, int]] = []
+    last = -1
+    for sign in signs:
+        place = text.find(sign, last + 1)
+        if place >= 0:
+            places.append((sign, place))
+            last = place
+    return places
 
 
 def _is_punctuation(sign: str) -> bool:

@@ -125,7 +125,7 @@ class _Writer:
         of those that began, or ended, before them differs.
         """
         nodes = self.nodes
-        order = first + np.flatnonzero(self.shown[first:stop])
+        order = first + self.shown[first:stop].nonzero()[0]
         is_plain = nodes.named(_PLAIN)
         for node in (*self.formulas, *self.copies):
             is_plain[node + 1 : nodes.end[node]] = False
@@ -405,10 +405,14 @@ def _normalised(page: Page, rows: NDArray[np.intp]) -> dict[int, str]:
     blocks, raw = page.blocks, page.nodes.texts
     single = rows[blocks.node[rows] == blocks.last_node[rows]]
     found = {}
+    texts = blocks.texts
     for row, node in zip(single.tolist(), blocks.node[single].tolist(), strict=True):
-        text, own = blocks.texts[row], raw[node]
+        text, own = texts[row], raw[node]
         if len(text) != len(own):
-            text = f"{' ' * own[0].isspace()}{text}{' ' * own[-1].isspace()}"
+            if own[0].isspace():
+                text = f" {text}"
+            if own[-1].isspace():
+                text = f"{text} "
         found[node] = text
     return found
 

@@ -12,6 +12,8 @@ from blockml.parsing.lines import VOID
 
 __all__ = ["content_span", "layout_parts", "shown_nodes", "text_sums"]
 
+#: Members of enumerations are looked up slowly in Python 3.11.
+_HEAD = int(Flag.HEAD)
 #: Elements that may be left out around the whole fragment; a paragraph or list is written with its own element.
 _CONTAINERS = frozenset({"html", "body", "div", "article", "main", "section"})
 _TABLE_PARTS = frozenset("table tbody thead tfoot tr td th caption colgroup col".split())
@@ -39,7 +41,9 @@ def text_sums(values: NDArray[np.bool_] | NDArray[np.int64]) -> NDArray[np.int64
     >>> text_sums(np.array([True, False, True])).tolist()
     [0, 1, 1, 2]
     """
-    return np.concatenate([[0], np.cumsum(values, dtype=np.int64)])
+    sums = np.zeros(len(values) + 1, dtype=np.int64)
+    values.cumsum(dtype=np.int64, out=sums[1:])
+    return sums
 
 
 def shown_nodes(page: Page, rows: NDArray[np.intp], elements: Set[str]) -> NDArray[np.bool_]:
@@ -49,31 +53,33 @@ def shown_nodes(page: Page, rows: NDArray[np.intp], elements: Set[str]) -> NDArr
     between two kept texts, and an image also in a figure with a kept text.
     """
     nodes, blocks, n = page.nodes, page.blocks, len(page.nodes)
-    is_text = (nodes.tag == 0) & ((nodes.flags & Flag.HEAD) == 0)
+    is_text = (nodes.tag == 0) & ((nodes.flags & _HEAD) == 0)
     change = np.zeros(n + 1, dtype=np.int64)
     np.add.at(change, blocks.node[rows], 1)
     np.add.at(change, blocks.last_node[rows] + 1, -1)
     text_shown = is_text & (change[:n].cumsum() > 0)
     before = text_sums(text_shown)
     holds = before[nodes.end] > before[:-1]
-    written = nodes.named(elements)
-    result = text_shown | (written & holds)
-    void = np.flatnonzero(nodes.named(VOID) & written)
-    texts = np.flatnonzero(is_text)
-    place = np.searchsorted(texts, void)
-    around = np.concatenate([[False], text_shown[texts], [False]])
+    is_written = np.array([name in elements for name in nodes.names], dtype=bool)
+    result: NDArray[np.bool_] = text_shown | (is_written[nodes.tag] & holds)
+    is_void = np.array([name in VOID for name in nodes.names], dtype=bool) & is_written
+    (void,) = is_void[nodes.tag].nonzero()
+    (texts,) = is_text.nonzero()
+    place = texts.searchsorted(void)
+    around = np.zeros(len(texts) + 2, dtype=bool)
+    around[1:-1] = text_shown[texts]
     result[void] = around[place] & around[place + 1]
     if "img" in elements and "figure" in elements:
         for figure in nodes.indices("figure").tolist():
             if holds[figure]:
-                inside = void[np.searchsorted(void, figure) : np.searchsorted(void, nodes.end[figure])]
+                inside = void[void.searchsorted(figure) : void.searchsorted(nodes.end[figure])]
                 result[inside] |= nodes.named({"img"})[inside]
     # All cells of a written row are written, so that none moves to another column.
     if "tr" in nodes.names:
-        cells = np.flatnonzero(nodes.named({"td", "th"}) & (nodes.parent >= 0))
+        (cells,) = (nodes.named({"td", "th"}) & (nodes.parent >= 0)).nonzero()
         parents = nodes.parent[cells]
         result[cells] |= (nodes.named({"tr"}) & result)[parents]
-    return np.asarray(result)
+    return result
 
 
 def layout_parts(nodes: Nodes, shown: NDArray[np.bool_]) -> frozenset[int]:

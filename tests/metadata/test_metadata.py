@@ -83,6 +83,7 @@ def test_json_ld_is_read_first() -> None:
         ("<meta name=author content=https://facebook.com/cat>", "authors", (), None),
         ("<meta property=article:published_time content=2024-05-03>", "published", "2024-05-03", "opengraph"),
         ("<meta itemprop=datePublished content=2024-05-03>", "published", "2024-05-03", "microdata"),
+        ("<meta itemprop=image content=/cat.png>", "image", "https://www.cat.example/cat.png", "microdata"),
         ("<time datetime=2024-05-03T10:00>today</time>", "published", "2024-05-03T10:00:00", "visible"),
         ("<span class=post-date>3 May 2024</span>", "published", "2024-05-03", "visible"),
         ("<html lang=pt_BR>", "language", "pt-br", "html"),
@@ -119,7 +120,32 @@ def test_malformed_json_is_skipped(broken: str) -> None:
 def test_json_in_comments_is_read() -> None:
     """CDATA sections around the JSON are removed."""
     source = b'<script type="application/ld+json">//<![CDATA[\n{"headline": "Cats"}\n//]]></script>'
-    assert [item["headline"] for item in json_ld_objects(source)] == ["Cats"]
+    assert [item["headline"] for item in json_ld_objects(source, 1)] == ["Cats"]
+
+
+@pytest.mark.parametrize("between", ["", "<!-- a comment that has ended -->"])
+def test_commented_declarations_are_not_read(between: str) -> None:
+    """JSON-LD in a comment is no declaration; the script after it is."""
+    script = '<script type=\'application/ld+json\'>{{"@type": "Article", "headline": "{}"}}</script>'
+    found = read(f"<!-- {script.format('Dogs')} -->{between}{script.format('Cats')}<p>They rule.")
+    assert (found.title, found.sources["title"]) == ("Cats", "json-ld")
+
+
+def test_declarations_are_read_until_all_scripts_were() -> None:
+    """A malformed script and one in a string don't end the search."""
+    before = "<script>x = '<script type=\"application/ld+json\">'</script>"
+    broken = "<script type='application/ld+json'>{</script>"
+    good = '<script type=\'application/ld+json\'>{"@type": "Article", "headline": "Cats"}</script>'
+    assert read(f"{before}{broken}{good}<p>They rule.").title == "Cats"
+
+
+def test_unknown_declarations_are_passed_over() -> None:
+    """Elements with unknown names are skipped, but for those that have further attributes."""
+    found = read(
+        "<meta name=viewport content=wide><meta content=Cats name=og:title><meta name=x content=Ann itemprop=author>"
+        "<meta property=OG:Site_Name content=Dogs><p>They rule."
+    )
+    assert (found.title, found.authors, found.site_name) == ("Cats", ("Ann",), "Dogs")
 
 
 @given(messy_html)
