@@ -163,8 +163,8 @@ class Loop:
     def __init__(self, folder: Path, n: int) -> None:
         command = [sys.executable, "-c", _LOOP, str(folder), str(max(1, n // BARE_PAGES))]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # noqa: S603
-        self.turn()  # loads the pages
         self.clear()
+        self.turn()  # loads the pages
 
     def clear(self) -> None:
         """Forget the turns so far."""
