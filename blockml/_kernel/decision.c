@@ -4,7 +4,6 @@
    Numbers are computed in the order of the references, which gives the same results to the last bit. */
 #include "kernel.h"
 #include <math.h>
-#include <stdlib.h>
 
 /* Columns of the blocks of a page, (n,) each. */
 typedef struct {
