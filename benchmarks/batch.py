@@ -42,9 +42,9 @@ BARE_PAGES = 2_000
 KINDS = ("folder", "JSON lines", "JSON lines, escaped", "WARC", "Parquet")
 #: Numbers of processes and further options.
 RUNS: tuple[tuple[int, tuple[str, ...]], ...] = (
-    (1, ()),
     (1, ("--fields", "id,url,status,text,confidence,error")),
     (2, ("--fields", "id,url,status,text,confidence,error")),
+    (1, ()),
     (2, ()),
 )
 _LOOP = """
@@ -209,6 +209,12 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=20_000)
     parser.add_argument("--peers", action=argparse.BooleanOptionalAction, default=True, help="measure other tools too")
     parser.add_argument("--inputs", nargs="+", choices=KINDS, default=KINDS, help="kinds of input to measure")
+    parser.add_argument(
+        "--runs",
+        type=int,
+        default=len(RUNS),
+        help="measure the first of: six fields by one process and by two, all fields by one and by two",
+    )
     parser.add_argument("--folder", type=Path, help="where the inputs are written and kept")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as made:
@@ -219,7 +225,7 @@ def main() -> None:
         bare = bare_seconds(inputs["folder"], arguments.pages)
         out = folder / "out.jsonl"
         for kind, source in ((kind, inputs[kind]) for kind in arguments.inputs):
-            for jobs, extra in RUNS:
+            for jobs, extra in RUNS[: arguments.runs]:
                 command = [sys.executable, "-m", "blockml", "predict", str(source), "-o", str(out), "--jobs", str(jobs)]
                 cost = cost_of([*command, *extra, "--quiet"])
                 before, bare = bare, bare_seconds(inputs["folder"], arguments.pages)

@@ -11,6 +11,7 @@ import importlib
 import os
 from typing import Any, Protocol, cast
 
+from blockml._kernel.batch import BatchKernel
 from blockml._kernel.decision import DecisionKernel
 from blockml._kernel.features import AttributeValues, FeatureKernel, PageTree, Tables
 from blockml._kernel.metadata import MetadataKernel
@@ -20,7 +21,7 @@ from blockml._kernel.predictors import PredictorKernel
 __all__ = ["AttributeValues", "Compiled", "PageTree", "Tables", "compiled", "describe"]
 
 
-class Compiled(ParsingKernel, FeatureKernel, PredictorKernel, DecisionKernel, MetadataKernel, Protocol):
+class Compiled(ParsingKernel, FeatureKernel, PredictorKernel, DecisionKernel, MetadataKernel, BatchKernel, Protocol):
     """Functions of the compiled module. Arrays are contiguous and of the annotated types.
 
     Sizes and indices are checked, so that nothing is read or written beyond an array. Contents of trees are

@@ -108,15 +108,11 @@ PyObject *word_densities(PyObject *module, PyObject *arguments) {
     int opened = open_arrays(object, view, sizes, 3);
     if (opened < 3) goto done;
     const int32_t *lengths = view[0].buf, *counts = view[1].buf;
-    Py_ssize_t n = view[1].len / 4, left = view[0].len / 4;
-    for (Py_ssize_t i = 0; i < n; lengths += counts[i], left -= counts[i], i++) {
-        if (counts[i] < 0 || counts[i] > left || view[2].len / 4 < n) {
-            PyErr_SetString(PyExc_IndexError, "fewer word lengths than words of the blocks");
-            goto done;
-        }
+    Py_ssize_t n = view[1].len / 4, left = view[2].len / 4 < n ? -1 : view[0].len / 4, i = 0;
+    for (; i < n && counts[i] >= 0 && counts[i] <= left; left -= counts[i], lengths += counts[i], i++)
         ((float *)view[2].buf)[i] = line_density(lengths, counts[i], line_width);
-    }
-    result = Py_NewRef(Py_None);
+    if (i < n) PyErr_SetString(PyExc_IndexError, "fewer word lengths than words of the blocks");
+    else result = Py_NewRef(Py_None);
 done:
     while (opened--) PyBuffer_Release(&view[opened]);
     return result;

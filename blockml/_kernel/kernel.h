@@ -167,6 +167,9 @@ PyObject *policy_scores(PyObject *module, PyObject *arguments);
 /* parsing_utf8.c */
 PyObject *is_utf8(PyObject *module, PyObject *source);
 
+/* batch_json.c */
+PyObject *json_string(PyObject *module, PyObject *arguments);
+
 /* features_factorize.c. Writes the number (n,) of each key (n,); returns the number of unique keys, or -1 with an
    exception set. */
 int64_t factorize(const uint64_t *keys, size_t n, int64_t *number);

@@ -1,6 +1,5 @@
 /* Validation of UTF-8 without decoding. */
-#include "kernel.h"
-#include <string.h>
+#include "text_bytes.h"
 
 /* Returns the length of the character at `byte`, with `left` bytes left; 0 if it is invalid (Unicode standard, table
    3-7). */
@@ -23,27 +22,12 @@ PyObject *is_utf8(PyObject *module, PyObject *source) {
     (void)module;
     if (PyObject_GetBuffer(source, &view, PyBUF_SIMPLE) < 0) return NULL;
     const char *bytes = view.buf;
-    Py_ssize_t n = view.len, at = 0;
-    int is_valid = 1;
-    while (is_valid && at < n) {
-        uint64_t word[4];
-        for (; n - at >= 32; at += 32) { /* mostly ASCII */
-            memcpy(word, bytes + at, 32);
-            if ((word[0] | word[1] | word[2] | word[3]) & 0x8080808080808080u) break;
-        }
-        for (; n - at >= 8; at += 8) {
-            memcpy(word, bytes + at, 8);
-            if (word[0] & 0x8080808080808080u) break;
-        }
-        for (Py_ssize_t stop = at + 8; at < n && at < stop;) {
-            Py_ssize_t length = character((const unsigned char *)bytes + at, n - at);
-            if (length == 0) {
-                is_valid = 0;
-                break;
-            }
-            at += length;
-        }
+    Py_ssize_t n = view.len, at = 0, length = 1;
+    while (length && at < n) {
+        while (n - at >= 8 && !(eight_bytes(bytes + at) & all_of(128))) at += 8; /* mostly ASCII */
+        for (Py_ssize_t stop = at + 8; length && at < n && at < stop; at += length)
+            length = character((const unsigned char *)bytes + at, n - at);
     }
     PyBuffer_Release(&view);
-    return PyBool_FromLong(is_valid);
+    return PyBool_FromLong(length > 0);
 }

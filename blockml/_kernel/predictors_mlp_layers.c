@@ -79,11 +79,11 @@ typedef struct {
     int32_t *constant_sums;  /* (rank,) contribution of constant columns */
     int32_t *factor_sums;    /* (BATCH, rank) */
     int32_t *input_sums;     /* (BATCH, all_h) */
-    int32_t *hidden_sums;    /* (BATCH, all_k) */
+    int32_t *hidden_sums;    /* (BATCH, k) of one network, as all below for groups */
     int32_t *row_sums;       /* of one row or word bag */
     int32_t *row_weights;    /* (n,) */
-    int32_t *shared_sums;    /* (all_k,) contribution of page means, added to all blocks */
-    int32_t *group_sums;     /* (groups of all groupings, all_k) contribution of group means */
+    int32_t *shared_sums;    /* (k,) contribution of page means, added to all blocks */
+    int32_t *group_sums;     /* (groups of all groupings, k) contribution of group means */
     float *row;              /* one row of floats */
     float *word_sums;        /* (n_bags, all_h) contribution of ancestor words */
     int16_t *left, *right;   /* (BATCH,) a pair of columns */
@@ -91,36 +91,37 @@ typedef struct {
     int16_t *weight_pairs;   /* (pairs, rank, 2) */
     int16_t *factors;        /* (BATCH, rank) */
     int16_t *word_means;     /* (n_bags, vector_size) */
-    int16_t *units;          /* (all_k,) of the hidden layer */
+    int16_t *units;          /* (k,) of the hidden layer */
     int16_t *hidden;         /* (n, all_h) units of the input layer */
     int16_t *page_means;     /* (2, all_h) */
-    int16_t *group_means;    /* (groups of a grouping, all_h) */
-    void *totals;            /* sums (groups of a grouping, all_h), then the number of blocks in each group */
+    int16_t *group_means;    /* (groups of a grouping, h) */
+    void *totals;            /* sums (groups of a grouping, h), then the number of blocks in each group */
 } Buffers;
 
 /* Allocates the buffers; returns the memory to free, or NULL. */
 static void *allocate_buffers(const Mlp *mlp, const Inputs *inputs, Buffers *b) {
     Py_ssize_t f = mlp->f, n = inputs->n, groups = 0, max_groups = 0, bags = mlp->d > 0 ? inputs->n_bags : 0;
+    Py_ssize_t hp = padded(mlp->h), kp = padded(mlp->k);
     for (Py_ssize_t grouping = 0; grouping < mlp->n_groupings; grouping++) {
         groups += inputs->n_groups[grouping];
         max_groups = inputs->n_groups[grouping] > max_groups ? inputs->n_groups[grouping] : max_groups;
     }
+    Py_ssize_t totals = 2 * max_groups * (hp + 1);
     struct {
         void *place;
         Py_ssize_t size, of;
     } fields[] = {
         {&b->varying, f, 8}, {&b->page_sums, 2 * mlp->all_h, 8}, {&b->constant_sums, mlp->rank, 4},
         {&b->factor_sums, BATCH * mlp->rank, 4}, {&b->input_sums, BATCH * mlp->all_h, 4},
-        {&b->hidden_sums, BATCH * mlp->all_k, 4},
+        {&b->hidden_sums, BATCH * kp, 4},
         {&b->row_sums, mlp->all_h > mlp->vector_size ? mlp->all_h : mlp->vector_size, 4}, {&b->row_weights, n, 4},
-        {&b->shared_sums, mlp->all_k, 4}, {&b->group_sums, groups * mlp->all_k, 4},
-        {&b->row, BATCH + mlp->all_h + mlp->all_k, 4}, {&b->word_sums, bags * mlp->all_h, 4},
+        {&b->shared_sums, kp, 4}, {&b->group_sums, groups * kp, 4}, {&b->row, BATCH + mlp->all_h + kp, 4},
+        {&b->word_sums, bags * mlp->all_h > totals ? bags * mlp->all_h : totals, 4},
         {&b->left, BATCH, 2}, {&b->right, BATCH, 2},
         {&b->column_pairs, 2 * pairs_of(f) * BATCH, 2}, {&b->weight_pairs, 2 * pairs_of(f) * mlp->rank, 2},
-        {&b->factors, BATCH * mlp->rank, 2}, {&b->word_means, bags * mlp->vector_size, 2}, {&b->units, mlp->all_k, 2},
+        {&b->factors, BATCH * mlp->rank, 2}, {&b->word_means, bags * mlp->vector_size, 2}, {&b->units, kp, 2},
         {&b->hidden, n * mlp->all_h, 2}, {&b->page_means, 2 * mlp->all_h, 2},
-        {&b->group_means, max_groups * mlp->all_h, 2},
-        {&b->totals, max_groups * (mlp->all_h + 1), 8},
+        {&b->group_means, max_groups * hp, 2},
     };
     enum { N_FIELDS = sizeof fields / sizeof *fields, CACHE_LINE = 64 };
     Py_ssize_t total = 0;
@@ -132,6 +133,7 @@ static void *allocate_buffers(const Mlp *mlp, const Inputs *inputs, Buffers *b) 
         memcpy(fields[i].place, &next, sizeof next);
         next += (fields[i].size * fields[i].of + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
     }
+    b->totals = b->word_sums; /* which are read before */
     return memory;
 }
 
@@ -274,15 +276,16 @@ static void average_page(const Mlp *mlp, const Inputs *inputs, const Buffers *b)
     }
 }
 
-/* Writes means (n_groups, width) of the rows of each group; TYPE must hold the sum over all rows. */
+/* Writes means (n_groups, width) of the rows of each group, which begin `step` apart; TYPE must hold the sum over all
+   rows. */
 #define AVERAGE_GROUPS(NAME, TYPE) \
-    WIDE static void NAME(const int16_t *restrict rows, Py_ssize_t n, Py_ssize_t width, const int64_t *group, \
-                          Py_ssize_t n_groups, TYPE *restrict sums, int16_t *restrict means) { \
+    WIDE static void NAME(const int16_t *restrict rows, Py_ssize_t n, Py_ssize_t step, Py_ssize_t width, \
+                          const int64_t *group, Py_ssize_t n_groups, TYPE *restrict sums, int16_t *restrict means) { \
         TYPE *counts = sums + n_groups * width; \
         memset(sums, 0, (size_t)(n_groups * (width + 1)) * sizeof(TYPE)); \
         for (Py_ssize_t i = 0; i < n; i++) { \
             TYPE *restrict sums_of_group = sums + group[i] * width; \
-            const int16_t *restrict row = rows + i * width; \
+            const int16_t *restrict row = rows + i * step; \
             for (Py_ssize_t k = 0; k < width; k++) sums_of_group[k] += row[k]; \
             counts[group[i]]++; \
         } \
@@ -295,12 +298,13 @@ static void average_page(const Mlp *mlp, const Inputs *inputs, const Buffers *b)
 AVERAGE_GROUPS(average_groups, int32_t)
 AVERAGE_GROUPS(average_groups_wide, int64_t)
 
-/* Writes log odds of the blocks from `begin` to `end`; `hidden_sums` holds the contributions of the blocks themselves
-   and of the page. */
-WIDE static void write_log_odds(const Mlp *mlp, const Inputs *inputs, Py_ssize_t begin, Py_ssize_t end,
-                                const Buffers *b, double *restrict log_odds) {
-    Py_ssize_t width = mlp->all_k, kp = padded(mlp->k);
-    const float *restrict scale = mlp->hidden_scale, *restrict bias = mlp->hidden_bias;
+/* Adds the output of one network to the log odds of the blocks from `begin` to `end`; `hidden_sums` holds the
+   contributions of the blocks themselves and of the page. */
+WIDE static void add_log_odds(const Mlp *mlp, const Inputs *inputs, Py_ssize_t member, Py_ssize_t begin, Py_ssize_t end,
+                              const Buffers *b, double *restrict log_odds) {
+    Py_ssize_t width = padded(mlp->k), first = member * width;
+    const float *restrict scale = mlp->hidden_scale + first, *restrict bias = mlp->hidden_bias + first;
+    const int16_t *restrict weights = mlp->output_weights + first;
     int32_t *restrict sums = b->hidden_sums;
     int16_t *restrict units = b->units;
     float *restrict values = b->row;
@@ -312,13 +316,11 @@ WIDE static void write_log_odds(const Mlp *mlp, const Inputs *inputs, Py_ssize_t
         }
         for (Py_ssize_t k = 0; k < width; k++) values[k] = activation((float)sums[k] * scale[k] + bias[k]);
         round_all(values, width, UNIT_STEPS, units);
-        float total = 0;
-        for (Py_ssize_t member = 0; member < mlp->m; member++) {
-            int32_t sum = 0;
-            for (Py_ssize_t k = member * kp; k < (member + 1) * kp; k++) sum += units[k] * mlp->output_weights[k];
-            total += (float)sum * mlp->output_scale[member] + mlp->output_bias[member];
-        }
-        log_odds[i] = total / (float)mlp->m; /* in single precision, as in the reference */
+        int32_t sum = 0;
+        for (Py_ssize_t k = 0; k < width; k++) sum += units[k] * weights[k];
+        float output = (float)sum * mlp->output_scale[member] + mlp->output_bias[member];
+        float total = (member ? (float)log_odds[i] : 0) + output; /* in single precision, as in the reference */
+        log_odds[i] = member + 1 < mlp->m ? total : total / (float)mlp->m;
     }
 }
 
@@ -341,35 +343,34 @@ static void input_layer(const Mlp *mlp, const Inputs *inputs, Buffers *b) {
     }
 }
 
-/* Writes log odds (n,) from the units of the input layer. */
+/* Writes log odds (n,) from the units of the input layer, network by network: a page whose blocks are groups of their
+   own needs much memory for each. */
 static void hidden_layer(const Mlp *mlp, const Inputs *inputs, const Buffers *b, double *log_odds) {
-    Py_ssize_t hp = padded(mlp->h), kp = padded(mlp->k), n = inputs->n, all_h = mlp->all_h, all_k = mlp->all_k;
+    Py_ssize_t hp = padded(mlp->h), kp = padded(mlp->k), n = inputs->n, all_h = mlp->all_h;
     Py_ssize_t pairs = pairs_of(mlp->h), size = 2 * pairs * kp;
     average_page(mlp, inputs, b);
-    for (Py_ssize_t member = 0; member < mlp->m; member++)
+    for (Py_ssize_t member = 0; member < mlp->m; member++) {
+        const int16_t *hidden = b->hidden + member * hp;
         for (int part = 0; part < 2; part++)
             multiply((Factor){b->page_means + part * all_h + member * hp, 0, 1}, 1,
-                     mlp->page_weights + (2 * member + part) * size, pairs, kp,
-                     part ? b->shared_sums + member * kp : NULL, b->shared_sums + member * kp, all_k);
-    int32_t *group_sums = b->group_sums;
-    for (Py_ssize_t grouping = 0; grouping < mlp->n_groupings; group_sums += inputs->n_groups[grouping++] * all_k) {
-        Py_ssize_t n_groups = inputs->n_groups[grouping];
-        if (n < MAX_ROWS)
-            average_groups(b->hidden, n, all_h, inputs->group[grouping], n_groups, b->totals, b->group_means);
-        else
-            average_groups_wide(b->hidden, n, all_h, inputs->group[grouping], n_groups, b->totals, b->group_means);
-        for (Py_ssize_t member = 0; member < mlp->m; member++)
-            multiply((Factor){b->group_means + member * hp, all_h / 2, 1}, n_groups,
-                     mlp->group_weights + (member * mlp->n_groupings + grouping) * size, pairs, kp, NULL,
-                     group_sums + member * kp, all_k);
-    }
-    for (Py_ssize_t begin = 0; begin < n; begin += BATCH) {
-        Py_ssize_t end = begin + BATCH < n ? begin + BATCH : n;
-        for (Py_ssize_t member = 0; member < mlp->m; member++)
-            multiply((Factor){b->hidden + begin * all_h + member * hp, all_h / 2, 1}, end - begin,
-                     mlp->self_weights + member * size, pairs, kp, b->shared_sums + member * kp,
-                     b->hidden_sums + member * kp, all_k);
-        write_log_odds(mlp, inputs, begin, end, b, log_odds);
+                     mlp->page_weights + (2 * member + part) * size, pairs, kp, part ? b->shared_sums : NULL,
+                     b->shared_sums, kp);
+        int32_t *group_sums = b->group_sums;
+        for (Py_ssize_t grouping = 0; grouping < mlp->n_groupings; group_sums += inputs->n_groups[grouping++] * kp) {
+            Py_ssize_t n_groups = inputs->n_groups[grouping];
+            if (n < MAX_ROWS)
+                average_groups(hidden, n, all_h, hp, inputs->group[grouping], n_groups, b->totals, b->group_means);
+            else
+                average_groups_wide(hidden, n, all_h, hp, inputs->group[grouping], n_groups, b->totals, b->group_means);
+            const int16_t *weights = mlp->group_weights + (member * mlp->n_groupings + grouping) * size;
+            multiply((Factor){b->group_means, hp / 2, 1}, n_groups, weights, pairs, kp, NULL, group_sums, kp);
+        }
+        for (Py_ssize_t begin = 0; begin < n; begin += BATCH) {
+            Py_ssize_t end = begin + BATCH < n ? begin + BATCH : n;
+            multiply((Factor){hidden + begin * all_h, all_h / 2, 1}, end - begin, mlp->self_weights + member * size,
+                     pairs, kp, b->shared_sums, b->hidden_sums, kp);
+            add_log_odds(mlp, inputs, member, begin, end, b, log_odds);
+        }
     }
 }
 

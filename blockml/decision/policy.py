@@ -145,7 +145,7 @@ class PolicyColumns:
     amounts: BlockAmounts
     line: NDArray[np.intp]  #: Number of each block's line: see :func:`blockml.decision.lines.line_numbers`.
     text: NDArray[np.int64]  #: Number of the line's text: see :func:`blockml.decision.lines.duplicated_lines`.
-    context: NDArray[np.integer]  #: Number of the group of blocks with equal ancestors further up.
+    context: NDArray[np.integer]  #: Number of the group of lines whose first blocks have equal ancestors further up.
 
     @classmethod
     def of(cls, context: PageContext, policy: DecisionPolicy) -> PolicyColumns:
@@ -153,7 +153,9 @@ class PolicyColumns:
         line = line_numbers(context.blocks)
         text = duplicated_lines(context.blocks, line, policy.min_duplicate_words)
         amounts = BlockAmounts(context.words, context.linked, context.prose)
-        return cls(amounts, line, text, context.block_groups[GROUPINGS.index("far")])
+        # A line has one group, so that a duplicate is penalised as a whole: code in a sentence is further down.
+        first = line.searchsorted(np.arange(line[-1] + 1 if len(line) else 0))
+        return cls(amounts, line, text, context.block_groups[GROUPINGS.index("far")][first][line])
 
 
 def score_blocks(

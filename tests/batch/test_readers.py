@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import random
+import sys
 import zlib
 from contextlib import suppress
 from pathlib import Path
@@ -17,10 +18,13 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from blockml import _kernel
 from blockml.batch import Inputs, Item, RecordFields, find_inputs, read_items
 from blockml.batch.readers import Reading, WarcRange
 from blockml.batch.readers.http import read_response
+from blockml.batch.readers.lines import page_of
 from blockml.errors import InputError, UsageError
+from tests.reference import python_reference
 
 
 def items_of(*names: Path | str, fields: RecordFields = RecordFields(), reading: Reading | None = None) -> list[Item]:  # noqa: B008
@@ -108,7 +112,45 @@ def test_fields_of_json_lines(tmp_path: Path) -> None:
     path = tmp_path / "in.ndjson"
     path.write_text('{"key": 1, "content": "<p>x", "link": "http://a.example/b"}\n', encoding="utf-8")
     (item,) = items_of(path, fields=RecordFields(html="content", id="key", url="link"))
-    assert (item.id, item.html, item.url, item.site) == ("1", "<p>x", "http://a.example/b", "a.example")
+    assert (item.id, item.html, item.url, item.site) == ("1", b"<p>x", "http://a.example/b", "a.example")
+
+
+#: Parts of lines: escapes, characters of all lengths, controls, invalid UTF-8, and what may be taken for the page.
+LINE_PIECES = [
+    b"\\n", b'\\"', b"\\\\", b"\\/", b"\\b\\f\\t\\r", b"\\u00e9", b"\\ud83d\\ude00", b"\\ud800", b"\\x", b"\\", b"\x1f",
+    b"\n", b"\x7f", b"\xff", "é你😀".encode(), b"word", b"1234567", b'"', b'"html": "', b'{"html": "', b"}", b"{",
+    b", ", b'", "html": "', b'", "id": "', b"\0",
+]  # fmt: skip
+
+
+@settings(max_examples=500)
+@given(
+    before=st.sampled_from(
+        [b"", b'"id": 7, ', b'"a": {"html": "<p>"}, ', b'"html": 1, ', b'"a": "\\"html\\": \\"x", ']
+    ),
+    pieces=st.lists(st.sampled_from(LINE_PIECES), max_size=9),
+    space=st.sampled_from([b"", b" ", b"\t \r"]),
+    after=st.sampled_from([b'"}', b'", "url": "http://a.example"}', b'", "html": ""}', b'", "html": null}', b'"', b""]),
+)
+def test_lines_are_read_as_by_the_json_module(before: bytes, pieces: list[bytes], space: bytes, after: bytes) -> None:
+    """The C extension, which reads the page in a line, gives the page that Python's ``json`` gives."""
+    line = b"{" + before + b'"html"' + space + b":" + space + b'"' + b"".join(pieces) + after
+    found = page_of(line, len(line), "x:1", RecordFields())
+    with python_reference(), pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "orjson", None)
+        wanted = page_of(line, len(line), "x:1", RecordFields())
+    assert found == wanted if wanted is None or wanted.error is None else found is not None and found.error is not None
+
+
+def test_a_simple_line_is_read_by_the_extension() -> None:
+    """Nothing but the offset of its end is left for the parser of JSON."""
+    if _kernel.compiled is None:
+        pytest.skip("needs the C extension")
+    line = rb'{"html": "<p class=\"a\">\n\t\\ \/ 12345678'.replace(b"8", "8é".encode()) + b'", "id": 1}'
+    text, end = _kernel.compiled.json_string(line, 10)
+    assert (text, line[end:]) == ('<p class="a">\n\t\\ / 12345678é'.encode(), b'", "id": 1}')
+    assert _kernel.compiled.json_string(rb'"a\u0041"', 1)[0] is None
+    assert [_kernel.compiled.json_string(b'"a', start) for start in (1, 2, 3, -1)] == [(None, 2)] * 4
 
 
 def test_lines_are_bounded(tmp_path: Path) -> None:

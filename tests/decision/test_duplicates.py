@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 import blockml
 from blockml.decision.lines import duplicate_penalties, duplicated_lines, line_numbers
+from blockml.decision.policy import DecisionPolicy, PolicyColumns, score_blocks
+from blockml.features.page_context import PageContext
 from tests.strategies import messy_html
 
 
@@ -88,3 +90,17 @@ def test_of_a_page_that_says_all_twice_the_default_model_keeps_it_once() -> None
     wide, small = f"<article>{text}</article>", f"<section><div class=small><div>{text}</div></div></section>"
     found = blockml.extract(f"<main>{wide}{small}</main>", model="default").text
     assert found.count("Cats rule house 3,") == 1
+
+
+def test_a_duplicated_line_is_penalised_as_a_whole() -> None:
+    """Code in a sentence is further down than the rest of it, and yet no gap is left where it stands."""
+    sentence = "Cats <b>like <i><u><s>to</s></u></i> eat</b> fish every day."
+    page = blockml.parse(f"<div><p>{sentence}</p></div><ul><li>{sentence}</li></ul><p>Dogs do not.</p>")
+    policy = DecisionPolicy(rule="expected_f1", duplicate_penalty=4.0)
+    columns = PolicyColumns.of(PageContext(page), policy)
+    scores = score_blocks(policy, np.full(len(page.blocks), 0.6, np.float32), columns, None)
+    lines: dict[int, set[float]] = {}
+    for line, score in zip(columns.line.tolist(), scores.tolist(), strict=True):
+        lines.setdefault(line, set()).add(score)
+    assert [len(found) for found in lines.values()] == [1, 1, 1]
+    assert lines[0] != lines[1]

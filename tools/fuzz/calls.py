@@ -7,6 +7,7 @@ kept: trees pass :meth:`~blockml.predictors.tree_ensemble.Trees.check`, and sour
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -262,9 +263,18 @@ def _mlp(chance: random.Random) -> None:
     _attempt(_compiled().mlp_probabilities, (packed, *(inputs if in_mlp else damaged(inputs, chance))))
 
 
+def _line(chance: random.Random) -> None:
+    """Read a string of JSON from any place of a damaged line."""
+    page = chance.choice(_sources()).decode(errors="replace")
+    record = json.dumps({"html": page}, ensure_ascii=chance.random() < 0.2)
+    line = mutated(record.encode(errors="replace"), chance, HTML_TOKENS, most=3)[: 2 * _BYTES]
+    text, end = _compiled().json_string(line, chance.choice((10, chance.randrange(-2, len(line) + 3))))
+    assert text is None or line[end : end + 1] == b'"'
+
+
 #: Chains of calls, and functions that are called alone, a third as often each.
 _CHAINS: tuple[Callable[[random.Random], None], ...] = (
-    *(_parse, _events, _features, _trees, _mlp) * 3,
+    *(_parse, _events, _features, _trees, _mlp) * 3, _line,
     *map(_one, ("segment_nodes", "new_page_tree", "page_features", "policy_scores", "sigmoid", "log_odds",
                 "word_densities", "attribute_words", "is_utf8")),
 )  # fmt: skip

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import io
 import json
+import re
+import uuid
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
+from blockml import _kernel
 from blockml.batch.items import Item
 from blockml.batch.readers.base import UNIT_BYTES, UNIT_PAGES, Reading, RecordFields, printable
 from blockml.batch.readers.compression import DAMAGED, bounded_lines
 from blockml.datasets.base import site_of
 
-__all__ = ["LINE_SUFFIXES", "LineBlock", "LineRange", "line_blocks", "line_ranges"]
+__all__ = ["LINE_SUFFIXES", "LineBlock", "LineRange", "line_blocks", "line_ranges", "page_of"]
 
 #: Suffixes of JSON lines files, without that of a compression.
 LINE_SUFFIXES = (".jsonl", ".ndjson")
@@ -26,6 +31,8 @@ _LINE_FACTOR = 3
 #: Bytes of a range that is read at once; only one with a long line has more.
 _AT_ONCE = 4 * UNIT_BYTES
 _BOM = b"\xef\xbb\xbf"
+#: Stands for the text of a page while the rest of its line is parsed. No line has it.
+_MARK = uuid.uuid4().hex.encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +70,7 @@ class LineRange:
                 if self.size <= _AT_ONCE:  # faster than line by line
                     stream = io.BytesIO(file.read(self.size))
                 for number, (line, length) in enumerate(bounded_lines(stream, _line_limit(reading)), self.first):
-                    if item := _page(line, length, f"{self.path.name}:{number}", self.fields):
+                    if item := page_of(line, length, f"{self.path.name}:{number}", self.fields):
                         yield item
                     offset += length
                     if offset >= self.end:
@@ -92,7 +99,7 @@ class LineBlock:
     def items(self, reading: Reading) -> Iterator[Item]:  # noqa: ARG002 (the protocol's signature)
         """Yield the pages of the lines."""
         for number, (line, length) in enumerate(self.lines, self.first):
-            if item := _page(line, length, f"{self.source}:{number}", self.fields):
+            if item := page_of(line, length, f"{self.source}:{number}", self.fields):
                 yield item
         if self.error is not None:
             yield Item(f"{self.source}:{self.first + len(self.lines)}", error=self.error)
@@ -139,7 +146,7 @@ def _line_limit(reading: Reading) -> int:
     return _LINE_FACTOR * reading.limit + UNIT_BYTES
 
 
-def _page(line: bytes, length: int, default_id: str, fields: RecordFields) -> Item | None:
+def page_of(line: bytes, length: int, default_id: str, fields: RecordFields) -> Item | None:
     """Return the page of a line; None for an empty line."""
     if length > len(line):
         return Item(default_id, error=f"the line has {length} bytes, more than a page may have")
@@ -147,26 +154,64 @@ def _page(line: bytes, length: int, default_id: str, fields: RecordFields) -> It
     if not line or line.isspace():
         return None
     try:
-        row = _parse(line)
+        row = _parse(line, fields.html)
     except (ValueError, RecursionError) as error:
         return Item(default_id, error=f"not JSON ({error})")
-    if not isinstance(row, dict) or not isinstance(row.get(fields.html), str):
+    html = row.get(fields.html) if isinstance(row, dict) else None
+    if not isinstance(html, bytes | str):
         return Item(default_id, error=f"the record has no string {fields.html!r}")
-    url, charset, site = (
-        printable(row[name]) if isinstance(row.get(name), str) else None
-        for name in (fields.url, fields.charset, fields.site)
-    )
+    url, site = (printable(row[name]) if isinstance(row.get(name), str) else None for name in (fields.url, fields.site))
     page_id = default_id if row.get(fields.id) is None else printable(str(row[fields.id]))
-    return Item(page_id, html=row[fields.html], url=url, charset=charset, site=site or site_of(url, ""))
+    return Item(page_id, html=html, url=url, charset="utf-8", site=site or site_of(url, ""))
 
 
-def _parse(line: bytes) -> Any:  # noqa: ANN401 (any JSON)
-    """Parse a line, by orjson where it is installed; it refuses some values that the standard library reads."""
+def _parse(line: bytes, field: str) -> Any:  # noqa: ANN401 (any JSON)
+    """Parse a line. The text of the field is given as bytes, as a page is parsed from UTF-8, unless it can't be."""
+    if record := _parse_around(line, field):
+        return record
+    try:
+        row = _loads(line)
+    except ValueError:  # orjson refuses some values that the standard library reads
+        row = json.loads(line.decode("utf-8", "replace"))
+    if isinstance(row, dict) and isinstance(row.get(field), str):
+        with suppress(UnicodeEncodeError):  # lone surrogates
+            row[field] = row[field].encode()
+    return row
+
+
+def _parse_around(line: bytes, field: str) -> dict[str, Any] | None:
+    """Parse a line without the text of a field, which the C extension reads; None if the line isn't that simple."""
+    start = _start_of(field).search(line)
+    if start is None or _kernel.compiled is None:
+        return None
+    text, end = _kernel.compiled.json_string(line, start.end())
+    if text is None or not (text.isascii() or _kernel.compiled.is_utf8(text)):
+        return None
+    try:
+        record = _loads(line[: start.end()] + _MARK + line[end:])
+    except ValueError:
+        return None
+    if not isinstance(record, dict) or record.get(field) != _MARK.decode():  # it was in another string or object
+        return None
+    return record | {field: text}
+
+
+@cache
+def _start_of(field: str) -> re.Pattern[bytes]:
+    """Return a pattern for a field up to the first quotation mark of its text."""
+    return re.compile(rb'%b\s*:\s*"' % re.escape(json.dumps(field, ensure_ascii=False).encode()))
+
+
+def _loads(data: bytes) -> Any:  # noqa: ANN401 (any JSON)
+    """Parse JSON, by orjson where it is installed.
+
+    Raises
+    ------
+    ValueError
+        It is not valid.
+    """
     try:
         import orjson
     except ImportError:
-        return json.loads(line.decode("utf-8", "replace"))
-    try:
-        return orjson.loads(line)
-    except orjson.JSONDecodeError:
-        return json.loads(line.decode("utf-8", "replace"))
+        return json.loads(data.decode("utf-8", "replace"))
+    return orjson.loads(data)
