@@ -6,6 +6,7 @@ import argparse
 import json
 import math
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ __all__ += ["add_backend", "parameters", "parsing_options", "positive", "process
 
 #: Options by the names of their values, where these differ.
 _OPTIONS = {"parameters": "set", "type_datasets": "type-dataset"}
+_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 _PYTHON = {"True": True, "False": False, "None": None}
 
 
@@ -154,6 +156,10 @@ def read_page(name: str, limit: int = -1) -> bytes:
     try:
         data = sys.stdin.buffer.read(limit) if name == "-" else read_bytes(Path(name), limit)
     except OSError as error:
+        if _ADDRESS.match(name):
+            raise InputError(
+                "is an address, and pages are not fetched; give a file, or '-' for the output of curl", source=name
+            ) from error
         raise InputError(getattr(error, "strerror", None) or str(error), source=name) from error
     if data.startswith(b"WARC/"):
         raise InputError(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 from blockml.errors import UnknownNameError, UsageError
 from blockml.page import Extraction
+from blockml.rendering.escapes import escaped, heading_line
 from blockml.rendering.html import render_html
 from blockml.rendering.markdown import render_markdown
 from blockml.rendering.paragraphs import find_chunks
@@ -34,6 +36,9 @@ __all__ = [
 ]
 __all__ += ["render_text"]
 
+#: A line of Markdown that begins a heading, quotation, list item, table or code block.
+_MARKED_LINE = re.compile(r"[#>|`]|[-+*] |\d+[.)] ")
+
 
 def _json(extraction: Extraction, chunk_size: int | None) -> str:
     record = {
@@ -58,7 +63,14 @@ def _text(extraction: Extraction, *, with_title: bool, paragraphs: bool, **_: ob
 def _markdown(extraction: Extraction, *, with_title: bool, **_: object) -> str:
     title = extraction.title if with_title else None
     text = render_markdown(extraction.page, extraction.kept)
-    return f"# {title}\n\n{text}".rstrip() if title and not starts_with(extraction.text, title) else text
+    if not title:
+        return text
+    heading = heading_line(1, escaped(title, begins_line=False))
+    if not starts_with(extraction.text, title):
+        return f"{heading}\n\n{text}".rstrip()
+    first = text.partition("\n")[0]
+    is_plain = not _MARKED_LINE.match(first) and metric_tokens(first) == metric_tokens(title)
+    return heading + text[len(first) :] if is_plain else text
 
 
 def starts_with(text: str, title: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html.entities import html5
 
-__all__ = ["escaped"]
+__all__ = ["escaped", "heading_line"]
 
 #: Characters of the private planes stand for marks and Markdown that is written already.
 _PRIVATE = "\U000f0000-\U0010ffff"
@@ -37,7 +37,20 @@ _HAS_PRIVATE = re.compile(f"[{_PRIVATE}]")
 _FORMULA_PLACE = "\1"
 
 
-def escaped(text: str, *, marked: bool = False, code: bool = False, tex: bool = False) -> str:
+def heading_line(level: int, text: str) -> str:
+    r"""Return the line of a heading from its Markdown; number signs at the end that would close it are escaped.
+
+    Examples
+    --------
+    >>> heading_line(2, "Cats"), heading_line(1, "C #"), heading_line(1, "C#")
+    ('## Cats', '# C \\#', '# C#')
+    """
+    before = text.rstrip("#")
+    closes = len(before) < len(text) and (not before or before[-1] == " ")
+    return f"{'#' * level} {text[:-1]}\\#" if closes else f"{'#' * level} {text}"
+
+
+def escaped(text: str, *, marked: bool = False, code: bool = False, tex: bool = False, begins_line: bool = True) -> str:
     """Escape a paragraph.
 
     Parameters
@@ -50,6 +63,8 @@ def escaped(text: str, *, marked: bool = False, code: bool = False, tex: bool = 
         Whether code is among them.
     tex
         Whether text between dollar signs is a formula.
+    begins_line
+        Whether the text begins a line, as that of a heading or cell doesn't.
 
     Examples
     --------
@@ -70,6 +85,8 @@ def escaped(text: str, *, marked: bool = False, code: bool = False, tex: bool = 
         text = _RUN.sub(lambda match: "\\" + "\\".join(match[0]) if match.start() in places else match[0], text)
     for formula in formulas:
         text = text.replace(_FORMULA_PLACE, formula, 1)
+    if not begins_line:
+        return text
     if "\n" in text:
         return _LINE_START.sub(_escaped_start, text)
     if text and (text[0] in _FIRST or text[0].isdecimal()) and (match := _LINE_START.match(text)):

@@ -176,16 +176,19 @@ class Paragraph:
             parts[start:place] = [" ", parts[start]]
         return True
 
-    def take(self, *, heading: bool = False) -> str:
+    def take(self, *, heading: bool = False, cell: bool = False) -> str:
         """Return the paragraph as Markdown and begin the next one; empty if nothing is visible.
 
-        Marks that are open go on in the next paragraph; a link does only if it has no text yet.
+        Marks that are open go on in the next paragraph; a link does only if it has no text yet. Texts of a heading or
+        a cell begin no line, so that nothing is escaped at their begin.
         """
+        begins_line = not (heading or cell)
         parts = self.parts
         if len(parts) == 1 and not self._opened and not self._written and not self._has_private:
             self.parts = []
             text = parts[0].strip(" ")
-            return "" if text is _BREAK else escaped(text, tex="$" in text and self._reads_dollars(text))
+            has_tex = "$" in text and self._reads_dollars(text)
+            return "" if text is _BREAK else escaped(text, tex=has_tex, begins_line=begins_line)
         going_on: list[tuple[Mark, str]] = []
         if self._opened:
             for mark, address, start in self._opened:
@@ -197,7 +200,7 @@ class Paragraph:
         text = " ".join(text.split()) if "  " in text else text.strip(" ")
         self.parts = []
         if self._written:
-            text = self._laid_out(text, heading=heading)
+            text = self._laid_out(text, heading=heading, begins_line=begins_line)
             self._written, self._kinds = {}, {}
             self._has_code = self._is_marked = False
             self._count = 0
@@ -205,7 +208,8 @@ class Paragraph:
             if _BREAK in text:
                 text = text.replace(_BREAK, " ") if heading else _BREAKS.sub("\n", text.replace(_BREAK, "\n"))
                 text = text.strip(" \n")
-            text = escaped(text, tex="$" in text and self._reads_dollars(text)).replace("\n", "  \n")
+            has_tex = "$" in text and self._reads_dollars(text)
+            text = escaped(text, tex=has_tex, begins_line=begins_line).replace("\n", "  \n")
         for mark, address in going_on:
             self.open(mark, address)
         return text
@@ -258,7 +262,7 @@ class Paragraph:
                 self.parts.append(part)
         self.parts.pop()
 
-    def _laid_out(self, text: str, *, heading: bool) -> str:
+    def _laid_out(self, text: str, *, heading: bool, begins_line: bool) -> str:
         """Place the marks of a paragraph, escape its text and write both."""
         if heading and (_STRONG in self._kinds.values() or _BREAK in text):
             strong = [sign for sign, mark in self._kinds.items() if mark is _STRONG]
@@ -271,7 +275,8 @@ class Paragraph:
         if self._is_marked and not is_lettered:
             written, places = {**written, **self._tags(text)}, None
         has_tex = "$" in text and self._reads_dollars(text)
-        safe = escaped(text, marked=self._is_marked, code=self._has_code, tex=has_tex)
+        is_marked, has_code = self._is_marked, self._has_code
+        safe = escaped(text, marked=is_marked, code=has_code, tex=has_tex, begins_line=begins_line)
         if places is None or safe != text:
             text = safe.replace("\n", "  \n")
             places = _found_in_order(written, text)

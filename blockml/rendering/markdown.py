@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.page import Flag, Nodes, Page, Separator
+from blockml.page import Flag, Page, Separator
 from blockml.page.lazy import Lazy
 from blockml.parsing.segmentation import BREAKING
 from blockml.rendering.code import code_language, code_lines
+from blockml.rendering.containers import Lines
+from blockml.rendering.escapes import heading_line
 from blockml.rendering.inline import Mark, Paragraph
 from blockml.rendering.links import image_address, resolver
 from blockml.rendering.mathematics import find_formulas, formula_of_image, writes_dollars
+from blockml.rendering.pictures import Pictures
 from blockml.rendering.shown import content_span, layout_parts, shown_nodes, text_sums
 from blockml.rendering.tables import Cell, read_span, table_lines
 from blockml.rendering.text import kept_separators
@@ -41,12 +44,9 @@ _PLAIN = BREAKING - _CODE - _PARTS - _VOID - _CONTAINERS - frozenset(_HEADINGS)
 #: Elements that leave a trace in Markdown.
 _ELEMENTS = BREAKING | frozenset(_MARKS) | _VOID | {"a"}
 #: Members of enumerations are looked up slowly in Python 3.11.
-_LINK, _LINE, _NOSCRIPT = Mark.LINK, int(Separator.LINE), int(Flag.NOSCRIPT)
+_LINK, _LINE = Mark.LINK, int(Separator.LINE)
 #: Brackets, and backslashes before punctuation, in the text of a picture.
 _IN_ALT = re.compile(r"[\[\]]|\\(?=[!-/:-@\[-`{-~])")
-#: Maximum depth of lists and quotations; of deeper ones only the text is written.
-_MAX_DEPTH = 12
-_NO_LISTS: Set[int] = frozenset()
 #: Texts of links from a heading to itself.
 _ANCHORS = frozenset({"¶", "#", "§", "🔗", "\u200b"})
 
@@ -68,18 +68,6 @@ def render_markdown(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str
     """
     rows = np.flatnonzero(np.asarray(kept, dtype=bool))
     return _Writer(page, rows).write() if len(rows) else ""
-
-
-@dataclass(slots=True)
-class _Container:
-    """An open list item or quotation."""
-
-    marker: str  #: begin of its first line
-    indent: str  #: begin of the lines after that
-    list_node: int  #: node of the list; -1 for a quotation
-    is_term: bool = False  #: whether it is the term of a definition
-    is_pending: bool = True  #: whether its first line is still to be written
-    n_blocks: int = 0  #: number of paragraphs written in it
 
 
 @dataclass(slots=True)
@@ -105,18 +93,14 @@ class _Writer:
         self.separators = _separators(page, rows)
         self.texts = _normalised(page, rows)
         self.absolute: Callable[[str], str] = resolver(page.base_url)
-        self.lines: list[str] = []
+        self.lines = Lines(page.nodes)
         self.paragraph = Paragraph(
             has_private=page.utf8 is None or b"\xf3" in page.utf8 or b"\xf4" in page.utf8,
             has_tex=Lazy(lambda: writes_dollars(page)),
         )
-        self.containers: list[_Container] = []
         self.tables: list[_Table] = []
         self.heading = 0
-        self.last_lists: Set[int] = _NO_LISTS  # lists around the paragraph that was written last
-        self.picture = -1, ""  # node and address of the last picture
-        self.defined: set[int] = set()  # lists of definitions with a term that was written
-        self.numbers: dict[int, int] | None = None  # of the items of numbered lists
+        self.pictures = Pictures(page.nodes, self.shown)
 
     def _order(self, first: int, stop: int) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
         """Return the shown nodes that leave a trace themselves, and whether a paragraph ends before each.
@@ -172,7 +156,7 @@ class _Writer:
         while closers:
             closers.pop()()
         self._flush()
-        return "\n".join(self.lines).strip("\n")
+        return self.lines.text
 
     def _separate(self, separator: int) -> None:
         """Begin a paragraph or a word, as the page does between two kept texts."""
@@ -197,8 +181,8 @@ class _Writer:
         if name in _HEADINGS:
             self.heading = _HEADINGS[name]
             return self._end_heading
-        if name in _CONTAINERS and len(self.containers) < _MAX_DEPTH:
-            self.containers.append(self._container(node, name))
+        if name in _CONTAINERS and self.lines.has_room():
+            self.lines.open(node, name)
             return self._end_container
         return self._flush
 
@@ -225,30 +209,11 @@ class _Writer:
         level, self.heading = self.heading, 0
         text = self.paragraph.take(heading=True)
         if text:
-            self._block([f"{'#' * level} {text}"])
-
-    def _container(self, node: int, name: str) -> _Container:
-        """Return the container of a list item, term, definition or quotation."""
-        if name == "blockquote":
-            return _Container("> ", "> ", -1)
-        parent = int(self.nodes.parent[node])
-        if name == "dt":
-            return _Container("", "", parent, is_term=True)
-        if name == "dd":
-            is_defined = parent in self.defined
-            return _Container(": " * is_defined, "  " * is_defined, parent)
-        if parent >= 0 and self.nodes.name(parent) == "ol":
-            if self.numbers is None:
-                self.numbers = _item_numbers(self.nodes)
-            marker = f"{self.numbers[node]}. "
-            return _Container(marker, " " * len(marker), parent)
-        return _Container("- ", "  ", parent)
+            self.lines.block([heading_line(level, text)])
 
     def _end_container(self) -> None:
         self._flush()
-        container = self.containers.pop()
-        if container.is_term and not container.is_pending:
-            self.defined.add(container.list_node)
+        self.lines.close()
 
     def _open_part(self, node: int, name: str) -> Callable[[], object]:
         """Begin a table of data, its caption, a row or a cell."""
@@ -279,14 +244,14 @@ class _Writer:
         self._flush()
         lines = table_lines(self.tables.pop().rows)
         if lines:
-            self._block(lines)
+            self.lines.block(lines)
 
     def _void(self, node: int, name: str) -> None:
         paragraph = self.paragraph
         if name == "hr":
             self._flush()
             if not self.heading and not self._in_cell():
-                self._block(["---"])
+                self.lines.block(["---"])
         elif name == "br":
             if paragraph.ends_with_break() and not self.heading:
                 self._flush()  # two line breaks separate paragraphs
@@ -298,22 +263,9 @@ class _Writer:
             address = self.absolute(image_address(attributes))
             if tex:
                 paragraph.raw(tex)
-            elif address and not self._repeats(node, address):
+            elif address and not self.pictures.repeats(node, address):
                 alt = _IN_ALT.sub(r"\\\g<0>", " ".join(attributes.get("alt", "").split()))
                 paragraph.raw(f"![{alt}]({address})")
-
-    def _repeats(self, node: int, address: str) -> bool:
-        """Tell whether a picture is the one before once more, as ``noscript`` has it for pictures that load late."""
-        before, self.picture = self.picture, (node, address)
-        flags, attributes = self.nodes.flags, self.nodes.attributes
-        if before[0] < 0:
-            return False
-        if before[1] != address:
-            is_late = flags[node] & _NOSCRIPT > 0 and not flags[before[0]] & _NOSCRIPT
-            if not is_late or attributes[node].get("alt") != attributes[before[0]].get("alt"):
-                return False
-        between = slice(before[0], node)
-        return not (self.shown[between] & (self.nodes.tag[between] == 0)).any()
 
     def _formula(self, node: int) -> None:
         """Write a formula; nothing for a copy of one."""
@@ -343,7 +295,7 @@ class _Writer:
             return
         longest = max((len(run) for line in lines if "`" in line for run in re.findall("`+", line)), default=0)
         fence = "`" * max(3, longest + 1)
-        self._block([fence + code_language(self.nodes, node), *lines, fence])
+        self.lines.block([fence + code_language(self.nodes, node), *lines, fence])
 
     def _flush(self) -> None:
         """Write the open paragraph, if it has text; within a heading a space."""
@@ -353,51 +305,14 @@ class _Writer:
         if self.heading:
             paragraph.parts.append(" ")
             return
-        text = paragraph.take()
+        in_cell = self._in_cell()
+        text = paragraph.take(cell=in_cell)
         if not text:
             return
-        if self._in_cell():
+        if in_cell:
             self.tables[-1].parts.append(text)  # type: ignore[union-attr]
-        elif self.containers or "\n" in text:
-            self._block(text.split("\n"))
         else:
-            if self.lines:
-                self.lines.append("")
-            self.lines.append(text)
-            self.last_lists = _NO_LISTS
-
-    def _block(self, lines: Sequence[str]) -> None:
-        """Write the lines of a paragraph, heading, table or code block, with the marks of lists and quotations."""
-        first = rest = blank = ""
-        starts: _Container | None = None
-        containers = self.containers
-        for place, container in enumerate(containers):
-            if not container.is_pending:
-                first += container.indent
-                if starts is None:
-                    blank = rest + container.indent
-            elif any(inner.list_node >= 0 and inner.is_pending for inner in containers[place + 1 :]):
-                container.marker = container.indent = ""  # an item without text of its own
-                starts = container
-            else:
-                first += container.marker
-                starts = container
-            container.is_pending = False
-            rest += container.indent
-        if self.lines and not self._is_tight(starts):
-            self.lines.append(blank.rstrip())
-        self.lines.append((first + lines[0]).rstrip() if not lines[0] else first + lines[0])
-        self.lines += [(rest + line) if line else rest.rstrip() for line in lines[1:]]
-        for container in containers:
-            container.n_blocks += 1
-        self.last_lists = {container.list_node for container in containers}
-
-    def _is_tight(self, starts: _Container | None) -> bool:
-        """Tell whether no blank line stands before a block that begins a list item or definition (``starts``)."""
-        if starts is None or starts.list_node < 0 or starts.is_term:
-            return False
-        around = self.containers[: self.containers.index(starts)]
-        return starts.list_node in self.last_lists or any(item.list_node in self.last_lists - {-1} for item in around)
+            self.lines.paragraph(text)
 
 
 def _normalised(page: Page, rows: NDArray[np.intp]) -> dict[int, str]:
@@ -446,27 +361,3 @@ def _shown_formulas(page: Page, shown: NDArray[np.bool_], formulas: Mapping[int,
         if between or n_shown[nodes.end[node]] > n_shown[node] or n_shown[nodes.end[around]] > n_shown[around]:
             found.append(node)
     return found
-
-
-def _item_numbers(nodes: Nodes) -> dict[int, int]:
-    """Return the number of each item of the numbered lists, whether it is kept or not."""
-    numbers: dict[int, int] = {}
-    following: dict[int, tuple[int, int]] = {}  # next number and step of each list
-    is_item = nodes.named({"li"}) & (nodes.parent >= 0) & nodes.named({"ol"})[nodes.parent]
-    parents = nodes.parent[is_item].tolist()
-    for item, parent in zip(np.flatnonzero(is_item).tolist(), parents, strict=True):
-        if parent not in following:
-            attributes = nodes.attributes[parent]
-            step = -1 if "reversed" in attributes else 1
-            number = _integer(attributes.get("start", ""))
-            following[parent] = (parents.count(parent) if step < 0 else 1) if number is None else number, step
-        number, step = following[parent]
-        given = _integer(nodes.attributes[item].get("value", "")) if nodes.attributes[item] else None
-        numbers[item] = max(0, number if given is None else given)
-        following[parent] = numbers[item] + step, step
-    return numbers
-
-
-def _integer(text: str) -> int | None:
-    """Read an integer of at most nine digits, as Markdown allows; None if it is none."""
-    return int(text) if re.fullmatch(r"\s*-?[0-9]{1,9}\s*", text) else None

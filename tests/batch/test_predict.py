@@ -116,6 +116,17 @@ def test_killed_workers_cost_nothing() -> None:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds processes by /proc")
+@pytest.mark.parametrize(("n", "jobs", "expected"), [(3, 4, 1), (300, 2, 2)])
+def test_no_more_workers_than_work(n: int, jobs: int, expected: int) -> None:
+    """A few pages are one process's work, however many were allowed."""
+    items = [Item(str(i), html=f"<p>page {i} " + "word " * 20000) for i in range(n)]
+    records = predict(items, Plain(), jobs=jobs)
+    assert next(records)["id"] == "0"
+    assert len(children()) == expected
+    assert len(list(records)) == n - 1
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds processes by /proc")
 def test_workers_end_with_their_parent(tmp_path: Path) -> None:
     """A killed parent leaves no worker and no file behind, not even if a page hangs."""
     program = tmp_path / "program.py"

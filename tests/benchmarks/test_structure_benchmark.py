@@ -8,6 +8,7 @@ import pytest
 
 import blockml
 from benchmarks import markdown_output, structure
+from blockml.datasets import open_dataset
 from blockml.rendering import render_markdown
 
 DATA = Path(__file__).parents[2] / "data"
@@ -21,6 +22,30 @@ def test_pieces_are_innermost_elements() -> None:
     """Cells of layout tables are not counted."""
     found = {kind: len(spans) for kind, spans in structure.pieces(blockml.parse(HTML)).items()}
     assert found == {"headings": 1, "list items": 2, "table cells": 4, "code": 1, "paragraphs": 1}
+
+
+#: Recall and precision on ``data/`` that the default model reached, less .02. A better model may raise them.
+FLOORS = {
+    "headings": (0.938, 0.925),
+    "list items": (0.886, 0.896),
+    "table cells": (0.804, 0.946),
+    "code": (0.974, 0.98),
+    "paragraphs": (0.912, 0.92),
+}
+
+
+def test_kept_structure_does_not_fall(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The default model keeps the pieces of the pages in the repository, and little else."""
+    name = "blockml --with-title"
+    only = {name: structure.systems()[name]}
+    monkeypatch.setattr(structure, "systems", lambda: only)
+    pages = [page for folder in ("sites", "pages") for page in open_dataset(DATA / folder).pages]
+    counts = sum(map(structure.count_page, pages), structure.Counts())
+    both = {kind: counts["both", kind, name] for kind in FLOORS}
+    recalls = {kind: n / counts["gold", kind, ""] for kind, n in both.items()}
+    precisions = {kind: n / counts["kept", kind, name] for kind, n in both.items()}
+    assert all(recalls[kind] >= floor for kind, (floor, _) in FLOORS.items()), recalls
+    assert all(precisions[kind] >= floor for kind, (_, floor) in FLOORS.items()), precisions
 
 
 def test_structure_table(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

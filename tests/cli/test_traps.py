@@ -9,6 +9,7 @@ import pytest
 
 import blockml
 from blockml.cli import main
+from blockml.cli.arguments import processes
 
 PAGE = str(Path(__file__).parents[2] / "data" / "pages" / "short-article" / "page.html")
 SITE = str(Path(__file__).parents[2] / "data" / "sites")
@@ -27,6 +28,22 @@ def test_an_archive_is_no_page(name: str, tmp_path: Path, capsys: pytest.Capture
         "undecodable",
         ("not HTML (looks like a WARC archive of many pages)",),
     )
+
+
+def test_an_address_is_no_file(capsys: pytest.CaptureFixture[str]) -> None:
+    """The message says what to give; a missing file is a missing file."""
+    assert main(["extract", "https://cat.example/a"]) == 3
+    assert "https://cat.example/a: is an address, and pages are not fetched; give a file" in capsys.readouterr().err
+    assert main(["extract", "none.html"]) == 3
+    assert "none.html: No such file or directory" in capsys.readouterr().err
+
+
+def test_no_more_processes_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A larger number of processes is lowered, without an error."""
+    monkeypatch.setattr("os.cpu_count", lambda: 3)
+    assert [processes(text) for text in ("1", "3", "500")] == [1, 3, 3]
+    monkeypatch.setattr("os.cpu_count", lambda: None)
+    assert processes("2") == 1
 
 
 @pytest.mark.parametrize(

@@ -53,11 +53,35 @@ def test_elements(html: str, expected: str) -> None:
     assert whole(html) == expected
 
 
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<h2>1. Cats</h2>", "## 1. Cats"),
+        ("<h2>- <a href=http://a.example/>Cats</a></h2>", "## - [Cats](http://a.example/)"),
+        ("<h2># C</h2>", "## # C"),
+        ("<h2>C #</h2>", "## C \\#"),
+        ("<h2>C##</h2>", "## C##"),
+        ("<p># C", "\\# C"),
+        ("<table><tr><th>1. a<th>b<tr><td>- c<td>2) d<br>+ e</table>",
+         "| 1. a | b |\n| --- | --- |\n| - c | 2) d<br>+ e |"),
+    ],
+)  # fmt: skip
+def test_headings_and_cells_begin_no_line(html: str, expected: str) -> None:
+    """Signs that mean something at the begin of a line mean nothing there; those that end a heading do."""
+    assert whole(html) == expected
+
+
 def test_pictures_that_load_late_are_written_once() -> None:
     """``noscript`` has the picture once more; one without an address is none."""
     late = "<img src='data:x' data-src='/i.png?w=9' alt=cat><noscript><img src='/i.png' alt=cat></noscript>"
     text = whole(f"<p>a</p>{late}<p>b <img src=''> c <img src='/d.png'> d</p>", "https://a.example/")
     assert text == "a\n\n![cat](https://a.example/i.png?w=9)\n\nb c ![](https://a.example/d.png) d"
+    first = "<noscript><img src=/i.png alt=cat></noscript><img src=/i.webp alt=cat><img src=/j.webp alt=cat>"
+    assert whole(f"<p>a {first} b</p>", "https://a.example/") == (
+        "a ![cat](https://a.example/i.png) ![cat](https://a.example/j.webp) b"
+    )
+    counter = "<noscript><img src=/count.gif></noscript><img src=/cat.png><noscript><img src=/count.gif></noscript>"
+    assert whole(f"<p>a {counter} b</p>") == "a ![](/count.gif) ![](/cat.png) b"
 
 
 def test_a_link_around_paragraphs_is_written_once() -> None:
@@ -271,6 +295,23 @@ def test_deep_lists_and_quotations_keep_their_text() -> None:
     text = whole("<ul><li>" * 2000 + "deep" + "</li></ul>" * 2000 + "<p>end</p>")
     assert "deep" in text
     assert text.endswith("end")
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<title>Cats rule</title><p>They do.</p>", "# Cats rule\n\nThey do."),
+        ("<title>Cats rule</title><h2>Cats rule</h2><p>They do.</p>", "## Cats rule\n\nThey do."),
+        ("<title>Cats rule</title><p><b>Cats rule</b></p><p>They do.</p>", "# Cats rule\n\nThey do."),
+        ("<title>Cats rule</title><p>News</p><p>Cats rule</p>", "News\n\nCats rule"),
+        ("<title>Cats rule</title><ul><li>Cats rule<li>They do</ul>", "- Cats rule\n- They do"),
+        ("<title>1. Cats and C #</title><p>They do.</p>", "# 1. Cats and C \\#\n\nThey do."),
+        ("<title>Cats &lt;b&gt;rule&lt;/b&gt;</title><p>They do.</p>", "# Cats \\<b>rule\\</b>\n\nThey do."),
+    ],
+)
+def test_markdown_begins_with_the_headline(html: str, expected: str) -> None:
+    """It is a heading, also where the text begins with it as a paragraph, and is not repeated."""
+    assert render(blockml.extract(html, model="plain"), "markdown") == expected
 
 
 def test_text_with_paragraphs() -> None:

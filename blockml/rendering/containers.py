@@ -1,0 +1,152 @@
+"""List items and quotations around paragraphs of Markdown, and the lines that are written in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+
+import numpy as np
+
+from blockml.page import Nodes
+
+__all__ = ["Lines"]
+
+#: Maximum depth of lists and quotations; of deeper ones only the text is written.
+_MAX_DEPTH = 12
+_NO_LISTS: Set[int] = frozenset()
+
+
+@dataclass(slots=True)
+class _Container:
+    """An open list item or quotation."""
+
+    marker: str  #: begin of its first line
+    indent: str  #: begin of the lines after that
+    list_node: int  #: node of the list; -1 for a quotation
+    is_term: bool = False  #: whether it is the term of a definition
+    is_pending: bool = True  #: whether its first line is still to be written
+
+
+class Lines:
+    """Lines of Markdown that are written so far, and the open list items, terms, definitions and quotations.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page = blockml.parse("<ol start=3><li>Cats</ol>")
+    >>> lines = Lines(page.nodes)
+    >>> lines.open(page.nodes.indices("li")[0], "li")
+    >>> lines.block(["Cats", "rule"])
+    >>> lines.text
+    '3. Cats\\n   rule'
+    """
+
+    def __init__(self, nodes: Nodes) -> None:
+        self.nodes = nodes
+        self.lines: list[str] = []
+        self.containers: list[_Container] = []
+        self.last_lists: Set[int] = _NO_LISTS  # lists around the paragraph that was written last
+        self.defined: set[int] = set()  # lists of definitions with a term that was written
+        self.numbers: dict[int, int] | None = None  # of the items of numbered lists
+
+    @property
+    def text(self) -> str:
+        """The Markdown so far."""
+        return "\n".join(self.lines).strip("\n")
+
+    def has_room(self) -> bool:
+        """Tell whether one more container is written; of deeper ones only the text is."""
+        return len(self.containers) < _MAX_DEPTH
+
+    def open(self, node: int, name: str) -> None:
+        """Begin a list item, term, definition or quotation."""
+        self.containers.append(self._container(node, name))
+
+    def close(self) -> None:
+        """End the container that was opened last."""
+        container = self.containers.pop()
+        if container.is_term and not container.is_pending:
+            self.defined.add(container.list_node)
+
+    def paragraph(self, text: str) -> None:
+        """Write a paragraph."""
+        if self.containers or "\n" in text:
+            self.block(text.split("\n"))
+            return
+        if self.lines:
+            self.lines.append("")
+        self.lines.append(text)
+        self.last_lists = _NO_LISTS
+
+    def block(self, lines: Sequence[str]) -> None:
+        """Write the lines of a paragraph, heading, table or code block, with the marks of lists and quotations."""
+        first = rest = blank = ""
+        starts: _Container | None = None
+        containers = self.containers
+        for place, container in enumerate(containers):
+            if not container.is_pending:
+                first += container.indent
+                if starts is None:
+                    blank = rest + container.indent
+            elif any(inner.list_node >= 0 and inner.is_pending for inner in containers[place + 1 :]):
+                container.marker = container.indent = ""  # an item without text of its own
+                starts = container
+            else:
+                first += container.marker
+                starts = container
+            container.is_pending = False
+            rest += container.indent
+        if self.lines and not self._is_tight(starts):
+            self.lines.append(blank.rstrip())
+        self.lines.append((first + lines[0]).rstrip() if not lines[0] else first + lines[0])
+        self.lines += [(rest + line) if line else rest.rstrip() for line in lines[1:]]
+        self.last_lists = {container.list_node for container in containers}
+
+    def _is_tight(self, starts: _Container | None) -> bool:
+        """Tell whether no blank line stands before a block that begins a list item or definition (``starts``)."""
+        if starts is None or starts.list_node < 0 or starts.is_term:
+            return False
+        around = self.containers[: self.containers.index(starts)]
+        return starts.list_node in self.last_lists or any(item.list_node in self.last_lists - {-1} for item in around)
+
+    def _container(self, node: int, name: str) -> _Container:
+        """Return the container of a list item, term, definition or quotation."""
+        if name == "blockquote":
+            return _Container("> ", "> ", -1)
+        parent = int(self.nodes.parent[node])
+        if name == "dt":
+            return _Container("", "", parent, is_term=True)
+        if name == "dd":
+            is_defined = parent in self.defined
+            return _Container(": " * is_defined, "  " * is_defined, parent)
+        if parent >= 0 and self.nodes.name(parent) == "ol":
+            if self.numbers is None:
+                self.numbers = _item_numbers(self.nodes)
+            marker = f"{self.numbers[node]}. "
+            return _Container(marker, " " * len(marker), parent)
+        return _Container("- ", "  ", parent)
+
+
+def _item_numbers(nodes: Nodes) -> dict[int, int]:
+    """Return the number of each item of the numbered lists, whether it is kept or not."""
+    numbers: dict[int, int] = {}
+    following: dict[int, tuple[int, int]] = {}  # next number and step of each list
+    is_item = nodes.named({"li"}) & (nodes.parent >= 0) & nodes.named({"ol"})[nodes.parent]
+    parents = nodes.parent[is_item].tolist()
+    for item, parent in zip(np.flatnonzero(is_item).tolist(), parents, strict=True):
+        if parent not in following:
+            attributes = nodes.attributes[parent]
+            step = -1 if "reversed" in attributes else 1
+            number = _integer(attributes.get("start", ""))
+            following[parent] = (parents.count(parent) if step < 0 else 1) if number is None else number, step
+        number, step = following[parent]
+        given = _integer(nodes.attributes[item].get("value", "")) if nodes.attributes[item] else None
+        numbers[item] = max(0, number if given is None else given)
+        following[parent] = numbers[item] + step, step
+    return numbers
+
+
+def _integer(text: str) -> int | None:
+    """Read an integer of at most nine digits, as Markdown allows; None if it is none."""
+    return int(text) if re.fullmatch(r"\s*-?[0-9]{1,9}\s*", text) else None
