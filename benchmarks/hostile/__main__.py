@@ -13,10 +13,9 @@ import argparse
 import json
 import math
 import os
-import resource
-import signal
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -26,48 +25,43 @@ from benchmarks.hostile.shapes import SHAPES
 from benchmarks.hostile.systems import SYSTEMS, available
 from blockml.cli.output import note
 
-#: Sizes of a page in bytes, limit of memory in bytes beyond which a process ends, and seconds for a whole trial.
+#: Sizes of a page in bytes.
 SIZES = (250_000, 500_000)
-MEMORY, WAIT = 4 << 30, 240
 _START, _END = "<!-- table -->", "<!-- end of table -->"
 
 Trial = Mapping[str, Any]
 
 
-def trial(system: str, shape: str, size: int) -> Trial:
-    """Extract one page in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.hostile.trial", system]
-    page = SHAPES[shape](size)
-    environment = os.environ | ({"BLOCKML_PURE": "1"} if system.endswith("pure Python") else {})
-    try:
-        done = subprocess.run(  # noqa: S603 (our own module)
-            command, input=page, capture_output=True, timeout=WAIT, check=False, env=environment,
-            preexec_fn=_limit_memory,
+class Trials:
+    """A process that extracts pages by one system."""
+
+    def __init__(self, system: str, folder: Path) -> None:
+        environment = os.environ | ({"BLOCKML_PURE": "1"} if system.endswith("pure Python") else {})
+        command = [sys.executable, "-m", "benchmarks.hostile.trial", system]
+        self._process = subprocess.Popen(  # noqa: S603 (our own module)
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+            env=environment,
         )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return {"bytes": size, "outcome": "timeout"}
-    if done.returncode == -signal.SIGPROF:
-        return {"bytes": size, "outcome": "timeout"}
-    if done.returncode < 0:
-        return {"bytes": size, "outcome": f"signal {-done.returncode}"}
-    if done.returncode:
-        return {"bytes": size, "outcome": "memory" if b"MemoryError" in done.stderr else "crash"}
-    found: Trial = json.loads(done.stdout.splitlines()[-1])
-    return found
+        self._folder = folder
 
+    def of(self, shape: str, sizes: Sequence[int]) -> list[Trial]:
+        """Extract a shape at each size, up to the first one that doesn't end."""
+        found: list[Trial] = []
+        requests, answers = self._process.stdin, self._process.stdout
+        if requests is None or answers is None:
+            raise TypeError("the process has no pipes")
+        for size in sizes:
+            path = self._folder / "page.html"
+            path.write_bytes(SHAPES[shape](size))
+            print(path, file=requests, flush=True)
+            found.append(json.loads(answers.readline()))
+            if "seconds" not in found[-1]:
+                break
+        return found
 
-def _limit_memory() -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-
-
-def trials(system: str, shape: str, sizes: Sequence[int]) -> list[Trial]:
-    """Extract a shape at each size, up to the first one that doesn't end."""
-    found: list[Trial] = []
-    for size in sizes:
-        found.append(trial(system, shape, size))
-        if "seconds" not in found[-1]:
-            break
-    return found
+    def close(self) -> None:
+        """End the process."""
+        self._process.communicate()
 
 
 def exponent(found: Sequence[Trial]) -> float | None:
@@ -150,12 +144,22 @@ def main() -> None:
     parser.add_argument("--shapes", nargs="+", choices=list(SHAPES), default=list(SHAPES), metavar="NAME")
     parser.add_argument("--sizes", nargs="+", type=int, default=SIZES, metavar="BYTES")
     parser.add_argument("--report", type=Path, help="document whose tables are replaced (default: print them)")
+    parser.add_argument("--kept", type=Path, metavar="FILE", help="JSON of trials; those of other systems are kept")
     arguments = parser.parse_args()
     results: dict[str, dict[str, list[Trial]]] = {}
+    if arguments.kept is not None and arguments.kept.exists():
+        results = json.loads(arguments.kept.read_text(encoding="utf-8"))
     for system in arguments.systems:
-        for shape in arguments.shapes:
-            results.setdefault(system, {})[shape] = trials(system, shape, arguments.sizes)
-            note(f"{system}, {shape}: {results[system][shape][-1]}")
+        with tempfile.TemporaryDirectory() as folder:
+            trials = Trials(system, Path(folder))
+            results.pop(system, None)
+            for shape in arguments.shapes:
+                results.setdefault(system, {})[shape] = trials.of(shape, arguments.sizes)
+                note(f"{system}, {shape}: {results[system][shape][-1]}")
+            trials.close()
+        results = {name: results[name] for name in SYSTEMS if name in results}
+        if arguments.kept is not None:
+            arguments.kept.write_text(json.dumps(results), encoding="utf-8")
         if arguments.report is not None:  # after each system, as a run takes long
             replace_tables(arguments.report, report(results))
     if arguments.report is None:

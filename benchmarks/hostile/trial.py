@@ -1,28 +1,35 @@
-"""One page and one system in a process of its own: prints seconds, memory and outcome as JSON.
+"""One system and its trials: prints seconds, memory and outcome of each page as a line of JSON.
 
-The page is read from the standard input, so that to make it takes no memory here. An ordinary page of the same size is
-extracted in turns with it.
+    python -m benchmarks.hostile.trial SYSTEM
 
-python -m benchmarks.hostile.trial SYSTEM < PAGE
+reads the paths of pages from the standard input. Everything is loaded once; each page is extracted in a process that is
+forked for it, in turns with an ordinary page of the same size.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import resource
 import signal
 import sys
 import time
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from benchmarks.hostile.shapes import SHAPES
 from benchmarks.hostile.systems import Extract, extractor_of
 
-#: Seconds on the processor after which the first extraction is ended, by a signal that no code can hold up.
-SECONDS = 20
+#: Seconds on the processor for the first extraction, and seconds for all, after which a signal ends the process.
+SECONDS, WAIT = 20, 240
+#: Memory in bytes that a process may have.
+MEMORY = 4 << 30
 #: Seconds that repeated extractions may take; the least of their times counts.
 _REPEATED = 0.4
+#: Bytes of a page that loads everything.
+_SMALL = 20_000
 
 
 def peak_memory(*, anew: bool = False) -> int:
@@ -49,11 +56,10 @@ def seconds_of(extract: Extract, page: bytes) -> tuple[float, str]:
     return time.process_time() - start, outcome
 
 
-def main() -> None:
-    """Extract an ordinary page, to load everything, then the page."""
-    warnings.simplefilter("ignore")
-    page, extract = sys.stdin.buffer.read(), extractor_of(sys.argv[1])
-    extract(SHAPES["ordinary"](20_000))
+def measured(extract: Extract, page: bytes) -> Mapping[str, Any]:
+    """Extract a page once for its outcome and memory, then in turns with an ordinary one for its time."""
+    signal.alarm(WAIT)
+    extract(SHAPES["ordinary"](_SMALL))  # maps what the process has from the one that it was forked from
     before = peak_memory(anew=True)
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
     seconds, outcome = seconds_of(extract, page)
@@ -63,9 +69,32 @@ def main() -> None:
     beside, spent = seconds_of(extract, ordinary)[0], 0.0
     while spent < _REPEATED:
         times = seconds_of(extract, page)[0], seconds_of(extract, ordinary)[0]
-        seconds, beside, spent = min(seconds, times[0]), min(beside, times[1]), spent + seconds + beside
-    found = {"bytes": len(page), "seconds": seconds, "ordinary": beside, "memory": memory, "outcome": outcome}
-    print(json.dumps(found))
+        seconds, beside, spent = min(seconds, times[0]), min(beside, times[1]), spent + sum(times)
+    return {"bytes": len(page), "seconds": seconds, "ordinary": beside, "memory": memory, "outcome": outcome}
+
+
+def ended(status: int, size: int) -> Mapping[str, Any]:
+    """Return the outcome of a process that did not end well."""
+    number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+    outcome = "timeout" if number in {signal.SIGPROF, signal.SIGALRM} else f"signal {number}" if number else "crash"
+    return {"bytes": size, "outcome": outcome}
+
+
+def main() -> None:
+    """Extract an ordinary page, to load everything, then those that are asked for."""
+    warnings.simplefilter("ignore")
+    extract = extractor_of(sys.argv[1])
+    extract(SHAPES["ordinary"](_SMALL))
+    for line in sys.stdin:
+        path = Path(line.rstrip("\n"))
+        if pid := os.fork():
+            _, status = os.waitpid(pid, 0)
+            if status:
+                print(json.dumps(ended(status, path.stat().st_size)), flush=True)
+            continue
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        print(json.dumps(measured(extract, path.read_bytes())), flush=True)
+        os._exit(0)
 
 
 if __name__ == "__main__":
