@@ -72,8 +72,9 @@ def run(path: Path, tree: ast.Module, tests: Sequence[str]) -> bool:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
-    sys.meta_path.insert(0, _Finder(".".join(path.with_suffix("").parts), path, tree))
-    options = ["-x", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", "-p", "no:randomly"]
+    sys.meta_path.insert(0, _Finder(".".join(path.with_suffix("").parts), path.resolve(), tree))
+    # Plain assertions: pytest would load the module for itself to rewrite those in it.
+    options = ["-x", "-q", "--assert=plain", "-p", "no:xdist", "-p", "no:cacheprovider"]
     os._exit(int(pytest.main([*options, *tests, str(path)])))
 
 
