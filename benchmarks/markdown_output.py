@@ -2,7 +2,8 @@
 
 Needs BLOCKML_CORPORA, the extra ``compare``, and the group ``markdown`` (``pip install --group markdown``).
 html-to-markdown and markdownify convert the HTML of the same kept blocks, whose elements are the reference;
-elements without text are not counted, and each picture once. trafilatura chooses its own content.
+elements without text are not counted, and each picture once. trafilatura chooses its own content, and so does defuddle,
+which is measured if ``--defuddle`` names a folder in which ``npm install defuddle jsdom`` was run; its time is not.
 
 ``kept`` is the share of the reference's elements that the Markdown has when it is read by markdown-it-py, ``more`` the
 share of its elements beyond the reference; both are sums over pages. ``reads back`` are the pages whose words, read
@@ -13,8 +14,10 @@ succession; a parse is lxml's of the same page.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
+import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,6 +31,7 @@ import blockml
 from benchmarks.default import markdown
 from blockml.datasets import LabelledPage, open_dataset
 from blockml.page import Extraction
+from blockml.parsing.decoding import decode
 from blockml.rendering import render_html, render_markdown
 
 #: Collections whose pages have addresses; ten kinds of pages are among them.
@@ -45,8 +49,41 @@ _WORD = re.compile(r"[^\W_]+")
 _ESCAPE = re.compile(r"\\[!-/:-@\[-`{-~]")
 _ABSOLUTE = re.compile(r"(?:https?://|mailto:|tel:)", re.IGNORECASE)
 _REPETITIONS = 5
+#: Writers that choose their own content.
+_OWN_CONTENT = frozenset({"trafilatura", "defuddle"})
 
 Writer = Callable[[bytes, str | None, Extraction], str]
+
+
+class Defuddle:
+    """Markdown by defuddle in a process of Node.js.
+
+    Parameters
+    ----------
+    folder
+        Folder with the packages defuddle and jsdom.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        program = str(Path(__file__).with_name("defuddle.mjs").resolve())
+        self.process = subprocess.Popen(  # noqa: S603 (the program is ours)
+            ["node", program],  # noqa: S607 (the one on the path)
+            cwd=folder,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            encoding="utf-8",
+        )
+
+    def __call__(self, page: bytes, url: str | None, _: Extraction) -> str:
+        """Return the Markdown of a page."""
+        if self.process.stdin is None or self.process.stdout is None:
+            raise RuntimeError("no pipes")
+        self.process.stdin.write(json.dumps({"html": decode(page).text, "url": url}) + "\n")
+        self.process.stdin.flush()
+        markdown: str = json.loads(self.process.stdout.readline())
+        return markdown
 
 
 def writers() -> dict[str, Writer]:
@@ -89,7 +126,12 @@ def element_counts(tree: Any) -> Counter[str]:  # noqa: ANN401 (lxml's elements)
     return Counter({**counts, "pictures": len(set(tree.xpath("//img/@src")))})
 
 
-def measure(labelled: LabelledPage, totals: dict[str, Counter[str]], ratios: dict[str, list[float]]) -> bool:
+def measure(
+    labelled: LabelledPage,
+    totals: dict[str, Counter[str]],
+    ratios: dict[str, list[float]],
+    untimed: Mapping[str, Writer],
+) -> bool:
     """Add the counts of one page to those of each writer, and its time in parses; return False without text."""
     page, _ = labelled.load()
     model = blockml.load("default")
@@ -110,7 +152,7 @@ def measure(labelled: LabelledPage, totals: dict[str, Counter[str]], ratios: dic
             start = time.process_time()
             run()
             times[name] = min(times[name], time.process_time() - start)
-    for name, write in writers().items():
+    for name, write in {**writers(), **untimed}.items():
         text = write(page, labelled.url, result)
         tree = parsed(text)
         found, total = element_counts(tree), totals.setdefault(name, Counter())
@@ -125,6 +167,8 @@ def measure(labelled: LabelledPage, totals: dict[str, Counter[str]], ratios: dic
         total["escapes"] += len(_ESCAPE.findall(text))
         total["reads back"] += _WORD.findall(tree.text_content()) == words
         total["pages"] += 1
+        if name in untimed:
+            continue
         ratios.setdefault(name, []).append(times[name] / times["parse"])
         for what, key in (("extraction", ""), ("parse", "parse"), ("time", name)):
             total[f"us of {what}"] += round(times[key] * 1e6)
@@ -141,7 +185,10 @@ def rows(totals: Mapping[str, Counter[str]], ratios: Mapping[str, Sequence[float
             row[f"{kind}: kept / more"] = f"{kept:.3f} / {more:.3f} ({own:,})"
         row["absolute addresses"] = f"{total['absolute'] / max(1, total['links']):.3f}"
         row["escapes per 1,000 words"] = f"{1000 * total['escapes'] / max(1, total['words']):.2f}"
-        row["reads back"] = "" if name == "trafilatura" else f"{total['reads back']} of {total['pages']}"
+        row["reads back"] = f"{total['reads back']} of {total['pages']}" if name not in _OWN_CONTENT else ""
+        if name not in ratios:
+            yield row | dict.fromkeys(("time / extraction", "time / parse", "time / parse, median page"), "")
+            continue
         row["time / extraction"] = f"{total['us of time'] / max(1, total['us of extraction']):.2f}"
         row["time / parse"] = f"{total['us of time'] / max(1, total['us of parse']):.2f}"
         row["time / parse, median page"] = f"{median(ratios[name]):.2f}"
@@ -154,7 +201,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--corpora", type=Path, default=os.environ.get("BLOCKML_CORPORA"))
     parser.add_argument("--collections", nargs="+", default=list(COLLECTIONS))
     parser.add_argument("--pages", type=int, default=100, help="number of pages")
+    parser.add_argument("--defuddle", type=Path, help="folder with the packages defuddle and jsdom of npm")
     arguments = parser.parse_args(argv)
+    untimed: dict[str, Writer] = {"defuddle": Defuddle(arguments.defuddle)} if arguments.defuddle else {}
     totals: dict[str, Counter[str]] = {}
     ratios: dict[str, list[float]] = {}
     n_each = -(-arguments.pages // len(arguments.collections))
@@ -163,7 +212,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         pages = [page for page in open_dataset(arguments.corpora / name).pages if page.url]
         for page in pages[:: max(1, len(pages) // n_each)][:n_each]:
             if n_pages < arguments.pages:
-                n_pages += measure(page, totals, ratios)
+                n_pages += measure(page, totals, ratios, untimed)
     table = list(rows(totals, ratios))
     names = list(table[0])
     turned = [{"": name, **{str(row["writer"]): row[name] for row in table}} for name in names[1:]]

@@ -92,16 +92,24 @@ def quality(corpora: Path, names: Sequence[str], limit: int) -> Iterator[dict[st
 
 
 def h1_share(corpora: Path, names: Sequence[str], limit: int) -> Iterator[dict[str, object]]:
-    """Count the pages with one ``h1`` whose title is its text."""
+    """Count the pages with one ``h1`` whose title is its text, and of these the ones without a word of ``<title>``."""
     for name in names:
-        n_pages = n_same = 0
+        n_pages = n_same = n_alone = 0
         for labelled in open_dataset(corpora / name).pages[:limit]:
             page = blockml.parse(labelled.load()[0], url=labelled.url, charset=labelled.charset)
             texts = [text for node in page.nodes.indices("h1").tolist() if (text := element_text(page, node))]
             if len(texts) == 1:
                 n_pages += 1
-                n_same += page_metadata(page).title == texts[0]
-        yield {"collection": name, "pages with one h1": n_pages, "title is the h1": f"{n_same / max(1, n_pages):.1%}"}
+                is_same = page_metadata(page).title == texts[0]
+                n_same += is_same
+                words, own = (set(metric_tokens(text)) for text in (page.title, texts[0]))
+                n_alone += is_same and bool(words) and words.isdisjoint(own)
+        yield {
+            "collection": name,
+            "pages with one h1": n_pages,
+            "title is the h1": f"{n_same / max(1, n_pages):.1%}",
+            "h1 without a word of <title>": n_alone,
+        }
 
 
 def cost(corpora: Path, names: Sequence[str], limit: int) -> Iterator[dict[str, object]]:

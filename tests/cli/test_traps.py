@@ -38,6 +38,16 @@ def test_an_address_is_no_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert "none.html: No such file or directory" in capsys.readouterr().err
 
 
+def test_files_passed_over_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Files of a folder that are no pages are named by their suffix, beside the pages that were read."""
+    for name in ("a.html", "notes.txt", "b.txt"):
+        (tmp_path / name).write_text("<p>Cats rule")
+    assert main(["predict", str(tmp_path), "--extractor", "plain"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.count("\n") == 1
+    assert 'files passed over: 2 ".txt"' in shown.err
+
+
 def test_no_more_processes_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     """A larger number of processes is lowered, without an error."""
     monkeypatch.setattr("os.cpu_count", lambda: 3)
