@@ -20,14 +20,14 @@ from blockml.cli.output import note, print_rows
 #: Pages of the file that is repeated.
 FILE_PAGES = 2_000
 #: Longest page, so that many can be extracted in little time; long ones determine the peak whatever their number.
-MOST_BYTES = 60_000
+MOST_BYTES = 20_000
 
 
 def write_file(path: Path) -> None:
     """Write the file."""
     count = 0
     with path.open("wb") as file:
-        for name, source, charset in pages(20 * FILE_PAGES):
+        for name, source, charset in pages(50 * FILE_PAGES):
             html = text_of(source, charset)
             if len(html) <= MOST_BYTES:
                 file.write(gzip.compress(warc_record(name, html), 6))

@@ -1,6 +1,6 @@
 """A picklable extractor for the engines that process tables and streams of pages on many machines.
 
-Blockml schedules nothing: an engine sends the extractor to its workers and calls it there. ``docs/engines.md`` has the
+Blockml schedules nothing: an engine sends the extractor to its workers and calls it there. ``docs/batch.md`` has the
 lines of code for Spark, Ray Data, datatrove, Hugging Face datasets, DuckDB and polars.
 """
 
