@@ -70,10 +70,7 @@ def iso_date(text: str | None, *, day_first: bool | None = None) -> str | None:
     if match := _DAY_FIRST.search(text):
         return _checked(int(match[3]) + 2000 * (len(match[3]) == 2), int(match[2]), int(match[1]))
     if match := _SLASHES.search(text):
-        first, second, year = int(match[1]), int(match[2]), int(match[3])
-        if first > 12 or second > 12:
-            day_first = first > 12
-        return None if day_first is None else _checked(year, *((second, first) if day_first else (first, second)))
+        return _by_order(int(match[1]), int(match[2]), int(match[3]), day_first=day_first)
     if match := _WITH_MONTH.search(text):
         day, name, year = (match[1], match[2], match[3]) if match[1] else (match[5], match[4], match[6])
         month = _MONTHS.get(name.lower()) or _MONTHS.get(name.lower()[:3])
@@ -82,6 +79,13 @@ def iso_date(text: str | None, *, day_first: bool | None = None) -> str | None:
         return parsedate_to_datetime(text).isoformat()
     except (ValueError, TypeError, IndexError):
         return None
+
+
+def _by_order(first: int, second: int, year: int, *, day_first: bool | None) -> str | None:
+    """Return a date of two numbers, of which one above 12 is the day, and a year."""
+    if first > 12 or second > 12:
+        day_first = first > 12
+    return None if day_first is None else _checked(year, *((second, first) if day_first else (first, second)))
 
 
 def _with_time(match: re.Match[str]) -> str | None:
