@@ -7,7 +7,7 @@ a table can be measured in pieces.
 
 Each row is a run of ``blockml predict`` in a process of its own: CPU time of the process and its workers, elapsed time,
 peak memory of all of them, and a fingerprint of the records. As the speed of a machine changes with what else it does,
-the loop runs over every n-th page before and after each run, and the ratio is to the mean of both.
+every few seconds the run is stopped for a turn of the loop of bare extractions, and the ratio is to its mean time.
 
     python -m benchmarks.batch --pages 20000
 """
@@ -21,12 +21,14 @@ import itertools
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,6 +41,8 @@ from blockml.datasets import open_dataset
 COLLECTIONS = ("wcxb", "l3s-gn1", "fundus", "magic-html")
 #: Pages of the loop of bare extractions.
 BARE_PAGES = 2_000
+#: Seconds of a run between two turns of the loop, and pages of a turn.
+TURN_SECONDS, TURN_PAGES = 3.0, 200
 KINDS = ("folder", "JSON lines", "JSON lines, escaped", "WARC", "Parquet")
 #: Numbers of processes and further options.
 RUNS: tuple[tuple[int, tuple[str, ...]], ...] = (
@@ -48,16 +52,19 @@ RUNS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (2, ()),
 )
 _LOOP = """
-import itertools, json, sys, time
+import itertools, random, sys, time
 import blockml
 from blockml.batch import find_inputs, read_items
 model = blockml.load("default")
 items = itertools.islice(read_items(find_inputs([sys.argv[1]])), 0, None, int(sys.argv[2]))
 pages = [(item.read(), item.url, item.charset) for item in items]
-start = time.process_time()
-for html, url, charset in pages:
-    blockml.extract(html, url=url, charset=charset, model=model).text
-print(json.dumps([len(pages), time.process_time() - start]))
+random.Random(0).shuffle(pages)
+turns = itertools.cycle(pages)
+for line in sys.stdin:
+    start = time.process_time()
+    for html, url, charset in itertools.islice(turns, int(line)):
+        blockml.extract(html, url=url, charset=charset, model=model).text
+    print(time.process_time() - start, flush=True)
 """
 _PEERS = {
     "fastwarc + trafilatura": "from trafilatura import extract\nextracted = lambda html: extract(html)",
@@ -150,17 +157,57 @@ def write_inputs(folder: Path, n: int) -> dict[str, Path]:
     return made
 
 
-def cost_of(command: list[str]) -> Cost:
-    """Run a command to its end."""
+class Loop:
+    """Loop of bare extractions over every n-th page in memory, which runs in turns with what is measured."""
+
+    def __init__(self, folder: Path, n: int) -> None:
+        command = [sys.executable, "-c", _LOOP, str(folder), str(max(1, n // BARE_PAGES))]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # noqa: S603
+        self.clear()
+        self.turn()  # loads the pages
+
+    def clear(self) -> None:
+        """Forget the turns so far."""
+        self._times: list[float] = []
+
+    def turn(self) -> None:
+        """Extract some pages."""
+        assert self._process.stdin is not None  # noqa: S101 (for the type checker)
+        assert self._process.stdout is not None  # noqa: S101
+        self._process.stdin.write(f"{TURN_PAGES}\n")
+        self._process.stdin.flush()
+        self._times.append(float(self._process.stdout.readline()))
+
+    def seconds(self) -> float:
+        """Return the mean CPU seconds of a page."""
+        return sum(self._times) / len(self._times) / TURN_PAGES
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.communicate()
+
+
+def cost_of(command: list[str], loop: Loop | None = None) -> Cost:
+    """Run a command to its end; stop it now and then for a turn of the loop."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.monotonic()
-    with subprocess.Popen(command) as process:  # noqa: S603
+    with subprocess.Popen(command, start_new_session=True) as process:  # noqa: S603
         peak = [0]
         watcher = threading.Thread(target=_watch, args=(process, peak))
         watcher.start()
+        while loop is not None and process.poll() is None:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(TURN_SECONDS)
+            stopped = time.monotonic()
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGSTOP)
+            loop.turn()
+            start += time.monotonic() - stopped
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGCONT)
         code = process.wait()
+        elapsed = time.monotonic() - start
         watcher.join()
-    elapsed = time.monotonic() - start
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if code > 1:
         raise SystemExit(f"{command} ended with {code}")
@@ -222,31 +269,25 @@ def main() -> None:
         inputs = write_inputs(arguments.folder or folder, arguments.pages)
         note("inputs written")
         rows: list[dict[str, Any]] = []
-        bare = bare_seconds(inputs["folder"], arguments.pages)
+        loop = Loop(inputs["folder"], arguments.pages)
         out = folder / "out.jsonl"
         for kind, source in ((kind, inputs[kind]) for kind in arguments.inputs):
             for jobs, extra in RUNS[: arguments.runs]:
                 command = [sys.executable, "-m", "blockml", "predict", str(source), "-o", str(out), "--jobs", str(jobs)]
-                cost = cost_of([*command, *extra, "--quiet"])
-                before, bare = bare, bare_seconds(inputs["folder"], arguments.pages)
-                name = kind + (", six fields" if extra else "")
-                line = row(name, jobs, cost, arguments.pages, (before + bare) / 2)
+                loop.clear()
+                cost = cost_of([*command, *extra, "--quiet"], loop)
+                line = row(kind + (", six fields" if extra else ""), jobs, cost, arguments.pages, loop.seconds())
                 rows.append(line | {"records": digest(out)})
                 note(json.dumps(rows[-1]))
         for peer, code in _PEERS.items() if arguments.peers else ():
             program = _PEER_LOOP.format(peer=code)
-            cost = cost_of([sys.executable, "-c", program, str(inputs["WARC"]), str(folder / "peer.jsonl")])
-            before, bare = bare, bare_seconds(inputs["folder"], arguments.pages)
-            rows.append(row(peer, 1, cost, arguments.pages, (before + bare) / 2))
+            loop.clear()
+            cost = cost_of([sys.executable, "-c", program, str(inputs["WARC"]), str(folder / "peer.jsonl")], loop)
+            rows.append(row(peer, 1, cost, arguments.pages, loop.seconds()))
+            note(json.dumps(rows[-1]))
+        loop.close()
     names = list(dict.fromkeys(name for line in rows for name in line))
     print_rows([{name: line.get(name) for name in names} for line in rows], "table")
-
-
-def bare_seconds(folder: Path, n: int) -> float:
-    """Return the CPU seconds of a page in a loop over every n-th page in memory."""
-    step = str(max(1, n // BARE_PAGES))
-    count, seconds = json.loads(subprocess.check_output([sys.executable, "-c", _LOOP, str(folder), step]))  # noqa: S603
-    return float(seconds / count)
 
 
 def row(kind: str, jobs: int, cost: Cost, n: int, bare: float) -> dict[str, Any]:

@@ -45,7 +45,7 @@ TRANSFER = (
 #: Values of fields that disable their rules.
 NEUTRAL: Mapping[str, float] = {
     "min_content_words": 0,
-    "min_predicted_f1": 1,
+    "min_best_probability": 1,
     "base_penalty": 0,
     "article_penalty": 0,
     "link_penalty": 0,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
 import sys
 import sysconfig
 import tomllib
@@ -78,3 +81,34 @@ def test_one_wheel_is_built_for_each_platform() -> None:
     assert set(chosen["linux"]["archs"]) == {"x86_64", "aarch64"}
     assert set(chosen["macos"]["archs"]) == {"x86_64", "arm64"}
     assert set(chosen["windows"]["archs"]) == {"AMD64", "ARM64"}
+
+
+def test_wheels_are_reproducible(tmp_path: Path, build: Any) -> None:
+    """Wheels from two copies of the checkout are equal to the byte; no code for this machine alone is asked for."""
+    pytest.importorskip("build", reason="needs the package build")
+    assert not re.search(r"-m(?:arch|cpu|tune|avx|fma)", Path(build.__file__).read_text(encoding="utf-8"))
+    wheels = []
+    for name in ("one", "another"):
+        copy = tmp_path / name
+        for part in ("blockml", "models", "pyproject.toml", "hatch_build.py", "README.md", "LICENSE"):
+            if (ROOT / part).is_dir():
+                shutil.copytree(ROOT / part, copy / part, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+            else:
+                shutil.copy(ROOT / part, copy / part)
+        command = [
+            sys.executable,
+            "-m",
+            "build",
+            "--wheel",
+            "--no-isolation",
+            "--outdir",
+            str(copy / "dist"),
+            str(copy),
+        ]
+        done = subprocess.run(  # noqa: S603 (our own package)
+            command, capture_output=True, text=True, check=False, env=os.environ | {"BLOCKML_PURE": "1"}
+        )
+        assert done.returncode == 0, done.stderr
+        wheels += [wheel.read_bytes() for wheel in (copy / "dist").glob("*.whl")]
+    assert len(wheels) == 2
+    assert wheels[0] == wheels[1]

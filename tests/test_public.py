@@ -149,6 +149,30 @@ def test_import_is_light() -> None:
     assert (run.returncode, run.stderr, run.stdout.strip()) == (0, "", "[]")
 
 
+def test_no_import_reads_the_network() -> None:
+    """A fresh interpreter imports every module of blockml without a socket or a look-up of a name."""
+    code = """
+import importlib, pkgutil, socket, sys
+def refuse(*arguments, **options):
+    raise SystemExit(f"network: {arguments}")
+socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = socket.gethostbyname = refuse
+socket.create_connection = refuse
+import blockml
+count = 0
+for module in pkgutil.walk_packages(blockml.__path__, "blockml."):
+    if module.name != "blockml.__main__":
+        try:
+            importlib.import_module(module.name)
+            count += 1
+        except ImportError:
+            pass  # an optional package is missing
+print(count)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
+    assert run.returncode == 0, run.stderr
+    assert int(run.stdout) > 150
+
+
 def test_dependencies_have_no_upper_bounds() -> None:
     """A cap in a library is somebody else's conflict."""
     file = PACKAGE.parent / "pyproject.toml"

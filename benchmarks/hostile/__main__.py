@@ -1,8 +1,8 @@
 """Hostile pages through blockml and other extractors: time and memory against size, and outcomes.
 
 Each page is extracted in a process of its own, with a limit on time and memory, at doubled sizes. The exponent is the
-slope of time over size on logarithmic scales, from the last two sizes; the cost is the time per byte over that of an
-ordinary page of the same size and system.
+slope of time over size on logarithmic scales, from the last two sizes; the cost is the time over that of an ordinary
+page of the same size, extracted in turns in the same process.
 
     python -m benchmarks.hostile --report docs/robustness.md
 """
@@ -13,9 +13,9 @@ import argparse
 import json
 import math
 import os
-import resource
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -25,64 +25,64 @@ from benchmarks.hostile.shapes import SHAPES
 from benchmarks.hostile.systems import SYSTEMS, available
 from blockml.cli.output import note
 
-#: Sizes of a page in bytes, limit in seconds, and limit of memory in bytes beyond which a process ends.
+#: Sizes of a page in bytes.
 SIZES = (250_000, 500_000)
-SECONDS, MEMORY = 20, 4 << 30
 _START, _END = "<!-- table -->", "<!-- end of table -->"
 
 Trial = Mapping[str, Any]
 
 
-def trial(system: str, shape: str, size: int) -> Trial:
-    """Extract one page in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.hostile.trial", system, shape, str(size)]
-    environment = os.environ | ({"BLOCKML_PURE": "1"} if system.endswith("pure Python") else {})
-    try:
-        done = subprocess.run(  # noqa: S603 (our own module)
-            command, capture_output=True, text=True, timeout=SECONDS, check=False, env=environment,
-            preexec_fn=_limit_memory,
+class Trials:
+    """A process that extracts pages by one system."""
+
+    def __init__(self, system: str, folder: Path) -> None:
+        environment = os.environ | ({"BLOCKML_PURE": "1"} if system.endswith("pure Python") else {})
+        command = [sys.executable, "-m", "benchmarks.hostile.trial", system]
+        self._process = subprocess.Popen(  # noqa: S603 (our own module)
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+            env=environment,
         )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return {"bytes": size, "outcome": "timeout"}
-    if done.returncode < 0:
-        return {"bytes": size, "outcome": f"signal {-done.returncode}"}
-    if done.returncode:
-        return {"bytes": size, "outcome": "memory" if "MemoryError" in done.stderr else "crash"}
-    found: Trial = json.loads(done.stdout.splitlines()[-1])
-    return found
+        self._folder = folder
 
+    def of(self, shape: str, sizes: Sequence[int]) -> list[Trial]:
+        """Extract a shape at each size, up to the first one that doesn't end."""
+        found: list[Trial] = []
+        requests, answers = self._process.stdin, self._process.stdout
+        if requests is None or answers is None:
+            raise TypeError("the process has no pipes")
+        for size in sizes:
+            path = self._folder / "page.html"
+            path.write_bytes(SHAPES[shape](size))
+            print(path, file=requests, flush=True)
+            found.append(json.loads(answers.readline()))
+            if "seconds" not in found[-1]:
+                break
+        return found
 
-def _limit_memory() -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-
-
-def trials(system: str, shape: str, sizes: Sequence[int]) -> list[Trial]:
-    """Extract a shape at each size, up to the first one that doesn't end."""
-    found: list[Trial] = []
-    for size in sizes:
-        found.append(trial(system, shape, size))
-        if "seconds" not in found[-1]:
-            break
-    return found
+    def close(self) -> None:
+        """End the process."""
+        self._process.communicate()
 
 
 def exponent(found: Sequence[Trial]) -> float | None:
-    """Return the slope of time over size of the last two sizes; None if they take less than 20 ms."""
+    """Return the slope of time over size of the last two sizes; None if they take less than 20 ms.
+
+    Times are multiples of those of ordinary pages, so that a machine that is busy now and then doesn't change them.
+    """
     timed = [item for item in found if item.get("seconds", 0) > 0.02]
     if len(timed) < 2:
         return None
-    a, b = timed[-2:]
-    return math.log(b["seconds"] / a["seconds"]) / math.log(b["bytes"] / a["bytes"])
+    a, b = ({"bytes": item["bytes"], "cost": item["seconds"] / item["ordinary"]} for item in timed[-2:])
+    return 1 + math.log(b["cost"] / a["cost"]) / math.log(b["bytes"] / a["bytes"])
 
 
-def row(shape: str, found: Sequence[Trial], ordinary: Sequence[Trial]) -> dict[str, Any]:
+def row(shape: str, found: Sequence[Trial]) -> dict[str, Any]:
     """Return a shape's outcome, cost beside ordinary pages, exponent and memory per byte, of the largest page."""
-    last, beside = found[-1], ordinary[len(found) - 1]
+    last = found[-1]
     line: dict[str, Any] = {"shape": shape, "outcome": last["outcome"]}
     if "seconds" in last:
-        slope = exponent(found)
-        line["cost"] = (last["seconds"] / last["bytes"]) / (beside["seconds"] / beside["bytes"])
-        line["exponent"] = slope
+        line["cost"] = last["seconds"] / last["ordinary"]
+        line["exponent"] = exponent(found)
         line["memory"] = last["memory"] / last["bytes"]
     return line
 
@@ -121,10 +121,7 @@ def _cell(value: object) -> str:
 
 def report(results: Mapping[str, Mapping[str, list[Trial]]]) -> str:
     """Return the tables: systems, then the shapes of each parser of blockml."""
-    tables = {
-        system: [row(shape, found, shapes["ordinary"]) for shape, found in shapes.items()]
-        for system, shapes in results.items()
-    }
+    tables = {system: [row(shape, found) for shape, found in shapes.items()] for system, shapes in results.items()}
     parts = [markdown([summary(system, rows) for system, rows in tables.items()])]
     names = [name for name in tables if name.startswith("blockml") and "html5lib" not in name]
     lines = []
@@ -147,12 +144,22 @@ def main() -> None:
     parser.add_argument("--shapes", nargs="+", choices=list(SHAPES), default=list(SHAPES), metavar="NAME")
     parser.add_argument("--sizes", nargs="+", type=int, default=SIZES, metavar="BYTES")
     parser.add_argument("--report", type=Path, help="document whose tables are replaced (default: print them)")
+    parser.add_argument("--kept", type=Path, metavar="FILE", help="JSON of trials; those of other systems are kept")
     arguments = parser.parse_args()
     results: dict[str, dict[str, list[Trial]]] = {}
+    if arguments.kept is not None and arguments.kept.exists():
+        results = json.loads(arguments.kept.read_text(encoding="utf-8"))
     for system in arguments.systems:
-        for shape in dict.fromkeys(("ordinary", *arguments.shapes)):
-            results.setdefault(system, {})[shape] = trials(system, shape, arguments.sizes)
-            note(f"{system}, {shape}: {results[system][shape][-1]}")
+        with tempfile.TemporaryDirectory() as folder:
+            trials = Trials(system, Path(folder))
+            results.pop(system, None)
+            for shape in arguments.shapes:
+                results.setdefault(system, {})[shape] = trials.of(shape, arguments.sizes)
+                note(f"{system}, {shape}: {results[system][shape][-1]}")
+            trials.close()
+        results = {name: results[name] for name in SYSTEMS if name in results}
+        if arguments.kept is not None:
+            arguments.kept.write_text(json.dumps(results), encoding="utf-8")
         if arguments.report is not None:  # after each system, as a run takes long
             replace_tables(arguments.report, report(results))
     if arguments.report is None:

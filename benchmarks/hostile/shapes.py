@@ -64,6 +64,12 @@ def _attributes(size: int) -> bytes:
     return ("<p " + " ".join(f"a{i}=1" for i in range(size // 8)) + ">text</p>").encode()
 
 
+def _reopened(size: int) -> bytes:
+    """Formatting elements that are left open, and that the HTML standard opens again in each paragraph."""
+    opened = "".join(f"<b id={i}>" for i in range(190))
+    return ("<p>" + opened + "<p>one two three four five six seven eight nine ten" * (size // 51)).encode()
+
+
 #: The page that costs are compared with.
 ORDINARY = ordinary
 
@@ -80,6 +86,7 @@ SHAPES: Mapping[str, Callable[[int], bytes]] = {
     "nested links": _nested("<a href=x>", ""),
     "mismatched end tags": _mismatched,
     "crossing formatting": _crossing,
+    "formatting that is opened again": _reopened,
     "end tags without start": _nested_then_ends,
     "one element with many attributes": _attributes,
     "elements with > in attributes": _repeated("", '<p a=">" b=">">x</p>'),
@@ -94,6 +101,11 @@ SHAPES: Mapping[str, Callable[[int], bytes]] = {
     "line breaks": _repeated("<p>", "x<br>"),
     "table cells": _repeated("<table><tr>", "<td>w</td>"),
     "list items": _repeated("<ol>", "<li>w"),
+    "list items of two letters": _repeated("<ol>", "<li>ww"),
+    "numbered lists from behind": _repeated("", "<ol reversed><li>w</ol>"),
+    "empty elements": _repeated("", "<i></i>"),
+    "words and empty elements": _repeated("", "w<i></i>"),
+    "attributes without a value": lambda size: "".join(f"<p a{i}>w" for i in range(size // 9)).encode(),
     "options": _repeated("<select>", "<option>w"),
     "one long title": _repeated("<title>", "cats | ", "</title><h1>cats</h1><p>text"),
     "many titles": _repeated("", "<h1>cats</h1>"),

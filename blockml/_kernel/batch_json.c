@@ -4,7 +4,9 @@
 /* json_string(line, start): the bytes of the string of JSON whose characters begin at `start`, and the offset of the
    quotation mark that ends it. The bytes are None if it has escapes by code point, or isn't valid. */
 PyObject *json_string(PyObject *module, PyObject *arguments) {
-    static const char escapes[] = "\"\"n\nt\tr\r\\\\//b\bf\f";
+    static const char escapes[256] = {
+        ['"'] = '"', ['\\'] = '\\', ['/'] = '/', ['b'] = '\b', ['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t',
+    };
     const char *line;
     Py_ssize_t n, at, size = 0;
     (void)module;
@@ -21,12 +23,12 @@ PyObject *json_string(PyObject *module, PyObject *arguments) {
         }
         if (at == n || line[at] == '"' || (unsigned char)line[at] < ' ') break;
         text[size] = line[at++];
-        if (text[size++] != '\\') continue;
-        const char *escape = escapes;
-        while (*escape && (at == n || *escape != line[at])) escape += 2;
-        if (*escape == 0) break;
-        text[size - 1] = escape[1];
-        at++;
+        if (text[size] == '\\') {
+            text[size] = at < n ? escapes[(unsigned char)line[at]] : 0;
+            if (text[size] == 0) break;
+            at++;
+        }
+        size++;
     }
     PyObject *string = at < n && line[at] == '"' ? PyBytes_FromStringAndSize(text, size) : Py_NewRef(Py_None);
     PyMem_Free(text);

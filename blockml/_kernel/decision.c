@@ -4,7 +4,6 @@
    Numbers are computed in the order of the references, which gives the same results to the last bit. */
 #include "kernel.h"
 #include <math.h>
-#include <stdlib.h>
 
 /* Columns of the blocks of a page, (n,) each. */
 typedef struct {
@@ -128,7 +127,7 @@ done:
 /* Numbers of a policy for one page, and groups of blocks, (n,) each. */
 typedef struct {
     double penalty, link_penalty, certain_p, min_certain_words, wordless_weight, smoothing, shrinkage, duplicate_penalty,
-        same_context_penalty, min_content_words, min_f1;
+        same_context_penalty, min_content_words, min_best;
     const int64_t *line, *text, *context;
 } Policy;
 
@@ -199,14 +198,14 @@ static void write_scores(const Amounts *page, const float *probabilities, const 
     }
     if (policy->duplicate_penalty > 0) lower_duplicates(policy, n, log_odds, sums, (int64_t *)spare);
     write_sigmoids(log_odds, n, scores);
-    double f1, expected = 0, least = INFINITY, most = -INFINITY;
+    double f1, expected = 0, least = INFINITY, most = -INFINITY, best = 0;
     float threshold = (float)best_threshold(scores, page->words, n, (Item *)sums, &f1); /* 2 n items of 8 bytes */
     for (size_t i = 0; i < n; i++) {
         if (scores[i] >= threshold && log_odds[i] < least) least = log_odds[i];
-        if (log_odds[i] > most) most = log_odds[i];
+        if (log_odds[i] > most) most = log_odds[i], best = scores[i];
         expected += page->words[i] * (double)scores[i];
     }
-    if (least > most + 1 || (f1 < policy->min_f1 && expected < policy->min_content_words)) least = most + 1;
+    if (least > most + 1 || (best < policy->min_best && expected < policy->min_content_words)) least = most + 1;
     for (size_t i = 0; i < n; i++) log_odds[i] -= least;
     write_sigmoids(log_odds, n, scores);
 }
@@ -224,7 +223,7 @@ PyObject *policy_scores(PyObject *module, PyObject *arguments) {
     if (!PyArg_ParseTuple(arguments, "OOOOOOO(ddddddddddd)O", &object[0], &object[1], &object[2], &object[3],
                           &object[4], &object[5], &object[6], &p.penalty, &p.link_penalty, &p.certain_p,
                           &p.min_certain_words, &p.wordless_weight, &p.smoothing, &p.shrinkage, &p.duplicate_penalty,
-                          &p.same_context_penalty, &p.min_content_words, &p.min_f1, &object[7]))
+                          &p.same_context_penalty, &p.min_content_words, &p.min_best, &object[7]))
         return NULL;
     int n_open = open_arrays(object, view, sizes, N), sound = n_open == N;
     if (!sound) goto done;

@@ -1,7 +1,6 @@
 /* Tags of the ancestors of blocks, and distances to ancestors in groups; references: blockml.features.structure.path
    and blockml.features.vocabulary.vocabulary_distance. */
 #include "features_page_tree.h"
-#include <stdlib.h>
 
 enum { MOST_GROUPS = 64 };
 

@@ -2,8 +2,6 @@
 
    ASCII values are split here; others, which are rare, in Python, which knows Unicode's case and white space. */
 #include "features_page_tree.h"
-#include <stdlib.h>
-#include <string.h>
 
 /* blockml.features.ancestor_words._MOST_CHARACTERS, and an upper bound on its numbers of words. */
 enum { MOST_CHARACTERS = 512, MOST_WORDS = 64 };

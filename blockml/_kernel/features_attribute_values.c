@@ -4,8 +4,6 @@
    ASCII values are read here; others, which are rare, in Python, which knows Unicode's case. */
 #include "text_bytes.h"
 #include "features_page_tree.h"
-#include <stdlib.h>
-#include <string.h>
 
 #define CAPSULE "blockml.names"
 

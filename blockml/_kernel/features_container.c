@@ -1,8 +1,6 @@
 /* Candidates for the main container, and positions of blocks relative to them; reference:
    blockml.features.container. Elements are given as indices into `ancestor_nodes` (n_ancestor_nodes,). */
 #include "features_page_tree.h"
-#include <stdlib.h>
-#include <string.h>
 
 /* Bits of tags in container.py. */
 enum { SURROUNDING = 1, AROUND = 2, INLINE = 4, MAIN = 8, ARTICLE = 16, HEADING = 32 };

@@ -1,6 +1,5 @@
 /* Factorizes 64-bit keys: equal keys have equal numbers, in the order of first occurrence. */
 #include "kernel.h"
-#include <stdlib.h>
 
 /* Maximum number of probed slots; more indicate keys chosen to collide, and then all keys are sorted. */
 enum { MOST_PROBES = 64 };

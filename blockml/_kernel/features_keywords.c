@@ -1,7 +1,6 @@
 /* Keywords in ASCII values of attributes; reference: blockml.features.keywords.keyword_bits. */
 #include "text_bytes.h"
 #include "features_page_tree.h"
-#include <stdlib.h>
 
 /* Minimum length of a keyword, whose beginning determines its slot; and number of zero bytes after a text. */
 enum { BEGIN = 3, BEHIND = 8 };

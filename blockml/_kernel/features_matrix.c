@@ -1,7 +1,5 @@
 /* Writes columns into a page's matrix: see blockml.features.kernel_tables. */
 #include "features_page_tree.h"
-#include <stdlib.h>
-#include <string.h>
 
 static const Family *const FAMILIES[] = {
     &text_family,      &position_family, &around_family,    &path_family,       &ancestors_family,

@@ -1,7 +1,5 @@
 /* Creates the tree of a page; reference: blockml.features.page_context.PageContext. */
 #include "features_page_tree.h"
-#include <stdlib.h>
-#include <string.h>
 
 #define CAPSULE "blockml.tree"
 

@@ -1,7 +1,5 @@
 /* Columns of text and position; references: blockml.features.text and blockml.features.position. */
 #include "features_page_tree.h"
-#include <stdlib.h>
-#include <string.h>
 
 static int write_text(Page *page, float *const *rows) {
     enum { ALNUM, SPACE, DIGIT, SENTENCE, CLAUSE, CAPITAL, IDEOGRAPH };

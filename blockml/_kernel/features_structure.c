@@ -1,7 +1,5 @@
 /* Text of the ancestors of blocks; reference: blockml.features.structure.ancestors. */
 #include "features_page_tree.h"
-#include <stdlib.h>
-#include <string.h>
 
 enum { WORDS, LINKED, PROSE, IN_PARAGRAPHS, SENTENCES, N_VALUES };
 enum { MEASURES = 8 };

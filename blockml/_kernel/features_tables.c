@@ -1,6 +1,5 @@
 /* Constants from Python, opened and checked once per process. */
 #include "features_page_tree.h"
-#include <stdlib.h>
 
 #define CAPSULE "blockml.tables"
 

@@ -1,7 +1,6 @@
 /* Counts of characters and words of blocks; references: blockml.features.page_context.PageContext.characters and
    blockml.features.density.word_density. */
 #include "features_page_tree.h"
-#include <stdlib.h>
 
 void free_texts(Texts *texts) { free(texts->counts); }
 

@@ -1,8 +1,6 @@
 /* Words that texts share with a page's title and description; reference: blockml.features.metadata.title_overlap. */
 #include "text_bytes.h"
 #include "features_page_tree.h"
-#include <stdlib.h>
-#include <string.h>
 
 enum { TITLE = 1, DESCRIPTION = 2 };
 enum { BEHIND = 8 }; /* zero bytes after a text: words are read eight bytes at a time */

@@ -1,6 +1,5 @@
 /* Attribute sets of elements as blockml.page.attributes.Attributes stores them, and whether they hide an element. */
 #include "parsing_builder.h"
-#include <string.h>
 
 /* Tells whether a style hides an element: 0 or HIDDEN. */
 static int style_value_hides(Builder *b, PyObject *style) {

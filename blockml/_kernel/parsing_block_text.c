@@ -4,7 +4,6 @@
    is removed. Other texts are collected as code points. */
 #include "parsing_block_text.h"
 #include "text_bytes.h"
-#include <stdlib.h>
 
 /* Tokenizers, in the order of words.py. */
 enum { BY_SPACE, BOILERPIPE, BY_IDEOGRAPH };

@@ -1,8 +1,6 @@
 /* Builds nodes from parser events; reference: blockml.parsing.builder. Depth and flags of a node follow from its
    parent's when it is added. */
 #include "parsing_builder.h"
-#include <stdlib.h>
-#include <string.h>
 
 /* Kinds of elements, as in builder.py. */
 enum { PLAIN, VOID_, DROPPED, HEAD, BODY, PREFORMATTED };

@@ -1,7 +1,6 @@
 /* Python interface of a builder: a capsule, and functions bound to it, so that no call looks up its state. The
    parsers in parsing_libxml2.c and parsing_lexbor.c call the builder through parsing_tags.c instead. */
 #include "parsing_builder.h"
-#include <stdlib.h>
 
 static const char *const CAPSULE = "blockml._kernel.builder";
 

@@ -3,8 +3,6 @@
 
    The functions are those of the lexbor inside selectolax; declarations follow its public headers. */
 #include "parsing_tags.h"
-#include <stdlib.h>
-#include <string.h>
 
 /* LXB_DOM_DOCUMENT_OPT_WO_EVENTS, LXB_DOM_NODE_TYPE_ELEMENT and _TEXT, LXB_STATUS_OK and _ERROR,
    LXB_HTML_SERIALIZE_OPT_RAW and _WITHOUT_TEXT_INDENT. */

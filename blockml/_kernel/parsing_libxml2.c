@@ -3,7 +3,6 @@
    The functions are those of the libxml2 inside lxml; declarations follow its public headers parser.h, SAX2.h and
    HTMLparser.h. */
 #include "parsing_tags.h"
-#include <string.h>
 
 typedef char xmlChar; /* unsigned in libxml2 */
 

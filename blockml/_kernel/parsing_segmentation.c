@@ -3,8 +3,6 @@
    Only the kinds of elements opened and closed between two texts matter. Both are bit sets. An element records its
    properties at the node where it ends, so no stack of open nodes is needed. */
 #include "parsing_block_text.h"
-#include <stdlib.h>
-#include <string.h>
 
 /* Name properties of segmentation.py; layouts in the order of their separators. */
 enum { ENDS_BLOCK = 1, ENDS_WORD = 2, CELL = 4, LINE = 8, PARAGRAPH = 16, VOID_ = 32 };

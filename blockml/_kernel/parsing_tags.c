@@ -2,8 +2,6 @@
 
    Caches are direct-mapped: a new key replaces an earlier one with the same hash. */
 #include "parsing_tags.h"
-#include <stdlib.h>
-#include <string.h>
 
 enum { N_NAMES = 128, N_ATTRIBUTES = 512 };
 

@@ -21,12 +21,11 @@ PyObject *is_utf8(PyObject *module, PyObject *source) {
     Py_buffer view;
     (void)module;
     if (PyObject_GetBuffer(source, &view, PyBUF_SIMPLE) < 0) return NULL;
-    const char *bytes = view.buf;
+    const unsigned char *bytes = view.buf;
     Py_ssize_t n = view.len, at = 0, length = 1;
     while (length && at < n) {
         while (n - at >= 8 && !(eight_bytes(bytes + at) & all_of(128))) at += 8; /* mostly ASCII */
-        for (Py_ssize_t stop = at + 8; length && at < n && at < stop; at += length)
-            length = character((const unsigned char *)bytes + at, n - at);
+        for (Py_ssize_t stop = at + 8; length && at < n && at < stop; at += length) length = character(bytes + at, n - at);
     }
     PyBuffer_Release(&view);
     return PyBool_FromLong(length > 0);

@@ -1,6 +1,5 @@
 /* Packing of MLPs, and checks of their inputs. Prediction: predictors_mlp_layers.c. */
 #include "predictors_mlp.h"
-#include <stdlib.h>
 
 #define CAPSULE "blockml.mlp"
 

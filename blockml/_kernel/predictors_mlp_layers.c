@@ -4,7 +4,6 @@
    time. So the results are bit-identical to those of the reference. */
 #include "predictors_mlp.h"
 #include <math.h>
-#include <stdlib.h>
 
 /* As in mlp.py: the bits of about sqrt(1/2), mantissa bits of a float, and its exponent bias. */
 enum { ROOT = 0x3f3504f3, MANTISSA = 23, BIAS = 127 };

@@ -3,8 +3,6 @@
    waits for another. */
 #include "predictors_trees.h"
 #include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #if defined(__GNUC__) && defined(__x86_64__)
 #include <immintrin.h>
 #endif

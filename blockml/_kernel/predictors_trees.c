@@ -1,8 +1,6 @@
 /* Sums of the leaf values of trees. Reference: blockml.predictors.tree_ensemble.Trees.sums. Values are added tree by
    tree, as there, so the sums are bit-identical. */
 #include "predictors_trees.h"
-#include <stdlib.h>
-#include <string.h>
 
 /* Rows that descend together: the loads of one overlap with those of the others. Leaves are their own children, so that
    rows in leaves need no branch. */

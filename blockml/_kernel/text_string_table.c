@@ -4,7 +4,6 @@
    creating a str and looking it up in a dict costs more than the use of most strings. */
 #include "text_bytes.h"
 #include "text_string_table.h"
-#include <stdlib.h>
 
 /* Maximum number of probed slots; more indicate strings chosen to collide, which go to a dict. */
 enum { MOST_PROBES = 64 };

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import os
 import re
 import zlib
 from collections.abc import Iterator, Mapping
@@ -81,7 +82,8 @@ def read_corpus(folder: Path, name: str) -> Dataset:
         raise DatasetError("no gold.jsonl or pages.jsonl", source=folder)
     pages = []
     for row in read_rows(table):
-        path = next((p for end in (".html.gz", ".html") if (p := folder / "pages" / (row["id"] + end)).is_file()), None)
+        files = [folder / "pages" / (row["id"] + end) for end in (".html.gz", ".html")]
+        path = next((file for file in files if os.path.isfile(file)), None)  # noqa: PTH113 (Path raises for long names)
         if path is None:
             raise DatasetError(f"page {row['id']!r} has no file in pages/", source=table)
         pages.append(_labelled_page(row, path))

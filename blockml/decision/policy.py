@@ -49,10 +49,10 @@ class DecisionPolicy:
 
     rule: Rule = "threshold"
     threshold: float = 0.5  #: Smallest score of a kept block, in (0, 1].
-    #: Expected words of content below which a page has no content, if ``min_predicted_f1`` is not reached either.
+    #: Expected words of content below which a page has no content, if its most probable block does not reach
+    #: ``min_best_probability`` either.
     min_content_words: float = 0.0
-    #: Predicted F1 below which a page has no content, if ``min_content_words`` is not reached either.
-    min_predicted_f1: float = 0.5
+    min_best_probability: float = 0.25  #: Probability, after penalties: see ``min_content_words``.
     base_penalty: float = 0.0  #: Penalty of every block.
     #: Additional penalty of every block, times the probability that the page is an article: the content of articles is
     #: more clearly defined than that of lists and shops.
@@ -121,7 +121,7 @@ _SHARE = (0.0, 1.0)
 #: Ranges of fields; of others, 0 to :data:`MAX_LOG_ODDS`.
 _RANGES: Mapping[str, tuple[float, float]] = {
     "threshold": (math.ulp(0.0), 1.0),
-    "min_predicted_f1": _SHARE,
+    "min_best_probability": _SHARE,
     "certain_p": _SHARE,
     "same_context_factor": _SHARE,
     "min_duplicate_words": (1.0, MAX_LOG_ODDS),
@@ -214,7 +214,7 @@ def score_blocks(
 #: Fields that the compiled scoring implements, or that other steps use. Policies that set another field are scored in
 #: Python.
 _COMPILED = frozenset(
-    "rule threshold min_content_words min_predicted_f1 base_penalty article_penalty link_penalty certain_p "
+    "rule threshold min_content_words min_best_probability base_penalty article_penalty link_penalty certain_p "
     "min_certain_words duplicate_penalty same_context_factor min_duplicate_words neighbor_smoothing negative_shrinkage "
     "min_p_article comment_probability".split()
 )
@@ -236,7 +236,7 @@ def _compiled(
         *(penalty, min(penalty + policy.link_penalty, MAX_LOG_ODDS), policy.certain_p, policy.min_certain_words),
         *(WORDLESS_WEIGHT, policy.neighbor_smoothing, policy.negative_shrinkage if not_article else 0.0),
         *(duplicate_penalty, policy.same_context_factor * duplicate_penalty),
-        *(policy.min_content_words, policy.min_predicted_f1),
+        *(policy.min_content_words, policy.min_best_probability),
     )
     line, text, context = (
         np.ascontiguousarray(group, np.int64) for group in (columns.line, columns.text, columns.context)
@@ -265,8 +265,8 @@ def _with_links(
 def _page_threshold(policy: DecisionPolicy, final: NDArray[np.float64], words: NDArray[np.float64]) -> float:
     """Return the log odds threshold that maximises expected F1; above all log odds if the page has no content."""
     probabilities = sigmoid(final)
-    value, f1 = expected_f1(probabilities, words)
-    beyond = float(final.max()) + 1
-    if f1 < policy.min_predicted_f1 and float((words * probabilities).cumsum()[-1]) < policy.min_content_words:
+    value, _ = expected_f1(probabilities, words)
+    beyond, best = float(final.max()) + 1, float(probabilities.max())
+    if best < policy.min_best_probability and float((words * probabilities).cumsum()[-1]) < policy.min_content_words:
         return beyond
     return min(float(final[probabilities >= value].min(initial=np.inf)), beyond)  # without words no block is kept

@@ -15,7 +15,8 @@ from blockml.parsing.backends import BACKENDS, build
 from blockml.parsing.decoding import Detector, decode
 from blockml.parsing.limits import Limits
 from blockml.parsing.nesting import bounded
-from blockml.parsing.segmentation import PROFILES, join_rest, segment
+from blockml.parsing.remainder import join_rest
+from blockml.parsing.segmentation import PROFILES, segment
 
 __all__ = ["BACKENDS", "PROFILES", "Limits", "build", "parse", "segment"]
 
@@ -107,7 +108,7 @@ def parse(
     most_blocks = limits.blocks_of(len(source))
     if too_small := len(blocks) > most_blocks:
         warnings.append(f"only the first {most_blocks - 1} blocks were told apart; the text after them is one block")
-        blocks = join_rest(blocks, nodes, most_blocks)
+        nodes, blocks = join_rest(nodes, blocks, most_blocks)
     if not decoded.is_text:
         status = Status.UNDECODABLE
     elif cut or too_many or too_deep or too_small:

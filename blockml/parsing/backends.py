@@ -7,7 +7,6 @@ back end, whose name is part of every result.
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from html import escape
@@ -16,9 +15,10 @@ from typing import Any
 from lxml import etree
 
 from blockml._kernel.parsing import Addresses
-from blockml.errors import MissingExtraError, UnknownNameError
+from blockml.errors import UnknownNameError
 from blockml.parsing import lexbor
 from blockml.parsing.builder import DROPPED, LimitReached, NodesBuilder, new_builder
+from blockml.parsing.html5lib_tree import TooManyElements, html5lib_root, most_elements
 from blockml.parsing.libraries import usable_addresses
 from blockml.parsing.limits import Limits
 from blockml.parsing.lines import VOID
@@ -66,28 +66,21 @@ def parse_lxml(source: bytes, target: Any) -> None:  # noqa: ANN401 (anything wi
 
 
 def _html5lib(source: bytes, builder: NodesBuilder, limits: Limits) -> None:
-    """Parse with html5lib, the reference implementation of the HTML standard's algorithm."""
-    try:
-        import html5lib  # slow to load, and rarely needed
-    except ImportError as error:
-        raise MissingExtraError("the back end html5lib", "html5lib") from error
-
+    """Parse with html5lib, the reference implementation of the HTML standard's algorithm; costly pages with libxml2."""
     text = source.decode("utf-8")
     flattener = _Flattener(limits.depth)
     parse_lxml(source, flattener)
     if flattener.too_deep:
         builder.note_depth()
         text = "".join(flattener.markup)
-    with warnings.catch_warnings():
-        # html5lib warns about names that XML forbids, which don't matter here.
-        warnings.simplefilter("ignore")
-        parser = html5lib.HTMLParser(tree=html5lib.getTreeBuilder("etree"), namespaceHTMLElements=False)
-        try:
-            root = parser.parse(text)
-        except AssertionError:  # raised by html5lib on svg in broken tables
-            builder.warnings.append("parsed by lxml: html5lib failed on it")
-            _lxml(source, builder, limits)
-            return
+    most = most_elements(len(source))
+    try:
+        root = html5lib_root(text, most)
+    except (AssertionError, TooManyElements) as error:
+        reason = "html5lib failed on it" if isinstance(error, AssertionError) else f"it has more than {most} elements"
+        builder.warnings.append(f"parsed by lxml: {reason}")
+        _lxml(source, builder, limits)
+        return
     with suppress(LimitReached):
         _walk(root, builder)
 

@@ -32,9 +32,10 @@ _TESTED_SELECTOLAX = ((1, 0), (1, 1))
 #: more.
 _MAX_START_TAGS = 10_000
 
-#: Most reopened elements: start tags times formatting elements with attributes bound their number. Lexbor takes 0.6 s
-#: and 740 MB for this many.
-_MAX_REOPENED = 2_000_000
+#: Most reopened elements of any page, and of each byte of a longer one. Lexbor takes 370 bytes for each. Start tags
+#: times formatting elements with attributes that may be left open bound their number. All bounds together send 44 of
+#: 3,000 labelled pages to libxml2.
+_MAX_REOPENED, _REOPENED_PER_BYTE = 200_000, 0.25
 
 #: Most attributes of one tag: each is compared with all before it, which takes 0.4 s for this many.
 _MAX_ATTRIBUTES = 10_000
@@ -42,6 +43,14 @@ _MAX_ATTRIBUTES = 10_000
 #: Formatting elements with attributes. The standard reopens at most three with equal attributes ("Noah's Ark clause"),
 #: and at most one <a> or <nobr>.
 _FORMATTING = re.compile(rb"<(?:b|big|code|em|font|i|s|small|strike|strong|tt|u)[\s/]", re.IGNORECASE)
+
+#: A formatting element that is closed: well-formed tags and no markup within it but that of links, spans and pictures.
+_TAG_END = rb"""(?:\s++[^\s"'<>/=]++(?:\s*+=\s*+(?:"[^"<>]*+"|'[^'<>]*+'|[^\s"'<>=`/]++))?+)*+\s*+/?>[^<>]*+"""
+_CLOSED = re.compile(
+    rb"<(b|big|code|em|font|i|s|small|strike|strong|tt|u)(?=[\s/])" + _TAG_END +
+    rb"(?:<(?:a|span|br|img|/a|/span)" + _TAG_END + rb")*+</\1\s*+>",
+    re.IGNORECASE,
+)  # fmt: skip
 
 _START_TAG = re.compile(rb"<[a-zA-Z]")
 
@@ -67,10 +76,15 @@ def is_costly(source: bytes) -> bool:
     """
     data = np.frombuffer(source, dtype=np.uint8)
     opens = data[:-1] == ord("<")
+    most = max(_MAX_REOPENED, len(source) * _REOPENED_PER_BYTE)
     # The product below is at most (n / 2) ** 2 for n tags, which is under the limit for most pages.
-    if np.count_nonzero(opens) ** 2 > 4 * _MAX_REOPENED:
-        n_started = np.count_nonzero(opens & ((data[1:] | 0x20) - ord("a") < 26))  # unsigned: bytes below "a" wrap
-        if n_started > _MAX_START_TAGS or n_started * len(_FORMATTING.findall(source)) > _MAX_REOPENED:
+    if np.count_nonzero(opens) ** 2 > 4 * most:
+        n_started = int(np.count_nonzero(opens & ((data[1:] | 0x20) - ord("a") < 26)))  # unsigned: bytes below "a" wrap
+        if n_started > _MAX_START_TAGS:
+            return True
+        n_formatting = len(_FORMATTING.findall(source))
+        # One more, as a closed element is open for a while.
+        if n_started * n_formatting > most and n_started * (n_formatting - len(_CLOSED.findall(source)) + 1) > most:
             return True
     for run in _long_runs(source, 2 * _MAX_ATTRIBUTES):
         tag = _START_TAG.search(run)

@@ -16,7 +16,7 @@ from blockml.parsing.lines import VOID, line_numbers
 from blockml.text.characters import class_table
 from blockml.text.words import TOKENIZERS, find_words
 
-__all__ = ["BREAKING", "PROFILES", "join_rest", "segment"]
+__all__ = ["BREAKING", "PROFILES", "common_ancestor", "segment"]
 
 #: Segmentation profiles: the elements that do not end a block.
 PROFILES: Mapping[str, Set[str]] = {
@@ -81,43 +81,6 @@ def segment(nodes: Nodes, *, profile: str = "anchor", keep_wordless: bool = True
     return blocks if keep_wordless else _without_wordless(blocks)
 
 
-def join_rest(blocks: Blocks, nodes: Nodes, n_blocks: int) -> Blocks:
-    """Return the first blocks of a page, and all others joined to one, so that there are ``n_blocks``.
-
-    Parameters
-    ----------
-    blocks
-        More than ``n_blocks`` blocks of the page.
-    nodes
-        The tree.
-    n_blocks
-        Number of blocks, at least 1.
-    """
-    first = n_blocks - 1
-    is_glued = (blocks.separators[first + 1 :] == Separator.GLUED).tolist()
-    rest = zip(blocks.texts[first + 1 :], is_glued, strict=True)
-    text = blocks.texts[first] + "".join([text if glued else " " + text for text, glued in rest])
-    parent = _common_ancestor(nodes, blocks.node[first : first + 1], blocks.last_node[-1:])
-
-    def joined(column: NDArray[np.int32], last: NDArray[np.int32]) -> NDArray[np.int32]:
-        return np.append(column[:first], last).astype(np.int32)
-
-    return Blocks(
-        texts=(*blocks.texts[:first], text),
-        n_words=joined(blocks.n_words, blocks.n_words[first:].sum()),
-        n_linked=joined(blocks.n_linked, blocks.n_linked[first:].sum()),
-        first_line=blocks.first_line[:n_blocks],
-        last_line=joined(blocks.last_line, blocks.last_line[-1]),
-        parent=joined(blocks.parent, parent),
-        node=blocks.node[:n_blocks],
-        last_node=joined(blocks.last_node, blocks.last_node[-1]),
-        flags=blocks.flags[:n_blocks],
-        separators=blocks.separators[:n_blocks],
-        word_lengths=blocks.word_lengths,
-        parents=(*blocks.parents[:first], nodes.name(int(parent[0])) if parent[0] >= 0 else ""),
-    )
-
-
 def _segment_compiled(compiled: _kernel.Compiled, nodes: Nodes, profile: str, tokenizer: str) -> Blocks:
     """Segment all nodes by the C extension."""
     tag, parent, depth, end = (
@@ -161,7 +124,7 @@ def _segment(nodes: Nodes, profile: str, tokenizer: str) -> Blocks:
     is_linked = (nodes.flags[text_nodes] & Flag.LINK)[owner] > 0
     lines = line_numbers(nodes)[text_nodes]
     first_node, last_node = text_nodes[starts], text_nodes[stops - 1]
-    parent = _common_ancestor(nodes, first_node, last_node)
+    parent = common_ancestor(nodes, first_node, last_node)
     pieces = [
         text if separator == Separator.GLUED else " " + text
         for separator, text in zip(separators.tolist(), raw, strict=True)
@@ -215,7 +178,7 @@ def _separators(nodes: Nodes, text_nodes: NDArray[np.int32], raw: list[str]) -> 
     return separators
 
 
-def _common_ancestor(nodes: Nodes, first: NDArray[np.int32], last: NDArray[np.int32]) -> NDArray[np.int32]:
+def common_ancestor(nodes: Nodes, first: NDArray[np.int32], last: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return (n_pairs,) the deepest ancestor of both text nodes of each pair; -1 without one.
 
     The shallowest node from ``first`` to ``last`` is a child of it, which gives its depth.

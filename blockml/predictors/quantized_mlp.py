@@ -38,6 +38,8 @@ _SHIFT = 16
 _MAX_SUM = 2**31 - 2**_SHIFT
 #: Maximum number of products per sum: their rounding errors must stay inside 32 bits, which twice as many would exceed.
 MAX_TERMS = 2**15
+#: Rows of a batch, and units of a layer that are averaged at once: both bound the memory of intermediate results.
+_BATCH, _UNITS = 1024, 16
 #: Maximum number of words in a bag, whose vectors are summed in 32 bits.
 _MAX_BAG_WORDS = 2**16
 
@@ -169,35 +171,68 @@ def quantized_log_odds(
     UsageError
         A bag has too many words.
     """
-    members, units = mlp.self_weights.shape[:2]
+    members = len(mlp.self_weights)
     hidden = _input_layer(mlp, inputs, words)
-    # Means over the page's blocks and over its words.
-    weights = np.rint(n_words)
-    over_words = (hidden * weights[:, None]).sum(axis=1) / max(float(weights.sum()), 1.0)
-    page = np.rint(np.concatenate([hidden.mean(axis=1), over_words], axis=1))[:, None]
-    sums = _product(hidden, mlp.self_weights) + _product(page, mlp.page_weights)
-    for number, numbers in enumerate(groups):
-        order, starts, group = factorize(numbers.astype(np.uint64))
-        sizes = np.diff(np.append(starts, len(order)))
-        means = _means(np.add.reduceat(hidden[:, order], starts, axis=1), sizes[:, None])
-        sums += _product(means, mlp.group_weights[:, number * units : (number + 1) * units]).take(group, axis=1)
-    last = _activation(sums.astype(np.float32) * mlp.hidden_scale + mlp.hidden_bias)
-    outputs = _product(last, mlp.output_weights)[..., 0].astype(np.float32)
-    log_odds = outputs * mlp.output_scale[:, 0] + mlp.output_bias[:, 0]
+    del inputs
+    grouped = [factorize(numbers.astype(np.uint64)) for numbers in groups]
+    log_odds = np.zeros((members, len(n_words)), dtype=np.float32)
+    for member in range(members):  # one after another: their sums take more memory than the page
+        sums = _hidden_sums(mlp, member, hidden[member], np.rint(n_words), grouped)
+        scale, bias = mlp.hidden_scale[member], mlp.hidden_bias[member]
+        for rows in _batches(len(sums)):
+            last = _activation(sums[rows].astype(np.float32) * scale + bias)
+            outputs = _product(last, mlp.output_weights[member])[:, 0].astype(np.float32)
+            log_odds[member, rows] = outputs * mlp.output_scale[member, 0] + mlp.output_bias[member, 0]
     mean: FloatArray = np.cumsum(log_odds, axis=0)[-1] / np.float32(members)
     return mean
 
 
-def _input_layer(mlp: QuantizedMLP, inputs: FloatArray, words: AncestorWords) -> NDArray[np.float64]:
+def _batches(n: int) -> list[slice]:
+    """Return slices of at most :data:`_BATCH` of ``n`` rows, which bound the memory of intermediate results."""
+    return [slice(start, start + _BATCH) for start in range(0, n, _BATCH)]
+
+
+def _hidden_sums(
+    mlp: QuantizedMLP,
+    member: int,
+    hidden: FloatArray,
+    weights: NDArray[np.float64],
+    grouped: Sequence[tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]],
+) -> NDArray[np.int32]:
+    """Compute the sums of the hidden layer (n, k) of one network from the units of its input layer (n, h)."""
+    units = hidden.shape[1]
+    # Means over the page's blocks and over its words.
+    over_words = (hidden.astype(np.float64) * weights[:, None]).sum(axis=0) / max(float(weights.sum()), 1.0)
+    page = np.rint(np.concatenate([hidden.mean(axis=0, dtype=np.float64), over_words]))[None]
+    sums = _products(hidden, mlp.self_weights[member])
+    sums += _products(page, mlp.page_weights[member])
+    for number, (order, starts, group) in enumerate(grouped):
+        sizes = np.diff(np.append(starts, len(order)))
+        means = np.empty((len(starts), units), dtype=np.float32)
+        for part in range(0, units, _UNITS):
+            columns = slice(part, part + _UNITS)
+            totals = np.add.reduceat(hidden[order, columns].astype(np.float64), starts, axis=0)
+            means[:, columns] = _means(totals, sizes[:, None])
+        contribution = _products(means, mlp.group_weights[member, number * units : (number + 1) * units])
+        for rows in _batches(len(sums)):
+            sums[rows] += contribution[group[rows]]
+    return sums
+
+
+def _input_layer(mlp: QuantizedMLP, inputs: FloatArray, words: AncestorWords) -> FloatArray:
     """Compute the units of the input layer, (m, n, h)."""
     members, units = mlp.self_weights.shape[:2]
-    sums = _product(np.rint(inputs * np.float32(INPUT_STEPS)).astype(np.float64), mlp.input_u)
-    if len(mlp.input_v):
-        sums = _product(np.floor((sums + 2 ** (_SHIFT - 1)) / 2**_SHIFT), mlp.input_v)
-    values = sums.astype(np.float32) * mlp.input_scale + mlp.input_bias
-    if len(mlp.word_vectors):
-        values += _word_sums(mlp, words)[words.bag]
-    return np.ascontiguousarray(_activation(values).reshape(len(inputs), members, units).swapaxes(0, 1))
+    of_words = _word_sums(mlp, words) if len(mlp.word_vectors) else None
+    hidden = np.empty((members, len(inputs), units), dtype=np.float32)
+    for rows in _batches(len(inputs)):
+        sums = _product(np.rint(inputs[rows] * np.float32(INPUT_STEPS)).astype(np.float64), mlp.input_u)
+        if len(mlp.input_v):
+            sums = _product(np.floor((sums + 2 ** (_SHIFT - 1)) / 2**_SHIFT), mlp.input_v)
+        values = sums.astype(np.float32) * mlp.input_scale + mlp.input_bias
+        if of_words is not None:
+            values += of_words[words.bag[rows]]
+        hidden[:, rows] = _activation(values).reshape(len(values), members, units).swapaxes(0, 1)
+    return hidden
 
 
 def _word_sums(mlp: QuantizedMLP, words: AncestorWords) -> FloatArray:
@@ -205,13 +240,17 @@ def _word_sums(mlp: QuantizedMLP, words: AncestorWords) -> FloatArray:
     sizes, ends = np.diff(words.starts), words.starts[1:]
     if (sizes > _MAX_BAG_WORDS).any():
         raise UsageError(f"a block must have at most {_MAX_BAG_WORDS} ancestor words")
-    vectors = np.concatenate([mlp.word_vectors[words.hashed_words], mlp.known_words[words.hashed_words, None]], axis=1)
-    before = np.zeros((len(vectors) + 1, vectors.shape[1]))
-    np.cumsum(vectors, axis=0, out=before[1:])
-    sums = before[ends] - before[ends - sizes]
-    means = _means(sums[:, :-1], np.maximum(sums[:, -1:], 1)).reshape(len(sizes), len(mlp.word_projection), -1)
-    projected = _product(means.swapaxes(0, 1), mlp.word_projection).swapaxes(0, 1).reshape(len(sizes), -1)
-    contribution: FloatArray = projected.astype(np.float32) * mlp.word_scale
+    contribution = np.empty((len(sizes), len(mlp.word_scale)), dtype=np.float32)
+    for bags in _batches(len(sizes)):
+        hashed_words = words.hashed_words[words.starts[bags.start] : ends[bags][-1]]
+        vectors = np.concatenate([mlp.word_vectors[hashed_words], mlp.known_words[hashed_words, None]], axis=1)
+        before = np.zeros((len(vectors) + 1, vectors.shape[1]))
+        np.cumsum(vectors, axis=0, out=before[1:])
+        last = ends[bags] - words.starts[bags.start]
+        sums = before[last] - before[last - sizes[bags]]
+        means = _means(sums[:, :-1], np.maximum(sums[:, -1:], 1)).reshape(len(last), len(mlp.word_projection), -1)
+        projected = _product(means.swapaxes(0, 1), mlp.word_projection).swapaxes(0, 1).reshape(len(last), -1)
+        contribution[bags] = projected.astype(np.float32) * mlp.word_scale
     return contribution
 
 
@@ -219,6 +258,14 @@ def _product(rows: NDArray[np.float64], weights: Int16) -> NDArray[np.float64]:
     """Multiply rows (…, n, f) with weights (…, f, k)."""
     # By numpy's own loops: the libraries behind its matrix product would start threads.
     product: NDArray[np.float64] = np.einsum("...nf,...fk->...nk", rows, weights.astype(np.float64))
+    return product
+
+
+def _products(rows: NDArray[np.floating[Any]], weights: Int16) -> NDArray[np.int32]:
+    """Multiply rows (n, f) of integers with weights (f, k); no sum exceeds 32 bits."""
+    product = np.empty((len(rows), weights.shape[1]), dtype=np.int32)
+    for batch in _batches(len(rows)):
+        product[batch] = _product(rows[batch].astype(np.float64), weights)
     return product
 
 

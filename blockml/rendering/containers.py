@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
@@ -134,12 +135,13 @@ def _item_numbers(nodes: Nodes) -> dict[int, int]:
     following: dict[int, tuple[int, int]] = {}  # next number and step of each list
     is_item = nodes.named({"li"}) & (nodes.parent >= 0) & nodes.named({"ol"})[nodes.parent]
     parents = nodes.parent[is_item].tolist()
+    n_items = Counter(parents)
     for item, parent in zip(np.flatnonzero(is_item).tolist(), parents, strict=True):
         if parent not in following:
             attributes = nodes.attributes[parent]
             step = -1 if "reversed" in attributes else 1
             number = _integer(attributes.get("start", ""))
-            following[parent] = (parents.count(parent) if step < 0 else 1) if number is None else number, step
+            following[parent] = (n_items[parent] if step < 0 else 1) if number is None else number, step
         number, step = following[parent]
         given = _integer(nodes.attributes[item].get("value", "")) if nodes.attributes[item] else None
         numbers[item] = max(0, number if given is None else given)

@@ -164,7 +164,6 @@ _RECIPES = (
         policy=DecisionPolicy(
             rule="expected_f1",
             min_content_words=40,
-            min_predicted_f1=0.4,
             base_penalty=0.2,
             article_penalty=0.6,
             link_penalty=1.0,

@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -224,3 +225,30 @@ def test_killed_runs_continue(tmp_path: Path, jobs: int, name: str) -> None:
     assert out.read_bytes() == whole.read_bytes()
     assert not parts_path(out).exists()
     assert failures_path(out).is_file()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds processes by /proc")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signals_end_a_run_cleanly(tmp_path: Path, number: signal.Signals, code: int) -> None:
+    """The workers end, at most one line is printed, and the run continues to the same bytes."""
+    source, whole, out = lines_file(tmp_path / "in.jsonl", 6000), tmp_path / "whole.jsonl", tmp_path / "out.jsonl"
+    options = ["--quiet", "--jobs", "2", "--extractor", "plain"]
+    program = [sys.executable, "-m", "blockml", "predict", str(source), *options]
+    subprocess.run([*program, "-o", str(whole)], check=True)  # noqa: S603
+    # A group of its own, to all of which a terminal sends the signal.
+    process = subprocess.Popen([*program, "-o", str(out)], stderr=subprocess.PIPE, start_new_session=True)  # noqa: S603
+    workers: list[str] = []
+    while process.poll() is None and not (len(workers) == 2 and list(parts_path(out).glob("*"))):
+        workers = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="ascii").split()
+        time.sleep(0.01)
+    os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
+    messages = process.communicate()[1].decode()
+    assert process.returncode == code, messages
+    assert len(messages.splitlines()) <= 1
+    for _ in range(2000):  # one that was about to start ends when it finds its connection closed
+        workers = [worker for worker in workers if Path(f"/proc/{worker}").exists()]
+        time.sleep(0.01 if workers else 0)
+    assert workers == []
+    assert not out.exists()
+    subprocess.run([*program, "-o", str(out), "--resume"], check=True)  # noqa: S603
+    assert out.read_bytes() == whole.read_bytes()

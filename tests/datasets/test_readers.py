@@ -86,6 +86,8 @@ def test_regions_by_xpath(tmp_path: Path) -> None:
     [
         ({"id": 5}, "line 1: 'id' must be a string"),
         ({"id": "gone"}, "page 'gone' has no file"),
+        ({"id": "[" * 2_000}, "page '.* has no file"),
+        ({"id": "a\0"}, "page '.* has no file"),
         ({"id": "a", "encoding": "klingon"}, "unknown encoding 'klingon'"),
         ({"id": "a", "blocks": [{"type": "Hat", "xpath": "/html"}]}, "unknown block type 'Hat'"),
         ({"id": "a", "encoding": "zip"}, "unknown encoding 'zip'"),

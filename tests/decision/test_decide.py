@@ -185,7 +185,7 @@ def test_kept_template_blocks_have_a_reason_that_keeps(threshold: float) -> None
         (
             "<p>one two<p>three four",
             DecisionPolicy("expected_f1", min_content_words=100),
-            [0.3, 0.01],
+            [0.2, 0.01],
             ["no_content", "below_threshold"],
         ),
     ],

@@ -19,7 +19,7 @@ policies = st.builds(
     DecisionPolicy,
     rule=st.just("expected_f1"),
     min_content_words=st.sampled_from([0.0, 40.0, 1e9]),
-    min_predicted_f1=st.sampled_from([0.0, 0.5, 1.0]),
+    min_best_probability=st.sampled_from([0.0, 0.5, 1.0]),
     base_penalty=st.sampled_from([0.0, 0.2, 3.0]),
     article_penalty=st.sampled_from([0.0, 0.6]),
     link_penalty=st.sampled_from([0.0, 1.0, 1e6]),

@@ -405,3 +405,20 @@ def test_a_page_on_which_html5lib_fails_is_parsed_by_lxml() -> None:
     page = blockml.parse("<TABLE><SVG><HTML>text", backend="html5lib")
     assert page.warnings[-1] == "parsed by lxml: html5lib failed on it"
     assert page.blocks.texts == ("text",)
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<p>" + "".join(f"<b id={i}>" for i in range(60)) + "<p>one two" * 3_000,
+        "<i></i>" * 40_000 + "x",
+        "<ol>" + "<li>w" * 9_000,
+    ],
+    ids=["formatting that is opened again", "empty elements", "list items"],
+)
+def test_html5lib_has_a_budget_of_elements(html: str) -> None:
+    """Costlier pages are parsed by lxml, and lose nothing."""
+    pytest.importorskip("html5lib", reason="needs the extra html5lib")
+    page = blockml.parse(html, backend="html5lib")
+    assert page.warnings[0] == f"parsed by lxml: it has more than {max(3_000, len(html) // 20)} elements"
+    assert page.blocks.texts == blockml.parse(html).blocks.texts

@@ -1,4 +1,4 @@
-"""Pages of very many blocks: the text after the limit is one block, and nothing is lost."""
+"""Pages of very many blocks: the text after the limit is one block and one node, and no text is lost."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ PIECES = ["<p>one", "<br>two words", "<b>a</b>", "x", "<a href=/>link</a>", "<li
     keep_wordless=st.booleans(),
 )
 def test_nothing_is_lost(pieces: list[str], most: int, *, keep_wordless: bool) -> None:
-    """Blocks before the last are those without a limit; the last one has the rest of text, words, links and nodes."""
+    """Blocks before the last are those without a limit; the last one has the rest of text, words and links."""
     html = "".join(pieces)
-    whole = blockml.parse(html, keep_wordless=keep_wordless).blocks
+    whole_page = blockml.parse(html, keep_wordless=keep_wordless)
+    whole = whole_page.blocks
     limits = Limits(blocks=most)
     page = blockml.parse(html, keep_wordless=keep_wordless, limits=limits)
     blocks = page.blocks
@@ -35,12 +36,38 @@ def test_nothing_is_lost(pieces: list[str], most: int, *, keep_wordless: bool) -
     assert blocks.texts[first].replace(" ", "") == "".join(whole.texts[first:]).replace(" ", "")
     assert blocks.n_words.sum() == whole.n_words.sum() == len(blocks.word_lengths)
     assert blocks.n_linked.sum() == whole.n_linked.sum()
-    assert (blocks.node[first], blocks.last_node[first]) == (whole.node[first], whole.last_node[-1])
-    parent = int(blocks.parent[first])
-    assert all(parent < 0 or parent < node < page.nodes.end[parent] for node in whole.node[first:].tolist())
+    check_tree(page, whole_page)
     with python_reference():
-        other = blockml.parse(html, keep_wordless=keep_wordless, limits=limits).blocks
-    assert list(other) == list(blocks)
+        other = blockml.parse(html, keep_wordless=keep_wordless, limits=limits)
+    assert list(other.blocks) == list(blocks)
+    for name in ("tag", "parent", "depth", "end", "flags"):
+        assert getattr(other.nodes, name).tolist() == getattr(page.nodes, name).tolist()
+    assert (list(other.nodes.texts), list(other.nodes.attributes)) == (page.nodes.texts, list(page.nodes.attributes))
+
+
+def check_tree(page: blockml.Page, whole: blockml.Page) -> None:
+    """The tree is that of the whole page up to the text of the last block, which is the last node and its only one."""
+    nodes, blocks, n = page.nodes, page.blocks, len(page.nodes)
+    assert blocks.node[-1] == blocks.last_node[-1] == n - 1 == whole.blocks.node[len(blocks) - 1]
+    assert nodes.texts[-1] == blocks.texts[-1]
+    before = [nodes.name(node) for node in range(n)], [whole.nodes.name(node) for node in range(n)]
+    assert before[0] == before[1]
+    assert list(nodes.attributes)[:-1] == list(whole.nodes.attributes)[: n - 1]
+    parent = int(blocks.parent[-1])
+    assert parent == nodes.parent[-1]
+    assert all(parent < 0 or parent < node < whole.nodes.end[parent] for node in whole.blocks.node[len(blocks) - 1 :])
+    for node in range(n):
+        around = nodes.ancestors(node)
+        assert len(around) == nodes.depth[node]
+        assert all(above < node < nodes.end[above] for above in around)
+        assert nodes.end[node] == min(n, max([node, *(i for i in range(n) if node in nodes.ancestors(i))]) + 1)
+
+
+def test_content_after_the_end_of_the_page() -> None:
+    """A joined text without an element around all of it is in the root of its first text."""
+    page = blockml.parse("<p>one</p><p>two</p></html><p>three</p>", limits=Limits(blocks=2))
+    assert [page.nodes.name(node) for node in page.nodes.ancestors(len(page.nodes) - 1)][-1] == "html"
+    assert page.blocks.texts == ("one", "two three")
 
 
 @pytest.mark.parametrize("name", ["default", "kim2013"])
@@ -48,7 +75,7 @@ def test_extraction(name: str) -> None:
     """All text of a page of 40,000 one-word paragraphs is given, with a warning and finite scores."""
     result = blockml.extract("<h1>Words</h1>" + "".join(f"<p>w{i}" for i in range(40_000)), model=name, threshold=0.0)
     assert result.status is Status.TRUNCATED
-    assert len(result.kept) < 12_000
+    assert len(result.kept) < 8_000
     assert np.isfinite(result.scores).all()
     assert "one block" in result.warnings[0]
     assert result.text.split() == ["Words", *(f"w{i}" for i in range(40_000))]

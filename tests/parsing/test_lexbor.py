@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 import blockml
 from blockml.errors import MissingExtraError
 from blockml.page import Nodes, Status
-from blockml.parsing import Limits
+from blockml.parsing import Limits, lexbor
 from blockml.parsing.lexbor import is_costly
 from tests.strategies import messy_html
 
@@ -186,6 +187,10 @@ def test_depth_is_bounded_by_the_limit() -> None:
         (b"<p><b>x" * 4_000, False),
         (b"<p><b >x" * 4_000, True),
         (b"<p><STRONG/>x" * 4_000, True),
+        (b"<p><b class=x>y</b>" * 4_000, False),
+        (b"<p><b class=x><a href='/'>y</a></b>" * 3_000, False),
+        (b"<p><b class=x><td>y</b>" * 4_000, True),
+        (b"<p><b class=x><!--</b>-->" * 4_000, True),
         (b"<p><span class=x>y" * 4_000, False),
         (b"<p " + b"a " * 9_000 + b">", False),
         (b"<p " + b"a " * 11_000 + b">", True),
@@ -198,6 +203,44 @@ def test_which_pages_are_costly(source: bytes, costly: bool) -> None:  # noqa: F
     """Ordinary pages are not; bounds hold wherever the tag stands."""
     for before in (b"", b"<p>" + b"x" * 7, b"y" * 12_345):
         assert is_costly(before + source) is costly
+
+
+OPENINGS = [
+    "<b id={}>",
+    "<i id={} a='>' >",
+    '<b id={} q"r s="t>',
+    "<font id={} a=b/>",
+    "<u id={} a = '\"'>",
+    "<b\tid={}x='>",
+]
+INSIDE = ["x", "</b>", "</i>", "</u>", "</font>", "<a href=/>", "</a>", "<span title='</b>'>", "</span>", "<br>", "<p>"]
+AROUND = [
+    "<p>",
+    "<td>",
+    "<table>",
+    "</table>",
+    "<svg>",
+    "<!--",
+    "-->",
+    "<script>",
+    "</script>",
+    '<p title="',
+    '">',
+    "</p>",
+]
+
+
+@needs_selectolax
+@given(st.lists(st.one_of(*map(st.sampled_from, (OPENINGS, INSIDE, INSIDE, AROUND))), max_size=40))
+@settings(max_examples=300)
+def test_elements_that_count_as_closed_are_closed(pieces: list[str]) -> None:
+    """A paragraph after them is in no more formatting elements than those that may be open."""
+    html = "".join(piece.format(number) for number, piece in enumerate(pieces)) + "<p>the last text"
+    source = html.encode()
+    n_open = len(lexbor._FORMATTING.findall(source)) - len(lexbor._CLOSED.findall(source))
+    nodes = nodes_of(html)
+    for node in [node for node, text in enumerate(nodes.texts) if text.endswith("the last text")]:
+        assert sum("id" in nodes.attributes[above] for above in nodes.ancestors(node)) <= n_open
 
 
 @pytest.mark.parametrize("before", [b"", b"<p>x"])
