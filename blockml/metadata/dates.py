@@ -13,22 +13,25 @@ _ISO = re.compile(
     r"(?:[T ]+(\d{2}):?(\d{2})(?::?(\d{2})(?:[.,]\d+)?)?\s*(Z|UTC|GMT|[+-]\d{2}:?\d{2})?)?",
     re.IGNORECASE,
 )
-_YEAR_FIRST = re.compile(r"\b(\d{4})[./年-]\s?(\d{1,2})[./月-]\s?(\d{1,2})\b|\b(\d{4})(\d{2})(\d{2})\b")
-_DAY_FIRST = re.compile(r"\b(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})\b")
-#: Names of months and their abbreviations in European languages, January first.
+_YEAR_FIRST = re.compile(r"\b(\d{4})[./年년-]\s?(\d{1,2})[./月월-]\s?(\d{1,2})(?!\d)|\b(\d{4})(\d{2})(\d{2})\b")
+#: A year of two digits is one of this century.
+_DAY_FIRST = re.compile(r"\b(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4}|\d{2})(?![\d.])")
+_SLASHES = re.compile(r"(?<![\d/])(\d{1,2})/(\d{1,2})/(\d{4})(?![\d/])")
+#: Names of months and their abbreviations, January first, in European languages and Indonesian.
 _NAMES = (
-    "jan janvier januar enero gennaio janeiro januari ene gen",
-    "feb février fevrier februar febrero febbraio fevereiro februari fév fev",
-    "mar mars märz marzo março marco maart mrz",
-    "apr avril abril aprile avr abr",
-    "may mai mayo maggio maio mei mag",
-    "jun juin juni junio giugno junho giu",
-    "jul juillet juli julio luglio julho juil lug",
-    "aug août aout august agosto augustus ago",
-    "sep septembre september septiembre settembre setembro sept set",
-    "oct octobre oktober octubre ottobre outubro okt ott out",
-    "nov novembre november noviembre novembro",
-    "dec décembre decembre dezember diciembre dicembre dezembro december déc dic dez des",
+    "jan janvier januar enero gennaio janeiro januari ene gen stycznia ledna ocak января січня",
+    "feb février fevrier februar febrero febbraio fevereiro februari fév fev lutego února şubat февраля лютого",
+    "mar mars märz marzo março marco maart mrz marca března mart maret марта березня",
+    "apr avril abril aprile avr abr kwietnia dubna nisan апреля квітня",
+    "may mai mayo maggio maio mei mag maja maj května mayıs мая травня",
+    "jun juin juni junio giugno junho giu czerwca června haziran июня червня",
+    "jul juillet juli julio luglio julho juil lug lipca července temmuz июля липня",
+    "aug août aout august agosto augustus ago sierpnia srpna ağustos agustus augusti августа серпня",
+    "sep septembre september septiembre settembre setembro sept set września září eylül сентября вересня",
+    "oct octobre oktober octubre ottobre outubro okt ott out października října ekim октября жовтня",
+    "nov novembre november noviembre novembro listopada listopadu kasım ноября листопада",
+    "dec décembre decembre dezember diciembre dicembre dezembro december déc dic dez des grudnia prosince aralık "
+    "desember декабря грудня",
 )
 _MONTHS = {name: number for number, names in enumerate(_NAMES, start=1) for name in names.split()}
 _DAY_AND_MONTH = r"\b(\d{1,2})(?:st|nd|rd|th|er|\.|º)?\s+(?:de\s+)?([^\W\d_]{3,10})\.?,?\s+(?:de\s+)?(\d{4})\b"
@@ -38,16 +41,25 @@ _FIRST_YEAR, _LAST_YEAR = 1990, 2100
 _WITH_MONTH = re.compile(f"{_DAY_AND_MONTH}|{_MONTH_AND_DAY}")
 
 
-def iso_date(text: str | None) -> str | None:
+def iso_date(text: str | None, *, day_first: bool | None = None) -> str | None:
     """Read a date from a text and write it as ISO 8601; with the time of day if the text has an ISO time.
 
-    Understands ISO 8601, RFC 2822, numbers with the year first, ``1.2.2024``, and day, month name and year in several
-    European languages. Other texts, and dates before 1990 or after 2100, give None.
+    Understands ISO 8601, RFC 2822, numbers with the year first, ``1.2.2024``, ``31/1/2024``, and day, month name and
+    year in several languages. Other texts, and dates before 1990 or after 2100, give None.
+
+    Parameters
+    ----------
+    text
+        The text.
+    day_first
+        Whether the day comes first in ``1/2/2024``; without an answer this is no date, other than ``31/1/2024``.
 
     Examples
     --------
     >>> iso_date("2024-05-03T06:00:00.000Z"), iso_date("3. Mai 2024, 6 Uhr"), iso_date("soon")
     ('2024-05-03T06:00:00+00:00', '2024-05-03', None)
+    >>> iso_date("1/2/2024"), iso_date("1/2/2024", day_first=True), iso_date("5.8.24")
+    (None, '2024-02-01', '2024-08-05')
     """
     if not text or len(text) > 200:
         return None
@@ -56,7 +68,9 @@ def iso_date(text: str | None) -> str | None:
     if match := _YEAR_FIRST.search(text):
         return _checked(*(int(part) for part in match.groups() if part))
     if match := _DAY_FIRST.search(text):
-        return _checked(int(match[3]), int(match[2]), int(match[1]))
+        return _checked(int(match[3]) + 2000 * (len(match[3]) == 2), int(match[2]), int(match[1]))
+    if match := _SLASHES.search(text):
+        return _by_order(int(match[1]), int(match[2]), int(match[3]), day_first=day_first)
     if match := _WITH_MONTH.search(text):
         day, name, year = (match[1], match[2], match[3]) if match[1] else (match[5], match[4], match[6])
         month = _MONTHS.get(name.lower()) or _MONTHS.get(name.lower()[:3])
@@ -65,6 +79,13 @@ def iso_date(text: str | None) -> str | None:
         return parsedate_to_datetime(text).isoformat()
     except (ValueError, TypeError, IndexError):
         return None
+
+
+def _by_order(first: int, second: int, year: int, *, day_first: bool | None) -> str | None:
+    """Return a date of two numbers, of which one above 12 is the day, and a year."""
+    if first > 12 or second > 12:
+        day_first = first > 12
+    return None if day_first is None else _checked(year, *((second, first) if day_first else (first, second)))
 
 
 def _with_time(match: re.Match[str]) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from operator import itemgetter
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -78,7 +78,7 @@ _LIST = re.compile(r"\s*(?:,|;|\||\band\b|\bund\b|\bet\b|\by\b|\be\b|\ben\b|&|ã€
 _NO_NAME = re.compile(
     r"https?:|www\.|@|\A\W*\Z|\A(?:admin|editor|staff|redaktion|null|none|unknown)\Z|facebook\.com", re.IGNORECASE
 )
-_URL_DATE = re.compile(r"/((?:19|20)\d\d)[/-]([01]?\d)[/-]([0-3]?\d)(?=[/_-]|\Z)")
+_URL_DATE = re.compile(r"/((?:19|20)\d\d)(?:[/-]([01]?\d)[/-]([0-3]?\d)|/?([01]\d)([0-3]\d))(?=[/_-]|\Z)")
 #: Addresses that need no resolution.
 _ABSOLUTE = re.compile(r"https?://[a-z0-9.-]+(?:/[\w.~%/!$&'()*+,=:@-]*+)?(?:\?[\w.~%/!$&'()*+,=:@-]++)?", re.ASCII)
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z0-9]{2,8})*", re.IGNORECASE)
@@ -261,15 +261,20 @@ class _Found:
             keep(name, *self.first(name))
         canonical = self.canonical()
         keep("canonical_url", *_absolute((canonical, "html") if canonical else self.first("canonical_url"), page))
+        keep("language", *self._language())
+        language = fields.get("language", "")  # elsewhere than in the United States the day comes first
+        day_first = None if language in ("", "en") else language != "en-us"
         for name in ("published", "modified"):
-            dates = ((iso_date(text_of(value)), source) for value, source in self.values.get(name, ()))
+            dates = (
+                (iso_date(text_of(value), day_first=day_first), source) for value, source in self.values.get(name, ())
+            )
             keep(name, *next(((value, source) for value, source in dates if value), (None, "")))
         if "published" not in fields:
-            keep("published", next((value for text in self.times() if (value := iso_date(text))), None), "visible")
+            keep("published", self._visible(self.times(), day_first=day_first), "visible")
         if "published" not in fields and (match := _URL_DATE.search(fields.get("canonical_url") or page.url or "")):
-            keep("published", iso_date("-".join(match.groups())), "url")
+            keep("published", iso_date("-".join(filter(None, match.groups()))), "url")
         if "published" not in fields:
-            keep("published", next((value for text in self.dates() if (value := iso_date(text))), None), "visible")
+            keep("published", self._visible(self.dates(), day_first=day_first), "visible")
         for value, source in self.values.get("authors", ()):
             if cleaned := _names(value):
                 keep("authors", cleaned, source)
@@ -279,7 +284,6 @@ class _Found:
             keep("authors", next((value for value in found if value), ()), "visible")
         keep("keywords", *self.first("keywords"))
         keep("image", *_absolute(self.first("image"), page))
-        keep("language", *self._language())
         keep("script", main_script(_longest(page)), "visible")
         if self.page_type is not None:
             keep("page_type", *self.page_type)
@@ -288,6 +292,11 @@ class _Found:
         title, source = headline(page, [value for value, _ in declared], fields.get("site_name"), host)
         keep("title", title, declared[0][1] if source == "declared" else source)
         return Metadata(**fields, sources=sources)
+
+    @staticmethod
+    def _visible(texts: Iterable[str], *, day_first: bool | None) -> str | None:
+        """Return the first date among some texts."""
+        return next((value for text in texts if (value := iso_date(text, day_first=day_first))), None)
 
     def _language(self) -> tuple[str | None, str]:
         nodes = self.page.nodes

@@ -267,3 +267,39 @@ def test_white_space_of_microdata_is_collapsed() -> None:
     """As in other declarations."""
     found = page_metadata(blockml.parse("<meta itemprop=description content='Cats \n  rule'><p>x"))
     assert found.description == "Cats rule"
+
+
+@pytest.mark.parametrize(
+    ("text", "day_first", "expected"),
+    [
+        ("2025年1月13日 21時37分", None, "2025-01-13"),
+        ("2025년 1월 13일", None, "2025-01-13"),
+        ("15.10.24 23:35", None, "2024-10-15"),
+        ("1.2.24.5", None, None),
+        ("31/12/2024 10:22", None, "2024-12-31"),
+        ("12/31/2024", True, "2024-12-31"),
+        ("1/2/2024", True, "2024-02-01"),
+        ("1/2/2024", False, "2024-01-02"),
+        ("1/2/2024", None, None),
+        ("23 lutego 2024", None, "2024-02-23"),
+        ("3 Temmuz 2024", None, "2024-07-03"),
+        ("24 октября 2025", None, "2025-10-24"),
+    ],
+)
+def test_dates_of_numbers_and_of_other_languages(text: str, day_first: bool | None, expected: str | None) -> None:  # noqa: FBT001 (a parameter of the test)
+    """The order of day and month is only guessed where the language tells it."""
+    assert iso_date(text, day_first=day_first) == expected
+
+
+@pytest.mark.parametrize(
+    ("html", "published"),
+    [
+        ("<html lang=es><time>02/12/2024 Actualizado</time>", "2024-12-02"),
+        ("<html lang=en-US><time>02/12/2024</time>", "2024-02-12"),
+        ("<html lang=en><time>02/12/2024</time>", None),
+        ("<link rel=canonical href=/n1/2024/0424/c1-4.html>", "2024-04-24"),
+    ],
+)
+def test_the_language_tells_the_order_of_a_date(html: str, published: str | None) -> None:
+    """Addresses may have a date without marks between month and day."""
+    assert read(html).published == published
