@@ -9,7 +9,7 @@ JOBS ?= 2
 CORPORA := $(or $(BLOCKML_CORPORA),$(realpath ../shared/corpora))
 COMPARED := $(if $(CORPORA),$(addprefix $(CORPORA)/,wcxb l3s-gn1 cleaneval cleanportaleval),data/sites data/pages)
 
-.PHONY: help docs sdist sanitized sanitize fuzz fuzz-sanitized fuzz-guided hostile audit pythons engines demo test lint format data model wheel oldest peers gate pin bench paper compare parameters templates default backends clean
+.PHONY: help docs sdist sanitized sanitize fuzz fuzz-sanitized fuzz-guided hostile mutation audit pythons engines demo test lint format data model wheel oldest peers gate pin bench paper compare parameters templates default backends clean
 
 help:
 	@echo "make demo    train on data/, extract, predict in batch, compare, write the report (in $(OUT)/)"
@@ -29,6 +29,7 @@ help:
 	@echo "make fuzz    feed damaged pages, files and arguments of C functions for MINUTES=5 each; fuzz-sanitized: under gcc's sanitizers"
 	@echo "make fuzz-guided  the same guided by coverage, by atheris and clang, for SECONDS=300 each"
 	@echo "make hostile  hostile pages through blockml and other extractors; fills docs/robustness.md"
+	@echo "make mutation  change metrics, decision and model loader in SAMPLE=14 places each, and list what no test notices"
 	@echo "make audit   look for known vulnerabilities of the installed versions (asks the network)"
 	@echo "make peers   test the adapters of third-party tools"
 	@echo "make bench   cost of an extraction against lxml's parse, its growth; fills docs/performance.md (needs BLOCKML_CORPORA)"
@@ -152,6 +153,12 @@ fuzz-guided:
 
 hostile: $(VENV)/.peers
 	$(BIN)/python -m benchmarks.hostile --report docs/robustness.md
+
+# All places with SAMPLE=0, which takes hours.
+SAMPLE ?= 14
+
+mutation: $(VENV)/.installed
+	$(BIN)/python -m tools.mutation --sample $(SAMPLE)
 
 audit:
 	@mkdir -p $(OUT)

@@ -19,7 +19,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from benchmarks.hostile.shapes import SHAPES
 from benchmarks.hostile.systems import SYSTEMS, available
@@ -59,8 +59,10 @@ class Trials:
                 break
         return found
 
-    def close(self) -> None:
-        """End the process."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self._process.communicate()
 
 
@@ -150,13 +152,11 @@ def main() -> None:
     if arguments.kept is not None and arguments.kept.exists():
         results = json.loads(arguments.kept.read_text(encoding="utf-8"))
     for system in arguments.systems:
-        with tempfile.TemporaryDirectory() as folder:
-            trials = Trials(system, Path(folder))
+        with tempfile.TemporaryDirectory() as folder, Trials(system, Path(folder)) as trials:
             results.pop(system, None)
             for shape in arguments.shapes:
                 results.setdefault(system, {})[shape] = trials.of(shape, arguments.sizes)
                 note(f"{system}, {shape}: {results[system][shape][-1]}")
-            trials.close()
         results = {name: results[name] for name in SYSTEMS if name in results}
         if arguments.kept is not None:
             arguments.kept.write_text(json.dumps(results), encoding="utf-8")

@@ -14,7 +14,7 @@ from blockml.errors import MissingExtraError
 __all__ = ["TooManyElements", "html5lib_root", "most_elements"]
 
 #: Elements of any page, and bytes for each element of a longer one.
-_ELEMENTS, _BYTES_PER_ELEMENT = 3_000, 20
+_ELEMENTS, _BYTES_PER_ELEMENT = 3_000, 25
 
 
 class TooManyElements(Exception):  # noqa: N818 (ends a parse early; callers of the package never get it)
@@ -27,7 +27,7 @@ def most_elements(n_bytes: int) -> int:
     Examples
     --------
     >>> most_elements(10_000), most_elements(1_000_000)
-    (3000, 50000)
+    (3000, 40000)
     """
     return max(_ELEMENTS, n_bytes // _BYTES_PER_ELEMENT)
 

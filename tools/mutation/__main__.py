@@ -29,6 +29,12 @@ import pytest
 
 from tools.mutation.operators import Mutant, mutants
 
+
+def note(text: str) -> None:
+    """Write progress to the standard error output."""
+    print(text, file=sys.stderr, flush=True)
+
+
 #: Tests of each module.
 TESTS: Mapping[str, Sequence[str]] = {
     "blockml/evaluation/blocks.py": ("tests/evaluation/test_blocks.py", "tests/evaluation/test_curves.py"),
@@ -101,7 +107,8 @@ def main() -> int:
             parser.error(f"the tests of {path} fail without a mutant")
         found = chosen(path, arguments.sample, arguments.seed)
         survivors = 0
-        for mutant in found:
+        for number, mutant in enumerate(found, start=1):
+            note(f"{path}, mutant {number} of {len(found)}, {survivors} survive")
             if run(path, mutant.tree, tests):
                 survivors += 1
                 print(f"{path}:{mutant.line}: {mutant.before} -> {mutant.after or 'left out'}", flush=True)
