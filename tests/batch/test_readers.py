@@ -115,7 +115,7 @@ def test_fields_of_json_lines(tmp_path: Path) -> None:
     assert (item.id, item.html, item.url, item.site) == ("1", b"<p>x", "http://a.example/b", "a.example")
 
 
-#: Parts of lines: escapes, characters of all lengths, controls, invalid UTF-8, and what may be taken for the page.
+#: Parts of lines: escapes, characters of all lengths, controls, invalid UTF-8, and what looks like the page.
 LINE_PIECES = [
     b"\\n", b'\\"', b"\\\\", b"\\/", b"\\b\\f\\t\\r", b"\\u00e9", b"\\ud83d\\ude00", b"\\ud800", b"\\x", b"\\", b"\x1f",
     b"\n", b"\x7f", b"\xff", "é你😀".encode(), b"word", b"1234567", b'"', b'"html": "', b'{"html": "', b"}", b"{",
