@@ -18,7 +18,7 @@ from benchmarks.batch import cost_of, pages, text_of, warc_record
 from blockml.cli.output import note, print_rows
 
 #: Pages of the file that is repeated.
-FILE_PAGES = 2_000
+FILE_PAGES = 500
 #: Longest page, so that many can be extracted in little time; long ones determine the peak whatever their number.
 MOST_BYTES = 20_000
 

@@ -260,3 +260,13 @@ def test_signals_end_a_run_cleanly(tmp_path: Path, number: signal.Signals, code:
     assert not out.exists()
     subprocess.run([*program, "-o", str(out), "--resume"], check=True)  # noqa: S603
     assert out.read_bytes() == whole.read_bytes()
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_archive_that_is_given_twice_is_read_twice(tmp_path: Path, jobs: int) -> None:
+    """The end of its first reading has nothing to do with the second one."""
+    header = "WARC/1.0\r\nWARC-Type: resource\r\nContent-Type: text/html\r\nWARC-Record-ID: <a>\r\n"
+    source, out = tmp_path / "a.warc", tmp_path / "out.jsonl"
+    source.write_text(f"{header}Content-Length: 6\r\n\r\n<p>One\r\n\r\n", encoding="utf-8", newline="")
+    run(find_inputs([str(source)] * 3), out, jobs=jobs)
+    assert [record["text"] for record in records(out)] == ["One"] * 3

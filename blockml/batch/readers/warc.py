@@ -102,7 +102,7 @@ def without_overlap(unit: Unit, before: Unit, end: int) -> Unit | None:
     """Return the part of a unit behind the offset where reading of the unit before ended; None if nothing is left."""
     if not isinstance(unit, WarcRange) or not isinstance(before, WarcRange) or unit.path != before.path:
         return unit
-    if end <= unit.start:
+    if end <= unit.start or unit.start < before.end:  # the latter in a file that is given twice
         return unit
     return WarcRange(unit.path, end, unit.end, unit.zipped) if end < unit.end else None
 
