@@ -67,6 +67,10 @@ def parse_lxml(source: bytes, target: Any) -> None:  # noqa: ANN401 (anything wi
 
 def _html5lib(source: bytes, builder: NodesBuilder, limits: Limits) -> None:
     """Parse with html5lib, the reference implementation of the HTML standard's algorithm; costly pages with libxml2."""
+    if lexbor.has_many_attributes(source):
+        builder.warnings.append("parsed by lxml: a tag has too many attributes for html5lib")
+        _lxml(source, builder, limits)
+        return
     text = source.decode("utf-8")
     flattener = _Flattener(limits.depth)
     parse_lxml(source, flattener)

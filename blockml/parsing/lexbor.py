@@ -23,7 +23,7 @@ from blockml.errors import MissingExtraError
 from blockml.parsing.builder import DROPPED, NodesBuilder
 from blockml.parsing.libraries import usable_addresses
 
-__all__ = ["feed", "is_costly", "lexbor_addresses", "parse_selectolax"]
+__all__ = ["feed", "has_many_attributes", "is_costly", "lexbor_addresses", "parse_selectolax"]
 
 #: Versions of selectolax whose lexbor the C extension was tested with; the end is excluded.
 _TESTED_SELECTOLAX = ((1, 0), (1, 1))
@@ -86,6 +86,11 @@ def is_costly(source: bytes) -> bool:
         # One more, as a closed element is open for a while.
         if n_started * n_formatting > most and n_started * (n_formatting - len(_CLOSED.findall(source)) + 1) > most:
             return True
+    return has_many_attributes(source)
+
+
+def has_many_attributes(source: bytes) -> bool:
+    """Tell whether a tag has so many attributes that to compare each with those before it takes long."""
     for run in _long_runs(source, 2 * _MAX_ATTRIBUTES):
         tag = _START_TAG.search(run)
         rest = run[tag.start() :] if tag else b""

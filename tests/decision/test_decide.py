@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import blockml
-from blockml.decision.decide import Decision, Prediction, confidence, decide, with_threshold
+from blockml.decision.decide import Decision, Prediction, confidence, decide, label_names, with_threshold
 from blockml.decision.policy import DecisionPolicy
 from blockml.errors import UsageError
 from blockml.features.page_context import PageContext
@@ -209,3 +209,12 @@ def test_kept_and_reasons_agree(html: str) -> None:
     keeping = {Reason.ABOVE_THRESHOLD, Reason.KEPT_WITH_CODE, Reason.ASKED_FOR}
     assert result.kept.tolist() == [reason in keeping for reason in result.reasons]
     assert result.probabilities.shape == result.scores.shape == result.kept.shape
+
+
+def test_names_of_labels() -> None:
+    """One side alone is read too, and a label on both is an error."""
+    assert label_names((), "heading") == (frozenset(), {Label.HEADING})
+    assert label_names(["comment", "main"], ()) == ({Label.COMMENT, Label.MAIN}, frozenset())
+    assert label_names((), ()) == (frozenset(), frozenset())
+    with pytest.raises(UsageError, match="both included and excluded: main"):
+        label_names(["main"], ["main", "heading"])

@@ -422,3 +422,11 @@ def test_html5lib_has_a_budget_of_elements(html: str) -> None:
     page = blockml.parse(html, backend="html5lib")
     assert page.warnings[0] == f"parsed by lxml: it has more than {max(3_000, len(html) // 25)} elements"
     assert page.blocks.texts == blockml.parse(html).blocks.texts
+
+
+def test_html5lib_is_not_given_a_tag_of_many_attributes() -> None:
+    """It compares each attribute with all before it, and would take minutes."""
+    pytest.importorskip("html5lib", reason="needs the extra html5lib")
+    page = blockml.parse("<p " + " ".join(f"a{i}=1" for i in range(30_000)) + ">text</p>", backend="html5lib")
+    assert page.warnings == ("parsed by lxml: a tag has too many attributes for html5lib",)
+    assert page.blocks.texts == ("text",)
