@@ -213,8 +213,8 @@ def test_kept_and_reasons_agree(html: str) -> None:
 
 def test_names_of_labels() -> None:
     """One side alone is read too, and a label on both is an error."""
-    assert label_names((), "heading") == (frozenset(), {Label.HEADING})
-    assert label_names(["comment", "main"], ()) == ({Label.COMMENT, Label.MAIN}, frozenset())
+    assert label_names((), "heading") == (frozenset(), frozenset({Label.HEADING}))
+    assert label_names(["comment", "main"], ()) == (frozenset({Label.COMMENT, Label.MAIN}), frozenset())
     assert label_names((), ()) == (frozenset(), frozenset())
     with pytest.raises(UsageError, match="both included and excluded: main"):
         label_names(["main"], ["main", "heading"])
