@@ -193,7 +193,7 @@ oldest:
 	$(PYTHON) -m venv --clear $(OUT)/oldest-venv
 	$(OUT)/oldest-venv/bin/python -m pip install --quiet --upgrade pip
 	BLOCKML_PURE=1 $(OUT)/oldest-venv/bin/python -m pip install --quiet --constraint constraints-oldest.txt --editable ".[all]" --group test
-	BLOCKML_PURE=1 $(OUT)/oldest-venv/bin/python -m pytest -n $(JOBS) -q --ignore=tests/benchmarks --ignore=tests/tools --ignore=tests/batch/test_poison.py
+	BLOCKML_PURE=1 $(OUT)/oldest-venv/bin/python -m pytest -n $(JOBS) -q
 	$(OUT)/oldest-venv/bin/python -m pip install --quiet hatchling setuptools
 	$(OUT)/oldest-venv/bin/python -c "from pathlib import Path; import hatch_build; hatch_build.compiled(Path('.').resolve())"
 	$(OUT)/oldest-venv/bin/python -m pytest -n $(JOBS) -q tests/parsing tests/features tests/predictors tests/decision tests/model
