@@ -154,6 +154,7 @@ PyObject *write_columns(PyObject *module, PyObject *arguments);
 /* features_text_counts.c */
 PyObject *word_densities(PyObject *module, PyObject *arguments);
 PyObject *attribute_words(PyObject *module, PyObject *arguments);
+PyObject *declaration(PyObject *module, PyObject *arguments);
 
 /* predictors_log_odds.c. Both write n numbers. */
 void compute_log_odds(const double *probabilities, size_t n, double *log_odds);

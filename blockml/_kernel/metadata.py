@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ __all__ = ["MetadataKernel"]
 
 
 class MetadataKernel(Protocol):
-    """Functions from attributes to words in them."""
+    """Functions from attributes to words in them and to what they declare."""
 
     @staticmethod
     def attribute_words(
@@ -21,4 +21,12 @@ class MetadataKernel(Protocol):
 
         ``pairs`` and ``ends`` are the fields of :class:`blockml.page.attributes.Attributes`. Reference:
         ``blockml.metadata.attribute_words``.
+        """
+
+    @staticmethod
+    def declaration(pairs: bytes, begin: int, end: int, known: dict[str, Any], /) -> tuple[Any, str] | None:
+        """Return what is known of the name of the ``meta`` element with some attributes, and its content.
+
+        ``pairs[begin:end]`` are names and values, each followed by a zero byte. Reference:
+        ``blockml.metadata.declarations``.
         """

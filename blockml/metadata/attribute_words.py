@@ -45,13 +45,13 @@ def nodes_with_words(nodes: Nodes, words: tuple[bytes, ...]) -> Mapping[bytes, l
     for number in held.mapped():
         if mapping := held.given[number]:
             found[number] = _bits(mapping, words)
-    return _by_word(found[held.number] if np.count_nonzero(found) else found[:0], words)
+    return _by_word(found.take(held.number) if np.count_nonzero(found) else found[:0], words)
 
 
 def _by_word(bits: NDArray[np.uint8], words: tuple[bytes, ...]) -> dict[bytes, list[int]]:
     """Return, by word, the nodes with its bit in ``bits`` (n_nodes,)."""
     found: dict[bytes, list[int]] = {word: [] for word in words}
-    (nodes,) = bits.nonzero()
+    (nodes,) = (bits != 0).nonzero()
     for node, own in zip(nodes.tolist(), bits[nodes].tolist(), strict=True):
         for k in _SET_BITS[own]:
             found[words[k]].append(node)

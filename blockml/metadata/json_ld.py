@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["json_ld_objects", "main_object", "names", "text_of"]
+__all__ = ["address_of", "json_ld_objects", "keywords", "main_object", "names", "text_of"]
 
 _KIND = b"application/ld+json"
 _DECODER = json.JSONDecoder(strict=False)
@@ -145,6 +145,19 @@ def text_of(value: Any) -> str | None:  # noqa: ANN401 (parsed JSON)
     return None
 
 
+def address_of(value: Any) -> str | None:  # noqa: ANN401 (parsed JSON)
+    """Return the address of an image: a string, the first of a list, or the address of an object.
+
+    The name of an object is its caption, and an ``@id`` with a fragment names an object of the page, no file.
+    """
+    if isinstance(value, dict):
+        found = (text_of(value.get(key)) for key in ("url", "contentUrl", "@id"))
+        return next((text for text in found if text and "#" not in text), None)
+    if isinstance(value, list):
+        return next((text for item in value if (text := address_of(item))), None)
+    return text_of(value)
+
+
 def names(value: Any) -> tuple[str, ...]:  # noqa: ANN401 (parsed JSON)
     """Return the names of persons or organisations: a string, an object with a name, or a list of these."""
     items = value if isinstance(value, list) else [value]
@@ -153,3 +166,11 @@ def names(value: Any) -> tuple[str, ...]:  # noqa: ANN401 (parsed JSON)
         name = item.get("name") if isinstance(item, dict) else item
         found += names(name) if isinstance(name, list) else [text] if (text := text_of(name)) else []
     return tuple(dict.fromkeys(found))
+
+
+def keywords(value: Any) -> tuple[str, ...]:  # noqa: ANN401 (parsed JSON)
+    """Return at most 50 keywords: a text, separated at commas and semicolons, or a list of these."""
+    items = value if isinstance(value, list) else [value]
+    texts = (text.replace(";", ",") for item in items if (text := text_of(item)))
+    parts = (part.strip() for text in texts for part in text.split(","))
+    return tuple(dict.fromkeys(filter(None, parts)))[:50]

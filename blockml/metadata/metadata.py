@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import itemgetter
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from blockml.metadata.attribute_words import nodes_with_words
 from blockml.metadata.dates import iso_date
+from blockml.metadata.declarations import declarations
 from blockml.metadata.headline import MAX_ELEMENTS, element_text, headline
-from blockml.metadata.json_ld import json_ld_objects, main_object, names, text_of
+from blockml.metadata.json_ld import address_of, json_ld_objects, keywords, main_object, names, text_of
 from blockml.metadata.scripts import main_script
-from blockml.page import Attributes, Nodes, Page
+from blockml.page import Page
 from blockml.page.metadata import Metadata
 
 __all__ = ["page_metadata"]
@@ -43,6 +44,7 @@ _META: Mapping[str, tuple[tuple[str, str], ...]] = {
                  ("dc.subject", "dublin core"), ("parsely-tags", "meta")),
     "language": (("content-language", "meta"), ("og:locale", "opengraph"), ("dc.language", "dublin core")),
     "canonical_url": (("og:url", "opengraph"),),
+    "page_type": (("og:type", "opengraph"),),
 }  # fmt: skip
 _KEYS = {key: (name, rank, source) for name, keys in _META.items() for rank, (key, source) in enumerate(keys)}
 #: Fields of schema.org objects by our fields, for JSON-LD and microdata.
@@ -56,12 +58,14 @@ _SCHEMA: Mapping[str, tuple[str, ...]] = {
     "keywords": ("keywords",),
     "language": ("inLanguage",),
 }
+_READERS: Mapping[str, Callable[[Any], Any]] = {"authors": names, "keywords": keywords, "image": address_of}
+_SCHEMA_READERS: list[tuple[str, str, Callable[[Any], Any]]] = [
+    (name, key, _READERS.get(name, text_of)) for name, keys in _SCHEMA.items() for key in keys
+]
 #: Fields of which only the first value counts, whatever it is.
 _FIRST = frozenset({"site_name", "description", "image", "keywords", "canonical_url"})
 #: Fields by lower-case name of a microdata property. The title is not among them: parts of a page have names too.
 _PROPERTIES = {key.lower(): name for name, keys in _SCHEMA.items() if name != "title" for key in keys}
-#: Values of one attribute of ``meta`` elements that declare something.
-_DECLARED = frozenset(key.encode() for key in (*_KEYS, *_PROPERTIES, "og:type"))
 #: Words of attributes that declare something, and of those that name a visible author or date.
 _DECLARING = (b"+json", b"itemprop", b"canonical")
 _OF_AUTHORS = (b"uthor", b"yline")
@@ -81,6 +85,8 @@ _NO_NAME = re.compile(
 _URL_DATE = re.compile(r"/((?:19|20)\d\d)(?:[/-]([01]?\d)[/-]([0-3]?\d)|/?([01]\d)([0-3]\d))(?=[/_-]|\Z)")
 #: Addresses that need no resolution.
 _ABSOLUTE = re.compile(r"https?://[a-z0-9.-]+(?:/[\w.~%/!$&'()*+,=:@-]*+)?(?:\?[\w.~%/!$&'()*+,=:@-]++)?", re.ASCII)
+#: Start of an address that names its host in a simple way.
+_ADDRESS_OF_HOST = re.compile(r"https?://([a-z0-9.-]+)(?:[/?#]|\Z)")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z0-9]{2,8})*", re.IGNORECASE)
 
 
@@ -130,12 +136,10 @@ class _Found:
 
     def read_schema(self, item: Mapping[str, Any], source: str) -> None:
         """Take the fields of a schema.org object."""
-        for name, keys in _SCHEMA.items():
-            for key in keys:
-                value = item.get(key)
-                if value and not self.is_known(name):
-                    read = names if name == "authors" else _keywords if name == "keywords" else text_of
-                    self.add(name, read(value), source)
+        for name, key, read in _SCHEMA_READERS:
+            value = item.get(key)
+            if value and not self.is_known(name):
+                self.add(name, read(value), source)
 
     def read_json_ld(self) -> None:
         if not self.declaring[b"+json"]:
@@ -154,40 +158,35 @@ class _Found:
 
     def read_meta(self) -> None:
         nodes = self.page.nodes
+        for node in self.declaring[b"itemprop"]:
+            if nodes.name(node) == "meta" and (content := nodes.attributes[node].get("content")):
+                self.add_property(nodes.attributes[node].get("itemprop") or "", content)
         best: dict[str, list[tuple[int, str, str]]] = {}
-        for attributes in _meta_attributes(nodes):
-            get = attributes.get
-            content = get("content")
-            if not content:
-                continue
-            key = (get("property") or get("name") or get("http-equiv") or "").lower()
-            if (known := _KEYS.get(key)) is not None:
-                name, rank, source = known
-                best.setdefault(name, []).append((rank, content, source))
-            elif key == "og:type" and self.page_type is None:
-                kind = _PAGE_TYPES.get(content.lower().partition(".")[0])
-                self.page_type = (kind, "opengraph") if kind else None
-            if own := get("itemprop"):
-                self._read_property(own.lower(), content)
+        for (name, rank, source), content in declarations(nodes, _KEYS):
+            best.setdefault(name, []).append((rank, content, source))
         for name, found in best.items():
-            found.sort(key=itemgetter(0))
             if self.is_known(name):
                 continue
+            found.sort(key=itemgetter(0))
+            first = found[0]
             if name in ("authors", "keywords"):
-                first = found[0]
                 values = [" ".join(text.split()) for rank, text, _ in found if rank == first[0]]
-                self.add(name, tuple(values) if name == "authors" else _keywords(values), first[2])
+                self.add(name, tuple(values) if name == "authors" else keywords(values), first[2])
+            elif name == "page_type":
+                kinds = (_PAGE_TYPES.get(text.lower().partition(".")[0]) for _, text, _ in found)
+                kind = next(filter(None, kinds), None)
+                self.page_type = self.page_type or ((kind, first[2]) if kind else None)
             else:
                 for _, text, source in found:
                     self.add(name, " ".join(text.split()), source)
                     if self.is_known(name):
                         break
 
-    def _read_property(self, key: str, value: str) -> None:
+    def add_property(self, key: str, value: str) -> None:
         """Take the value of a microdata property."""
-        if (name := _PROPERTIES.get(key)) is not None:
+        if (name := _PROPERTIES.get(key.lower())) is not None:
             value = " ".join(value.split())
-            self.add(name, (value,) if name == "authors" else _keywords(value) if name == "keywords" else value,
+            self.add(name, (value,) if name == "authors" else keywords(value) if name == "keywords" else value,
                      "microdata")  # fmt: skip
 
     def read_microdata(self) -> None:
@@ -203,7 +202,7 @@ class _Found:
                     n_read += 1
                     value = attributes.get("content") or attributes.get("datetime") or element_text(self.page, node)
                     if value and len(value) < 120:
-                        self._read_property(key, value)
+                        self.add_property(key, value)
 
     def bylines(self) -> Iterator[str]:
         """Iterate over short visible texts that name an author."""
@@ -288,7 +287,7 @@ class _Found:
         if self.page_type is not None:
             keep("page_type", *self.page_type)
         declared = self.values.get("title", [])
-        host = urlsplit(fields.get("canonical_url") or page.url or "").hostname or ""
+        host = _host(fields.get("canonical_url") or page.url or "")
         title, source = headline(page, [value for value, _ in declared], fields.get("site_name"), host)
         keep("title", title, declared[0][1] if source == "declared" else source)
         return Metadata(**fields, sources=sources)
@@ -313,23 +312,9 @@ class _Found:
         return None, ""
 
 
-def _meta_attributes(nodes: Nodes) -> list[Mapping[str, str]]:
-    """Return the attributes of the ``meta`` elements, but for some that declare nothing of use."""
-    elements, attributes = nodes.indices("meta"), nodes.attributes
-    if isinstance(attributes, Attributes):
-        return attributes.declarations(elements, _DECLARED)
-    return [attributes[node] for node in elements.tolist()]
-
-
 def _longest(page: Page) -> str:
     """Return the text of the block with most words."""
     return page.blocks.texts[int(page.blocks.n_words.argmax())] if len(page.blocks) else ""
-
-
-def _keywords(value: Any) -> tuple[str, ...]:  # noqa: ANN401 (parsed JSON)
-    items = value if isinstance(value, list) else [value]
-    texts = (text for item in items if (text := text_of(item)))
-    return tuple(dict.fromkeys(part.strip() for text in texts for part in re.split(r"[,;]", text) if part.strip()))[:50]
 
 
 def _names(values: tuple[str, ...]) -> tuple[str, ...]:
@@ -342,6 +327,16 @@ def _names(values: tuple[str, ...]) -> tuple[str, ...]:
             if cleaned and len(cleaned) <= 60 and len(cleaned.split()) <= 6 and not _NO_NAME.search(cleaned):
                 found.append(cleaned)
     return tuple(dict.fromkeys(found))
+
+
+def _host(url: str) -> str:
+    """Return the host of an address."""
+    if match := _ADDRESS_OF_HOST.match(url):
+        return match[1]
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
 
 
 def _absolute(found: tuple[str | None, str], page: Page) -> tuple[str | None, str]:

@@ -6,7 +6,7 @@ Most elements repeat the attributes of others, and features read the attributes 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import overload
 
@@ -59,40 +59,26 @@ class Attributes(Sequence[Mapping[str, str]]):
     def __getitem__(self, node: slice) -> list[Mapping[str, str]]: ...
     def __getitem__(self, node: int | slice) -> Mapping[str, str] | list[Mapping[str, str]]:
         if isinstance(node, slice):
-            return [self._decode(number) for number in self.number[node].tolist()]
-        return self._decode(int(self.number[node]))
+            return [self.mapping(number) for number in self.number[node].tolist()]
+        return self.mapping(int(self.number[node]))
 
     def __iter__(self) -> Iterator[Mapping[str, str]]:
-        return map(self._decode, self.number.tolist())
+        return map(self.mapping, self.number.tolist())
 
-    def declarations(self, nodes: NDArray[np.int64], known: Set[bytes]) -> list[Mapping[str, str]]:
-        """Return the attributes of those of some ``meta`` elements (n,) that may declare something known.
+    def spans(self, nodes: NDArray[np.int64]) -> tuple[list[int], list[int], list[int]]:
+        """Return the sets of some nodes (n,): numbers, and where their pairs start and end.
 
-        Elements without ``content`` don't, nor those with ``content`` and one attribute before it whose value in lower
-        case is not in ``known``.
+        Both are equal for a set that was given as a mapping; see :meth:`mapping`.
 
         Examples
         --------
-        >>> pairs = b"name\\0a\\0content\\0b\\0name\\0c\\0content\\0d\\0"
-        >>> held = Attributes(np.array([1, 2]), [None] * 3, pairs, np.array([0, 17, 34]))
-        >>> held.declarations(np.array([0, 1]), {b"c"})
-        [{'name': 'c', 'content': 'd'}]
+        >>> held = Attributes(np.array([1, 0]), [None] * 2, b"name\\0a\\0", np.array([0, 7]))
+        >>> held.spans(np.array([0, 1]))
+        ([1, 0], [0, 0], [7, 0])
         """
-        numbers, given, pairs = self.number[nodes], self.given, self.pairs
-        starts, stops = self.ends[np.maximum(numbers - 1, 0)].tolist(), self.ends[numbers].tolist()
-        found: list[Mapping[str, str]] = []
-        for number, start, stop in zip(numbers.tolist(), starts, stops, strict=True):
-            held = given[number]
-            if held is None:
-                own = pairs[start:stop]
-                if b"content\0" not in own:
-                    continue
-                parts = own.split(b"\0")  # the last one is empty
-                if len(parts) == 5 and parts[2] == b"content" and parts[1].lower() not in known:
-                    continue
-                held = given[number] = _mapping(own)
-            found.append(held)
-        return found
+        numbers = self.number[nodes]
+        starts, stops = self.ends[numbers - (numbers > 0)], self.ends[numbers]
+        return numbers.tolist(), starts.tolist(), stops.tolist()
 
     def mapped(self) -> list[int]:
         """Return the numbers of the sets that were given as mappings, the empty set 0 among them."""
@@ -112,8 +98,7 @@ class Attributes(Sequence[Mapping[str, str]]):
         >>> held.holders(np.array([0, 1]), [b"author"])
         [0]
         """
-        number = self.number[nodes]
-        starts, stops = self.ends[number - (number > 0)].tolist(), self.ends[number].tolist()
+        numbers, starts, stops = self.spans(nodes)
         parts = [self.pairs[start:stop] for start, stop in zip(starts, stops, strict=True)]
         held, ends, found = b"".join(parts).lower(), list(accumulate(map(len, parts))), set[int]()
         for value in values:
@@ -122,10 +107,11 @@ class Attributes(Sequence[Mapping[str, str]]):
             while place >= 0:
                 found.add(bisect_right(ends, place))
                 place = held.find(ended, place + 1)
-        chosen = enumerate(zip(nodes.tolist(), number.tolist(), strict=True))
+        chosen = enumerate(zip(nodes.tolist(), numbers, strict=True))
         return [node for row, (node, of_node) in chosen if row in found or self.given[of_node] is not None]
 
-    def _decode(self, number: int) -> Mapping[str, str]:
+    def mapping(self, number: int) -> Mapping[str, str]:
+        """Return the attributes of a set."""
         if not number:
             return NO_ATTRIBUTES
         held = self.given[number]

@@ -303,3 +303,21 @@ def test_dates_of_numbers_and_of_other_languages(text: str, day_first: bool | No
 def test_the_language_tells_the_order_of_a_date(html: str, published: str | None) -> None:
     """Addresses may have a date without marks between month and day."""
     assert read(html).published == published
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        '{"@id": "https://cat.example/a#primaryimage"}',
+        '{"@type": "ImageObject", "name": "A cat on a mat"}',
+        '[{"name": "A cat"}, {"@id": "#image"}]',
+        '{"@type": "ImageObject", "name": "A cat", "contentUrl": "https://cat.example/cat.png"}',
+    ],
+)
+def test_captions_and_names_of_objects_are_no_images(image: str) -> None:
+    """The image is the address of an object, or what other declarations say."""
+    script = f'<script type="application/ld+json">{{"@type": "Article", "image": {image}}}</script>'
+    page = blockml.parse(
+        f"{script}<meta property=og:image content=https://cat.example/cat.png><p>x", url="https://cat.example/a"
+    )
+    assert page_metadata(page).image == "https://cat.example/cat.png"

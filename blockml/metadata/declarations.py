@@ -1,0 +1,55 @@
+"""What the ``meta`` elements of a page declare."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Mapping
+from itertools import repeat
+from typing import TypeVar
+
+from blockml import _kernel
+from blockml.page import Attributes, Nodes
+
+__all__ = ["declarations"]
+
+_Known = TypeVar("_Known")
+#: Attributes that name what an element declares; the first one with a value counts.
+_NAMES = ("property", "name", "http-equiv")
+_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+
+
+def declarations(nodes: Nodes, known: dict[str, _Known]) -> list[tuple[_Known, str]]:
+    """Return what is known of the names of ``meta`` elements, with their contents.
+
+    Elements with an unknown name or without content are passed over.
+
+    Parameters
+    ----------
+    nodes
+        The nodes of a page.
+    known
+        What is known of a ``property``, ``name`` or ``http-equiv``, by its ASCII lower case.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page = blockml.parse("<meta name=Author content=Ann><meta name=author><meta name=robots content=all><p>x")
+    >>> declarations(page.nodes, {"author": 1})
+    [(1, 'Ann')]
+    """
+    held, elements = nodes.attributes, nodes.indices("meta")
+    if _kernel.compiled is not None and isinstance(held, Attributes):
+        _, starts, stops = held.spans(elements)
+        if all(map(int.__lt__, starts, stops)):
+            read = map(_kernel.compiled.declaration, repeat(held.pairs), starts, stops, repeat(known))
+            return [item for item in read if item is not None]
+    found = (_declaration(held[node], known) for node in elements.tolist())
+    return [item for item in found if item is not None]
+
+
+def _declaration(attributes: Mapping[str, str], known: dict[str, _Known]) -> tuple[_Known, str] | None:
+    """Return what is known of the name of an element with some attributes, and its content."""
+    content = attributes.get("content")
+    name = next((value for key in _NAMES if (value := attributes.get(key))), "")
+    found = known.get(name.translate(_LOWER))
+    return (found, content) if content and found is not None else None
