@@ -25,7 +25,7 @@ class MetadataKernel(Protocol):
 
     @staticmethod
     def declaration(pairs: bytes, begin: int, end: int, known: dict[str, Any], /) -> tuple[Any, str] | None:
-        """Return what is known of the name of the ``meta`` element with some attributes, and its content.
+        """Look up the name of the ``meta`` element with some attributes; return the entry and the content.
 
         ``pairs[begin:end]`` are names and values, each followed by a zero byte. Reference:
         ``blockml.metadata.declarations``.

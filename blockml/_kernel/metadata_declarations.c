@@ -1,10 +1,10 @@
-/* What meta elements declare; reference: blockml.metadata.declarations. */
+/* Declarations of meta elements; reference: blockml.metadata.declarations. */
 #include "text_bytes.h"
 
 enum { CONTENT, PROPERTY, NAME, HTTP, N_NAMES, LONGEST = 63 };
 static const char *const names[N_NAMES] = {"content", "property", "name", "http-equiv"};
 
-/* Returns what is known of a name in lower case, or None; NULL with an exception set. */
+/* Returns the entry of a name in lower case, or None; NULL with an exception set. */
 static PyObject *look_up(PyObject *known, const char *name) {
     char lower[LONGEST];
     Py_ssize_t n = 0;
@@ -15,8 +15,7 @@ static PyObject *look_up(PyObject *known, const char *name) {
     return found != NULL || PyErr_Occurred() ? found : Py_None;
 }
 
-/* declaration(pairs, begin, end, known): what is known of the name of the element with these attributes, and its content;
-   or None. */
+/* declaration(pairs, begin, end, known): the entry of the name of an element with these attributes, and its content. */
 PyObject *declaration(PyObject *module, PyObject *arguments) {
     PyObject *pairs, *known;
     Py_ssize_t begin, end;

@@ -1,4 +1,4 @@
-"""What the ``meta`` elements of a page declare."""
+"""Declarations of a page by ``meta`` elements."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 
 
 def declarations(nodes: Nodes, known: dict[str, _Known]) -> list[tuple[_Known, str]]:
-    """Return what is known of the names of ``meta`` elements, with their contents.
+    """Look up the names of the ``meta`` elements; return the entries with the contents.
 
     Elements with an unknown name or without content are passed over.
 
@@ -28,7 +28,7 @@ def declarations(nodes: Nodes, known: dict[str, _Known]) -> list[tuple[_Known, s
     nodes
         The nodes of a page.
     known
-        What is known of a ``property``, ``name`` or ``http-equiv``, by its ASCII lower case.
+        Entries by the ASCII lower case of a ``property``, ``name`` or ``http-equiv``.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def declarations(nodes: Nodes, known: dict[str, _Known]) -> list[tuple[_Known, s
 
 
 def _declaration(attributes: Mapping[str, str], known: dict[str, _Known]) -> tuple[_Known, str] | None:
-    """Return what is known of the name of an element with some attributes, and its content."""
+    """Look up the name of an element with some attributes; return the entry and the content."""
     content = attributes.get("content")
     name = next((value for key in _NAMES if (value := attributes.get(key))), "")
     found = known.get(name.translate(_LOWER))

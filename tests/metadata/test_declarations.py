@@ -32,7 +32,7 @@ def test_equal_to_the_reference(elements: list[dict[str, str]]) -> None:
 
 
 def test_sets_given_as_mappings_are_read() -> None:
-    """Such a set has no pairs."""
+    """Pairs and mappings give the same."""
     nodes = blockml.parse("<meta name=author content=Ann><meta name=k content=b><p>x").nodes
     held = nodes.attributes
     assert isinstance(held, Attributes)

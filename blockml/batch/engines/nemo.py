@@ -1,4 +1,4 @@
-"""NeMo Curator: an object with the method ``extract_text`` that its download steps ask for."""
+"""NeMo Curator: the algorithm that its steps for Common Crawl take."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ __all__ = ["HtmlExtractor"]
 
 
 class HtmlExtractor:
-    """Extracts the paragraphs of a page.
+    """Extracts the lines of a page's main text.
+
+    Where NeMo Curator is installed, it is one of its ``HTMLExtractorAlgorithm``: pass it to
+    ``CommonCrawlHTMLExtractor(algorithm=…)``.
 
     Parameters
     ----------
@@ -37,3 +40,11 @@ class HtmlExtractor:
         """Return the lines of the main text, None without text. Stop words and language aren't needed."""
         (record,) = self._extractor.records([Item("", html=html)])
         return str(record["text"]).split("\n") if record["text"] else None
+
+
+try:
+    from nemo_curator.stages.text.download.html_extractors import HTMLExtractorAlgorithm
+except ImportError:  # the class does without it
+    pass
+else:
+    HTMLExtractorAlgorithm.register(HtmlExtractor)

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import gzip
+import os
+import signal
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from blockml.batch import BatchExtractor, Guard, Options
+from blockml.extractors import Extractor, Plain, Traits
+from blockml.page import Page
 
 DATA = Path(__file__).parents[3] / "data" / "pages"
 FIELDS = ("id", "url", "status", "text", "confidence", "error")
@@ -55,3 +62,40 @@ def expected() -> list[dict[str, Any]]:
     reason = "needed more than 48 MB of memory"
     failed = {"id": "poison", "url": "http://poison.example/", "status": "crashed", "text": "", "confidence": None}
     return [*made[:9], failed | {"error": reason}, *made[9:]]
+
+
+class Killer(Extractor):
+    """Keeps everything; a page with the text ``kill FILE`` kills its process, unless the file exists."""
+
+    traits: ClassVar[Traits] = Plain.traits
+
+    @property
+    def id(self) -> str:
+        """Return the name."""
+        return "killer"
+
+    def score(self, page: Page) -> NDArray[np.float32]:
+        """Score 1, the second time at the latest."""
+        words = page.blocks.texts[0].split() if len(page.blocks) else []
+        if words[:1] == ["kill"]:
+            marker = Path(words[1])
+            try:
+                marker.touch(exist_ok=False)
+            except FileExistsError:
+                pass
+            else:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return np.ones(len(page.blocks), dtype=np.float32)
+
+
+def killer(isolation: str) -> BatchExtractor:
+    """Return an extractor whose process is killed once by each page of :func:`killing_rows`."""
+    fields = ("id", "status", "text")
+    return BatchExtractor("tests.batch.engines.pages:Killer", Options(fields=fields), isolation=isolation)
+
+
+def killing_rows(folder: Path, n: int = 40) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+    """Return rows, two of which kill a worker once, and their records."""
+    texts = [f"kill {folder / str(number)}" if number in (7, 30) else f"Page {number}" for number in range(n)]
+    rows = [{"id": f"{number:02d}", "html": f"<p>{text}"} for number, text in enumerate(texts)]
+    return rows, [{"id": row["id"], "status": "ok", "text": text} for row, text in zip(rows, texts, strict=True)]

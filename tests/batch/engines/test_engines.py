@@ -20,7 +20,7 @@ import blockml
 from blockml.batch import BatchExtractor, Item, Options, PageExtractor, find_inputs, predict_to_file
 from blockml.errors import UsageError
 from blockml.extractors import resolve
-from tests.batch.engines.pages import FIELDS, GUARDED, expected, rows, warc
+from tests.batch.engines.pages import FIELDS, GUARDED, expected, killer, killing_rows, rows, warc
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is limited on Linux only")
 
@@ -96,16 +96,25 @@ def test_columns_of_data_frames() -> None:
     assert list(blockml.extract_column(pandas.Series(cells), **options)) == ["One two three.", ""]
 
 
+def test_a_killed_worker(tmp_path: Path) -> None:
+    """Another takes its place, and the page gets its record."""
+    pages, records = killing_rows(tmp_path)
+    extractor = killer("process")
+    assert list(extractor.records(pages)) == records
+    extractor.close()
+    assert len(list(tmp_path.iterdir())) == 2
+
+
 # --- engines ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[Any]:
-    """Spark on two cores of this machine."""
+    """Spark on two cores of this machine; a task is begun four times before it fails, as on a cluster."""
     spark = pytest.importorskip("pyspark.sql", reason="needs pyspark, of the extra spark")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ["PYTHONPATH"] = os.pathsep.join(map(str, sys.path))
-    made = spark.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    made = spark.SparkSession.builder.master("local[2,4]").config("spark.ui.enabled", "false").getOrCreate()
     yield made
     made.stop()
 
@@ -122,6 +131,22 @@ def test_spark(session: Any, wanted: list[dict[str, Any]], tmp_path: Path) -> No
     file = warc(tmp_path / "a.warc.gz")
     table = [row.asDict() for row in extract_files(session, find_inputs([str(file)]), GUARDED).collect()]
     assert table == warc_records(tmp_path, file)
+
+
+@pytest.mark.enable_socket
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("isolation", ["none", "process"])
+def test_killed_workers_of_spark(session: Any, tmp_path: Path, isolation: str) -> None:
+    """Spark's own worker, or that of the guard."""
+    from blockml.batch.engines.spark import extract_frame
+
+    pages, records = killing_rows(tmp_path)
+    frame = session.createDataFrame(pages, "id string, html string").repartition(3)
+    found = sorted(
+        (row.asDict() for row in extract_frame(frame, killer(isolation)).collect()), key=lambda row: row["id"]
+    )
+    assert found == records
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 @pytest.mark.enable_socket
@@ -151,22 +176,32 @@ def test_datatrove(wanted: list[dict[str, Any]], tmp_path: Path) -> None:
     LocalPipelineExecutor(steps, tasks=1, logging_dir=str(tmp_path / "log")).run()
     assert made == [(row["id"], row["text"], row["status"]) for row in warc_records(tmp_path, file)]
     assert PlainExtractor("bte").extract("<p>One two three.") == "One two three."
+    pages, records = killing_rows(tmp_path)
+    documents = [Document(row["html"], row["id"]) for row in pages]
+    found = list(ExtractPages(killer("process")).run(documents))
+    assert [{"id": doc.id, "status": doc.metadata["status"], "text": doc.text} for doc in found] == records
 
 
 @pytest.mark.enable_socket
 @pytest.mark.filterwarnings("ignore")
-def test_ray(wanted: list[dict[str, Any]]) -> None:
-    """Batches are extracted by two workers."""
+def test_ray(wanted: list[dict[str, Any]], tmp_path: Path) -> None:
+    """Batches are extracted by two workers; a worker of Ray that is killed costs nothing, nor does one of the guard."""
     ray = pytest.importorskip("ray", reason="needs Ray")
     data = pytest.importorskip("ray.data", reason="needs Ray Data")
 
     from blockml.batch.engines.ray import extract_dataset
 
+    killed = {isolation: killing_rows(tmp_path / isolation) for isolation in ("none", "process")}
     os.environ["PYTHONPATH"] = os.pathsep.join(map(str, sys.path))
     ray.init(num_cpus=2, include_dashboard=False, logging_level="error")
     try:
         pages = data.from_items(rows()).repartition(4)
         found = {row["id"]: row for row in extract_dataset(pages, GUARDED).take_all()}
+        for isolation, (made, records) in killed.items():
+            (tmp_path / isolation).mkdir()
+            again = extract_dataset(data.from_items(made).repartition(4), killer(isolation)).take_all()
+            assert sorted(again, key=lambda row: row["id"]) == records
+            assert len(list((tmp_path / isolation).iterdir())) == 2
     finally:
         ray.shutdown()
     assert found == {record["id"]: record for record in wanted}
@@ -182,6 +217,32 @@ def test_hugging_face_datasets(wanted: list[dict[str, Any]]) -> None:
     found = made.with_format(None)
     GUARDED.close()
     assert found.to_list() == wanted
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_nemo_curator(wanted: list[dict[str, Any]]) -> None:
+    """Its step for Common Crawl takes the adapter as its algorithm and gives the lines of each page with text."""
+    steps = pytest.importorskip(
+        "nemo_curator.stages.text.download.common_crawl.extract", reason="needs NeMo Curator", exc_type=ImportError
+    )
+    from blockml.batch.engines.nemo import HtmlExtractor
+
+    step = steps.CommonCrawlHTMLExtractor(algorithm=HtmlExtractor("kim2013"), stop_lists=Languages())
+    for row, record in zip(rows(), wanted, strict=True):
+        if row["id"] != "poison":
+            page = {"content": row["html"].encode(), "url": row["url"], "warc_id": row["id"], "source_id": "a.warc"}
+            found = step.extract(page)
+            assert (found["text"].split("\n\n") if found else []) == record["text"].split("\n") * bool(record["text"])
+
+
+class Languages(dict[str, frozenset[str]]):
+    """No stop words, in whatever language the step takes a page for."""
+
+    def __contains__(self, _: object) -> bool:
+        return True
+
+    def __missing__(self, _: str) -> frozenset[str]:
+        return frozenset()
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -1,0 +1,75 @@
+"""Records of two gigabytes: read to their end in bounded memory, and the next one is read."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is limited on Linux only")
+
+SIZE = (2 << 30) + 5
+#: Bytes of memory beyond those of the modules: pages have at most 64 MB, lines of JSON three times as much.
+MEMORY = 700 << 20
+PROGRAM = """
+import json, resource, sys
+from pathlib import Path
+from blockml.batch import find_inputs, read_items
+import fastwarc.warc
+pages = int(Path("/proc/self/statm").read_text().split()[0])
+resource.setrlimit(resource.RLIMIT_DATA, (pages * resource.getpagesize() + int(sys.argv[2]), -1))
+items = list(read_items(find_inputs([sys.argv[1]])))
+lengths = [0 if item.error else len(item.read((64 << 20) + 1)) for item in items]
+print(json.dumps([[item.id, item.error, length] for item, length in zip(items, lengths)]))
+"""
+
+
+def read_with_little_memory(path: Path) -> list[tuple[str, str | None, int]]:
+    """Return ids, errors and lengths of the items of a file."""
+    command = [sys.executable, "-c", PROGRAM, str(path), str(MEMORY)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 (our own program)
+    assert done.returncode == 0, done.stderr
+    return [tuple(item) for item in json.loads(done.stdout)]
+
+
+def record(name: str, size: int) -> bytes:
+    """Return the header of a WARC record and the beginning of its page."""
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
+    return (
+        f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <{name}>\r\nWARC-Date: 2026-01-01T00:00:00Z\r\n"
+        f"Content-Type: application/http; msgtype=response\r\nContent-Length: {len(head) + size}\r\n\r\n"
+    ).encode() + head
+
+
+def write_sparse(path: Path, before: bytes, after: bytes) -> None:
+    """Write a file with a hole of two gigabytes, which takes no place on the disk."""
+    with path.open("wb") as file:
+        file.write(before)
+        file.seek(SIZE, 1)
+        file.write(after)
+
+
+def test_of_a_warc_file(tmp_path: Path) -> None:
+    """The page is cut off behind the limit, as its extraction needs no more."""
+    next_one = record("next", 4) + b"<p>x\r\n\r\n"
+    write_sparse(tmp_path / "a.warc", record("huge", SIZE), b"\r\n\r\n" + next_one)
+    limit = (64 << 20) + 1
+    assert read_with_little_memory(tmp_path / "a.warc") == [("huge", None, limit), ("next", None, 4)]
+
+
+def test_of_json_lines(tmp_path: Path) -> None:
+    """The line is an error, and the next line is read."""
+    before = b'{"id": "huge", "html": "'
+    write_sparse(tmp_path / "a.jsonl", before, b'"}\n{"id": "next", "html": "<p>x"}\n')
+    error = f"the line has {len(before) + SIZE + 3} bytes, more than a page may have"
+    assert read_with_little_memory(tmp_path / "a.jsonl") == [("a.jsonl:1", error, 0), ("next", None, 4)]
+
+
+def test_of_a_page_file(tmp_path: Path) -> None:
+    """The page is cut off behind the limit."""
+    write_sparse(tmp_path / "a.html", b"<p>x", b"<p>y")
+    ((_, error, length),) = read_with_little_memory(tmp_path / "a.html")
+    assert (error, length) == (None, (64 << 20) + 1)
