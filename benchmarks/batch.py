@@ -43,6 +43,8 @@ COLLECTIONS = ("wcxb", "l3s-gn1", "fundus", "magic-html")
 BARE_PAGES = 2_000
 #: Seconds of a run between two turns of the loop, and pages of a turn.
 TURN_SECONDS, TURN_PAGES = 3.0, 200
+#: Turns of one and of two bare loops.
+SCALING_TURNS = 60
 KINDS = ("folder", "JSON lines", "JSON lines, escaped", "WARC", "Parquet")
 #: Numbers of processes and further options.
 RUNS: tuple[tuple[int, tuple[str, ...]], ...] = (
@@ -172,10 +174,18 @@ class Loop:
 
     def turn(self) -> None:
         """Extract some pages."""
+        self.begin()
+        self.end()
+
+    def begin(self) -> None:
+        """Begin to extract some pages."""
         assert self._process.stdin is not None  # noqa: S101 (for the type checker)
-        assert self._process.stdout is not None  # noqa: S101
         self._process.stdin.write(f"{TURN_PAGES}\n")
         self._process.stdin.flush()
+
+    def end(self) -> None:
+        """Wait until the pages are extracted."""
+        assert self._process.stdout is not None  # noqa: S101 (for the type checker)
         self._times.append(float(self._process.stdout.readline()))
 
     def seconds(self) -> float:
@@ -185,6 +195,23 @@ class Loop:
     def close(self) -> None:
         """End the process."""
         self._process.communicate()
+
+
+def loop_scaling(folder: Path, n: int) -> float:
+    """Return how many times the pages a second of one bare loop two of them do at once: what the machine allows."""
+    loops = [Loop(folder, n), Loop(folder, n)]
+    elapsed = [0.0, 0.0]
+    for turn in range(SCALING_TURNS):
+        for number, chosen in enumerate((loops[turn % 2 : turn % 2 + 1], loops)):
+            start = time.monotonic()
+            for loop in chosen:
+                loop.begin()
+            for loop in chosen:
+                loop.end()
+            elapsed[number] += time.monotonic() - start
+    for loop in loops:
+        loop.close()
+    return 2 * elapsed[0] / elapsed[1]
 
 
 def cost_of(command: list[str], loop: Loop | None = None) -> Cost:
@@ -262,12 +289,15 @@ def main() -> None:
         default=len(RUNS),
         help="measure the first of: six fields by one process and by two, all fields by one and by two",
     )
+    parser.add_argument("--loops", action="store_true", help="measure two bare loops at once, too")
     parser.add_argument("--folder", type=Path, help="where the inputs are written and kept")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         inputs = write_inputs(arguments.folder or folder, arguments.pages)
         note("inputs written")
+        if arguments.loops:
+            note(f"two bare loops: {loop_scaling(inputs['folder'], arguments.pages):.2f} times the pages of one")
         rows: list[dict[str, Any]] = []
         loop = Loop(inputs["folder"], arguments.pages)
         out = folder / "out.jsonl"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect
 from collections import Counter
 
@@ -23,6 +24,8 @@ _RANGES = (
     (0x33480, None),
 )  # fmt: skip
 _STARTS = [start for start, _ in _RANGES]
+#: Letters, and few other characters such as fractions.
+_WORDS = re.compile(r"[^\W\d_]+")
 #: Letters that are looked at.
 _SAMPLE = 100
 
@@ -40,7 +43,8 @@ def main_script(text: str) -> str | None:
     sample = text[: 2 * _SAMPLE]
     if sample.isascii():
         return "Latn" if any(map(str.isalpha, sample)) else None
-    letters = "".join(filter(str.isalpha, sample))[:_SAMPLE]
+    letters = "".join(_WORDS.findall(sample))
+    letters = (letters if letters.isalpha() else "".join(filter(str.isalpha, letters)))[:_SAMPLE]
     if not letters:
         return None
     first, last = bisect(_STARTS, ord(min(letters))), bisect(_STARTS, ord(max(letters)))
