@@ -135,11 +135,11 @@ class MLP:
         Parameters
         ----------
         matrix
-            (n, f) finite numbers, all blocks of the page; zero blocks are allowed.
+            (n, f) numbers, all blocks of the page; zero blocks are allowed. NaN counts as 0.
         groups
             (n,) group number of each block, for each grouping of training, in order.
         n_words
-            (n,) words of each block's text, from 0.
+            (n,) words of each block's text, from 0. Negative numbers and NaN count as 0.
         words
             Ancestor words of the blocks, if :attr:`reads_words`.
 
@@ -189,6 +189,7 @@ class MLP:
     def _exact_inputs(self, columns: FloatArray, rows: slice) -> FloatArray:
         """Compute inputs of the first layer (r, f) of r rows of columns (f, n), with the compiled code's logarithms."""
         values = columns[:, rows].T
+        values = np.where(np.isnan(values), np.float32(0), values)
         return self._standardised(np.copysign(_logarithms(np.abs(values) + np.float32(1)), values))
 
     @cached_property

@@ -173,11 +173,12 @@ def quantized_log_odds(
         A bag has too many words.
     """
     members = len(mlp.self_weights)
+    weights = np.rint(np.fmin(np.fmax(n_words, 0), 2**31 - 1))
     hidden = _input_layer(mlp, inputs, len(n_words), words)
     grouped = [factorize(numbers.astype(np.uint64)) for numbers in groups]
     log_odds = np.zeros((members, len(n_words)), dtype=np.float32)
     for member in range(members):  # one after another: their sums take more memory than the page
-        sums = _hidden_sums(mlp, member, hidden[member], np.rint(n_words), grouped)
+        sums = _hidden_sums(mlp, member, hidden[member], weights, grouped)
         scale, bias = mlp.hidden_scale[member], mlp.hidden_bias[member]
         for rows in _batches(len(sums)):
             last = _activation(sums[rows].astype(np.float32) * scale + bias)
