@@ -203,7 +203,10 @@ def _hidden_sums(
     """Compute the sums of the hidden layer (n, k) of one network from the units of its input layer (n, h)."""
     units = hidden.shape[1]
     # Means over the page's blocks and over its words.
-    over_words = (hidden.astype(np.float64) * weights[:, None]).sum(axis=0) / max(float(weights.sum()), 1.0)
+    totals = np.zeros(units)
+    for rows in _batches(len(hidden)):
+        totals += (hidden[rows].astype(np.float64) * weights[rows, None]).sum(axis=0)
+    over_words = totals / max(float(weights.sum()), 1.0)
     page = np.rint(np.concatenate([hidden.mean(axis=0, dtype=np.float64), over_words]))[None]
     sums = _products(hidden, mlp.self_weights[member])
     sums += _products(page, mlp.page_weights[member])
