@@ -43,7 +43,7 @@ MODEL = "default"
 
 
 class Scored(NamedTuple):
-    """What is measured of one page."""
+    """Measures of one page."""
 
     language: str
     script: str

@@ -97,7 +97,7 @@ def by(keys: Iterable[str], scores: NDArray[np.float64], names: Sequence[str], t
 
 
 class Kept(NamedTuple):
-    """What models that were trained on other sites keep of each page."""
+    """Kept blocks of each page, by models that were trained on other sites."""
 
     masks: list[NDArray[np.bool_]]  #: (n_blocks,) for each page.
     predicted_f1: NDArray[np.float64]  #: (n_pages,).

@@ -31,7 +31,7 @@ def written(folder: Path, links: str) -> LabelledPage:
 
 
 def test_teasers_are_kept_links_outside_the_gold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An extractor that keeps all blocks keeps the twelve words of the link; without the link there are none."""
+    """An extractor that keeps all blocks keeps the twelve words of the link; without the link, no words."""
     monkeypatch.setattr(held_out, "MODEL", "plain")
     without, beside = scored(written(tmp_path / "a" / "x", ""), []), scored(written(tmp_path / "b" / "x", LINKS), [])
     assert without is not None
