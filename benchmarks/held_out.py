@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 import blockml
 from benchmarks.default import markdown
 from benchmarks.default_study import Table
-from benchmarks.languages import by, f1
+from benchmarks.languages import by, f1, text_by
 from blockml.cli.output import note, write_output
 from blockml.datasets import LabelledPage, open_dataset
 from blockml.evaluation.bootstrap import bootstrap_mean, paired_difference
@@ -61,7 +61,7 @@ def scored(page: LabelledPage, systems: Sequence[System]) -> Scored | None:
         return None
     found = blockml.extract(html, url=page.url, charset=page.charset, model=MODEL)
     source = str(found.page.source or "")
-    texts = [found.text, *(system.make()(source, page.url).text for system in systems)]
+    texts = [found.text, *(text_by(system, source, page.url) for system in systems)]
     context = PageContext(found.page)
     kept = np.zeros(len(context), dtype=bool)
     kept[list(found.kept)] = True

@@ -68,6 +68,15 @@ def gold_text(page: LabelledPage) -> str | None:
     return None if gold is None else gold.text()
 
 
+def text_by(system: System, source: str, url: str | None) -> str:
+    """Return the text of a page by a system; none if it fails, as it would give none in use."""
+    try:
+        return system.make()(source, url).text
+    except Exception as error:  # noqa: BLE001 (other tools raise anything)
+        note(f"{system.name}: {type(error).__name__}: {error}")
+        return ""
+
+
 def scored(
     page: LabelledPage, kept: NDArray[np.bool_], systems: Sequence[System]
 ) -> tuple[str | None, list[float], bool] | None:
@@ -79,7 +88,7 @@ def scored(
     options = recipe("default").parsing.options()
     parsed = parse(html, url=page.url, charset=page.charset, **options)
     source = str(parsed.source or "")
-    texts = [render_text(parsed, kept), *(system.make()(source, page.url).text for system in systems)]
+    texts = [render_text(parsed, kept), *(text_by(system, source, page.url) for system in systems)]
     return main_script(gold), [f1(gold, text) for text in texts], not texts[0].strip()
 
 

@@ -11,6 +11,7 @@ from benchmarks import held_out
 from benchmarks.held_out import Scored, beside_others, scored, trust
 from blockml.datasets import LabelledPage, open_dataset
 from blockml.evaluation.bootstrap import Difference
+from blockml.evaluation.comparison.systems import Output, System
 
 STORY = " ".join(
     f"<p>The cats of house number {i} sleep all day, and they hunt all night, as cats do.</p>" for i in range(9)
@@ -41,6 +42,18 @@ def test_teasers_are_kept_links_outside_the_gold(tmp_path: Path, monkeypatch: py
     assert beside.f1[0] < 1
     assert not without.is_empty
     assert without.script == "Latn"
+
+
+def test_a_tool_that_fails_gives_no_text(tmp_path: Path) -> None:
+    """Pages on which another tool raises an exception count as pages without a text of it."""
+
+    def fail(html: str, url: str | None) -> Output:
+        raise ValueError(len(html), url)
+
+    system = System("other", "peer", "1", lambda *_: fail, "other")
+    found = scored(written(tmp_path / "a" / "x", LINKS), [system])
+    assert found is not None
+    assert found.f1[1] == 0
 
 
 def page(f1: float, confidence: float, teasers: int) -> Scored:
