@@ -9,7 +9,7 @@ JOBS ?= 2
 CORPORA := $(or $(BLOCKML_CORPORA),$(realpath ../shared/corpora))
 COMPARED := $(if $(CORPORA),$(addprefix $(CORPORA)/,wcxb l3s-gn1 cleaneval cleanportaleval),data/sites data/pages)
 
-.PHONY: help docs sdist sanitized sanitize fuzz fuzz-sanitized fuzz-guided hostile mutation audit pythons engines demo test lint format data model wheel oldest peers gate pin bench paper compare parameters templates default backends clean
+.PHONY: help docs sdist reproducible sanitized sanitize fuzz fuzz-sanitized fuzz-guided hostile mutation audit pythons engines demo test lint format data model wheel oldest peers gate pin bench paper compare parameters templates default backends clean
 
 help:
 	@echo "make demo    train on data/, extract, predict in batch, compare, write the report (in $(OUT)/)"
@@ -19,6 +19,7 @@ help:
 	@echo "make data    generate the pages in data/ again"
 	@echo "make model   train the released models, or as a check on data/ without BLOCKML_CORPORA"
 	@echo "make wheel   build the wheel and test it in an environment of its own"
+	@echo "make reproducible  build the wheel twice, in two folders, and compare the bytes"
 	@echo "make sanitize  run the tests of the C extension under gcc's address and undefined-behaviour sanitizers"
 	@echo "make sdist   build the source archive, install from it, extract a page, and run all tests from it"
 	@echo "make engines run the tests of Spark, datatrove, Ray, Hugging Face datasets, DuckDB and polars"
@@ -99,6 +100,16 @@ wheel: $(VENV)/.installed
 	cd $(OUT) && wheel-venv/bin/blockml model check default
 	$(BIN)/python -m tools.synthetic_sites -o data --check
 
+# Two wheels from two folders, at two times, are equal to the byte.
+reproducible: $(VENV)/.installed
+	rm -rf $(OUT)/reproducible && mkdir -p $(OUT)/reproducible/one $(OUT)/reproducible/another/folder
+	for folder in one another/folder; do \
+	  cp -r blockml models docs hatch_build.py pyproject.toml README.md LICENSE CITATION.cff $(OUT)/reproducible/$$folder/ && \
+	  rm -f $(OUT)/reproducible/$$folder/blockml/_kernel/*.so && \
+	  $(BIN)/python -m build --wheel --no-isolation --outdir $(OUT)/reproducible/$$folder/dist $(OUT)/reproducible/$$folder || exit 1; done
+	cmp $(OUT)/reproducible/one/dist/*.whl $(OUT)/reproducible/another/folder/dist/*.whl
+	sha256sum $(OUT)/reproducible/one/dist/*.whl $(OUT)/reproducible/another/folder/dist/*.whl
+
 sdist: $(VENV)/.installed
 	@mkdir -p $(OUT)
 	rm -rf $(OUT)/sdist $(OUT)/sdist-venv
@@ -164,7 +175,7 @@ audit:
 	@mkdir -p $(OUT)
 	$(PYTHON) -m venv --clear $(OUT)/audit-venv
 	$(OUT)/audit-venv/bin/python -m pip install --quiet --upgrade pip pip-audit
-	$(OUT)/audit-venv/bin/pip-audit --requirement constraints.txt --no-deps --disable-pip
+	$(OUT)/audit-venv/bin/pip-audit --strict --requirement constraints.txt --no-deps --disable-pip
 
 # Every newer Python that is on the path.
 PYTHONS ?= $(notdir $(wildcard $(addsuffix /python3.1[2-9],$(subst :, ,$(PATH)))))

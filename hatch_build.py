@@ -76,14 +76,14 @@ def compiled(root: Path, output: Path | None = None, flags: tuple[str, ...] = ()
 
     limited = not is_free_threaded()
     # -ffp-contract=off: fused multiply-add would round differently from numpy. -fvisibility=hidden: other libraries in
-    # the process may have functions with the same names.
-    own = ("/std:c11",) if os.name == "nt" else ("-O3", "-ffp-contract=off", "-fvisibility=hidden")
+    # the process may have functions with the same names. -ffile-prefix-map: equal bytes wherever the folder is.
+    own = ("-O3", "-ffp-contract=off", "-fvisibility=hidden", f"-ffile-prefix-map={root}=.")
     extension = Extension(
         MODULE,
         [source.relative_to(root).as_posix() for source in sorted((root / KERNEL).glob("*.c"))],
         depends=[header.relative_to(root).as_posix() for header in sorted((root / KERNEL).glob("*.h"))],
         define_macros=[("Py_LIMITED_API", LIMITED_API)] if limited else [],
-        extra_compile_args=[*own, *flags],
+        extra_compile_args=["/std:c11", *flags] if os.name == "nt" else [*own, *flags],
         extra_link_args=list(flags),
         py_limited_api=limited,
     )

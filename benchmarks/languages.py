@@ -4,19 +4,21 @@ The recipe ``default`` is cross-validated by site over all collections that the 
 is extracted by a model that was trained on other sites. Words are counted fairly to scripts without spaces: each letter
 of Chinese, Japanese, Thai, Lao, Khmer and Burmese is a word of its own.
 
-    python -m benchmarks.languages --corpora DIR --systems trafilatura readability-lxml resiliparse
+    BLOCKML_CORPORA=DIR python -m benchmarks.languages --kept FILE --systems trafilatura readability-lxml resiliparse
+
+The file holds what is kept of each page: it is written if it doesn't exist, so that other systems need no training.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import joblib
 import numpy as np
@@ -26,7 +28,7 @@ import train
 from benchmarks.default import markdown
 from benchmarks.default_study import Table, cross_predictions
 from blockml.cli.output import note, write_output
-from blockml.datasets import LabelledPage
+from blockml.datasets import Dataset, LabelledPage
 from blockml.datasets.gold_defects import filtered
 from blockml.evaluation.bootstrap import bootstrap_mean
 from blockml.evaluation.calibration import routing
@@ -36,7 +38,8 @@ from blockml.metadata.scripts import main_script
 from blockml.parsing import parse
 from blockml.rendering.text import render_text
 from blockml.training.page_policy import HeldOut, fit_page_policy
-from blockml.training.recipes import recipe
+from blockml.training.recipes import Recipe, recipe
+from blockml.training.splits import folds
 from blockml.training.table import build_table
 
 #: Letters of scripts that are written without spaces between words.
@@ -65,6 +68,15 @@ def gold_text(page: LabelledPage) -> str | None:
     return None if gold is None else gold.text()
 
 
+def text_by(system: System, source: str, url: str | None) -> str:
+    """Return the text of a page by a system; none if it fails, as it would give none in use."""
+    try:
+        return system.make()(source, url).text
+    except Exception as error:  # noqa: BLE001 (other tools raise anything)
+        note(f"{system.name}: {type(error).__name__}: {error}")
+        return ""
+
+
 def scored(
     page: LabelledPage, kept: NDArray[np.bool_], systems: Sequence[System]
 ) -> tuple[str | None, list[float], bool] | None:
@@ -76,7 +88,7 @@ def scored(
     options = recipe("default").parsing.options()
     parsed = parse(html, url=page.url, charset=page.charset, **options)
     source = str(parsed.source or "")
-    texts = [render_text(parsed, kept), *(system.make()(source, page.url).text for system in systems)]
+    texts = [render_text(parsed, kept), *(text_by(system, source, page.url) for system in systems)]
     return main_script(gold), [f1(gold, text) for text in texts], not texts[0].strip()
 
 
@@ -93,32 +105,49 @@ def by(keys: Iterable[str], scores: NDArray[np.float64], names: Sequence[str], t
     return rows
 
 
+class Kept(NamedTuple):
+    """Kept blocks of each page, by models that were trained on other sites."""
+
+    masks: list[NDArray[np.bool_]]  #: (n_blocks,) for each page.
+    predicted_f1: NDArray[np.float64]  #: (n_pages,).
+
+
+def cross_validated(datasets: Sequence[Dataset], of_recipe: Recipe, jobs: int) -> Kept:
+    """Train the recipe for each fold on the sites of the others, and apply it."""
+    table = build_table([filtered(dataset, jobs=jobs) for dataset in datasets], of_recipe, jobs=jobs)
+    fold = np.zeros(len(table.pages), dtype=np.int64)
+    fold[table.page_of_row] = folds(table, "site", N_FOLDS, 0)
+    note(f"{len(table.pages)} pages, {len(table.main)} blocks")
+    found = cross_predictions(table, of_recipe, fold, seed=0, jobs=jobs)
+    policy = fit_page_policy(table, of_recipe, HeldOut(found.trees, found.both(*found.all_mlps), fold), 0)
+    kept = policy.scores >= np.float32(0.5)
+    return Kept([kept[table.rows_of(page)] for page in range(len(table.pages))], policy.predicted_f1)
+
+
 def main() -> int:
     """Cross-validate, and print the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--corpora", type=Path, default=os.environ.get("BLOCKML_CORPORA"), required=False)
     parser.add_argument("--systems", nargs="*", default=[])
-    parser.add_argument("--mlps", type=int, default=1)
+    parser.add_argument("--kept", type=Path, help="file of what is kept of each page")
+    parser.add_argument("--mlps", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     chosen = choose(options.systems)
     for name, install in chosen.missing.items():
         note(f"{name} is not installed: {install}")
     release = next(item for item in train.RELEASES if item.name == "default")
-    datasets = [
-        filtered(train.opened(name, str(options.corpora / name)), jobs=options.jobs) for name in release.main_corpora
-    ]
+    datasets = [train.opened(name, str(Path(options.corpora) / name)) for name in release.main_corpora]
     pages = [page for dataset in datasets for page in dataset.pages]
     names = [dataset.name for dataset in datasets for _ in dataset.pages]
-    of_recipe = replace(recipe(release.name), n_mlps=options.mlps)
-    table = build_table(datasets, of_recipe, jobs=options.jobs)
-    fold = np.array([int(hashlib.sha256(page.site.encode()).hexdigest(), 16) % N_FOLDS for page in table.pages])
-    note(f"{len(pages)} pages, {len(table.main)} blocks")
-    found = cross_predictions(table, of_recipe, fold, seed=0, jobs=options.jobs)
-    policy = fit_page_policy(table, of_recipe, HeldOut(found.trees, found.both(*found.all_mlps), fold), 0)
-    kept = [policy.scores[slice(*table.starts[i : i + 2])] >= np.float32(0.5) for i in range(len(pages))]
+    if options.kept is not None and options.kept.exists():
+        kept = Kept(*joblib.load(options.kept))
+    else:
+        kept = cross_validated(datasets, replace(recipe(release.name), n_mlps=options.mlps), options.jobs)
+        if options.kept is not None:
+            joblib.dump(tuple(kept), options.kept)
     results = joblib.Parallel(n_jobs=options.jobs)(
-        joblib.delayed(scored)(page, mask, chosen.systems) for page, mask in zip(pages, kept, strict=True)
+        joblib.delayed(scored)(page, mask, chosen.systems) for page, mask in zip(pages, kept.masks, strict=True)
     )
     some = [number for number, result in enumerate(results) if result is not None]
     scores = np.array([results[number][1] for number in some])
@@ -130,10 +159,11 @@ def main() -> int:
     trust: Table = []
     for name in dict.fromkeys(names):
         here = [place for place, number in enumerate(some) if names[number] == name]
-        routed = routing(policy.predicted_f1[[some[place] for place in here]], scores[here, 0])
+        predicted = kept.predicted_f1[[some[place] for place in here]]
+        routed = routing(predicted, scores[here, 0])
         trust.append({
             "collection": name, "pages": len(here), "F1": float(scores[here, 0].mean()),
-            "predicted F1": float(policy.predicted_f1[[some[place] for place in here]].mean()),
+            "predicted F1": float(predicted.mean()),
             "rank correlation": routed.correlation, "F1 of the least sure tenth": routed.worst,
             "F1 of the others": routed.others, "without text": sum(results[some[place]][2] for place in here),
         })  # fmt: skip

@@ -112,3 +112,22 @@ def test_wheels_are_reproducible(tmp_path: Path, build: Any) -> None:
         wheels += [wheel.read_bytes() for wheel in (copy / "dist").glob("*.whl")]
     assert len(wheels) == 2
     assert wheels[0] == wheels[1]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs gcc or clang")
+def test_the_compiled_extension_is_reproducible(tmp_path: Path, build: Any) -> None:
+    """It is the same in every folder, also with the debugging information that Python's own flags ask for."""
+    pytest.importorskip("setuptools", reason="needs setuptools")
+    files = []
+    for name in ("one", "another/folder"):
+        kernel = tmp_path / name / "blockml" / "_kernel"
+        kernel.mkdir(parents=True)
+        sources = ROOT / "blockml" / "_kernel"
+        for part in (*sources.glob("*.h"), sources / "features_factorize.c", sources / "predictors_log_odds.c"):
+            shutil.copy(part, kernel)
+        try:
+            files.append(build.compiled(tmp_path / name, flags=("-g",)).read_bytes())
+        except Exception as error:  # noqa: BLE001 (compilers fail in many ways)
+            pytest.skip(f"needs a compiler: {error}")
+    assert files[0] == files[1]
+    assert str(tmp_path).encode() not in files[0]

@@ -147,19 +147,24 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="+", type=int, default=SIZES, metavar="BYTES")
     parser.add_argument("--report", type=Path, help="document whose tables are replaced (default: print them)")
     parser.add_argument("--kept", type=Path, metavar="FILE", help="JSON of trials; those of other systems are kept")
+    parser.add_argument("--missing", action="store_true", help="make only trials that are not in the file of --kept")
     arguments = parser.parse_args()
     results: dict[str, dict[str, list[Trial]]] = {}
     if arguments.kept is not None and arguments.kept.exists():
         results = json.loads(arguments.kept.read_text(encoding="utf-8"))
     for system in arguments.systems:
+        made = results.pop(system, {}) if arguments.missing else {}
+        results[system] = {shape: made[shape] for shape in arguments.shapes if shape in made}
         with tempfile.TemporaryDirectory() as folder, Trials(system, Path(folder)) as trials:
-            results.pop(system, None)
             for shape in arguments.shapes:
-                results.setdefault(system, {})[shape] = trials.of(shape, arguments.sizes)
+                if shape in made:
+                    continue
+                results[system][shape] = trials.of(shape, arguments.sizes)
                 note(f"{system}, {shape}: {results[system][shape][-1]}")
+                if arguments.kept is not None:
+                    arguments.kept.write_text(json.dumps(results), encoding="utf-8")
+        results[system] = {shape: results[system][shape] for shape in arguments.shapes}
         results = {name: results[name] for name in SYSTEMS if name in results}
-        if arguments.kept is not None:
-            arguments.kept.write_text(json.dumps(results), encoding="utf-8")
         if arguments.report is not None:  # after each system, as a run takes long
             replace_tables(arguments.report, report(results))
     if arguments.report is None:

@@ -34,7 +34,7 @@ class ParsingKernel(Protocol):
     ) -> tuple[Callable[..., Any], ...]:
         """Return the functions of a new builder. Reference: :func:`blockml.parsing.builder.new_builder`.
 
-        They are ``start``, ``end``, ``data``, ``close``, ``note_depth`` and ``limits_hit`` of
+        They are ``start``, ``end``, ``data``, ``close`` and ``limits_hit`` of
         :class:`~blockml.parsing.builder.NodesBuilder`; ``columns``; ``parse_libxml2`` and ``parse_lexbor``.
         ``columns()`` returns names, tag, parent, depth, end (bytes of int32), flags (bytes of uint8) and texts of the
         nodes, then the fields of :class:`blockml.page.attributes.Attributes`, with bytes of int32 and int64 as arrays.

@@ -53,14 +53,6 @@ static PyObject *close_all(PyObject *capsule, PyObject *none) {
     return b == NULL ? NULL : none_unless(builder_close(b));
 }
 
-static PyObject *note_depth(PyObject *capsule, PyObject *none) {
-    Builder *b = builder_of(capsule);
-    (void)none;
-    if (b == NULL) return NULL;
-    b->too_deep = 1;
-    return Py_NewRef(Py_None);
-}
-
 static PyObject *limits_hit(PyObject *capsule, PyObject *none) {
     Builder *b = builder_of(capsule);
     (void)none;
@@ -96,7 +88,6 @@ static PyMethodDef events[] = {
     {"end", end, METH_O, NULL},
     {"data", data, METH_O, NULL},
     {"close", close_all, METH_NOARGS, NULL},
-    {"note_depth", note_depth, METH_NOARGS, NULL},
     {"limits_hit", limits_hit, METH_NOARGS, NULL},
     {"columns", columns, METH_NOARGS, NULL},
     {"parse_libxml2", parse_libxml2, METH_VARARGS, NULL},

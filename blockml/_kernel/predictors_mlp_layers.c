@@ -41,11 +41,12 @@ static inline void round_all(const float *restrict values, Py_ssize_t n, float s
     for (Py_ssize_t i = 0; i < n; i++) out[i] = (int16_t)nearest(values[i] * steps);
 }
 
-/* Standardises n values of a column: signed logarithm, centered, scaled, clipped, in steps. */
+/* Standardises n values of a column: signed logarithm (NaN as 0), centered, scaled, clipped, in steps. */
 WIDE static void standardise(const float *restrict values, Py_ssize_t n, float center, float scale,
                              float *restrict standardised, int16_t *restrict out) {
     for (Py_ssize_t i = 0; i < n; i++) {
-        float x = (copysignf(logarithm(fabsf(values[i]) + 1), values[i]) - center) * scale;
+        float value = values[i] == values[i] ? values[i] : 0;
+        float x = (copysignf(logarithm(fabsf(value) + 1), value) - center) * scale;
         x = x > -BOUND ? x : -BOUND;
         standardised[i] = x < BOUND ? x : BOUND;
     }

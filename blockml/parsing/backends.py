@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from html import escape
 from typing import Any
 
 from lxml import etree
@@ -17,11 +16,10 @@ from lxml import etree
 from blockml._kernel.parsing import Addresses
 from blockml.errors import UnknownNameError
 from blockml.parsing import lexbor
-from blockml.parsing.builder import DROPPED, LimitReached, NodesBuilder, new_builder
-from blockml.parsing.html5lib_tree import TooManyElements, html5lib_root, most_elements
+from blockml.parsing.builder import LimitReached, NodesBuilder, new_builder
+from blockml.parsing.html5lib_tree import html5lib_root
 from blockml.parsing.libraries import usable_addresses
 from blockml.parsing.limits import Limits
-from blockml.parsing.lines import VOID
 
 __all__ = ["BACKENDS", "build", "libxml2_addresses", "parse_lxml"]
 
@@ -71,18 +69,9 @@ def _html5lib(source: bytes, builder: NodesBuilder, limits: Limits) -> None:
         builder.warnings.append("parsed by lxml: a tag has too many attributes for html5lib")
         _lxml(source, builder, limits)
         return
-    text = source.decode("utf-8")
-    flattener = _Flattener(limits.depth)
-    parse_lxml(source, flattener)
-    if flattener.too_deep:
-        builder.note_depth()
-        text = "".join(flattener.markup)
-    most = most_elements(len(source))
-    try:
-        root = html5lib_root(text, most)
-    except (AssertionError, TooManyElements) as error:
-        reason = "html5lib failed on it" if isinstance(error, AssertionError) else f"it has more than {most} elements"
-        builder.warnings.append(f"parsed by lxml: {reason}")
+    root = html5lib_root(source.decode("utf-8"), len(source))
+    if isinstance(root, str):
+        builder.warnings.append(f"parsed by lxml: {root}")
         _lxml(source, builder, limits)
         return
     with suppress(LimitReached):
@@ -97,45 +86,6 @@ def _lexbor(source: bytes, builder: NodesBuilder, limits: Limits) -> None:
         return
     with suppress(LimitReached):
         lexbor.feed(source, builder)
-
-
-class _Flattener:
-    """Parser target that writes markup again, without the tags of elements that are too deep.
-
-    html5lib's time grows with the square of the depth, and its tree builder has no depth limit.
-    """
-
-    def __init__(self, max_depth: int) -> None:
-        self.markup: list[str] = []
-        self.too_deep = False
-        self._max_depth = max_depth
-        self._depth = 0
-        self._raw = 0
-
-    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """Open an element."""
-        self._depth += 1
-        self._raw += tag in DROPPED
-        if self._depth > self._max_depth:
-            self.too_deep = True
-            self.markup.append(" ")
-        else:
-            values = "".join(f' {name}="{escape(value)}"' for name, value in attributes.items())
-            self.markup.append(f"<{tag}{values}>")
-
-    def end(self, tag: str) -> None:
-        """Close an element."""
-        self._raw -= tag in DROPPED
-        self.markup.append(" " if self._depth > self._max_depth else "" if tag in VOID else f"</{tag}>")
-        self._depth -= 1
-
-    def data(self, text: str) -> None:
-        """Add text outside scripts, styles and similar elements."""
-        if not self._raw:
-            self.markup.append(escape(text, quote=False))
-
-    def close(self) -> None:
-        """End the page."""
 
 
 def _walk(root: Any, builder: NodesBuilder) -> None:  # noqa: ANN401 (an ElementTree element)

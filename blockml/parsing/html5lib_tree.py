@@ -1,7 +1,8 @@
 """The tree that html5lib, the reference implementation of the HTML standard's algorithm, builds; within a budget.
 
 html5lib takes more than a kilobyte for an element, and the standard reopens formatting elements that were left open in
-each paragraph, so that a page may have many more elements than tags. So they are counted while they are made.
+each paragraph, so that a page may have many more elements than tags. For most tags html5lib searches the open elements.
+So elements are counted while they are made, and with each of them those that are open.
 """
 
 from __future__ import annotations
@@ -11,14 +12,18 @@ from typing import Any
 
 from blockml.errors import MissingExtraError
 
-__all__ = ["TooManyElements", "html5lib_root", "most_elements"]
+__all__ = ["html5lib_root", "most_elements", "most_steps"]
 
 #: Elements of any page, and bytes for each element of a longer one.
 _ELEMENTS, _BYTES_PER_ELEMENT = 3_000, 25
+#: Open elements, summed over all elements, of any page, and for each byte of a longer one.
+_STEPS, _STEPS_PER_BYTE = 4_000_000, 20
+#: Characters of a text after which a comment begins another one: html5lib copies a text to append to it.
+_TEXT = 4_000
 
 
-class TooManyElements(Exception):  # noqa: N818 (ends a parse early; callers of the package never get it)
-    """The tree has more elements than the budget allows."""
+class _TooCostly(Exception):  # noqa: N818 (ends a parse early; callers never get it)
+    """The tree costs more than the budget allows."""
 
 
 def most_elements(n_bytes: int) -> int:
@@ -32,24 +37,31 @@ def most_elements(n_bytes: int) -> int:
     return max(_ELEMENTS, n_bytes // _BYTES_PER_ELEMENT)
 
 
-def html5lib_root(text: str, most: int) -> Any:  # noqa: ANN401 (an ElementTree element)
-    """Parse a page and return its root element.
+def most_steps(n_bytes: int) -> int:
+    """Return the most open elements, summed over the elements of the tree of a page of so many bytes.
+
+    Examples
+    --------
+    >>> most_steps(10_000), most_steps(1_000_000)
+    (4000000, 20000000)
+    """
+    return max(_STEPS, n_bytes * _STEPS_PER_BYTE)
+
+
+def html5lib_root(text: str, n_bytes: int) -> Any:  # noqa: ANN401 (an ElementTree element or a reason)
+    """Parse a page and return its root element, or why html5lib can't parse it.
 
     Parameters
     ----------
     text
         The page.
-    most
-        Most elements, including those that the tree loses again.
+    n_bytes
+        Its size, which the budget depends on.
 
     Raises
     ------
     MissingExtraError
         html5lib is not installed.
-    TooManyElements
-        There are more elements.
-    AssertionError
-        html5lib fails, as it does on svg in broken tables.
     """
     try:
         import html5lib  # slow to load, and rarely needed
@@ -57,26 +69,47 @@ def html5lib_root(text: str, most: int) -> Any:  # noqa: ANN401 (an ElementTree 
         raise MissingExtraError("the back end html5lib", "html5lib") from error
 
     made: list[Any] = []
+    steps = 0
+    most, enough = most_elements(n_bytes), most_steps(n_bytes)
     builder: Any = html5lib.getTreeBuilder("etree")
 
     class Element(builder.elementClass):  # type: ignore[misc]  # clones have the class of their original
         def __init__(self, name: str, namespace: str | None = None) -> None:
+            nonlocal steps
+            steps += len(tree.openElements)
             if len(made) >= most:
-                raise TooManyElements
+                raise _TooCostly(f"it has more than {most} elements")
+            if steps > enough:
+                raise _TooCostly("it has too many elements within each other for html5lib")
             super().__init__(name, namespace)
             made.append(self)
 
+        def insertText(self, data: str, insertBefore: Any = None) -> None:  # noqa: ANN401, N802, N803 (html5lib's names)
+            last = self._element[-1].tail if len(self._element) else self._element.text
+            if insertBefore is None and last and len(last) > _TEXT:
+                self.appendChild(builder.commentClass(""))
+            super().insertText(data, insertBefore)
+
     parser: Any = html5lib.HTMLParser(tree=builder, namespaceHTMLElements=False)
-    parser.tree.elementClass = Element
+    tree = parser.tree
+    tree.elementClass = Element
     parser.parseError = _ignore
     try:
         with warnings.catch_warnings():
             # html5lib warns about names that XML forbids, which don't matter here.
             warnings.simplefilter("ignore")
             return parser.parse(text)
+    except _TooCostly as error:
+        return str(error)
+    except AssertionError:  # for example on svg in broken tables
+        return "html5lib failed on it"
     finally:
-        for element in made:  # parents and children refer to each other, and would stay until a garbage collection
+        # All these refer to each other, and would stay until a garbage collection.
+        for element in made:
             element.parent, element._childNodes = None, []  # noqa: SLF001 (the public setter would empty the tree)
+        made.clear()
+        tree.reset()
+        parser.tokenizer.stream.dataStream = None  # has the page, four bytes for each character
 
 
 def _ignore(*_: object) -> None:

@@ -125,13 +125,20 @@ def _segment(nodes: Nodes, profile: str, tokenizer: str) -> Blocks:
     lines = line_numbers(nodes)[text_nodes]
     first_node, last_node = text_nodes[starts], text_nodes[stops - 1]
     parent = common_ancestor(nodes, first_node, last_node)
-    pieces = [
-        text if separator == Separator.GLUED else " " + text
-        for separator, text in zip(separators.tolist(), raw, strict=True)
+    glued = (separators == Separator.GLUED).tolist()
+    texts = [  # block by block: the pieces of all would take more memory than the texts
+        " ".join(
+            "".join(
+                [
+                    piece if is_glued else " " + piece
+                    for piece, is_glued in zip(raw[start:stop], glued[start:stop], strict=True)
+                ]
+            ).split()
+        )
+        for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)
     ]
-    texts = ["".join(pieces[start:stop]) for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
     return Blocks(
-        texts=tuple([" ".join(text.split()) for text in texts]),
+        texts=tuple(texts),
         n_words=np.bincount(word_block, minlength=len(starts)).astype(np.int32),
         n_linked=np.bincount(word_block[is_linked], minlength=len(starts)).astype(np.int32),
         first_line=lines[starts],

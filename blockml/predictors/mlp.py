@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -34,8 +34,6 @@ _MAX_PARAMETERS, _MAX_WEIGHT, _MAX_GROUPINGS, _MAX_UNITS = 20_000_000, 1e6, 8, 2
 #: Arrays of single precision. All others are weights, rounded to half precision also in memory, so that an MLP is the
 #: same after saving and loading.
 _SINGLE_PRECISION = ("center", "scale")
-#: Rows whose inputs are computed at once without the compiled code.
-_BATCH = 1024
 #: The bits of a float of about sqrt(1/2), and the number of mantissa bits.
 _ROOT, _MANTISSA = 0x3F3504F3, 23
 
@@ -137,11 +135,11 @@ class MLP:
         Parameters
         ----------
         matrix
-            (n, f) finite numbers, all blocks of the page; zero blocks are allowed.
+            (n, f) numbers, all blocks of the page; zero blocks are allowed. NaN counts as 0.
         groups
             (n,) group number of each block, for each grouping of training, in order.
         n_words
-            (n,) words of each block's text, from 0.
+            (n,) words of each block's text, from 0. Negative numbers and NaN count as 0.
         words
             Ancestor words of the blocks, if :attr:`reads_words`.
 
@@ -178,7 +176,7 @@ class MLP:
         numbers = tuple([np.ascontiguousarray(group, dtype=np.int64) for group in groups])
         words = NO_WORDS if words is None else words
         if _kernel.compiled is None:
-            odds = quantized_log_odds(self.quantized, self._exact_inputs(columns), numbers, amounts, words)
+            odds = quantized_log_odds(self.quantized, partial(self._exact_inputs, columns), numbers, amounts, words)
             return sigmoid(odds.astype(np.float64))
         starts, bag = (np.ascontiguousarray(indices, dtype=np.int64) for indices in (words.starts, words.bag))
         hashed_words = np.ascontiguousarray(words.hashed_words, dtype=np.int32)
@@ -188,14 +186,11 @@ class MLP:
         )
         return probabilities
 
-    def _exact_inputs(self, columns: FloatArray) -> FloatArray:
-        """Compute inputs of the first layer (n, f) from columns (f, n), with the logarithms of the compiled code."""
-        inputs = np.empty(columns.shape[::-1], dtype=np.float32)
-        for start in range(0, len(inputs), _BATCH):  # bounds the memory of intermediate results
-            rows = columns[:, start : start + _BATCH].T
-            logarithms = np.copysign(_logarithms(np.abs(rows) + np.float32(1)), rows)
-            inputs[start : start + _BATCH] = self._standardised(logarithms)
-        return inputs
+    def _exact_inputs(self, columns: FloatArray, rows: slice) -> FloatArray:
+        """Compute inputs of the first layer (r, f) of r rows of columns (f, n), with the compiled code's logarithms."""
+        values = columns[:, rows].T
+        values = np.where(np.isnan(values), np.float32(0), values)
+        return self._standardised(np.copysign(_logarithms(np.abs(values) + np.float32(1)), values))
 
     @cached_property
     def _packed(self) -> PackedMLP:

@@ -8,7 +8,7 @@ Integer-Arithmetic-Only Inference*, with 8 bits). The loss of quality is in docs
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,7 +39,7 @@ _MAX_SUM = 2**31 - 2**_SHIFT
 #: Maximum number of products per sum: their rounding errors must stay inside 32 bits, which twice as many would exceed.
 MAX_TERMS = 2**15
 #: Rows of a batch, and units of a layer that are averaged at once: both bound the memory of intermediate results.
-_BATCH, _UNITS = 1024, 16
+_BATCH, _UNITS = 256, 16
 #: Maximum number of words in a bag, whose vectors are summed in 32 bits.
 _MAX_BAG_WORDS = 2**16
 
@@ -143,7 +143,7 @@ def quantize(arrays: Mapping[str, FloatArray]) -> QuantizedMLP:
 
 def quantized_log_odds(
     mlp: QuantizedMLP,
-    inputs: FloatArray,
+    inputs: Callable[[slice], FloatArray],
     groups: Sequence[NDArray[np.integer[Any]]],
     n_words: NDArray[np.float64],
     words: AncestorWords,
@@ -157,7 +157,8 @@ def quantized_log_odds(
     mlp
         The quantised MLP.
     inputs
-        (n, f) standardised columns, of one block or more.
+        Returns the standardised columns (r, f) of r of the n blocks, of which there is at least one. Those of all take
+        as much memory as the page's matrix.
     groups, n_words, words
         See :meth:`blockml.predictors.mlp.MLP.predict`.
 
@@ -172,12 +173,12 @@ def quantized_log_odds(
         A bag has too many words.
     """
     members = len(mlp.self_weights)
-    hidden = _input_layer(mlp, inputs, words)
-    del inputs
+    weights = np.rint(np.fmin(np.fmax(n_words, 0), 2**31 - 1))
+    hidden = _input_layer(mlp, inputs, len(n_words), words)
     grouped = [factorize(numbers.astype(np.uint64)) for numbers in groups]
     log_odds = np.zeros((members, len(n_words)), dtype=np.float32)
     for member in range(members):  # one after another: their sums take more memory than the page
-        sums = _hidden_sums(mlp, member, hidden[member], np.rint(n_words), grouped)
+        sums = _hidden_sums(mlp, member, hidden[member], weights, grouped)
         scale, bias = mlp.hidden_scale[member], mlp.hidden_bias[member]
         for rows in _batches(len(sums)):
             last = _activation(sums[rows].astype(np.float32) * scale + bias)
@@ -202,7 +203,10 @@ def _hidden_sums(
     """Compute the sums of the hidden layer (n, k) of one network from the units of its input layer (n, h)."""
     units = hidden.shape[1]
     # Means over the page's blocks and over its words.
-    over_words = (hidden.astype(np.float64) * weights[:, None]).sum(axis=0) / max(float(weights.sum()), 1.0)
+    totals = np.zeros(units)
+    for rows in _batches(len(hidden)):
+        totals += (hidden[rows].astype(np.float64) * weights[rows, None]).sum(axis=0)
+    over_words = totals / max(float(weights.sum()), 1.0)
     page = np.rint(np.concatenate([hidden.mean(axis=0, dtype=np.float64), over_words]))[None]
     sums = _products(hidden, mlp.self_weights[member])
     sums += _products(page, mlp.page_weights[member])
@@ -219,13 +223,13 @@ def _hidden_sums(
     return sums
 
 
-def _input_layer(mlp: QuantizedMLP, inputs: FloatArray, words: AncestorWords) -> FloatArray:
+def _input_layer(mlp: QuantizedMLP, inputs: Callable[[slice], FloatArray], n: int, words: AncestorWords) -> FloatArray:
     """Compute the units of the input layer, (m, n, h)."""
     members, units = mlp.self_weights.shape[:2]
     of_words = _word_sums(mlp, words) if len(mlp.word_vectors) else None
-    hidden = np.empty((members, len(inputs), units), dtype=np.float32)
-    for rows in _batches(len(inputs)):
-        sums = _product(np.rint(inputs[rows] * np.float32(INPUT_STEPS)).astype(np.float64), mlp.input_u)
+    hidden = np.empty((members, n, units), dtype=np.float32)
+    for rows in _batches(n):
+        sums = _product(np.rint(inputs(rows) * np.float32(INPUT_STEPS)).astype(np.float64), mlp.input_u)
         if len(mlp.input_v):
             sums = _product(np.floor((sums + 2 ** (_SHIFT - 1)) / 2**_SHIFT), mlp.input_v)
         values = sums.astype(np.float32) * mlp.input_scale + mlp.input_bias

@@ -22,6 +22,9 @@ _SYSTEM = ("/dev/", "/proc/")
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a temporary file that replaces ``path`` when the ``with`` block ends without an error.
 
+    Its content is on the disk before it has the name, so that also after a power failure the name leads to the old file
+    or to the whole new one; which of them, the folder's own write decides.
+
     A link stays, and the file that it points to is replaced. A device, a named pipe (FIFO) or a socket is never
     replaced: the block writes to it directly.
 
@@ -59,6 +62,8 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     try:
         with part.open("xb") as stream:
             yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
         part.replace(target)
     except BaseException:
         part.unlink(missing_ok=True)

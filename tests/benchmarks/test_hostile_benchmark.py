@@ -11,28 +11,34 @@ import pytest
 
 from benchmarks.hostile.__main__ import Trials, exponent, report, row
 from benchmarks.hostile.shapes import SHAPES
+from benchmarks.hostile.systems import SYSTEMS
 from benchmarks.hostile.trial import ended
 from blockml import _kernel
 
-#: The costliest shapes of each parser, of those in docs/robustness.md.
-COSTLIEST = (
-    "list items",
-    "custom elements",
-    "classes, all different",
-    "crossing formatting",
-    "formatting that is opened again",
-    "nested headlines",
-)
+#: The costliest shapes of each system, of those in docs/robustness.md.
+COSTLIEST = {
+    "blockml, lxml": (
+        "list items",
+        "custom elements",
+        "classes, all different",
+        "crossing formatting",
+        "formatting that is opened again",
+        "nested headlines",
+    ),
+    "blockml, lexbor": ("list items", "custom elements", "classes, all different", "nested headlines"),
+    "blockml, html5lib": ("list items", "custom elements", "nested headlines", "angle brackets", "ampersands"),
+    "blockml, lxml, pure Python": ("list items", "classes, all different", "line breaks"),
+}
 
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux to measure memory")
-@pytest.mark.skipif(_kernel.compiled is None, reason="needs the C extension: without it the bounds are larger")
-@pytest.mark.parametrize(("system", "module"), [("blockml, lxml", "lxml"), ("blockml, lexbor", "selectolax")])
-def test_bounds_of_the_costliest_shapes(tmp_path: Path, system: str, module: str) -> None:
+@pytest.mark.skipif(_kernel.compiled is None, reason="needs the C extension, without which one system is measured too")
+@pytest.mark.parametrize("system", COSTLIEST)
+def test_bounds_of_the_costliest_shapes(tmp_path: Path, system: str) -> None:
     """Each takes at most 100 bytes of memory for a byte, and 10 times the time of an ordinary page."""
-    pytest.importorskip(module)
+    pytest.importorskip(SYSTEMS[system])
     with Trials(system, tmp_path) as trials:
-        for shape in COSTLIEST:
+        for shape in COSTLIEST[system]:
             (found,) = trials.of(shape, [300_000])
             assert found["outcome"] in {"text", "empty"}, found
             assert found["memory"] <= 100 * found["bytes"], (shape, found)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import re
+import tracemalloc
 from importlib.util import find_spec
 from typing import Any
 
@@ -15,6 +17,7 @@ import blockml
 from blockml.errors import UnknownNameError, UsageError
 from blockml.page import Flag, Nodes, Status
 from blockml.parsing import BACKENDS, Limits
+from blockml.parsing.html5lib_tree import html5lib_root
 from blockml.parsing.lines import VOID
 from tests.strategies import messy_bytes, messy_html, path_of
 
@@ -422,6 +425,48 @@ def test_html5lib_has_a_budget_of_elements(html: str) -> None:
     page = blockml.parse(html, backend="html5lib")
     assert page.warnings[0] == f"parsed by lxml: it has more than {max(3_000, len(html) // 25)} elements"
     assert page.blocks.texts == blockml.parse(html).blocks.texts
+
+
+def test_html5lib_has_a_budget_of_open_elements() -> None:
+    """It searches the open elements at most tags, so that small elements within many take long."""
+    pytest.importorskip("html5lib", reason="needs the extra html5lib")
+    html = "<div><h1>" * 1_900 + "<i>w</i> " * 5_000
+    page = blockml.parse(html, backend="html5lib")
+    assert page.warnings == ("parsed by lxml: it has too many elements within each other for html5lib",)
+    assert page.blocks.texts == blockml.parse(html).blocks.texts
+
+
+@pytest.mark.parametrize(
+    "start", ["<p>", "<pre>", "<title>", "<textarea>", "<p><b>one</b>", "<table>", "<table><tr><td>"]
+)
+def test_html5lib_does_not_copy_a_long_text_again_and_again(start: str) -> None:
+    """A sign that isn't markup is appended to the text before it: pieces stay short, and the text is whole."""
+    html5lib = pytest.importorskip("html5lib", reason="needs the extra html5lib")
+    html = start + "& < a" * 4_000 + "<i>end</i>"
+    root = html5lib_root(html, len(html))
+    whole = html5lib.parse(html, namespaceHTMLElements=False)
+    pieces = [text for node in root.iter() for text in (node.text, node.tail) if text]
+    assert "".join(pieces) == "".join(text for node in whole.iter() for text in (node.text, node.tail) if text)
+    if start.strip("<>") != "table":  # html5lib itself gathers a text in a table that isn't in a cell
+        assert max(map(len, pieces)) < 4_100
+    assert [node.tag for node in root.iter() if isinstance(node.tag, str)] == [node.tag for node in whole.iter()]
+
+
+@pytest.mark.parametrize("html", ["<ol>" + "<li>w" * 20_000, "<b>" * 300 + "<p>one" * 200, "<svg><table><html>"])
+def test_nothing_of_html5lib_waits_for_a_garbage_collection(html: str) -> None:
+    """Its tree takes more memory than all that comes after it, on pages that lxml parses in its place most of all."""
+    pytest.importorskip("html5lib", reason="needs the extra html5lib")
+    html5lib_root("<p>loads what is loaded once", 30)
+    gc.collect()
+    gc.disable()
+    try:
+        tracemalloc.start()
+        html5lib_root(html, len(html))
+        left, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+        gc.enable()
+    assert left < 150_000 + most // 20
 
 
 def test_html5lib_is_not_given_a_tag_of_many_attributes() -> None:

@@ -307,6 +307,30 @@ def test_compiled_prediction_is_that_of_the_reference(
         np.testing.assert_array_equal(numbers, same)
 
 
+@pytest.mark.parametrize("n", [1, 7, 130])
+@pytest.mark.parametrize("rank", [0, 20])
+def test_nan_counts_as_zero(n: int, rank: int) -> None:
+    """NaN of either sign and of any bits in columns, and in numbers of words; compiled and in the reference."""
+    mlp = random_mlp(5, 2, (17, 5), 2, 2, rank)
+    matrix, groups, words, bags = some_page(6, n)
+    words = words.astype(np.float64)
+    damaged, amounts = matrix.copy(), words.copy()
+    bits = np.array([0x7FC00000, 0xFFC00000, 0x7FFFFFFF, 0xFFFFFFFF, 0x7F800001, 0xFF800001], np.uint32)
+    places = np.random.default_rng(n).random(matrix.shape) < 0.3
+    places[0, 0] = True
+    damaged[places] = np.resize(bits.view(np.float32), np.count_nonzero(places))
+    amounts[::3] = np.nan
+    amounts[1::3] = -5
+    assert np.isnan(damaged[places]).all()
+    found = mlp.predict(damaged, groups, amounts, bags)
+    wanted = mlp.predict(np.where(places, np.float32(0), matrix), groups, np.where(amounts > 0, amounts, 0), bags)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_kernel, "compiled", None)
+        reference = mlp.predict(damaged, groups, amounts, bags)
+    assert found.tolist() == wanted.tolist() == reference.tolist()
+    assert np.isfinite(found).all()
+
+
 def test_prediction_does_not_depend_on_the_place_of_a_row() -> None:
     """Vectorised loops and their remainders give equal results."""
     mlp, (matrix, groups, words, bags) = random_mlp(3, 2, (17, 5), 2, 2, 3), some_page(4, 60)

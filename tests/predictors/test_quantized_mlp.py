@@ -119,7 +119,7 @@ def test_log_odds_are_those_of_plain_loops(
     mlp = random_mlp(seed, members, units, vector, n_groupings, rank)
     matrix, groups, words, bags = some_page(seed, n)
     inputs = mlp.scaled(matrix.copy())
-    found = quantized_log_odds(mlp.quantized, inputs, groups[:n_groupings], words.astype(np.float64), bags)
+    found = quantized_log_odds(mlp.quantized, inputs.__getitem__, groups[:n_groupings], words.astype(np.float64), bags)
     assert found.tolist() == slow_odds(mlp.quantized, inputs, groups[:n_groupings], words, bags)
 
 
@@ -150,7 +150,7 @@ def test_the_largest_numbers_do_not_overflow() -> None:
     for sign in (1, -1):
         large = np.full_like(matrix, sign * 1e30)
         assert mlp.predict(large, groups, words, bags).tolist() == [1.0] * 50
-        found = quantized_log_odds(mlp.quantized, mlp.scaled(large), groups, words.astype(np.float64), bags)
+        found = quantized_log_odds(mlp.quantized, mlp.scaled(large).__getitem__, groups, words.astype(np.float64), bags)
         assert (found > 100).all()
 
 
@@ -160,7 +160,7 @@ def test_many_rows_and_many_words_are_added_up() -> None:
     matrix, groups, words, bags = some_page(2, n)
     words[:3] = 10**6
     groups[0][:] = 7
-    found = quantized_log_odds(mlp.quantized, mlp.scaled(matrix), groups, words.astype(np.float64), bags)
+    found = quantized_log_odds(mlp.quantized, mlp.scaled(matrix).__getitem__, groups, words.astype(np.float64), bags)
     assert mlp.predict(matrix, groups, words, bags) == pytest.approx(1 / (1 + np.exp(-found)), abs=2e-3)
 
 
@@ -176,7 +176,7 @@ def test_a_bag_of_too_many_words_is_refused() -> None:
     with pytest.raises((UsageError, ValueError)):
         mlp.predict(matrix, [], words, many)
     with pytest.raises(UsageError, match="at most 65536"):
-        quantized_log_odds(mlp.quantized, mlp.scaled(matrix), [], words.astype(np.float64), many)
+        quantized_log_odds(mlp.quantized, mlp.scaled(matrix).__getitem__, [], words.astype(np.float64), many)
 
 
 def test_quantizing_zeros_gives_zeros() -> None:

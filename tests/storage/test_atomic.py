@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import stat
@@ -36,6 +37,42 @@ def test_an_error_leaves_the_file_as_it_was(tmp_path: Path) -> None:
         stream.write(b"half" + "text")  # type: ignore[operator]
     assert path.read_bytes() == b"before"
     assert [file.name for file in tmp_path.iterdir()] == ["a"]
+
+
+def test_the_content_is_on_the_disk_before_it_has_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a power failure could leave the new name with an empty file, on file systems that write names first."""
+    steps: list[tuple[str, int]] = []
+    fsync, replace = os.fsync, Path.replace
+
+    def noted_fsync(descriptor: int) -> None:
+        steps.append(("fsync", os.fstat(descriptor).st_size))
+        fsync(descriptor)
+
+    def noted_replace(self: Path, target: Path) -> Path:
+        steps.append(("replace", self.stat().st_size))
+        return replace(self, target)
+
+    monkeypatch.setattr(os, "fsync", noted_fsync)
+    monkeypatch.setattr(Path, "replace", noted_replace)
+    with atomic_write(tmp_path / "a") as stream:
+        stream.write(b"all of it")
+        assert steps == []
+    assert steps == [("fsync", 9), ("replace", 9)]
+
+
+def test_a_disk_that_cannot_take_the_content_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Disks on a network say so only then."""
+
+    def fail(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    (tmp_path / "a").write_bytes(b"before")
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="No space"), atomic_write(tmp_path / "a") as stream:
+        stream.write(b"all of it")
+    assert [(file.name, file.read_bytes()) for file in tmp_path.iterdir()] == [("a", b"before")]
 
 
 def test_a_link_stays(tmp_path: Path, text: bytes) -> None:

@@ -159,7 +159,7 @@ def _events(chance: random.Random) -> None:
             elif kind < 7:
                 builder.data(damaged("", chance))
             else:
-                chance.choice((builder.note_depth, builder.close))()
+                builder.close()
     with suppress(LimitReached):
         builder.close()
     segment(builder.nodes())

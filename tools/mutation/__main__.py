@@ -44,7 +44,7 @@ TESTS: Mapping[str, Sequence[str]] = {
     "blockml/decision/page_features.py": ("tests/decision",),
     "blockml/decision/policy.py": ("tests/decision",),
     "blockml/model/model_file.py": ("tests/model/test_model_file.py",),
-    "blockml/storage/arrays.py": ("tests/model/test_model_file.py", "tests/storage"),
+    "blockml/storage/arrays.py": ("tests/model/test_model_file.py", "tests/storage/test_arrays.py"),
 }
 #: Seconds on the processor, and of waiting, after which a mutant counts as noticed, and bytes that it may have.
 SECONDS, WAIT, MEMORY = 120, 600, 4 << 30
