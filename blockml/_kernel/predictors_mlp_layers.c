@@ -45,7 +45,12 @@ static inline void round_all(const float *restrict values, Py_ssize_t n, float s
 WIDE static void standardise(const float *restrict values, Py_ssize_t n, float center, float scale,
                              float *restrict standardised, int16_t *restrict out) {
     for (Py_ssize_t i = 0; i < n; i++) {
-        float value = values[i] == values[i] ? values[i] : 0;
+        float value; /* by its bits, as compilers don't vectorise comparisons of a float with itself */
+        uint32_t bits, is_number;
+        memcpy(&bits, &values[i], sizeof bits);
+        is_number = (bits & 0x7fffffff) <= 0x7f800000;
+        bits &= 0 - is_number;
+        memcpy(&value, &bits, sizeof value);
         float x = (copysignf(logarithm(fabsf(value) + 1), value) - center) * scale;
         x = x > -BOUND ? x : -BOUND;
         standardised[i] = x < BOUND ? x : BOUND;
