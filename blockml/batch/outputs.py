@@ -109,7 +109,7 @@ class Folder:
         number = seen[name.casefold()] = seen.get(name.casefold(), 0) + 1
         target = self.path / f"{name}{f'~{number}' if number > 1 else ''}{self.suffix}"
         target.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_write(target) as stream:
+        with atomic_write(target, durable=False) as stream:
             stream.write(text.encode("utf-8", "backslashreplace") + b"\n")
 
 

@@ -19,14 +19,20 @@ _SYSTEM = ("/dev/", "/proc/")
 
 
 @contextmanager
-def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def atomic_write(path: str | os.PathLike[str], *, durable: bool = True) -> Iterator[BinaryIO]:
     """Open a temporary file that replaces ``path`` when the ``with`` block ends without an error.
-
-    Its content is on the disk before it has the name, so that also after a power failure the name leads to the old file
-    or to the whole new one; which of them, the folder's own write decides.
 
     A link stays, and the file that it points to is replaced. A device, a named pipe (FIFO) or a socket is never
     replaced: the block writes to it directly.
+
+    Parameters
+    ----------
+    path
+        The file.
+    durable
+        Wait until the content is on the disk before it gets the name, so that after a power failure too the name leads
+        to the old file or to the whole new one. Not worth the time for each of thousands of small files that can be
+        made again.
 
     Raises
     ------
@@ -62,8 +68,9 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     try:
         with part.open("xb") as stream:
             yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
+            if durable:
+                stream.flush()
+                os.fsync(stream.fileno())
         part.replace(target)
     except BaseException:
         part.unlink(missing_ok=True)

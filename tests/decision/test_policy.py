@@ -18,6 +18,28 @@ def test_defaults_are_legal_and_come_back() -> None:
     assert DecisionPolicy.from_header(asdict(policy)) == policy
 
 
+def test_values_of_fields_that_a_file_lacks() -> None:
+    """Those of the time before the fields were there: others would change the decisions of models that exist."""
+    assert asdict(DecisionPolicy.from_header({})) == {
+        "rule": "threshold",
+        "threshold": 0.5,
+        "min_content_words": 0.0,
+        "min_best_probability": 0.25,
+        "base_penalty": 0.0,
+        "article_penalty": 0.0,
+        "link_penalty": 0.0,
+        "certain_p": 0.9,
+        "min_certain_words": 120.0,
+        "duplicate_penalty": 0.0,
+        "same_context_factor": 0.25,
+        "min_duplicate_words": 3,
+        "neighbor_smoothing": 0.0,
+        "negative_shrinkage": 0.0,
+        "min_p_article": 0.1,
+        "comment_probability": 0.5,
+    }
+
+
 @pytest.mark.parametrize("name", [item.name for item in fields(DecisionPolicy)])
 @pytest.mark.parametrize("value", [-0.5, math.nan, math.inf, 10**400, True, "1", None, [1]])
 def test_illegal_values_are_refused(name: str, value: Any) -> None:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from blockml import _kernel
 from blockml.decision.page_features import BlockAmounts, expected_f1
 from blockml.decision.policy import DecisionPolicy, PolicyColumns, score_blocks
 from blockml.predictors.log_odds import log_odds, sigmoid
@@ -72,6 +73,28 @@ def test_pages_with_little_content_have_none(rows: list[tuple[float, int]], leas
         assert np.array_equal(found, plain)
     else:
         assert (found < 0.5).all()
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_page_with_just_enough_content_has_some(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: FBT001
+    """Two words of a block that is content or not are one expected word."""
+    if not compiled:
+        monkeypatch.setattr(_kernel, "compiled", None)
+    for least, kept in ((1.0, True), (1.0001, False)):
+        policy = replace(PLAIN, min_content_words=least, min_best_probability=0.9)
+        (score,) = score_blocks(policy, likely(0.5), columns([2.0]), None)
+        assert (score >= 0.5) is np.bool_(kept)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_without_a_probability_a_page_is_no_article(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: FBT001
+    """The penalty of articles is not subtracted."""
+    if not compiled:
+        monkeypatch.setattr(_kernel, "compiled", None)
+    policy = replace(PLAIN, article_penalty=2.0, min_content_words=3.0)
+    page = columns([9.0, 4.0, 7.0])
+    none, no, yes = (score_blocks(policy, likely(0.6, 0.2, 0.4), page, p).tolist() for p in (None, 0.0, 1.0))
+    assert none == no != yes
 
 
 def test_extreme_probabilities_and_empty_pages() -> None:

@@ -637,6 +637,16 @@ def test_scores_of_one_tree_are_its_leaves() -> None:
     assert np.array_equal(TrainedExtractor(model).score(PAGE), expected)
 
 
+@pytest.mark.parametrize(
+    "weights",
+    [{"trees": 1.5, "mlp": -0.5}, {"trees": True, "mlp": 0}, {"trees": 1, "mlp": "0"}, {"trees": 1, "mlp": None}],
+)
+def test_each_weight_is_a_share(place: Path, complete: bytes, weights: dict[str, object]) -> None:
+    """Also if their sum is 1."""
+    with pytest.raises(ModelFormatError, match="weights of predictors must be between 0 and 1"):
+        load_bytes(place, with_header(complete, weights=weights))
+
+
 @pytest.mark.parametrize("part", PREDICTORS)
 def test_parts_that_are_missing(place: Path, complete: bytes, part: str) -> None:
     """Every array of a predictor is required; predictors that the header does not name are not read."""

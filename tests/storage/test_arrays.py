@@ -56,3 +56,26 @@ def test_the_largest_sizes_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(f"blockml.storage.arrays.{bound}", size - 1)
     with pytest.raises(ModelFormatError, match="too large"):
         read_arrays(tmp_path / "a", "file", 1)
+
+
+def test_a_member_that_is_shorter_than_declared_is_refused(tmp_path: Path) -> None:
+    """Its checksum and its array are whole, but the directory of the file is not to be trusted."""
+    path = tmp_path / "a"
+    write_arrays(path, {"format": 1}, {"x": np.arange(3)})
+    data = bytearray(path.read_bytes())
+    place = data.rindex(b"PK\x01\x02") + 24  # the uncompressed size of the last member
+    data[place] += 1
+    path.write_bytes(data)
+    with pytest.raises(ModelFormatError, match=r"x\.npy is damaged"):
+        read_arrays(path, "file", 1)
+
+
+def test_an_archive_in_the_place_of_an_array_is_refused(tmp_path: Path) -> None:
+    """Numpy opens it, as something else than an array."""
+    buffer = io.BytesIO()
+    np.savez(buffer, np.arange(3))
+    with zipfile.ZipFile(tmp_path / "a", "w") as archive:
+        archive.writestr("header.json", '{"format": 1}')
+        archive.writestr("x.npy", buffer.getvalue())
+    with pytest.raises(ModelFormatError, match="damaged array"):
+        read_arrays(tmp_path / "a", "file", 1)

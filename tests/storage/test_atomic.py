@@ -58,6 +58,9 @@ def test_the_content_is_on_the_disk_before_it_has_the_name(tmp_path: Path, monke
         stream.write(b"all of it")
         assert steps == []
     assert steps == [("fsync", 9), ("replace", 9)]
+    with atomic_write(tmp_path / "b", durable=False) as stream:
+        stream.write(b"many")
+    assert steps[2:] == [("replace", 4)]
 
 
 def test_a_disk_that_cannot_take_the_content_leaves_the_old_file(

@@ -24,6 +24,10 @@ WRITERS = {
     "page": "from blockml.cli import main\n"
     "code = main(['extract', 'data/pages/short-article/page.html', '--format', 'json', '-o', str(path)])",
     "predictions": "from blockml.cli import main\ncode = main(['predict', 'data/pages', '--quiet', '-o', str(path)])",
+    "page texts": "from blockml.cli import main\n"
+    "code = main(['predict', 'data/pages/short-article', '--quiet', '-o', str(path) + '/'])",
+    "report": "from blockml.cli import main\n"
+    "code = main(['view', 'data/pages/short-article/page.html', '-o', str(path)])",
     "comparison": "from blockml.evaluation.comparison.store import Store\n"
     "store = Store(path.parent)\nrows = [{'id': str(i), 'text': 'Cats rule.'} for i in range(99)]\n"
     "store.write('outputs', 'news', 'plain', rows, {'version': '1'})",
@@ -55,8 +59,9 @@ def run(path: Path, writer: str, fault: str = "") -> subprocess.CompletedProcess
 
 
 def output(folder: Path, writer: str) -> Path:
-    """Return the file that a writer writes; that of a comparison has a place of its own in its folder."""
-    return folder / "outputs" / "news" / "plain.jsonl.gz" if writer == "comparison" else folder / "output.jsonl"
+    """Return the file that a writer writes; those of a comparison and of pages have their place in a folder."""
+    places = {"comparison": "outputs/news/plain.jsonl.gz", "page texts": "output.jsonl/page.txt"}
+    return folder / places.get(writer, "output.jsonl")
 
 
 @pytest.mark.parametrize("fault", FAULTS)
