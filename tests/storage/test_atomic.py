@@ -40,7 +40,7 @@ def test_an_error_leaves_the_file_as_it_was(tmp_path: Path) -> None:
 
 
 def test_the_content_is_on_the_disk_before_it_has_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else a power failure could leave the new name with an empty file, on file systems that write names first."""
+    """Otherwise a power failure could leave the new name with an empty file where file systems write names first."""
     steps: list[tuple[str, int]] = []
     fsync, replace = os.fsync, Path.replace
 
@@ -66,7 +66,7 @@ def test_the_content_is_on_the_disk_before_it_has_the_name(tmp_path: Path, monke
 def test_a_disk_that_cannot_take_the_content_leaves_the_old_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Disks on a network say so only then."""
+    """A disk on a network may report that it is full only at this time."""
 
     def fail(_: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
