@@ -16,7 +16,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Self
@@ -82,6 +82,19 @@ class _Replay:
     tried_again: bool = False  #: Whether the page in work was met a second time.
 
 
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Hold Ctrl-C back while a process starts, which inherits this: the parent process decides how workers end."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 class _Process:
     """A worker process, with the thread that receives its messages."""
 
@@ -94,9 +107,10 @@ class _Process:
         program = f"import sys; sys.path[:] = {sys.path!r}; from blockml.batch.worker import work; work(sys.argv[1])"
         command = [sys.executable, "-c", program, str(self.clock.path)]
         environment = _KEPT_MEMORY | os.environ
-        self._process = subprocess.Popen(  # noqa: S603
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
-        )
+        with _without_interrupts():
+            self._process = subprocess.Popen(  # noqa: S603
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+            )
         self._inbox = inbox
         self._thread = threading.Thread(target=self._receive, args=(setup,), daemon=True)
         self._thread.start()

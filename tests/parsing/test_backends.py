@@ -454,7 +454,7 @@ def test_html5lib_does_not_copy_a_long_text_again_and_again(start: str) -> None:
 
 @pytest.mark.parametrize("html", ["<ol>" + "<li>w" * 20_000, "<b>" * 300 + "<p>one" * 200, "<svg><table><html>"])
 def test_nothing_of_html5lib_waits_for_a_garbage_collection(html: str) -> None:
-    """Its tree takes more memory than the rest of the extraction, on pages that lxml parses in its place most of all."""
+    """Its tree takes most of the memory of an extraction, even of pages that lxml parses in its place."""
     pytest.importorskip("html5lib", reason="needs the extra html5lib")
     html5lib_root("<p>loads what is loaded once", 30)
     gc.collect()
