@@ -232,7 +232,7 @@ def test_killed_runs_continue(tmp_path: Path, jobs: int, name: str) -> None:
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_signals_end_a_run_cleanly(tmp_path: Path, number: signal.Signals, code: int) -> None:
     """The workers end, at most one line is printed, and the run continues to the same bytes."""
-    source, whole, out = lines_file(tmp_path / "in.jsonl", 15_000), tmp_path / "whole.jsonl", tmp_path / "out.jsonl"
+    source, whole, out = lines_file(tmp_path / "in.jsonl", 10_000), tmp_path / "whole.jsonl", tmp_path / "out.jsonl"
     options = ["--quiet", "--jobs", "2", "--extractor", "plain"]
     program = [sys.executable, "-m", "blockml", "predict", str(source), *options]
     subprocess.run([*program, "-o", str(whole)], check=True)  # noqa: S603
