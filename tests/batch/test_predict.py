@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -97,8 +98,12 @@ def test_poison_pages_cost_themselves_alone(jobs: int) -> None:
 def children() -> list[int]:
     """Return the ids of the child processes without the one that joblib leaves for the whole life of a process."""
     tasks = Path(f"/proc/{os.getpid()}/task").iterdir()
-    found = [number for task in tasks for number in (task / "children").read_text(encoding="ascii").split()]
-    return [int(number) for number in found if b"resource_tracker" not in Path(f"/proc/{number}/cmdline").read_bytes()]
+    found = []
+    for number in [number for task in tasks for number in (task / "children").read_text(encoding="ascii").split()]:
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it may have ended meanwhile
+            if b"resource_tracker" not in Path(f"/proc/{number}/cmdline").read_bytes():
+                found.append(int(number))
+    return found
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds processes by /proc")
@@ -110,7 +115,8 @@ def test_killed_workers_cost_nothing() -> None:
         result.append(record)
         if number % 40 == 20:
             for process in {*children()} - others:
-                os.kill(process, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
     assert [record["id"] for record in result] == [str(i) for i in range(300)]
     assert {record["status"] for record in result} == {"ok"}
 
