@@ -32,9 +32,7 @@ from blockml.features.page_context import PageContext
 from blockml.metadata.scripts import main_script
 
 #: Collections that no released model was trained on.
-COLLECTIONS = (
-    *("l3s-gn1", "ir-research-big9-chaos", "dragnet-2012", "cleaneval", "cleanportaleval", "recipes", "ftr-articles"),
-)
+COLLECTIONS = "l3s-gn1 ir-research-big9-chaos dragnet-2012 cleaneval cleanportaleval recipes ftr-articles".split()
 #: Words of kept link blocks that are no content from which on a page has teasers in its text (our choice).
 TEASERS = 20
 #: Confidence above which a page is called certain.

@@ -23,7 +23,7 @@ from typing import Any, Self
 
 from benchmarks.hostile.shapes import SHAPES
 from benchmarks.hostile.systems import SYSTEMS, available
-from blockml.cli.output import note
+from blockml.cli.output import note, write_output
 
 #: Sizes of a page in bytes.
 SIZES = (250_000, 500_000)
@@ -123,16 +123,16 @@ def _cell(value: object) -> str:
 
 def report(results: Mapping[str, Mapping[str, list[Trial]]]) -> str:
     """Return the tables: systems, then the shapes of each parser of blockml."""
-    tables = {system: [row(shape, found) for shape, found in shapes.items()] for system, shapes in results.items()}
-    parts = [markdown([summary(system, rows) for system, rows in tables.items()])]
-    names = [name for name in tables if name.startswith("blockml") and "html5lib" not in name]
+    tables = {name: {shape: row(shape, found) for shape, found in made.items()} for name, made in results.items()}
+    parts = [markdown([summary(name, rows.values()) for name, rows in tables.items()])]
+    names = [name for name in tables if name.startswith("blockml")]
     lines = []
-    for number, shape in enumerate(next(iter(results.values()))):
+    for shape in dict.fromkeys(shape for name in names for shape in tables[name]):
         line: dict[str, Any] = {"shape": shape}
         for name in names:
-            found = tables[name][number]
+            found = tables[name].get(shape, {})
             short = name.removeprefix("blockml, ")
-            line[f"{short}: cost"] = found.get("cost", found["outcome"])
+            line[f"{short}: cost"] = found.get("cost", found.get("outcome"))
             line[f"{short}: exponent"] = found.get("exponent")
             line[f"{short}: memory"] = f"{found['memory']:.0f}" if "memory" in found else ""
         lines.append(line)
@@ -153,17 +153,15 @@ def main() -> None:
     if arguments.kept is not None and arguments.kept.exists():
         results = json.loads(arguments.kept.read_text(encoding="utf-8"))
     for system in arguments.systems:
-        made = results.pop(system, {}) if arguments.missing else {}
-        results[system] = {shape: made[shape] for shape in arguments.shapes if shape in made}
+        results[system] = made = results.get(system, {}) if arguments.missing else {}
         with tempfile.TemporaryDirectory() as folder, Trials(system, Path(folder)) as trials:
             for shape in arguments.shapes:
                 if shape in made:
                     continue
-                results[system][shape] = trials.of(shape, arguments.sizes)
-                note(f"{system}, {shape}: {results[system][shape][-1]}")
+                made[shape] = trials.of(shape, arguments.sizes)
+                note(f"{system}, {shape}: {made[shape][-1]}")
                 if arguments.kept is not None:
-                    arguments.kept.write_text(json.dumps(results), encoding="utf-8")
-        results[system] = {shape: results[system][shape] for shape in arguments.shapes}
+                    write_output(json.dumps(results), str(arguments.kept))
         results = {name: results[name] for name in SYSTEMS if name in results}
         if arguments.report is not None:  # after each system, as a run takes long
             replace_tables(arguments.report, report(results))

@@ -153,6 +153,8 @@ PyObject *write_columns(PyObject *module, PyObject *arguments);
 
 /* features_text_counts.c */
 PyObject *word_densities(PyObject *module, PyObject *arguments);
+
+/* metadata_words.c, metadata_declarations.c */
 PyObject *attribute_words(PyObject *module, PyObject *arguments);
 PyObject *declaration(PyObject *module, PyObject *arguments);
 

@@ -27,6 +27,6 @@ class MetadataKernel(Protocol):
     def declaration(pairs: bytes, begin: int, end: int, known: dict[str, Any], /) -> tuple[Any, str] | None:
         """Look up the name of the ``meta`` element with some attributes; return the entry and the content.
 
-        ``pairs[begin:end]`` are names and values, each followed by a zero byte. Reference:
-        ``blockml.metadata.declarations``.
+        ``pairs[begin:end]`` are names and values, each followed by a zero byte; names of more than 63 bytes have no
+        entry. Reference: ``blockml.metadata.declarations``.
         """

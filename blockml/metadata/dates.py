@@ -13,7 +13,6 @@ _ISO = re.compile(
     r"(?:[T ]+(\d{2}):?(\d{2})(?::?(\d{2})(?:[.,]\d+)?)?\s*(Z|UTC|GMT|[+-]\d{2}:?\d{2})?)?",
     re.IGNORECASE,
 )
-_FULL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?\Z", re.ASCII)
 _YEAR_FIRST = re.compile(r"\b(\d{4})[./年년-]\s?(\d{1,2})[./月월-]\s?(\d{1,2})(?!\d)|\b(\d{4})(\d{2})(\d{2})\b")
 #: A year of two digits is one of this century.
 _DAY_FIRST = re.compile(r"\b(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4}|\d{2})(?![\d.])")
@@ -64,13 +63,6 @@ def iso_date(text: str | None, *, day_first: bool | None = None) -> str | None:
     """
     if not text or len(text) > 200:
         return None
-    if _FULL.match(text):  # the most frequent form
-        try:
-            found = datetime.fromisoformat(text).replace(microsecond=0)
-        except ValueError:
-            pass
-        else:
-            return found.isoformat() if _FIRST_YEAR <= found.year <= _LAST_YEAR else None
     if match := _ISO.search(text):
         return _with_time(match)
     if match := _YEAR_FIRST.search(text):

@@ -28,7 +28,7 @@ def declarations(nodes: Nodes, known: dict[str, _Known]) -> list[tuple[_Known, s
     nodes
         The nodes of a page.
     known
-        Entries by the ASCII lower case of a ``property``, ``name`` or ``http-equiv``.
+        Entries by the ASCII lower case of a ``property``, ``name`` or ``http-equiv``, of at most 63 bytes.
 
     Examples
     --------

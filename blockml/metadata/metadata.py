@@ -85,8 +85,6 @@ _NO_NAME = re.compile(
 _URL_DATE = re.compile(r"/((?:19|20)\d\d)(?:[/-]([01]?\d)[/-]([0-3]?\d)|/?([01]\d)([0-3]\d))(?=[/_-]|\Z)")
 #: Addresses that need no resolution.
 _ABSOLUTE = re.compile(r"https?://[a-z0-9.-]+(?:/[\w.~%/!$&'()*+,=:@-]*+)?(?:\?[\w.~%/!$&'()*+,=:@-]++)?", re.ASCII)
-#: Start of an address that names its host in a simple way.
-_ADDRESS_OF_HOST = re.compile(r"https?://([a-z0-9.-]+)(?:[/?#]|\Z)")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z0-9]{2,8})*", re.IGNORECASE)
 
 
@@ -330,9 +328,7 @@ def _names(values: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _host(url: str) -> str:
-    """Return the host of an address."""
-    if match := _ADDRESS_OF_HOST.match(url):
-        return match[1]
+    """Return the host of an address; empty for one that is malformed."""
     try:
         return urlsplit(url).hostname or ""
     except ValueError:

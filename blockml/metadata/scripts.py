@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect
 from collections import Counter
 
@@ -24,8 +23,6 @@ _RANGES = (
     (0x33480, None),
 )  # fmt: skip
 _STARTS = [start for start, _ in _RANGES]
-#: Letters, and few other characters such as fractions.
-_WORDS = re.compile(r"[^\W\d_]+")
 #: Letters that are looked at.
 _SAMPLE = 100
 
@@ -43,8 +40,7 @@ def main_script(text: str) -> str | None:
     sample = text[: 2 * _SAMPLE]
     if sample.isascii():
         return "Latn" if any(map(str.isalpha, sample)) else None
-    letters = "".join(_WORDS.findall(sample))
-    letters = (letters if letters.isalpha() else "".join(filter(str.isalpha, letters)))[:_SAMPLE]
+    letters = "".join(filter(str.isalpha, sample))[:_SAMPLE]
     if not letters:
         return None
     first, last = bisect(_STARTS, ord(min(letters))), bisect(_STARTS, ord(max(letters)))

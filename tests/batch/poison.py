@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -12,12 +14,12 @@ from numpy.typing import NDArray
 from blockml.extractors import Extractor, Plain, Traits
 from blockml.page import Page
 
-#: Words of a page and what happens.
-POISONS = ("raise", "loop", "hog", "segfault", "exit")
-
 
 class Poison(Extractor):
-    """Keeps everything; a page whose text begins with a poison has its effect."""
+    """Keeps everything; a page whose text begins with a poison has its effect.
+
+    ``kill FILE`` kills the process once: not if the file exists, which it makes.
+    """
 
     traits: ClassVar[Traits] = Plain.traits
 
@@ -28,7 +30,7 @@ class Poison(Extractor):
 
     def score(self, page: Page) -> NDArray[np.float32]:
         """Score 1, or fail."""
-        word = page.blocks.texts[0].split()[0] if len(page.blocks) else ""
+        word, *rest = page.blocks.texts[0].split() if len(page.blocks) else [""]
         if word == "raise":
             raise ZeroDivisionError("as asked")
         while word == "loop":
@@ -39,4 +41,7 @@ class Poison(Extractor):
             ctypes.string_at(0)
         if word == "exit":
             os._exit(9)
+        if word == "kill" and not (marker := Path(rest[0])).exists():
+            marker.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
         return np.ones(len(page.blocks), dtype=np.float32)

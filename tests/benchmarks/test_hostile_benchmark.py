@@ -80,3 +80,8 @@ def test_tables() -> None:
     written = report({"blockml, lxml": {"x": [small, large], "y": [ended]}})
     assert "| blockml, lxml | 1 | 0 | 0 | 1 | 0 | 4.0 (x) | 3.00 (x) | 3 (x) |" in written
     assert "| y | timeout |" in written
+    # In another order, and without a shape: each number stays with its shape.
+    both = report({"blockml, lxml": {"x": [large], "y": [ended]}, "blockml, lexbor": {"y": [large], "z": [ended]}})
+    assert "| x | 4.0 |  | 3 |  |  |  |" in both
+    assert "| y | timeout |  |  | 4.0 |  | 3 |" in both
+    assert "| z |  |  |  | timeout |  |  |" in both

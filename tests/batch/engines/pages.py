@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 import gzip
-import os
-import signal
 from pathlib import Path
-from typing import Any, ClassVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from blockml.batch import BatchExtractor, Guard, Options
-from blockml.extractors import Extractor, Plain, Traits
-from blockml.page import Page
 
 DATA = Path(__file__).parents[3] / "data" / "pages"
 FIELDS = ("id", "url", "status", "text", "confidence", "error")
@@ -64,34 +57,10 @@ def expected() -> list[dict[str, Any]]:
     return [*made[:9], failed | {"error": reason}, *made[9:]]
 
 
-class Killer(Extractor):
-    """Keeps everything; a page with the text ``kill FILE`` kills its process, unless the file exists."""
-
-    traits: ClassVar[Traits] = Plain.traits
-
-    @property
-    def id(self) -> str:
-        """Return the name."""
-        return "killer"
-
-    def score(self, page: Page) -> NDArray[np.float32]:
-        """Score 1, the second time at the latest."""
-        words = page.blocks.texts[0].split() if len(page.blocks) else []
-        if words[:1] == ["kill"]:
-            marker = Path(words[1])
-            try:
-                marker.touch(exist_ok=False)
-            except FileExistsError:
-                pass
-            else:
-                os.kill(os.getpid(), signal.SIGKILL)
-        return np.ones(len(page.blocks), dtype=np.float32)
-
-
 def killer(isolation: str) -> BatchExtractor:
     """Return an extractor whose process is killed once by each page of :func:`killing_rows`."""
     fields = ("id", "status", "text")
-    return BatchExtractor("tests.batch.engines.pages:Killer", Options(fields=fields), isolation=isolation)
+    return BatchExtractor("tests.batch.poison:Poison", Options(fields=fields), isolation=isolation)
 
 
 def killing_rows(folder: Path, n: int = 40) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
