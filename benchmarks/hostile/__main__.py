@@ -122,21 +122,29 @@ def _cell(value: object) -> str:
 
 
 def report(results: Mapping[str, Mapping[str, list[Trial]]]) -> str:
-    """Return the tables: systems, then the shapes of each parser of blockml."""
+    """Return the tables: systems, then the shapes of each parser of blockml, with the C extension and without it."""
     tables = {name: {shape: row(shape, found) for shape, found in made.items()} for name, made in results.items()}
     parts = [markdown([summary(name, rows.values()) for name, rows in tables.items()])]
-    names = [name for name in tables if name.startswith("blockml")]
+    own = [name for name in tables if name.startswith("blockml")]
+    pure = [name for name in own if name.endswith("pure Python")]
+    for names in ([name for name in own if name not in pure], pure):
+        if names:
+            parts.append(markdown(_by_shape({name.removeprefix("blockml, "): tables[name] for name in names})))
+    return "\n\n".join(parts)
+
+
+def _by_shape(tables: Mapping[str, Mapping[str, dict[str, Any]]]) -> list[dict[str, Any]]:
+    """Return a row for each shape with the cost, exponent and memory of each system."""
     lines = []
-    for shape in dict.fromkeys(shape for name in names for shape in tables[name]):
+    for shape in dict.fromkeys(shape for rows in tables.values() for shape in rows):
         line: dict[str, Any] = {"shape": shape}
-        for name in names:
-            found = tables[name].get(shape, {})
-            short = name.removeprefix("blockml, ")
-            line[f"{short}: cost"] = found.get("cost", found.get("outcome"))
-            line[f"{short}: exponent"] = found.get("exponent")
-            line[f"{short}: memory"] = f"{found['memory']:.0f}" if "memory" in found else ""
+        for name, rows in tables.items():
+            found = rows.get(shape, {})
+            line[f"{name}: cost"] = found.get("cost", found.get("outcome"))
+            line[f"{name}: exponent"] = found.get("exponent")
+            line[f"{name}: memory"] = f"{found['memory']:.0f}" if "memory" in found else ""
         lines.append(line)
-    return "\n\n".join([*parts, markdown(lines)])
+    return lines
 
 
 def main() -> None:

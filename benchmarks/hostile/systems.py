@@ -15,6 +15,8 @@ SYSTEMS: Mapping[str, str] = {
     "blockml, lexbor": "selectolax",
     "blockml, html5lib": "html5lib",
     "blockml, lxml, pure Python": "lxml",
+    "blockml, lexbor, pure Python": "selectolax",
+    "blockml, html5lib, pure Python": "html5lib",
     "trafilatura": "trafilatura",
     "readability-lxml": "readability",
     "jusText": "justext",

@@ -51,8 +51,8 @@ def test_what_changes() -> None:
         (13, "2.5", "5.0"),
     }
     for mutant in mutants(SOURCE):
-        compile(mutant.tree, "x", "exec")
-        assert ast.unparse(mutant.tree) != ast.unparse(ast.parse(SOURCE))
+        compile(mutant.tree(), "x", "exec")
+        assert ast.unparse(mutant.tree()) != ast.unparse(ast.parse(SOURCE))
 
 
 def test_samples_are_the_same_every_time() -> None:

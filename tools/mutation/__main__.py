@@ -109,7 +109,7 @@ def main() -> int:
         survivors = 0
         for number, mutant in enumerate(found, start=1):
             note(f"{path}, mutant {number} of {len(found)}, {survivors} survive")
-            if run(path, mutant.tree, tests):
+            if run(path, mutant.tree(), tests):
                 survivors += 1
                 print(f"{path}:{mutant.line}: {mutant.before} -> {mutant.after or 'left out'}", flush=True)
         seconds = time.monotonic() - start

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -28,7 +27,15 @@ class Mutant:
     line: int  #: line of the change in the module
     before: str  #: the changed expression or statement
     after: str  #: what it became
-    tree: ast.Module  #: the changed module
+    source: str  #: the module before the change
+    place: int  #: number of the changed node among the nodes that may change
+    changed: ast.AST  #: what takes its place
+
+    def tree(self) -> ast.Module:
+        """Return the changed module."""
+        made = ast.parse(self.source)
+        _replace(made, list(_places(made))[self.place], self.changed)
+        return ast.fix_missing_locations(made)
 
 
 def mutants(source: str) -> Iterator[Mutant]:
@@ -46,12 +53,8 @@ def mutants(source: str) -> Iterator[Mutant]:
     tree = ast.parse(source)
     for number, node in enumerate(_places(tree)):
         for changed in _changes(node):
-            made = copy.deepcopy(tree)
-            place = list(_places(made))[number]
-            before = ast.unparse(node)
-            _replace(made, place, changed)
-            ast.fix_missing_locations(made)
-            yield Mutant(getattr(node, "lineno", 0), before.splitlines()[0], _written(changed), made)
+            before = ast.unparse(node).splitlines()[0]
+            yield Mutant(getattr(node, "lineno", 0), before, _written(changed), source, number, changed)
 
 
 def _written(node: ast.AST) -> str:
@@ -61,11 +64,9 @@ def _written(node: ast.AST) -> str:
 def _places(tree: ast.AST) -> Iterator[ast.AST]:
     """Yield the nodes that may change, without those of types, decorators and default values."""
     for name, value in ast.iter_fields(tree):
-        if name in {"annotation", "returns", "decorator_list", "args", "type_params"} and not isinstance(
-            tree, ast.Call
-        ):
+        if name in _UNCHANGED and not isinstance(tree, ast.Call):
             continue
-        if isinstance(tree, ast.If) and ast.unparse(tree.test) == "TYPE_CHECKING":
+        if isinstance(tree, ast.If) and isinstance(tree.test, ast.Name) and tree.test.id == "TYPE_CHECKING":
             continue
         for node in value if isinstance(value, list) else [value]:
             if isinstance(node, ast.AST):
