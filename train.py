@@ -18,7 +18,7 @@ import numpy as np
 
 from blockml.cli.output import note, write_output
 from blockml.datasets import Dataset, Gold, LabelledPage, TextGold, open_dataset
-from blockml.model import save_model
+from blockml.model import Model, save_model
 from blockml.parsing import parse
 from blockml.text.tokens import metric_tokens
 from blockml.training.card import render_card
@@ -166,15 +166,26 @@ def main() -> int:
 
 def write(release: Release, folders: Mapping[str, str], seed: int, jobs: int) -> None:
     """Train a release and write its file and card."""
-    own = [open_dataset(ROOT / "data" / name) for name in OWN]
     is_complete = all(name in folders for name in release.corpora)
     target = ROOT / "models" if is_complete else ROOT / "out" / "models"
-    if is_complete:
+    if not is_complete:
+        note(f"no {' and '.join(release.corpora)}: {release.name} is trained on data/, as a check only")
+    model = trained(release, folders if is_complete else None, seed, jobs)
+    target.mkdir(parents=True, exist_ok=True)
+    path = target / f"{release.name}.blockml"
+    save_model(model, path)
+    write_output(render_card(model), f"{path}.md")
+    note(f"wrote {path} ({path.stat().st_size / 1000:.0f} kB) and its card")
+
+
+def trained(release: Release, folders: Mapping[str, str] | None, seed: int, jobs: int) -> Model:
+    """Train a release on its corpora, whose folders are given by name, or on ``data/`` without them."""
+    own = [open_dataset(ROOT / "data" / name) for name in OWN]
+    if folders is None:
+        datasets, type_datasets = own, []
+    else:
         datasets = [opened(name, folders[name]) for name in release.main_corpora]
         type_datasets = [*(open_dataset(f"{name}={folders[name]}") for name in release.type_corpora), *own]
-    else:
-        note(f"no {' and '.join(release.corpora)}: {release.name} is trained on data/, as a check only")
-        datasets, type_datasets = own, []
     command = [
         "python train.py",
         release.name,
@@ -182,15 +193,10 @@ def write(release: Release, folders: Mapping[str, str], seed: int, jobs: int) ->
         f"--seed {seed}",
     ]
     chosen = recipe(release.name)
-    model = train(
+    return train(
         datasets, chosen, type_datasets=type_datasets, protocols=chosen.protocols, n_folds=chosen.n_folds, seed=seed,
         jobs=jobs, command=" ".join(command), report=note,
     )  # fmt: skip
-    target.mkdir(parents=True, exist_ok=True)
-    path = target / f"{release.name}.blockml"
-    save_model(model, path)
-    write_output(render_card(model), f"{path}.md")
-    note(f"wrote {path} ({path.stat().st_size / 1000:.0f} kB) and its card")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ has :data:`TEASERS` words or more in kept link blocks (half of their words or mo
 the gold text.
 
     BLOCKML_CORPORA=DIR python -m benchmarks.held_out --systems trafilatura readability-lxml resiliparse
+
+``--train-without`` trains the release first without some of its collections, which are then held out too.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import blockml
+import train
 from benchmarks.default import markdown
 from benchmarks.default_study import Table
 from benchmarks.languages import by, f1, text_by
@@ -28,6 +32,7 @@ from blockml.datasets import LabelledPage, open_dataset
 from blockml.evaluation.bootstrap import bootstrap_mean, paired_difference
 from blockml.evaluation.calibration import routing
 from blockml.evaluation.comparison.systems import System, choose
+from blockml.extractors import Extractor, TrainedExtractor
 from blockml.features.page_context import PageContext
 from blockml.metadata.scripts import main_script
 
@@ -51,13 +56,20 @@ class Scored(NamedTuple):
     teasers: int  #: Words of kept link blocks that are no content.
 
 
-def scored(page: LabelledPage, systems: Sequence[System]) -> Scored | None:
+def trained_without(names: Sequence[str], corpora: Path, jobs: int) -> TrainedExtractor:
+    """Train the release on its collections without some of them."""
+    release = next(item for item in train.RELEASES if item.name == MODEL)
+    left = replace(release, main_corpora=tuple(name for name in release.main_corpora if name not in names))
+    return TrainedExtractor(train.trained(left, {name: str(corpora / name) for name in left.corpora}, 0, jobs))
+
+
+def scored(page: LabelledPage, systems: Sequence[System], model: str | Extractor = MODEL) -> Scored | None:
     """Extract a page by all systems; None without words in the gold text."""
     html, gold = page.load()
     text = None if gold is None else gold.text()
     if gold is None or not text or not text.strip():
         return None
-    found = blockml.extract(html, url=page.url, charset=page.charset, model=MODEL)
+    found = blockml.extract(html, url=page.url, charset=page.charset, model=model)
     source = str(found.page.source or "")
     texts = [found.text, *(text_by(system, source, page.url) for system in systems)]
     context = PageContext(found.page)
@@ -111,6 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--collections", nargs="*", default=list(COLLECTIONS))
     parser.add_argument("--systems", nargs="*", default=[])
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--train-without", nargs="*", default=[], choices=train.OTHERS, metavar="NAME")
     options = parser.parse_args(arguments)
     if options.corpora is None:
         parser.error("--corpora or BLOCKML_CORPORA must name the folder of collections")
@@ -118,10 +131,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, install in chosen.missing.items():
         note(f"{name} is not installed: {install}")
     names = [MODEL, *(system.name for system in chosen.systems)]
+    model = trained_without(options.train_without, options.corpora, options.jobs) if options.train_without else MODEL
     results: dict[str, list[Scored]] = {}
     for name in options.collections:
         pages = open_dataset(f"{name}={Path(options.corpora) / name}").pages
-        said = joblib.Parallel(n_jobs=options.jobs)(joblib.delayed(scored)(page, chosen.systems) for page in pages)
+        score = joblib.delayed(scored)
+        said = joblib.Parallel(n_jobs=options.jobs)(score(page, chosen.systems, model) for page in pages)
         results[name] = [item for item in said if item is not None]
         note(f"{name}: {len(results[name])} pages")
     every = [page for pages in results.values() for page in pages]

@@ -127,10 +127,9 @@ def report(results: Mapping[str, Mapping[str, list[Trial]]]) -> str:
     parts = [markdown([summary(name, rows.values()) for name, rows in tables.items()])]
     own = [name for name in tables if name.startswith("blockml")]
     pure = [name for name in own if name.endswith("pure Python")]
-    for names in ([name for name in own if name not in pure], pure):
-        if names:
-            parts.append(markdown(_by_shape({name.removeprefix("blockml, "): tables[name] for name in names})))
-    return "\n\n".join(parts)
+    groups = [group for group in ([name for name in own if name not in pure], pure) if group]
+    shown = [{name.removeprefix("blockml, "): tables[name] for name in group} for group in groups]
+    return "\n\n".join([*parts, *(markdown(_by_shape(group)) for group in shown)])
 
 
 def _by_shape(tables: Mapping[str, Mapping[str, dict[str, Any]]]) -> list[dict[str, Any]]:

@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 
+import train
 from benchmarks import held_out
 from benchmarks.held_out import Scored, beside_others, scored, trust
 from blockml.datasets import LabelledPage, open_dataset
 from blockml.evaluation.bootstrap import Difference
 from blockml.evaluation.comparison.systems import Output, System
+from blockml.extractors import load
+from blockml.model import Model
 
 STORY = " ".join(
     f"<p>The cats of house number {i} sleep all day, and they hunt all night, as cats do.</p>" for i in range(9)
@@ -31,10 +34,10 @@ def written(folder: Path, links: str) -> LabelledPage:
     return open_dataset(f"some={folder.parent}").pages[0]
 
 
-def test_teasers_are_kept_links_outside_the_gold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_teasers_are_kept_links_outside_the_gold(tmp_path: Path) -> None:
     """An extractor that keeps all blocks keeps the twelve words of the link; without the link, no words."""
-    monkeypatch.setattr(held_out, "MODEL", "plain")
-    without, beside = scored(written(tmp_path / "a" / "x", ""), []), scored(written(tmp_path / "b" / "x", LINKS), [])
+    pages = written(tmp_path / "a" / "x", ""), written(tmp_path / "b" / "x", LINKS)
+    without, beside = (scored(page, [], "plain") for page in pages)
     assert without is not None
     assert beside is not None
     assert (without.teasers, beside.teasers) == (0, 12)
@@ -85,3 +88,19 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         written(tmp_path / "some" / name, LINKS)
     assert held_out.main(["--corpora", str(tmp_path), "--collections", "some"]) == 0
     assert "| some | 2 |" in capsys.readouterr().out
+
+
+def test_collections_are_left_out_of_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The release is trained on its other collections, and pages are extracted by the result."""
+    used: list[str] = []
+
+    def trained(release: train.Release, *_: object) -> Model:
+        used.extend(release.corpora)
+        return load("kim2013").model
+
+    monkeypatch.setattr(train, "trained", trained)
+    for name in ("x", "y"):
+        written(tmp_path / "some" / name, LINKS)
+    assert held_out.main(["--corpora", str(tmp_path), "--collections", "some", "--train-without", "fundus"]) == 0
+    assert "wcxb" in used
+    assert "fundus" not in used
