@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-__all__ = ["address_of", "json_ld_objects", "keywords", "main_object", "names", "text_of"]
+__all__ = ["address_of", "described", "json_ld_objects", "keywords", "names", "text_of"]
 
 _KIND = b"application/ld+json"
 _DECODER = json.JSONDecoder(strict=False)
@@ -119,17 +119,27 @@ def _objects(value: Any, depth: int) -> Iterator[Mapping[str, Any]]:  # noqa: AN
                 yield from _objects(value[key], depth + 1)
 
 
-def main_object(objects: list[Mapping[str, Any]]) -> tuple[Mapping[str, Any], str | None]:
-    """Return the object that describes the page itself, and its kind; an empty object without one."""
-    best: tuple[int, int] | None = None
+def described(objects: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any], str | None, str | None]:
+    """Return the object that describes the page itself, its kind and the name of the site.
+
+    The object is empty without one of a known type. The site is the publisher of that object, or else the first
+    ``WebSite`` with a name; objects after an article with a publisher are not read.
+    """
+    best = len(_PREFERENCE)
     chosen: tuple[Mapping[str, Any], str | None] = ({}, None)
-    for number, item in enumerate(objects):
+    site_name = publisher = None
+    for item in objects:
         types = item.get("@type")
         for name in types if isinstance(types, list) else [types]:
-            rank, kind = _RANK.get(str(name).rpartition("/")[2].lower(), (len(_PREFERENCE), None))
-            if kind is not None and (best is None or (rank, number) < best):
-                best, chosen = (rank, number), (item, kind)
-    return chosen
+            rank, kind = _RANK.get(str(name).rpartition("/")[2].lower(), (best, None))
+            if rank < best:
+                best, chosen = rank, (item, kind)
+                publisher = text_of(item["publisher"]) if isinstance(item.get("publisher"), dict) else None
+        if best == 0 and publisher:
+            break
+        if site_name is None and str(types).lower() == "website":
+            site_name = text_of(item.get("name"))
+    return (*chosen, publisher or site_name)
 
 
 def text_of(value: Any) -> str | None:  # noqa: ANN401 (parsed JSON)

@@ -12,7 +12,7 @@ from blockml.metadata.attribute_words import nodes_with_words
 from blockml.metadata.dates import iso_date
 from blockml.metadata.declarations import declarations
 from blockml.metadata.headline import MAX_ELEMENTS, element_text, headline
-from blockml.metadata.json_ld import address_of, json_ld_objects, keywords, main_object, names, text_of
+from blockml.metadata.json_ld import address_of, described, json_ld_objects, keywords, names, text_of
 from blockml.metadata.scripts import main_script
 from blockml.page import Page
 from blockml.page.metadata import Metadata
@@ -143,16 +143,11 @@ class _Found:
         if not self.declaring[b"+json"]:
             return
         n_scripts = sum(1 for node in self.declaring[b"+json"] if self.page.nodes.name(node) == "script")
-        objects = list(json_ld_objects(self.page.utf8 or b"", n_scripts))
-        item, kind = main_object(objects)
+        item, kind, site_name = described(json_ld_objects(self.page.utf8 or b"", n_scripts))
         self.read_schema(item, "json-ld")
+        self.add("site_name", site_name, "json-ld")
         if kind is not None:
             self.page_type = (kind, "json-ld")
-        publisher = text_of(item.get("publisher")) if isinstance(item.get("publisher"), dict) else None
-        self.add("site_name", publisher, "json-ld")
-        for other in objects:
-            if str(other.get("@type")).lower() == "website":
-                self.add("site_name", text_of(other.get("name")), "json-ld")
 
     def read_meta(self) -> None:
         nodes = self.page.nodes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect
 from collections import Counter
 
@@ -25,6 +26,8 @@ _RANGES = (
 _STARTS = [start for start, _ in _RANGES]
 #: Letters that are looked at.
 _SAMPLE = 100
+#: Latin letters and characters beside them that are no letters: the most frequent texts.
+_LATIN = re.compile(r"[\0-\u02af\u2000-\u206f]*")
 
 
 def main_script(text: str) -> str | None:
@@ -38,7 +41,7 @@ def main_script(text: str) -> str | None:
     ('Latn', 'Cyrl', 'Jpan', None)
     """
     sample = text[: 2 * _SAMPLE]
-    if sample.isascii():
+    if _LATIN.fullmatch(sample):
         return "Latn" if any(map(str.isalpha, sample)) else None
     letters = "".join(filter(str.isalpha, sample))[:_SAMPLE]
     if not letters:
