@@ -199,12 +199,15 @@ engines:
 	$(OUT)/engines-venv/bin/python -m pip install --quiet --editable ".[spark,datatrove,ray,frames]" pandas polars duckdb datasets scrapy langchain-core llama-index-core haystack-ai --group test
 	$(OUT)/engines-venv/bin/python -m pytest -q tests/batch/engines
 
+# The oldest dependencies, without the extension and with it. OLDEST limits the tests without it, which take longest.
+OLDEST ?=
+
 oldest:
 	@mkdir -p $(OUT)
 	$(PYTHON) -m venv --clear $(OUT)/oldest-venv
 	$(OUT)/oldest-venv/bin/python -m pip install --quiet --upgrade pip
 	BLOCKML_PURE=1 $(OUT)/oldest-venv/bin/python -m pip install --quiet --constraint constraints-oldest.txt --editable ".[all]" --group test
-	BLOCKML_PURE=1 $(OUT)/oldest-venv/bin/python -m pytest -n $(JOBS) -q
+	BLOCKML_PURE=1 $(OUT)/oldest-venv/bin/python -m pytest -n $(JOBS) -q $(OLDEST)
 	$(OUT)/oldest-venv/bin/python -m pip install --quiet hatchling setuptools
 	$(OUT)/oldest-venv/bin/python -c "from pathlib import Path; import hatch_build; hatch_build.compiled(Path('.').resolve())"
 	$(OUT)/oldest-venv/bin/python -m pytest -n $(JOBS) -q tests/parsing tests/features tests/predictors tests/decision tests/model

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
@@ -50,3 +51,8 @@ def compiled() -> _kernel.Compiled:
     if _kernel.compiled is None:
         pytest.skip("needs the compiled kernel: there was no compiler, or BLOCKML_PURE is set")
     return _kernel.compiled
+
+
+def pytest_collection_finish() -> None:
+    """Keep what was collected out of later garbage collections, which would look at it again each time."""
+    gc.freeze()

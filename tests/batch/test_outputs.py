@@ -65,6 +65,16 @@ def stop_after(n_units: int) -> Any:
     return progress
 
 
+#: The command, with parts that are complete after a short time.
+PARTS_OFTEN = """
+import sys
+from blockml.batch import parts
+from blockml.cli import main
+parts._PART_SECONDS = 0.2
+sys.exit(main(sys.argv[1:]))
+"""
+
+
 @pytest.fixture
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Complete a part with each unit."""
@@ -232,9 +242,9 @@ def test_killed_runs_continue(tmp_path: Path, jobs: int, name: str) -> None:
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_signals_end_a_run_cleanly(tmp_path: Path, number: signal.Signals, code: int) -> None:
     """The workers end, at most one line is printed, and the run continues to the same bytes."""
-    source, whole, out = lines_file(tmp_path / "in.jsonl", 10_000), tmp_path / "whole.jsonl", tmp_path / "out.jsonl"
-    options = ["--quiet", "--jobs", "2", "--extractor", "plain"]
-    program = [sys.executable, "-m", "blockml", "predict", str(source), *options]
+    source, whole, out = lines_file(tmp_path / "in.jsonl", 3000), tmp_path / "whole.jsonl", tmp_path / "out.jsonl"
+    options = ["predict", str(source), "--quiet", "--jobs", "2", "--extractor", "plain"]
+    program = [sys.executable, "-c", PARTS_OFTEN, *options]
     subprocess.run([*program, "-o", str(whole)], check=True)  # noqa: S603
     for _ in range(9):  # a run may end before the signal reaches it
         # A group of its own, to all of which a terminal sends the signal.

@@ -19,7 +19,7 @@ SECONDS = 8.0
 #: Numbers of good pages before which a page comes that has this effect.
 POISONS = {100: "loop", 300: "hog", 301: "segfault", 500: "exit", 700: "raise"}
 #: Bytes of a page of more elements than the limit, and of one that is compressed to a thousandth.
-LARGE, BOMB = 20_000_000, 1_000_000_000
+LARGE, BOMB = 12_000_000, 1_000_000_000
 
 
 def record(name: str, body: bytes, encoding: str = "") -> bytes:
