@@ -2,12 +2,14 @@
 
 html5lib takes more than a kilobyte for an element, and the standard reopens formatting elements that were left open in
 each paragraph, so that a page may have many more elements than tags. For most tags html5lib searches the open elements.
-So elements are counted while they are made, and with each of them those that are open.
+So elements are counted while they are made, and with each of them those that are open. Names, attributes and comments are
+copied to add a character, so that characters of these are counted too.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from blockml.errors import MissingExtraError
@@ -18,6 +20,8 @@ __all__ = ["html5lib_root", "most_elements", "most_steps"]
 _ELEMENTS, _BYTES_PER_ELEMENT = 3_000, 25
 #: Open elements, summed over all elements, of any page, and for each byte of a longer one.
 _STEPS, _STEPS_PER_BYTE = 4_000_000, 20
+#: Characters that are copied for any page, and for each byte of a longer one; and characters from one count to the next.
+_COPIED, _COPIED_PER_BYTE, _INTERVAL = 2_000_000_000, 20_000, 64
 #: Characters of a text after which a comment begins another one: html5lib copies a text to append to it.
 _TEXT = 4_000
 
@@ -90,7 +94,13 @@ def html5lib_root(text: str, n_bytes: int) -> Any:  # noqa: ANN401 (an ElementTr
                 self.appendChild(builder.commentClass(""))
             super().insertText(data, insertBefore)
 
-    parser: Any = html5lib.HTMLParser(tree=builder, namespaceHTMLElements=False)
+    class Parser(html5lib.HTMLParser):  # type: ignore[misc]  # html5lib has no types
+        def mainLoop(self) -> None:  # noqa: N802 (html5lib's name)
+            stream = self.tokenizer.stream
+            stream.char = _counted(stream.char, self.tokenizer, max(_COPIED, n_bytes * _COPIED_PER_BYTE))
+            super().mainLoop()
+
+    parser: Any = Parser(tree=builder, namespaceHTMLElements=False)
     tree = parser.tree
     tree.elementClass = Element
     parser.parseError = _ignore
@@ -101,7 +111,7 @@ def html5lib_root(text: str, n_bytes: int) -> Any:  # noqa: ANN401 (an ElementTr
             return parser.parse(text)
     except _TooCostly as error:
         return str(error)
-    except AssertionError:  # for example on svg in broken tables
+    except Exception:  # noqa: BLE001 (html5lib raises anything, for example on svg in broken tables and long numbers)
         return "html5lib failed on it"
     finally:
         # All these refer to each other, and would stay until a garbage collection.
@@ -110,6 +120,31 @@ def html5lib_root(text: str, n_bytes: int) -> Any:  # noqa: ANN401 (an ElementTr
         made.clear()
         tree.reset()
         parser.tokenizer.stream.dataStream = None  # has the page, four bytes for each character
+
+
+def _counted(char: Callable[[], Any], tokenizer: Any, most: int) -> Callable[[], Any]:  # noqa: ANN401 (html5lib's)
+    """Return a function that reads a character until too many were copied, as far as some of the tags and comments tell."""
+    n_read = n_copied = before = 0
+
+    def read() -> Any:  # noqa: ANN401 (a character, or None at the end)
+        nonlocal n_read, n_copied, before
+        n_read += 1
+        if n_read % _INTERVAL == 0:
+            length = _length(tokenizer.currentToken or {})
+            n_copied += length * _INTERVAL if length != before else 0  # one that doesn't grow is behind us
+            before = length
+            if n_copied > most:
+                raise _TooCostly("it has too long tags or comments for html5lib")
+        return char()
+
+    return read
+
+
+def _length(token: Mapping[str, Any]) -> int:
+    """Return the characters of what a tag, comment or document type grows by: its name, last attribute or text."""
+    data = token.get("data")
+    last = data[-1] if isinstance(data, list) and data else ()
+    return sum(len(value) for value in (*token.values(), *last) if isinstance(value, str))
 
 
 def _ignore(*_: object) -> None:

@@ -28,6 +28,8 @@ COSTLIEST = {
     "blockml, lexbor": ("list items", "custom elements", "classes, all different", "nested headlines"),
     "blockml, html5lib": ("list items", "custom elements", "nested headlines", "angle brackets", "ampersands"),
     "blockml, lxml, pure Python": ("list items", "classes, all different", "line breaks"),
+    "blockml, lexbor, pure Python": ("attributes without a value", "line breaks"),
+    "blockml, html5lib, pure Python": ("attributes without a value", "classes, all different"),
 }
 
 

@@ -403,11 +403,35 @@ def test_formatting_elements_left_open_stay_cheap() -> None:
     assert len(blockml.parse(html, limits=Limits(blocks=20_000)).blocks) == 20_000
 
 
-def test_a_page_on_which_html5lib_fails_is_parsed_by_lxml() -> None:
-    """A page never raises: html5lib's assertions fail on drawings in broken tables."""
-    page = blockml.parse("<TABLE><SVG><HTML>text", backend="html5lib")
+@pytest.mark.parametrize("html", ["<TABLE><SVG><HTML>text", f"text<i title='&#{'1' * 5_000};'>"])
+def test_a_page_on_which_html5lib_fails_is_parsed_by_lxml(html: str) -> None:
+    """A page never raises: html5lib's assertions fail on drawings in broken tables, and Python on long numbers."""
+    page = blockml.parse(html, backend="html5lib")
     assert page.warnings[-1] == "parsed by lxml: html5lib failed on it"
     assert page.blocks.texts == ("text",)
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        f"<{'a' * 100_000}>text", f"</{'a' * 100_000}>text", f"<!doctype {'a' * 100_000}>text",
+        f"<p title='{'&' * 100_000}'>text", f"<p {'é' * 100_000}>text", f"<!--{'-a' * 100_000}-->text",
+    ],
+    ids=["name", "end tag", "document type", "attribute", "attribute name", "comment"],
+)  # fmt: skip
+def test_html5lib_has_a_budget_of_copied_characters(html: str) -> None:
+    """It copies a name, value or comment to append a character, and lxml parses a page on which it would copy more."""
+    pytest.importorskip("html5lib", reason="needs the extra html5lib")
+    page = blockml.parse(html, backend="html5lib")
+    assert page.warnings == ("parsed by lxml: it has too long tags or comments for html5lib",)
+    assert page.blocks.texts == blockml.parse(html).blocks.texts
+
+
+def test_long_tags_are_within_the_budget() -> None:
+    """A value of 30,000 characters, a third of them references as in JSON, and a picture of a megabyte are."""
+    pytest.importorskip("html5lib", reason="needs the extra html5lib")
+    html = f"<p data-state='{'&quot;' * 2_500}{'a' * 15_000}'>text<img src='data:image/png;base64,{'a' * 1_000_000}'>"
+    assert blockml.parse(html, backend="html5lib").warnings == ()
 
 
 @pytest.mark.parametrize(
