@@ -2,8 +2,8 @@
 
 html5lib takes more than a kilobyte for an element, and the standard reopens formatting elements that were left open in
 each paragraph, so that a page may have many more elements than tags. For most tags html5lib searches the open elements.
-So elements are counted while they are made, and with each of them those that are open. Names, attributes and comments are
-copied to add a character, so that characters of these are counted too.
+So elements are counted while they are made, and with each of them those that are open. It copies a name, a value or a
+comment to append a character, and these characters are counted too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["html5lib_root", "most_elements", "most_steps"]
 _ELEMENTS, _BYTES_PER_ELEMENT = 3_000, 25
 #: Open elements, summed over all elements, of any page, and for each byte of a longer one.
 _STEPS, _STEPS_PER_BYTE = 4_000_000, 20
-#: Characters that are copied for any page, and for each byte of a longer one; and characters from one count to the next.
+#: Characters copied for any page, and for each byte of a longer one; characters that are read from one count to the next.
 _COPIED, _COPIED_PER_BYTE, _INTERVAL = 2_000_000_000, 20_000, 64
 #: Characters of a text after which a comment begins another one: html5lib copies a text to append to it.
 _TEXT = 4_000
@@ -123,7 +123,7 @@ def html5lib_root(text: str, n_bytes: int) -> Any:  # noqa: ANN401 (an ElementTr
 
 
 def _counted(char: Callable[[], Any], tokenizer: Any, most: int) -> Callable[[], Any]:  # noqa: ANN401 (html5lib's)
-    """Return a function that reads a character until too many were copied, as far as some of the tags and comments tell."""
+    """Return a function that reads a character, until too many were copied for tags and comments by an estimate."""
     n_read = n_copied = before = 0
 
     def read() -> Any:  # noqa: ANN401 (a character, or None at the end)
