@@ -20,7 +20,7 @@ __all__ = ["html5lib_root", "most_elements", "most_steps"]
 _ELEMENTS, _BYTES_PER_ELEMENT = 3_000, 25
 #: Open elements, summed over all elements, of any page, and for each byte of a longer one.
 _STEPS, _STEPS_PER_BYTE = 4_000_000, 20
-#: Characters copied for any page, and for each byte of a longer one; characters that are read from one count to the next.
+#: Characters copied for any page, and for each byte of a longer one; characters read from one count to the next.
 _COPIED, _COPIED_PER_BYTE, _INTERVAL = 2_000_000_000, 20_000, 64
 #: Characters of a text after which a comment begins another one: html5lib copies a text to append to it.
 _TEXT = 4_000
