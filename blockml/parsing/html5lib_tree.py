@@ -94,9 +94,9 @@ def html5lib_root(text: str, n_bytes: int) -> Any:  # noqa: ANN401 (an ElementTr
                 self.appendChild(builder.commentClass(""))
             super().insertText(data, insertBefore)
 
-    class Parser(html5lib.HTMLParser):  # type: ignore[misc]  # html5lib has no types
+    class Parser(html5lib.HTMLParser):
         def mainLoop(self) -> None:  # noqa: N802 (html5lib's name)
-            stream = self.tokenizer.stream
+            stream: Any = self.tokenizer.stream
             stream.char = _counted(stream.char, self.tokenizer, max(_COPIED, n_bytes * _COPIED_PER_BYTE))
             super().mainLoop()
 
