@@ -31,7 +31,7 @@ HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 #: Status codes of redirects (RFC 9110, section 15.4).
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
-#: Bytes of a line of JSON that are read at once: those of the largest page, written as escapes. Longer ones have no page.
+#: Bytes of a line of JSON that are read at once: those of the largest page, written as escapes.
 _MAX_LINE = 3 * 2**26
 #: Maximum number of warnings (our choice).
 _MAX_WARNINGS = 100
